@@ -81,7 +81,7 @@ describe("the folders of src", () => {
     const packages = sources.filter(isPage).flatMap(({ file, imports }) => {
       return imports.filter((one) => one.file === undefined).map(() => file);
     });
-    expect([...new Set(packages)]).toEqual([`${PAGE}preact.ts`]);
+    expect([...new Set(packages)].sort()).toEqual([`${PAGE}preact.ts`, `${PAGE}webauthn.ts`]);
   });
 
   it("leave the sockets of the server to the daemon", () => {

@@ -114,6 +114,12 @@ export function daemonProgram(
         description: "print a link to the console",
         load: async () => (await import("../src/programs/control/login-command.ts")).loginCommand(),
       },
+      {
+        name: "passkeys",
+        description: "list the passkeys of people at the console, or forget a person's",
+        load: async () =>
+          (await import("../src/programs/control/passkeys-command.ts")).passkeysCommand(),
+      },
     ],
     run,
   });

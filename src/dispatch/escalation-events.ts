@@ -18,6 +18,7 @@ export function escalationEvent(
           ...(decision.content === undefined
             ? {}
             : { content_digest: canonicalDigest(decision.content) }),
+          ...(decision.attestation === undefined ? {} : { attestation: decision.attestation }),
           ...(decision.operator === undefined ? {} : { operator: decision.operator }),
           ...(decision.agentId === undefined ? {} : { actor_agent_id: decision.agentId }),
         };

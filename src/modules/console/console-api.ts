@@ -19,7 +19,13 @@ export interface ApiRequest {
   /** Of a change: an object. */
   readonly body: JsonRecord;
   /** Asks AGTP in the person's name. @throws ConsoleFault where it is refused. */
-  act(method: string, target: string, input: JsonRecord): Promise<JsonRecord>;
+  act(
+    method: string,
+    target: string,
+    input: JsonRecord,
+    /** Where the person signed it. */
+    via?: "passkey",
+  ): Promise<JsonRecord>;
 }
 
 /** One route below `/api/`. */
@@ -75,8 +81,8 @@ function addRoute(app: FastifyInstance, route: ApiRoute, parts: Adding): void {
       const { params, url } = request;
       const at = url.indexOf("?");
       const query = new URLSearchParams(at < 0 ? "" : url.slice(at));
-      const act: ApiRequest["act"] = (method, target, input) =>
-        actFor(signedIn, parts.actAs(), { method, target, input });
+      const act: ApiRequest["act"] = (method, target, input, via) =>
+        actFor(signedIn, parts.actAs(), { method, target, input, via });
       const asked = { signedIn, params: params as ApiRequest["params"], query, body, act };
       return reply.send((await route.answer(asked)) ?? {});
     },
@@ -103,13 +109,18 @@ interface Asked {
   readonly method: string;
   readonly target: string;
   readonly input: JsonRecord;
+  readonly via: "passkey" | undefined;
 }
 
-async function actFor({ person }: SignedIn, actAs: ActAs, asked: Asked): Promise<JsonRecord> {
+async function actFor(
+  { person }: SignedIn,
+  actAs: ActAs,
+  { via, ...asked }: Asked,
+): Promise<JsonRecord> {
   const { status, body } = await actAs({
     ...asked,
     caller: ANONYMOUS,
-    operator: operatorOfPerson(person),
+    operator: { ...operatorOfPerson(person), ...(via && { via }) },
     taskId: undefined,
     signal: new AbortController().signal,
   });

@@ -15,7 +15,10 @@ export const consoleModule: Module<ConsoleSections> = {
   name: "console",
   takes: { console: true, server: true },
   async provision(context) {
-    if (!context.config.console.enabled) return { commands: new Map([["login", refuseLogin]]) };
+    if (!context.config.console.enabled) {
+      const names = ["login", "passkeys"];
+      return { commands: new Map(names.map((name) => [name, refuseLogin])) };
+    }
     const { openConsole } = await import("./open-console.ts");
     const { side, commands, problems, start, close } = await openConsole(context);
     return { console: side, commands, blockers: problems, start, stop: close };

@@ -8,9 +8,13 @@ import type { ConsoleContext } from "./config.ts";
 import { createConsoleApi } from "./console-api.ts";
 import { createConsole } from "./console-app.ts";
 import { createEvents } from "./events.ts";
+import { listPasskeys } from "./list-passkeys.ts";
 import { LoginLinks } from "./login-links.ts";
 import { openOidc } from "./open-oidc.ts";
 import { loadPageFiles } from "./page-files.ts";
+import { PasskeyChallenges } from "./passkey-challenges.ts";
+import { openDesk, type PasskeyDesk } from "./passkey-desk.ts";
+import { Passkeys } from "./passkeys.ts";
 import { type Person, ROLES, type Role } from "./person.ts";
 import { ConsolePlace } from "./place.ts";
 import { SessionRules } from "./session-rules.ts";
@@ -22,6 +26,7 @@ import { contractRoutes } from "./views/contracts.ts";
 import { endpointRoutes } from "./views/endpoints.ts";
 import { nodeRoute } from "./views/nodes.ts";
 import { overview, overviewRoute, waitingCount } from "./views/overview.ts";
+import { type PasskeyParts, passkeyRoutes } from "./views/passkeys.ts";
 import { recordRoutes } from "./views/records.ts";
 import { sessionRoute } from "./views/session.ts";
 import { trafficRoutes } from "./views/traffic-routes.ts";
@@ -47,12 +52,18 @@ export async function openConsole(context: ConsoleContext): Promise<OpenedConsol
   rules.begin(config.console);
   const sessions = await Sessions.open(context, rules);
   const place = new ConsolePlace(config.console);
+  const challenges = await context.once(openChallenges);
+  const desk = openDesk({ passkeys: await Passkeys.open(context), challenges, place });
   let daemon: () => DaemonFacts | undefined = () => undefined;
-  const api = apiOf(context, { sessions, traffic, daemon: () => daemon() });
+  const api = apiOf(context, { sessions, traffic, desk, daemon: () => daemon() });
   const reportFault = reporting(context);
+  const report = reportingPasskeys(context);
   const pages = await loadPageFiles();
   const provider = await openOidc(context, { place, sessions });
   const { oidc } = provider;
+  const sweep = (): void => {
+    void sessions.sweep().catch((error: unknown) => reportFault("", error));
+  };
   const gateway = await createConsole({ place, sessions, links, pages, api, oidc, reportFault });
   return {
     side: {
@@ -62,11 +73,16 @@ export async function openConsole(context: ConsoleContext): Promise<OpenedConsol
         daemon = facts;
       },
     },
-    commands: new Map([["login", openLogin(links, place)]]),
+    commands: new Map<string, (options: JsonRecord) => unknown>([
+      ["login", openLogin(links, place)],
+      ["passkeys", (options) => listPasskeys(options, { passkeys: desk.passkeys, report })],
+    ]),
     problems: provider.problems,
     start: () => {
+      // What is over by the rules of before stays over, whatever the next ones say.
+      sweep();
       rules.enforce(config.console);
-      void sessions.sweep().catch((error: unknown) => reportFault("", error));
+      sweep();
     },
     close: async () => {
       await gateway.close();
@@ -77,6 +93,8 @@ export async function openConsole(context: ConsoleContext): Promise<OpenedConsol
 
 /** Kept through reloads: a link that was printed is good. */
 const openLinks = (): LoginLinks => new LoginLinks();
+
+const openChallenges = (): PasskeyChallenges => new PasskeyChallenges();
 
 const openRules = (): SessionRules => new SessionRules();
 
@@ -89,21 +107,22 @@ const openTraffic = (): Traffic => {
 interface ApiSources {
   readonly sessions: Sessions;
   readonly traffic: Traffic;
+  readonly desk: PasskeyDesk;
   daemon(): DaemonFacts | undefined;
 }
 
-function apiOf(context: ConsoleContext, { sessions, traffic, daemon }: ApiSources) {
+function apiOf(context: ConsoleContext, { sessions, traffic, desk, daemon }: ApiSources) {
   const { config, directory, state, mcpServers, processes, dispatch, signingKey } = context;
   const publicKey = signingKey && publicKeyOf(signingKey);
   const documentVersion = (): Promise<string | undefined> => dispatch().documentVersion();
   const { serverId } = config.server;
   const sources = { serverId, traffic, state, documentVersion, daemon };
-  const parts = { state, directory };
+  const parts = { state, directory, desk };
   return createConsoleApi({
     touch: ({ token }) => sessions.touch(token),
     actAs: () => dispatch().actAs,
     routes: [
-      sessionRoute(serverId),
+      sessionRoute(serverId, desk.passkeys),
       overviewRoute(sources),
       ...trafficRoutes(traffic),
       ...approvalRoutes(parts),
@@ -115,11 +134,12 @@ function apiOf(context: ConsoleContext, { sessions, traffic, daemon }: ApiSource
       ...upstreamRoutes({
         servers: mcpServers,
         processes,
-        state,
+        ...{ state, desk },
         served: dispatch,
         health: traffic.upstreams,
       }),
       nodeRoute(daemon),
+      ...passkeyRoutes({ desk, state, report: reportingPasskeys(context) }),
     ],
     events: createEvents({
       traffic,
@@ -134,6 +154,11 @@ function apiOf(context: ConsoleContext, { sessions, traffic, daemon }: ApiSource
 function reporting({ log }: ConsoleContext): (errorId: string, error: unknown) => void {
   return (errorId, error) =>
     log.error({ event: "fault", error_id: errorId, error }, "the console failed");
+}
+
+function reportingPasskeys({ log }: ConsoleContext): PasskeyParts["report"] {
+  return (event, { id, personId }) =>
+    log.info({ event, passkey: id, person: personId }, "somebody's passkeys are others");
 }
 
 const MAX_NAME = 128;

@@ -54,7 +54,7 @@ export async function openInspection(parts: InspectionParts): Promise<OpenedCons
     touch: ({ token }) => sessions.touch(token),
     actAs: () => () => Promise.reject(notStarted()),
     routes: [
-      sessionRoute(serverId, true),
+      sessionRoute(serverId),
       overviewRoute(sources),
       ...recordRoutes({ state: { ledger: journal }, directory, publicKey }),
       ...UNSERVED.flatMap(unserved),
@@ -88,6 +88,7 @@ export async function openInspection(parts: InspectionParts): Promise<OpenedCons
 
 const UNSERVED = [
   ...["traffic", "approvals", "agents", "endpoints", "try", "contracts", "upstreams", "nodes"],
+  "passkeys",
 ];
 
 function unserved(name: string): readonly ApiRoute[] {

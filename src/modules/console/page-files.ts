@@ -32,8 +32,9 @@ const LIBRARY: Readonly<Record<string, string>> = {
   preact: "lib/preact.js",
   "preact/hooks": "lib/preact-hooks.js",
   htm: "lib/htm.js",
+  "@simplewebauthn/browser": "lib/webauthn/index.js",
 };
-const BARE_IMPORT = /\bfrom\s*"(preact|preact\/hooks|htm)"/g;
+const BARE_IMPORT = /\bfrom\s*"(preact|preact\/hooks|htm|@simplewebauthn\/browser)"/g;
 
 /** Reads everything; rejects where the build has not made the page's modules. */
 export async function loadPageFiles(): Promise<PageFiles> {
@@ -45,6 +46,7 @@ export async function loadPageFiles(): Promise<PageFiles> {
     entryOf("icon.svg", shippedPath(`${FOLDER}/icon.svg`)),
     ...modules.map((name) => entryOf(name.replaceAll("\\", "/"), join(built, name))),
     ...libraryPaths().map(([name, path]) => entryOf(name, path)),
+    ...(await webauthnPaths()).map(([name, path]) => entryOf(name, path)),
   ]);
   const [, shell] = await entryOf("shell.html", shippedPath(`${FOLDER}/shell.html`));
   return { shell, files: new Map(entries) };
@@ -66,6 +68,16 @@ function libraryPaths(): readonly (readonly [name: string, path: string])[] {
     ["lib/preact-hooks.js", resolve("preact/hooks")],
     ["lib/htm.js", join(dirname(resolve("htm")), "htm.module.js")],
   ];
+}
+
+/** The browser's side of passkeys, which comes as modules that name each other. */
+async function webauthnPaths(): Promise<readonly (readonly [name: string, path: string])[]> {
+  const main = createRequire(import.meta.url).resolve("@simplewebauthn/browser");
+  const folder = join(dirname(main), "../esm");
+  const named = await readdir(folder, { recursive: true });
+  return named
+    .filter((name) => extname(name) === ".js")
+    .map((name) => [`lib/webauthn/${name.replaceAll("\\", "/")}`, join(folder, name)]);
 }
 
 async function entryOf(name: string, path: string): Promise<readonly [string, PageFile]> {

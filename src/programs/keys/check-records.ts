@@ -2,6 +2,7 @@
 import { hash } from "node:crypto";
 import type { Ed25519PublicKey } from "../../identity/ed25519.ts";
 import { verifyRecord } from "../../state/verify-record.ts";
+import { passkeyCheck } from "./check-passkey.ts";
 import type { Check, FileReport } from "./checks.ts";
 
 /** Another writer of such files marks each line with what it holds. */
@@ -27,7 +28,8 @@ export function checkRecords(
 function checkOne(line: string, keys: readonly Ed25519PublicKey[]): readonly Check[] {
   const jws = line.trim().replace(MARK, "");
   const signature = signatureCheck(jws, keys);
-  return [signature, { check: "audit-id", outcome: "ok", message: hash("sha256", jws) }];
+  const auditId = { check: "audit-id", outcome: "ok", message: hash("sha256", jws) } as const;
+  return [signature, ...[passkeyCheck(jws) ?? []].flat(), auditId];
 }
 
 /** Every line that fails; of those that do not, how many there are of each kind. */
@@ -35,13 +37,15 @@ function checkMany(lines: readonly string[], keys: readonly Ed25519PublicKey[]):
   const failed: Check[] = [];
   const others = new Map<string, { check: Check; count: number }>();
   for (const [index, line] of lines.entries()) {
-    const check = signatureCheck(line.trim().replace(MARK, ""), keys);
-    if (check.outcome === "failed") {
-      failed.push({ ...check, message: `line ${index + 1}: ${check.message}` });
-      continue;
+    const jws = line.trim().replace(MARK, "");
+    for (const check of [signatureCheck(jws, keys), passkeyCheck(jws) ?? []].flat()) {
+      if (check.outcome === "failed") {
+        failed.push({ ...check, message: `line ${index + 1}: ${check.message}` });
+        continue;
+      }
+      const other = others.get(check.message) ?? { check, count: 0 };
+      others.set(check.message, { check, count: other.count + 1 });
     }
-    const other = others.get(check.message) ?? { check, count: 0 };
-    others.set(check.message, { check, count: other.count + 1 });
   }
   const counted = [...others.values()].map(({ check, count }) => ({
     ...check,

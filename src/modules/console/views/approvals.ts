@@ -2,10 +2,17 @@
 import type { JsonRecord } from "../../../base/json-value.ts";
 import { isRecord } from "../../../base/json-value.ts";
 import type { AgentDirectory } from "../../../identity/agent-directory.ts";
-import { type Escalation, escalationView, isOpen } from "../../../state/escalation.ts";
+import {
+  type Escalation,
+  escalationView,
+  isOpen,
+  VERDICTS,
+  type Verdict,
+} from "../../../state/escalation.ts";
 import type { ServerState } from "../../../state/state.ts";
 import { type ApiRoute, reasonIn, textIn } from "../console-api.ts";
 import { unknown } from "../console-fault.ts";
+import { confirmSigned, type PasskeyDesk } from "../passkey-desk.ts";
 import type { Role } from "../person.ts";
 import { escalationFor } from "./redacted.ts";
 
@@ -13,9 +20,9 @@ import { escalationFor } from "./redacted.ts";
 export interface ApprovalParts {
   readonly state: Pick<ServerState, "escalations" | "lifecycle">;
   readonly directory: AgentDirectory;
+  readonly desk: PasskeyDesk;
 }
 
-const DECISIONS = ["accepted", "rejected", "deferred"];
 const MAX_DECIDED = 100;
 
 /** `/api/approvals` and `/api/approvals/{escalation_id}` */
@@ -35,13 +42,12 @@ export function approvalRoutes(parts: ApprovalParts): readonly ApiRoute[] {
     {
       method: "POST",
       path: "/approvals/:id",
-      answer: async ({ params, body, act }) => {
-        const { escalationId } = find(parts, params["id"]);
-        const status = textIn(body, "decision", DECISIONS);
-        const result = await act("CONFIRM", "/", {
-          ...{ target_id: escalationId, status },
-          ...reasonIn(body),
-        });
+      answer: async (request) => {
+        const { params, body } = request;
+        const escalation = find(parts, params["id"]);
+        const status = textIn(body, "decision", VERDICTS) as Verdict;
+        const asked = { request, input: reasonIn(body) };
+        const result = await confirmSigned(parts.desk, escalation, status, asked);
         return { escalation: result["escalation"] ?? result };
       },
     },

@@ -6,22 +6,24 @@ import type { EndpointDefinition } from "../../../endpoint/endpoint.ts";
 import type { DeployedServers } from "../../../handlers/mcp/deployed-servers.ts";
 import type { PinnedTool } from "../../../handlers/mcp/tool-pins.ts";
 import type { ProcessHealth } from "../../../handlers/processes/process-pool.ts";
-import { type Escalation, isOpen } from "../../../state/escalation.ts";
+import { type Escalation, isOpen, type Verdict } from "../../../state/escalation.ts";
 import type { ServerState } from "../../../state/state.ts";
 import { type ApiRoute, reasonIn, textIn } from "../console-api.ts";
 import { unknown } from "../console-fault.ts";
+import { confirmSigned, type PasskeyDesk } from "../passkey-desk.ts";
 import type { UpstreamHealth } from "../upstream-health.ts";
 
 /** The sources of these routes. */
 export interface UpstreamParts {
   readonly servers: DeployedServers | undefined;
   readonly state: Pick<ServerState, "escalations">;
+  readonly desk: PasskeyDesk;
   readonly health: Pick<UpstreamHealth, "of">;
   readonly processes: ModuleContext["processes"];
   served(): Served;
 }
 
-const VERDICTS: Readonly<Record<string, string>> = { accept: "accepted", refuse: "rejected" };
+const VERDICTS: Readonly<Record<string, Verdict>> = { accept: "accepted", refuse: "rejected" };
 
 /** `/api/upstreams` and `/api/upstreams/{server}/{tool}` */
 export function upstreamRoutes(parts: UpstreamParts): readonly ApiRoute[] {
@@ -38,12 +40,12 @@ export function upstreamRoutes(parts: UpstreamParts): readonly ApiRoute[] {
     {
       method: "POST",
       path: "/upstreams/:server/:tool",
-      answer: async ({ params, body, act }) => {
-        const status = VERDICTS[textIn(body, "action", Object.keys(VERDICTS))];
+      answer: async (request) => {
+        const { params, body } = request;
+        const status = VERDICTS[textIn(body, "action", Object.keys(VERDICTS))] ?? "rejected";
         const waiting = changeOf(parts, params["server"], params["tool"]);
         if (waiting === undefined) throw unknown("changed definition");
-        const decision = { target_id: waiting.escalationId, status, ...reasonIn(body) };
-        await act("CONFIRM", "/", decision);
+        await confirmSigned(parts.desk, waiting, status, { request, input: reasonIn(body) });
         return {};
       },
     },

@@ -1,13 +1,13 @@
 /** One escalation: the call as it would run, what is new about it, who asks, and the decision. */
 
 import type { ApprovalDetail, Decision, Escalation } from "../answers.ts";
-import { post } from "../api.ts";
 import { CallView } from "../approvals/call-view.ts";
 import { callOf, isObject, subjectOf } from "../approvals/subject.ts";
 import { Badge } from "../parts/badge.ts";
 import { type Action, Change } from "../parts/change.ts";
 import { AgentLink, type Fact, Facts, Json, LongId, Moment, Stranger } from "../parts/facts.ts";
 import { Page, Pending, Section } from "../parts/page.ts";
+import { postSigned } from "../passkeys/sign.ts";
 import { html, type VNode } from "../preact.ts";
 import { address } from "../router.ts";
 import { isOperator } from "../session.ts";
@@ -78,8 +78,8 @@ function decisionOf({ decision }: Escalation): VNode | undefined {
 
 function personOf({ operator }: Decision): VNode | undefined {
   if (operator === undefined || operator === null) return undefined;
-  const name = isObject(operator) ? (operator["name"] ?? operator["id"]) : operator;
-  return html`<${Stranger} text=${name} />`;
+  const { name, id, via } = isObject(operator) ? operator : { id: operator };
+  return html`<${Stranger} text=${name ?? id} />${via === "passkey" && ", signed with a passkey"}`;
 }
 
 function Decide(props: { readonly escalation: Escalation; readonly reload: () => void }): VNode {
@@ -88,7 +88,12 @@ function Decide(props: { readonly escalation: Escalation; readonly reload: () =>
     name,
     done: `${name === "Approve" ? "Approved" : name === "Reject" ? "Rejected" : "Deferred"}.`,
     ...(tone && { tone }),
-    run: (reason) => post(`/api${address("approvals", escalation_id)}`, { decision, reason }),
+    run: (reason) =>
+      postSigned(
+        `/api${address("approvals", escalation_id)}`,
+        { decision, reason },
+        decision === "accepted" ? { for: "decision", escalation_id, decision } : undefined,
+      ),
   });
   const actions = [
     decide("Approve", "accepted", "good"),

@@ -1,12 +1,12 @@
 /** Upstreams: whom this server calls, whether they answer, and which definitions are pinned. */
 
 import type { HttpUpstream, Upstreams, UpstreamTool } from "../answers.ts";
-import { post } from "../api.ts";
 import { Badge } from "../parts/badge.ts";
 import { type Action, Change } from "../parts/change.ts";
 import { type Fact, Facts, LongId, Moment, Stranger } from "../parts/facts.ts";
 import { Page, Pending, Section } from "../parts/page.ts";
 import { Table } from "../parts/table.ts";
+import { postSigned } from "../passkeys/sign.ts";
 import { html, type VNode } from "../preact.ts";
 import { address } from "../router.ts";
 import { isOperator } from "../session.ts";
@@ -110,7 +110,7 @@ function Tool(props: {
     ${
       state === "changed" &&
       isOperator() &&
-      html`<${Change} id=${`${server}-${name}`} hasReason=${false} actions=${actionsOn(server, name)} onDone=${reload} />`
+      html`<${Change} id=${`${server}-${name}`} hasReason=${false} actions=${actionsOn(server, name, escalation_id)} onDone=${reload} />`
     }
   </div>`;
 }
@@ -123,9 +123,14 @@ function Difference(props: { readonly name: string; readonly lines: readonly unk
   return html`<ul class="difference" aria-label=${label}>${lines}</ul>`;
 }
 
-function actionsOn(server: string, tool: string): readonly Action[] {
+function actionsOn(server: string, tool: string, escalationId = ""): readonly Action[] {
+  const subject = { for: "decision", escalation_id: escalationId, decision: "accepted" };
   const decide = (action: string) => () =>
-    post(`/api${address("upstreams", server, tool)}`, { action });
+    postSigned(
+      `/api${address("upstreams", server, tool)}`,
+      { action },
+      action === "accept" ? subject : undefined,
+    );
   return [
     {
       ...{ name: "Accept definition", run: decide("accept"), done: "The definition is accepted." },

@@ -1,0 +1,101 @@
+/**
+ * What an operator's passkey signs when it approves, in a form that anybody can check later: the
+ * challenge is a hash over the decision, and the public key stands beside the signature.
+ * docs/approvals.md, Web Authentication §7.2
+ */
+import { createHash, createPublicKey, type JsonWebKey, verify } from "node:crypto";
+import { isRecord, type JsonRecord } from "../base/json-value.ts";
+import { canonicalOctets } from "./canonical-form.ts";
+
+/** The decision that is signed; keys are the wire's own. */
+export interface SignedDecision {
+  readonly escalation_id: string;
+  /** `sha256:` of the call that is approved, or of the question where there is no call. */
+  readonly digest: string;
+  readonly decision: string;
+}
+
+/** The `attestation` of a decision; octets are base64url. */
+export interface PasskeyAttestation {
+  readonly type: "webauthn";
+  readonly credential_id: string;
+  /** A JWK with its `alg`. */
+  readonly public_key: JsonRecord;
+  readonly digest: string;
+  readonly nonce: string;
+  readonly client_data_json: string;
+  readonly authenticator_data: string;
+  readonly signature: string;
+}
+
+/** The members of an attestation that are texts. */
+const TEXTS = ["credential_id", "digest", "nonce", "client_data_json"] as const;
+const OCTETS = ["authenticator_data", "signature"] as const;
+const HASHES: Readonly<Record<string, string | null>> = {
+  ...{ EdDSA: null, ES256: "sha256", RS256: "sha256" },
+};
+/** Of the flags: the person was there.   Web Authentication §6.1 */
+const USER_PRESENT = 0x01;
+const FLAGS_AT = 32;
+
+/** The challenge of a subject: SHA-256 over the canonical form of it and the nonce, in base64url. */
+export function challengeOf(subject: SignedDecision | JsonRecord, nonce: string): string {
+  return createHash("sha256")
+    .update(canonicalOctets({ ...subject, nonce }))
+    .digest("base64url");
+}
+
+/** Reads the attestation of a decision; undefined: no passkey made it. */
+export function readPasskeyAttestation(value: unknown): PasskeyAttestation | undefined {
+  if (!isRecord(value) || value["type"] !== "webauthn" || !isRecord(value["public_key"])) {
+    return undefined;
+  }
+  const isWhole = [...TEXTS, ...OCTETS].every((name) => typeof value[name] === "string");
+  return isWhole ? (value as unknown as PasskeyAttestation) : undefined;
+}
+
+/** Why an attestation is not the one of this decision; undefined: the key in it signed the decision. */
+export function passkeyFault(
+  attestation: PasskeyAttestation,
+  decision: Omit<SignedDecision, "digest"> & { readonly digest?: string | undefined },
+): string | undefined {
+  const { digest, nonce, public_key: jwk } = attestation;
+  if (decision.digest !== undefined && decision.digest !== digest) {
+    return "is for another call than the one that was decided";
+  }
+  const clientData = Buffer.from(attestation.client_data_json, "base64url");
+  const { type, challenge } = clientDataOf(clientData);
+  if (type !== "webauthn.get") return "is no assertion of a passkey";
+  if (challenge !== challengeOf({ ...decision, digest }, nonce)) {
+    return "is for another decision";
+  }
+  const authenticatorData = Buffer.from(attestation.authenticator_data, "base64url");
+  if (((authenticatorData[FLAGS_AT] ?? 0) & USER_PRESENT) === 0)
+    return "was made with nobody there";
+  const signed = Buffer.concat([
+    authenticatorData,
+    createHash("sha256").update(clientData).digest(),
+  ]);
+  const signature = Buffer.from(attestation.signature, "base64url");
+  return isSigned(jwk, signed, signature) ? undefined : "has a signature that its key did not make";
+}
+
+function clientDataOf(octets: Buffer): { readonly type?: unknown; readonly challenge?: unknown } {
+  try {
+    const value: unknown = JSON.parse(octets.toString("utf8"));
+    return isRecord(value) ? value : {};
+  } catch {
+    return {};
+  }
+}
+
+function isSigned(jwk: JsonRecord, signed: Buffer, signature: Buffer): boolean {
+  const hash = HASHES[String(jwk["alg"])];
+  if (hash === undefined) return false;
+  try {
+    const key = createPublicKey({ key: jwk as JsonWebKey, format: "jwk" });
+    return verify(hash, signed, key, signature);
+  } catch {
+    return false;
+  }
+}

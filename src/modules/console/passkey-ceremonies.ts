@@ -1,0 +1,179 @@
+/**
+ * Registers passkeys and takes their signatures, in the words of Web Authentication: for the name of
+ * the console and its own origin, under a challenge that was made for this one purpose.
+ * 403 `passkey-refused` for what is not so.
+ */
+import {
+  type AuthenticationResponseJSON,
+  generateAuthenticationOptions,
+  generateRegistrationOptions,
+  type RegistrationResponseJSON,
+  verifyAuthenticationResponse,
+  verifyRegistrationResponse,
+} from "@simplewebauthn/server";
+import { isRecord, type JsonRecord } from "../../base/json-value.ts";
+import type { PasskeyAttestation, SignedDecision } from "../../identity/passkey-attestation.ts";
+import { ConsoleFault, malformed } from "./console-fault.ts";
+import { jwkOfCose } from "./cose-jwk.ts";
+import type { Challenge, PasskeyChallenges } from "./passkey-challenges.ts";
+import type { Passkey, Passkeys } from "./passkeys.ts";
+import type { ConsolePlace } from "./place.ts";
+import type { SignedIn } from "./sessions.ts";
+
+/** The parts of the ceremonies. */
+export interface CeremonyParts {
+  readonly passkeys: Passkeys;
+  readonly challenges: PasskeyChallenges;
+  readonly place: Pick<ConsolePlace, "baseUrl">;
+}
+
+/** EdDSA, ES256, RS256. */
+const ALGORITHMS = [-8, -7, -257];
+const REGISTRATION: JsonRecord = { purpose: "registration" };
+const TIMEOUT_MS = 120_000;
+
+/** What a browser is asked to make a passkey with. */
+export async function beginRegistration(
+  { passkeys, challenges, place }: CeremonyParts,
+  { person, token }: SignedIn,
+): Promise<object> {
+  const { challenge } = challenges.create(token, REGISTRATION);
+  return generateRegistrationOptions({
+    ...{ rpName: "agtpd console", rpID: rpIdOf(place), userName: person.name },
+    userID: new TextEncoder().encode(person.id.slice(-64)),
+    challenge: octetsOf(challenge),
+    timeout: TIMEOUT_MS,
+    attestationType: "none",
+    excludeCredentials: passkeys.of(person.id).map(({ id }) => ({ id })),
+    supportedAlgorithmIDs: ALGORITHMS,
+  });
+}
+
+/** The passkey that the browser made. @throws ConsoleFault */
+export async function endRegistration(
+  { challenges, place }: CeremonyParts,
+  { person, token }: SignedIn,
+  { name, response }: { readonly name: string; readonly response: unknown },
+): Promise<Passkey> {
+  const { challenge } = taken(challenges, { token, response, subject: REGISTRATION });
+  const { registrationInfo } = await judged(() =>
+    verifyRegistrationResponse({
+      response: response as unknown as RegistrationResponseJSON,
+      ...{ expectedChallenge: challenge, expectedOrigin: new URL(place.baseUrl).origin },
+      ...{ expectedRPID: rpIdOf(place), requireUserVerification: false },
+      supportedAlgorithmIDs: ALGORITHMS,
+    }),
+  );
+  if (registrationInfo === undefined) throw refused("the registration is not verified");
+  const { id, publicKey, counter, transports = [] } = registrationInfo.credential;
+  const jwk = jwkOfCose(publicKey);
+  if (jwk === undefined) throw refused("its kind of key is not supported");
+  return {
+    ...{ id, personId: person.id, name, jwk, counter, createdAt: Date.now() },
+    publicKey: Buffer.from(publicKey).toString("base64url"),
+    transports: transports.filter((one) => typeof one === "string").slice(0, 8),
+  };
+}
+
+/** What a browser is asked to sign a subject with. */
+export async function beginSignature(
+  { passkeys, challenges, place }: CeremonyParts,
+  { person, token }: SignedIn,
+  subject: SignedDecision | JsonRecord,
+): Promise<object> {
+  const own = passkeys.of(person.id);
+  if (own.length === 0) throw new ConsoleFault(409, "no-passkey", "you have no passkey here");
+  const { challenge } = challenges.create(token, subject);
+  return generateAuthenticationOptions({
+    ...{ rpID: rpIdOf(place), challenge: octetsOf(challenge), timeout: TIMEOUT_MS },
+    allowCredentials: own.map(({ id, transports }) => ({ id, transports: [...transports] })),
+  });
+}
+
+/** A signature over a subject by a passkey of the person, for records. @throws ConsoleFault */
+export async function endSignature(
+  { passkeys, challenges, place }: CeremonyParts,
+  { person, token }: SignedIn,
+  {
+    subject,
+    response,
+  }: { readonly subject: SignedDecision | JsonRecord; readonly response: unknown },
+): Promise<PasskeyAttestation> {
+  const { challenge, nonce } = taken(challenges, { token, response, subject });
+  const assertion = response as unknown as AuthenticationResponseJSON;
+  const passkey = passkeys.find(person.id, String(assertion.id));
+  if (passkey === undefined) throw refused("it is no passkey of yours");
+  const { verified, authenticationInfo } = await judged(() =>
+    verifyAuthenticationResponse({
+      ...{ response: assertion, expectedChallenge: challenge, requireUserVerification: false },
+      ...{ expectedOrigin: new URL(place.baseUrl).origin, expectedRPID: rpIdOf(place) },
+      credential: {
+        ...{ id: passkey.id, counter: passkey.counter },
+        publicKey: octetsOf(passkey.publicKey),
+      },
+    }),
+  );
+  if (!verified) throw refused("its signature is not that of the passkey");
+  if (!(await passkeys.use(passkey.id, authenticationInfo.newCounter))) {
+    throw refused("its counter went back: somebody else may have a copy of it");
+  }
+  const { clientDataJSON, authenticatorData, signature } = assertion.response;
+  return {
+    ...{ type: "webauthn", credential_id: passkey.id, public_key: passkey.jwk },
+    ...{ digest: String(subject["digest" as keyof typeof subject] ?? ""), nonce },
+    ...{ client_data_json: clientDataJSON, authenticator_data: authenticatorData, signature },
+  };
+}
+
+interface Taking {
+  readonly token: string;
+  readonly response: unknown;
+  readonly subject: SignedDecision | JsonRecord;
+}
+
+/** The challenge that a browser's answer is to. */
+function taken(challenges: PasskeyChallenges, { token, response, subject }: Taking): Challenge {
+  const answer = isRecord(response) ? response["response"] : undefined;
+  const clientData = isRecord(answer) ? answer["clientDataJSON"] : undefined;
+  if (typeof clientData !== "string") throw malformed("the passkey's answer is not whole");
+  const challenge = challengeIn(clientData);
+  const found = challenge === undefined ? undefined : challenges.take(challenge, token, subject);
+  if (found !== undefined) return found;
+  throw refused("it signed something else, was used already, or took longer than five minutes");
+}
+
+function challengeIn(clientData: string): string | undefined {
+  try {
+    const value: unknown = JSON.parse(Buffer.from(clientData, "base64url").toString("utf8"));
+    const challenge = isRecord(value) ? value["challenge"] : undefined;
+    return typeof challenge === "string" ? challenge : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The library throws for whatever a browser sent. */
+async function judged<T>(verify: () => Promise<T>): Promise<T> {
+  try {
+    return await verify();
+  } catch (error) {
+    throw refused(
+      error instanceof Error && error.message.startsWith("Response counter value")
+        ? "its counter went back: somebody else may have a copy of it"
+        : "it was not made for this console, or not as it should be",
+    );
+  }
+}
+
+function refused(reason: string): ConsoleFault {
+  return new ConsoleFault(403, "passkey-refused", `the passkey was not accepted: ${reason}`);
+}
+
+/** Passkeys are for a name, which an address is not. */
+function rpIdOf({ baseUrl }: Pick<ConsolePlace, "baseUrl">): string {
+  return new URL(baseUrl).hostname;
+}
+
+function octetsOf(text: string): Uint8Array<ArrayBuffer> {
+  return new Uint8Array(Buffer.from(text, "base64url"));
+}

@@ -1,0 +1,98 @@
+/**
+ * Passkeys of people at the console: which keys sign for whom. A person has a few; nothing makes one
+ * go but the person who has it, and `agtpd passkeys --forget`.
+ */
+import { isRecord, type JsonRecord } from "../../base/json-value.ts";
+import type { ProcessState } from "../../dispatch/process-state.ts";
+import type { Collection } from "../../state/collection.ts";
+
+/** One passkey. */
+export interface Passkey {
+  /** Its credential's, base64url. */
+  readonly id: string;
+  readonly personId: string;
+  /** As the person calls it. */
+  readonly name: string;
+  /** In COSE, base64url. */
+  readonly publicKey: string;
+  /** The same as a JWK, for records. */
+  readonly jwk: JsonRecord;
+  /** Of its signatures; 0 where it does not count. */
+  readonly counter: number;
+  readonly transports: readonly string[];
+  /** Milliseconds since the epoch. */
+  readonly createdAt: number;
+  readonly usedAt?: number;
+}
+
+/** Nobody needs more. */
+export const MAX_PASSKEYS = 8;
+const QUOTA = { openPerOwner: MAX_PASSKEYS, open: 1_000 };
+
+export class Passkeys {
+  readonly #kept: Collection<Passkey>;
+
+  private constructor(kept: Collection<Passkey>) {
+    this.#kept = kept;
+  }
+
+  /** Opens those that are kept. */
+  static async open({ collection }: Pick<ProcessState, "collection">): Promise<Passkeys> {
+    const kept = await collection<Passkey>({
+      name: "console-passkeys",
+      read: readPasskey,
+      ownerOf: ({ personId }) => personId,
+      orderOf: ({ createdAt }) => createdAt,
+      quota: QUOTA,
+      // None goes for another.
+      rankOf: () => undefined,
+    });
+    return new Passkeys(kept);
+  }
+
+  /** A person's, the oldest first. */
+  of(personId: string): readonly Passkey[] {
+    return this.#kept.ofOwner(personId);
+  }
+
+  /** All, the oldest first. */
+  list(): readonly Passkey[] {
+    return this.#kept.values();
+  }
+
+  /** A person's by its id. */
+  find(personId: string, id: string): Passkey | undefined {
+    const passkey = this.#kept.get(id);
+    return passkey?.personId === personId ? passkey : undefined;
+  }
+
+  /** Keeps a new one. False: somebody has it already, or there is no room. */
+  async add(passkey: Passkey): Promise<boolean> {
+    return (await this.#kept.add(passkey.id, passkey)).kind === "added";
+  }
+
+  /** Notes a signature. False: its counter did not go on, so that somebody else may have the key. */
+  async use(id: string, counter: number): Promise<boolean> {
+    const { isChanged } = await this.#kept.change(id, (known) => {
+      const isCounting = counter > 0 || known.counter > 0;
+      if (isCounting && counter <= known.counter) return undefined;
+      return { ...known, counter, usedAt: Date.now() };
+    });
+    return isChanged;
+  }
+
+  /** Forgets some. */
+  async remove(ids: readonly string[]): Promise<void> {
+    await this.#kept.delete(ids);
+  }
+}
+
+function readPasskey(value: unknown): Passkey | undefined {
+  if (!isRecord(value)) return undefined;
+  const { id, personId, name, publicKey, jwk, counter, transports, createdAt, usedAt } = value;
+  const areTexts = [id, personId, name, publicKey].every((one) => typeof one === "string");
+  const isWhole = areTexts && isRecord(jwk) && Array.isArray(transports);
+  const isCounted = Number.isSafeInteger(counter) && typeof createdAt === "number";
+  const isUsed = usedAt === undefined || typeof usedAt === "number";
+  return isWhole && isCounted && isUsed ? (value as unknown as Passkey) : undefined;
+}

@@ -1,0 +1,119 @@
+/** The passkeys of the person who is signed in, and the challenges that they are asked to sign. */
+import { isIP } from "node:net";
+import type { JsonRecord } from "../../../base/json-value.ts";
+import { VERDICTS, type Verdict } from "../../../state/escalation.ts";
+import type { ServerState } from "../../../state/state.ts";
+import { type ApiRequest, type ApiRoute, textIn } from "../console-api.ts";
+import { ConsoleFault, malformed, unknown } from "../console-fault.ts";
+import { type PasskeyDesk, signatureIn, signedDecision } from "../passkey-desk.ts";
+import { MAX_PASSKEYS, type Passkey } from "../passkeys.ts";
+
+/** The sources of these routes. */
+export interface PasskeyParts {
+  readonly desk: PasskeyDesk;
+  readonly state: Pick<ServerState, "escalations">;
+  /** Tells of a passkey that came or went. */
+  report(event: "console-passkey-registered" | "console-passkey-removed", passkey: Passkey): void;
+}
+
+const MAX_NAME = 64;
+const ADDITION: JsonRecord = { purpose: "another passkey" };
+
+function removal(id: string): JsonRecord {
+  return { purpose: "removal", passkey: id };
+}
+
+/** `/api/passkeys`, `/api/passkeys/challenge` and `/api/passkeys/{id}` */
+export function passkeyRoutes(parts: PasskeyParts): readonly ApiRoute[] {
+  const { desk } = parts;
+  return [
+    {
+      method: "GET",
+      path: "/passkeys",
+      answer: ({ signedIn: { person } }) => ({
+        passkeys: desk.passkeys.of(person.id).map(viewOf),
+        ...placeOf(desk),
+      }),
+    },
+    {
+      method: "POST",
+      path: "/passkeys/challenge",
+      answer: (request) => challenge(parts, request),
+    },
+    { method: "POST", path: "/passkeys", answer: (request) => register(parts, request) },
+    { method: "POST", path: "/passkeys/:id", answer: (request) => remove(parts, request) },
+  ];
+}
+
+/** `{for: "registration" | "addition" | "removal" | "decision", …}` */
+async function challenge({ desk, state }: PasskeyParts, request: ApiRequest): Promise<object> {
+  const { body, signedIn } = request;
+  const { beginRegistration, beginSignature } = await desk.ceremonies();
+  switch (textIn(body, "for", ["registration", "addition", "removal", "decision"])) {
+    case "registration":
+      if (!placeOf(desk).usable) throw unusable(desk);
+      return { options: await beginRegistration(desk, signedIn) };
+    case "addition":
+      return { options: await beginSignature(desk, signedIn, ADDITION) };
+    case "removal":
+      return {
+        options: await beginSignature(desk, signedIn, removal(textIn(body, "passkey_id"))),
+      };
+    default: {
+      const escalation = state.escalations.find(textIn(body, "escalation_id"));
+      if (escalation === undefined) throw unknown("escalation");
+      const decision = textIn(body, "decision", VERDICTS) as Verdict;
+      const subject = signedDecision(escalation, decision);
+      return { options: await beginSignature(desk, signedIn, subject) };
+    }
+  }
+}
+
+async function register({ desk, report }: PasskeyParts, request: ApiRequest): Promise<object> {
+  const { body, signedIn } = request;
+  const name = textIn(body, "name");
+  if (name.length > MAX_NAME) throw malformed(`name must be at most ${MAX_NAME} characters long`);
+  const own = desk.passkeys.of(signedIn.person.id);
+  if (own.length >= MAX_PASSKEYS) throw full();
+  if (own.length > 0) await signatureIn(desk, request, ADDITION);
+  const { endRegistration } = await desk.ceremonies();
+  const passkey = await endRegistration(desk, signedIn, { name, response: body["registration"] });
+  if (!(await desk.passkeys.add(passkey))) throw full();
+  report("console-passkey-registered", passkey);
+  return { passkey: viewOf(passkey) };
+}
+
+async function remove({ desk, report }: PasskeyParts, request: ApiRequest): Promise<object> {
+  const { body, params, signedIn } = request;
+  textIn(body, "action", ["remove"]);
+  const passkey = desk.passkeys.find(signedIn.person.id, params["id"] ?? "");
+  if (passkey === undefined) throw unknown("passkey of yours");
+  await signatureIn(desk, request, removal(passkey.id));
+  await desk.passkeys.remove([passkey.id]);
+  report("console-passkey-removed", passkey);
+  return {};
+}
+
+function full(): ConsoleFault {
+  const message = `there is no room for it: a person has at most ${MAX_PASSKEYS} passkeys, each once`;
+  return new ConsoleFault(409, "passkeys-full", message);
+}
+
+function unusable(desk: PasskeyDesk): ConsoleFault {
+  const { origin } = placeOf(desk);
+  const message = `a passkey is for a name, and ${origin} is none: set base_url under [console]`;
+  return new ConsoleFault(409, "passkeys-unusable", message);
+}
+
+/** Where passkeys can be used: at that origin alone, and if it has a name. */
+function placeOf({ place }: PasskeyDesk) {
+  const { origin, hostname } = new URL(place.baseUrl);
+  return { origin, usable: isIP(hostname.replace(/^\[|\]$/g, "")) === 0 };
+}
+
+function viewOf({ id, name, createdAt, usedAt }: Passkey): JsonRecord {
+  return {
+    ...{ id, name, created_at: new Date(createdAt).toISOString() },
+    used_at: usedAt === undefined ? null : new Date(usedAt).toISOString(),
+  };
+}

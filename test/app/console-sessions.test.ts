@@ -1,0 +1,51 @@
+/** Sessions over HTTP: how long they last by the settings that are in force, and their streams. */
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { approvingFiles } from "../support/approving.ts";
+import { openConsole, type TestConsole } from "../support/console.ts";
+
+const filesOf = (minutes: number) =>
+  approvingFiles([], { console: { enabled: true, port: 0, session_minutes: minutes } });
+
+async function reload(house: TestConsole, minutes: number): Promise<void> {
+  const { "agtp-server.toml": config = "" } = await filesOf(minutes);
+  writeFileSync(join(house.directory, "agtp-server.toml"), config);
+  expect(await house.daemon.reload()).toEqual([]);
+}
+
+function pass(minutes: number): void {
+  vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + minutes * 60_000 });
+  onTestFinished(() => void vi.useRealTimers());
+}
+
+describe("a session", () => {
+  it("lasts by the session_minutes of the last reload, longer or shorter", async () => {
+    const house = await openConsole(await filesOf(5));
+    const nina = await house.signIn();
+    const status = async () => (await nina.get("/api/agents")).status;
+    await reload(house, 60);
+    pass(50);
+    expect(await status()).toBe(200);
+    await reload(house, 5);
+    pass(4);
+    expect(await status()).toBe(200);
+    pass(6);
+    expect(await status()).toBe(401);
+    // What was over stays over.
+    await reload(house, 60);
+    expect(await status()).toBe(401);
+  });
+
+  it("that is over closes its stream of events", async () => {
+    const house = await openConsole(await filesOf(5));
+    const nina = await house.signIn();
+    const { cookie } = nina;
+    const response = await fetch(`${house.origin}/api/events`, { headers: { cookie } });
+    const reader = response.body?.getReader();
+    expect((await reader?.read())?.done).toBe(false);
+    pass(6);
+    while (!((await reader?.read()) ?? { done: true }).done);
+    expect((await nina.get("/api/session")).status).toBe(401);
+  });
+});

@@ -1,0 +1,105 @@
+/** What strangers write, in every field that an agent can fill: text, whole, and nothing else. */
+import { expect, it } from "vitest";
+import { booking } from "../support/approving.ts";
+import { describeInBrowser, openPage, signIn } from "../support/browser.ts";
+import type { TestConsole } from "../support/console.ts";
+import { askHouse, MALLORY, openHouse } from "../support/console-house.ts";
+
+const PAYLOADS = {
+  "a script": `</dd></script><script>window.hacked=1</script><svg/onload="window.hacked=1">`,
+  "what leaves an attribute": `"' autofocus onfocus=window.hacked=1 x='"><img src=x onerror=window.hacked=1>`,
+  "an address that is a program": `javascript:window.hacked=1//<a href="javascript:window.hacked=1">x</a>`,
+  "marks of direction": "paid \u202e\u2066eur 01\u2069\u202c \u200b\u2028 \u061c end",
+  "a template":
+    "$\u007bwindow.hacked=1} {{window.hacked=1}} <%= window.hacked=1 %> &lt;img&gt; &#60;",
+  "ten thousand characters": "W".repeat(10_000),
+} as const;
+/** Characters that no page may show as they are. */
+const DECEPTIVE = "[\\u061c\\u200b-\\u200f\\u2028-\\u202e\\u2066-\\u2069]";
+
+/** Has an agent write it wherever it can; answers the pages that show something of it. */
+async function fillAll(house: TestConsole, text: string): Promise<readonly string[]> {
+  const ask = async (body: object, method = "ESCALATE", path = "/") =>
+    (await askHouse(house, MALLORY, { method, path, body })).body;
+  const operator = await house.signIn({ name: text.slice(0, 128) });
+  const decide = (id: string, decision: string) =>
+    operator.post(`/api/approvals/${id}`, { decision, reason: some });
+  const call = async (guest: string): Promise<string> => {
+    const { body } = await askHouse(house, MALLORY, booking("7", { body: { guest } }));
+    return String(body["escalation_id"]);
+  };
+  const some = text.slice(0, 1000);
+  // The first is approved, so that the next has a difference to it.
+  const first = await call(`before ${text}`);
+  expect((await decide(first, "accepted")).status).toBe(200);
+  const second = await call(`now ${text}`);
+  const asked = await ask({
+    ...{ task_id: "task-7", reason: "ambiguous_instruction" },
+    context: { [text.slice(0, 200)]: some, nested: [{ some }] },
+  });
+  const question = String(asked["result"]?.["escalation_id"]);
+  expect(question).toMatch(/^esc-/);
+  const plain = await ask({ task_id: "task-8", reason: "scope_limit", context: some });
+  const rejected = String(plain["result"]?.["escalation_id"]);
+  expect((await decide(rejected, "rejected")).status).toBe(200);
+  const encoded = encodeURIComponent(text)
+    .slice(0, 2_000)
+    .replace(/%[^%]?$/, "");
+  await ask({}, "QUERY", `/free/${encoded}`);
+  await ask({}, "QUERY", `/nowhere/${encoded}?q=${encoded}`);
+  const action = { action: "suspend", reason: some };
+  expect((await operator.post(`/api/agents/${MALLORY}`, action)).status).toBe(200);
+  const { entries } = (await operator.get("/api/traffic")).body;
+  const last = entries.find(({ path }: { readonly path: string }) => path.startsWith("/nowhere"));
+  return [
+    ...["/", "/traffic", `/traffic/${last.response_id}`, "/approvals", `/approvals/${first}`],
+    ...[`/approvals/${second}`, `/approvals/${question}`, `/approvals/${rejected}`],
+    ...["/agents", `/agents/${MALLORY}`, "/records", `/records/${MALLORY}`, "/account"],
+  ];
+}
+
+/** What of it became more than text, as the page tells. */
+const HARM = `(() => {
+  const main = document.querySelector("main");
+  const elements = [...main.querySelectorAll("*")];
+  const attributes = elements.flatMap((one) => [...one.attributes]);
+  const strange = "script, img, iframe, object, embed, svg, base, style";
+  return {
+    hacked: "hacked" in globalThis,
+    elements: elements.filter((one) => one.matches(strange)).map((one) => one.outerHTML),
+    handlers: attributes.filter(({ name }) => name.startsWith("on")).map(({ name }) => name),
+    links: [...main.querySelectorAll("a[href]")]
+      .map((one) => one.getAttribute("href"))
+      .filter((href) => !/^[/#]/.test(href) || href.startsWith("//")),
+    deceptive: /${DECEPTIVE}/u.test(document.body.innerText + document.title),
+    wide: document.documentElement.scrollWidth > innerWidth,
+  };
+})()`;
+
+const HARMLESS = {
+  ...{ hacked: false, elements: [], handlers: [], links: [], deceptive: false, wide: false },
+};
+
+describeInBrowser("no page is harmed by", () => {
+  it.each(Object.entries(PAYLOADS))("%s", async (_, payload) => {
+    const house = await openHouse();
+    const paths = await fillAll(house, payload);
+    const page = await openPage({ viewport: { width: 360, height: 800 } });
+    await signIn(page, await house.link({ name: payload.slice(0, 128) }));
+    for (const path of paths) {
+      await page.goto(`${house.origin}${path}`);
+      await page.getByRole("heading", { level: 1 }).waitFor();
+      await page.getByText("Loading…").first().waitFor({ state: "detached" });
+      expect([path, await page.evaluate(HARM)]).toEqual([path, HARMLESS]);
+    }
+    // It is there, to the last character, with what would deceive written out.
+    const shown = payload.replace(new RegExp(DECEPTIVE, "gu"), (one) => {
+      return `\\u{${one.codePointAt(0)?.toString(16)}}`;
+    });
+    await page.goto(`${house.origin}${paths[5]}`);
+    await page.locator("dl.input").waitFor();
+    const [input] = await page.locator("dl.input dd").allInnerTexts();
+    expect(input?.replaceAll(/\s+/g, " ")).toContain(shown.replaceAll(/\s+/g, " "));
+    expect(page.faults).toEqual([]);
+  });
+});
