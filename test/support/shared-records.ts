@@ -11,7 +11,7 @@ import type {
 
 export class SharedRecords {
   readonly records: ChainedRecord[] = [];
-  readonly heads = new Map<string, ChainHead>();
+  readonly heads: Map<string, ChainHead> = new Map();
   /** Batches from now on are lost. */
   fault: Error | undefined;
   /** How many chains of how many batches had moved. */
