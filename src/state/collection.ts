@@ -11,6 +11,7 @@ import type {
   ChangeOptions,
   Changing,
   Draft,
+  DraftOptions,
   WriteOptions,
 } from "./collection-write.ts";
 import { readAll } from "./read-all.ts";
@@ -187,7 +188,7 @@ export class Collection<Item> {
   draft(
     key: string,
     item: Item,
-    { isEarly = false }: Pick<WriteOptions, "isEarly"> = {},
+    { isEarly = false, isGuarded = false }: DraftOptions = {},
   ): Draft | undefined {
     const surplus = this.#view.surplus(key, item);
     if (surplus === undefined) return undefined;
@@ -195,10 +196,12 @@ export class Collection<Item> {
     const gone = [...surplus, ...overdue].map((other) => ({ key: other, item: undefined }));
     const writes = [...gone, { key, item }];
     const changes = writes.flatMap((write) => this.#view.changesOf(write));
+    const expectations = isGuarded ? [this.#view.expectationOf(key)] : [];
     const lift = isEarly ? this.#view.show([{ key, item }]) : undefined;
     const free = this.#view.reserve(writes);
     return {
       changes,
+      expectations,
       settle: (revision) => {
         for (const write of writes) this.#view.settle(write, revision);
       },
