@@ -22,6 +22,7 @@ import { overview, overviewRoute, waitingCount } from "./views/overview.ts";
 import { recordRoutes } from "./views/records.ts";
 import { sessionRoute } from "./views/session.ts";
 import { trafficRoutes } from "./views/traffic-routes.ts";
+import { tryRoutes } from "./views/try.ts";
 import { upstreamRoutes } from "./views/upstreams.ts";
 
 /** The console, its commands, and its end. */
@@ -88,9 +89,15 @@ function apiOf(context: ConsoleContext, { sessions, traffic, daemon }: ApiSource
       ...approvalRoutes(parts),
       ...agentRoutes(parts),
       ...endpointRoutes(dispatch),
+      ...tryRoutes({ ...parts, served: dispatch }),
       ...contractRoutes(state),
       ...recordRoutes({ ...parts, publicKey }),
-      ...upstreamRoutes({ servers: mcpServers, state, served: dispatch }),
+      ...upstreamRoutes({
+        servers: mcpServers,
+        state,
+        served: dispatch,
+        health: traffic.upstreams,
+      }),
       nodeRoute(daemon),
     ],
     events: createEvents({
