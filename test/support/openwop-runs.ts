@@ -28,7 +28,7 @@ import type { RunLimits } from "../../src/modules/openwop/runs/run-limits.ts";
 import type { Redact } from "../../src/modules/openwop/runs/run-log.ts";
 import type { RunWatcher } from "../../src/modules/openwop/runs/run-watchers.ts";
 import { WorkflowRuns } from "../../src/modules/openwop/runs/workflow-runs.ts";
-import type { Verbosity } from "../../src/modules/openwop/settings.ts";
+import type { Verbosity } from "../../src/modules/openwop/openwop-section.ts";
 import { ToolRates } from "../../src/modules/openwop/turn/tool-rates.ts";
 import type { Workflow } from "../../src/modules/openwop/workflows/load-workflows.ts";
 import type { WorkflowDefinition } from "../../src/modules/openwop/workflows/workflow.ts";

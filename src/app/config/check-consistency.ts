@@ -166,9 +166,10 @@ const peerSignatures: CrossCheck = {
 const agentRuntime: CrossCheck = {
   sections: ["openwop"],
   check: ({ openwop }, report) => {
-    const { kind, ...keys } = (openwop["runtime"] ?? {}) as Readonly<Record<string, unknown>>;
-    const needed = kind === "function" ? "function" : "base_url";
-    if (kind === "deterministic" || keys[needed] !== undefined) return;
+    const { kind, baseUrl, function: name } = openwop.runtime;
+    const isFunction = kind === "function";
+    if (kind === "deterministic" || (isFunction ? name : baseUrl) !== undefined) return;
+    const needed = isFunction ? "function" : "base_url";
     report(`openwop.runtime.${needed}`, `is required by kind = "${kind}"`);
   },
 };

@@ -8,11 +8,11 @@ import { suggest } from "../../base/close-matches.ts";
 import type { Paced } from "../../base/paced.ts";
 import type { Problem } from "../../base/problem.ts";
 import { reasonOf } from "../../base/thrown.ts";
+import type { AgentcliConfig } from "./agentcli-section.ts";
 import { expandWorkflows } from "./compile/expand.ts";
 import type { Finding } from "./manifest/finding.ts";
 import type { Manifest, Workflow } from "./manifest/manifest.ts";
 import { validateManifest } from "./manifest/validate.ts";
-import type { AgentcliSettings } from "./settings.ts";
 
 /** A workflow that agents may run. */
 export interface ExposedWorkflow {
@@ -41,7 +41,7 @@ export interface WorkflowPlaces {
 
 /** Loads all, a manifest or a workflow a step. */
 export function* loadingWorkflows(
-  settings: AgentcliSettings,
+  settings: AgentcliConfig,
   places: WorkflowPlaces,
 ): Paced<LoadedWorkflows> {
   const problems: Problem[] = [];

@@ -4,10 +4,10 @@
  * text of the event that closes them.   OpenWOP RFC 0002 §B, RFC 0024
  */
 import type { AgentEvent } from "../agent-executor.ts";
+import type { Verbosity } from "../openwop-section.ts";
 import { RedactedStream } from "../redacted-stream.ts";
 import type { Redactor } from "../redaction.ts";
 import type { ReasoningSink } from "../runtime/agent-runtime.ts";
-import type { Verbosity } from "../settings.ts";
 
 /** How much is shown. */
 export interface ReasoningRules {
