@@ -27,7 +27,7 @@ export type StateOpening =
   | { readonly kept: ProcessState; readonly problems?: undefined }
   | { readonly kept?: undefined; readonly problems: readonly Problem[] };
 
-/** What is told of the state while it is kept. */
+/** Listeners to news of the state. */
 export interface StateWatch {
   onFault(error: unknown): void;
   onNotice(notice: StateNotice): void;

@@ -30,7 +30,7 @@ import { readSemanticBlock, SEMANTIC_KEYS } from "./semantic-block.ts";
 export interface EndpointFileContext extends Vocabulary {
   /** The deployment directory, absolute. */
   readonly directory: string;
-  /** Where `${VAR}` in a handler table comes from. */
+  /** The source of `${VAR}` in a handler table. */
   readonly env: Environment;
 }
 
