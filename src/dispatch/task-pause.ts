@@ -20,7 +20,7 @@ const EXEMPT: ReadonlySet<string> = new Set([
   ...["ACTIVATE", "DEACTIVATE", "REINSTATE", "REVOKE", "DEPRECATE"],
 ]);
 
-/** Where the decision can be asked for. */
+/** The request by which the decision can be asked for. */
 const ESCALATIONS = "/escalations";
 
 /** Why the task may not go on with this route; undefined: it may. */

@@ -14,9 +14,9 @@ export interface UpstreamQuestion {
   readonly schema: JsonRecord;
   /** The name that the operator has given the upstream. */
   readonly upstream: string;
-  /** How the call goes on; it is kept, and nobody sees it. */
+  /** The state that the call goes on from; it is kept, and nobody sees it. */
   readonly resume: JsonRecord;
-  /** How long the question waits; undefined: as long as the policy says. */
+  /** The time that the question waits; undefined: as long as the policy says. */
   readonly ttlMs?: number;
 }
 
@@ -28,7 +28,7 @@ export interface UpstreamAnswer {
   readonly resume: JsonRecord;
 }
 
-/** How far an upstream is. */
+/** The progress of an upstream. */
 export interface UpstreamProgress {
   readonly progress: number;
   readonly total?: number;

@@ -13,7 +13,7 @@ export interface ConnectionNeeds {
   readonly connectTimeoutMs: number;
   /** PEM text to trust instead of the system's CAs. */
   readonly ca?: string | undefined;
-  /** How names become addresses; by the system, within bounds, unless given. */
+  /** Resolves names to addresses; by the system, within bounds, unless given. */
   readonly lookup?: LookupFunction;
 }
 

@@ -57,7 +57,9 @@ function resolveReference(reference: string, { nodes, anchors }: SchemaGraph): s
   return anchors.get(fragment);
 }
 
-/** How many judgements of one value each schema costs; a schema on its way in is a cycle. */
+/**
+ * The number of judgements that each schema costs for one value; a schema on its way in is a cycle.
+ */
 function checkExpansion(
   graph: SchemaGraph,
   { maxJudgements, maxJudgementsInAll }: JudgementBounds,

@@ -14,7 +14,7 @@ import { EXCESS_CHANNEL } from "../dispatch/toll.ts";
 import { pacedResponses } from "./paced-response.ts";
 import type { SendBudget } from "./send-budget.ts";
 
-/** Where to serve metrics, and what only the server can count. */
+/** The address to serve metrics on, and the counts that only the server has. */
 export interface MetricsOptions {
   readonly host: string;
   readonly port: number;

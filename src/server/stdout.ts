@@ -5,14 +5,14 @@
  */
 import type { LogSink } from "../base/log.ts";
 
-/** How much is collected before it is written, in characters, and for how long. */
+/** The most characters that are collected before they are written, and the longest time. */
 const BATCH_LENGTH = 8192;
 const BATCH_MS = 50;
 
 /** The octets that wait for a slow reader before lines are dropped. */
 const MAX_PENDING_BYTES = 16 * 1024 * 1024;
 
-/** How long an exit waits for a reader to take the last lines. */
+/** The longest that an exit waits for a reader to take the last lines. */
 const LAST_FLUSH_MS = 500;
 
 /** One for a process. A file or a terminal is written at once, a pipe when its reader has room. */

@@ -32,7 +32,7 @@ export interface LoadedWorkflows {
 /** It is parsed in one step, as an OpenWOP pack and an AGNTCY manifest are. */
 const MAX_BYTES = 1_048_576;
 
-/** Where configuration and manifests lie. */
+/** The place of configuration and manifests. */
 export interface WorkflowPlaces {
   readonly directory: string;
   /** The configuration file, relative to it. */

@@ -20,7 +20,7 @@ export interface AgntcySettings {
   readonly approverScope: string | undefined;
   /** PEM file of the authorities to trust, absolute. */
   readonly ca: string | undefined;
-  /** Where problems with it are reported. */
+  /** The key that problems with it are reported under. */
   readonly key: string;
 }
 

@@ -51,7 +51,7 @@ interface Parts extends Required<NotificationRegisterOptions> {
   readonly inboxes: Inboxes;
   readonly notifications: Collection<Notification>;
   readonly confirmations: Collection<Confirmation>;
-  /** What senders call their notifications, for other processes over the same store. */
+  /** The names that senders gave their notifications, for other processes over the same store. */
   readonly names: Collection<KeptName>;
 }
 
@@ -118,7 +118,7 @@ export class NotificationRegister {
     return this.#parts.inboxes.of(agentId)?.newest(this.now()) ?? [];
   }
 
-  /** How a notification stands in an agent's inbox. */
+  /** The entry of a notification in an agent's inbox. */
   entryOf(serial: string, agentId: string): InboxEntry | undefined {
     return this.#parts.inboxes.find(serial, agentId);
   }

@@ -7,7 +7,7 @@ import { type InboxEntry, isRead } from "./inbox.ts";
 import type { NotificationRegister } from "./notification-register.ts";
 import { currentReceipt, type ReceiptSources } from "./receipt.ts";
 
-/** Where they are. */
+/** The register that they are in. */
 export interface NotificationSourceOptions extends ReceiptSources {
   readonly register: NotificationRegister;
 }

@@ -4,7 +4,7 @@
  * beside it.   AGTP "NOTIFY"
  */
 
-/** How soon somebody should look.   AGTP "NOTIFY" */
+/** The urgency: how soon somebody should look.   AGTP "NOTIFY" */
 export const URGENCIES = ["critical", "informational", "background"] as const;
 export type Urgency = (typeof URGENCIES)[number];
 

@@ -40,7 +40,7 @@ const SPENT_KEPT = 1000;
 export class WebhookOutbox implements WebhookQueue {
   readonly #store: Store;
   readonly #deliveries: Collection<WebhookDelivery>;
-  /** How messages stand here, where the store has not been told: forgotten with the process. */
+  /** The states that the store has not been told of: forgotten with the process. */
   readonly #ahead: Map<string, WebhookDelivery>;
   /** Those that are on their way into the store. */
   readonly #keeping = new Map<string, Promise<boolean>>();
@@ -113,7 +113,7 @@ export class WebhookOutbox implements WebhookQueue {
     return isKept;
   }
 
-  /** How a message stands now; undefined when there is none of this id any more. */
+  /** The state of a message now; undefined when there is none of this id any more. */
   find(id: string): WebhookDelivery | undefined {
     const delivery = this.#find(id);
     return delivery && expire(delivery, this.#deliveries.now());

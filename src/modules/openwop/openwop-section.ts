@@ -15,7 +15,7 @@ import {
 } from "../../schema/section-field.ts";
 import { dottedPath, safeUrl, scopeToken, secret } from "../../schema/section-words.ts";
 
-/** How much of an agent's reasoning is shown. */
+/** The amount of an agent's reasoning that is shown. */
 export type Verbosity = "summary" | "full" | "off";
 
 /** `[openwop]`, with every default filled in. */

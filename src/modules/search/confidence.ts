@@ -30,9 +30,9 @@ const ACT_FACTOR = 3;
 
 /** The facts that are known of words. */
 export interface Vocabulary {
-  /** How many endpoints have it. */
+  /** The number of endpoints that have it. */
   frequencyOf(word: string): number;
-  /** How many endpoints there are. */
+  /** The number of endpoints. */
   readonly total: number;
   /** Tells whether it is the name of a method. */
   isMethod(word: string): boolean;

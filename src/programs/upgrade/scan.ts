@@ -28,7 +28,7 @@ export interface Scan extends DeploymentFindings {
   readonly texts: DeploymentTexts;
   readonly references: References;
   readonly problems: readonly Problem[];
-  /** Where something stands in its file; undefined where it is not written at all. */
+  /** The place of something in its file; undefined where it is not written at all. */
   placeOf(reference: Reference): TomlPlace | undefined;
 }
 

@@ -153,7 +153,7 @@ function readSequence(value: unknown, name: string, redact: Redact): number | Ap
     : malformed(name, redact(value), "a sequence");
 }
 
-/** How long a poll waits, in milliseconds; 0 not at all. */
+/** The time that a poll waits, in milliseconds; 0: not at all. */
 function readTimeout(value: unknown, redact: Redact): number | ApiAnswer {
   if (value === undefined) return DEFAULT_TIMEOUT_S * 1000;
   const seconds = typeof value === "string" && /^\d{1,9}$/.test(value) ? Number(value) : undefined;
@@ -161,7 +161,7 @@ function readTimeout(value: unknown, redact: Redact): number | ApiAnswer {
   return Math.min(seconds, MAX_TIMEOUT_S) * 1000;
 }
 
-/** How long events are gathered, in milliseconds. */
+/** The time for which events are gathered, in milliseconds. */
 function readBuffer(value: unknown, redact: Redact): number | ApiAnswer {
   if (value === undefined) return 0;
   const ms = typeof value === "string" && /^\d{1,9}$/.test(value) ? Number(value) : undefined;

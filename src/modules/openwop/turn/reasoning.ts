@@ -9,7 +9,7 @@ import { RedactedStream } from "../redacted-stream.ts";
 import type { Redactor } from "../redaction.ts";
 import type { ReasoningSink } from "../runtime/agent-runtime.ts";
 
-/** How much is shown. */
+/** The limits of what is shown. */
 export interface ReasoningRules {
   readonly verbosity: Verbosity;
   /** Tokens of a summary. */
