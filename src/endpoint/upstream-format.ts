@@ -1,6 +1,6 @@
 /**
- * How values are written for an external service, and read back: formats of bodies, fields that
- * travel as headers, lists and objects in a query or a form.   AGTP-API §12.3
+ * The forms of values for an external service, written and read back: formats of bodies, fields
+ * that travel as headers, lists and objects in a query or a form.   AGTP-API §12.3
  */
 
 /** The formats of a request body. */

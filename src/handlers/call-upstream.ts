@@ -1,6 +1,6 @@
 /**
- * What a handler whose upstream may ask back has beside its call: a way to put the question before
- * the operators, the answer once there is one, and an ear for how far the upstream is.
+ * The part of a handler whose upstream may ask back, beside its call: a way to put the question
+ * before the operators, the answer once there is one, and an ear for how far the upstream is.
  * docs/mcp-servers.md
  */
 import type { JsonRecord } from "../base/json-value.ts";

@@ -1,5 +1,5 @@
 /**
- * How connections to somebody else's HTTP server are opened, whoever opens them: kept alive,
+ * The options of connections to somebody else's HTTP server, the same for all: kept alive,
  * HTTP/1.1 without pipelining, and verified.   AGTP-API §12.3
  */
 import type { LookupFunction } from "node:net";

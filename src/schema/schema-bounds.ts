@@ -1,6 +1,6 @@
 /**
- * How large a schema may be, and what it may be made of. Schemas that callers propose have tighter
- * bounds than those of an operator's files.
+ * The bounds of a schema: its size, and what it may be made of. Schemas that callers propose
+ * have tighter bounds than those of an operator's files.
  */
 
 import { quoteValue } from "../base/json-value.ts";

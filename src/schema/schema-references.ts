@@ -1,5 +1,5 @@
 /**
- * Where the references of a schema lead. Refused: a reference to nothing, and schemas that judge
+ * Follows the references of a schema. Refused: a reference to nothing, and schemas that judge
  * one value for ever, or ever more often, because they refer to themselves or to each other without
  * going deeper into the value.
  */

@@ -1,5 +1,5 @@
 /**
- * What QUERY finds of notifications: in `inbox` what an agent was sent and may still read, in
+ * The notifications that QUERY finds: in `inbox` what an agent was sent and may still read, in
  * `notifications` what it has sent and what became of that. Each agent sees its own.   AGTP "QUERY"
  */
 import type { QueryCaller, QueryEntry, QuerySource } from "../../dispatch/query-source.ts";

@@ -1,7 +1,7 @@
 /**
- * What a sender is told of its notification, recipient by recipient: as it was accepted, which is
- * what NOTIFY answers however often it is repeated, and as it stands now, which is what INSPECT and
- * QUERY show.   AGTP "NOTIFY"
+ * The receipt of a notification for its sender, recipient by recipient: as it was accepted, which
+ * is what NOTIFY answers however often it is repeated, and as it stands now, which is what INSPECT
+ * and QUERY show.   AGTP "NOTIFY"
  */
 import { isRead } from "./inbox.ts";
 import type { Delivery, Notification, Recipient } from "./notification.ts";

@@ -1,7 +1,7 @@
 /**
- * How much each sentence says: the words that it shares with the others, how early its source says
- * it, and how much of the focus it is about. Everything is counted once a sentence, and nothing is
- * compared with everything else.   AGTP "SUMMARIZE"
+ * Ranks sentences by their weight: the words that each shares with the others, how early its source
+ * says it, and how much of the focus it is about. Everything is counted once a sentence, and
+ * nothing is compared with everything else.   AGTP "SUMMARIZE"
  */
 import { termsOf } from "./extract-terms.ts";
 

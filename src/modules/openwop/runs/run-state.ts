@@ -1,5 +1,5 @@
 /**
- * Where a run stands, folded from its events and from nothing else: the same log gives the same
+ * The state of a run, folded from its events and from nothing else: the same log gives the same
  * state in every process.   OpenWOP "run-snapshot", "replay"
  */
 import type { JsonRecord } from "../../../base/json-value.ts";
