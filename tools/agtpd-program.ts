@@ -1,4 +1,4 @@
-/** What may be written behind `agtpd`: options of the daemon, or a command. */
+/** The words that may be written behind `agtpd`: options of the daemon, or a command. */
 import { LOG_LEVELS, type LogLevel } from "../src/base/log.ts";
 import { type Command, command } from "../src/programs/shell/command.ts";
 import { InvalidValue } from "../src/programs/shell/run-program.ts";

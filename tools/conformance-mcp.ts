@@ -103,7 +103,7 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-/** Whether each scenario was passed, by its name. */
+/** The verdict on each scenario, by its name; true: it was passed. */
 type Outcomes = ReadonlyMap<string, boolean>;
 
 async function runSuite(url: string, version: string): Promise<Outcomes> {

@@ -27,7 +27,7 @@ interface Run {
   readonly args: readonly string[];
 }
 
-/** What is read of the program's report. */
+/** The part of the program's report that is read. */
 interface Report {
   readonly conforming: boolean;
   readonly summary: Readonly<Record<string, number>>;

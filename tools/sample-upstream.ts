@@ -6,7 +6,7 @@ import { once } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer, type Server } from "node:https";
 
-/** Where the desk listens, and what it asks for. */
+/** The address of the desk, and the credential that it asks for. */
 export interface OrderDeskOptions {
   readonly port: number;
   readonly cert: string;

@@ -21,7 +21,7 @@ import type { Foundation } from "./foundation.ts";
 import { callerStateOf, defaultAgent } from "./identity-parts.ts";
 import { inOrder, type Provisioned } from "./provision.ts";
 
-/** Where the pipeline runs. */
+/** The surroundings of the pipeline. */
 export interface AssemblyOptions {
   readonly kept: ProcessState;
   readonly drive: Drive;

@@ -62,7 +62,7 @@ export interface Built {
   readonly problems: readonly Problem[];
 }
 
-/** How to build. */
+/** Options of building. */
 export interface BuildOptions {
   /** True if what is missing may be made, and what is there written to. */
   readonly isPersistent: boolean;

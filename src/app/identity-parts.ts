@@ -33,7 +33,7 @@ export async function openTokens(
   return openTokenVerifier({ oauth, file: relative(directory, file), log });
 }
 
-/** Where agents, sessions, tasks and certificates stand, as the gates ask. */
+/** The standing of agents, sessions, tasks and certificates, as the gates ask. */
 export function callerStateOf({
   lifecycle,
   certificates,

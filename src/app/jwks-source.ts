@@ -10,7 +10,7 @@ import { connectionOptions } from "../handlers/connection-options.ts";
 import { type KeySet, readKeySet } from "../identity/bearer-keys.ts";
 import { parseBoundedJson } from "../identity/json-document.ts";
 
-/** Where the keys are. */
+/** The address of the keys. */
 export interface JwksLocation {
   readonly uri: string;
   /** PEM text to trust instead of the system's CAs. */
@@ -20,9 +20,9 @@ export interface JwksLocation {
 /** The keys as they were published just now. */
 export interface FetchedKeys {
   readonly set: KeySet;
-  /** What was passed over in the set, in words. */
+  /** The parts of the set that were passed over, in words. */
   readonly ignored: readonly string[];
-  /** How long they may be used without asking again. */
+  /** The time that they may be used without asking again. */
   readonly lifetimeMs: number;
   readonly fault?: undefined;
 }

@@ -3,7 +3,7 @@ import { hostname } from "node:os";
 import { VERSION } from "../base/version.ts";
 import type { NodeFacts } from "../dispatch/http-gateway.ts";
 
-/** Where a daemon listens, and whether it takes requests. */
+/** The address of a daemon, and whether it takes requests. */
 export interface NodeSource {
   readonly isReady: boolean;
   readonly address: string;

@@ -72,7 +72,7 @@ function operatorRoute(
   });
 }
 
-/** How long an upstream may take; as long as it likes where there is none. */
+/** The longest that an upstream may take; as long as it likes where there is none. */
 function upstreamTimeout(binding: HandlerBinding, servers: McpServers | undefined): number {
   if (binding.type === "external_service") return binding.timeoutMs;
   if (binding.type !== "mcp_tool") return Number.POSITIVE_INFINITY;

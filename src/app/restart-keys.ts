@@ -1,6 +1,6 @@
 /**
- * What a reload cannot put in force: ports are bound and the store is opened once. Such a change is no reason to refuse the
- * rest of a configuration, but whoever made it should know.
+ * The keys that a reload cannot put in force: ports are bound and the store is opened once. Such a
+ * change is no reason to refuse the rest of a configuration, but whoever made it should know.
  */
 import { relative } from "node:path";
 import type { Problem } from "../base/problem.ts";

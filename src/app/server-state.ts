@@ -32,7 +32,7 @@ export type StateOpening =
       readonly isInspectable?: true;
     };
 
-/** What is told of the state while it is kept. */
+/** Listeners to news of the state. */
 export interface StateWatch {
   onFault(error: unknown): void;
   onNotice(notice: StateNotice): void;

@@ -9,7 +9,7 @@ import { compileMethodPolicy, type MethodPolicy } from "../dispatch/method-polic
 import type { Vocabulary } from "../dispatch/module.ts";
 import type { Config } from "./config/config.ts";
 
-/** What could be read of both; a policy that is not sound is for finding further problems only. */
+/** The readable part of both; a policy that is not sound is for finding further problems only. */
 export interface ReadVocabulary {
   readonly vocabulary: Vocabulary | undefined;
   readonly isSound: boolean;

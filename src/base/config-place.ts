@@ -1,4 +1,4 @@
-/** Where a configuration lies. */
+/** The place of a configuration. */
 export interface ConfigPlace {
   /** Directory of agtp-server.toml; every relative path was resolved against it. */
   readonly directory: string;

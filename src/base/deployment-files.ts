@@ -11,7 +11,7 @@ import type { Problem } from "./problem.ts";
 import { sortPaced } from "./sort-paced.ts";
 import { codeOf } from "./thrown.ts";
 
-/** Where to look. */
+/** The directory to look in. */
 export interface FilesLocation {
   /** The deployment directory, absolute. */
   readonly directory: string;
@@ -21,7 +21,7 @@ export interface FilesLocation {
   readonly defaultDir: string;
   /** The problem when a directory of that name is absent; undefined: none. */
   readonly absence?: string;
-  /** How the names of the files end. */
+  /** The ending of the files' names. */
   readonly suffix: string;
   /** True to look into directories below. */
   readonly recursive: boolean;

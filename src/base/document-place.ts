@@ -22,14 +22,14 @@ export interface Remark extends Problem {
   readonly clause: string;
 }
 
-/** Where remarks go, and how they are written. */
+/** The list that remarks go to, and their style. */
 export interface DocumentReader {
   readonly style: DocumentStyle;
   /** Takes in a remark; false: nobody reads any more. */
   report(remark: Remark): boolean;
 }
 
-/** Where a value stands. */
+/** The place of a value. */
 type Position = Place & { readonly name: string; readonly clause: string };
 
 /** The bounds of an array of objects. */

@@ -1,4 +1,4 @@
-/** Where the reading of a document begins, and what becomes of that which is wrong with it. */
+/** The root that the reading of a document begins at, and the collector of its faults. */
 import { DocumentPlace, type Place, type Remark } from "./document-place.ts";
 import { type DocumentStyle, TOML_STYLE } from "./document-style.ts";
 import type { Problem } from "./problem.ts";
@@ -6,7 +6,7 @@ import type { Problem } from "./problem.ts";
 /** A hostile file may be wrong in a hundred thousand places; nobody reads that many problems. */
 const MAX_PROBLEMS = 200;
 
-/** How a document is read; as an operator's file unless told. */
+/** The style in which a document is read; that of an operator's file unless told. */
 export interface DocumentOptions {
   readonly style?: DocumentStyle;
   /** Problems that somebody reads. */

@@ -1,4 +1,4 @@
-/** How documents of a kind name their places and values in messages. */
+/** The words by which messages name places and values in documents of a kind. */
 import { joinIndex, joinKey } from "./dotted-key.ts";
 import { escapeToken } from "./json-pointer.ts";
 import { describeValue, isRecord, quoteValue } from "./json-value.ts";
@@ -52,7 +52,7 @@ export const JSON_STYLE: DocumentStyle = {
   suggestsWords: false,
 };
 
-/** How a message about a TOML value begins. */
+/** The beginning of a message about a TOML value. */
 export function describeToml(value: unknown): string {
   if (value instanceof Date) return "is a date";
   return isRecord(value) ? "is a table" : describeValue(value);

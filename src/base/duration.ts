@@ -1,6 +1,6 @@
 /**
- * How long a contract may live: what was asked for, within what the server grants. Durations are
- * seconds, a number with a unit (`24h`, `7d`), or ISO 8601 (`P7D`, `PT36H`).   AGTP "PROPOSE"
+ * The lifetime of a contract: as long as was asked for, within what the server grants. Durations
+ * are seconds, a number with a unit (`24h`, `7d`), or ISO 8601 (`P7D`, `PT36H`).   AGTP "PROPOSE"
  */
 
 const SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3_600, d: 86_400, w: 604_800 };

@@ -37,7 +37,7 @@ export function quoteValue(value: unknown): string {
   return String(value);
 }
 
-/** How a message about a value begins. */
+/** The beginning of a message about a value. */
 export function describeValue(value: unknown): string {
   return value === undefined ? "is missing" : `is ${quoteValue(value)}`;
 }

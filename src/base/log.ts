@@ -4,7 +4,7 @@
  */
 import { type DestinationStream, type Logger, pino, stdTimeFunctions } from "pino";
 
-/** Where lines go. */
+/** The destination of lines. */
 export interface LogSink extends DestinationStream {
   /** Sends what was collected; resolves when it is written, or when nobody takes it. */
   flush(): Promise<void>;

@@ -1,5 +1,5 @@
 /**
- * How deeply a value is nested: what walks it later may then be written without fear for the stack.
+ * The depth of a value: code that walks it later need not fear for the stack.
  */
 
 /** More than any message or manifest needs. */

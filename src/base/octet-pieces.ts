@@ -33,7 +33,7 @@ export class PieceWriter {
   }
 }
 
-/** How many octets there are. */
+/** The number of octets. */
 export function lengthOf(pieces: Pieces): number {
   return pieces.reduce((sum, { length }) => sum + length, 0);
 }

@@ -13,7 +13,7 @@ export interface Holding {
   readonly owner: TaskOwner;
 }
 
-/** How many places are held: in all, by one owner, and by all who are not known. */
+/** The number of places that are held: in all, by one owner, and by all who are not known. */
 export interface HeldPlaces {
   readonly all: number;
   readonly own: number;

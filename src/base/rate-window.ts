@@ -1,5 +1,5 @@
 /**
- * How often something happened within the last minute, for each agent: a sliding window, so that
+ * Counts what happened within the last minute, for each agent: a sliding window, so that
  * nobody gets two allowances at the turn of a minute.   AGTP-API §10.1.5
  */
 import { LRUCache } from "lru-cache";

@@ -14,7 +14,7 @@ export interface LinkFault {
   readonly message: string;
 }
 
-/** How far down is looked; nothing that the daemon writes lies deeper. */
+/** The depth to look to; nothing that the daemon writes lies deeper. */
 const MAX_DEPTH = 4;
 
 /**

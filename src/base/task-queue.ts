@@ -19,7 +19,7 @@ export interface TaskMeter {
   charge(owner: TaskOwner, ms: number): void;
 }
 
-/** How a queue shares the time. */
+/** Options by which a queue shares the time. */
 export interface TaskQueueOptions {
   /** The length of one turn; a step that has begun is finished. Undefined: there are no turns. */
   readonly sliceMs?: number;

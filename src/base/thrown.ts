@@ -5,7 +5,7 @@ export function reasonOf(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : String(thrown);
 }
 
-/** Where an error came from, or the text of what is none; whatever was thrown, it has one. */
+/** The stack of an error, or the text of what is none; whatever was thrown, it has one. */
 export function traceOf(thrown: unknown): string {
   try {
     return String(thrown instanceof Error ? (thrown.stack ?? thrown.message) : thrown);

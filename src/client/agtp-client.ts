@@ -5,7 +5,7 @@
 import type { CallSignal } from "../base/abort-signal.ts";
 import type { HeaderField, HeaderFields, ResponseLimits } from "../wire/message.ts";
 
-/** Where a client connects to, and whom it trusts there. */
+/** The server that a client connects to, and the authorities that it trusts there. */
 export interface Peer {
   readonly host: string;
   readonly port: number;
@@ -26,7 +26,9 @@ export interface ClientOptions extends Peer {
   readonly timeoutMs?: number;
   /** For TCP and TLS together; default 10 s. */
   readonly connectTimeoutMs?: number;
-  /** How long an unused connection is kept; default 30 s, half of what servers wait at least. */
+  /**
+   * The time that an unused connection is kept; default 30 s, half of what servers wait at least.
+   */
   readonly idleTimeoutMs?: number;
   /** Default 1: everything is answered in the order in which it was asked. */
   readonly maxConnections?: number;

@@ -12,7 +12,7 @@ import { AgtpClientError } from "./client-error.ts";
 import { connectionError, isPinned, isTlsFault, openSocket } from "./connect.ts";
 import type { Exchange } from "./exchange.ts";
 
-/** How a connection is made and watched. */
+/** Options of a connection. */
 export interface ConnectionOptions {
   readonly peer: Peer;
   readonly limits: ResponseLimits;

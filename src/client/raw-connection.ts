@@ -26,7 +26,7 @@ export type RawAnswer =
   /** The deadline passed; what had come so far is no whole response. */
   | { readonly kind: "silence"; readonly isPartial: boolean };
 
-/** How long to wait, and how much to take. */
+/** The longest to wait, and the most octets to take. */
 export interface RawConnectionOptions {
   /** Milliseconds of `performance.now()`. */
   readonly deadline: number;

@@ -28,7 +28,7 @@ export interface CallQuestionParts {
   readonly escalations: Pick<EscalationRegister, "open">;
 }
 
-/** Where no rule says how long. */
+/** The time where no rule gives one. */
 const USUAL_TTL_MS = 3_600_000;
 
 /** Puts a question before the operators. */

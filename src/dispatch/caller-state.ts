@@ -1,4 +1,6 @@
-/** Where agents, sessions, tasks and certificates stand while the server runs, as the gates ask. */
+/**
+ * The standing of agents, sessions, tasks and certificates while the server runs, as the gates ask.
+ */
 import type { AgentDocument, AgentStatus } from "../identity/agent-document.ts";
 import type { ClientCertificate } from "../identity/client-certificate.ts";
 import type { SessionStanding } from "./session-use.ts";

@@ -1,7 +1,7 @@
 /** Routes of contracts for protocols whose clients see one before it is theirs; registered nowhere. */
 import type { Route } from "./route.ts";
 
-/** How an offer is made, and how it ends. */
+/** The routes that make an offer and end it. */
 export interface ContractOffers {
   /** PROPOSE, answered with 461 instead of 263: the contract is offered, and nothing is agreed. */
   readonly propose: Route;

@@ -7,11 +7,16 @@ import { LRUCache } from "lru-cache";
 import type { Contract } from "../endpoint/contract.ts";
 import { contractDefinition } from "../endpoint/contract-definition.ts";
 import { createComposition, type FloorCheck } from "../handlers/composition.ts";
-import type { Call } from "../handlers/handler.ts";
+import {
+  type Call,
+  type HandlerResult,
+  type HandlerSuccess,
+  isHandlerError,
+} from "../handlers/handler.ts";
 import type { CompiledSchema } from "../schema/schema.ts";
 import type { ContractRegister } from "../state/contract-register.ts";
 import { changeCall } from "./call-context.ts";
-import { asAgreed, withContract } from "./contract-answer.ts";
+import { namedError, type Refusal } from "./refusal.ts";
 import { createRoute, type ExchangeView, type Route, type RouteHandler } from "./route.ts";
 
 export interface ContractRoutesOptions {
@@ -97,4 +102,40 @@ export class ContractRoutes {
 
 function planRecipe(plan: Contract["plan"]) {
   return { ...plan, file: "", description: "", requiredScopes: [] };
+}
+
+/**
+ * A result as it is, unless the contract's output schema does not describe it.
+ *
+ * The answer under a contract. One that is not what its agent asked for fails the
+ * composition at its last step, and is told with it: the steps have done their work, and the schema
+ * is the agent's own, so that nobody else could say what is wrong.   AGTP-API §10.1.5, §12.1
+ */
+function asAgreed(
+  result: HandlerResult,
+  { name, steps }: Contract["plan"],
+  output: CompiledSchema,
+): HandlerResult {
+  if (isHandlerError(result)) return result;
+  const errors = output.check(result.body);
+  if (errors === undefined) return result;
+  const message = "the answer is not what the contract's output_schema describes";
+  const last = steps.at(-1);
+  return {
+    error: "composition_failed",
+    message,
+    details: {
+      ...{ recipe: name, step: steps.length, method: last?.method, path: last?.path },
+      ...{ status: 200, error: { code: "output-validation-failed", message, errors } },
+      outputs: { answer: result.body },
+    },
+  };
+}
+
+/** Every answer under a contract says which one, failures too. */
+function withContract(result: HandlerResult, synthesisId: string): HandlerSuccess | Refusal {
+  const header = { "Contract-Synthesized": synthesisId };
+  if (!isHandlerError(result)) return { ...result, headers: { ...result.headers, ...header } };
+  const { error, message, details } = result;
+  return { ...namedError(error, message, details), headers: header };
 }

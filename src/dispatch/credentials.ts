@@ -3,8 +3,7 @@
  * a peer vouches for an agent. The gate of callers finds what they say, or why they prove nothing.
  * AGTP "Authorization", AGTP "DELEGATE"
  */
-import type { TokenVerifier } from "../identity/bearer-tokens.ts";
-import { readToken } from "./bearer.ts";
+import type { TokenVerdict, TokenVerifier } from "../identity/bearer-tokens.ts";
 import type { DelegationReader } from "./delegation.ts";
 import type { Exchange } from "./exchange.ts";
 
@@ -20,4 +19,23 @@ export function readCredentials(
   return Promise.all([delegation, bearer]).then(([read]) => {
     exchange.delegation = read;
   });
+}
+
+/**
+ * Fills in what the request's token says; a promise only when that takes time.
+ *
+ * The one step before the gates that may have to wait: a bearer token that is not remembered is
+ * verified, so that the gate of callers finds a principal, or why there is none.   AGTP "Authorization"
+ */
+function readToken(exchange: Exchange, tokens: TokenVerifier): Promise<void> | undefined {
+  const authorization = exchange.header("authorization");
+  if (authorization === undefined) return undefined;
+  const known = tokens.recall(authorization);
+  if (known !== undefined) return void adopt(exchange, known);
+  return tokens.verify(authorization).then((verdict) => adopt(exchange, verdict));
+}
+
+function adopt(exchange: Exchange, verdict: TokenVerdict): void {
+  if (verdict.kind === "valid") exchange.principalId = verdict.principalId;
+  else exchange.tokenFault = verdict.reason;
 }

@@ -46,7 +46,7 @@ export interface DelegationReader {
 export interface PriorAction {
   readonly agent_id: string;
   readonly audit_id: string;
-  /** Where its record can be asked for, if that is another server. */
+  /** The server that its record can be asked of, if that is another one. */
   readonly agent_uri?: string;
 }
 

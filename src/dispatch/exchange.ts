@@ -174,7 +174,7 @@ export class Exchange {
     return this.inner === undefined ? this.speaker : this.inner.parent.person;
   }
 
-  /** How many dispatches deep this one is; 0 on the wire. */
+  /** The depth of this dispatch; 0 on the wire. */
   get depth(): number {
     return this.inner === undefined ? 0 : this.inner.parent.depth + 1;
   }

@@ -1,4 +1,4 @@
-/** How NOTIFY says that there is too much of it.   AGTP "Status Codes" */
+/** The refusals of NOTIFY where there is too much of it.   AGTP "Status Codes" */
 import { type Refusal, refusal } from "./refusal.ts";
 
 /** 429: the sender has notified too often within a minute. */

@@ -56,7 +56,9 @@ export interface NodeFacts {
   /** RFC 3339. */
   readonly since: string;
   readonly state: "ready" | "draining" | "lost";
-  /** How long the others take it for alive without hearing of it; null for one that is alone. */
+  /**
+   * The time that the others take it for alive without hearing of it; null for one that is alone.
+   */
   readonly lease_ms: number | null;
 }
 

@@ -8,7 +8,9 @@ import type { Rates } from "./rates.ts";
 
 /** Slices that are shorter are nobody's business. */
 const FREE_SLICE_MS = 1;
-/** How often the processor's clock is read, which takes a system call. */
+/**
+ * The interval between two readings of the processor's clock, each of which takes a system call.
+ */
 const SAMPLE_MS = 1;
 
 /** Measures slices, and has them paid for. */

@@ -13,7 +13,7 @@ import { compileRedirects, type RedirectTarget, redirectTarget } from "./redirec
 
 /** The policy as lookups. */
 export interface MethodPolicy {
-  /** Where a wire method goes before anything else looks at it. */
+  /** The method that a wire method stands for before anything else looks at it. */
   alias(method: string): MethodAlias | undefined;
   /** Catalog, opted-in legacy, or custom.   §3.2 */
   isKnown(method: string): boolean;

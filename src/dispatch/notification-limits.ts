@@ -1,4 +1,7 @@
-/** How much of what nobody has looked at is kept, for whom and from whom.   AGTP "NOTIFY" */
+/**
+ * The limits of notifications that nobody has looked at: for one recipient, and from one sender.
+ * AGTP "NOTIFY"
+ */
 
 /** The limits of unread notifications in one inbox. */
 export interface InboxLimits {

@@ -21,7 +21,7 @@ export function payerOf(request: {
   return key === undefined ? networkOwner(request.peer.address) : { key, isKnown: true };
 }
 
-/** Whoever asks from an address, and says no more about itself. */
+/** The account of callers from an address who say no more about themselves. */
 export function networkOwner(address: string): TaskOwner {
   return { key: networkOf(address), isKnown: false };
 }

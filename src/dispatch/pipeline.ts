@@ -72,7 +72,7 @@ interface EndpointParts {
   readonly supportedMethods: string;
 }
 
-/** How deep handlers may dispatch into one another. */
+/** The deepest that handlers may dispatch into one another. */
 const MAX_DISPATCH_DEPTH = 16;
 const UNJUDGED = "a token could not be judged";
 

@@ -14,7 +14,7 @@ import { LoopTime } from "./loop-time.ts";
 import { Rates } from "./rates.ts";
 import { createToll, type Toll } from "./toll.ts";
 
-/** How a module opens what it keeps over the store. */
+/** Opens what a module keeps over the store. */
 export type OpenKept<T> = (
   store: Store,
   clock: Pick<ForwardClock, "now">,
@@ -29,7 +29,7 @@ export interface ProcessState {
   readonly rates: Rates;
   readonly time: LoopTime;
   readonly toll: Toll;
-  /** Where work waits its turn that takes longer than others want to wait. */
+  /** The queue of work that takes longer than others want to wait. */
   readonly work: TaskQueue;
   /** Aborted when the daemon begins to stop: everybody who only waits has an answer then. */
   readonly stopping: AbortController;

@@ -9,7 +9,7 @@ import type { Confirmation } from "./confirmation.ts";
 
 type Answer = Pick<Confirmation, "status" | "content">;
 
-/** What is wrong with an answer; undefined: nothing, or nobody asked for one. */
+/** The fault of an answer; undefined: none, or nobody asked for one. */
 export function contentViolations(
   { approval }: Escalation,
   { status, content = {} }: Answer,

@@ -58,7 +58,7 @@ export class Rates {
     return undefined;
   }
 
-  /** How many accounts are kept. */
+  /** The number of accounts that are kept. */
   get size(): number {
     return this.#requests.size + this.#work.size;
   }

@@ -8,7 +8,7 @@ import { fillTemplate } from "../base/template.ts";
 import { checkTemplate, type MethodNames, templateParameters } from "../catalog/path-grammar.ts";
 import type { Redirect } from "./policies-config.ts";
 
-/** Where a redirected request goes. */
+/** The target of a redirected request. */
 export interface RedirectTarget {
   readonly method: string;
   readonly path: string;
@@ -51,7 +51,7 @@ function checkRedirect(redirect: Redirect, key: string, rules: RedirectRules): P
   return faults.map((message) => ({ file: rules.file, key, message }));
 }
 
-/** Where a redirect sends this path, or undefined when it does not apply to it. */
+/** The path that a redirect sends this one to; undefined where it does not apply. */
 export function redirectTarget(redirect: Redirect, path: string): RedirectTarget | undefined {
   const { fromPath, toPath = path, toMethod } = redirect;
   if (fromPath === undefined || fromPath === path) return { method: toMethod, path: toPath };

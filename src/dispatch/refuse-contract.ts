@@ -4,7 +4,7 @@ import type { Exchange } from "./exchange.ts";
 import { noContract, type Refusal } from "./refusal.ts";
 import type { NoContractReason } from "./refusal-code.ts";
 
-/** How the four locks stood. */
+/** The state of the four locks. */
 export type Locks = Readonly<Record<string, string>>;
 
 /** Keeps the attempt, whose id the refusal names. */

@@ -1,4 +1,7 @@
-/** Where it is told what became of requests: `node:diagnostics_channel`, for metrics, traces and pages. */
+/**
+ * The channels that tell the outcome of requests: `node:diagnostics_channel`, for metrics, traces
+ * and pages.
+ */
 import type { Exchange } from "./exchange.ts";
 import type { Refusal } from "./refusal.ts";
 

@@ -44,7 +44,7 @@ export interface ExchangeView {
   header(name: string): string | undefined;
   /** Notes an action of another agent that this one depends on. */
   dependsOn(prior: PriorAction): void;
-  /** What a handler has whose upstream may ask back. */
+  /** The part of a handler whose upstream may ask back. */
   readonly upstream?: CallUpstream | undefined;
   /** Which agent the request turned out to be about. */
   addressed: AgentDocument | undefined;

@@ -10,7 +10,7 @@ import type { Exchange } from "./exchange.ts";
 import { refuseHeldSession, type SessionHold } from "./floor-refusals-tasks.ts";
 import { agentUnauthenticated, type Refusal } from "./refusal.ts";
 
-/** Where sessions stand. */
+/** The standing of sessions. */
 export interface SessionStanding {
   admitSession(sessionId: string, user: SessionUser): SessionAdmission;
   /** Undefined: nothing keeps the session from being used. */

@@ -15,7 +15,7 @@ import { canonicalPair, type MethodPair, type MethodPolicy } from "./method-poli
 import { namedError, type Refusal } from "./refusal.ts";
 import type { Route } from "./route.ts";
 
-/** Where the steps lead. */
+/** The endpoints that the steps lead to. */
 export interface StepsAheadParts {
   readonly policy: ApprovalPolicy;
   readonly registry: Pick<EndpointRegistry<Route>, "find" | "entries">;

@@ -1,7 +1,7 @@
 /**
- * Whether a request may go on with the task that it names: not while the task waits for a decision.
- * 409 `task-paused` with the escalation. What asks for the decision, brings it, or learns of it is
- * answered, and so is what an agent does to wait in good order.   AGTP "ESCALATE"
+ * Tells whether a request may go on with the task that it names: not while the task waits for a
+ * decision. 409 `task-paused` with the escalation. What asks for the decision, brings it, or learns
+ * of it is answered, and so is what an agent does to wait in good order.   AGTP "ESCALATE"
  */
 import type { Exchange } from "./exchange.ts";
 import { type TaskPause, taskPaused } from "./floor-refusals-tasks.ts";
@@ -20,7 +20,7 @@ const EXEMPT: ReadonlySet<string> = new Set([
   ...["ACTIVATE", "DEACTIVATE", "REINSTATE", "REVOKE", "DEPRECATE"],
 ]);
 
-/** Where the decision can be asked for. */
+/** The request by which the decision can be asked for. */
 const ESCALATIONS = "/escalations";
 
 /** Why the task may not go on with this route; undefined: it may. */

@@ -8,7 +8,7 @@ import type { TaskOwner } from "../base/task-queue.ts";
 import type { LoopTime } from "./loop-time.ts";
 import type { RateExcess, Rates } from "./rates.ts";
 
-/** Where it is told that somebody was refused: a `RateExcess`. */
+/** The channel that tells that somebody was refused: a `RateExcess`. */
 export const EXCESS_CHANNEL = "agtpd:rate:excess";
 
 /** Admits requests, and has them paid for. */

@@ -35,7 +35,9 @@ export function* listingTools(endpoints: readonly ListedDefinition[]): Paced<rea
   }));
 }
 
-/** Whether an endpoint is a tool: of the protocol's own endpoints none is but those that execute an agent. */
+/**
+ * Tells whether an endpoint is a tool: of the protocol's own, only those are that execute an agent.
+ */
 export function isTool({
   tier,
   definition: { method, path },

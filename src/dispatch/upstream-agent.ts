@@ -6,7 +6,7 @@ export interface UpstreamAgent {
   readonly version: string;
   /** The path that it is served on. */
   readonly base: string;
-  /** Where its server is; null for one that cannot be called. */
+  /** The address of its server; null for one that cannot be called. */
   readonly url: string | null;
   /**
    * `ready`: its server has it. `unavailable`: it has not, or does not answer. `unchecked`: nobody has

@@ -1,4 +1,4 @@
-/** How long work of the server's own is done while it serves: in turns with everybody else's. */
+/** The pace of the server's own work while it serves: in turns with everybody else's. */
 import type { Drive } from "../base/paced.ts";
 import { THE_SERVER } from "../base/task-queue.ts";
 import type { ProcessState } from "./process-state.ts";

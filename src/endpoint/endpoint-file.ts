@@ -31,7 +31,7 @@ import { readSemanticBlock } from "./semantic-block.ts";
 export interface EndpointFileContext extends Vocabulary {
   /** The deployment directory, absolute. */
   readonly directory: string;
-  /** Where `${VAR}` in a handler table comes from. */
+  /** The source of `${VAR}` in a handler table. */
   readonly env: Environment;
 }
 

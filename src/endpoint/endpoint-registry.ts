@@ -5,8 +5,9 @@
  * start-up. The cost of a lookup depends on how many forms templates have, not on how many
  * endpoints there are.   AGTP-API §5.4
  */
+
+import { flatText } from "../base/flat-text.ts";
 import { atOnce, type Paced } from "../base/paced.ts";
-import { createLiteralIndex, type LiteralIndex } from "./literal-index.ts";
 import { compileTemplate, segmentsOf, type Template } from "./path-template.ts";
 import { createTemplateIndex, type TemplateIndex } from "./template-index.ts";
 
@@ -117,4 +118,38 @@ function valuesOf(
   segments: readonly string[],
 ): Readonly<Record<string, string>> {
   return Object.fromEntries(parameters.map(({ name, index }) => [name, segments[index] ?? ""]));
+}
+
+/**
+ * The literal paths of a registry.
+ *
+ * Endpoints whose path has no parameters, by method, then by path. What costs time among ten thousand
+ * endpoints is the memory that nothing has touched lately. So there are few maps beside the large
+ * one, and paths are copied out of the files that they were read from, to lie together.
+ * AGTP-API §5.4
+ */
+interface LiteralIndex<E> {
+  /** Adds an entry, unless its method and path are taken: by the entry it returns. */
+  add(method: string, path: string, entry: E): E | undefined;
+  find(method: string, path: string): E | undefined;
+  /** Every method of the path. */
+  methods(path: string): Iterable<string>;
+}
+
+/** Creates an index without paths. */
+function createLiteralIndex<E>(): LiteralIndex<E> {
+  const entries = new Map<string, Map<string, E>>();
+  const methods = new Map<string, readonly string[]>();
+  return {
+    add(method, path, entry) {
+      const paths = entries.get(method) ?? new Map<string, E>();
+      const other = paths.get(path);
+      if (other !== undefined) return other;
+      entries.set(method, paths.set(flatText(path), entry));
+      methods.set(path, [...(methods.get(path) ?? []), method]);
+      return undefined;
+    },
+    find: (method, path) => entries.get(method)?.get(path),
+    methods: (path) => methods.get(path) ?? [],
+  };
 }

@@ -37,7 +37,7 @@ function isOfFieldLists(endpoint: DocumentPlace): boolean {
   return !endpoint.has("errors") || isTable(endpoint.at("errors").value);
 }
 
-/** Where such files were first read, an input that is not declared takes any field. */
+/** Warns of an input without fields: where such files were first read, it takes any field. */
 function warnOfNoFields(endpoint: DocumentPlace, pathParameters: readonly string[]): void {
   const others = pathParameters.length === 0 ? "no members" : "no members but those of its path";
   const message = `is missing, and so is the output: the input takes ${others}`;

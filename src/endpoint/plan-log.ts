@@ -4,7 +4,7 @@
  */
 import { quoteValue } from "../base/json-value.ts";
 
-/** Where plans come from, in the order in which they are looked for. */
+/** The sources of plans, in the order in which they are asked. */
 export type PlanKind = "recipe" | "passthrough" | "planner";
 
 /** One line of the log. */

@@ -27,7 +27,7 @@ export interface Authority {
   covers(scope: string): boolean;
 }
 
-/** How to do what was proposed. */
+/** The plan of what was proposed. */
 export interface SynthesisPlan {
   readonly kind: PlanKind;
   /** Steps, sources and aggregation; name and version mean something with a lineage only. */
@@ -76,7 +76,7 @@ export interface PlanLimits {
 /** Answers proposals; it never changes, and keeps nothing of what it was asked. */
 export interface Synthesizer {
   plan(proposal: Proposal, authority: Authority, limits?: PlanLimits): SynthesisPlan | PlanFailure;
-  /** How to call one endpoint with what is offered: what it lacks is got from others first. */
+  /** The call of one endpoint with what is offered: what it lacks is got from others first. */
   planCall(
     target: EndpointDefinition,
     proposal: Proposal,

@@ -28,7 +28,7 @@ export interface RecipeFile {
   readonly problems: readonly Problem[];
 }
 
-/** Where recipes are, and what they are checked against. */
+/** The directory of recipes, and the tables that they are checked against. */
 export interface RecipesSource extends Vocabulary {
   /** The deployment directory, absolute. */
   readonly directory: string;

@@ -6,7 +6,7 @@
 import type { LinearRegex } from "../schema/linear-regex.ts";
 import type { SemanticBlock } from "./endpoint.ts";
 
-/** Where one parameter of a step comes from. */
+/** The source of one parameter of a step. */
 export type ParameterSource =
   /** The caller's input, by name. */
   | { readonly kind: "proposal"; readonly value: string }
@@ -31,7 +31,7 @@ export interface RecipePattern {
   readonly hasParameters: readonly string[];
 }
 
-/** How the outputs of the steps become one body. */
+/** The rule by which the outputs of the steps become one body. */
 export type AggregationMode = "last" | "merge" | "list";
 
 /** The members of the body, each the member of that name of one step's output. */

@@ -166,7 +166,7 @@ function cutDeep(bytes: Uint8Array): Uint8Array {
   return Buffer.concat([...kept, bytes.subarray(from)]);
 }
 
-/** Where a text that starts at an index ends. */
+/** The index at which a text ends that starts at another. */
 function endOfText(bytes: Uint8Array, start: number): number {
   let index = start + 1;
   while (index < bytes.length && bytes[index] !== QUOTE)

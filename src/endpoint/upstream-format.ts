@@ -1,6 +1,6 @@
 /**
- * How values are written for an external service, and read back: formats of bodies, fields that
- * travel as headers, lists and objects in a query or a form.   AGTP-API §12.3
+ * The forms of values for an external service, written and read back: formats of bodies, fields
+ * that travel as headers, lists and objects in a query or a form.   AGTP-API §12.3
  */
 
 /** The formats of a request body. */
@@ -13,12 +13,12 @@ export const RESPONSE_FORMATS = ["json", "text", "binary"] as const;
 /** One of them. */
 export type ResponseFormat = (typeof RESPONSE_FORMATS)[number];
 
-/** How a list or an object is written in a query or a form: `a,b`, `a b`, `a|b`, `name[key]=a`. */
+/** The style of a list or an object in a query or a form: `a,b`, `a b`, `a|b`, `name[key]=a`. */
 export const VALUE_STYLES = ["comma", "space", "pipe", "deep"] as const;
 /** One of them. */
 export type ValueStyle = (typeof VALUE_STYLES)[number];
 
-/** How values are written upstream, and read back. */
+/** The forms in which values are written upstream, and read back. */
 export interface UpstreamEncoding {
   /** Undefined: JSON, where the HTTP method has a body. */
   readonly bodyFormat?: BodyFormat;

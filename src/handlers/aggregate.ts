@@ -1,4 +1,4 @@
-/** How the outputs of a composition's steps become one body.   AGTP-API §12.1 */
+/** Joins the outputs of a composition's steps to one body.   AGTP-API §12.1 */
 import { isRecord } from "../base/json-value.ts";
 import type { Aggregation } from "../endpoint/recipe.ts";
 

@@ -1,6 +1,6 @@
 /**
- * What a handler whose upstream may ask back has beside its call: a way to put the question before
- * the operators, the answer once there is one, and an ear for how far the upstream is.
+ * The part of a handler whose upstream may ask back, beside its call: a way to put the question
+ * before the operators, the answer once there is one, and an ear for how far the upstream is.
  * docs/mcp-servers.md
  */
 import type { JsonRecord } from "../base/json-value.ts";
@@ -14,9 +14,9 @@ export interface UpstreamQuestion {
   readonly schema: JsonRecord;
   /** The name that the operator has given the upstream. */
   readonly upstream: string;
-  /** How the call goes on; it is kept, and nobody sees it. */
+  /** The state that the call goes on from; it is kept, and nobody sees it. */
   readonly resume: JsonRecord;
-  /** How long the question waits; undefined: as long as the policy says. */
+  /** The time that the question waits; undefined: as long as the policy says. */
   readonly ttlMs?: number;
 }
 
@@ -28,7 +28,7 @@ export interface UpstreamAnswer {
   readonly resume: JsonRecord;
 }
 
-/** How far an upstream is. */
+/** The progress of an upstream. */
 export interface UpstreamProgress {
   readonly progress: number;
   readonly total?: number;

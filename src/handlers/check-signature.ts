@@ -62,7 +62,9 @@ function checkOutput(signature: JsonSchema, schema: JsonSchema): readonly string
   ];
 }
 
-/** What one schema lets through and the other does not, and what that lets through. */
+/**
+ * The types that one schema lets through and the other does not, and those that the other does.
+ */
 function typeFault(
   from: unknown,
   fromRoot: JsonSchema,

@@ -1,5 +1,5 @@
 /**
- * How connections to somebody else's HTTP server are opened, whoever opens them: kept alive,
+ * The options of connections to somebody else's HTTP server, the same for all: kept alive,
  * HTTP/1.1 without pipelining, and verified.   AGTP-API §12.3
  */
 import type { LookupFunction } from "node:net";
@@ -13,7 +13,7 @@ export interface ConnectionNeeds {
   readonly connectTimeoutMs: number;
   /** PEM text to trust instead of the system's CAs. */
   readonly ca?: string | undefined;
-  /** How names become addresses; by the system, within bounds, unless given. */
+  /** Resolves names to addresses; by the system, within bounds, unless given. */
   readonly lookup?: LookupFunction;
 }
 

@@ -23,7 +23,7 @@ import {
   parseFunctionReference,
 } from "./registered-function.ts";
 
-/** Where a reference was written. */
+/** The place where a reference was written. */
 export interface ReferencePlace {
   readonly file: string;
   readonly key: string;
@@ -44,11 +44,11 @@ export interface ModuleLoader {
   load(reference: string, place: ReferencePlace): Promise<LoadedFunction>;
 }
 
-/** Where modules are, and how long one may take to load. */
+/** The directory of the modules, and the longest that one may take to load. */
 export interface ModuleLoaderOptions {
   /** Absolute path of `[handlers] root`. */
   readonly root: string;
-  /** How long a module's top level may wait for something; 30 seconds unless given. */
+  /** The longest that a module's top level may wait for something; 30 seconds unless given. */
   readonly importTimeoutMs?: number;
 }
 

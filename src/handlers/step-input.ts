@@ -9,7 +9,7 @@ import type { ParameterSource, RecipeStep } from "../endpoint/recipe.ts";
 
 type Values = Readonly<Record<string, unknown>>;
 
-/** Where the values of a step come from. */
+/** The sources of a step's values. */
 export interface StepSources {
   readonly input: Values;
   /** Captured outputs by name. */

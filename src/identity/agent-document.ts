@@ -31,11 +31,11 @@ export interface AgentDocument extends TrustPosture {
   readonly issuedFor?: string;
   /** Of an agent that is declared here and cannot be called: why. */
   readonly notCallable?: string;
-  /** Where EXECUTE calls an agent that has a path of its own. */
+  /** The path by which EXECUTE calls an agent that has one of its own. */
   readonly executePath?: string;
 }
 
-/** Where an agent is in its life. */
+/** The status of an agent in its lifecycle. */
 export type AgentStatus = "active" | "suspended" | "retired" | "deprecated";
 
 /** None: the operator's own word. Else whether the issuer of a verified signature is trusted. */

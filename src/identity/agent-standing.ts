@@ -1,4 +1,4 @@
-/** How an agent stands right now, as opposed to what its document said when it was signed. */
+/** The standing of an agent right now, as opposed to what its document said when it was signed. */
 import type { AgentDocument, AgentStatus } from "./agent-document.ts";
 
 /** The live state of this server's agents. */

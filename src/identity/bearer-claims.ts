@@ -20,7 +20,7 @@ export interface TokenPolicy {
   readonly agentClaim?: string;
 }
 
-/** How far the clocks of issuer and server may be apart. */
+/** The most that the clocks of issuer and server may differ. */
 const CLOCK_TOLERANCE_S = 30;
 /** The last second that a Date can hold. */
 const MAX_TIME_S = 8_640_000_000_000;

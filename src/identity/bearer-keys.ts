@@ -22,7 +22,7 @@ export interface KeySet {
   candidates(header: TokenHeader): readonly KeyObject[];
 }
 
-/** Where the keys come from, and whether they are still the same. */
+/** The source of the keys, and the test that they are still the same. */
 export interface KeySource {
   /** Another number after each rotation. */
   readonly generation: number;

@@ -75,7 +75,10 @@ export function readAuthorization(
   return token.length > MAX_TOKEN_LENGTH ? { fault: "the token is too long" } : { token };
 }
 
-/** How a token says it was signed, or why it is refused whoever signed it. */
+/**
+ * The signature's algorithm and key as the token names them, or the reason why it is refused
+ * whoever signed it.
+ */
 export function inspectToken(
   token: string,
 ): { readonly header: TokenHeader } | { readonly fault: TokenFault } {

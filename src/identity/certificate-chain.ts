@@ -17,7 +17,7 @@ export interface TrustBase {
 /** The end of a path that holds so far. */
 export interface PathEnd {
   readonly certificate: X509Certificate;
-  /** How many CAs are in the path. */
+  /** The number of CAs in the path. */
   readonly authorities: number;
   /** When the first certificate of the path expires. */
   readonly notAfter: number;

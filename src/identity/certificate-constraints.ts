@@ -19,7 +19,7 @@ import { isAgentExtension } from "./certificate-oids.ts";
 export interface CertificateConstraints {
   /** True if it is a CA's. */
   readonly isAuthority: boolean;
-  /** How many CAs may stand below this one; any number if undefined. */
+  /** The most CAs that may stand below this one; any number if undefined. */
   readonly pathLength: number | undefined;
   readonly maySign: boolean;
   readonly maySignCertificates: boolean;

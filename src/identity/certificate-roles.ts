@@ -18,9 +18,9 @@ import { checkKey, checkSignatureAlgorithm } from "./certificate-strength.ts";
 /** A certificate's claims about itself. */
 export type CertificateDescription = CertificateFields & CertificateConstraints;
 
-/** Where an issuer stands in a path. */
+/** The position of an issuer in a path. */
 export interface IssuerPlace {
-  /** How many other CAs stand below it. */
+  /** The number of other CAs below it. */
   readonly authorities: number;
   /** True if this server trusts it by itself. */
   readonly isAnchor: boolean;

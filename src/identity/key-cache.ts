@@ -15,7 +15,7 @@ export interface KeyCacheOptions<Keys> {
   ask(): Promise<AnsweredKeys<Keys>>;
   /** In milliseconds, from any beginning. */
   now(): number;
-  /** How long keys are used on after they were answered, while there are no newer ones. */
+  /** The longest that keys are used while there are no newer ones. */
   readonly staleMs: number;
   /** For how long nobody asks again, after so many questions in vain. */
   pauseAfter(vain: number): number;
@@ -27,7 +27,7 @@ interface HeldKeys<Keys> {
   readonly freshUntil: number;
 }
 
-/** Whoever comes later goes on with the keys at hand. */
+/** The most callers that wait for newer keys; others go on with the keys at hand. */
 const MAX_WAITING = 256;
 
 export class KeyCache<Keys> {

@@ -13,7 +13,7 @@ import { readAgentFile } from "./agent-file.ts";
 import type { Ed25519PublicKey } from "./ed25519.ts";
 import { type GenesisFile, readGenesisFile } from "./genesis-file.ts";
 
-/** Where to look, and whose signatures count. */
+/** The directory to look in, and the issuers whose signatures count. */
 export interface AgentsLocation {
   /** The deployment directory, absolute. */
   readonly directory: string;

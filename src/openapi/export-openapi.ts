@@ -23,9 +23,9 @@ export interface ExportSource {
   /** Of the manifest; it changes with what is served. */
   readonly documentVersion?: string;
   readonly catalog: Catalog;
-  /** Where the manifest is: `agtp://agents.acme.example`. */
+  /** The URI of the server that the manifest is from: `agtp://agents.acme.example`. */
   readonly manifestUri: string;
-  /** Where the sidecar is; undefined: the document says nothing of servers. */
+  /** The URL of the sidecar; undefined: the document says nothing of servers. */
   readonly baseUrl?: string;
   readonly aliases: HttpAliases;
 }

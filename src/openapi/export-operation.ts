@@ -9,7 +9,7 @@ import type { ExportedEndpoint } from "./exported-endpoint.ts";
 import { EXTENSION } from "./extension.ts";
 import { type HttpForm, otherFields } from "./http-form.ts";
 
-/** Where an endpoint stands in the document. */
+/** The place of an endpoint in the document. */
 export interface OperationPlace {
   readonly form: HttpForm;
   /** The document's path; parameters of the same place may be called otherwise there. */

@@ -21,7 +21,7 @@ export const EXTENSION = {
   deprecated: "x-agtp-deprecated",
 } as const;
 
-/** Where a document says that it was made from endpoints. */
+/** The extension in which a document says that it was made from endpoints. */
 export const DERIVED_FROM = "x-agtp-derived-from";
 
 /** Tells whether a document is an export: its schemas are those of endpoints already. */

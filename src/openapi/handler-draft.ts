@@ -1,12 +1,12 @@
 /** The handler table of an imported endpoint: the external service that an operation is. AGTP-API §12.3 */
-import { literalValue } from "../base/environment.ts";
+import { literalText, literalValue } from "../base/environment.ts";
 import type { JsonRecord } from "../base/json-value.ts";
+import { fillTemplate, templatePieces } from "../base/template.ts";
 import type { BodyTarget } from "./input-body.ts";
 import type { ParameterTargets } from "./input-parameters.ts";
 import type { Operation } from "./operations.ts";
 import type { Output } from "./output.ts";
 import type { Credentials } from "./security.ts";
-import { upstreamUrl } from "./upstream-target.ts";
 
 /** The source of a handler. */
 export interface HandlerSource {
@@ -52,4 +52,42 @@ export function makeHandler(source: HandlerSource): JsonRecord {
 
 function tableOf(name: string, table: Readonly<Record<string, string>>): JsonRecord {
   return Object.keys(table).length === 0 ? {} : { [name]: table };
+}
+
+const UNSAFE = /[^A-Za-z0-9\-._~!$&'()*+,;=:@%/?{}]/gu;
+
+/**
+ * The template; `fields` are the names of the path's parameters here, in their order, and `query` is
+ * what the program itself adds, which alone may hold variables.
+ */
+function upstreamUrl(
+  baseUrl: string,
+  path: string,
+  fields: readonly string[],
+  query: readonly string[],
+): string {
+  const [withQuery = ""] = path.split("#", 1);
+  const [plain = "", written = ""] = withQuery.split("?", 2);
+  let index = 0;
+  const renamed = fillTemplate(encode(plain), () => {
+    index += 1;
+    return `{${fields[index - 1] ?? ""}}`;
+  });
+  const filled = renamed.replace(/\{(?!\w+\})|(?<!\{\w+)\}/g, "");
+  // A parameter in a query that is part of the path is none of the operation's.
+  const own = /[{}]/.test(written) ? "" : encode(written);
+  const parts = [literalText(own), ...query];
+  const search = parts.filter((part) => part !== "").join("&");
+  return `${literalText(baseUrl + filled)}${search === "" ? "" : `?${search}`}`;
+}
+
+function encode(text: string): string {
+  const whole = text.replace(/\p{Surrogate}/gu, "\ufffd").replace(/%(?![0-9A-Fa-f]{2})/g, "%25");
+  return templatePieces(whole)
+    .map((piece) =>
+      piece.kind === "parameter"
+        ? `{${piece.name}}`
+        : piece.text.replace(UNSAFE, encodeURIComponent),
+    )
+    .join("");
 }

@@ -10,7 +10,7 @@ import type { JsonSchema } from "../schema/json-schema.ts";
 import type { ExportedEndpoint } from "./exported-endpoint.ts";
 import { canRead } from "./lift-verb.ts";
 
-/** How HTTP asks for an endpoint. */
+/** The HTTP request that asks for an endpoint. */
 export interface HttpForm {
   /** Lower case, as OpenAPI has it. */
   readonly method: "get" | "post" | "put" | "delete" | "patch";
@@ -30,7 +30,7 @@ const PLAIN: ReadonlySet<string> = new Set([
   ...["title", "description"],
 ]);
 
-/** How HTTP asks for an endpoint under an alias map. */
+/** The HTTP request that asks for an endpoint under an alias map. */
 export function httpForm(
   endpoint: ExportedEndpoint,
   aliases: HttpAliases,

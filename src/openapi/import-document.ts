@@ -47,7 +47,7 @@ export interface ImportedDocument {
   readonly notes: readonly string[];
 }
 
-/** How to import. */
+/** Options of importing. */
 export interface ImportOptions {
   readonly catalog: Catalog;
   /** Instead of the document's servers. */

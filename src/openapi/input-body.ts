@@ -17,7 +17,7 @@ import type { Operation } from "./operations.ts";
 import { expandRoot, type ObjectShape, objectShape } from "./root-schema.ts";
 import type { SchemaReader } from "./schema-reader.ts";
 
-/** How the body is written. */
+/** The media type and encoding of the body. */
 export interface BodyTarget {
   /** Undefined: JSON, as the HTTP method has it anyway. */
   readonly format?: BodyFormat;

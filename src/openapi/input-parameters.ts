@@ -16,7 +16,7 @@ import { expandRoot, objectShape } from "./root-schema.ts";
 import type { SchemaReader } from "./schema-reader.ts";
 import { firstSentence, snake } from "./words.ts";
 
-/** Where the fields of parameters go: names here to names there. */
+/** The fields that parameters go to: names here to names there. */
 export interface ParameterTargets {
   /** The field of each path parameter, in the order of the path. */
   readonly path: readonly string[];
@@ -118,7 +118,7 @@ function addQuery(parameter: Parameter, context: ParameterContext, targets: Muta
   if (style !== undefined) targets.styles[field] = style;
 }
 
-/** How OpenAPI's style is called in a handler table; undefined: a list repeats its name. */
+/** The word of a handler table for OpenAPI's style; undefined: a list repeats its name. */
 export function styleOf({
   style,
   explode,

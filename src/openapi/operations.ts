@@ -8,7 +8,7 @@ import { UPSTREAM_METHODS, type UpstreamMethod } from "../endpoint/endpoint.ts";
 import { pathItems } from "./check-document.ts";
 import { recordAt } from "./reference.ts";
 
-/** Where a parameter stands. */
+/** The place of a parameter in a request. */
 export const PARAMETER_PLACES = ["path", "query", "header", "cookie"] as const;
 /** One of them. */
 export type ParameterPlace = (typeof PARAMETER_PLACES)[number];

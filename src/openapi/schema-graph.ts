@@ -32,7 +32,7 @@ export class SchemaGraph {
     this.#definition = definition;
   }
 
-  /** How many references lead from a schema to each that it needs, up to a bound. */
+  /** The number of references from a schema to each that it needs, up to a bound. */
   distancesFrom(root: JsonSchema): ReadonlyMap<string, number> {
     const distances = new Map<string, number>();
     let front = [...new Set(referencesIn(root))];

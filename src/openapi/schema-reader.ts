@@ -37,7 +37,7 @@ export class SchemaReader {
   /** True if the document is an export, so that nothing in its schemas has to be made shorter. */
   readonly isDerived: boolean;
   readonly notes: Notes = new Notes();
-  /** How the schemas behind references refer to each other. */
+  /** The graph of the schemas behind references. */
   readonly graph: SchemaGraph = new SchemaGraph((reference) => this.definition(reference));
   readonly #hidden: "readOnly" | "writeOnly";
   readonly #isOld: boolean;

@@ -1,5 +1,5 @@
 /**
- * How an operation is authenticated upstream: security schemes become headers, a cookie or a query
+ * The authentication of an operation upstream: security schemes become headers, a cookie or a query
  * parameter with a `${VAR}` in it. No secret is ever in a file.   AGTP-API §12.3
  */
 

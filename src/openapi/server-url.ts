@@ -1,7 +1,7 @@
 /**
- * Where an API is: the first https server that applies to an operation, variables at their defaults.
- * An external service is reached by https only, so a plain http address becomes an https one, and
- * that is said.   AGTP-API §12.3
+ * The address of an API: the first https server that applies to an operation, variables at their
+ * defaults. An external service is reached by https only, so a plain http address becomes an https
+ * one, and that is said.   AGTP-API §12.3
  */
 import { isRecord } from "../base/json-value.ts";
 import type { Notes } from "./notes.ts";

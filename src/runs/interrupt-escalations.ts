@@ -24,13 +24,15 @@ export interface InterruptQuestion {
   readonly request: Omit<EscalationRequest, "fingerprint">;
 }
 
-/** How a question is decided; the source is the request that brought the answer. */
+/** The decision of a question; the source is the request that brought the answer. */
 export interface InterruptVerdict
   extends Pick<Decision, "status" | "authority" | "reason" | "agentId" | "attestation"> {
   readonly source?: EventSource;
 }
 
-/** How the escalations of one kind of runs are told; a subject is the question that one is about. */
+/**
+ * The escalations of one kind of runs; a subject is the question that one is about.
+ */
 export interface InterruptKind<Subject> {
   /** No other kind has this name. */
   readonly name: string;

@@ -1,7 +1,7 @@
 /** Numbers the events of a run, as many of them as it may have. */
 import type { EventCounts, NumberedEvent } from "./run-kind.ts";
 
-/** How many events a run may have. */
+/** The most events that a run may have. */
 export interface EventRules<Draft> {
   /** The number of the first one. */
   readonly first: 0 | 1;

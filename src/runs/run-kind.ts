@@ -14,7 +14,9 @@ export interface StatusRule<Status extends string> {
   readonly phase: RunPhase;
   /** The statuses that may come after it; it may stay as it is besides. */
   readonly next: readonly Status[];
-  /** How easily a run in it is evicted where there is no room, 0 first; without this, never. */
+  /**
+   * The rank by which a run in it is evicted where there is no room, 0 first; without this, never.
+   */
   readonly rank?: Rank;
 }
 

@@ -10,7 +10,7 @@ export type RunWatcher<Run> = (before: Run, after: Run | undefined) => void;
 
 /** The changes of a run that are not told yet. */
 interface Withheld<Run> {
-  /** How many steps of the run are being taken. */
+  /** The number of the run's steps that are being taken. */
   steps: number;
   readonly changes: Parameters<RunWatcher<Run>>[];
 }

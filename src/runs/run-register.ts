@@ -23,7 +23,7 @@ export interface RunStep<Run, Event> {
   readonly events?: readonly Event[];
 }
 
-/** How a step is taken. */
+/** Options of a step. */
 export interface StepOptions {
   /** Changes that are made with it, or not at all. */
   readonly also?: readonly Change[];

@@ -16,9 +16,9 @@ export interface ScheduledRun {
 
 /** Executes runs. */
 export interface RunExecutor {
-  /** How many at once. */
+  /** The most at once. */
   readonly concurrent: number;
-  /** How many may wait for it; without it, any number. */
+  /** The most that may wait for it; without it, any number. */
   readonly waiting?: number;
   /** Never rejects; what the signal is aborted with is for the driver to understand. */
   execute(runId: string, stop: AbortController): Promise<void>;
@@ -39,7 +39,7 @@ export class RunSchedule {
   /** By owner, in the order in which their turn comes. */
   readonly #lanes = new Map<string, Lane>();
   readonly #executing = new Map<string, Execution>();
-  /** How many runs of an owner are being executed. */
+  /** The number of an owner's runs that are being executed. */
   readonly #held = new Map<string, number>();
   #heldByStrangers = 0;
   #executor: RunExecutor | undefined;

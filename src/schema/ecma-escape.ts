@@ -7,7 +7,7 @@
 export interface PatternPart {
   /** In RE2's syntax. */
   readonly text: string;
-  /** How much of the pattern it was. */
+  /** The length of the escape in the pattern. */
   readonly length: number;
   /** Instructions, at most; a Unicode property counts several times for its hundreds of ranges. */
   readonly size: number;

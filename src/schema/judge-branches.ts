@@ -53,7 +53,7 @@ function allOf(value: unknown, surroundings: JudgeSurroundings): Judge {
   };
 }
 
-/** Where members are kept account of, every branch that fits has looked at some. */
+/** Asks every branch where members are kept account of, since each that fits has looked at some. */
 function anyOf(value: unknown, surroundings: JudgeSurroundings): Judge {
   const judges = judgesOf(value, surroundings);
   return (judged, at) => {

@@ -1,4 +1,4 @@
-/** How keywords become judges. */
+/** The interface by which keywords become judges. */
 import type { JsonSchema } from "./json-schema.ts";
 import type { Judge } from "./judgement.ts";
 import type { LinearRegex } from "./linear-regex.ts";

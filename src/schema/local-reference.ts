@@ -1,5 +1,5 @@
 /**
- * Where a local `$ref` leads, in a schema as it is written. For readers that look at a schema without
+ * Follows a local `$ref`, in a schema as it is written. For readers that look at a schema without
  * judging values by it; that every reference leads somewhere has been checked before.
  */
 import { unescapeToken } from "../base/json-pointer.ts";

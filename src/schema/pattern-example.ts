@@ -37,7 +37,7 @@ export function patternExample(pattern: string, minLength = 0): string | undefin
 
 class PatternReader {
   readonly #pattern: string;
-  /** How often more than it must something is repeated that may be repeated without end. */
+  /** The number of repetitions beyond the fewest for a part that may be repeated without end. */
   #extra: number;
   #at = 0;
   #isFaulty = false;

@@ -1,6 +1,6 @@
 /**
- * How large a schema may be, and what it may be made of. Schemas that callers propose have tighter
- * bounds than those of an operator's files.
+ * The bounds of a schema: its size, and what it may be made of. Schemas that callers propose
+ * have tighter bounds than those of an operator's files.
  */
 
 import { quoteValue } from "../base/json-value.ts";
@@ -8,7 +8,7 @@ import { isPattern } from "./keyword-value.ts";
 import { compileLinearRegex } from "./linear-regex.ts";
 import { FOREIGN_KEYWORDS, HARMLESS_FOREIGN } from "./schema-vocabulary.ts";
 
-/** How large a schema may be. */
+/** The bounds of a schema's size. */
 export interface SchemaBounds {
   /** Characters of its JSON text. */
   readonly maxLength: number;
@@ -23,7 +23,7 @@ export interface SchemaBounds {
   readonly maxReferences: number;
   /** Values of `enum` in all. */
   readonly maxValues: number;
-  /** How often it judges one value, through branches and references. */
+  /** The number of times that it judges one value, through branches and references. */
   readonly maxJudgements: number;
   /** The same, for all schemas inside it together. */
   readonly maxJudgementsInAll: number;

@@ -1,5 +1,5 @@
 /**
- * Where the references of a schema lead. Refused: a reference to nothing, and schemas that judge
+ * Follows the references of a schema. Refused: a reference to nothing, and schemas that judge
  * one value for ever, or ever more often, because they refer to themselves or to each other without
  * going deeper into the value.
  */
@@ -57,7 +57,9 @@ function resolveReference(reference: string, { nodes, anchors }: SchemaGraph): s
   return anchors.get(fragment);
 }
 
-/** How many judgements of one value each schema costs; a schema on its way in is a cycle. */
+/**
+ * The number of judgements that each schema costs for one value; a schema on its way in is a cycle.
+ */
 function checkExpansion(
   graph: SchemaGraph,
   { maxJudgements, maxJudgementsInAll }: JudgementBounds,

@@ -20,7 +20,7 @@ const DAY_MS = 86_400_000;
 /** Which members of objects a sample has. */
 export type SampleExtent = "required" | "all";
 
-/** How much a sample has, and in what words. */
+/** The style of a sample: its size and its words. */
 export interface SampleOptions {
   readonly extent?: SampleExtent;
   readonly style?: SampleStyle;

@@ -1,4 +1,7 @@
-/** Where a schema holds schemas, by the vocabulary: a property may be called like a keyword. */
+/**
+ * The places of schemas within a schema, by the vocabulary: a property may be called like a
+ * keyword.
+ */
 import { isRecord } from "../base/json-value.ts";
 import { KEYWORDS } from "./schema-vocabulary.ts";
 

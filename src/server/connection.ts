@@ -29,7 +29,7 @@ export interface ConnectionContext {
   onFault(error: unknown): void;
 }
 
-/** How long one connection answers what it has received before others have their turn. */
+/** The longest that one connection answers what it has received before others have their turn. */
 const TURN_MS = 5;
 
 /** Serves a socket whose handshake is done. */

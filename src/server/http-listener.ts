@@ -23,7 +23,7 @@ export interface HttpTls {
 }
 
 export interface HttpListenerOptions {
-  /** What it serves, for whom it serves no more: `the HTTP sidecar`. */
+  /** The name of what it serves, for messages: `the HTTP sidecar`. */
   readonly subject: string;
   /** Undefined: plain HTTP. */
   readonly tls: HttpTls | undefined;
@@ -41,7 +41,7 @@ const TRANSPORT = {
   secureOptions: constants.SSL_OP_NO_RENEGOTIATION,
 } as const;
 
-/** How long a peer may take to close after it was told that it is not understood. */
+/** The longest that a peer may take to close after it was told that it is not understood. */
 const LINGER_MS = 2_000;
 
 /** Serves the sidecar; nothing is bound yet. */

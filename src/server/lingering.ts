@@ -5,7 +5,7 @@
  */
 import type { TLSSocket } from "node:tls";
 
-/** How long a peer that stays silent after the last reply may take to close. */
+/** The longest that a silent peer may take to close after the last reply. */
 const LINGER_MS = 2_000;
 
 /** One a connection. */

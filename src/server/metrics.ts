@@ -15,7 +15,7 @@ import { pacedResponses } from "./paced-response.ts";
 import { measureProcesses } from "./process-metrics.ts";
 import type { SendBudget } from "./send-budget.ts";
 
-/** Where to serve metrics, and what only the server can count. */
+/** The address to serve metrics on, and the counts that only the server has. */
 export interface MetricsOptions {
   readonly host: string;
   readonly port: number;

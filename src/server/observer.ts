@@ -1,5 +1,5 @@
 /**
- * Where the pipeline's reports go: the log, and `node:diagnostics_channel` for whoever wants
+ * Passes the pipeline's reports on: to the log, and to `node:diagnostics_channel` for whoever wants
  * metrics or traces. Publishing costs nothing while nobody listens.
  */
 import { channel } from "node:diagnostics_channel";

@@ -27,7 +27,7 @@ interface Piece {
   at: number;
 }
 
-/** How an outbox is made. */
+/** The parts of an outbox. */
 export interface OutboxOptions {
   readonly account: SendAccount;
   /** The octets that may wait before nothing more is begun. */
@@ -75,7 +75,7 @@ export class Outbox {
     return this.#bytes >= BATCH_BYTES;
   }
 
-  /** How many replies are to be sent. */
+  /** The number of replies that are to be sent. */
   get count(): number {
     return this.#replies.length;
   }

@@ -82,7 +82,7 @@ export class SendBudget {
     this.#limits = limits;
   }
 
-  /** How many octets wait. */
+  /** The number of octets that wait. */
   get bytes(): number {
     return this.#bytes;
   }

@@ -5,7 +5,7 @@
  */
 import type { LogSink } from "../base/log.ts";
 
-/** How much is collected before it is written, in octets, and for how long. */
+/** The most octets that are collected before they are written, and the longest time. */
 const BATCH_LENGTH = 64 * 1024;
 const BATCH_MS = 50;
 /** The most octets that one unit of a text becomes. */
@@ -14,7 +14,7 @@ const OCTETS_OF_UNIT = 3;
 /** The octets that wait for a slow reader before lines are dropped. */
 const MAX_PENDING_BYTES = 16 * 1024 * 1024;
 
-/** How long an exit waits for a reader to take the last lines. */
+/** The longest that an exit waits for a reader to take the last lines. */
 const LAST_FLUSH_MS = 500;
 
 /** One for a process. A file or a terminal is written at once, a pipe when its reader has room. */

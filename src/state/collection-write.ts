@@ -1,5 +1,5 @@
 /** How a collection is written, and what comes of it. */
-import type { Change, Store } from "./store.ts";
+import type { Change, Expectation, Store } from "./store.ts";
 
 /** How a write is made. */
 export interface WriteOptions {
@@ -37,25 +37,38 @@ export type Adding<Item> =
   | { readonly kind: "taken"; readonly item: Item }
   | { readonly kind: "full" };
 
+/** How a write is drafted. */
+export interface DraftOptions extends Pick<WriteOptions, "isEarly"> {
+  /** The commit is not made where somebody else has written the key meanwhile. */
+  readonly isGuarded?: boolean;
+}
+
 /** A write that somebody else commits. */
 export interface Draft {
   readonly changes: readonly Change[];
+  readonly expectations: readonly Expectation[];
   /** Takes in that the commit of this revision made it. */
   settle(revision: number): void;
   /** Called once it was committed and seen, or was not. */
   release(): void;
 }
 
-/** Commits drafts together, of whichever collections, and what belongs to them: all or nothing. */
+/**
+ * Commits drafts together, of whichever collections, and what belongs to them: all or nothing.
+ * False: somebody else has written a guarded key.
+ */
 export async function commitDrafts(
   store: Store,
   drafts: readonly Draft[],
   also: readonly Change[],
-): Promise<void> {
+): Promise<boolean> {
+  const changes = [...drafts.flatMap((draft) => draft.changes), ...also];
+  const expectations = drafts.flatMap((draft) => draft.expectations);
   try {
-    const outcome = await store.commit([...drafts.flatMap(({ changes }) => changes), ...also]);
-    if (outcome.kind !== "committed") return;
+    const outcome = await store.commit(changes, expectations);
+    if (outcome.kind !== "committed") return false;
     for (const draft of drafts) draft.settle(outcome.revision);
+    return true;
   } finally {
     for (const draft of drafts) draft.release();
   }

@@ -2,8 +2,10 @@
  * A collection of the store that gates look things up in: reads are synchronous and local, writes go
  * to the store first, under the condition that nothing they were decided from has changed. What
  * another writer did is taken in from the store's feed, and the write is decided anew. The owner
- * index, quota, expiry, sweep and the undoing of a failed write stand here, once for all.
+ * index, quota, expiry, sweep and the undoing of a failed write are its own, once for all.
  */
+import { KeyedTurns } from "../base/keyed-turns.ts";
+import { CollectionFeed } from "./collection-feed.ts";
 import { type CollectionOptions, CollectionView, type Write } from "./collection-view.ts";
 import type {
   Adding,
@@ -11,10 +13,10 @@ import type {
   ChangeOptions,
   Changing,
   Draft,
+  DraftOptions,
   WriteOptions,
 } from "./collection-write.ts";
-import { readAll } from "./read-all.ts";
-import type { Store, StoredEntry } from "./store.ts";
+import type { Store } from "./store.ts";
 
 /** A writer that loses against others so often has met a fault, not a race. */
 const ATTEMPTS = 100;
@@ -25,19 +27,16 @@ export class Collection<Item> {
   readonly #store: Store;
   readonly #options: CollectionOptions<Item>;
   readonly #view: CollectionView<Item>;
-  /** The end of each key's queue of writes: those of one process do not race each other. */
-  readonly #queues = new Map<string, Promise<unknown>>();
-  #refreshing: Promise<void> = Promise.resolve();
-  /** The one that comes after it. */
-  #awaited: Promise<void> | undefined;
-  /** The revision that the view is complete up to, but for its own writes. */
-  #seen = 0;
+  /** By key: the writes of one process do not race each other. */
+  readonly #turns = new KeyedTurns();
+  readonly #feed: CollectionFeed<Item>;
   #sweptAt = Number.NEGATIVE_INFINITY;
 
   private constructor(store: Store, options: CollectionOptions<Item>) {
     this.#store = store;
     this.#options = options;
     this.#view = new CollectionView(options);
+    this.#feed = new CollectionFeed(store, options.name, this.#view);
   }
 
   /** Opens a collection, and deletes what nobody needs any more. */
@@ -187,7 +186,7 @@ export class Collection<Item> {
   draft(
     key: string,
     item: Item,
-    { isEarly = false }: Pick<WriteOptions, "isEarly"> = {},
+    { isEarly = false, isGuarded = false }: DraftOptions = {},
   ): Draft | undefined {
     const surplus = this.#view.surplus(key, item);
     if (surplus === undefined) return undefined;
@@ -195,10 +194,12 @@ export class Collection<Item> {
     const gone = [...surplus, ...overdue].map((other) => ({ key: other, item: undefined }));
     const writes = [...gone, { key, item }];
     const changes = writes.flatMap((write) => this.#view.changesOf(write));
+    const expectations = isGuarded ? [this.#view.expectationOf(key)] : [];
     const lift = isEarly ? this.#view.show([{ key, item }]) : undefined;
     const free = this.#view.reserve(writes);
     return {
       changes,
+      expectations,
       settle: (revision) => {
         for (const write of writes) this.#view.settle(write, revision);
       },
@@ -211,45 +212,12 @@ export class Collection<Item> {
 
   /** Takes in what others have changed. */
   refresh(): Promise<void> {
-    // One that runs already may have asked before what the caller knows of was committed.
-    this.#awaited ??= this.#refreshing.then(() => {
-      this.#awaited = undefined;
-      const refreshing = this.#refresh().finally(() => this.#view.caughtUp());
-      this.#refreshing = refreshing.catch(() => undefined);
-      return refreshing;
-    });
-    return this.#awaited;
-  }
-
-  async #refresh(): Promise<void> {
-    this.#view.ask();
-    const { upTo, changed } = await this.#store.changes(this.#seen, this.#options.name);
-    // A view that has seen nothing yet wants more than the latest changes.
-    if (changed === undefined || this.#seen === 0) {
-      const entries: StoredEntry[] = [];
-      for await (const entry of readAll(this.#store, this.#options.name)) entries.push(entry);
-      this.#view.adoptAll(entries, upTo);
-    } else {
-      for (const { collection, key, entry } of changed) {
-        if (collection === this.#options.name) this.#view.adopt(key, entry, upTo);
-      }
-    }
-    this.#seen = upTo;
+    return this.#feed.refresh();
   }
 
   /** Attempts a write of a key after those of it that came before. */
   #inTurn<Done>(key: string, attempt: () => Promise<Done | false | undefined>): Promise<Done> {
-    const before = this.#queues.get(key) ?? Promise.resolve();
-    const done = before.then(() => this.#attempt(attempt));
-    const settled = done.then(
-      () => undefined,
-      () => undefined,
-    );
-    this.#queues.set(key, settled);
-    void settled.then(() => {
-      if (this.#queues.get(key) === settled) this.#queues.delete(key);
-    });
-    return done;
+    return this.#turns.run(key, () => this.#attempt(attempt));
   }
 
   /** Tries until it is done; undefined and false say that it was decided from what is over. */

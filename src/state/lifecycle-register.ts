@@ -3,6 +3,7 @@
  * it there. An event is a record of the agent's chain; the state follows it, also after a crash
  * between the two. Of the others the latest are kept: the journal has all of them.   AGTP "Agent Lifecycle", AGTP-LOG "Local Stream"
  */
+import { KeyedTurns } from "../base/keyed-turns.ts";
 import type { AgentDocument, AgentStatus } from "../identity/agent-document.ts";
 import { Collection } from "./collection.ts";
 import type { JournalRecord } from "./journal.ts";
@@ -52,8 +53,8 @@ export class LifecycleRegister {
   readonly #unstored = new Map<string, AgentState>();
   /** Changes of events that are to be stored with the next states, in order. */
   #unsaved: Change[] = [];
-  /** The end of each agent's queue of changes. */
-  readonly #queues = new Map<string, Promise<unknown>>();
+  /** By agent: its changes are decided one after the other. */
+  readonly #turns = new KeyedTurns();
 
   #revision = 0;
   readonly #watchers = new Set<(agentId: string) => void>();
@@ -112,17 +113,7 @@ export class LifecycleRegister {
   /** Decides a change and makes it, after those of this agent that came before. */
   apply(change: LifecycleChange): Promise<LifecycleOutcome> {
     const { agentId } = change.agent;
-    const before = this.#queues.get(agentId) ?? Promise.resolve();
-    const result = before.then(() => this.#decide(change));
-    const settled = result.then(
-      () => undefined,
-      () => undefined,
-    );
-    this.#queues.set(agentId, settled);
-    void settled.then(() => {
-      if (this.#queues.get(agentId) === settled) this.#queues.delete(agentId);
-    });
-    return result;
+    return this.#turns.run(agentId, () => this.#decide(change));
   }
 
   /** Puts an event into its agent's stream that does not change where the agent stands. */

@@ -45,7 +45,8 @@ interface Share {
   characters: number;
 }
 
-interface Ranked extends Holding {
+interface Ranked {
+  readonly holding: Holding;
   readonly rank: number;
 }
 
@@ -225,9 +226,21 @@ function* spareOf(
     const rank = rankOf(holding.key);
     // Nothing goes before it: mostly the first that is looked at is all that is wanted.
     if (rank === 0) yield holding;
-    else if (rank !== undefined) others.push({ ...holding, rank });
+    else if (rank !== undefined) others.push({ holding, rank });
   }
-  yield* others.sort((left, right) => left.rank - right.rank);
+  // Mostly one is all that is wanted, and nothing has to be sorted for it.
+  const first = lowestOf(others);
+  if (first === undefined) return;
+  yield first.holding;
+  others.sort((left, right) => left.rank - right.rank);
+  for (const other of others) if (other !== first) yield other.holding;
+}
+
+/** The oldest of those with the lowest rank. */
+function lowestOf(ranked: readonly Ranked[]): Ranked | undefined {
+  let lowest = ranked[0];
+  for (const one of ranked) if (lowest !== undefined && one.rank < lowest.rank) lowest = one;
+  return lowest;
 }
 
 /** How many it adds. */

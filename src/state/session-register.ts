@@ -54,6 +54,8 @@ interface SessionInUse {
   storedAt: number;
   /** Settled once a new one is stored, or could not be; undefined from then on. */
   keeping: Promise<void> | undefined;
+  /** False: the store may have another one of this id, which is over. */
+  isStored: boolean;
 }
 
 interface StoredSession extends Omit<Session, "tlsIdentity"> {
@@ -97,9 +99,9 @@ export class SessionRegister {
     const inUse = new Map<string, SessionInUse>();
     const lastUseOf = (stored: StoredSession, id: string): number => {
       const used = inUse.get(id);
-      return used !== undefined && isHeldBy(stored, used)
-        ? used.lastActivityAt
-        : stored.lastActivityAt;
+      if (used === undefined) return stored.lastActivityAt;
+      const isSame = used.isStored || isHeldBy(stored, used);
+      return isSame ? used.lastActivityAt : stored.lastActivityAt;
     };
     const stored = await Collection.open<StoredSession>(store, {
       name: "sessions",
@@ -168,7 +170,7 @@ export class SessionRegister {
     const { agentId, tlsIdentity, lastActivityAt } = stored;
     const id = flatText(sessionId);
     const known = { id, agentId, tlsIdentity, lastActivityAt, storedAt: lastActivityAt };
-    const session: SessionInUse = { ...known, keeping: undefined };
+    const session: SessionInUse = { ...known, keeping: undefined, isStored: true };
     this.#inUse.set(id, session);
     return session;
   }
@@ -185,7 +187,7 @@ export class SessionRegister {
     const now = this.#stored.now();
     const names = { id: flatText(sessionId), agentId: flatText(agentId), tlsIdentity };
     const times = { lastActivityAt: now, storedAt: now };
-    const session: SessionInUse = { ...names, ...times, keeping: undefined };
+    const session: SessionInUse = { ...names, ...times, keeping: undefined, isStored: false };
     this.#inUse.set(session.id, session);
     const unstored = this.#unstored.get(agentId) ?? new Set();
     this.#unstored.set(session.agentId, unstored.add(session));
@@ -210,6 +212,7 @@ export class SessionRegister {
         });
       }
       this.#settled(session);
+      session.isStored = true;
       // Somebody else who writes to the store was faster.
       const kept = this.#stored.get(id);
       if (kept === undefined || !isHeldBy(kept, session)) this.#letGo(session);

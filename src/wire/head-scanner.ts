@@ -20,7 +20,7 @@ export interface StartLineRules {
   readonly tooLong: WireFaultCode;
 }
 
-/** Where a field line has its parts; offsets are relative to the first octet of the header block. */
+/** The parts of a field line; offsets are relative to the first octet of the header block. */
 export interface FieldLine {
   /** Lower-case, if it is one of the well-known. */
   readonly knownName: string | undefined;

@@ -67,7 +67,7 @@ const GONE: Readonly<Record<string, Partial<Shown>>> = {
     features: ["lifecycle"],
     methods: ["ACTIVATE", "DEACTIVATE", "DEPRECATE", "INSPECT", "REINSTATE", "REVOKE"],
   },
-  // Nobody outside is told of it.
+  // Nobody outside is told of it: its listener is gone.
   console: {},
   discovery: { methods: ["DESCRIBE", "DISCOVER"] },
 };
@@ -85,6 +85,12 @@ async function asking(daemon: TestDaemon): Promise<Ask> {
     if (reply === undefined) throw new Error("the connection was closed");
     return reply;
   };
+}
+
+/** Tells whether the ready line of a daemon names a port of the console. */
+function hasConsole({ log }: TestDaemon): boolean {
+  const ready = log.find(({ event }) => event === "listening");
+  return ready?.["console_port"] !== undefined;
 }
 
 async function readManifest(ask: Ask): Promise<Shown> {
@@ -114,10 +120,13 @@ describe("the list of modules", () => {
 
 describe("a daemon without", () => {
   it.each(Object.keys(GONE))("%s serves the rest, and says what is gone", async (name) => {
-    const whole = await asking(await openDaemon(FILES));
+    const all = await openDaemon(FILES);
+    const whole = await asking(all);
     const before = await readManifest(whole);
     const rest = MODULES.filter((module) => module.name !== name);
-    const ask = await asking(await openDaemon(FILES, {}, rest));
+    const daemon = await openDaemon(FILES, {}, rest);
+    const ask = await asking(daemon);
+    expect([all, daemon].map(hasConsole)).toEqual([true, name !== "console"]);
     const expected = { ...NOTHING, ...GONE[name] };
     const first = await ask({ method: "FETCH", path: "/orders/7" });
     expect(first.status).toBe(200);

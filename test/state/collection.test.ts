@@ -2,6 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { Collection } from "../../src/state/collection.ts";
 import type { CollectionOptions } from "../../src/state/collection-view.ts";
+import { commitDrafts } from "../../src/state/collection-write.ts";
 import type { Store } from "../../src/state/store.ts";
 import { alterStore, openTestStore } from "../support/store.ts";
 
@@ -204,6 +205,22 @@ describe.each(["memory", "sqlite"] as const)("a collection in a store of driver 
     kept?.release();
     expect([notes.get("b")?.text, notes.isStored("b")]).toEqual(["kept", true]);
     expect((await notes.change("b", (one) => ({ ...one, at: 1 }))).isChanged).toBe(true);
+  });
+
+  it("commits no guarded draft of a key that somebody else has written", async () => {
+    const store = await openStore();
+    const notes = await openNotes(store);
+    const other = await openNotes(store);
+    await other.add("a", note("bob", "other"));
+    const draftBoth = () =>
+      ["a", "b"].flatMap((key) => notes.draft(key, note("ada", key), { isGuarded: true }) ?? []);
+    expect(await commitDrafts(store, draftBoth(), [])).toBe(false);
+    expect([notes.size, await store.get("notes", "b")]).toEqual([0, undefined]);
+    await notes.refresh();
+    expect(notes.get("a")?.text).toBe("other");
+    // It knows of the other's by now.
+    expect(await commitDrafts(store, draftBoth(), [])).toBe(true);
+    expect(notes.values().map(({ text }) => text)).toEqual(["a", "b"]);
   });
 
   it("shrinks others for what grows, with what is attached to them, and keeps their keys", async () => {

@@ -4,14 +4,14 @@ import { cpSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { BENCH_AGENT_ID, ORDER_RESULT } from "./order.ts";
 
-/** Whether responses carry an Attribution-Record, whether it is signed, and synced before they leave. */
+/** The records of responses: none, unsigned, signed, or synced before they leave. */
 export type Records = "off" | "unsigned" | "signed" | "power";
 
-/** How deployments differ beside the number of their endpoints. */
+/** The options of a deployment beside the number of its endpoints. */
 export interface DeploymentVariant {
   readonly tls: { readonly cert: string; readonly key: string };
   readonly records: Records;
-  /** Whether it serves MCP clients, over plain HTTP. */
+  /** True if it serves MCP clients, over plain HTTP. */
   readonly mcp?: boolean;
 }
 

@@ -8,7 +8,7 @@ import { compare, served, startPeers } from "./peers.ts";
 import { atLeast, atMost, type Row } from "./row.ts";
 import type { ServerPool } from "./servers.ts";
 
-/** What most scenarios load a server with. */
+/** The load of most scenarios. */
 export const ONE_IN_FLIGHT: Shape = { connections: 16, inFlight: 1 };
 const PIPELINED: Shape = { connections: 16, inFlight: 16 };
 const FRESH: Shape = { connections: 16, inFlight: 1, fresh: true };

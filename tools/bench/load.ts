@@ -9,7 +9,7 @@ import { openSocket } from "./open-socket.ts";
 import { createResponseCounter, type ExpectedResponses } from "./response-counter.ts";
 import type { Tally } from "./tally.ts";
 
-/** Where to send what, and how the answers look. */
+/** The address and the requests to send, and the form of the answers. */
 export interface Target extends ExpectedResponses {
   readonly port: number;
   /** Undefined: no TLS. */
@@ -18,7 +18,7 @@ export interface Target extends ExpectedResponses {
   readonly requests: readonly Buffer[];
 }
 
-/** How hard. */
+/** The load: connections, and requests under way on each. */
 export interface Shape {
   readonly connections: number;
   readonly inFlight: number;
@@ -68,7 +68,7 @@ export function startLoad(target: Target, shape: Shape, tally: Tally): Load {
   return { stop, failed };
 }
 
-/** What one connection does. */
+/** The work of one connection. */
 interface Duty {
   next(): Buffer;
   /** Requests in flight. */

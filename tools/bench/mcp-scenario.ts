@@ -14,7 +14,7 @@ import { Tally } from "./tally.ts";
 const MANY = 10_000;
 const LISTED = 300;
 
-/** What MCP costs beyond its library; with records, as the daemon is by default. */
+/** Measures the cost of MCP beyond its library; with records, as the daemon is by default. */
 export async function measureMcp(pool: ServerPool, timing: Timing): Promise<Row[]> {
   const started = (count: number) => pool.agtpd(count, { records: "unsigned", mcp: true });
   const few = await started(10);

@@ -10,7 +10,7 @@ export interface Contender {
   readonly target: Target;
 }
 
-/** How long and how often to measure. */
+/** The length and the number of the measurements. */
 export interface Timing {
   /** Rounds that are thrown away: servers that have just started run code that is not compiled. */
   readonly unmeasuredRounds: number;
@@ -19,7 +19,7 @@ export interface Timing {
   readonly windowMs: number;
 }
 
-/** What one round measured. */
+/** The measurements of one round. */
 export interface Sample {
   readonly perSecond: number;
   /** The server's CPU time a request. */

@@ -2,7 +2,7 @@
 import { connect as connectPlain, type Socket, type SocketConnectOpts } from "node:net";
 import { connect as connectTls } from "node:tls";
 
-/** Where to connect. */
+/** The address to connect to. */
 export interface Place {
   readonly port: number;
   /** PEM of the certificate that the server shows; undefined: no TLS. */

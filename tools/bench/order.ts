@@ -14,7 +14,7 @@ export const ORDER_SCHEMA = {
   },
 } as const;
 
-/** What the handler answers. */
+/** The answer of the handler. */
 export const ORDER_RESULT = { order_id: "a3f1c2d4", status: "placed", total: 38.5 } as const;
 
 /** The identity that the requests carry and the deployment knows. */

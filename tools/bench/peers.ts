@@ -1,4 +1,7 @@
-/** Who is measured: the raw echo, the daemon and fastify, and the requests they are sent. */
+/**
+ * The servers that are measured: the raw echo, the daemon and fastify, and the requests they are
+ * sent.
+ */
 
 import { aimAt } from "./aim.ts";
 import { orderPath } from "./deployment.ts";

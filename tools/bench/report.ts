@@ -1,11 +1,11 @@
-/** How a run is shown: a Markdown table, for a terminal and for the README. */
+/** The report of a run: a Markdown table, for a terminal and for the README. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { cpus, loadavg } from "node:os";
 import type { Row } from "./row.ts";
 
 const MARKED = /(<!-- bench -->\n)[\s\S]*?(<!-- \/bench -->)/;
 
-/** What the numbers were measured on. */
+/** The machine that the numbers were measured on. */
 export interface Machine {
   readonly node: string;
   readonly cpu: string;

@@ -3,9 +3,9 @@
  * which may say what a peer says once (`Supported-Methods`).
  */
 
-/** How the responses of a connection look. */
+/** The form of a connection's responses. */
 export interface ExpectedResponses {
-  /** What every response begins with: `AGTP/1.0 200`. */
+  /** The beginning of every response: `AGTP/1.0 200`. */
   readonly start: string;
   /** Size of a connection's first response, in octets. */
   readonly firstResponseBytes: number;

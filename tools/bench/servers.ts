@@ -10,11 +10,11 @@ export interface BenchTls {
   readonly key: string;
 }
 
-/** How a daemon is configured beside its endpoints. */
+/** The configuration of a daemon beside its endpoints. */
 export interface Variant {
   readonly logLevel: "info" | "warn";
   readonly records: Records;
-  /** Whether it serves MCP clients, over plain HTTP. */
+  /** True if it serves MCP clients, over plain HTTP. */
   readonly mcp: boolean;
 }
 

@@ -1,4 +1,6 @@
-/** What one Ed25519 signature costs here: the least that a signed response can cost more. */
+/**
+ * Measures the cost of one Ed25519 signature here: the least that a signed response can cost more.
+ */
 import { generateKeyPairSync, sign } from "node:crypto";
 
 const WARM_UP = 100;

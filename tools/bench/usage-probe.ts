@@ -4,7 +4,7 @@
  * platform. Needs `--expose-gc`, to tell live memory from garbage.
  */
 
-/** What the probe answers. */
+/** The answer of the probe. */
 export interface Usage {
   /** User and system time of the process since its start. */
   readonly cpuMicros: number;

@@ -5,7 +5,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** How much there is. */
+/** The size of a deployment. */
 export interface Extent {
   readonly endpoints: number;
   readonly agents: number;

@@ -5,7 +5,7 @@
  */
 import { openSync, readSync } from "node:fs";
 
-/** What the probe answers; asking starts anew. */
+/** The answer of the probe; asking starts anew. */
 export interface LoopUse {
   readonly cpuMs: number;
   /** The most CPU time of one turn of the loop. */

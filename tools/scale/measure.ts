@@ -10,7 +10,7 @@ import { type Extent, writeScaleDeployment } from "./deployment.ts";
 import type { LoopUse } from "./loop-probe.ts";
 import { SCALE_REQUESTS, type ScaleRequest } from "./requests.ts";
 
-/** What to measure. */
+/** Options of a measurement. */
 export interface ScaleRun extends Extent {
   readonly rounds: number;
   readonly only: string | undefined;

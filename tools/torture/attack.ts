@@ -1,14 +1,14 @@
-/** What an attack is, and what it has at hand. */
+/** An attack, and the means that it has at hand. */
 import { once } from "node:events";
 import { type ConnectionOptions, connect, type TLSSocket } from "node:tls";
 import type { Victim, VictimOptions } from "./victim.ts";
 
-/** Where an attack takes place. */
+/** The place of an attack. */
 export interface Arena {
   readonly victim: Victim;
   /** The directory of the deployment. */
   readonly directory: string;
-  /** Whether there is time for another round. */
+  /** Tells whether there is time for another round. */
   goesOn(): boolean;
   /** One more of whatever the attack counts. */
   count(): void;

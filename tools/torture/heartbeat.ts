@@ -5,7 +5,7 @@
  */
 import { connect, type TLSSocket } from "node:tls";
 
-/** What it has seen since it was asked last. */
+/** The counts since it was asked last. */
 export interface Pulse {
   readonly beats: number;
   readonly longestMs: number;

@@ -72,7 +72,7 @@ export const clockSteps: Attack = {
   },
 };
 
-/** What the verifier says of the chain of the agent that placed the orders. */
+/** The verifier's word on the chain of the agent that placed the orders. */
 async function walkChains({ directory }: Arena): Promise<string | undefined> {
   const journal = join(directory, ".agtp", "journal");
   const args = ["verify", "--chain", journal, "--agent", BENCH_AGENT_ID];

@@ -11,10 +11,10 @@ import type { Pulse } from "./heartbeat.ts";
 
 const here = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
 
-/** How long a daemon may take to listen, or to end. */
+/** The longest that a daemon may take to listen, or to end. */
 const PATIENCE_MS = 60_000;
 
-/** What a daemon is started with beside its configuration. */
+/** The options that a daemon is started with beside its configuration. */
 export interface VictimOptions {
   /** Most file descriptors; undefined: as many as the shell allows. */
   readonly descriptors?: number | undefined;

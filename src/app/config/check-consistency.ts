@@ -163,7 +163,7 @@ const peerNames: CrossCheck = {
   },
 };
 
-/** What is handed on is signed, and what was done is proved by signed records. */
+/** Tasks that are handed on are signed, and their outcomes are proved by signed records. */
 const peerSignatures: CrossCheck = {
   sections: ["peers", "signing", "attribution"],
   check: ({ peers, signing, attribution }, report) => {
@@ -173,13 +173,14 @@ const peerSignatures: CrossCheck = {
   },
 };
 
-/** Who takes the turns of OpenWOP agents must be there to take them. */
+/** The runtime that takes the turns of OpenWOP agents must be named. */
 const agentRuntime: CrossCheck = {
   sections: ["openwop"],
   check: ({ openwop }, report) => {
-    const { kind, ...keys } = (openwop["runtime"] ?? {}) as Readonly<Record<string, unknown>>;
-    const needed = kind === "function" ? "function" : "base_url";
-    if (kind === "deterministic" || keys[needed] !== undefined) return;
+    const { kind, baseUrl, function: name } = openwop.runtime;
+    const isFunction = kind === "function";
+    if (kind === "deterministic" || (isFunction ? name : baseUrl) !== undefined) return;
+    const needed = isFunction ? "function" : "base_url";
     report(`openwop.runtime.${needed}`, `is required by kind = "${kind}"`);
   },
 };

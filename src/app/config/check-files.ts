@@ -99,8 +99,8 @@ const peerFiles: CrossCheck = {
 const trustedPackKeys: CrossCheck = {
   sections: ["openwop"],
   check: ({ openwop }, report) => {
-    for (const [name, path] of Object.entries(openwop["trusted_keys"] ?? {})) {
-      checkFile(joinKey("openwop.trusted_keys", name), String(path), report);
+    for (const [name, path] of Object.entries(openwop.trustedKeys)) {
+      checkFile(joinKey("openwop.trusted_keys", name), path, report);
     }
   },
 };

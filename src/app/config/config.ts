@@ -3,7 +3,6 @@
  * present with its default, secrets resolved, paths absolute, frozen.
  */
 import type { ConfigPlace } from "../../base/config-place.ts";
-import type { JsonRecord } from "../../base/json-value.ts";
 import type { CatalogConfig } from "../../catalog/catalog-section.ts";
 import type { ApiEntry, HostedProtocolEntry } from "../../dispatch/listing-sections.ts";
 import type { PoliciesConfig } from "../../dispatch/policies-config.ts";
@@ -13,12 +12,15 @@ import type { ProcessConfig } from "../../handlers/processes/processes-section.t
 import type { AgentsConfig } from "../../identity/agents-section.ts";
 import type { ServerConfig } from "../../identity/server-section.ts";
 import type { TlsConfig } from "../../identity/tls-section.ts";
+import type { AgentcliConfig } from "../../modules/agentcli/agentcli-section.ts";
+import type { AgntcyConfig } from "../../modules/agntcy/agntcy-section.ts";
 import type { ConsoleConfig } from "../../modules/console/console-section.ts";
 import type { DelegationConfig, PeerConfig } from "../../modules/delegation/delegation-sections.ts";
 import type { GroupsConfig, WebhooksConfig } from "../../modules/delivery/delivery-sections.ts";
 import type { GatewayConfig } from "../../modules/gateway/gateway-section.ts";
 import type { McpConfig } from "../../modules/mcp/mcp-section.ts";
 import type { SynthesisConfig } from "../../modules/negotiation/synthesis-section.ts";
+import type { OpenwopConfig } from "../../modules/openwop/openwop-section.ts";
 import type { MetricsConfig } from "../../server/metrics-section.ts";
 import type { AttributionConfig, SigningConfig, StoreConfig } from "../../state/state-sections.ts";
 import type { LimitsConfig } from "../../wire/limits-section.ts";
@@ -49,8 +51,7 @@ export interface Config extends ConfigPlace {
   readonly peers: readonly PeerConfig[];
   readonly apis: readonly ApiEntry[];
   readonly hostedProtocols: readonly HostedProtocolEntry[];
-  /** Shapes as in agtp-server.toml, snake_case; validated, not yet converted. */
-  readonly openwop: JsonRecord;
-  readonly agntcy: readonly JsonRecord[];
-  readonly agentcli: JsonRecord;
+  readonly openwop: OpenwopConfig;
+  readonly agntcy: readonly AgntcyConfig[];
+  readonly agentcli: AgentcliConfig;
 }

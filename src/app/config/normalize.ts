@@ -6,8 +6,8 @@
 import { resolve } from "node:path";
 import type { Schema } from "../../schema/section-field.ts";
 
-/** Sections that are handed on with the keys of the file. */
-const VERBATIM: ReadonlySet<string> = new Set(["apis", "openwop", "agntcy", "agentcli"]);
+/** Sections that are handed on with the keys of the file: manifests show them so. */
+const VERBATIM: ReadonlySet<string> = new Set(["apis"]);
 
 /** Normalizes a whole file, whose relative paths start at `directory`. */
 export function normalize(tree: unknown, schema: Schema, directory: string): unknown {

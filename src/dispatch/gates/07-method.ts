@@ -9,7 +9,7 @@ import type { MethodPolicy } from "../method-policy.ts";
 import { methodViolation, type Refusal } from "../refusal.ts";
 import type { Gate } from "./gate.ts";
 
-/** How much of an unknown method a refusal repeats. */
+/** The most characters of an unknown method that a refusal repeats. */
 const QUOTED_METHOD_LENGTH = 64;
 
 /** Looks into the catalog and at the policy's own names. */

@@ -94,7 +94,7 @@ function tryLocks(exchange: Exchange, options: NegotiationGateOptions): Refusal 
   return undefined;
 }
 
-/** How the locks stand when this one is the first that is closed. */
+/** The state of the locks when this one is the first that is closed. */
 function locks(closed: number): Locks {
   const state = (index: number): string =>
     index === 1 || index < closed ? "open" : index === closed ? "closed" : "unseen";

@@ -9,12 +9,23 @@ import {
   text,
   word,
 } from "../../schema/section-field.ts";
+import { TRUST_LEVELS, type TrustLevel } from "./manifest/identity-fields.ts";
 
-const LEVELS = ["untrusted", "restricted", "supervised", "autonomous"];
 const trustLevel = (tier: number) =>
-  optional(choice("untrusted", LEVELS, `agentcli level of callers of tier ${tier}`));
+  optional(choice("untrusted", TRUST_LEVELS, `agentcli level of callers of tier ${tier}`));
 
-/** The schema of the section, which is handed on with the keys of the file. */
+/** `[agentcli]`, with every default filled in. */
+export interface AgentcliConfig {
+  /** Absolute. */
+  readonly manifests: readonly string[];
+  /** Ids of workflows. */
+  readonly expose: readonly string[];
+  readonly promptRuntime?: string;
+  /** By trust tier; without any, the tier of a caller says nothing about its level. */
+  readonly trustLevels: Readonly<Record<string, TrustLevel>>;
+}
+
+/** The schema of the section. */
 export const agentcliSection: Schema = table("agentcli workflows", {
   manifests: list(path("", ""), "Manifest files; loading one exposes nothing"),
   expose: list(text("", ""), "Workflow ids whose shell tasks become endpoints"),

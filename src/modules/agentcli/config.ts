@@ -1,13 +1,13 @@
 /** The sections of the configuration that this module takes. */
 import type { ConfigPlace } from "../../base/config-place.ts";
-import type { JsonRecord } from "../../base/json-value.ts";
 import type { ModuleContext } from "../../dispatch/module.ts";
 import type { ServerConfig } from "../../identity/server-section.ts";
 import type { LimitsConfig } from "../../wire/limits-section.ts";
+import type { AgentcliConfig } from "./agentcli-section.ts";
 
 /** They, and where the configuration lies. */
 export interface AgentcliSections extends ConfigPlace {
-  readonly agentcli: JsonRecord;
+  readonly agentcli: AgentcliConfig;
   readonly limits: LimitsConfig;
   readonly server: ServerConfig;
 }

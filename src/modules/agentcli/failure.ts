@@ -1,6 +1,6 @@
 /**
- * How an agentcli method says no: a value with a closed code, the code's category, and what a program
- * needs to act on it. Only faults of this program throw.   agentcli protocol "Error Model"
+ * The refusal of an agentcli method: a value with a closed code, the code's category, and what a
+ * program needs to act on it. Only faults of this program throw.   agentcli protocol "Error Model"
  */
 import type { Validation } from "./manifest/finding.ts";
 

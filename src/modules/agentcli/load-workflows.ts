@@ -8,11 +8,11 @@ import { suggest } from "../../base/close-matches.ts";
 import type { Paced } from "../../base/paced.ts";
 import type { Problem } from "../../base/problem.ts";
 import { reasonOf } from "../../base/thrown.ts";
+import type { AgentcliConfig } from "./agentcli-section.ts";
 import { expandWorkflows } from "./compile/expand.ts";
 import type { Finding } from "./manifest/finding.ts";
 import type { Manifest, Workflow } from "./manifest/manifest.ts";
 import { validateManifest } from "./manifest/validate.ts";
-import type { AgentcliSettings } from "./settings.ts";
 
 /** A workflow that agents may run. */
 export interface ExposedWorkflow {
@@ -32,7 +32,7 @@ export interface LoadedWorkflows {
 /** It is parsed in one step, as an OpenWOP pack and an AGNTCY manifest are. */
 const MAX_BYTES = 1_048_576;
 
-/** Where configuration and manifests lie. */
+/** The place of configuration and manifests. */
 export interface WorkflowPlaces {
   readonly directory: string;
   /** The configuration file, relative to it. */
@@ -41,7 +41,7 @@ export interface WorkflowPlaces {
 
 /** Loads all, a manifest or a workflow a step. */
 export function* loadingWorkflows(
-  settings: AgentcliSettings,
+  settings: AgentcliConfig,
   places: WorkflowPlaces,
 ): Paced<LoadedWorkflows> {
   const problems: Problem[] = [];

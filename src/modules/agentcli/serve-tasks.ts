@@ -5,14 +5,15 @@
 import { relative } from "node:path";
 import type { Contribution } from "../../dispatch/module.ts";
 import { type HostedIdentities, identifyHosted } from "../../state/hosted-identity.ts";
+import type { AgentcliConfig } from "./agentcli-section.ts";
 import type { AgentcliContext } from "./config.ts";
 import { createWorld } from "./create-world.ts";
 import { type ExposedWorkflow, loadingWorkflows } from "./load-workflows.ts";
+import type { TrustLevel } from "./manifest/identity-fields.ts";
 import type { Executor } from "./run/execution.ts";
 import { type PromptRuntime, readRuntimePath } from "./run/prompt-runtime.ts";
 import { secretsOf } from "./run/redact-output.ts";
 import { openRunState } from "./run/run-state.ts";
-import { type AgentcliSettings, readSettings, trustOf } from "./settings.ts";
 import { taskRoutes } from "./task-routes.ts";
 
 /** A client that waits for a task must not be kept waiting by what comes after it. */
@@ -23,7 +24,7 @@ export async function serveTasks(context: AgentcliContext): Promise<Contribution
   const { config, compiler, names, drive } = context;
   const { directory } = config;
   const configFile = relative(directory, config.file);
-  const settings = readSettings(config.agentcli);
+  const settings = config.agentcli;
   const loaded = await drive(loadingWorkflows(settings, { directory, configFile }));
   const executor = await executorOf(context, settings);
   const made = taskRoutes(loaded.workflows, { compiler, names, executor });
@@ -41,7 +42,7 @@ export async function serveTasks(context: AgentcliContext): Promise<Contribution
 }
 
 /** The executor of the tasks. */
-async function executorOf(context: AgentcliContext, settings: AgentcliSettings): Promise<Executor> {
+async function executorOf(context: AgentcliContext, settings: AgentcliConfig): Promise<Executor> {
   const { config, env } = context;
   const kept = await context.once(openRunState);
   return {
@@ -61,7 +62,7 @@ async function executorOf(context: AgentcliContext, settings: AgentcliSettings):
 /** The agent that answers prompts, once it is served. */
 function promptRuntime(
   { dispatch }: AgentcliContext,
-  settings: AgentcliSettings,
+  settings: AgentcliConfig,
 ): PromptRuntime | undefined {
   const path = settings.promptRuntime && readRuntimePath(settings.promptRuntime);
   if (path === undefined) return undefined;
@@ -81,4 +82,13 @@ function identify(
   const issuer = { serverId, operator, signingKey };
   const { store } = state;
   return identifyHosted(wanted, issuer, { store, known: directory.list(), drive });
+}
+
+/** Of a caller's tier; a tier that is not mapped where others are is not trusted. */
+function trustOf(
+  { trustLevels }: AgentcliConfig,
+  tier: number | undefined,
+): TrustLevel | undefined {
+  if (Object.keys(trustLevels).length === 0) return undefined;
+  return trustLevels[String(tier ?? 0)] ?? "untrusted";
 }

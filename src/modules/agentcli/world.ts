@@ -29,7 +29,7 @@ export interface ProgramCall {
   readonly input?: string;
 }
 
-/** How it went. */
+/** The outcome. */
 export type ProgramEnd =
   | {
       readonly kind: "exit";

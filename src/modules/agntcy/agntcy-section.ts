@@ -1,4 +1,5 @@
 /** `[[agntcy]]`: AGNTCY agents, and the paths that they are served on. */
+import type { Impact } from "../../endpoint/endpoint.ts";
 import {
   choice,
   count,
@@ -12,7 +13,24 @@ import {
 } from "../../schema/section-field.ts";
 import { agtpPath, scopeToken } from "../../schema/section-words.ts";
 
-/** The schema of the section, which is handed on with the keys of the file. */
+/** One of `[[agntcy]]`, with every default filled in. */
+export interface AgntcyConfig {
+  /** Absolute. */
+  readonly manifest: string;
+  readonly base: string;
+  readonly option?: string;
+  readonly deferred: boolean;
+  readonly allowHttp: boolean;
+  readonly impact: Impact;
+  readonly requiredScopes: readonly string[];
+  readonly timeoutSeconds: number;
+  readonly agentAnswers: boolean;
+  readonly approverScope?: string;
+  /** Absolute. */
+  readonly ca?: string;
+}
+
+/** The schema of the section. */
 export const agntcySection: Schema = list(
   table(
     "An AGNTCY agent and the path it is served on",

@@ -46,7 +46,7 @@ export interface ConnectionContext {
   readonly closing: AbortSignal;
 }
 
-/** How long finding one agent may take. */
+/** The longest that finding one agent may take. */
 const VERIFICATION_MS = 15_000;
 
 /** The agents, and what is wrong with those that were not found. */

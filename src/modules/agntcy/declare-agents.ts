@@ -22,7 +22,7 @@ import {
 } from "./upstream-access.ts";
 import { readAddress, type UpstreamAddress } from "./upstream-address.ts";
 
-/** Where an agent's server is. */
+/** The address of an agent's server. */
 export interface Upstream {
   readonly address: UpstreamAddress;
   readonly access: UpstreamAccess;

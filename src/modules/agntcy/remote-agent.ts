@@ -23,7 +23,7 @@ export interface RemoteAgent {
   readonly base: string;
   readonly manifest: AgentManifest;
   readonly client: AcpClient;
-  /** How long a run may take without stopping to ask. */
+  /** The longest that a run may take without stopping to ask. */
   readonly timeoutMs: number;
   /** True if its server calls runs off. */
   readonly canCancel: boolean;

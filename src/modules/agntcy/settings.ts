@@ -1,5 +1,5 @@
-/** `[[agntcy]]` as this folder works with it; the schema of the configuration has checked it. */
-import { IMPACTS, type Impact } from "../../endpoint/endpoint.ts";
+/** `[[agntcy]]` as this folder works with it: times in milliseconds, and where each agent is named. */
+import type { Impact } from "../../endpoint/endpoint.ts";
 import type { AgntcySections } from "./config.ts";
 
 /** One agent of the configuration. */
@@ -20,7 +20,7 @@ export interface AgntcySettings {
   readonly approverScope: string | undefined;
   /** PEM file of the authorities to trust, absolute. */
   readonly ca: string | undefined;
-  /** Where problems with it are reported. */
+  /** The key that problems with it are reported under. */
   readonly key: string;
 }
 
@@ -28,24 +28,13 @@ export interface AgntcySettings {
 export function readAgntcySettings({
   agntcy,
 }: Pick<AgntcySections, "agntcy">): readonly AgntcySettings[] {
-  return agntcy.map((table, index) => {
-    const text = (name: string): string | undefined => {
-      const value = table[name];
-      return typeof value === "string" ? value : undefined;
-    };
-    const scopes = table["required_scopes"];
+  return agntcy.map(({ option, approverScope, ca, ...table }, index) => {
+    const { manifest, base, impact, requiredScopes, allowHttp, agentAnswers } = table;
     return {
-      manifest: text("manifest") ?? "",
-      base: text("base") ?? "",
-      option: text("option"),
-      isDeferred: table["deferred"] === true,
-      allowsHttp: table["allow_http"] === true,
-      impact: IMPACTS.find((one) => one === table["impact"]) ?? "irreversible",
-      requiredScopes: Array.isArray(scopes) ? scopes.map(String) : [],
-      timeoutMs: Number(table["timeout_seconds"]) * 1000,
-      agentAnswers: table["agent_answers"] === true,
-      approverScope: text("approver_scope"),
-      ca: text("ca"),
+      ...{ manifest, base, option, impact, requiredScopes, allowsHttp: allowHttp },
+      ...{ agentAnswers, approverScope, ca },
+      isDeferred: table.deferred,
+      timeoutMs: table.timeoutSeconds * 1000,
       key: `agntcy[${index}]`,
     };
   });

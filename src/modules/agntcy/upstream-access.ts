@@ -7,7 +7,7 @@ import type { Environment } from "../../base/environment.ts";
 import { isRecord, type JsonRecord, quoteValue } from "../../base/json-value.ts";
 import { isFieldName, isFieldValue } from "../../wire/header-fields.ts";
 
-/** How a server is approached. */
+/** Options of the connection to a server. */
 export interface UpstreamAccess {
   /** Takes the place of the manifest's address. */
   readonly endpoint: string | undefined;
@@ -32,7 +32,7 @@ export function variablePrefix(name: string): string {
   return `${name.toUpperCase().replace(/[^A-Z0-9]+/g, "_")}_`;
 }
 
-/** Where the credentials of an agent are looked for, in words for its operator. */
+/** Names the source of an agent's credentials, for its operator. */
 export function credentialHint(name: string): string {
   const prefix = variablePrefix(name);
   return `credentials are taken from ${prefix}API_KEY, ${prefix}ACCESS_TOKEN or ${prefix}USERNAME`;

@@ -1,7 +1,7 @@
 /**
- * Where an ACP server may be: behind https, or by the operator's explicit word behind plain http on
- * this machine. A manifest comes from strangers, so addresses that mean the machine's own network
- * surroundings are refused whatever the scheme.
+ * The addresses that an ACP server may have: behind https, or by the operator's explicit word
+ * behind plain http on this machine. A manifest comes from strangers, so addresses that mean the
+ * machine's own network surroundings are refused whatever the scheme.
  */
 
 import { quoteValue } from "../../base/json-value.ts";

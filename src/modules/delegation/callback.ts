@@ -1,5 +1,5 @@
 /**
- * Where the outcome of a task goes that nobody waits for: the caller's inbox, or an endpoint of this
+ * The destination of an outcome that nobody waits for: the caller's inbox, or an endpoint of this
  * server that the caller may call. Whatever else is written, URLs above all, is refused and never
  * fetched.   AGTP "DELEGATE"
  */

@@ -191,7 +191,10 @@ function readUri(text: string): AgentUri | undefined {
   }
 }
 
-/** Where outcomes can go: the operator's endpoints, and inboxes as long as NOTIFY is the protocol's. */
+/**
+ * The destinations of outcomes: the operator's endpoints, and inboxes as long as NOTIFY is the
+ * protocol's.
+ */
 async function callbackPlaces({
   routes,
   methodPolicy,

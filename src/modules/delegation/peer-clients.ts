@@ -10,7 +10,7 @@ import { createClient } from "../../client/client.ts";
 import { AgtpClientError, type AgtpClientErrorCode } from "../../client/client-error.ts";
 import type { PeerAnswer, PeerCaller, PeerMessage } from "./peer-caller.ts";
 
-/** How a peer is reached. */
+/** Options of the connection to a peer. */
 export interface PeerConnection extends Peer {
   readonly maxConnections: number;
 }

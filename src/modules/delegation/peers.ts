@@ -5,7 +5,7 @@
 import { compileGrants, type Grants } from "../../identity/authority-scope.ts";
 import type { Ed25519PublicKey } from "../../identity/ed25519.ts";
 
-/** Where a server is asked. */
+/** The address by which a server is asked. */
 export interface PeerAddress {
   readonly host: string;
   readonly port: number;

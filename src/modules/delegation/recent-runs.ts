@@ -8,7 +8,7 @@ import { RunRegister } from "../../runs/run-register.ts";
 import { createMemoryStore } from "../../state/memory-store.ts";
 import { recordReader } from "../../state/stored-record.ts";
 
-/** How a run stands. */
+/** The status of a run. */
 export type RunState = "running" | "completed" | "refused" | "failed";
 
 /** One run. */
@@ -38,7 +38,7 @@ export interface RunStart extends Pick<RecentRun, "kind" | "action"> {
   readonly runId?: string;
 }
 
-/** How a run ended. */
+/** The end of a run. */
 export interface RunEnd {
   readonly state: Exclude<RunState, "running">;
   readonly status: number;

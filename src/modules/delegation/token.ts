@@ -42,7 +42,7 @@ export const loadJose: LateLoad<typeof import("jose")> = loadLate(() => import("
 /** No token of an attribution record, or of anybody else, can stand for one. */
 const TYPE = "agtp-delegation+jwt";
 const MAX_TOKEN_LENGTH = 16_384;
-/** How far the clocks of two servers may be apart. */
+/** The most that the clocks of two servers may differ. */
 const CLOCK_TOLERANCE_S = 5;
 /** The longest time that any token is good for. */
 const MAX_LIFETIME_S = 86_400;

@@ -34,7 +34,7 @@ export interface Work {
   readonly time: TaskTime;
 }
 
-/** How calls are made. */
+/** Options of calls. */
 export interface WorkOptions {
   readonly actAs: ActAs;
   readonly resolver: ActionResolver;

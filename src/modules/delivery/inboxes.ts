@@ -13,7 +13,7 @@ export class Inboxes {
     return this.#inboxes.get(agentId);
   }
 
-  /** How a notification stands in an agent's inbox. */
+  /** The entry of a notification in an agent's inbox. */
   find(serial: string, agentId: string): InboxEntry | undefined {
     return this.#inboxes.get(agentId)?.find(serial);
   }

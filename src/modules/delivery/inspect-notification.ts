@@ -10,7 +10,7 @@ import type { Call, HandlerSuccess } from "../../handlers/handler.ts";
 import type { NotificationRegister } from "./notification-register.ts";
 import { currentReceipt, type ReceiptSources } from "./receipt.ts";
 
-/** Where receipts are. */
+/** The registers of receipts. */
 export interface InspectNotificationOptions extends ReceiptSources {
   readonly register: Pick<NotificationRegister, "find" | "settled" | "entryOf" | "now">;
 }

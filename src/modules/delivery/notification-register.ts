@@ -9,6 +9,7 @@ import { isRecord } from "../../base/json-value.ts";
 import { DEFAULT_LIMITS, type NotificationLimits } from "../../dispatch/notification-limits.ts";
 import { uuidv7 } from "../../identity/uuid.ts";
 import { Collection } from "../../state/collection.ts";
+import type { Draft } from "../../state/collection-write.ts";
 import type { Store } from "../../state/store.ts";
 import { type InboxEntry, isRead } from "./inbox.ts";
 import { Inboxes } from "./inboxes.ts";
@@ -23,6 +24,9 @@ import type {
 import {
   CONFIRMATION_COLLECTION,
   confirmationKey,
+  type KeptName,
+  keptNameOf,
+  NAME_COLLECTION,
   NOTIFICATION_COLLECTION,
   NOTIFICATIONS,
   nameOf,
@@ -47,12 +51,14 @@ interface Parts extends Required<NotificationRegisterOptions> {
   readonly inboxes: Inboxes;
   readonly notifications: Collection<Notification>;
   readonly confirmations: Collection<Confirmation>;
+  /** The names that senders gave their notifications, for other processes over the same store. */
+  readonly names: Collection<KeptName>;
 }
 
 export class NotificationRegister {
   readonly #parts: Parts;
   /** By serial, those on their way into the store. */
-  readonly #keeping = new Map<string, Promise<void>>();
+  readonly #keeping = new Map<string, Promise<boolean>>();
   readonly now: () => number;
 
   private constructor(parts: Parts) {
@@ -82,10 +88,11 @@ export class NotificationRegister {
       },
       now,
     });
+    const names = await Collection.open<KeptName>(store, { ...NAME_COLLECTION, now });
     // Messages of what was forgotten went with it.
     await outbox.refresh();
     const kept = { store, outbox, limits, now };
-    return new NotificationRegister({ ...kept, inboxes, notifications, confirmations });
+    return new NotificationRegister({ ...kept, inboxes, notifications, confirmations, names });
   }
 
   /** A sender's own notification, kept or about to be. */
@@ -93,9 +100,12 @@ export class NotificationRegister {
     return this.#parts.notifications.find("name", nameOf(sender, id));
   }
 
-  /** Resolves once a notification is kept; rejects where it could not be. */
-  async settled({ serial }: Notification): Promise<void> {
-    await this.#keeping.get(serial);
+  /**
+   * Resolves once a notification is kept; false where another process was faster with its name.
+   * Rejects where it could not be kept.
+   */
+  async settled({ serial }: Notification): Promise<boolean> {
+    return (await this.#keeping.get(serial)) ?? true;
   }
 
   /** A sender's own, the newest first. */
@@ -108,7 +118,7 @@ export class NotificationRegister {
     return this.#parts.inboxes.of(agentId)?.newest(this.now()) ?? [];
   }
 
-  /** How a notification stands in an agent's inbox. */
+  /** The entry of a notification in an agent's inbox. */
   entryOf(serial: string, agentId: string): InboxEntry | undefined {
     return this.#parts.inboxes.find(serial, agentId);
   }
@@ -134,7 +144,9 @@ export class NotificationRegister {
       const delivery = deliveries[at];
       return buildWebhookMessage({ notification, recipient, delivery, content, serverId });
     });
-    await this.#keep(serial, this.#parts.outbox.keep(messages, [kept]));
+    const drafts = [kept, ...this.#draftName(notification)];
+    const isKept = await this.#keep(serial, this.#parts.outbox.keep(messages, drafts));
+    if (!isKept) return this.#acceptAgain(draft);
     // Others made room, and took confirmations and messages with them.
     if (kept.changes.length > 1) this.#refresh();
     return {
@@ -157,10 +169,27 @@ export class NotificationRegister {
     return confirmation;
   }
 
-  async #keep(serial: string, kept: Promise<void>): Promise<void> {
+  /** The name is taken in the same commit, or nothing is kept. */
+  #draftName(notification: Notification): readonly Draft[] {
+    const { sender, id, isNamed } = notification;
+    if (!isNamed) return [];
+    const name = keptNameOf(notification);
+    const draft = this.#parts.names.draft(nameOf(sender, id), name, { isGuarded: true });
+    return draft === undefined ? [] : [draft];
+  }
+
+  /** Another process has the name, or had it until now. */
+  async #acceptAgain(draft: NotificationDraft): Promise<Acceptance> {
+    await this.#parts.names.refresh();
+    await this.#parts.notifications.refresh();
+    const notification = draft.id === undefined ? undefined : this.find(draft.sender, draft.id);
+    return notification === undefined ? this.accept(draft) : { kind: "taken", notification };
+  }
+
+  async #keep(serial: string, kept: Promise<boolean>): Promise<boolean> {
     this.#keeping.set(serial, kept);
     try {
-      await kept;
+      return await kept;
     } finally {
       this.#keeping.delete(serial);
     }
@@ -168,8 +197,8 @@ export class NotificationRegister {
 
   /** A store that cannot be read now is read with the next that makes room. */
   #refresh(): void {
-    const { confirmations, outbox } = this.#parts;
-    for (const kept of [confirmations, outbox]) kept.refresh().catch(() => undefined);
+    const { confirmations, names, outbox } = this.#parts;
+    for (const kept of [confirmations, names, outbox]) kept.refresh().catch(() => undefined);
   }
 
   #deliver(recipient: Recipient, { sender }: NotificationDraft, serial: string): Delivery {

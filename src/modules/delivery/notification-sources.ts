@@ -1,5 +1,5 @@
 /**
- * What QUERY finds of notifications: in `inbox` what an agent was sent and may still read, in
+ * The notifications that QUERY finds: in `inbox` what an agent was sent and may still read, in
  * `notifications` what it has sent and what became of that. Each agent sees its own.   AGTP "QUERY"
  */
 import type { QueryCaller, QueryEntry, QuerySource } from "../../dispatch/query-source.ts";
@@ -7,7 +7,7 @@ import { type InboxEntry, isRead } from "./inbox.ts";
 import type { NotificationRegister } from "./notification-register.ts";
 import { currentReceipt, type ReceiptSources } from "./receipt.ts";
 
-/** Where they are. */
+/** The register that they are in. */
 export interface NotificationSourceOptions extends ReceiptSources {
   readonly register: NotificationRegister;
 }

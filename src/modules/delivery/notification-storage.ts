@@ -11,6 +11,7 @@ import { deleteMessage } from "./webhook-storage.ts";
 /** By serial, and so in the order in which they came; each with its content. */
 export const NOTIFICATIONS = "notifications";
 const CONFIRMATIONS = "notification-confirmations";
+const NAMES = "notification-names";
 
 const REMEMBERED_MS = 86_400_000;
 
@@ -26,10 +27,30 @@ export const NOTIFICATION_COLLECTION: CollectionOptions<Notification> = {
   forgottenAt: ({ expiresAt }) => expiresAt + REMEMBERED_MS,
   // How much each sender has under way is counted in deliveries.
   sizeOf: ({ deliveries }) => deliveries.length,
-  changesOnDelete: ({ serial, deliveries }) => {
-    return deliveries.flatMap((delivery) => changesWith(serial, delivery));
+  changesOnDelete: ({ serial, sender, id, isNamed, deliveries }) => {
+    const changes = deliveries.flatMap((delivery) => changesWith(serial, delivery));
+    return isNamed ? [...changes, deleteName(nameOf(sender, id))] : changes;
   },
 };
+
+/** A name that a sender has given, so that no other process takes a notification by the same. */
+export interface KeptName {
+  readonly serial: string;
+  /** Milliseconds since the epoch. */
+  readonly forgottenAt: number;
+}
+
+/** By `nameOf`; each goes with its notification. */
+export const NAME_COLLECTION: CollectionOptions<KeptName> = {
+  name: NAMES,
+  read: recordReader<KeptName>({ serial: "string", forgottenAt: "number" }),
+  forgottenAt: ({ forgottenAt }) => forgottenAt,
+};
+
+/** The name of a notification, as it is kept. */
+export function keptNameOf({ serial, expiresAt }: Notification): KeptName {
+  return { serial, forgottenAt: expiresAt + REMEMBERED_MS };
+}
 
 /** The last word of each recipient, by `confirmationKey`. */
 export const CONFIRMATION_COLLECTION: CollectionOptions<Confirmation> = {
@@ -51,6 +72,10 @@ export function confirmationKey(serial: string, agentId: string): string {
 export function readConfirmationKey(key: string): readonly [serial: string, agentId: string] {
   const [serial = "", agentId = ""] = key.split("/");
   return [serial, agentId];
+}
+
+function deleteName(key: string): Change {
+  return { kind: "delete", collection: NAMES, key };
 }
 
 /** Entries of a delivery that go with its notification. */

@@ -4,7 +4,7 @@
  * beside it.   AGTP "NOTIFY"
  */
 
-/** How soon somebody should look.   AGTP "NOTIFY" */
+/** The urgency: how soon somebody should look.   AGTP "NOTIFY" */
 export const URGENCIES = ["critical", "informational", "background"] as const;
 export type Urgency = (typeof URGENCIES)[number];
 
@@ -84,5 +84,7 @@ export type Acceptance =
   | { readonly kind: "accepted"; readonly notification: Notification }
   /** Nobody gets it, and nothing is kept. */
   | { readonly kind: "undelivered"; readonly deliveries: readonly Delivery[] }
+  /** Another process has kept one of this sender and id before. */
+  | { readonly kind: "taken"; readonly notification: Notification }
   /** The sender has too much that is not done with. */
   | { readonly kind: "full" };

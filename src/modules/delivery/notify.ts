@@ -24,7 +24,7 @@ import {
 } from "../../dispatch/refusal.ts";
 import type { RouteHandler } from "../../dispatch/route.ts";
 import type { Call, HandlerSuccess } from "../../handlers/handler.ts";
-import type { NotificationDraft, Recipient } from "./notification.ts";
+import type { Notification, NotificationDraft, Recipient } from "./notification.ts";
 import type { NotificationRegister } from "./notification-register.ts";
 import { type NotifyRequest, readNotifyRequest } from "./notify-request.ts";
 import { acceptedReceipt, acceptedState } from "./receipt.ts";
@@ -73,9 +73,8 @@ async function notify(
   if ("kind" in request) return request;
   const known = request.id === undefined ? undefined : register.find(agentId, request.id);
   if (known !== undefined) {
-    if (known.fingerprint !== request.fingerprint) return idTaken();
-    await register.settled(known);
-    return floorResult(call, acceptedReceipt(known));
+    if (await register.settled(known)) return repeated(call, known, request);
+    return notify(options, call, caller);
   }
   const retryAfter = rate.take(agentId, PER_MINUTE);
   if (retryAfter !== undefined) return tooManyNotifications(retryAfter);
@@ -96,11 +95,22 @@ async function deliver(
   switch (acceptance.kind) {
     case "accepted":
       return floorResult(call, acceptedReceipt(acceptance.notification));
+    case "taken":
+      return repeated(call, acceptance.notification, request);
     case "undelivered":
       return recipientsFull(acceptance.deliveries.map(acceptedState));
     case "full":
       return tooManyUnread();
   }
+}
+
+/** The sender has sent it before, or something else under this id. */
+function repeated(
+  call: Call,
+  known: Notification,
+  { fingerprint }: Pick<NotifyRequest, "fingerprint">,
+): HandlerSuccess | Refusal {
+  return known.fingerprint === fingerprint ? floorResult(call, acceptedReceipt(known)) : idTaken();
 }
 
 /** Undefined as long as there is one recipient that may get it. */

@@ -1,7 +1,7 @@
 /**
- * What a sender is told of its notification, recipient by recipient: as it was accepted, which is
- * what NOTIFY answers however often it is repeated, and as it stands now, which is what INSPECT and
- * QUERY show.   AGTP "NOTIFY"
+ * The receipt of a notification for its sender, recipient by recipient: as it was accepted, which
+ * is what NOTIFY answers however often it is repeated, and as it stands now, which is what INSPECT
+ * and QUERY show.   AGTP "NOTIFY"
  */
 import { isRead } from "./inbox.ts";
 import type { Delivery, Notification, Recipient } from "./notification.ts";
@@ -9,14 +9,14 @@ import type { NotificationRegister } from "./notification-register.ts";
 import type { DeliveryState } from "./webhook-delivery.ts";
 import type { WebhookOutbox } from "./webhook-outbox.ts";
 
-/** How it stands with one recipient. */
+/** The state of a notification for one recipient. */
 export interface RecipientReceipt {
   readonly recipient: Recipient["name"];
   readonly state: DeliveryState;
   readonly [detail: string]: unknown;
 }
 
-/** Where receipts are read from. */
+/** The registers that receipts are read from. */
 export interface ReceiptSources {
   readonly register: Pick<NotificationRegister, "entryOf" | "now">;
   readonly outbox: Pick<WebhookOutbox, "find">;
@@ -63,7 +63,7 @@ function stateOf(receipts: readonly RecipientReceipt[]): DeliveryState | "partia
   return states.has("failed") || states.has("expired") ? "partial" : "queued";
 }
 
-/** How one recipient stands when a notification is accepted. */
+/** The state of one recipient when a notification is accepted. */
 export function acceptedState(delivery: Delivery): RecipientReceipt {
   const { kind, name: recipient } = delivery;
   switch (kind) {

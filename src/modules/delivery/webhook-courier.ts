@@ -35,7 +35,7 @@ export interface CourierLog {
   warn(fields: object, message: string): void;
 }
 
-/** Where the messages are. */
+/** The outbox of the messages. */
 export interface CourierOutbox {
   queued(): Iterable<WebhookDelivery>;
   bodyOf(id: string): Promise<unknown>;

@@ -7,7 +7,7 @@ import { pauseAfter } from "../../base/back-off.ts";
 import type { OutgoingMessage } from "../../dispatch/webhook-queue.ts";
 import { recordReader } from "../../state/stored-record.ts";
 
-/** How a message stands. */
+/** The state of a message. */
 export type DeliveryState = "queued" | "delivered" | "failed" | "expired";
 
 /** A message without its body. Times are milliseconds since the epoch. */
@@ -54,7 +54,7 @@ export function newDelivery(
   return { id, url, expiresAt, isOnce, ...news, ...sender, state: "queued", attempts: 0, at: now };
 }
 
-/** How long to wait after so many attempts; `random` of 0 to 1 keeps the many apart. */
+/** The pause after so many attempts; `random` of 0 to 1 keeps the many apart. */
 export function scatteredPause(attempts: number, random: number): number {
   return Math.round(pauseAfter(attempts, BACK_OFF) * (0.5 + random / 2));
 }
@@ -64,7 +64,9 @@ export function isQueued({ state }: WebhookDelivery): boolean {
   return state === "queued";
 }
 
-/** How long until it is tried: 0 where that lies further off than any pause, for the clock stepped. */
+/**
+ * The time until it is tried: 0 where that lies further off than any pause, for the clock stepped.
+ */
 export function waitFor({ at }: WebhookDelivery, now: number): number {
   const wait = at - now;
   return wait > LONGEST_PAUSE_MS ? 0 : Math.max(0, wait);

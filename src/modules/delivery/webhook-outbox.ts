@@ -40,10 +40,10 @@ const SPENT_KEPT = 1000;
 export class WebhookOutbox implements WebhookQueue {
   readonly #store: Store;
   readonly #deliveries: Collection<WebhookDelivery>;
-  /** How messages stand here, where the store has not been told: forgotten with the process. */
+  /** The states that the store has not been told of: forgotten with the process. */
   readonly #ahead: Map<string, WebhookDelivery>;
   /** Those that are on their way into the store. */
-  readonly #keeping = new Map<string, Promise<void>>();
+  readonly #keeping = new Map<string, Promise<boolean>>();
   #courier: WebhookCourier | undefined;
 
   private constructor(
@@ -76,7 +76,10 @@ export class WebhookOutbox implements WebhookQueue {
   /** News, of which nobody asks what became. Rejects where there is no room at all. */
   async enqueue(message: WebhookMessage): Promise<void> {
     const { id } = message;
-    if (this.#deliveries.get(id) !== undefined) return this.#keeping.get(id);
+    if (this.#deliveries.get(id) !== undefined) {
+      await this.#keeping.get(id);
+      return;
+    }
     if (this.#countQueued() >= MAX_QUEUED) throw new Error("the webhook outbox is full");
     await this.keep([{ ...message, isNews: true }], []);
   }
@@ -87,8 +90,11 @@ export class WebhookOutbox implements WebhookQueue {
     return isFree && this.#countQueued() < MAX_QUEUED;
   }
 
-  /** Keeps messages and what is drafted beside them in one commit: all of it, or nothing. */
-  async keep(messages: readonly OutgoingMessage[], others: readonly Draft[]): Promise<void> {
+  /**
+   * Keeps messages and what is drafted beside them in one commit: all of it, or nothing. False: a
+   * guarded draft is too late.
+   */
+  async keep(messages: readonly OutgoingMessage[], others: readonly Draft[]): Promise<boolean> {
     const fresh = messages.filter(({ id }) => this.#deliveries.get(id) === undefined);
     const drafts = fresh.flatMap((message) => {
       const delivery = newDelivery(message, this.#deliveries.now());
@@ -97,15 +103,17 @@ export class WebhookOutbox implements WebhookQueue {
     const bodies = fresh.map(({ id, body }) => putBody(id, body));
     const kept = commitDrafts(this.#store, [...others, ...drafts], bodies);
     for (const { id } of fresh) this.#keeping.set(id, kept);
+    let isKept = false;
     try {
-      await kept;
+      isKept = await kept;
     } finally {
       for (const { id } of fresh) this.#keeping.delete(id);
     }
     this.#courier?.wake();
+    return isKept;
   }
 
-  /** How a message stands now; undefined when there is none of this id any more. */
+  /** The state of a message now; undefined when there is none of this id any more. */
   find(id: string): WebhookDelivery | undefined {
     const delivery = this.#find(id);
     return delivery && expire(delivery, this.#deliveries.now());

@@ -11,7 +11,7 @@ import type { SendWebhook, WebhookAttempt } from "./webhook-courier.ts";
 import type { AttemptOutcome } from "./webhook-delivery.ts";
 import { webhookSignature } from "./webhook-signature.ts";
 
-/** Where messages may go, and what vouches for both sides. */
+/** The destinations that messages may go to, and the keys that vouch for both sides. */
 export interface WebhookSenderOptions {
   readonly urls: ReadonlySet<string>;
   readonly serverId: string;

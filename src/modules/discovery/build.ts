@@ -21,7 +21,7 @@ export interface ManifestSource {
   readonly isSynthesizing: boolean;
   /** The agents this variant discloses. */
   readonly agents: readonly AgentDocument[];
-  /** Where each of them stands now. */
+  /** The standing of each of them now. */
   statusOf(agent: AgentDocument): AgentStatus;
   /** `policies.methods` as it applies, §9.3. */
   readonly methodPolicy: Readonly<Record<string, unknown>>;
@@ -75,7 +75,7 @@ function serverBlock({ config: { server }, supportedFeatures }: ManifestSource) 
   };
 }
 
-/** Where the operator's own endpoint answers a floor method on "/", its entry says so. */
+/** Lists the floor methods; an entry says if the operator's own endpoint answers it on "/". */
 function embeddedMethods({
   catalog,
   endpoints,

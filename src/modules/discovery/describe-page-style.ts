@@ -1,4 +1,4 @@
-/** How the page of an identity document looks, in light and in dark. */
+/** The style of the page of an identity document, in light and in dark. */
 
 /** The one style sheet of the page. */
 export const PAGE_STYLE = `

@@ -6,7 +6,7 @@ import { type Pieces, PieceWriter } from "../../base/octet-pieces.ts";
 import type { Paced } from "../../base/paced.ts";
 import { canonicalText } from "../../identity/canonical-form.ts";
 
-/** How a document is written: as it is sent, or as it is hashed and signed. */
+/** The form in which a document is written: as it is sent, or as it is hashed and signed. */
 export type Form = "plain" | "canonical";
 
 /** Items in both forms, without the brackets around them. */

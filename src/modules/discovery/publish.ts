@@ -31,13 +31,13 @@ export interface PublishedManifest {
   keep(): void;
 }
 
-/** How to publish. */
+/** Options of publishing. */
 export interface Publishing extends ManifestEncoding {
   /** `source.endpoints`, which every manifest of a deployment has. */
   readonly endpoints: EncodedItems;
 }
 
-/** Where the dates are kept. */
+/** The store of the dates. */
 export function manifestFile(directory: string): string {
   return join(directory, ".agtp", "manifest.json");
 }

@@ -1,7 +1,7 @@
 /**
- * Where everything in an encoded manifest goes. The compact JWS of its signature carries the whole
- * canonical form, so what is signed is in the document too. It is signed on a thread of its own, and the
- * 86 characters that come of it are left open until then.   AGTP-API §8.8, RFC 7515 §7.1
+ * The layout of an encoded manifest. The compact JWS of its signature carries the whole canonical
+ * form, so what is signed is in the document too. It is signed on a thread of its own, and the 86
+ * characters that come of it are left open until then.   AGTP-API §8.8, RFC 7515 §7.1
  */
 import type { KeyObject } from "node:crypto";
 import { copying, inSlices, lengthOf, type Pieces } from "../../base/octet-pieces.ts";

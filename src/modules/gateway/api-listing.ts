@@ -41,7 +41,7 @@ export class ApiListing {
     return this.#entries;
   }
 
-  /** Where the sidecar is found; undefined where nobody can tell. */
+  /** The URL of the sidecar; undefined where nobody can tell. */
   get baseUrl(): string | undefined {
     const { baseUrl, host, cert } = this.#config.gateway;
     if (baseUrl !== undefined) return baseUrl.replace(/\/+$/, "");
@@ -51,7 +51,7 @@ export class ApiListing {
     return `${scheme}://${authority(host, port, DEFAULT_PORTS[scheme])}`;
   }
 
-  /** Where the manifest is found. */
+  /** The URL of the manifest. */
   get manifestUri(): string {
     const { domain, host } = this.#config.server;
     return `agtp://${domain ?? authority(host, this.#ports.agtp, AGTP_PORT)}`;

@@ -27,7 +27,7 @@ export interface EndpointApiParts {
   readonly pipeline: Pipeline;
 }
 
-/** Where the API is mounted: requests for it are sent there, whatever their path. */
+/** The path that the API is mounted at: all requests for it are sent there. */
 export const AGTP_ROUTE = "/";
 
 const NO_BODY = new Uint8Array(0);

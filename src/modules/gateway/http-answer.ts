@@ -101,7 +101,10 @@ function challenge(serverId: string, code: string | undefined): string {
   return code === "oauth-invalid" ? `${realm}, error="invalid_token"` : realm;
 }
 
-/** Where an approved proposal is called, if that takes no parameter, and where others are asked for. */
+/**
+ * The path by which an approved proposal is called, if that takes no parameter, and the one by
+ * which others are asked for.
+ */
 function locationOf(status: number, body: JsonRecord | undefined): string | undefined {
   const proposalId = body?.["proposal_id"];
   if (status === 261 && typeof proposalId === "string") {

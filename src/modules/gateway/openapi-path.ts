@@ -1,2 +1,2 @@
-/** Where HTTP clients find the OpenAPI document of the endpoints; no API may claim it. */
+/** The path of the OpenAPI document of the endpoints; no API may claim it. */
 export const OPENAPI_PATH = "/openapi.json";

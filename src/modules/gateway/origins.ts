@@ -41,7 +41,7 @@ const EXPOSED = [
   ],
   ...["WWW-Authenticate", "X-AGTP-Status"],
 ].join(", ");
-/** How long a browser may remember; it never remembers longer than two hours. */
+/** The time that a browser may remember; it never remembers longer than two hours. */
 const MAX_AGE_SECONDS = 600;
 
 /** Judges by the configured origins. */

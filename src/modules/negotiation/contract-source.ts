@@ -10,7 +10,7 @@ import {
 } from "../../dispatch/query-source.ts";
 import { type Contract, contractEntry } from "../../endpoint/contract.ts";
 
-/** Where contracts are. */
+/** The register of contracts. */
 export interface ActiveContracts {
   active(agentId: string): readonly Contract[];
 }

@@ -21,7 +21,7 @@ export type GoalSubject =
 export interface GoalMatch {
   readonly subject: GoalSubject;
   readonly score: number;
-  /** How much of the goal's own words it accounts for, from 0 to 1. */
+  /** The share of the goal's own words that it accounts for, from 0 to 1. */
   readonly share: number;
 }
 

@@ -135,7 +135,7 @@ function fromProposal({ parameters }: RecipeStep): readonly (readonly [string, s
   );
 }
 
-/** Where a step may arrive at several endpoints, one that does without a parameter is enough. */
+/** One endpoint that does without a parameter is enough for a step that may arrive at several. */
 function isNeeded(parameter: string, { path }: RecipeStep, reached: readonly StepReach[]): boolean {
   return (
     templateParameters(path).includes(parameter) ||

@@ -96,7 +96,7 @@ function preparedPlaces(
   };
 }
 
-/** How proposals are judged, at once or later. */
+/** Builds the judging of proposals, at once or later. */
 function proposing(
   context: NegotiationContext,
   { synthesizer }: Planning,

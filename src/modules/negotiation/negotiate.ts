@@ -60,7 +60,7 @@ export interface NegotiationOptions {
   needsApproval(route: Route, asked: Parameters<Approvals["isNeeded"]>[1]): boolean;
   /** Accepts any object. */
   readonly anyInput: CompiledSchema;
-  /** Where a fault of the synthesis goes; the caller learns only that there was one. */
+  /** Hears of a fault of the synthesis; the caller learns only that there was one. */
   onFault(error: unknown): void;
 }
 

@@ -10,7 +10,7 @@ interface Negotiation {
   rejections: number;
 }
 
-/** Where a turn stands in its negotiation. */
+/** The position of a turn in its negotiation. */
 export type Turn =
   | { readonly kind: "open"; readonly negotiationId: string; readonly turn: number }
   | { readonly kind: "exhausted"; readonly negotiationId: string }

@@ -40,7 +40,7 @@ export interface FoundPlan {
   readonly kind: "found";
   readonly plan: SynthesisPlan;
   readonly steps: readonly PlannedStep[];
-  /** How much of the goal's words the plan accounts for, from 0 to 1. */
+  /** The share of the goal's words that the plan accounts for, from 0 to 1. */
   readonly share: number;
 }
 
@@ -94,7 +94,7 @@ class Search {
     return this.#call(definition, 1, mergeInput(shape, this.#request.values, undefined, decoded));
   }
 
-  /** Whatever gives what is wanted. */
+  /** Plans for the outputs that are wanted, by any endpoint. */
   forOutputs(): Outcome {
     return this.#judge(this.#plan({ method: "", path: "/" }), 1);
   }

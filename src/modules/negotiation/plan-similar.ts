@@ -16,7 +16,7 @@ export interface SimilarEndpoints {
   closest(proposal: Proposal): EndpointDefinition | undefined;
 }
 
-/** How much it says that two share a method, a word of the path, an output, an input, a word. */
+/** The weight of a shared method, word of the path, output, input or word. */
 const WEIGHTS = { method: 2, path: 3, output: 3, input: 1, word: 1 } as const;
 type Trait = keyof typeof WEIGHTS;
 type Described = Pick<

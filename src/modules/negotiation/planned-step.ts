@@ -28,7 +28,7 @@ export interface PlannedStep {
   readonly required_scopes: readonly string[];
   readonly impact: Impact;
   readonly is_idempotent: boolean;
-  /** How sure its operator is of what it does. */
+  /** The confidence of its operator in what it does. */
   readonly confidence: number;
   readonly cost: Cost;
   readonly output_schema: JsonSchema;

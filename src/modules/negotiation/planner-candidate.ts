@@ -15,7 +15,7 @@ export interface Candidate {
   readonly supplies: ReadonlySet<Goal>;
   /** The proposed inputs that it takes. */
   readonly takes: readonly string[];
-  /** How many of its inputs nobody offers, though it could do with them. */
+  /** The number of its optional inputs that nobody offers. */
   readonly unfed: number;
   /** The number of the step that it can be at the soonest. */
   readonly level: number;

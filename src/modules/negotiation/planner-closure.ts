@@ -17,7 +17,7 @@ export interface Closure {
   readonly isPartial: boolean;
 }
 
-/** Where a closure begins, and how far it goes. */
+/** The beginning of a closure, and its bounds. */
 export interface ClosureOptions {
   readonly asks: readonly Ask[];
   readonly levels: Levels;
@@ -29,7 +29,7 @@ export interface ClosureOptions {
 interface Unmet {
   readonly goal: Goal;
   readonly givers: readonly IndexedEndpoint[];
-  /** How many steps there are from one that gives it to the answer, itself included. */
+  /** The number of steps from the giver to the answer, the giver included. */
   readonly distance: number;
 }
 

@@ -12,7 +12,7 @@ import { type Ask, giversOf } from "./planner-task.ts";
 
 /** A longer walk is not worth being looked at again. */
 const MAX_PRUNED = 64;
-/** How many givers of one goal are compared. */
+/** The most givers of one goal that are compared. */
 const MAX_COMPARED = 256;
 
 /** A chain that meets every ask; all of them must be within reach. */

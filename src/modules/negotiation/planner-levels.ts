@@ -24,7 +24,7 @@ export class Levels {
     this.#propagate();
   }
 
-  /** How many endpoints can be called. */
+  /** The number of endpoints that can be called. */
   get reached(): number {
     return this.#reached;
   }

@@ -11,7 +11,7 @@ import { type Ask, gives, type PlanningTask } from "./planner-task.ts";
 /** A step, with what the log says about its inputs. */
 export interface WrittenStep {
   readonly step: RecipeStep;
-  /** Where each input comes from, in words. */
+  /** The source of each input, in words. */
   readonly inputs: Readonly<Record<string, string>>;
   /** Proposed inputs that the endpoint requires. */
   readonly needed: readonly string[];

@@ -16,7 +16,7 @@ export interface SearchOptions {
   readonly highest: number;
   /** A chain that would do, though it may be improved. */
   readonly known: readonly Candidate[] | undefined;
-  /** How many inputs the proposal offers. */
+  /** The number of inputs that the proposal offers. */
   readonly offered: number;
 }
 
@@ -123,7 +123,7 @@ class ChainSearch {
     return this.#branches.get(goal)?.length ?? 0;
   }
 
-  /** Where steps wait for each other, any of what they need may be what sets them free. */
+  /** Any need of steps that wait for each other may be the one that sets them free. */
   #blockingNeeds(steps: readonly Candidate[]): readonly Goal[] {
     const { ordered, stuck } = arrange(steps);
     const needs = new Set(stuck.flatMap(({ needs: own }) => own));

@@ -28,7 +28,10 @@ export interface Limits {
   readonly allows?: PlanLimits["allows"];
 }
 
-/** How often a proposal offers an input of an endpoint: never, in some calls, in each call. */
+/**
+ * The frequency with which a proposal offers an input of an endpoint: never, in some calls, in each
+ * call.
+ */
 export type OfferState = "no" | "sometimes" | "always";
 
 const OFFER_STATES: readonly OfferState[] = ["no", "sometimes", "always"];

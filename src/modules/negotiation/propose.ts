@@ -71,7 +71,9 @@ export const PROPOSE_SCHEMA: Readonly<Record<string, unknown>> = {
   ],
 };
 
-/** Where schemas stand: one that is nested too deeply is malformed like any other.   §10.6 */
+/**
+ * The members that hold schemas: one that is nested too deeply is malformed like any other.   §10.6
+ */
 export const PROPOSED_SCHEMAS: ReadonlySet<string> = new Set(["input_schema", "output_schema"]);
 
 type Answer = HandlerSuccess | Refusal;

@@ -15,6 +15,72 @@ import {
 } from "../../schema/section-field.ts";
 import { dottedPath, safeUrl, scopeToken, secret } from "../../schema/section-words.ts";
 
+/** The amount of an agent's reasoning that is shown. */
+export type Verbosity = "summary" | "full" | "off";
+
+/** `[openwop]`, with every default filled in. */
+export interface OpenwopConfig {
+  /** Absolute. */
+  readonly packsDir: string;
+  readonly workflowsDir: string;
+  readonly satisfied: readonly string[];
+  readonly installScope: "host" | "tenant";
+  readonly tenant: string;
+  readonly requireSignatures: boolean;
+  readonly conformance: boolean;
+  readonly apiKeys: readonly OpenwopApiKey[];
+  /** Absolute path of the key file, by publicKeyRef. */
+  readonly trustedKeys: Readonly<Record<string, string>>;
+  /** By agent id. */
+  readonly agents: Readonly<Record<string, { readonly scopes: readonly string[] }>>;
+  readonly reasoning: {
+    readonly verbosity: Verbosity;
+    readonly tokenLimit: number;
+    readonly streaming: boolean;
+  };
+  readonly runs: OpenwopRunsConfig;
+  readonly runtime: OpenwopRuntimeConfig;
+}
+
+/** One of `api_keys`. */
+export interface OpenwopApiKey {
+  readonly sha256: string;
+  readonly tenant: string;
+  readonly scopes: readonly string[];
+  readonly agtpScopes: readonly string[];
+}
+
+/** `[openwop.runs]` */
+export interface OpenwopRunsConfig {
+  readonly concurrent: number;
+  readonly unfinishedPerOwner: number;
+  readonly perOwner: number;
+  readonly all: number;
+  readonly events: number;
+  readonly bytes: number;
+  readonly depth: number;
+  readonly children: number;
+  readonly loopIterations: number;
+  readonly durationSeconds: number;
+  readonly retentionSeconds: number;
+}
+
+/** `[openwop.runtime]`; a rule of the configuration sees to it that each kind has what it needs. */
+export interface OpenwopRuntimeConfig {
+  readonly kind: "deterministic" | "openai-compatible" | "function";
+  readonly baseUrl?: string;
+  readonly apiKey?: string;
+  /** Absolute. */
+  readonly ca?: string;
+  readonly function?: string;
+  readonly models: Readonly<Record<string, string>>;
+  readonly timeoutSeconds: number;
+  readonly requestTimeoutSeconds: number;
+  readonly retries: number;
+  readonly maxToolCalls: number;
+  readonly toolCallsPerMinute: number;
+}
+
 const anyName = text("", "");
 
 const apiKey = table(
@@ -71,7 +137,7 @@ const runs = table("How much runs may take", {
   retention_seconds: seconds(2_592_000, "How long a run that is over is kept"),
 });
 
-/** The schema of the section, which is handed on with the keys of the file. */
+/** The schema of the section. */
 export const openwopSection: Schema = table("OpenWOP agent packs and workflows", {
   packs_dir: path("agents/openwop", "Directory of unpacked agent packs"),
   workflows_dir: path("agents/openwop/workflows", "Directory of workflow definitions"),

@@ -17,7 +17,7 @@ export interface Redactor {
   text(text: string): string;
   /** A copy of a JSON value. */
   value(value: unknown): unknown;
-  /** Where the secrets of a text are, in order and apart. */
+  /** The places of the secrets in a text, in order and apart. */
   spans(text: string): readonly Span[];
   /** Up to where, in a text that goes on, no secret begins whose end has not been seen. */
   settledLength(text: string): number;
@@ -99,7 +99,7 @@ function settledLength(text: string, secrets: readonly KnownSecret[]): number {
   return Math.max(0, at);
 }
 
-/** How much of a secret's beginning a text ends with. */
+/** The length of the secret's beginning that a text ends with. */
 function overlapOf(text: string, secret: string): number {
   for (let length = Math.min(secret.length - 1, text.length); length > 0; length -= 1) {
     if (text.endsWith(secret.slice(0, length))) return length;

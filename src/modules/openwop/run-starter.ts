@@ -14,7 +14,7 @@ export interface RunRequest {
   readonly tags: readonly string[];
   readonly metadata: JsonRecord;
   readonly owner: RunOwner;
-  /** How long the caller waits for the end of the run; 0: not at all. */
+  /** The time that the caller waits for the end of the run; 0: not at all. */
   readonly waitSeconds: number;
   /** The caller's: it ends the waiting, never the run. */
   readonly signal: AbortSignal;
@@ -36,7 +36,7 @@ export interface RunError {
   readonly details?: JsonRecord;
 }
 
-/** Where a dispatch stands once the waiting is over. */
+/** The state of a dispatch once the waiting is over. */
 export type RunStart =
   | { readonly kind: "accepted"; readonly run: AcceptedRun }
   /** `run` is its snapshot; `result` what the agent's turn came to. */

@@ -4,7 +4,6 @@
  * shown in its place.   OpenWOP SR-1
  */
 import type { Environment } from "../../base/environment.ts";
-import { isRecord } from "../../base/json-value.ts";
 import { mapPaced, type Paced } from "../../base/paced.ts";
 import type { EndpointDefinition } from "../../endpoint/endpoint.ts";
 import type { OpenwopSections } from "./config.ts";
@@ -42,10 +41,9 @@ function isSecret(name: string, value: string): boolean {
 }
 
 function fromConfig({ webhooks, store, openwop }: OpenwopSections): readonly KnownSecret[] {
-  const runtime = isRecord(openwop["runtime"]) ? openwop["runtime"] : {};
   return [
     ...named("webhooks.secret", webhooks.secret),
-    ...named("openwop.runtime.api_key", runtime["api_key"]),
+    ...named("openwop.runtime.api_key", openwop.runtime.apiKey),
     ...named("store.url", passwordOf(store.url)),
   ];
 }
@@ -61,6 +59,6 @@ function fromEndpoint({ method, path, handler }: EndpointDefinition): readonly K
   );
 }
 
-function named(name: string, value: unknown): readonly KnownSecret[] {
-  return typeof value === "string" && value !== "" ? [{ name, value }] : [];
+function named(name: string, value: string | undefined): readonly KnownSecret[] {
+  return value !== undefined && value !== "" ? [{ name, value }] : [];
 }

@@ -1,11 +1,6 @@
-/**
- * The `[openwop]` section as this folder works with it: what the configuration's schema has checked,
- * in the program's own names.
- */
+/** `[openwop]` as this folder works with it: maps by name, times in milliseconds. */
 import type { OpenwopSections } from "./config.ts";
-
-/** How much of an agent's reasoning is shown. */
-export type Verbosity = "summary" | "full" | "off";
+import type { OpenwopRuntimeConfig, Verbosity } from "./openwop-section.ts";
 
 /** The runtime of turns. */
 export type RuntimeSettings =
@@ -48,67 +43,32 @@ export interface OpenwopSettings {
   readonly toolCallsPerMinute: number;
 }
 
-/** The section as its schema leaves it: every default filled in. */
-interface WrittenSection {
-  readonly packs_dir: string;
-  readonly satisfied: readonly string[];
-  readonly install_scope: "host" | "tenant";
-  readonly tenant: string;
-  readonly conformance: boolean;
-  readonly require_signatures: boolean;
-  readonly trusted_keys: Readonly<Record<string, string>>;
-  readonly agents: Readonly<Record<string, { readonly scopes: readonly string[] }>>;
-  readonly reasoning: {
-    readonly verbosity: Verbosity;
-    readonly token_limit: number;
-    readonly streaming: boolean;
-  };
-  readonly runtime: {
-    readonly kind: RuntimeSettings["kind"];
-    readonly base_url?: string;
-    readonly api_key?: string;
-    readonly ca?: string;
-    readonly function?: string;
-    readonly models: Readonly<Record<string, string>>;
-    readonly timeout_seconds: number;
-    readonly request_timeout_seconds: number;
-    readonly retries: number;
-    readonly max_tool_calls: number;
-    readonly tool_calls_per_minute: number;
-  };
-}
-
 /** Reads the section of a configuration that was loaded. */
 export function readOpenwopSettings({
   openwop,
 }: Pick<OpenwopSections, "openwop">): OpenwopSettings {
-  const section = openwop as unknown as WrittenSection;
-  const { reasoning, runtime } = section;
+  const { packsDir, satisfied, installScope, tenant, requireSignatures } = openwop;
+  const { reasoning, runtime } = openwop;
   return {
-    packsDir: section.packs_dir,
-    satisfied: section.satisfied,
-    installScope: section.install_scope,
-    tenant: section.tenant,
-    isConformance: section.conformance,
-    requireSignatures: section.require_signatures,
-    trustedKeys: new Map(Object.entries(section.trusted_keys)),
+    ...{ packsDir, satisfied, installScope, tenant, requireSignatures },
+    isConformance: openwop.conformance,
+    trustedKeys: new Map(Object.entries(openwop.trustedKeys)),
     grants: new Map(
-      Object.entries(section.agents).map(([agentId, { scopes }]) => [agentId, scopes]),
+      Object.entries(openwop.agents).map(([agentId, { scopes }]) => [agentId, scopes]),
     ),
     reasoning: {
       verbosity: reasoning.verbosity,
-      tokenLimit: reasoning.token_limit,
+      tokenLimit: reasoning.tokenLimit,
       isStreaming: reasoning.streaming,
     },
     runtime: readRuntime(runtime),
-    turnTimeoutMs: runtime.timeout_seconds * 1000,
-    maxToolCalls: runtime.max_tool_calls,
-    toolCallsPerMinute: runtime.tool_calls_per_minute,
+    turnTimeoutMs: runtime.timeoutSeconds * 1000,
+    maxToolCalls: runtime.maxToolCalls,
+    toolCallsPerMinute: runtime.toolCallsPerMinute,
   };
 }
 
-/** That each kind has what it needs is a rule of the configuration. */
-function readRuntime(runtime: WrittenSection["runtime"]): RuntimeSettings {
+function readRuntime(runtime: OpenwopRuntimeConfig): RuntimeSettings {
   switch (runtime.kind) {
     case "deterministic":
       return { kind: "deterministic" };
@@ -117,11 +77,11 @@ function readRuntime(runtime: WrittenSection["runtime"]): RuntimeSettings {
     case "openai-compatible":
       return {
         kind: "openai-compatible",
-        baseUrl: (runtime.base_url ?? "").replace(/\/+$/, ""),
-        apiKey: runtime.api_key,
+        baseUrl: (runtime.baseUrl ?? "").replace(/\/+$/, ""),
+        apiKey: runtime.apiKey,
         ca: runtime.ca,
         models: new Map(Object.entries(runtime.models)),
-        requestTimeoutMs: runtime.request_timeout_seconds * 1000,
+        requestTimeoutMs: runtime.requestTimeoutSeconds * 1000,
         retries: runtime.retries,
       };
   }

@@ -1,5 +1,5 @@
 /**
- * How sure the server is that an entry is what was asked for: the share of the question that the
+ * The confidence that an entry is what was asked for: the share of the question that the
  * entry answers. Each word of the question weighs the more the fewer endpoints have it, and counts
  * in full where the entry has that very word in what it is called or meant for; less in a lesser
  * field, as the beginning of a longer word, for a synonym, or for a likely slip of the pen. It says
@@ -30,9 +30,9 @@ const ACT_FACTOR = 3;
 
 /** The facts that are known of words. */
 export interface Vocabulary {
-  /** How many endpoints have it. */
+  /** The number of endpoints that have it. */
   frequencyOf(word: string): number;
-  /** How many endpoints there are. */
+  /** The number of endpoints. */
   readonly total: number;
   /** Tells whether it is the name of a method. */
   isMethod(word: string): boolean;

@@ -6,7 +6,7 @@ import type { Caller } from "../../dispatch/caller.ts";
 import type { Peer } from "../../dispatch/peer.ts";
 import type { AgentDocument } from "../../identity/agent-document.ts";
 
-/** How results are written: for programs, for readers, or as the server itself has them. */
+/** The form of results: for programs, for readers, or as the server itself has them. */
 export const FORMATS = ["structured", "natural", "raw"] as const;
 /** One of them. */
 export type Format = (typeof FORMATS)[number];

@@ -4,12 +4,12 @@
  */
 import type { RankedSentence, RankedSentences } from "./extract-ranking.ts";
 
-/** How long a summary may be. */
+/** The bounds of a summary's length. */
 export interface SummaryLimits {
   readonly sentences: number;
   /** Of the summary as it is written down. */
   readonly characters: number;
-  /** How many characters stand before each sentence, and how many between two. */
+  /** The number of characters before each sentence, and between two. */
   readonly before: number;
   readonly between: number;
 }

@@ -1,7 +1,7 @@
 /**
- * How much each sentence says: the words that it shares with the others, how early its source says
- * it, and how much of the focus it is about. Everything is counted once a sentence, and nothing is
- * compared with everything else.   AGTP "SUMMARIZE"
+ * Ranks sentences by their weight: the words that each shares with the others, how early its source
+ * says it, and how much of the focus it is about. Everything is counted once a sentence, and
+ * nothing is compared with everything else.   AGTP "SUMMARIZE"
  */
 import { termsOf } from "./extract-terms.ts";
 
@@ -57,7 +57,7 @@ export class Ranking {
     return this.#sentences.length;
   }
 
-  /** How many sentences are about the focus. */
+  /** The number of sentences about the focus. */
   get focused(): number {
     return this.#focused;
   }
@@ -94,7 +94,7 @@ export class Ranking {
     return { fitting, best };
   }
 
-  /** How much of what all sentences say these say, from 0 to 1. */
+  /** The share of the content of all sentences that these have, from 0 to 1. */
   coverageOf(chosen: readonly RankedSentence[]): number {
     if (this.size === 0) return 0;
     if (chosen.length === this.size) return 1;

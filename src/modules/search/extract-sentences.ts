@@ -107,7 +107,7 @@ function* segmentsOf(block: string, segmenter: Intl.Segmenter): Generator<string
 
 interface Segment {
   readonly text: string;
-  /** Where it ends in its window. */
+  /** The index of its end in its window. */
   readonly end: number;
 }
 

@@ -29,9 +29,9 @@ export interface Amount {
 export interface Extract extends Choice {
   /** The texts of each source. */
   readonly amounts: readonly Amount[];
-  /** How much of what the sources say the summary says, from 0 to 1. */
+  /** The share of the sources' content that the summary has, from 0 to 1. */
   readonly coverage: number;
-  /** How many sentences are about the focus. */
+  /** The number of sentences about the focus. */
   readonly focused: number;
 }
 

@@ -63,7 +63,7 @@ export function recipeEntry(options: RecipeEntryOptions, recipe: Recipe): readon
   ];
 }
 
-/** How this caller can come by a contract. */
+/** The way in which this caller can come by a contract. */
 function waysOf(
   { isSynthesizing, isNegotiating }: RecipeEntryOptions,
   { caller }: Asker,

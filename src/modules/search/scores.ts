@@ -125,7 +125,7 @@ class Accumulator implements Scores {
   readonly #index: SearchIndex;
   readonly #answered: Float64Array;
   readonly #scores: Float64Array;
-  /** How many words of the question an entry has something of. */
+  /** The number of the question's words that an entry has something of. */
   readonly #wordCounts: Uint16Array;
   /** The best that the present word was found as. */
   readonly #best: Float64Array;

@@ -84,7 +84,7 @@ export function* buildIndex(entries: readonly SearchEntry[]): Paced<SearchIndex>
   };
 }
 
-/** How many entries have this very word; 0 for one that is not known. */
+/** The number of entries with this very word; 0 for one that is not known. */
 export function frequencyOf({ vocabulary, postings }: SearchIndex, word: string): number {
   const number = vocabulary.numberOf(word);
   return number === undefined ? 0 : postings.startOf(number + 1) - postings.startOf(number);

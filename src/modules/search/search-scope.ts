@@ -1,5 +1,5 @@
 /**
- * Where a question is to be looked into: kinds of entries, live sources, or namespaces of endpoints.
+ * The scope of a question: kinds of entries, live sources, or namespaces of endpoints.
  * A name that means nothing here is no fault, and is said to mean nothing.   AGTP "QUERY" scope
  */
 

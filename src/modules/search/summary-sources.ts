@@ -56,7 +56,7 @@ export interface ReadSources {
 /** Of all sources together, as texts or as JSON. */
 export const MAX_SOURCE_CHARACTERS = 262_144;
 const MAX_REFERENCES = 8;
-/** Where a path alone is named, the first of these that reads it. */
+/** The methods to read a path by that is named alone; the first that fits is taken. */
 const PREFERRED_METHODS = ["QUERY", "FETCH", "DESCRIBE", "DISCOVER"];
 /** A source that may not be read is refused for the reason that it gives itself. */
 const AUTHORITY_STATUSES: readonly number[] = [262, 401, 403, 455];

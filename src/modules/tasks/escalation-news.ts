@@ -18,7 +18,7 @@ export interface NewsOptions {
   onFault(error: unknown): void;
 }
 
-/** How long people can be told that an escalation is over. */
+/** The time during which people can be told that an escalation is over. */
 const CLOSED_NEWS_MS = 24 * 3_600_000;
 
 interface News {

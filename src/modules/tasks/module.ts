@@ -26,7 +26,7 @@ import { endSessionContracts } from "./session-end.ts";
 import { suspendMethod } from "./suspend.ts";
 import { taskInspections } from "./task-inspections.ts";
 
-/** How long after its time something may be found open yet; whoever asks sees it closed at once. */
+/** The delay after which something is closed whose time is over; callers see it closed at once. */
 const SWEEP_MS = 30_000;
 
 export const tasksModule: Module<TasksSections> = {

@@ -19,7 +19,7 @@ export interface ExportedAgent {
   readonly environment: readonly unknown[];
   readonly dependencies: readonly unknown[];
   readonly locators: readonly { readonly type: string; readonly url: string }[];
-  /** Where it is reached over AGTP. */
+  /** Its address over AGTP. */
   readonly uri: string;
   readonly method: string;
   readonly createdAt?: string;

@@ -11,14 +11,14 @@ export interface Candidate {
   build(): ExportedAgent;
 }
 
-/** How agents are looked for. */
+/** Options of looking for agents. */
 export interface ExportOptions {
   readonly environment: Environment;
   /** True if the servers behind an agent are shown. */
   readonly showsUpstream: boolean;
 }
 
-/** Where this server is reached. */
+/** The address of this server. */
 export function agtpUri({ server }: Config, path: string): string {
   const { domain, host, port } = server;
   const name = host.includes(":") ? `[${host}]` : host;

@@ -42,7 +42,9 @@ function readTarget(
   return { path: line.path };
 }
 
-/** Where an agent that the URI names is asked for.   AGTP "URI Scheme", Forms 1a, 3 and 4 */
+/**
+ * The path by which an agent that the URI names is asked for.   AGTP "URI Scheme", Forms 1a, 3 and 4
+ */
 export function agentPath({ agentId, agentName, path }: AgtpUri): string | undefined {
   if (agentName !== undefined) return path;
   return agentId === undefined || path !== undefined ? undefined : `/agents/${agentId}`;

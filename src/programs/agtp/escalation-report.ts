@@ -1,5 +1,5 @@
 /**
- * How `agtp escalations` shows its answer to a person: one escalation after another, what is asked
+ * The answer of `agtp escalations` for a person: one escalation after another, what is asked
  * and by when, and how it was decided. Any other answer is shown as a response.
  */
 import pc from "picocolors";

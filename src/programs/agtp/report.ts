@@ -1,6 +1,6 @@
 /**
- * How `agtp` shows a response: the result on standard output, as it came or laid out for a person;
- * warnings and the reason of a refusal on standard error.
+ * The report of a response by `agtp`: the result on standard output, as it came or laid out for a
+ * person; warnings and the reason of a refusal on standard error.
  */
 import pc from "picocolors";
 import type { ClientResponse } from "../../client/agtp-client.ts";

@@ -17,7 +17,7 @@ The daemon is asked over .agtp/control.sock beside its configuration, by the use
 
 Exit codes: 0 done, 1 no daemon runs there or it refuses, 2 the command line is wrong.`;
 
-/** How the daemon is. */
+/** The status of the daemon. */
 export function statusCommand(): Command {
   return command({
     name: "agtpd status",

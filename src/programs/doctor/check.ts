@@ -22,7 +22,7 @@ export interface SettingVerdict {
   readonly hint: string;
   /** A warning, unless it is said. */
   readonly severity?: Severity;
-  /** Where it is not the key that the check is about. */
+  /** The place, if it is not the key that the check is about. */
   readonly key?: string;
 }
 

@@ -31,7 +31,7 @@ export interface FileStatus {
 export interface DiskSpace {
   /** For whoever is not root. */
   readonly freeBytes: number;
-  /** How many more files there can be; undefined where nobody counts. */
+  /** The number of files that can still be made; undefined where nobody counts. */
   readonly freeFiles: number | undefined;
 }
 

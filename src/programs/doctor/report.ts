@@ -1,4 +1,4 @@
-/** How `agtpd doctor` shows what it found: findings with their remedies for a person, or JSON. */
+/** The report of `agtpd doctor`: findings with their remedies for a person, or JSON. */
 import pc from "picocolors";
 import { countFindings, describeCounts, printJson, severityMark } from "../shell/findings.ts";
 import { defuseLine, type Output } from "../shell/terminal.ts";

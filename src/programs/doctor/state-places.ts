@@ -1,4 +1,4 @@
-/** Where a deployment keeps its state; what is not there yet was never made. */
+/** The places where a deployment keeps its state; one that is not there was never made. */
 import { join } from "node:path";
 import type { Config } from "../../app/config/config.ts";
 import { stateDirectory as stateDirectoryOf } from "../../state/state-directory.ts";
@@ -18,7 +18,7 @@ export function madeCertificateKey(config: Pick<Config, "directory">): string {
   return join(stateDirectory(config), "tls", "key.pem");
 }
 
-/** Where `agtp-keys` puts keys and certificates unless it is told otherwise. */
+/** The directories that `agtp-keys` puts keys and certificates into unless it is told otherwise. */
 export function keyDirectory(config: Pick<Config, "directory">): string {
   return join(stateDirectory(config), "keys");
 }

@@ -37,7 +37,7 @@ export interface Subject {
   readonly machine: Machine;
 }
 
-/** Where the deployment is, and what a daemon would be told beside its files. */
+/** The place of the deployment, and the options that a daemon would be given beside its files. */
 export interface SubjectOptions {
   readonly configPath: string;
   readonly overrides: ConfigOverrides;

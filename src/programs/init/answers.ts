@@ -6,11 +6,11 @@ import { basename } from "node:path";
 
 /** Everything that differs between two new deployments. */
 export interface Answers {
-  /** How agents and other servers know the server. */
+  /** The name by which agents and other servers know the server. */
   readonly serverId: string;
   /** The operator's name. */
   readonly operator: string;
-  /** Where to reach them. */
+  /** The address by which they are reached. */
   readonly contact: string | undefined;
   /** Name of a first agent; undefined for none. */
   readonly agent: string | undefined;

@@ -19,7 +19,7 @@ import { makeDirectory } from "../../base/make-directory.ts";
 import { codeOf, reasonOf } from "../../base/thrown.ts";
 import { usage } from "../shell/command-file.ts";
 
-/** Where a deployment is to be made. */
+/** The directory in which a deployment is to be made. */
 export interface Place {
   /** Absolute. */
   readonly path: string;

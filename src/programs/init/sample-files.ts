@@ -8,7 +8,7 @@ import type { HandlerLanguage } from "./answers.ts";
 /** The scope that the sample asks for. */
 export const SAMPLE_SCOPE = "items:read";
 
-/** Where the function of the first endpoint is, in words, and its reference. */
+/** The place of the first endpoint's function, in words, and its reference. */
 const HANDLERS: Readonly<Record<HandlerLanguage, readonly [string, string]>> = {
   javascript: ["endpoints/items.mjs", "endpoints.items.query_item"],
   python: ["handlers/items.py, in Python", "items:query_item"],

@@ -5,7 +5,7 @@ import type { Answers } from "./answers.ts";
 /** Its name in the deployment. */
 export const SERVER_FILE = "agtp-server.toml";
 
-/** Where the configuration says that the signing key is. */
+/** The path of the signing key in the configuration. */
 export const SIGNING_KEY = ".agtp/keys/signing.pem";
 
 const PYTHON_PROCESS = `[[processes]]                   # a program whose functions endpoints name as items:FUNCTION

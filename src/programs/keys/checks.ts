@@ -2,7 +2,9 @@
 import { printJson, severityMark } from "../shell/findings.ts";
 import { defuseLine, type Output, type Terminal } from "../shell/terminal.ts";
 
-/** How one check ended; `skipped` for want of what it needs, `warning` for what fails nothing. */
+/**
+ * The outcome of one check; `skipped` for want of what it needs, `warning` for what fails nothing.
+ */
 export type CheckOutcome = "ok" | "failed" | "skipped" | "warning";
 
 /** One check. */

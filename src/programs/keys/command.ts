@@ -2,12 +2,52 @@
  * `agtp-keys`: makes and verifies what identity rests on. The exit code is 0 when it was done or
  * everything verified, 1 when a check failed or the answer is no, 2 when it could not be asked.
  */
-import type { Command } from "../shell/command.ts";
+
+import { createPrivateKey } from "node:crypto";
+import { makeKey } from "../../identity/certificate-keys.ts";
+import { publicKeyOf } from "../../identity/ed25519.ts";
+import { keyId } from "../../identity/jws.ts";
+import { type Command, command } from "../shell/command.ts";
+import { usage } from "../shell/command-file.ts";
+import { writeFiles } from "../shell/write-files.ts";
 import { agentCaCommand, agentCertCommand } from "./certificate-commands.ts";
 import { genesisCommand } from "./genesis-command.ts";
+import { MAKING_OPTIONS, printFacts } from "./print-facts.ts";
 import { repairCommand } from "./repair-command.ts";
-import { signingCommand } from "./signing-command.ts";
-import { verifyCommand } from "./verify-command.ts";
+import { verifyChainOf } from "./verify-chain-command.ts";
+import { verifyFiles } from "./verify-files.ts";
+import { VERIFY_ARGS, VERIFY_OPTIONS } from "./verify-options.ts";
+
+/** Makes the key, and prints its public half. */
+const signingCommand: Command = command({
+  name: "signing",
+  description: "Makes an Ed25519 signing key.",
+  options: {
+    ...MAKING_OPTIONS,
+    "--out <file>": { help: "where it is kept", default: ".agtp/keys/signing.pem" },
+  },
+  run: ({ out, force = false, json = false }, terminal) => {
+    const pem = makeKey("ed25519");
+    writeFiles(terminal.directory, [{ path: out, content: pem, isSecret: true }], force);
+    const key = publicKeyOf(createPrivateKey(pem));
+    printFacts({ file: out, public_key: key?.text, kid: key && keyId(key) }, json, terminal);
+    return true;
+  },
+});
+
+/** The command; its answer is whether everything verified. */
+const verifyCommand: Command = command({
+  name: "verify",
+  description: "Verifies files, recognised by their content, or an attribution chain.",
+  args: VERIFY_ARGS,
+  options: VERIFY_OPTIONS,
+  run: (line, terminal) => {
+    const { chain, files } = line;
+    if (chain !== undefined) return verifyChainOf({ ...line, chain }, terminal);
+    if (files.length === 0) throw usage("expected files to verify, or --chain");
+    return verifyFiles(line, terminal, Date.now());
+  },
+});
 
 const NOTES = `
 Examples:

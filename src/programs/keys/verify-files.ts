@@ -1,20 +1,20 @@
 /** `agtp-keys verify FILE...`: recognises each file and verifies it, together with the others. */
 import { existsSync, statSync } from "node:fs";
 import { resolve } from "node:path";
-import { isRecord } from "../../base/json-value.ts";
+import { isRecord, type JsonRecord } from "../../base/json-value.ts";
 import { readTrustAnchors } from "../../identity/certificate-anchors.ts";
 import type { Ed25519PublicKey } from "../../identity/ed25519.ts";
+import { parseBoundedJson } from "../../identity/json-document.ts";
 import { readText, usage } from "../shell/command-file.ts";
 import type { Terminal } from "../shell/terminal.ts";
 import { type CertificateContext, checkCertificates } from "./check-certificate.ts";
 import { checkDocument } from "./check-document.ts";
 import { checkGenesis, type GenesisReport } from "./check-genesis.ts";
-import { checkKey } from "./check-key.ts";
+import { checkKey, isKeyText } from "./check-key.ts";
 import { checkManifest } from "./check-manifest.ts";
 import { checkRecords } from "./check-records.ts";
 import { type FileReport, hasPassed, printReports } from "./checks.ts";
 import { readVerificationKeys } from "./key-files.ts";
-import { type RecognizedFile, recognize } from "./recognize.ts";
 import type { VerifyLine } from "./verify-options.ts";
 
 interface NamedFile {
@@ -108,4 +108,37 @@ function readAnchors(file: string, { directory }: Terminal): CertificateContext[
     // A damaged certificate is none, either.
   }
   throw usage(`${JSON.stringify(file)} must hold certificates in PEM`);
+}
+
+/** A file by what it holds. */
+type RecognizedFile =
+  | { readonly kind: "certificate" | "key" | "records" | "genesis" | "document" }
+  | { readonly kind: "manifest"; readonly manifest: JsonRecord }
+  | { readonly kind: "unknown"; readonly fault: string };
+
+const RECORD = /^(?:jws:)?[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*\s*(?:\n|$)/;
+
+/** Looks at a text. What is no JSON may be a secret, so nothing of it is repeated. */
+function recognize(text: string): RecognizedFile {
+  if (text.includes("-----BEGIN CERTIFICATE-----")) return { kind: "certificate" };
+  if (isKeyText(text)) return { kind: "key" };
+  if (RECORD.test(text)) return { kind: "records" };
+  if (!/^\s*[[{]/.test(text)) {
+    return {
+      kind: "unknown",
+      fault: "is neither a certificate or a key in PEM, nor a compact JWS, nor JSON",
+    };
+  }
+  const parsed = parseBoundedJson(text);
+  if (parsed.fault !== undefined) return { kind: "unknown", fault: parsed.fault };
+  const { value } = parsed;
+  if (!isRecord(value)) return { kind: "unknown", fault: "is JSON, but no object" };
+  if ("agtp_api_version" in value || "embedded_methods" in value) {
+    return { kind: "manifest", manifest: value };
+  }
+  if ("issuer_public_key" in value || "agtp_genesis_version" in value) return { kind: "genesis" };
+  if ("agent_id" in value && ("agtp_version" in value || "document_type" in value)) {
+    return { kind: "document" };
+  }
+  return { kind: "unknown", fault: "is no Genesis, identity document or manifest" };
 }

@@ -6,7 +6,7 @@ export const VERIFY_ARGS = {
   "[files...]": "Genesis, identity document, certificate, key, record or manifest",
 } as const;
 
-/** How they are verified, and whom to ask for a chain. */
+/** The keys to verify with, and the server to ask for a chain. */
 export const VERIFY_OPTIONS = {
   "--json": "print JSON",
   "--key <key>": {

@@ -1,4 +1,7 @@
-/** How a manifest was served: the type that it must have, and how it may be kept.   AGTP-API §8.10, §8.11 */
+/**
+ * The response that a manifest was served with: its media type, and how long it may be kept.
+ * AGTP-API §8.10, §8.11
+ */
 
 import { quoteValue } from "../../base/json-value.ts";
 import type { ClientResponse } from "../../client/agtp-client.ts";

@@ -1,9 +1,7 @@
 /** The server block: who operates the server, and since when.   AGTP-API §8.3 */
-
 import type { DocumentPlace } from "../../base/document-place.ts";
-import { quoteValue } from "../../base/json-value.ts";
+import { describeValue, quoteValue } from "../../base/json-value.ts";
 import { warnOfOthers } from "./manifest-place.ts";
-import { readTimestamp } from "./timestamp.ts";
 
 const KNOWN = [
   ...["server_id", "domain", "operator", "contact", "supported_features"],
@@ -44,4 +42,25 @@ function checkTimes(server: DocumentPlace, now: number): void {
   if (updated < issued) server.at("updated").fail("is before issued");
   // Clocks differ by minutes; a manifest of tomorrow is none.
   if (updated > now + 300_000) server.at("updated").warn("is in the future");
+}
+
+const TIMESTAMP =
+  /^(\d{4}-\d{2}-\d{2})T\d{2}:\d{2}(?::\d{2}(?:[.,]\d{1,9})?)?(?:Z|[+-]\d{2}(?::?\d{2})?)$/i;
+
+/**
+ * Milliseconds since 1970; a fault where the place has no point in time.
+ *
+ * Timestamps of ISO 8601, in the profile that RFC 3339 makes of it.
+ */
+function readTimestamp(place: DocumentPlace): number | undefined {
+  const { value } = place;
+  const [, day] = typeof value === "string" ? (TIMESTAMP.exec(value) ?? []) : [];
+  const time = typeof value === "string" && day !== undefined ? Date.parse(value) : Number.NaN;
+  if (!Number.isNaN(time) && isDay(day ?? "")) return time;
+  return place.fail(`${describeValue(value)}, expected an ISO 8601 timestamp`);
+}
+
+/** `Date.parse` takes a 30th of February for the 2nd of March. */
+function isDay(day: string): boolean {
+  return new Date(`${day}T00:00:00Z`).toISOString().startsWith(day);
 }

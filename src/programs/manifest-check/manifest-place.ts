@@ -1,4 +1,4 @@
-/** How a server manifest is read: what is wrong is a finding under its JSON Pointer and clause. */
+/** Reads a server manifest: each fault is a finding under its JSON Pointer and clause. */
 import { suggest } from "../../base/close-matches.ts";
 import { DocumentPlace } from "../../base/document-place.ts";
 import { JSON_STYLE } from "../../base/document-style.ts";

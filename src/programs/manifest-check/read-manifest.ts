@@ -1,5 +1,5 @@
 /**
- * Where a manifest comes from: a file, or a server that is asked for it over AGTP as the draft says.
+ * Reads a manifest: from a file, or a server that is asked for it over AGTP as the draft says.
  * An unreadable file is an error of the client; what a server answers instead is a finding.
  * AGTP-API §8.10
  */

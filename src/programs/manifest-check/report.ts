@@ -1,4 +1,4 @@
-/** How `agtp-manifest` shows what it found: line by line for a person, or as JSON. */
+/** The report of `agtp-manifest`: line by line for a person, or as JSON. */
 import pc from "picocolors";
 import { isRecord } from "../../base/json-value.ts";
 import { describeCounts, printJson, severityMark } from "../shell/findings.ts";

@@ -1,6 +1,12 @@
 /** One call of a method: its parameters read, its result printed or written, its failure said. */
+
+import { lstatSync, realpathSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { basename, dirname, join, resolve, sep } from "node:path";
+import { readBoundedFile } from "../../base/bounded-file.ts";
 import type { Environment } from "../../base/environment.ts";
 import type { JsonRecord } from "../../base/json-value.ts";
+import { makeDirectory } from "../../base/make-directory.ts";
+import { reasonOf } from "../../base/thrown.ts";
 import { AgtpClientError } from "../../client/client-error.ts";
 import { createWorld } from "../../modules/agentcli/create-world.ts";
 import {
@@ -13,14 +19,12 @@ import {
 import type { MethodContext, MethodDefaults } from "../../modules/agentcli/methods/method.ts";
 import { findMethod, targetsResult } from "../../modules/agentcli/methods/method-table.ts";
 import type { Terminal } from "../shell/terminal.ts";
-import { readManifestInput } from "./manifest-input.ts";
-import { writeArtifact } from "./write-artifact.ts";
 
 /** One call. */
 export interface CallLine {
   readonly method: string;
   readonly params: JsonRecord;
-  /** Where the manifest comes from, for methods that take one. */
+  /** The source of the manifest, for methods that take one. */
   readonly manifest?: string;
   /** The member of the result that is written to a file, and the file. */
   readonly write?: { readonly member: string; readonly file: string } | undefined;
@@ -111,4 +115,78 @@ function print(result: JsonRecord, isNdjson: boolean): string {
   if (!isNdjson) return `${JSON.stringify(result, null, 2)}\n`;
   const lines: readonly unknown[] = Array.isArray(items) ? items : [result];
   return lines.map((line) => `${JSON.stringify(line)}\n`).join("");
+}
+
+const MAX_BYTES = 16 * 1024 * 1024;
+
+/** The value that was read: any JSON. */
+interface ManifestInput {
+  readonly kind: "input";
+  readonly value: unknown;
+}
+
+/** Reads and parses it. */
+async function readManifestInput(
+  source: string,
+  { directory, readInput }: Pick<Terminal, "directory" | "readInput">,
+): Promise<ManifestInput | Failure> {
+  if (/^\s*[[{]/.test(source)) return parse(source, "the command line");
+  if (source === "-") return parse(await readInput(MAX_BYTES), "standard input");
+  const { text, fault } = readBoundedFile(resolve(directory, source), MAX_BYTES);
+  if (text === undefined) return invalidArgument(`Input not found: ${source} ${fault}`);
+  return parse(text, source);
+}
+
+function parse(text: string, where: string): ManifestInput | Failure {
+  try {
+    return { kind: "input", value: JSON.parse(text) as unknown };
+  } catch (error) {
+    return invalidArgument(`Invalid JSON in ${where}: ${reasonOf(error)}`);
+  }
+}
+
+/** The absolute path of what was written. */
+interface WrittenFile {
+  readonly kind: "written";
+  readonly path: string;
+}
+
+/**
+ * Writes JSON.
+ *
+ * Writes an artifact to a file in the present directory or below it, whole or not at all, and makes the
+ * directories on the way. Links that lead out of the directory are not followed.
+ */
+function writeArtifact(file: string, directory: string, value: unknown): WrittenFile | Failure {
+  try {
+    const root = realpathSync(directory);
+    const wanted = dirname(resolve(root, file));
+    if (!isWithin(nearestPlace(wanted), root)) {
+      return invalidArgument(`Output path is outside the current working directory: ${file}`);
+    }
+    makeDirectory(wanted);
+    // A link at the path itself is replaced, not followed.
+    const path = join(realpathSync(wanted), basename(file));
+    const draft = `${path}.${process.pid}.tmp`;
+    try {
+      writeFileSync(draft, `${JSON.stringify(value, null, 2)}\n`, { flag: "wx" });
+      renameSync(draft, path);
+    } catch (error) {
+      rmSync(draft, { force: true });
+      throw error;
+    }
+    return { kind: "written", path };
+  } catch (error) {
+    return invalidArgument(`Output cannot be written: ${reasonOf(error)}`);
+  }
+}
+
+/** The part of a path that is there, links resolved; a link to nowhere is a fault. */
+function nearestPlace(path: string): string {
+  const isThere = lstatSync(path, { throwIfNoEntry: false }) !== undefined;
+  return isThere || dirname(path) === path ? realpathSync(path) : nearestPlace(dirname(path));
+}
+
+function isWithin(place: string, root: string): boolean {
+  return place === root || place.startsWith(root.endsWith(sep) ? root : root + sep);
 }

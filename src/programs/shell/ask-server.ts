@@ -22,7 +22,7 @@ export interface ClientFlags extends Pick<TrustFlags, "ca" | "insecure"> {
   readonly clientKey?: string | undefined;
 }
 
-/** Where a daemon that made its own certificate puts it. */
+/** The file of a certificate that the daemon made itself. */
 const LOCAL_CERTIFICATE = ".agtp/tls/cert.pem";
 
 /** Asks a server, and hangs up. */

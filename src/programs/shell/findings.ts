@@ -26,7 +26,7 @@ export interface Finding {
 
 const SEVERITIES: readonly Severity[] = ["error", "warning", "note"];
 
-/** How many there are of each severity, the most serious first. */
+/** The number of findings of each severity, the most serious first. */
 export function countFindings(
   findings: readonly Pick<Finding, "severity">[],
 ): readonly (readonly [severity: Severity, count: number])[] {

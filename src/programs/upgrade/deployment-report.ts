@@ -8,7 +8,6 @@ import type { FixPlan } from "./fix-plan.ts";
 import type { Reference } from "./reference.ts";
 import type { Scan } from "./scan.ts";
 import { type Section, writeSections } from "./text-report.ts";
-import { unifiedDiff } from "./unified-diff.ts";
 
 const HEADINGS: Readonly<Record<ConflictGroup, string>> = {
   "path-grammar": "Path-grammar conflicts",
@@ -91,4 +90,20 @@ function place(reference: Reference, scan: Scan): string {
   const line = scan.placeOf(reference)?.line;
   const { file } = reference.source;
   return defuseLine(line === undefined ? file : `${file}:${line}`);
+}
+
+/**
+ * The lines, with a head that names the file.
+ *
+ * The change of a text as the lines that differ, in the form that `diff -U0` has and `patch` takes.
+ * Only for changes that leave the number of lines as it was.
+ */
+function unifiedDiff(file: string, before: string, after: string): readonly string[] {
+  const newer = after.split("\n");
+  const hunks = before.split("\n").flatMap((line, index) => {
+    const changed = newer[index] ?? "";
+    if (line === changed) return [];
+    return [`@@ -${index + 1} +${index + 1} @@`, `-${line}`, `+${changed}`];
+  });
+  return [`--- ${file}`, `+++ ${file}`, ...hunks.map((line) => line.replace(/\r$/, ""))];
 }

@@ -3,11 +3,12 @@
  * and what only the newer one has. What was wrong already is not the newer catalog's doing.
  * AGTP-API §4.5, §4.7, §9.4
  */
+
+import { isTable } from "../../base/toml-document.ts";
 import { methodNames, methodSegments } from "../../catalog/path-grammar.ts";
 import type { Conflict, ConflictEffect, Notice } from "./conflict.ts";
 import { type CatalogStep, MethodJudge } from "./method-judge.ts";
 import type { PathRole, Reference, References } from "./reference.ts";
-import { aliasSeedConflicts } from "./seed-conflicts.ts";
 
 /** Conflicts and notices, in the order of the files. */
 export interface DeploymentFindings {
@@ -88,4 +89,43 @@ function pathConflicts(
       };
     }),
   );
+}
+
+/**
+ * One conflict for each verb that is dispatched differently.
+ *
+ * The aliases that a server has when its operator writes none are the catalog's own: another mapping
+ * of an HTTP verb there changes what existing callers reach.   AGTP-API §3.6, §9.2
+ */
+function aliasSeedConflicts(
+  { config }: References,
+  { older, newer }: CatalogStep,
+): readonly Conflict[] {
+  if (config === undefined) return [];
+  const { policies } = config.table;
+  const methods = isTable(policies) ? policies["methods"] : undefined;
+  if (isTable(methods) && "aliases" in methods) return [];
+  return [...older.legacy].flatMap(([verb, { preferred }]): readonly Conflict[] => {
+    const now = newer.legacy.get(verb)?.preferred;
+    if (now === preferred) return [];
+    const reference: Reference = {
+      source: config,
+      key: "policies.methods.aliases",
+      role: "alias-seed",
+      value: preferred,
+      isWritten: false,
+      within: {},
+    };
+    const becomes = now === undefined ? "is no alias" : `is dispatched as ${now}`;
+    return [
+      {
+        group: "policy",
+        effect: "changes-meaning",
+        reference,
+        method: verb,
+        message: `${verb} ${becomes} instead of ${preferred}, because the catalog's seed changed and [policies.methods.aliases] is not written`,
+        remedy: `write the table, with ${verb} = "${newer.has(preferred) ? preferred : (now ?? preferred)}"`,
+      },
+    ];
+  });
 }

@@ -1,6 +1,6 @@
 /**
- * Where a successor may be written in place of a method that is gone, and where that would break
- * something that works: each rule answers with the reason why not.   AGTP-API §4.5, §5.9, §9.2
+ * Rules for writing a successor in place of a method that is gone: each answers with the reason why
+ * not, where that would break something that works.   AGTP-API §4.5, §5.9, §9.2
  */
 
 import { templateShape } from "../../base/template.ts";

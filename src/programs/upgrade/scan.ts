@@ -2,6 +2,8 @@
  * Reads a deployment and says what a step from one catalog to another does to it, each finding with
  * its line. Findings are complete only where no problem is an error.   AGTP-API §4.7
  */
+
+import { documentAt } from "../../base/document-root.ts";
 import type { Environment } from "../../base/environment.ts";
 import type { Problem } from "../../base/problem.ts";
 import { type DeploymentText, type DeploymentTexts, readDeployment } from "./deployment-texts.ts";
@@ -9,7 +11,6 @@ import { collectEndpoint } from "./endpoint-references.ts";
 import { type DeploymentFindings, findConflicts } from "./find-conflicts.ts";
 import type { CatalogStep } from "./method-judge.ts";
 import { collectPolicies } from "./policy-references.ts";
-import { collectRecipes } from "./recipe-references.ts";
 import type { Reference, References } from "./reference.ts";
 import { ReferenceCollector } from "./reference-collector.ts";
 import { locateKeys, placeOf, type TomlPlace, type TomlPlaces } from "./toml-places.ts";
@@ -27,7 +28,7 @@ export interface Scan extends DeploymentFindings {
   readonly texts: DeploymentTexts;
   readonly references: References;
   readonly problems: readonly Problem[];
-  /** Where something stands in its file; undefined where it is not written at all. */
+  /** The place of something in its file; undefined where it is not written at all. */
   placeOf(reference: Reference): TomlPlace | undefined;
 }
 
@@ -67,4 +68,24 @@ function createPlaceFinder(): Scan["placeOf"] {
     known.set(source, places);
     return placeOf(places, key);
   };
+}
+
+/** Collects from every `[[recipe]]`. */
+function collectRecipes(source: DeploymentText, collector: ReferenceCollector): void {
+  const root = documentAt(source.table, { file: source.file, key: "" }, collector.problems);
+  if (!root.has("recipe")) root.at("recipe").fail("is missing, expected tables as in [[recipe]]");
+  for (const recipe of root.at("recipe").records()) {
+    const pattern = recipe.at("pattern").optional?.record();
+    if (pattern !== undefined) {
+      const found = collector.from(source, pattern);
+      const key = pattern.has("method_exact") ? "method_exact" : "name_exact";
+      found.method("pattern", key, pattern.at(key).text());
+      found.path("pattern-path", "path_exact", pattern.at("path_exact").optional?.text());
+    }
+    for (const step of recipe.at("steps").records()) {
+      const found = collector.from(source, step);
+      found.method("step", "method", step.at("method").text());
+      found.path("step-path", "path", step.at("path").optional?.text());
+    }
+  }
 }

@@ -1,5 +1,5 @@
 /**
- * Where the keys of a TOML file stand in it: line and column for a person, the range of a value for
+ * The places of a TOML file's keys: line and column for a person, the range of a value for
  * whoever replaces it. Only files in which something was found are read this way, because it takes
  * ten times what parsing takes.
  */

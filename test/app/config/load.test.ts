@@ -144,7 +144,7 @@ describe("loadConfig", () => {
     });
     expect(config?.apis).toEqual([{ name: "orders", base_url: "https://orders.example" }]);
     expect(config?.hostedProtocols).toHaveLength(1);
-    expect(config?.agntcy[0]).toMatchObject({ base: "/mail", timeout_seconds: 300 });
+    expect(config?.agntcy[0]).toMatchObject({ base: "/mail", timeoutSeconds: 300 });
     expect(config?.openwop).toMatchObject({ runtime: { models: { tool_using: "small" } } });
   });
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { canonicalDigest } from "../../../src/identity/canonical-form.ts";
-import { compiledId } from "../../../src/modules/agentcli/compile/compiled-id.ts";
 import { findTarget } from "../../../src/modules/agentcli/compile/target-list.ts";
+import { compiledId } from "../../../src/modules/agentcli/compile/task-plan.ts";
 import { isFailure } from "../../../src/modules/agentcli/failure.ts";
 import type { Manifest } from "../../../src/modules/agentcli/manifest/manifest.ts";
 import { validateManifest } from "../../../src/modules/agentcli/manifest/validate.ts";

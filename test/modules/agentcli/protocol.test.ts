@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { METHOD_SUMMARIES } from "../../../src/modules/agentcli/methods/descriptions.ts";
 import { findMethod } from "../../../src/modules/agentcli/methods/method-table.ts";
-import { METHOD_SUMMARIES } from "../../../src/modules/agentcli/methods/summaries.ts";
 import { MAX_LINE_BYTES } from "../../../src/modules/agentcli/protocol/answer-line.ts";
 import { call, manifestOf, promptTask, talk, testWorld } from "../../support/agentcli.ts";
 

@@ -2,10 +2,10 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import Database from "libsql";
 import { describe, expect, it } from "vitest";
-import { compiledId } from "../../../src/modules/agentcli/compile/compiled-id.ts";
+import { compiledId } from "../../../src/modules/agentcli/compile/task-plan.ts";
+import { sanitizeText } from "../../../src/modules/agentcli/scheduler/inspect.ts";
 import { locateScheduler } from "../../../src/modules/agentcli/scheduler/invocation.ts";
 import { readJobColumns } from "../../../src/modules/agentcli/scheduler/job-columns.ts";
-import { sanitizeText } from "../../../src/modules/agentcli/scheduler/sanitize.ts";
 import {
   call,
   type Json,

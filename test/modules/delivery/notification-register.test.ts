@@ -236,6 +236,48 @@ describe("an id that was forgotten", () => {
   });
 });
 
+describe("an id that two processes over one store take", () => {
+  it("is the first one's, and the second hears what was sent by it", async () => {
+    const { draft, open } = setUp();
+    const [one, other] = [await open(), await open()];
+    const first = await accept(one.register, draft({ id: "n-1", content: { text: "first" } }));
+    const second = await other.register.accept(draft({ id: "n-1", content: { text: "second" } }));
+    expect(second).toEqual({ kind: "taken", notification: first });
+    expect(await other.register.contentOf(first.serial)).toEqual({ text: "first" });
+    expect(idsIn(other)).toEqual(["n-1"]);
+    expect((await other.register.accept(draft({ id: "n-1", sender: OTHER }))).kind).toBe(
+      "accepted",
+    );
+  });
+
+  it("is exactly one's where both come at once, and whoever asks meanwhile is told so", async () => {
+    const { draft, open, store } = setUp();
+    const [one, other] = [await open(), await open()];
+    const both = [one, other].map(({ register }) => register.accept(draft({ id: "n-1" })));
+    const early = other.register.find(SENDER, "n-1");
+    const isSettled = early && other.register.settled(early);
+    const kinds = (await Promise.all(both)).map(({ kind }) => kind);
+    expect(kinds).toEqual(["accepted", "taken"]);
+    expect(await isSettled).toBe(false);
+    expect(await store.list("notifications")).toHaveLength(1);
+  });
+
+  it("is free again for both once it was forgotten", async () => {
+    const { clock, draft, open, store } = setUp();
+    const [one, other] = [await open(), await open()];
+    await accept(one.register, draft({ id: "n-1" }));
+    await clock.advance(HOUR_MS + DAY_MS + 1);
+    const again = await accept(other.register, draft({ id: "n-1" }));
+    expect(await one.register.accept(draft({ id: "n-1" }))).toEqual({
+      kind: "taken",
+      notification: again,
+    });
+    await clock.advance(HOUR_MS + DAY_MS + 1);
+    await open();
+    expect(await store.list("notification-names")).toEqual([]);
+  });
+});
+
 describe("what a sender has sent", () => {
   it("makes room once it is done with, unless the sender may repeat it", async () => {
     const { draft, open } = setUp({ perSenderKept: 3 });

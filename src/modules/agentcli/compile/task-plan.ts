@@ -2,8 +2,9 @@
  * A task with every default filled in and everything inherited: what both targets are made from, and
  * what is executed.   agentcli spec "Normalized plan"
  */
+
+import { sha256Hex } from "../../../identity/canonical-form.ts";
 import type { Governed, Task, Workflow } from "../manifest/manifest.ts";
-import { compiledId } from "./compiled-id.ts";
 import {
   type MergedAuthorization,
   type MergedContract,
@@ -145,4 +146,9 @@ function verifyOf(workflow: Governed, task: Governed): PlannedVerify | null {
   if (verify === null) return null;
   const { shell, timeout_seconds, on_failure } = verify;
   return { shell, timeout_seconds: timeout_seconds ?? 30, on_failure: on_failure ?? "error" };
+}
+
+/** The first 32 hex digits over both ids. */
+export function compiledId(workflowId: string, taskId: string): string {
+  return sha256Hex(`${workflowId}:${taskId}`).slice(0, 32);
 }

@@ -1,5 +1,5 @@
 /**
- * Where a value comes from: a variable, a file, or a command for `sh -c` where the caller permits
+ * The source of a value: a variable, a file, or a command for `sh -c` where the caller permits
  * that. Answers the value, or in words why there is none.
  */
 import { resolve } from "node:path";

@@ -26,7 +26,7 @@ export type Field =
   | { readonly kind: "environment" }
   /** `contains:…` or `regex:…`. */
   | { readonly kind: "condition" }
-  /** Where a value comes from: the environment, a file, a command, or the manifest itself. */
+  /** The source of a value: the environment, a file, a command, or the manifest itself. */
   | { readonly kind: "source"; readonly literal: boolean }
   /** The flat form of 0.1, or the structured one of 0.2. */
   | { readonly kind: "identity" }

@@ -32,7 +32,7 @@ export interface ProofReference {
   readonly verify?: Required;
 }
 
-/** Where a value comes from. */
+/** The source of a value. */
 export interface ValueSource {
   readonly env?: Maybe<string>;
   readonly file?: Maybe<string>;

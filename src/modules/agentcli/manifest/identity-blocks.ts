@@ -39,7 +39,7 @@ export interface Subject {
   readonly attributes?: Maybe<JsonRecord>;
 }
 
-/** How it authenticates. */
+/** Its way of authenticating. */
 export interface Auth {
   readonly mode?: Maybe<string>;
   readonly scopes?: Maybe<readonly unknown[]>;
@@ -53,14 +53,14 @@ export interface Auth {
   readonly inputs?: Maybe<JsonRecord>;
 }
 
-/** How far authority may be handed on. */
+/** The bounds of handing authority on. */
 export interface DelegationPolicy {
   readonly max_depth?: Maybe<number>;
   readonly allowed_delegators?: Maybe<readonly unknown[]>;
   readonly require_grant_per_hop?: Maybe<boolean>;
 }
 
-/** How far it is trusted. */
+/** Its trust. */
 export interface Trust {
   readonly level?: Maybe<TrustLevel>;
   readonly constraints?: Maybe<TrustConstraints>;
@@ -74,7 +74,7 @@ export interface TrustConstraints {
   readonly require_justification?: Maybe<boolean>;
 }
 
-/** How credentials reach a program. */
+/** The way in which credentials reach a program. */
 export interface Presentation {
   readonly bindings?: Maybe<readonly Binding[]>;
   readonly handoff?: Maybe<string>;

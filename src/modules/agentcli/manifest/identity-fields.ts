@@ -18,7 +18,7 @@ export const TRUST_LEVELS = ["untrusted", "restricted", "supervised", "autonomou
 /** One of them. */
 export type TrustLevel = (typeof TRUST_LEVELS)[number];
 
-/** How two levels compare: negative where the first is the weaker one. */
+/** Compares two levels: negative where the first is the weaker one. */
 export function compareTrust(one: TrustLevel, other: TrustLevel): number {
   return TRUST_LEVELS.indexOf(one) - TRUST_LEVELS.indexOf(other);
 }

@@ -79,7 +79,7 @@ export interface FailureHandler extends Partial<Governed>, TaskBody {
   readonly condition?: Maybe<string>;
 }
 
-/** Where a task runs. */
+/** The target that a task runs on. */
 export interface Target {
   readonly session_target: "main" | "isolated" | "shell";
   readonly agent_id?: Maybe<string>;
@@ -118,7 +118,7 @@ export interface Output {
   readonly format?: Maybe<"json" | "ndjson" | "text">;
 }
 
-/** How often a task may run, and beside itself. */
+/** The policy for runs of one task, one after the other and at once. */
 export interface Reliability {
   readonly guarantee?: Maybe<string>;
   readonly max_retries?: Maybe<number>;

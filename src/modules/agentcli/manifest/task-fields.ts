@@ -22,7 +22,7 @@ import {
   VERIFY,
 } from "./governance-fields.ts";
 
-/** Where a task runs. */
+/** The target that a task runs on. */
 export const TARGET: Field = block(
   {
     session_target: { kind: "enum", values: ["main", "isolated", "shell"], required: true },

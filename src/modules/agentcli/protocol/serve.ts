@@ -9,7 +9,7 @@ import { READY_PARAMS } from "../methods/descriptions.ts";
 import type { MethodContext } from "../methods/method.ts";
 import { answerLine, MAX_LINE_BYTES, type ReportFault } from "./answer-line.ts";
 
-/** Where to serve. */
+/** The streams to serve on. */
 export interface ServeOptions extends MethodContext {
   readonly input: Readable;
   readonly output: Writable;

@@ -147,7 +147,7 @@ export class Approvals {
   }
 }
 
-/** How long an answer may take, and how long it is good for then. */
+/** The longest that an answer may take, and the time that it then holds. */
 function waitOf({ approval }: TaskPlan): number {
   return (approval.timeout_s ?? 3600) * 1000;
 }

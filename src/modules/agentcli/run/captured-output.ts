@@ -15,7 +15,7 @@ export class CapturedOutput {
   #kept = 0;
   #total = 0;
 
-  /** How much of it will be shown. */
+  /** The number of octets that will be shown. */
   constructor(maxBytes: number) {
     this.#maxBytes = maxBytes;
   }
@@ -30,7 +30,7 @@ export class CapturedOutput {
     this.#kept += piece.length;
   }
 
-  /** How much there was. */
+  /** The number of octets that there were. */
   get bytes(): number {
     return this.#total;
   }

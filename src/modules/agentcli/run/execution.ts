@@ -74,7 +74,7 @@ export function toHandlerResult(outcome: RunReport | RunRefusal): HandlerResult 
   return { error, message, ...(details === undefined ? {} : { details }) };
 }
 
-/** How much of each stream is shown. */
+/** The most of each stream that is shown. */
 export function outputLimit({ output: { preview_bytes, retrieve } }: TaskPlan): number {
   const wanted = retrieve === "inline" ? preview_bytes * 4 : preview_bytes;
   return Math.min(Math.max(wanted, 65_536), 1_048_576);

@@ -145,7 +145,9 @@ const ERRORS: Readonly<Partial<Record<Failure["code"], RunError>>> = {
   presentation_binding_missing: "presentation_target_invalid",
 };
 
-/** Where a message would name variables, files or hosts of the operator's, which callers need not know. */
+/**
+ * Messages to callers in place of those that name the operator's variables, files or hosts.
+ */
 const FOR_CALLERS: Readonly<Partial<Record<RunError, string>>> = {
   authorization_proof_failed: "the authorization proof is missing, or does not hold",
   authorization_error: "the policy engine gave no decision",

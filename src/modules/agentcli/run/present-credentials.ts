@@ -16,7 +16,7 @@ export interface PresentedCredentials {
   readonly kind: "presented";
   readonly env: Readonly<Record<string, string>>;
   readonly stdin: string | null;
-  /** Whatever must not be seen in the output. */
+  /** The secrets that must not be seen in the output. */
   readonly secrets: readonly string[];
   remove(): void;
 }

@@ -16,7 +16,7 @@ import {
   refuseRun,
 } from "./execution.ts";
 import { govern } from "./govern.ts";
-import { previewRun } from "./preview.ts";
+import { taskHash } from "./task-hash.ts";
 import { tasksAfter } from "./triggers.ts";
 
 /** A chain of triggers ends here, whether it is a circle or only long. */
@@ -134,4 +134,34 @@ function audit({ plan }: FoundTask, { call }: RunCaller, outcome: RunReport | Ru
     ...(outcome.kind === "refused" ? { reason: outcome.reason ?? outcome.message } : {}),
   };
   call.log.info(fields, "a task of a workflow was asked for");
+}
+
+/** Arguments and values stay the operator's own: they may hold what callers must not see. */
+function previewRun(found: FoundTask): RunReport {
+  const { plan } = found;
+  const { source, name, contract, approval, runtime, execution } = plan;
+  const { payload } = execution;
+  const command =
+    "program" in payload
+      ? {
+          program: payload.program,
+          argument_count: payload.args.length,
+          env: Object.keys(payload.env),
+          has_stdin: payload.stdin !== null,
+        }
+      : { prompt_characters: payload.prompt.length };
+  const { policy, risk_level, approver_scope } = approval;
+  const body = {
+    ok: true,
+    dry_run: true,
+    source,
+    name,
+    task_hash: taskHash(found),
+    command,
+    contract,
+    approval_policy: { policy, risk_level, approver_scope },
+    timeout_ms: runtime.timeout_ms,
+    warnings: plan.intent.mode === "plan" ? ["intent.mode is plan: the task is never run"] : [],
+  };
+  return { kind: "report", status: 200, body };
 }

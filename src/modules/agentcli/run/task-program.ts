@@ -21,7 +21,7 @@ export interface TaskProgram {
   readonly maxOutputBytes: number;
 }
 
-/** How it went. */
+/** The outcome. */
 export type ProgramOutcome =
   | {
       readonly kind: "ended";

@@ -11,7 +11,7 @@ import { type RunExecutor, RunSchedule } from "../../../runs/run-schedule.ts";
 import { createMemoryStore } from "../../../state/memory-store.ts";
 import { recordReader } from "../../../state/stored-record.ts";
 
-/** How a task gets along with itself; "allow" where nothing is declared. */
+/** The policy for two runs of one task at once; "allow" where nothing is declared. */
 export interface Overlap {
   readonly policy: "skip" | "allow" | "queue";
   readonly maxQueued: number;

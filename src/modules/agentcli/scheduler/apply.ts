@@ -19,7 +19,7 @@ import { type JobAction, planActions } from "./job-actions.ts";
 import { keptFields, type LostSafeguard, lostSafeguards, readJobColumns } from "./job-columns.ts";
 import { writeJob } from "./write-jobs.ts";
 
-/** How to apply. */
+/** Options of applying. */
 export interface ApplyOptions {
   readonly location: SchedulerLocation;
   readonly isDryRun: boolean;

@@ -3,11 +3,9 @@
  * first, with a mask of fields and without what could take over a terminal or a prompt.
  * agentcli protocol "agentcli.inspect"
  */
-import type { JsonRecord } from "../../../base/json-value.ts";
+import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
 import { reasonOf } from "../../../base/thrown.ts";
 import { type Failure, failure } from "../failure.ts";
-import { maskFields } from "./field-mask.ts";
-import { sanitizeValue } from "./sanitize.ts";
 
 /** Table and the column that it is ordered by. */
 const ENTITIES: ReadonlyMap<string, readonly [table: string, order: string]> = new Map([
@@ -58,5 +56,69 @@ async function readRows({ dbPath, entity, limit }: InspectOptions): Promise<read
     return statement.all(limit) as readonly JsonRecord[];
   } finally {
     database.close();
+  }
+}
+
+// The CSI form, the OSC form with either end, and two-character escapes.
+const ESCAPES = /\u001b(?:\[[0-?]*[ -/]*[@-~]|\][^\u0007\u001b]*(?:\u0007|\u001b\\)?|[@-_])/g;
+const CONTROLS = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f]/g;
+const WORD_JOINER = "\u2060";
+
+/**
+ * A value with every text in it made safe, the names of its members too.
+ *
+ * Texts of a stranger's database, made safe for a terminal and for a prompt: no escape sequences, no
+ * control characters, and no fence that could end the reader's own.
+ */
+function sanitizeValue(value: unknown): unknown {
+  if (typeof value === "string") return sanitizeText(value);
+  if (Array.isArray(value)) return value.map(sanitizeValue);
+  if (!isRecord(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, member]) => [sanitizeText(key), sanitizeValue(member)]),
+  );
+}
+
+/** One text. */
+export function sanitizeText(text: string): string {
+  return text
+    .replace(ESCAPES, "")
+    .replace(CONTROLS, "")
+    .replaceAll("```", ["`", "`", "`"].join(WORD_JOINER));
+}
+
+/** The fields that are there, under their own names and nesting. */
+function maskFields(row: JsonRecord, fields: readonly string[]): JsonRecord {
+  let masked: JsonRecord = {};
+  for (const field of fields) {
+    const path = field.split(".");
+    const value = reach(row, path);
+    if (value !== undefined) masked = put(masked, path, value);
+  }
+  return masked;
+}
+
+function reach(value: unknown, path: readonly string[]): unknown {
+  const [key, ...rest] = path;
+  if (key === undefined) return value;
+  const record = typeof value === "string" ? parse(value) : value;
+  return isRecord(record) && Object.hasOwn(record, key) ? reach(record[key], rest) : undefined;
+}
+
+function put(
+  record: JsonRecord,
+  [key = "", ...rest]: readonly string[],
+  value: unknown,
+): JsonRecord {
+  if (rest.length === 0) return { ...record, [key]: value };
+  const inner = Object.hasOwn(record, key) ? record[key] : undefined;
+  return { ...record, [key]: put(isRecord(inner) ? inner : {}, rest, value) };
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return undefined;
   }
 }

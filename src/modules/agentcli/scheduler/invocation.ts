@@ -1,4 +1,4 @@
-/** How a scheduler's command line is called: as a program, by Node, or out of an npm prefix. */
+/** The call of a scheduler's command line: as a program, by Node, or out of an npm prefix. */
 import { isRecord } from "../../../base/json-value.ts";
 import { type Failure, failure, isFailure } from "../failure.ts";
 import { definedOf } from "../governance/value-source.ts";
@@ -6,7 +6,7 @@ import type { World } from "../world.ts";
 
 const TIMEOUT_MS = 60_000;
 
-/** Where the scheduler is; a prefix comes before a program. */
+/** The place of the scheduler; a prefix comes before a program. */
 export interface SchedulerLocation {
   readonly prefix: string | undefined;
   readonly bin: string | undefined;

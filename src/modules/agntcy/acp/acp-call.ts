@@ -48,7 +48,7 @@ export interface AcpConnection {
   readonly headers: Readonly<Record<string, string>>;
   /** PEM text to trust instead of the system's CAs. */
   readonly ca: string | undefined;
-  /** Where the credentials come from, in words. */
+  /** The source of the credentials, in words. */
   readonly credentialHint?: string;
   readonly pools: UpstreamPools;
 }

@@ -22,7 +22,7 @@ export interface AcpConnections {
   readonly long: AcpConnection;
 }
 
-/** How long calls that do not wait for an agent may take. */
+/** The longest that calls may take which do not wait for an agent. */
 const CALL_TIMEOUT_MS = 10_000;
 /** The length of a list that is asked for: left to itself a server lists ten. */
 const LONG_LIST = 100;

@@ -8,9 +8,8 @@ import type { Environment } from "../../../base/environment.ts";
 import { quoteValue } from "../../../base/json-value.ts";
 import type { Problem } from "../../../base/problem.ts";
 import { type Choice, chooseOption, type OptionView } from "../choose-option.ts";
-import type { Dependency, EnvironmentValues } from "../manifest/manifest.ts";
-import { readAccess } from "../upstream-access.ts";
-import { unsetVariables } from "./environment-check.ts";
+import type { Dependency, EnvironmentValues, EnvironmentVariable } from "../manifest/manifest.ts";
+import { readAccess, variablePrefix } from "../upstream-access.ts";
 import type { LocatedManifest, ManifestLibrary } from "./manifest-library.ts";
 
 /** One dependency, and what it depends on itself. */
@@ -158,4 +157,25 @@ function findCycle(
   return [...trail.slice(at).map((one) => one.manifest), manifest]
     .map(({ name, version }) => `${name} ${version}`)
     .join(" -> ");
+}
+
+/**
+ * The names of the variables that are missing.
+ *
+ * Which variables that an agent requires nobody has set: neither the manifest that depends on it, nor
+ * the environment under the variable's own name or with the agent's name before it, nor a default.
+ */
+function unsetVariables(
+  variables: readonly EnvironmentVariable[],
+  agentNames: readonly string[],
+  values: Readonly<Record<string, string>>,
+  env: Environment,
+): readonly string[] {
+  const isSet = (from: Environment, name: string): boolean =>
+    Object.hasOwn(from, name) && from[name] !== undefined && from[name] !== "";
+  return variables
+    .filter(({ isRequired, defaultValue = "" }) => isRequired && defaultValue === "")
+    .map(({ name }) => name)
+    .filter((name) => !isSet(values, name) && !isSet(env, name))
+    .filter((name) => !agentNames.some((agent) => isSet(env, variablePrefix(agent) + name)));
 }

@@ -1,4 +1,4 @@
-/** How what an agent depends on stands, as callers are shown it; keys are the wire's own. */
+/** The state of an agent's dependencies, as callers are shown it; keys are the wire's own. */
 import type { OptionView } from "../choose-option.ts";
 import type { DependencyNode } from "./dependency-tree.ts";
 

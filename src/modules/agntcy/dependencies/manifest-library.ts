@@ -24,7 +24,7 @@ export type Located =
   | (LocatedManifest & { readonly fault?: undefined })
   | { readonly fault: string };
 
-/** Where a library looks. */
+/** The places that a library looks in. */
 export interface LibraryOptions {
   /** The deployment directory, absolute. */
   readonly directory: string;

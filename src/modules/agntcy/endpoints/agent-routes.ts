@@ -171,7 +171,7 @@ function threadEndpoints({ manifest }: RouteContext, hosted: HostedRuns): readon
   ];
 }
 
-/** Whatever the operator says of the impact: these alone have the agent do nothing. */
+/** The methods that have the agent do nothing, whatever the operator says of the impact. */
 const LOOKING: ReadonlySet<string> = new Set(["QUERY", "DESCRIBE"]);
 
 function toRoute({ manifest, settings }: RouteContext, endpoint: AgentEndpoint): Route {

@@ -16,7 +16,7 @@ export interface AgentDescription {
   /** Its AGTP identity. */
   readonly agentId: string | undefined;
   readonly option: OptionView | undefined;
-  /** Where the operator has it. */
+  /** The operator's path to it. */
   readonly endpoint: string | undefined;
   /** Why it cannot be called here. */
   readonly reason: string | undefined;

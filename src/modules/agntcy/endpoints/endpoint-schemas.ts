@@ -13,7 +13,7 @@ import { nestSchema } from "./nest-schema.ts";
 /** The words of a confirmation.   AGTP "CONFIRM" */
 const CONFIRMATIONS = ["accepted", "rejected", "deferred"] as const;
 
-/** How many events one answer has at most, and unless told. */
+/** The most events of one answer, and the number unless told. */
 export const MAX_EVENTS_PAGE = 200;
 export const USUAL_EVENTS_PAGE = 50;
 

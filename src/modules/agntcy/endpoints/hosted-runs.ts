@@ -14,7 +14,7 @@ export interface HostedRuns {
   readonly threads: ThreadRegister;
   readonly follower: RunFollower;
   readonly patience: Patience;
-  /** Where what runs ask is answered. */
+  /** The place where questions of runs are answered. */
   readonly desk: InterruptDesk;
   /** A handler has to be done by then. */
   readonly maxWaitMs: number;
@@ -44,7 +44,7 @@ export function awaitSettled(
   return register.settled(runId, { signals: [caller, stopping], timeoutMs });
 }
 
-/** How long of the time that a caller waits is left for the run itself. */
+/** The share of the caller's waiting time that is left for the run itself. */
 export function remainingWait(
   { maxWaitMs }: Pick<HostedRuns, "maxWaitMs">,
   waitSeconds: unknown,

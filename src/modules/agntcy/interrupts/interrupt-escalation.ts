@@ -19,7 +19,7 @@ const DEADLINE_MS = 30 * 24 * 3_600_000;
 /** A queue that people read is no place for more. */
 const MAX_PART_BYTES = 16_384;
 
-/** How its escalations are told from others. */
+/** The kind of its escalations, which tells them from others. */
 export const INTERRUPTS: InterruptKind<InterruptSubject> = {
   name: "agntcy",
   readSubject: ({ run_id: runId, interrupt_id: interruptId }) =>

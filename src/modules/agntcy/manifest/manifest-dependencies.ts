@@ -8,7 +8,7 @@ import { describeValue, quoteValue } from "../../../base/json-value.ts";
 import type { Dependency, EnvironmentValues, EnvironmentVariable } from "./manifest.ts";
 import { MAX_TEXT_LENGTH } from "./manifest-root.ts";
 
-/** How many agents one agent may need, and how many variables. */
+/** The most agents that one agent may need, and the most variables. */
 export const MAX_DEPENDENCIES = 64;
 const MAX_VARIABLES = 256;
 const MAX_VALUE_DEPTH = 8;

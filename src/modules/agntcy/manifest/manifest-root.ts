@@ -1,6 +1,6 @@
 /**
- * How a manifest is read: null is the same as absent, as generated documents have it; members that
- * nobody knows are left alone.
+ * Begins the reading of a manifest: null is the same as absent, as generated documents have it;
+ * members that nobody knows are left alone.
  */
 import type { DocumentPlace } from "../../../base/document-place.ts";
 import { documentAt } from "../../../base/document-root.ts";

@@ -61,7 +61,7 @@ export type DeploymentOption =
   | { readonly type: "source_code"; readonly name?: string }
   | { readonly type: "docker"; readonly name?: string };
 
-/** Where an agent is available already. */
+/** The place of an agent that is available already. */
 export interface RemoteService {
   /** As it is written; what may be called is decided when it is. */
   readonly url: string;
@@ -85,7 +85,7 @@ export interface Dependency {
   readonly ref: { readonly name: string; readonly version: string; readonly url?: string };
   readonly option?: string;
   readonly values: EnvironmentValues;
-  /** Where the manifest says so. */
+  /** The place in the manifest that says so. */
   readonly pointer: string;
 }
 

@@ -25,7 +25,7 @@ export interface ReadManifest {
   readonly problems: readonly Problem[];
 }
 
-/** Where the parts of a manifest are, by whatever shape it has. */
+/** The parts of a manifest by name, in any of its shapes. */
 interface Sections {
   readonly shape: ManifestShape;
   /** Name and version, and the description where it stands beside them. */

@@ -4,14 +4,14 @@ import type { RunKind, StatusMachine } from "../../../runs/run-kind.ts";
 import { recordReader } from "../../../state/stored-record.ts";
 import type { AgentRun, RunEvent, RunState } from "./run.ts";
 
-/** How many runs are kept, and for how long. */
+/** Limits of the number of runs that are kept, and of the time. */
 export interface KeptLimits {
   /** Of one caller and in all. */
   readonly perOwner: number;
   readonly all: number;
   /** Of results and events in all. */
   readonly bytes: number;
-  /** How long a run is kept that is over, and one that waits for an answer. */
+  /** The time after which a run is forgotten that is over, or that waits for an answer. */
   readonly overMs: number;
   readonly interruptedMs: number;
 }

@@ -7,7 +7,7 @@ import type { Verdict } from "../acp/acp-answers.ts";
 import type { AcpFailure } from "../acp/acp-call.ts";
 import type { AcpClient, RunAddress } from "../acp/acp-client.ts";
 
-/** How long there is between looks. */
+/** The pause between two looks. */
 export interface Patience {
   /** One request that waits is open for as long. */
   readonly waitMs: number;

@@ -14,7 +14,7 @@ import type { RunCreation } from "../acp/run-creation.ts";
 import type { Patience } from "./await-verdict.ts";
 import { RunStream } from "./record-stream.ts";
 
-/** How a run is begun. */
+/** Options of beginning a run. */
 export interface StreamedBeginning {
   readonly client: AcpClient;
   readonly creation: RunCreation;

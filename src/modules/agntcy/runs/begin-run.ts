@@ -18,7 +18,7 @@ export const RUN_ID_MEMBER = "agtp_run_id";
 /** After a call that failed: the run may come into its server's list a moment later. */
 const LAST_LOOKS_MS = [0, 250, 500];
 
-/** How a run is begun. */
+/** Options of beginning a run. */
 export interface Beginning {
   readonly client: AcpClient;
   readonly creation: RunCreation;
@@ -29,7 +29,10 @@ export interface Beginning {
   readonly patience: Patience;
   /** Of whoever waits for the beginning. */
   readonly signal: AbortSignal;
-  /** How long a server may take that answers only when the run is over, and what ends that. */
+  /**
+   * The longest that a server may take which answers only when the run is over, and the signal that
+   * ends it.
+   */
   readonly timeoutMs: number;
   readonly closing: AbortSignal;
 }

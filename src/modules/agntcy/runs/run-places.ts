@@ -1,5 +1,5 @@
 /**
- * How many runs may be under way at once, of one caller and with one agent: nobody takes more places of
+ * The places of runs under way, of one caller and with one agent: nobody takes more places of
  * an agent than it leaves free. A run has its place before its server is asked to begin it.
  */
 import { mayHold } from "../../../base/places.ts";

@@ -7,7 +7,7 @@ import type { JsonRecord } from "../../../base/json-value.ts";
 import type { UpstreamError } from "../acp/acp-call.ts";
 import type { RunAddress } from "../acp/acp-client.ts";
 
-/** How a run stands. `timeout`: it took longer than the operator allows. */
+/** The status of a run. `timeout`: it took longer than the operator allows. */
 export const RUN_STATES = [
   "pending",
   "interrupted",
@@ -35,7 +35,7 @@ export interface AgentRun {
   readonly base: string;
   /** The Agent-ID that started it. */
   readonly owner: string;
-  /** Where the owner asked from, if this server does not know it. */
+  /** The origin of the owner's request, if this server does not know the owner. */
   readonly stranger?: string;
   /** The agent with its server. */
   readonly upstreamAgentId: string;

@@ -3,15 +3,15 @@
  * differ; everything that decides about a value, or about what the agent can do, may not.
  */
 
-import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
-import type { Problem } from "../../../base/problem.ts";
-import { isError } from "../../../base/problem.ts";
+import { isDeepStrictEqual } from "node:util";
+import { escapeToken } from "../../../base/json-pointer.ts";
+import { isRecord, type JsonRecord, quoteValue } from "../../../base/json-value.ts";
+import { isError, type Problem } from "../../../base/problem.ts";
 import { mapSubschemas } from "../../../schema/subschemas.ts";
 import { readReference } from "../acp/acp-answers.ts";
 import { readAcpSpecs } from "../manifest/acp-specs.ts";
 import type { AcpSpecs, AgentManifest } from "../manifest/manifest.ts";
 import { manifestRoot } from "../manifest/manifest-root.ts";
-import { findDifferences } from "./find-differences.ts";
 
 /** Keywords that say nothing about values. */
 const ANNOTATIONS: ReadonlySet<string> = new Set([
@@ -89,4 +89,46 @@ function withoutAnnotations(schema: unknown): unknown {
     return [keyword, mapSubschemas(keyword, value, withoutAnnotations)];
   });
   return Object.fromEntries(members);
+}
+
+/** More than these nobody reads. */
+const MOST = 8;
+
+/**
+ * `/specs/input/type is "object" here and "string" there`; none: the values are equal.
+ *
+ * Where two JSON values differ, by JSON Pointers to the innermost places, with what stands there on
+ * either side: whoever has to mend a file must not have to search for it.
+ */
+function findDifferences(ours: unknown, theirs: unknown, pointer: string): string[] {
+  const found: string[] = [];
+  collect(ours, theirs, pointer, found);
+  return found;
+}
+
+function collect(ours: unknown, theirs: unknown, pointer: string, found: string[]): void {
+  if (found.length >= MOST || isDeepStrictEqual(ours, theirs)) return;
+  if (isRecord(ours) && isRecord(theirs)) {
+    const names = new Set([...Object.keys(ours), ...Object.keys(theirs)]);
+    for (const name of names) {
+      const below = `${pointer}/${escapeToken(name)}`;
+      collect(memberOf(ours, name), memberOf(theirs, name), below, found);
+    }
+    return;
+  }
+  if (Array.isArray(ours) && Array.isArray(theirs) && ours.length === theirs.length) {
+    for (const [index, one] of ours.entries()) {
+      collect(one, theirs[index], `${pointer}/${index}`, found);
+    }
+    return;
+  }
+  found.push(`${pointer} ${wordsFor(ours)} here and ${wordsFor(theirs)} there`);
+}
+
+function memberOf(record: Readonly<Record<string, unknown>>, name: string): unknown {
+  return Object.hasOwn(record, name) ? record[name] : undefined;
+}
+
+function wordsFor(value: unknown): string {
+  return value === undefined ? "is absent" : `is ${quoteValue(value)}`;
 }

@@ -6,7 +6,7 @@ import { pause } from "../../../base/back-off.ts";
 import type { CallLog } from "../../../handlers/handler.ts";
 import type { LazyReadiness } from "./readiness.ts";
 
-/** How an agent is looked for. */
+/** Options of looking for an agent. */
 export interface SearchOptions {
   readonly readiness: Pick<LazyReadiness, "isReady" | "fault" | "ready">;
   /** The path that it is served on. */

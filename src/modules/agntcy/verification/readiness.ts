@@ -5,7 +5,7 @@
 import { raceAbort } from "../../../base/race-abort.ts";
 import type { Readiness } from "../remote-agent.ts";
 
-/** How long a failure is believed. */
+/** The time after which a failure is looked into again. */
 const RETRY_MS = 2_000;
 
 const TIME_UP: Readiness = {

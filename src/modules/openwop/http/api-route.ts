@@ -37,7 +37,7 @@ export interface ApiState {
   readonly idempotency: Idempotency;
   readonly tokens: InterruptTokens;
   readonly audience: Audience;
-  /** How often tools were called, by whatever way. */
+  /** Counts the calls of tools, over AGTP and HTTP alike. */
   readonly toolRates: ToolRates;
   readonly effects: EffectLedger;
 }

@@ -1,4 +1,7 @@
-/** How many listen to runs at once, over streams and long polls: so many in all, so many a tenant. */
+/**
+ * Counts who listens to runs at once, over streams and long polls: so many in all, so many a
+ * tenant.
+ */
 
 /** Bounds of an audience. */
 export interface AudienceLimits {

@@ -17,7 +17,7 @@ export interface DiscoveryFacts {
   readonly limits: Pick<RunLimits, "durationMs" | "depth" | "perTree" | "loopIterations">;
   /** Of one tool, for one principal; 0: no limit. */
   readonly toolCallsPerMinute: number;
-  /** How agents' thoughts are told, unless a run says otherwise. */
+  /** The detail in which agents' thoughts are told, unless a run says otherwise. */
   readonly reasoning: {
     readonly verbosity: "summary" | "full" | "off";
     readonly tokenLimit: number;

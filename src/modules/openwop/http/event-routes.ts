@@ -2,13 +2,14 @@
  * The events of a run over HTTP: by poll, as JSON, and as a stream. What is asked for is checked
  * before it is looked at how it is wanted.   OpenWOP "rest-endpoints", "stream-modes"
  */
+
+import { quoteValue } from "../../../base/json-value.ts";
 import { awaitPage, readPage } from "../runs/event-page.ts";
-import type { RunLog } from "../runs/run-log.ts";
+import type { Redact, RunLog } from "../runs/run-log.ts";
 import { isRefused } from "../runs/run-refusal.ts";
 import { type ApiAnswer, answer, notFound, refuse, refuseAs } from "./answer.ts";
 import type { ApiCall, ApiParameter, ApiRoute } from "./api-route.ts";
 import { Frames } from "./event-frames.ts";
-import { readBuffer, readSequence, readTimeout } from "./event-query.ts";
 import type { EventStream } from "./event-stream.ts";
 import { isShown, readModes, STREAM_MODES, type StreamMode } from "./stream-mode.ts";
 
@@ -131,4 +132,43 @@ function tooMany(): ApiAnswer {
   const message = "too many listen to runs at once";
   const details = { scope: "tenant", retryAfterMs: 1000 };
   return { ...refuse(429, "rate_limited", message, details), headers: { "Retry-After": "1" } };
+}
+
+const MAX_SEQUENCE = 99_999_999;
+const DEFAULT_TIMEOUT_S = 30;
+const MAX_TIMEOUT_S = 60;
+const MAX_BUFFER_MS = 5000;
+
+/**
+ * The sequence that the caller has; -1 when it has none.
+ *
+ * Questions about a run's events, read from a query and a header.   OpenWOP "rest-endpoints",
+ * "stream-modes"
+ */
+function readSequence(value: unknown, name: string, redact: Redact): number | ApiAnswer {
+  if (value === undefined) return -1;
+  const isNumber = typeof value === "string" && /^(?:-1|\d{1,15})$/.test(value);
+  return isNumber
+    ? Math.min(Number(value), MAX_SEQUENCE)
+    : malformed(name, redact(value), "a sequence");
+}
+
+/** The time that a poll waits, in milliseconds; 0: not at all. */
+function readTimeout(value: unknown, redact: Redact): number | ApiAnswer {
+  if (value === undefined) return DEFAULT_TIMEOUT_S * 1000;
+  const seconds = typeof value === "string" && /^\d{1,9}$/.test(value) ? Number(value) : undefined;
+  if (seconds === undefined) return malformed("timeout", redact(value), "a number of seconds");
+  return Math.min(seconds, MAX_TIMEOUT_S) * 1000;
+}
+
+/** The time for which events are gathered, in milliseconds. */
+function readBuffer(value: unknown, redact: Redact): number | ApiAnswer {
+  if (value === undefined) return 0;
+  const ms = typeof value === "string" && /^\d{1,9}$/.test(value) ? Number(value) : undefined;
+  if (ms !== undefined && ms <= MAX_BUFFER_MS) return ms;
+  return malformed("bufferMs", redact(value), `milliseconds from 0 to ${MAX_BUFFER_MS}`);
+}
+
+function malformed(name: string, value: unknown, expected: string): ApiAnswer {
+  return refuse(400, "validation_error", `${name} is ${quoteValue(value)}, expected ${expected}`);
 }

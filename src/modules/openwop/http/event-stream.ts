@@ -32,7 +32,7 @@ const MAX_BATCH = 500;
 const KEEP_ALIVE_MS = 15_000;
 /** The last that is sent where the server stops before the run is over. */
 const FAREWELL = ": the server is stopping\nretry: 2000\n\n";
-/** How long a listener may leave what it was sent unread. */
+/** The longest that a listener may leave unread what it was sent. */
 const SLOW_READER_MS = 30_000;
 
 /** Sends until there is nothing more to send; the response is ended by then. */

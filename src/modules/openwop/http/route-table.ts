@@ -31,7 +31,7 @@ const PARAMETER = /^\{(\w+)\}(:[a-z-]+)?$/;
 export class RouteTable<Operation extends RoutedOperation> {
   readonly #routes: readonly CompiledRoute<Operation>[];
 
-  /** Where two match, the first one is meant. */
+  /** The first route that matches is meant. */
   constructor(routes: readonly Operation[]) {
     this.#routes = routes.map((route) => ({
       route,

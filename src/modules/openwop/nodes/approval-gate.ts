@@ -27,7 +27,7 @@ const CONFIG: JsonSchema = closed({
   rejectionPolicy: { enum: ["single-veto", "majority"] },
 });
 
-/** How several people are told apart. */
+/** The rule by which several people are told apart. */
 export interface ApprovalOptions {
   /** The public suite votes for several people with one key. */
   readonly hasVoters: boolean;

@@ -6,7 +6,7 @@
 import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
 import { uuidv7 } from "../../../identity/uuid.ts";
 import type { SchemaCompiler } from "../../../schema/schema.ts";
-import type { Verbosity } from "../settings.ts";
+import type { Verbosity } from "../openwop-section.ts";
 import { resolveThreshold } from "../turn/confidence.ts";
 import { cutReasoning } from "../turn/reasoning.ts";
 import { readVerbosity } from "../turn/run-options.ts";

@@ -14,7 +14,7 @@ import type { WorkflowNode } from "../workflows/workflow.ts";
 export interface NodeCall {
   readonly run: Run;
   readonly node: WorkflowNode;
-  /** Where the run stood when it was begun. */
+  /** The state of the run when it was begun. */
   readonly state: RunState;
   /** Its input ports, put together. */
   readonly inputs: JsonRecord;

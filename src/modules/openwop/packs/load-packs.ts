@@ -16,7 +16,7 @@ import { resolveDependencies } from "./pack-dependencies.ts";
 import { PackFiles } from "./pack-files.ts";
 import { MANIFEST_NAME, type PackPlace, PackReader, type PackRules } from "./read-pack.ts";
 
-/** Where packs are. */
+/** The place of the packs. */
 export interface PacksLocation {
   /** The deployment directory, absolute. */
   readonly directory: string;
@@ -61,7 +61,10 @@ export function* loadingPacks(location: PacksLocation, rules: PackRules): Paced<
   return { packs: resolved.packs, problems: [...problems, ...resolved.problems] };
 }
 
-/** Where packs lie; whatever a link leads to must lie in the deployment, or in the packs directory. */
+/**
+ * The directories of packs; the target of a link must lie in the deployment, or in the packs
+ * directory.
+ */
 class Listing {
   readonly problems: Problem[] = [];
   readonly #location: PacksLocation;

@@ -31,7 +31,7 @@ export interface PackRules {
   modelFault(modelClass: ManifestClass): string | undefined;
 }
 
-/** Where a pack lies. */
+/** The place of a pack. */
 export interface PackPlace {
   readonly files: PackFiles;
   readonly tenant: string | undefined;

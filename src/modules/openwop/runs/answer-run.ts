@@ -1,10 +1,12 @@
 /** Giving a run the answer that one of its nodes waits for: the first one counts.   OpenWOP "interrupt" */
+
+import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
 import type { SchemaCompiler } from "../../../schema/schema.ts";
 import type { Change } from "../../../state/store.ts";
 import { approvalAnswered, refuseVote } from "./approval.ts";
-import { clarificationAnswered, readAnswers } from "./clarification.ts";
-import type { Answering, InterruptAnswer } from "./interrupt-answer.ts";
+import { type Answering, type InterruptAnswer, resolved } from "./interrupt-answer.ts";
 import { invalid, under } from "./make-run.ts";
+import { nodeDone } from "./node-events.ts";
 import type { EventDraft } from "./run-event.ts";
 import type { Redact, RunLog } from "./run-log.ts";
 import { type RunRefusal, refuseRun } from "./run-refusal.ts";
@@ -90,4 +92,38 @@ function answered(
     case "low-confidence":
       return decisionAnswered(interrupt, answer, result, at);
   }
+}
+
+/**
+ * The answers by their questions' ids, written as an object or as a list of `{id, answer}`.
+ *
+ * The answers that a clarification gate waits for.   OpenWOP "interrupt" clarification
+ */
+function readAnswers(resumeValue: unknown): unknown {
+  const { answers } = isRecord(resumeValue) ? resumeValue : {};
+  if (!isRecord(resumeValue) || !Array.isArray(answers)) return resumeValue;
+  const ids = new Set(answers.map((one) => (isRecord(one) ? one["id"] : undefined)));
+  const isWhole = answers.every(
+    (one) => isRecord(one) && typeof one["id"] === "string" && Object.hasOwn(one, "answer"),
+  );
+  if (!isWhole || ids.size < answers.length) return resumeValue;
+  const read = answers.map((one: JsonRecord) => [String(one["id"]), one["answer"]]);
+  return { ...resumeValue, answers: Object.fromEntries(read) };
+}
+
+/** The events of them. */
+function clarificationAnswered(
+  interrupt: Interrupt,
+  answer: InterruptAnswer,
+  at: Answering,
+): readonly EventDraft[] {
+  const { nodeId, interruptId } = interrupt;
+  const { answers: read } = isRecord(answer.resumeValue) ? answer.resumeValue : {};
+  const answers = isRecord(read) ? read : {};
+  const payload = { nodeId, interruptId, answers, answeredBy: answer.by };
+  return [
+    resolved(interrupt, answer, at.now),
+    { type: "clarification.resolved", nodeId, payload },
+    nodeDone(nodeId, { ...answers, answers }, at),
+  ];
 }

@@ -14,7 +14,7 @@ import { MAX_NODE_EXECUTIONS } from "./run-limits.ts";
 import type { RunState } from "./run-state.ts";
 import { takeUp } from "./take-up.ts";
 
-/** Where the run stands. */
+/** The state of the run. */
 export interface BeginningParts {
   readonly run: Run;
   readonly state: RunState;

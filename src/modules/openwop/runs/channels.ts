@@ -6,13 +6,13 @@
 import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
 import type { WorkflowDefinition } from "../workflows/workflow.ts";
 
-/** How what is written becomes part of what was. */
+/** The reducer that joins a written value to the channel's own. */
 export const REDUCERS = ["append", "replace", "merge", "counter", "votes", "feedback"] as const;
 
 /** One of them. */
 export type Reducer = (typeof REDUCERS)[number];
 
-/** How a channel is written to. */
+/** A write to a channel. */
 export interface ChannelRule {
   readonly reducer: Reducer;
   /** 0: an entry does not age. */

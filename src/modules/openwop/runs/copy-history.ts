@@ -13,7 +13,7 @@ import type { EventDraft, RunEvent } from "./run-event.ts";
 import type { RunLog } from "./run-log.ts";
 import type { Interrupt } from "./run-state.ts";
 
-/** Where the source is read, and what its nodes do. */
+/** The log of the source, and the types of its nodes. */
 export interface CopyOptions {
   readonly types: NodeTypes;
   events(runId: string, after: number, limit: number): Promise<readonly RunEvent[]>;

@@ -1,4 +1,7 @@
-/** How a run ends, as events: one terminal event, last, with what led to it.   OpenWOP "run-event" */
+/**
+ * The end of a run as events: one terminal event, last, after those that led to it.   OpenWOP
+ * "run-event"
+ */
 import type { JsonRecord } from "../../../base/json-value.ts";
 import type { RunError } from "../run-starter.ts";
 import { lastNodes } from "../workflows/node-order.ts";

@@ -65,7 +65,9 @@ export function makeFork(
   };
 }
 
-/** How many events of a log say that somebody cancelled the run: its replay goes on from there. */
+/**
+ * The number of events at a log's end that cancelled the run: its replay goes on before them.
+ */
 function endOf({ status, nodes }: RunState): number {
   if (status !== "cancelled") return 0;
   return Object.values(nodes).some((node) => node.status === "cancelled") ? 2 : 1;

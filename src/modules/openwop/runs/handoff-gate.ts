@@ -12,7 +12,7 @@ export interface HandoffGate {
   readonly isConformance: boolean;
 }
 
-/** How the public suite asks for a result that breaks the agent's return schema. */
+/** The input by which the public suite asks for a result that breaks the agent's return schema. */
 const RETURN_PROBE = "mock-return-violation";
 
 /** Undefined: there is no such agent named, or the inputs are a task of it. */

@@ -10,7 +10,7 @@ export interface InterruptAnswer {
   readonly by: string;
 }
 
-/** Where the run stands when the answer comes. */
+/** The state of the run when the answer comes. */
 export interface Answering {
   readonly state: RunState;
   readonly run: Run;

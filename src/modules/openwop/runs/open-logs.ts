@@ -1,7 +1,7 @@
 /** The logs of runs that somebody works with: there is one of a run as long as anybody does. */
 import type { RunLog } from "./run-log.ts";
 
-/** How many logs are remembered before those that are gone are looked for. */
+/** The number of remembered logs from which on those that are gone are looked for. */
 const MIN_CLEANING = 256;
 
 export class OpenLogs {

@@ -24,7 +24,7 @@ export interface RunCreatorOptions {
 /** Changes that are made together with what is answered. */
 export type Alongside = (status: RunStatus, runId: string) => readonly Change[];
 
-/** How a run is created. */
+/** Options of creating a run. */
 export interface CreateOptions {
   readonly alongside?: Alongside;
   /** No other run of its scope may be under way. */

@@ -1,4 +1,4 @@
-/** How much of everything runs may take; what is advertised of it is enforced here. */
+/** The limits of runs; those that are advertised are enforced here. */
 
 /** Bounds of a deployment. */
 export interface RunLimits {
@@ -13,15 +13,15 @@ export interface RunLimits {
   readonly eventsPerRun: number;
   /** Octets of all events of a run. */
   readonly bytesPerRun: number;
-  /** How deep sub-workflows may be nested. */
+  /** The deepest that sub-workflows may be nested. */
   readonly depth: number;
   /** Runs that one run may begin, at any depth. */
   readonly perTree: number;
-  /** How often one loop of a run is taken at most. */
+  /** The most times that one loop of a run is taken. */
   readonly loopIterations: number;
-  /** How long a run is executed at most; waiting for an answer does not count. */
+  /** The longest that a run is executed; waiting for an answer does not count. */
   readonly durationMs: number;
-  /** How long a run that is over is kept. */
+  /** The time after which a run that is over is forgotten. */
   readonly retentionMs: number;
 }
 

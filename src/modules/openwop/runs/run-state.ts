@@ -1,5 +1,5 @@
 /**
- * Where a run stands, folded from its events and from nothing else: the same log gives the same
+ * The state of a run, folded from its events and from nothing else: the same log gives the same
  * state in every process.   OpenWOP "run-snapshot", "replay"
  */
 import type { JsonRecord } from "../../../base/json-value.ts";
@@ -8,7 +8,7 @@ import type { RunError } from "../run-starter.ts";
 import type { PinnedAgent } from "../workflows/workflow.ts";
 import type { Run, RunStatus } from "./run.ts";
 
-/** Where one node stands. */
+/** The state of one node. */
 export interface NodeState {
   readonly status: "running" | "suspended" | "completed" | "failed" | "skipped" | "cancelled";
   readonly startedAt?: string;
@@ -66,11 +66,11 @@ export interface RunState {
   readonly variables: JsonRecord;
   readonly outputs?: JsonRecord;
   readonly error?: RunError;
-  /** How many nodes were begun, each as often as it was. */
+  /** The number of begun nodes; one that was begun again counts again. */
   readonly executions: number;
-  /** How often an edge led back, by its id. */
+  /** The number of times that an edge led back, by its id. */
   readonly loops: Readonly<Record<string, number>>;
-  /** Where one led back to last, and how often any did. */
+  /** The node that an edge led back to last, and the number of times that any did. */
   readonly backTo?: { readonly nodeId: string; readonly round: number };
   /** By node. */
   readonly interrupts: Readonly<Record<string, Interrupt>>;

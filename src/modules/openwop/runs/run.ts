@@ -6,7 +6,7 @@ import type { JsonRecord } from "../../../base/json-value.ts";
 import type { RunOwner } from "../agent-executor.ts";
 import type { WorkflowDefinition } from "../workflows/workflow.ts";
 
-/** How a fork goes on from the run it was taken of. */
+/** The mode in which a fork goes on from its source. */
 export type ForkMode = "replay" | "branch";
 
 /** The run that a fork was taken of. */
@@ -14,7 +14,7 @@ export interface ForkSource {
   readonly runId: string;
   readonly mode: ForkMode;
   readonly fromSeq: number;
-  /** How many of its events the fork begins with. */
+  /** The number of the source's events that the fork begins with. */
   readonly copied: number;
 }
 
@@ -24,7 +24,7 @@ export interface RunParent {
   readonly nodeId: string;
   /** The run that nobody began but its caller. */
   readonly rootRunId: string;
-  /** How many runs there are above it. */
+  /** The number of runs above it. */
   readonly depth: number;
   /** Variables that have no value, whatever their defaults are. */
   readonly unset: readonly string[];
@@ -47,7 +47,7 @@ export interface Run {
   readonly parent?: RunParent;
 }
 
-/** Where a run stands. */
+/** The status of a run. */
 export type RunStatus =
   | "pending"
   | "running"

@@ -2,9 +2,11 @@
  * One node of a run, taken from where the log ends: begun, or taken up again, executed, and said what
  * came of it.   OpenWOP RFC 0072 §B, "replay"
  */
+
+import type { JsonRecord } from "../../../base/json-value.ts";
 import type { Change } from "../../../state/store.ts";
 import type { RunError } from "../run-starter.ts";
-import type { WorkflowNode } from "../workflows/workflow.ts";
+import type { PortValue, WorkflowNode } from "../workflows/workflow.ts";
 import { findPinFault, pinMismatch } from "./agent-pins.ts";
 import { beginNode } from "./begin-node.ts";
 import type { ChildRuns } from "./child-request.ts";
@@ -13,7 +15,6 @@ import { begun, nodeFailed, runFailed } from "./endings.ts";
 import { executeNode } from "./execute-node.ts";
 import type { HandoffGate } from "./handoff-gate.ts";
 import { interruptRequested, nodeCompleted, nodeSuspended } from "./node-events.ts";
-import { readInputs } from "./node-inputs.ts";
 import { putHeld } from "./run-entry.ts";
 import type { EventDraft, RunEvent } from "./run-event.ts";
 import type { RunLimits } from "./run-limits.ts";
@@ -152,4 +153,38 @@ async function execute(driven: Driven, node: WorkflowNode): Promise<"done" | "wa
       return "done";
     }
   }
+}
+
+/** Every input, or the one that is missing. */
+type NodeInputs =
+  | { readonly inputs: JsonRecord; readonly error?: undefined }
+  | { readonly inputs?: undefined; readonly error: RunError };
+
+/** Puts them together; an optional one that is not there is left out. */
+function readInputs(node: WorkflowNode, state: RunState): NodeInputs {
+  const inputs: [string, unknown][] = [];
+  for (const [name, port] of Object.entries(node.inputs)) {
+    const value = readPort(port, state);
+    if (value !== undefined) inputs.push([name, value]);
+    else if (port.type !== "static" && port.optional !== true) {
+      const message = `the input "${name}" has no value`;
+      return { error: { code: "validation_error", message, details: { input: name } } };
+    }
+  }
+  return { inputs: Object.fromEntries(inputs) };
+}
+
+function readPort(port: PortValue, { variables, nodes }: RunState): unknown {
+  switch (port.type) {
+    case "static":
+      return port.value;
+    case "variable":
+      return memberOf(variables, port.variableName);
+    case "connection":
+      return memberOf(memberOf(nodes, port.nodeId)?.outputs ?? {}, port.outputKey);
+  }
+}
+
+function memberOf<Value>(record: Readonly<Record<string, Value>>, name: string): Value | undefined {
+  return Object.hasOwn(record, name) ? record[name] : undefined;
 }

@@ -15,13 +15,13 @@ import type { RunLimits } from "./run-limits.ts";
 import { type Redact, RunLog } from "./run-log.ts";
 import { type Interrupt, initialState, type RunState } from "./run-state.ts";
 
-/** How a deployment wants its runs kept. */
+/** The options of a deployment for keeping runs. */
 export interface LogRules {
   readonly limits: RunLimits;
   readonly redact: Redact;
 }
 
-/** How a run is created. */
+/** Options of creating a run. */
 export interface CreateRunOptions {
   /** Changes that are made with it. */
   readonly alongside?: readonly Change[];
@@ -83,7 +83,7 @@ export class WorkflowRuns {
     return this.#runs.inPhase("active", "waiting");
   }
 
-  /** How many runs were begun for one that nobody began, at any depth. */
+  /** The number of runs that were begun at any depth for one that stands at the top. */
   countOfTree(rootRunId: string): number {
     return this.#runs.inGroup("tree", rootRunId).length;
   }

@@ -35,14 +35,14 @@ export interface TurnRemark {
   readonly content: string;
 }
 
-/** How the run wants its model to be asked. */
+/** The run's own options for its model. */
 export interface ModelOptions {
   readonly model?: string;
   readonly temperature?: number;
   readonly maxTokens?: number;
 }
 
-/** Where a turn's reasoning goes, redacted and cut on its way. */
+/** Hears a turn's reasoning, redacted and cut on its way. */
 export interface ReasoningSink {
   /** A piece of a block that is still open; nothing is shown of it where pieces are not. */
   add(piece: string): Promise<void>;

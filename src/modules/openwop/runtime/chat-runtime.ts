@@ -34,7 +34,7 @@ export interface ChatRuntimeOptions {
   readonly models: ReadonlyMap<string, string>;
   readonly retries: number;
   readonly isStreaming: boolean;
-  /** How often a model may answer with calls. */
+  /** The most times that a model may answer with calls. */
   readonly maxRounds: number;
 }
 

@@ -7,7 +7,7 @@ import type { SharedV3ProviderMetadata } from "@ai-sdk/provider";
 import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
 import { CompletionFault } from "./completion.ts";
 
-/** How many calls a model may ask for at once. */
+/** The most calls that a model may ask for at once. */
 export const MAX_CALLS = 32;
 
 const KEY = "agtpd";

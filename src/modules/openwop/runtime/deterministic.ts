@@ -7,7 +7,7 @@ import { PLAIN_STYLE } from "../../../schema/sample-style.ts";
 import { schemaSample } from "../../../schema/schema-sample.ts";
 import type { AgentRuntime, RuntimeAnswer, RuntimeTurn } from "./agent-runtime.ts";
 
-/** How it behaves. */
+/** Its behaviour. */
 export interface DeterministicOptions {
   /** True if tasks of the public suite may ask for a result that breaks the schema. */
   readonly isConformance: boolean;

@@ -9,14 +9,14 @@ import { loadLate } from "../../../base/late-load.ts";
 import { connectionOptions } from "../../../handlers/connection-options.ts";
 import type { ModelResponse, ModelServer } from "./model-server.ts";
 
-/** Where the models are. */
+/** The address of the models. */
 export interface ModelConnectionOptions {
   /** Without a slash at its end. */
   readonly baseUrl: string;
   readonly apiKey: string | undefined;
   /** PEM text to trust instead of the system's authorities. */
   readonly ca: string | undefined;
-  /** How long it may say nothing. */
+  /** The longest that it may say nothing. */
   readonly timeoutMs: number;
 }
 

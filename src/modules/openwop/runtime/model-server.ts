@@ -44,7 +44,7 @@ export class ModelStatus extends Error {
   }
 }
 
-/** How to ask. */
+/** Options of a question. */
 export interface AskOptions {
   readonly retries: number;
   readonly signal: AbortSignal;

@@ -78,7 +78,7 @@ function readError(error: unknown): Error {
   return error.name === "AI_InvalidResponseDataError" ? new Error(CUT) : error;
 }
 
-/** How an answer ended. */
+/** The end of an answer. */
 interface CompletionEnd {
   readonly finishReason: LanguageModelV3FinishReason;
   readonly usage: LanguageModelV3Usage;

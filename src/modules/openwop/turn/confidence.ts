@@ -9,7 +9,7 @@ const USUAL_THRESHOLD = 0.7;
 const LOWEST = 0;
 const MAX_TOLD_LENGTH = 64;
 
-/** How sure an agent is. */
+/** The confidence of an agent. */
 export interface Confidence {
   readonly observed: number;
   /** The value that was stated, where that is no confidence. */

@@ -4,12 +4,12 @@
  * text of the event that closes them.   OpenWOP RFC 0002 §B, RFC 0024
  */
 import type { AgentEvent } from "../agent-executor.ts";
+import type { Verbosity } from "../openwop-section.ts";
 import { RedactedStream } from "../redacted-stream.ts";
 import type { Redactor } from "../redaction.ts";
 import type { ReasoningSink } from "../runtime/agent-runtime.ts";
-import type { Verbosity } from "../settings.ts";
 
-/** How much is shown. */
+/** The limits of what is shown. */
 export interface ReasoningRules {
   readonly verbosity: Verbosity;
   /** Tokens of a summary. */

@@ -3,8 +3,8 @@
  * write them; a value that means nothing is passed over.   OpenWOP "Run Options"
  */
 import type { JsonRecord } from "../../../base/json-value.ts";
+import type { Verbosity } from "../openwop-section.ts";
 import type { ModelOptions } from "../runtime/agent-runtime.ts";
-import type { Verbosity } from "../settings.ts";
 
 const VERBOSITIES: readonly Verbosity[] = ["summary", "full", "off"];
 const MAX_TEMPERATURE = 2;

@@ -1,6 +1,6 @@
 /**
- * How often a principal may have a tool called: a bucket of tokens for each pair, which fills again
- * with time. It is the server's, through every run and every reload.   OpenWOP RFC 0064
+ * Bounds how often a principal has a tool called: a bucket of tokens for each pair, which fills
+ * again with time. It is the server's, through every run and every reload.   OpenWOP RFC 0064
  */
 import { LRUCache } from "lru-cache";
 

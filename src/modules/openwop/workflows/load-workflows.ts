@@ -26,7 +26,7 @@ export interface Workflow {
 /** By id. */
 export type Workflows = ReadonlyMap<string, Workflow>;
 
-/** Where the definitions are, and what they are checked against. */
+/** The directory of the definitions, and the types that they are checked against. */
 export interface WorkflowsLocation {
   /** The deployment directory. */
   readonly directory: string;

@@ -42,7 +42,7 @@ export function nodesFrom(graph: Pick<Graph, "edges">, id: string): ReadonlySet<
   return found;
 }
 
-/** How often a workflow wants a loop to be taken at most. */
+/** The most times that a workflow wants a loop to be taken. */
 export function maxIterations({ settings }: Pick<WorkflowDefinition, "settings">): number {
   const { maxLoopbackIterations: asked } = settings;
   return typeof asked === "number" ? asked : DEFAULT_ITERATIONS;

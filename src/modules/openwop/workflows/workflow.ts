@@ -16,7 +16,7 @@ export interface PinnedAgent {
   readonly sourceManifestId?: string;
 }
 
-/** Where an input of a node comes from. */
+/** The source of a node's input. */
 export type PortValue =
   | { readonly type: "static"; readonly value: unknown }
   | {

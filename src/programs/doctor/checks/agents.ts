@@ -105,7 +105,7 @@ function judgeIssuer({ file, signature, genesis }: AgentDocument): readonly Obse
 
 const DAY_MS = 86_400_000;
 const SOON_MS = 30 * DAY_MS;
-/** How issuers write the end of a document. */
+/** The members in which issuers write the end of a document. */
 const ENDS = ["expires_at", "expires", "valid_until", "not_after"];
 
 /**

@@ -73,8 +73,8 @@ const allowHttp: Check = {
   id: "allow-http",
   asks: "are agents of others called over TLS?",
   look: ({ config: { agntcy }, configFile }) =>
-    agntcy.flatMap((agent, index) =>
-      agent["allow_http"] === true
+    agntcy.flatMap(({ allowHttp }, index) =>
+      allowHttp
         ? [
             {
               severity: "warning",

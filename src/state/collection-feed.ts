@@ -1,0 +1,52 @@
+/**
+ * Keeps the view of a collection up to what others have written, by the store's feed. One question
+ * is asked at a time, and whoever asks meanwhile waits for the next: the one that runs may have asked
+ * before what the caller knows of was committed.
+ */
+import type { CollectionView } from "./collection-view.ts";
+import { readAll } from "./read-all.ts";
+import type { Store, StoredEntry } from "./store.ts";
+
+export class CollectionFeed<Item> {
+  readonly #store: Store;
+  readonly #name: string;
+  readonly #view: CollectionView<Item>;
+  #refreshing: Promise<void> = Promise.resolve();
+  /** The one that comes after it. */
+  #awaited: Promise<void> | undefined;
+  /** The revision that the view is complete up to, but for its own writes. */
+  #seen = 0;
+
+  constructor(store: Store, name: string, view: CollectionView<Item>) {
+    this.#store = store;
+    this.#name = name;
+    this.#view = view;
+  }
+
+  /** Takes in what others have changed. */
+  refresh(): Promise<void> {
+    this.#awaited ??= this.#refreshing.then(() => {
+      this.#awaited = undefined;
+      const refreshing = this.#refresh().finally(() => this.#view.caughtUp());
+      this.#refreshing = refreshing.catch(() => undefined);
+      return refreshing;
+    });
+    return this.#awaited;
+  }
+
+  async #refresh(): Promise<void> {
+    this.#view.ask();
+    const { upTo, changed } = await this.#store.changes(this.#seen, this.#name);
+    // A view that has seen nothing yet wants more than the latest changes.
+    if (changed === undefined || this.#seen === 0) {
+      const entries: StoredEntry[] = [];
+      for await (const entry of readAll(this.#store, this.#name)) entries.push(entry);
+      this.#view.adoptAll(entries, upTo);
+    } else {
+      for (const { collection, key, entry } of changed) {
+        if (collection === this.#name) this.#view.adopt(key, entry, upTo);
+      }
+    }
+    this.#seen = upTo;
+  }
+}
