@@ -11,9 +11,15 @@ import { fileURLToPath } from "node:url";
 import { type Command, command } from "../src/programs/shell/command.ts";
 import type { Options } from "../src/programs/shell/command-line.ts";
 import { ensureCertificate } from "../src/server/certificate.ts";
-import { measureIdle, measureStart } from "./bench/cost-scenarios.ts";
+import {
+  measureFirstCalls,
+  measureIdle,
+  measureStart,
+  measureWarmth,
+} from "./bench/cost-scenarios.ts";
 import { measureDurability } from "./bench/durability-scenario.ts";
 import {
+  measureAgents,
   measureConnections,
   measureEndpoints,
   measureRefusals,
@@ -34,8 +40,11 @@ const SCENARIOS = {
   connections: measureConnections,
   refusals: measureRefusals,
   endpoints: measureEndpoints,
+  agents: measureAgents,
   mcp: measureMcp,
   start: measureStart,
+  first: measureFirstCalls,
+  warm: measureWarmth,
   idle: measureIdle,
 } as const;
 

@@ -67,7 +67,7 @@ const THOUSANDTHS: readonly string[] = Array.from({ length: 1000 }, (_, count) =
 
 /** To the microsecond; a number that is no integer takes V8 longer to write than all of this. */
 export function milliseconds(duration: number): string {
-  const micros = Math.round(duration * 1000);
+  const micros = Math.max(0, Math.round(duration * 1000));
   const whole = Math.floor(micros / 1000);
   return `${whole}${THOUSANDTHS[micros - whole * 1000]}`;
 }

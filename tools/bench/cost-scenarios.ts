@@ -1,33 +1,110 @@
-/** The scenarios that load nothing: the time to start, and the memory of an idle connection. */
+/** The scenarios of single costs: start, first calls and seconds, and the memory of an idle connection. */
+import { once } from "node:events";
 import type { Socket } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import { aimAt } from "./aim.ts";
 import { orderPath } from "./deployment.ts";
-import { type Contender, median, type Timing } from "./measure.ts";
+import { startLoad } from "./load.ts";
+import { type Contender, median, spread, type Timing } from "./measure.ts";
 import { openSocket } from "./open-socket.ts";
 import { agtpRequest } from "./order.ts";
-import { atMost, type Row } from "./row.ts";
+import { atLeast, atMost, type Row } from "./row.ts";
 import type { ServerPool } from "./servers.ts";
+import { Tally } from "./tally.ts";
 
 const IDLE_CONNECTIONS = 1_000;
 const OPENED_AT_ONCE = 20;
 
-/** Goal 3: from the start of the process to its listening line. */
+/** Goal 4: from the start of the process to its listening line. */
 export async function measureStart(pool: ServerPool, timing: Timing): Promise<Row[]> {
-  const startsMs: number[] = [];
+  const few: number[] = [];
+  const many: number[] = [];
   for (let round = 0; round < timing.rounds; round += 1) {
-    const server = await pool.agtpd(1_000);
-    startsMs.push(server.startMs);
-    await server.close();
+    few.push(await startMs(pool, 10));
+    many.push(await startMs(pool, 1_000));
   }
-  const startMs = median(startsMs);
+  const row = (endpoints: string, values: readonly number[], boundMs: number): Row => ({
+    ...{ scenario: "start", label: `start with ${endpoints} endpoints`, unit: "ms" },
+    agtpd: median(values),
+    goals: [atMost(spread(values), boundMs, "", "ms")],
+  });
+  return [row("10", few, 350), row("1,000", many, 1_500)];
+}
+
+async function startMs(pool: ServerPool, endpoints: number): Promise<number> {
+  const server = await pool.agtpd(endpoints);
+  await server.close();
+  return server.startMs;
+}
+
+const FIRST_CALLS = 200;
+
+/** Goal 3: the first call of an endpoint beside a later one. */
+export async function measureFirstCalls(pool: ServerPool): Promise<Row[]> {
+  const server = await pool.agtpd(FIRST_CALLS + 1);
+  const warm = agtpRequest("CREATE", orderPath(FIRST_CALLS));
+  const { target } = await aimAt(server, pool.ca, "AGTP/1.0 200", [warm]);
+  const requests = Array.from({ length: FIRST_CALLS }, (_, index) =>
+    agtpRequest("CREATE", orderPath(index)),
+  );
+  const socket = openSocket(target, () => undefined);
+  const times = async (some: readonly Buffer[]): Promise<number[]> => {
+    const micros: number[] = [];
+    for (const request of some) micros.push(await timeOf(socket, request));
+    return micros;
+  };
+  // What the connection and the pipeline do for the first time is not an endpoint's.
+  await times(Array.from({ length: 2_000 }, () => warm));
+  const first = await times(requests);
+  const later = await times(requests);
+  socket.destroy();
+  const ratios = first.map((micros, index) => micros / (later[index] ?? Number.NaN));
   return [
     {
-      scenario: "start",
-      label: "start with 1,000 endpoints",
-      unit: "ms",
-      agtpd: startMs,
-      goals: [atMost(startMs, 1_500, "", "ms")],
+      ...{ scenario: "first", label: "the first call of an endpoint, median of 200", unit: "µs" },
+      agtpd: median(first),
+      goals: [atMost(median(ratios), 3, "a later call")],
+    },
+  ];
+}
+
+async function timeOf(socket: Socket, request: Buffer): Promise<number> {
+  const answered = once(socket, "data");
+  const startedAt = performance.now();
+  socket.write(request);
+  await answered;
+  return (performance.now() - startedAt) * 1000;
+}
+
+/** The most servers that are watched for ten seconds each. */
+const WATCHED = 5;
+
+/** Goal 7: what the first second serves beside the tenth. */
+export async function measureWarmth(pool: ServerPool, timing: Timing): Promise<Row[]> {
+  const firsts: number[] = [];
+  const ratios: number[] = [];
+  for (let round = 0; round < Math.min(WATCHED, timing.rounds); round += 1) {
+    const request = agtpRequest("CREATE", orderPath(0));
+    const server = await pool.agtpd(10);
+    const { target } = await aimAt(server, pool.ca, "AGTP/1.0 200", [request]);
+    const tally = new Tally();
+    const load = startLoad(target, { connections: 16, inFlight: 1 }, tally);
+    const seconds: number[] = [];
+    for (let second = 0; second < 10; second += 1) {
+      tally.reset();
+      await Promise.race([delay(1_000), load.failed]);
+      seconds.push(tally.count);
+    }
+    load.stop();
+    await server.close();
+    firsts.push(seconds[0] ?? 0);
+    ratios.push((seconds[0] ?? 0) / (seconds[9] ?? Number.NaN));
+  }
+  return [
+    {
+      ...{ scenario: "warm", label: "the first second after the ready line", unit: "req/s" },
+      agtpd: median(firsts),
+      goals: [atLeast(spread(ratios), 0.7, "of the tenth")],
     },
   ];
 }

@@ -2,7 +2,7 @@
 import { generateKeyPairSync } from "node:crypto";
 import { cpSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { BENCH_AGENT_ID, ORDER_RESULT } from "./order.ts";
+import { benchAgentId, ORDER_RESULT } from "./order.ts";
 
 /** The records of responses: none, unsigned, signed, or synced before they leave. */
 export type Records = "off" | "unsigned" | "signed" | "power";
@@ -11,6 +11,8 @@ export type Records = "off" | "unsigned" | "signed" | "power";
 export interface DeploymentVariant {
   readonly tls: { readonly cert: string; readonly key: string };
   readonly records: Records;
+  /** One, unless given. */
+  readonly agents?: number;
   /** True if it serves MCP clients, over plain HTTP. */
   readonly mcp?: boolean;
 }
@@ -19,7 +21,7 @@ export interface DeploymentVariant {
 export function writeDeployment(
   directory: string,
   endpointCount: number,
-  { tls, records, mcp }: DeploymentVariant,
+  { tls, records, mcp, agents = 1 }: DeploymentVariant,
 ): string {
   for (const name of ["endpoints", "catalog", "agents", "recipes"]) {
     mkdirSync(join(directory, name), { recursive: true });
@@ -30,7 +32,10 @@ export function writeDeployment(
     writeFileSync(join(directory, `endpoints/order-${index}.toml`), endpointFile(index));
   }
   writeFileSync(join(directory, "orders.mjs"), HANDLER);
-  writeFileSync(join(directory, "agents/bench.agent.json"), JSON.stringify(AGENT));
+  for (let index = 0; index < agents; index += 1) {
+    const document = { ...AGENT, agent_id: benchAgentId(index), name: `bench-${index}` };
+    writeFileSync(join(directory, `agents/bench-${index}.agent.json`), JSON.stringify(document));
+  }
   const config = join(directory, "agtp-server.toml");
   writeFileSync(
     config,
@@ -42,7 +47,7 @@ export function writeDeployment(
 const MCP = `[gateway]
 enabled = true
 port = 0
-agent = "bench"
+agent = "bench-0"
 [mcp]
 enabled = true
 anonymous = true
@@ -124,8 +129,6 @@ const HANDLER = `export const place = () => ({ body: ${JSON.stringify(ORDER_RESU
 
 const AGENT = {
   agtp_version: "1.0",
-  agent_id: BENCH_AGENT_ID,
-  name: "bench",
   description: "The caller of the benchmark.",
   principal: "Bench",
   principal_id: "bench.example",

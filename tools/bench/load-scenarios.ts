@@ -2,7 +2,7 @@
 import { aimAt } from "./aim.ts";
 import { orderPath } from "./deployment.ts";
 import type { Shape } from "./load.ts";
-import { type Contender, measureRounds, medianOf, medianRatio, type Timing } from "./measure.ts";
+import { type Contender, measureRounds, medianOf, ratioOf, type Timing } from "./measure.ts";
 import { agtpRequest } from "./order.ts";
 import { compare, served, startPeers } from "./peers.ts";
 import { atLeast, atMost, type Row } from "./row.ts";
@@ -10,47 +10,64 @@ import type { ServerPool } from "./servers.ts";
 
 /** The load of most scenarios. */
 export const ONE_IN_FLIGHT: Shape = { connections: 16, inFlight: 1 };
-const PIPELINED: Shape = { connections: 16, inFlight: 16 };
+export const PIPELINED: Shape = { connections: 16, inFlight: 16 };
 const FRESH: Shape = { connections: 16, inFlight: 1, fresh: true };
 
-/** Goals 1 and 4: the whole pipeline against the raw echo and against fastify. */
+/** Goals 1, 4 and 6: the whole pipeline against the raw echo and against fastify. */
 export async function measureThroughput(pool: ServerPool, timing: Timing): Promise<Row[]> {
-  const peers = await startPeers(pool);
+  const peers = { ...(await startPeers(pool)), quiet: await quietly(pool) };
   const single = await measureRounds(peers, ONE_IN_FLIGHT, timing);
-  const pipelined = await measureRounds(peers, PIPELINED, timing);
-  const logged = { agtpd: await served(pool, await pool.agtpd(10, { logLevel: "info" }), 10) };
-  const logging = await measureRounds(logged, ONE_IN_FLIGHT, timing);
   const scenario = "throughput";
   return [
     {
       ...compare(single, "perSecond"),
-      ...{ scenario, label: "16 connections, 1 in flight each", unit: "req/s" },
-      goals: [
-        atLeast(medianRatio(single.agtpd, single.raw, "perSecond"), 0.85, "of raw"),
-        atLeast(medianRatio(single.agtpd, single.fastify, "perSecond"), 1.5, "fastify", false),
-      ],
+      ...{
+        scenario,
+        label: "16 connections, 1 in flight each, as it is by default",
+        unit: "req/s",
+      },
+      goals: [atLeast(ratioOf(single.agtpd, single.fastify, "perSecond"), 2, "fastify", false)],
     },
     {
       ...compare(single, "cpuMicros"),
-      ...{ scenario, label: "the same: server CPU a request", unit: "µs", goals: [] },
+      ...{ scenario, label: "the same: server CPU a request", unit: "µs" },
+      goals: [atMost(ratioOf(single.agtpd, single.quiet, "cpuMicros"), 1.1, "without the log")],
     },
     {
       ...compare(single, "p99Micros"),
       ...{ scenario, label: "the same: 99th percentile", unit: "µs" },
-      goals: [atMost(medianRatio(single.agtpd, single.raw, "p99Micros"), 1.5, "raw")],
+      goals: [atMost(ratioOf(single.agtpd, single.raw, "p99Micros"), 1.5, "raw")],
     },
     {
-      agtpd: medianOf(logging.agtpd, "perSecond"),
-      ...{ scenario, label: "the same, with the request log in a file", unit: "req/s", goals: [] },
+      agtpd: medianOf(single.quiet, "cpuMicros"),
+      raw: medianOf(single.raw, "cpuMicros"),
+      ...{ scenario, label: "the same without the request log: server CPU", unit: "µs" },
+      goals: [atMost(ratioOf(single.quiet, single.raw, "cpuMicros"), 1.5, "raw")],
     },
-    {
-      ...compare(pipelined, "perSecond"),
-      ...{ scenario, label: "16 connections, 16 in flight each", unit: "req/s" },
-      goals: [
-        atLeast(medianRatio(pipelined.agtpd, pipelined.fastify, "perSecond"), 4, "fastify", false),
-      ],
-    },
+    ...(await measureDepths(peers, timing)),
   ];
+}
+
+async function measureDepths(
+  peers: Readonly<Record<"raw" | "agtpd" | "fastify", Contender>>,
+  timing: Timing,
+): Promise<Row[]> {
+  const rows: Row[] = [];
+  for (const inFlight of [4, PIPELINED.inFlight, 64]) {
+    const samples = await measureRounds(peers, { ...PIPELINED, inFlight }, timing);
+    const toFastify = ratioOf(samples.agtpd, samples.fastify, "perSecond");
+    rows.push({
+      ...compare(samples, "perSecond"),
+      ...{ scenario: "throughput", label: `16 connections, ${inFlight} in flight each` },
+      unit: "req/s",
+      goals: inFlight === PIPELINED.inFlight ? [atLeast(toFastify, 5, "fastify", false)] : [],
+    });
+  }
+  return rows;
+}
+
+async function quietly(pool: ServerPool): Promise<Contender> {
+  return served(pool, await pool.agtpd(10), 10);
 }
 
 /** Goal 3: routing cost does not depend on the number of endpoints. */
@@ -66,7 +83,29 @@ export async function measureEndpoints(pool: ServerPool, timing: Timing): Promis
       label: "10,000 endpoints, 16 connections, 1 in flight each",
       unit: "req/s",
       agtpd: medianOf(many, "perSecond"),
-      goals: [atLeast(medianRatio(many, few, "perSecond"), 0.95, "of 10 endpoints")],
+      goals: [atLeast(ratioOf(many, few, "perSecond"), 0.95, "of 10 endpoints")],
+    },
+  ];
+}
+
+/** Goal 3: nor do records depend on the number of agents, each of which has a chain. */
+export async function measureAgents(pool: ServerPool, timing: Timing): Promise<Row[]> {
+  const contender = async (agents: number): Promise<Contender> => {
+    const server = await pool.agtpd(10, { records: "unsigned", agents });
+    const requests = Array.from({ length: agents }, (_, agent) =>
+      agtpRequest("CREATE", orderPath(0), { agent }),
+    );
+    return aimAt(server, pool.ca, "AGTP/1.0 200", requests);
+  };
+  const contenders = { few: await contender(10), many: await contender(10_000) };
+  const { few, many } = await measureRounds(contenders, ONE_IN_FLIGHT, timing);
+  return [
+    {
+      scenario: "agents",
+      label: "10,000 agents with their chains, 16 connections, 1 in flight each",
+      unit: "req/s",
+      agtpd: medianOf(many, "perSecond"),
+      goals: [atLeast(ratioOf(many, few, "perSecond"), 0.95, "of 10 agents")],
     },
   ];
 }
@@ -88,34 +127,57 @@ export async function measureConnections(pool: ServerPool, timing: Timing): Prom
     {
       ...compare(samples, "cpuMicros"),
       ...{ scenario, label: "the same: server CPU a connection", unit: "µs" },
-      goals: [atMost(medianRatio(samples.agtpd, samples.raw, "cpuMicros"), 1.15, "raw")],
+      goals: [atMost(ratioOf(samples.agtpd, samples.raw, "cpuMicros"), 1.15, "raw")],
     },
   ];
 }
 
-/** Goal 5: a refusal costs no more than an answer. */
+/** Goal 5: a refusal costs no more than an answer, whatever nobody has asked for before. */
 export async function measureRefusals(pool: ServerPool, timing: Timing): Promise<Row[]> {
   // With the request log: refusals of AGTP's own are logged at any level, answers are not.
   const server = await pool.agtpd(10, { logLevel: "info" });
   const path = orderPath(0);
-  const aim = (status: number, request: Buffer): Promise<Contender> =>
-    aimAt(server, pool.ca, `AGTP/1.0 ${status}`, [request]);
+  const aim = (status: number, ...requests: readonly Buffer[]): Promise<Contender> =>
+    aimAt(server, pool.ca, `AGTP/1.0 ${status}`, requests);
   const samples = await measureRounds(
     {
       served: await aim(200, agtpRequest("CREATE", path)),
       "459": await aim(459, agtpRequest("CRAETE", path)),
       "404": await aim(404, agtpRequest("CREATE", "/nowhere/00000")),
-      "422": await aim(422, agtpRequest("CREATE", path, '{"item":"espresso","quantity":0}')),
+      "422": await aim(
+        422,
+        agtpRequest("CREATE", path, { body: '{"item":"espresso","quantity":0}' }),
+      ),
+      "459, each name another": await aim(459, ...everyOther((name) => agtpRequest(name, path))),
+      "404, each path another": await aim(
+        404,
+        ...everyOther((name) => agtpRequest("CREATE", `/nowhere/${name}`)),
+      ),
+      "422, each member another": await aim(
+        422,
+        ...everyOther((name) => agtpRequest("CREATE", path, { body: `{"${name}":"espresso"}` })),
+      ),
     },
     ONE_IN_FLIGHT,
     timing,
   );
-  const row = (status: "459" | "404" | "422"): Row => ({
+  const { served: answered, ...refused } = samples;
+  return Object.entries(refused).map(([what, some]) => ({
     scenario: "refusals",
-    label: `refused with ${status}: server CPU a request`,
+    label: `refused with ${what}: server CPU a request`,
     unit: "µs",
-    agtpd: medianOf(samples[status], "cpuMicros"),
-    goals: [atMost(medianRatio(samples[status], samples.served, "cpuMicros"), 1, "served")],
+    agtpd: medianOf(some, "cpuMicros"),
+    goals: [atMost(ratioOf(some, answered, "cpuMicros"), 1, "served")],
+  }));
+}
+
+const STRANGE_REQUESTS = 50_000;
+const LETTERS = "QXZJKVWY";
+
+/** A request for each of so many names of one length, which are like nothing that there is. */
+function everyOther(make: (name: string) => Buffer): readonly Buffer[] {
+  return Array.from({ length: STRANGE_REQUESTS }, (_, index) => {
+    const digits = index.toString(LETTERS.length).padStart(10, "0");
+    return make(Array.from(digits, (digit) => LETTERS[Number(digit)] ?? "").join(""));
   });
-  return [row("459"), row("404"), row("422")];
 }

@@ -4,7 +4,7 @@ import { aimAtPort } from "./aim.ts";
 import { orderTool } from "./deployment.ts";
 import { startLoad } from "./load.ts";
 import { ONE_IN_FLIGHT } from "./load-scenarios.ts";
-import { type Contender, measureRounds, medianOf, medianRatio, type Timing } from "./measure.ts";
+import { type Contender, measureRounds, medianOf, ratioOf, type Timing } from "./measure.ts";
 import { mcpCall, mcpRequest } from "./order.ts";
 import { atMost, type Row } from "./row.ts";
 import type { ServerProcess } from "./server-process.ts";
@@ -36,7 +36,7 @@ export async function measureMcp(pool: ServerPool, timing: Timing): Promise<Row[
       agtpd: medianOf(calls.few, "cpuMicros"),
       library: medianOf(calls.library, "cpuMicros"),
       ...{ scenario, label: "MCP `tools/call`, with unsigned records: server CPU", unit: "µs" },
-      goals: [atMost(medianRatio(calls.few, calls.library, "cpuMicros"), 1.2, "the library")],
+      goals: [atMost(ratioOf(calls.few, calls.library, "cpuMicros"), 1.2, "the library")],
     },
     {
       agtpd: medianOf(calls.few, "perSecond"),
@@ -51,7 +51,7 @@ export async function measureMcp(pool: ServerPool, timing: Timing): Promise<Row[
     {
       agtpd: medianOf(calls.many, "cpuMicros"),
       ...{ scenario, label: "the same with 10,000 tools: server CPU", unit: "µs" },
-      goals: [atMost(medianRatio(calls.many, calls.few, "cpuMicros"), 1.05, "10 tools")],
+      goals: [atMost(ratioOf(calls.many, calls.few, "cpuMicros"), 1.05, "10 tools")],
     },
     {
       agtpd: listMicros,

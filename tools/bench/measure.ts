@@ -86,12 +86,29 @@ export function medianOf(samples: readonly Sample[], quantity: keyof Sample): nu
   return median(samples.map((sample) => sample[quantity]));
 }
 
-/** The median, over the rounds, of one contender's quantity over another's in the same round. */
-export function medianRatio(
+/** A ratio as the rounds of a run told it. */
+export interface Ratio {
+  readonly median: number;
+  /** Half of the rounds are between these. */
+  readonly low: number;
+  readonly high: number;
+}
+
+/** One contender's quantity over another's in the same round. */
+export function ratioOf(
   samples: readonly Sample[],
   base: readonly Sample[],
   quantity: keyof Sample,
-): number {
-  const ratios = samples.map((sample, round) => sample[quantity] / (base[round]?.[quantity] ?? 0));
-  return median(ratios);
+): Ratio {
+  return spread(
+    samples.map((sample, round) => sample[quantity] / (base[round]?.[quantity] ?? Number.NaN)),
+  );
+}
+
+/** The middle half of some values, and their middle. */
+export function spread(values: readonly number[]): Ratio {
+  const sorted = values.toSorted((a, b) => a - b);
+  const at = (share: number): number =>
+    sorted[Math.round((sorted.length - 1) * share)] ?? Number.NaN;
+  return { median: median(values), low: at(0.25), high: at(0.75) };
 }

@@ -17,16 +17,22 @@ export const ORDER_SCHEMA = {
 /** The answer of the handler. */
 export const ORDER_RESULT = { order_id: "a3f1c2d4", status: "placed", total: 38.5 } as const;
 
-/** The identity that the requests carry and the deployment knows. */
-export const BENCH_AGENT_ID: string = "be".repeat(32);
+/** The identity of the nth agent of a deployment, which its requests carry. */
+export function benchAgentId(index: number): string {
+  return "be".repeat(28) + index.toString(16).padStart(8, "0");
+}
 
 const INPUT = { item: "espresso", quantity: 2, price: 19.25, date: "2030-05-04", express: true };
 const ORDER = JSON.stringify(INPUT);
 
 /** An AGTP request as bytes. */
-export function agtpRequest(method: string, path: string, body: string = ORDER): Buffer {
+export function agtpRequest(
+  method: string,
+  path: string,
+  { body = ORDER, agent = 0 }: { readonly body?: string; readonly agent?: number } = {},
+): Buffer {
   return Buffer.from(
-    `AGTP/1.0 ${method} ${path}\r\nAgent-ID: ${BENCH_AGENT_ID}\r\n` +
+    `AGTP/1.0 ${method} ${path}\r\nAgent-ID: ${benchAgentId(agent)}\r\n` +
       `Content-Type: application/vnd.agtp+json\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
   );
 }
@@ -34,7 +40,7 @@ export function agtpRequest(method: string, path: string, body: string = ORDER):
 /** The same call over HTTP/1.1, with a header of the same size for the identity. */
 export function httpRequest(path: string): Buffer {
   return Buffer.from(
-    `POST ${path} HTTP/1.1\r\nHost: localhost\r\nAgent-ID: ${BENCH_AGENT_ID}\r\n` +
+    `POST ${path} HTTP/1.1\r\nHost: localhost\r\nAgent-ID: ${benchAgentId(0)}\r\n` +
       `Content-Type: application/json\r\nContent-Length: ${ORDER.length}\r\n\r\n${ORDER}`,
   );
 }

@@ -18,7 +18,7 @@ export async function startPeers(
   const request = agtpRequest("CREATE", orderPath(0));
   return {
     raw: await aimAt(await pool.rawEcho(), pool.ca, "AGTP/1.0 CREATE", [request]),
-    agtpd: await served(pool, await pool.agtpd(10), 10),
+    agtpd: await served(pool, await pool.agtpd(10, { logLevel: "info" }), 10),
     fastify: await aimAt(await pool.fastify(), pool.ca, "HTTP/1.1 200", [httpRequest("/orders")]),
   };
 }

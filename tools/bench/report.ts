@@ -38,7 +38,8 @@ export function formatTable(rows: readonly Row[]): string {
       formatNumber(value, row),
     );
     const goals = row.goals.map(
-      ({ measured, bound, isMet }) => `${measured} (${isMet ? "" : "**missed** "}${bound})`,
+      ({ measured, bound, isMet }) =>
+        `${measured} (${isMet === false ? "**missed** " : ""}${bound})`,
     );
     return `| ${[`${row.label}, ${row.unit}`, ...numbers, goals.join(", ")].join(" | ")} |`;
   });

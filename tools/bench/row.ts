@@ -1,10 +1,12 @@
 /** One line of the benchmark's table, and the goals it is held against. */
 
+import type { Ratio } from "./measure.ts";
+
 /** One line. */
 export interface Row {
   readonly scenario: string;
   readonly label: string;
-  readonly unit: "req/s" | "µs" | "ms" | "KB";
+  readonly unit: "req/s" | "µs" | "ms" | "KB" | "octets" | "%";
   readonly raw?: number;
   readonly agtpd: number;
   readonly fastify?: number;
@@ -13,34 +15,53 @@ export interface Row {
   readonly goals: readonly Goal[];
 }
 
-/** One goal of a line, and whether it is met. */
+/** One goal of a line, and whether it is met; undefined: the rounds did not agree on it. */
 export interface Goal {
   /** `88 % of raw` */
   readonly measured: string;
   /** `>= 85 %` */
   readonly bound: string;
-  readonly isMet: boolean;
+  readonly isMet: boolean | undefined;
 }
 
+/** Rounds that differ by no more than this share agree, whatever side of a bound they are on. */
+const AGREEING = 0.1;
+/** Rounds that differ by more than this share tell nothing, even if all are on one side. */
+const NOISY = 0.5;
+
 /** A ratio that shall be at least so much; `of` reads after the number: `of raw`. */
-export function atLeast(ratio: number, bound: number, of: string, inPercent = true): Goal {
-  return {
-    measured: `${written(ratio, inPercent)} ${of}`,
-    bound: `>= ${written(bound, inPercent)}`,
-    isMet: ratio >= bound,
-  };
+export function atLeast(ratio: number | Ratio, bound: number, of: string, inPercent = true): Goal {
+  const write = (value: number): string =>
+    inPercent ? `${Math.round(value * 100)} %` : `${value.toFixed(1)} x`;
+  return judge(ratio, { bound, of, write, sign: ">=" });
 }
 
 /** A quantity that shall be at most so much. */
-export function atMost(value: number, bound: number, of: string, unit = "x"): Goal {
-  const digits = unit === "x" ? 2 : 0;
-  return {
-    measured: `${value.toFixed(digits)} ${unit}${of === "" ? "" : ` ${of}`}`,
-    bound: `<= ${bound} ${unit}`,
-    isMet: value <= bound,
-  };
+export function atMost(value: number | Ratio, bound: number, of: string, unit = "x"): Goal {
+  const write = (number: number): string =>
+    `${unit === "x" && number !== bound ? number.toFixed(2) : number === bound ? number : number.toFixed(0)} ${unit}`;
+  return judge(value, { bound, of, write, sign: "<=" });
 }
 
-function written(ratio: number, inPercent: boolean): string {
-  return inPercent ? `${Math.round(ratio * 100)} %` : `${ratio.toFixed(1)} x`;
+interface Bound {
+  readonly bound: number;
+  readonly of: string;
+  readonly sign: ">=" | "<=";
+  write(value: number): string;
+}
+
+function judge(value: number | Ratio, { bound, of, sign, write }: Bound): Goal {
+  const ratio = typeof value === "number" ? { median: value, low: value, high: value } : value;
+  const meets = (one: number): boolean => (sign === ">=" ? one >= bound : one <= bound);
+  const width = (ratio.high - ratio.low) / ratio.median;
+  const isSplit = meets(ratio.low) !== meets(ratio.high);
+  const isNoisy = width > NOISY || (isSplit && width > AGREEING);
+  const suffix = of === "" ? "" : ` ${of}`;
+  return {
+    measured: isNoisy
+      ? `too noisy to tell: ${write(ratio.low)} to ${write(ratio.high)}${suffix}`
+      : `${write(ratio.median)}${suffix}`,
+    bound: `${sign} ${write(bound)}`,
+    isMet: isNoisy ? undefined : meets(ratio.median),
+  };
 }

@@ -15,6 +15,8 @@ export interface ServerProcess {
   readonly port: number;
   /** Of its HTTP sidecar; undefined: it has none. */
   readonly httpPort: number | undefined;
+  /** The directory that it serves; undefined: it serves none. */
+  readonly deployment?: string;
   /** From the start of the process to its listening line. */
   readonly startMs: number;
   usage(): Promise<Usage>;

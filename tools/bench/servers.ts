@@ -14,6 +14,7 @@ export interface BenchTls {
 export interface Variant {
   readonly logLevel: "info" | "warn";
   readonly records: Records;
+  readonly agents: number;
   /** True if it serves MCP clients, over plain HTTP. */
   readonly mcp: boolean;
 }
@@ -47,11 +48,13 @@ export function createServerPool(directory: string, tls: BenchTls): ServerPool {
     rawEcho: () => start("./raw-echo.js", [tls.cert, tls.key]),
     fastify: () => start("./fastify-app.js", [tls.cert, tls.key]),
     mcpLibrary: () => start("./mcp-library.js", []),
-    agtpd: (endpointCount, { logLevel = "warn", records = "off", mcp = false } = {}) => {
+    agtpd: async (endpointCount, variant = {}) => {
+      const { logLevel = "warn", records = "off", mcp = false, agents = 1 } = variant;
       const deployment = join(directory, `deployment-${started}`);
       mkdirSync(deployment, { recursive: true });
-      const config = writeDeployment(deployment, endpointCount, { tls, records, mcp });
-      return start("../agtpd.js", ["--config", config, "--log-level", logLevel]);
+      const config = writeDeployment(deployment, endpointCount, { tls, records, mcp, agents });
+      const server = await start("../agtpd.js", ["--config", config, "--log-level", logLevel]);
+      return { ...server, deployment };
     },
     closeAll: async () => {
       await Promise.all(running.map((server) => server.close()));

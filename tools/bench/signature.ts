@@ -1,19 +1,32 @@
-/**
- * Measures the cost of one Ed25519 signature here: the least that a signed response can cost more.
- */
-import { generateKeyPairSync, sign } from "node:crypto";
+/** What records cost at least: one signature by what signs them, and what no record can do without. */
+import { generateKeyPairSync, hash } from "node:crypto";
+import { createEd25519Signer } from "../../src/identity/ed25519-signer.ts";
 
 const WARM_UP = 100;
 const COUNT = 1_000;
-/** About what a record's signing input has. */
-const OCTETS = 1_000;
+/** About what the payload of a record has, and a body of the bench. */
+const PAYLOAD = "a".repeat(700);
+const BODY = "b".repeat(80);
 
 /** Microseconds a signature. */
 export function measureSignature(): number {
-  const { privateKey } = generateKeyPairSync("ed25519");
-  const input = Buffer.alloc(OCTETS, "a");
-  for (let index = 0; index < WARM_UP; index += 1) sign(null, input, privateKey);
+  const sign = createEd25519Signer(generateKeyPairSync("ed25519").privateKey);
+  const input = Buffer.from(PAYLOAD.repeat(2));
+  return micros(() => sign(input));
+}
+
+/** Microseconds for the hashes of two bodies, base64url, and the hash of the record itself. */
+export function measureRecordPrimitives(): number {
+  return micros(() => {
+    hash("sha256", BODY);
+    hash("sha256", BODY);
+    hash("sha256", Buffer.from(PAYLOAD).toString("base64url"));
+  });
+}
+
+function micros(work: () => unknown): number {
+  for (let index = 0; index < WARM_UP; index += 1) work();
   const startedAt = performance.now();
-  for (let index = 0; index < COUNT; index += 1) sign(null, input, privateKey);
+  for (let index = 0; index < COUNT; index += 1) work();
   return ((performance.now() - startedAt) * 1000) / COUNT;
 }

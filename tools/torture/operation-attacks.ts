@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { agtpRequest, BENCH_AGENT_ID } from "../bench/order.ts";
+import { agtpRequest, benchAgentId } from "../bench/order.ts";
 import { type Arena, type Attack, ask, inParallel } from "./attack.ts";
 
 const ORDER = agtpRequest("CREATE", "/orders/00000");
@@ -75,7 +75,7 @@ export const clockSteps: Attack = {
 /** The verifier's word on the chain of the agent that placed the orders. */
 async function walkChains({ directory }: Arena): Promise<string | undefined> {
   const journal = join(directory, ".agtp", "journal");
-  const args = ["verify", "--chain", journal, "--agent", BENCH_AGENT_ID];
+  const args = ["verify", "--chain", journal, "--agent", benchAgentId(0)];
   try {
     await promisify(execFile)(process.execPath, [
       KEYS,

@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { median, medianRatio } from "../../../tools/bench/measure.ts";
+import { median, ratioOf, spread } from "../../../tools/bench/measure.ts";
 import { formatTable, writeReadme } from "../../../tools/bench/report.ts";
 import { atLeast, atMost } from "../../../tools/bench/row.ts";
 import { Tally } from "../../../tools/bench/tally.ts";
@@ -17,12 +17,12 @@ describe("median", () => {
   });
 });
 
-describe("medianRatio", () => {
+describe("ratioOf", () => {
   it("compares within a round, so that a slow round does not count against either", () => {
     const sample = (perSecond: number) => ({ perSecond, cpuMicros: 1, p50Micros: 1, p99Micros: 1 });
     const ours = [sample(90), sample(9), sample(80)];
     const base = [sample(100), sample(10), sample(100)];
-    expect(medianRatio(ours, base, "perSecond")).toBeCloseTo(0.9);
+    expect(ratioOf(ours, base, "perSecond").median).toBeCloseTo(0.9);
   });
 });
 
@@ -46,6 +46,25 @@ describe("formatTable", () => {
     expect(table.split("\n").at(-1)).toBe(
       "| 16 x 1, req/s | 80,000 |  |  | 72,800 | 91 % of raw (>= 85 %), 1.60 x raw (**missed** <= 1.5 x) |",
     );
+  });
+});
+
+describe("a goal", () => {
+  const goal = (...ratios: readonly number[]) => atMost(spread(ratios), 1.5, "raw");
+
+  it("is met or missed where the rounds agree on it", () => {
+    expect(goal(1.2, 1.3, 1.3, 1.3, 1.4)).toMatchObject({ isMet: true, measured: "1.30 x raw" });
+    expect(goal(1.6, 1.7, 1.7, 1.7, 2.9)).toMatchObject({ isMet: false, measured: "1.70 x raw" });
+    expect(goal(1.4, 1.45, 1.48, 1.51, 1.6).isMet).toBe(true);
+  });
+
+  it("is neither in a run that is too noisy to tell", () => {
+    const noisy = goal(0.3, 1.2, 1.4, 1.7, 8);
+    expect(noisy.isMet).toBeUndefined();
+    expect(noisy.measured).toBe("too noisy to tell: 1.20 to 1.70 x raw");
+    expect(goal(0.2, 0.3, 0.5, 0.9, 1.1).isMet).toBeUndefined();
+    const row = { scenario: "throughput", label: "16 x 1", unit: "req/s", agtpd: 1 } as const;
+    expect(formatTable([{ ...row, goals: [noisy] }])).not.toContain("missed");
   });
 });
 
