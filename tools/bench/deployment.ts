@@ -13,13 +13,18 @@ export interface DeploymentVariant {
   readonly records: Records;
   /** Whether it serves MCP clients, over plain HTTP. */
   readonly mcp?: boolean;
+  /** What its endpoints are realised by; a function unless given. */
+  readonly handler?: BenchHandler;
 }
+
+/** A function in the daemon, the same one in a process of its own, or the URL of an HTTPS API. */
+export type BenchHandler = "function" | "process" | { readonly url: string };
 
 /** Writes a deployment with endpoints `CREATE /orders/00000`, `CREATE /orders/00001`, … */
 export function writeDeployment(
   directory: string,
   endpointCount: number,
-  { tls, records, mcp }: DeploymentVariant,
+  { tls, records, mcp, handler = "function" }: DeploymentVariant,
 ): string {
   for (const name of ["endpoints", "catalog", "agents", "recipes"]) {
     mkdirSync(join(directory, name), { recursive: true });
@@ -27,14 +32,21 @@ export function writeDeployment(
   const catalog = new URL("../../../catalog/methods.json", import.meta.url);
   cpSync(catalog, join(directory, "catalog/methods.json"));
   for (let index = 0; index < endpointCount; index += 1) {
-    writeFileSync(join(directory, `endpoints/order-${index}.toml`), endpointFile(index));
+    writeFileSync(
+      join(directory, `endpoints/order-${index}.toml`),
+      endpointFile(index, handlerTable(handler, tls.cert)),
+    );
   }
   writeFileSync(join(directory, "orders.mjs"), HANDLER);
+  writeFileSync(join(directory, "orders-process.mjs"), PROCESS);
   writeFileSync(join(directory, "agents/bench.agent.json"), JSON.stringify(AGENT));
   const config = join(directory, "agtp-server.toml");
   writeFileSync(
     config,
-    configFile(tls) + recordsConfig(directory, records) + (mcp === true ? MCP : ""),
+    configFile(tls) +
+      recordsConfig(directory, records) +
+      (mcp === true ? MCP : "") +
+      (handler === "process" ? processConfig() : ""),
   );
   return config;
 }
@@ -82,13 +94,30 @@ max_connections_per_address = 10000
 `;
 }
 
-function endpointFile(index: number): string {
+function processConfig(): string {
+  const command = JSON.stringify([process.execPath, "orders-process.mjs"]);
+  return `[[processes]]\nname = "orders"\ncommand = ${command}\n`;
+}
+
+/** What realises an endpoint; a certificate of the benchmark's own is what its API shows. */
+function handlerTable(handler: BenchHandler, cert: string): string {
+  if (handler === "function") return `type = "registered_function"\nfunction = "orders.place"`;
+  if (handler === "process") return `type = "registered_function"\nfunction = "orders:place"`;
+  return `type = "external_service"\nmethod = "POST"\nurl = "${handler.url}"\nca = ${JSON.stringify(cert)}`;
+}
+
+const UPSTREAM_ERRORS = [
+  ...["upstream_timeout", "upstream_connection_error", "upstream_malformed_response"],
+  ...["upstream_authentication_failed", "upstream_error"],
+];
+
+function endpointFile(index: number, handler: string): string {
   return `[endpoint]
 method = "CREATE"
 path = "${orderPath(index)}"
 description = "Places an order."
 required_scopes = ["orders:write"]
-errors = []
+errors = ${JSON.stringify(handler.includes("external_service") ? UPSTREAM_ERRORS : [])}
 [endpoint.semantic]
 intent = "Place an order."
 actor = "agent"
@@ -115,12 +144,21 @@ order_id = { type = "string" }
 status = { type = "string" }
 total = { type = "number" }
 [endpoint.handler]
-type = "registered_function"
-function = "orders.place"
+${handler}
 `;
 }
 
 const HANDLER = `export const place = () => ({ body: ${JSON.stringify(ORDER_RESULT)} });\n`;
+
+/** The same function, over pipes. */
+const PROCESS = `import { createInterface } from "node:readline";
+const send = (message) => process.stdout.write(JSON.stringify({ jsonrpc: "2.0", ...message }) + "\\n");
+send({ method: "hello", params: { protocol: 1, functions: ["place"] } });
+createInterface({ input: process.stdin }).on("line", (line) => {
+  const { id, method } = JSON.parse(line);
+  if (method === "call") send({ id, result: { body: ${JSON.stringify(ORDER_RESULT)} } });
+});
+`;
 
 const AGENT = {
   agtp_version: "1.0",
