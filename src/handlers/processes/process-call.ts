@@ -1,7 +1,9 @@
 /** A call on its way to a process, and what the process is told of it. */
 import { isRecord, type JsonRecord } from "../../base/json-value.ts";
 import type { Call, CallLog, DispatchResult, HandlerResult } from "../handler.ts";
-import type { ProcessLog } from "./process-log.ts";
+
+/** The log of processes. */
+export type ProcessLog = Pick<CallLog, "info" | "warn" | "error">;
 
 /** A call of a function. */
 export interface ProcessCall {
