@@ -14,6 +14,7 @@ import { EXCESS_CHANNEL } from "../dispatch/toll.ts";
 import { pacedResponses } from "./paced-response.ts";
 import { measureProcesses } from "./process-metrics.ts";
 import type { SendBudget } from "./send-budget.ts";
+import { measureDroppedSpans } from "./trace-metrics.ts";
 
 /** Where to serve metrics, and what only the server can count. */
 export interface MetricsOptions {
@@ -67,14 +68,14 @@ export async function createMetrics(options: MetricsOptions): Promise<Metrics> {
   subscribe(CHANNELS.end, onEnd);
   subscribe(CHANNELS.refusal, onRefusal);
   subscribe(EXCESS_CHANNEL, onExcess);
-  const unmeasure = measureProcesses(registry);
+  const unmeasure = [measureProcesses(registry), measureDroppedSpans(registry)];
   return {
     port: (server.address() as AddressInfo).port,
     close: () => {
       unsubscribe(CHANNELS.end, onEnd);
       unsubscribe(CHANNELS.refusal, onRefusal);
       unsubscribe(EXCESS_CHANNEL, onExcess);
-      unmeasure();
+      for (const end of unmeasure) end();
       delay.disable();
       server.closeAllConnections();
       return new Promise((resolve) => {

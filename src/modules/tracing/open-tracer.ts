@@ -27,11 +27,7 @@ const SEND_TIMEOUT_MS = 5_000;
 const AT_ONCE = 4;
 
 /** The tracer, or what is wrong with its configuration. */
-export function openTracer({
-  tracing,
-  server,
-  ...place
-}: TracingSections): OpenedTracer | Problem {
+export function openTracer({ tracing, server, ...place }: TracingSections): OpenedTracer | Problem {
   const { endpoint, headers, ca, sampleRatio, serviceName } = tracing;
   let authorities: string | undefined;
   try {

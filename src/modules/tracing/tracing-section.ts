@@ -1,5 +1,14 @@
 /** `[tracing]`: what becomes of requests, told to a collector of OpenTelemetry. */
-import { flag, map, optional, path, type Schema, table, text, word } from "../../schema/section-field.ts";
+import {
+  flag,
+  map,
+  optional,
+  path,
+  type Schema,
+  table,
+  text,
+  word,
+} from "../../schema/section-field.ts";
 import { secret, webUrl } from "../../schema/section-words.ts";
 
 /** `[tracing]` */
