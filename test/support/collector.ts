@@ -5,6 +5,7 @@ import { join } from "node:path";
 import protobuf from "protobufjs";
 
 const definitions = protobuf.loadSync(join(import.meta.dirname, "otlp.proto"));
+const METRICS = definitions.lookupType("otlp.ExportMetricsServiceRequest");
 const TRACES = definitions.lookupType("otlp.ExportTraceServiceRequest");
 
 /** A span as it was sent. */
@@ -29,6 +30,8 @@ export interface Collector {
   readonly spans: readonly SentSpan[];
   readonly resource: Readonly<Record<string, unknown>>;
   readonly headers: readonly IncomingHttpHeaders[];
+  /** Requests with metrics, as they are. */
+  readonly metrics: readonly object[];
   /** Octets of all requests, as text: what must not be there is looked for in it. */
   readonly octets: string;
   close(): Promise<void>;
@@ -65,6 +68,7 @@ export async function openCollector(
   const spans: SentSpan[] = [];
   const headers: IncomingHttpHeaders[] = [];
   let resource: Readonly<Record<string, unknown>> = {};
+  const metrics: object[] = [];
   let octets = "";
   const server = createServer(async (request, response) => {
     const chunks: Buffer[] = [];
@@ -79,6 +83,9 @@ export async function openCollector(
         for (const scope of one.scopeSpans ?? []) spans.push(...(scope.spans ?? []).map(spanOf));
       }
     }
+    if (request.url === "/v1/metrics") {
+      metrics.push(METRICS.toObject(METRICS.decode(body), { longs: Number, enums: Number }));
+    }
     const status = answer();
     if (status === undefined) return;
     response.writeHead(status, { "content-type": "application/x-protobuf" });
@@ -88,7 +95,7 @@ export async function openCollector(
   const { port } = server.address() as AddressInfo;
   return {
     endpoint: `http://127.0.0.1:${port}`,
-    ...{ spans, headers },
+    ...{ spans, headers, metrics },
     get resource() {
       return resource;
     },

@@ -2,6 +2,7 @@
 import { generateKeyPairSync } from "node:crypto";
 import { cpSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { type BenchHandler, errorsOf, handlerTable, PROCESS, processConfig } from "./handlers.ts";
 import { BENCH_AGENT_ID, ORDER_RESULT } from "./order.ts";
 
 /** Whether responses carry an Attribution-Record, whether it is signed, and synced before they leave. */
@@ -16,9 +17,6 @@ export interface DeploymentVariant {
   /** What its endpoints are realised by; a function unless given. */
   readonly handler?: BenchHandler;
 }
-
-/** A function in the daemon, the same one in a process of its own, or the URL of an HTTPS API. */
-export type BenchHandler = "function" | "process" | { readonly url: string };
 
 /** Writes a deployment with endpoints `CREATE /orders/00000`, `CREATE /orders/00001`, … */
 export function writeDeployment(
@@ -94,30 +92,13 @@ max_connections_per_address = 10000
 `;
 }
 
-function processConfig(): string {
-  const command = JSON.stringify([process.execPath, "orders-process.mjs"]);
-  return `[[processes]]\nname = "orders"\ncommand = ${command}\n`;
-}
-
-/** What realises an endpoint; a certificate of the benchmark's own is what its API shows. */
-function handlerTable(handler: BenchHandler, cert: string): string {
-  if (handler === "function") return `type = "registered_function"\nfunction = "orders.place"`;
-  if (handler === "process") return `type = "registered_function"\nfunction = "orders:place"`;
-  return `type = "external_service"\nmethod = "POST"\nurl = "${handler.url}"\nca = ${JSON.stringify(cert)}`;
-}
-
-const UPSTREAM_ERRORS = [
-  ...["upstream_timeout", "upstream_connection_error", "upstream_malformed_response"],
-  ...["upstream_authentication_failed", "upstream_error"],
-];
-
 function endpointFile(index: number, handler: string): string {
   return `[endpoint]
 method = "CREATE"
 path = "${orderPath(index)}"
 description = "Places an order."
 required_scopes = ["orders:write"]
-errors = ${JSON.stringify(handler.includes("external_service") ? UPSTREAM_ERRORS : [])}
+errors = ${errorsOf(handler)}
 [endpoint.semantic]
 intent = "Place an order."
 actor = "agent"
@@ -149,16 +130,6 @@ ${handler}
 }
 
 const HANDLER = `export const place = () => ({ body: ${JSON.stringify(ORDER_RESULT)} });\n`;
-
-/** The same function, over pipes. */
-const PROCESS = `import { createInterface } from "node:readline";
-const send = (message) => process.stdout.write(JSON.stringify({ jsonrpc: "2.0", ...message }) + "\\n");
-send({ method: "hello", params: { protocol: 1, functions: ["place"] } });
-createInterface({ input: process.stdin }).on("line", (line) => {
-  const { id, method } = JSON.parse(line);
-  if (method === "call") send({ id, result: { body: ${JSON.stringify(ORDER_RESULT)} } });
-});
-`;
 
 const AGENT = {
   agtp_version: "1.0",

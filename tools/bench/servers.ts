@@ -1,7 +1,8 @@
 /** Starts the servers of a run, and ends every one of them when the run is over. */
 import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { type BenchHandler, type Records, writeDeployment } from "./deployment.ts";
+import { type Records, writeDeployment } from "./deployment.ts";
+import type { BenchHandler } from "./handlers.ts";
 import { type ServerProcess, startServer } from "./server-process.ts";
 
 /** One P-256 certificate, for all servers. */

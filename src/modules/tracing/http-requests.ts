@@ -4,36 +4,28 @@
  */
 import type { AsyncLocalStorage } from "node:async_hooks";
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
-import type { IncomingMessage, ServerResponse } from "node:http";
-import { type Span, SpanKind, SpanStatusCode, type Tracer } from "@opentelemetry/api";
+import { SpanKind, SpanStatusCode, type Tracer } from "@opentelemetry/api";
 import { ATTRIBUTES } from "./attributes.ts";
 import { now } from "./clock.ts";
-import type { Place } from "./place.ts";
+import type { HttpMessage, HttpRequest, Place } from "./place.ts";
 import { contextOf, readContext } from "./trace-context.ts";
-
-/** A request over HTTP; its span is made when the first request of AGTP comes of it. */
-export interface HttpRequest {
-  readonly request: IncomingMessage;
-  readonly startedAt: number;
-  span?: Span;
-}
 
 const START = "http.server.request.start";
 const FINISH = "http.server.response.finish";
 
 /** Notes requests from now on; answers how to end it. */
 export function listenToHttp(places: AsyncLocalStorage<Place>): () => void {
-  const known = new WeakMap<IncomingMessage, HttpRequest>();
+  const known = new WeakMap<HttpMessage, HttpRequest>();
   const onStart = (message: unknown): void => {
-    const { request } = message as { readonly request: IncomingMessage };
+    const { request } = message as { readonly request: HttpMessage };
     const http: HttpRequest = { request, startedAt: now() };
     known.set(request, http);
     places.enterWith({ http });
   };
   const onFinish = (message: unknown): void => {
     const { request, response } = message as {
-      readonly request: IncomingMessage;
-      readonly response: ServerResponse;
+      readonly request: HttpMessage;
+      readonly response: { readonly statusCode: number };
     };
     const span = known.get(request)?.span;
     if (span === undefined) return;

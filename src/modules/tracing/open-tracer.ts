@@ -1,5 +1,4 @@
 /** The tracer of a configuration: OpenTelemetry's, sampling at the root, sending by OTLP. */
-import { readFileSync } from "node:fs";
 import { relative } from "node:path";
 import type { Tracer } from "@opentelemetry/api";
 import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-proto";
@@ -14,6 +13,7 @@ import { reasonOf } from "../../base/thrown.ts";
 import { VERSION } from "../../base/version.ts";
 import type { TracingSections } from "./config.ts";
 import { createCountedProcessor } from "./counted-export.ts";
+import { exporterOptions } from "./exporter-options.ts";
 
 /** A tracer, and how it ends. */
 export interface OpenedTracer {
@@ -22,27 +22,16 @@ export interface OpenedTracer {
   close(withinMs: number): Promise<void>;
 }
 
-const SEND_TIMEOUT_MS = 5_000;
-/** Batches on their way at once. */
-const AT_ONCE = 4;
-
 /** The tracer, or what is wrong with its configuration. */
 export function openTracer({ tracing, server, ...place }: TracingSections): OpenedTracer | Problem {
-  const { endpoint, headers, ca, sampleRatio, serviceName } = tracing;
-  let authorities: string | undefined;
+  const { sampleRatio, serviceName } = tracing;
+  let exporter: OTLPTraceExporter;
   try {
-    authorities = ca === undefined ? undefined : readFileSync(ca, "utf8");
+    exporter = new OTLPTraceExporter(exporterOptions(tracing, "/v1/traces"));
   } catch (error) {
     const file = relative(place.directory, place.file);
-    return { file, key: "tracing.ca", message: `"${ca}": ${reasonOf(error)}` };
+    return { file, key: "tracing.ca", message: `cannot be used: ${reasonOf(error)}` };
   }
-  const exporter = new OTLPTraceExporter({
-    url: `${endpoint.replace(/\/+$/, "")}/v1/traces`,
-    headers: { ...headers },
-    timeoutMillis: SEND_TIMEOUT_MS,
-    concurrencyLimit: AT_ONCE,
-    ...(authorities === undefined ? {} : { httpAgentOptions: { ca: authorities } }),
-  });
   const provider = new BasicTracerProvider({
     resource: resourceFromAttributes({
       "service.name": serviceName,

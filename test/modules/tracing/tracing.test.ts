@@ -337,6 +337,30 @@ describe("a collector", () => {
   });
 });
 
+interface SentMetrics {
+  readonly resourceMetrics: readonly {
+    readonly scopeMetrics: readonly { readonly metrics: readonly { readonly name: string }[] }[];
+  }[];
+}
+
+describe("metrics", () => {
+  it("are sent as /metrics shows them", async () => {
+    const house = await open({}, { metrics: true });
+    await ask(house, "QUERY", "/parts/7");
+    await house.daemon.daemon.drain();
+    const last = house.collector.metrics.at(-1) as SentMetrics | undefined;
+    const sent = last?.resourceMetrics[0]?.scopeMetrics[0]?.metrics ?? [];
+    const named = (name: string): object | undefined => sent.find((one) => one.name === name);
+    expect(named("agtp_requests_total")).toMatchObject({
+      sum: { isMonotonic: true, dataPoints: [{ asDouble: 1 }] },
+    });
+    expect(named("agtp_request_duration_seconds")).toMatchObject({
+      histogram: { dataPoints: [{ count: 1 }] },
+    });
+    expect(named("agtp_open_connections")).toHaveProperty("gauge");
+  });
+});
+
 describe("a reload", () => {
   it("traces on, and switches traces off", async () => {
     const house = await open();
