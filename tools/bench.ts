@@ -21,6 +21,7 @@ import {
 } from "./bench/load-scenarios.ts";
 import { measureMcp } from "./bench/mcp-scenario.ts";
 import type { Timing } from "./bench/measure.ts";
+import { measureProcesses } from "./bench/process-scenario.ts";
 import { measureRecords } from "./bench/record-scenario.ts";
 import { currentLoad, describeMachine, formatReport, writeReadme } from "./bench/report.ts";
 import type { Row } from "./bench/row.ts";
@@ -35,6 +36,7 @@ const SCENARIOS = {
   refusals: measureRefusals,
   endpoints: measureEndpoints,
   mcp: measureMcp,
+  processes: measureProcesses,
   start: measureStart,
   idle: measureIdle,
 } as const;

@@ -2,6 +2,7 @@
 import { generateKeyPairSync } from "node:crypto";
 import { cpSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { type BenchHandler, errorsOf, handlerTable, PROCESS, processConfig } from "./handlers.ts";
 import { BENCH_AGENT_ID, ORDER_RESULT } from "./order.ts";
 
 /** Whether responses carry an Attribution-Record, whether it is signed, and synced before they leave. */
@@ -13,13 +14,15 @@ export interface DeploymentVariant {
   readonly records: Records;
   /** Whether it serves MCP clients, over plain HTTP. */
   readonly mcp?: boolean;
+  /** What its endpoints are realised by; a function unless given. */
+  readonly handler?: BenchHandler;
 }
 
 /** Writes a deployment with endpoints `CREATE /orders/00000`, `CREATE /orders/00001`, … */
 export function writeDeployment(
   directory: string,
   endpointCount: number,
-  { tls, records, mcp }: DeploymentVariant,
+  { tls, records, mcp, handler = "function" }: DeploymentVariant,
 ): string {
   for (const name of ["endpoints", "catalog", "agents", "recipes"]) {
     mkdirSync(join(directory, name), { recursive: true });
@@ -27,14 +30,21 @@ export function writeDeployment(
   const catalog = new URL("../../../catalog/methods.json", import.meta.url);
   cpSync(catalog, join(directory, "catalog/methods.json"));
   for (let index = 0; index < endpointCount; index += 1) {
-    writeFileSync(join(directory, `endpoints/order-${index}.toml`), endpointFile(index));
+    writeFileSync(
+      join(directory, `endpoints/order-${index}.toml`),
+      endpointFile(index, handlerTable(handler, tls.cert)),
+    );
   }
   writeFileSync(join(directory, "orders.mjs"), HANDLER);
+  writeFileSync(join(directory, "orders-process.mjs"), PROCESS);
   writeFileSync(join(directory, "agents/bench.agent.json"), JSON.stringify(AGENT));
   const config = join(directory, "agtp-server.toml");
   writeFileSync(
     config,
-    configFile(tls) + recordsConfig(directory, records) + (mcp === true ? MCP : ""),
+    configFile(tls) +
+      recordsConfig(directory, records) +
+      (mcp === true ? MCP : "") +
+      (handler === "process" ? processConfig() : ""),
   );
   return config;
 }
@@ -82,13 +92,13 @@ max_connections_per_address = 10000
 `;
 }
 
-function endpointFile(index: number): string {
+function endpointFile(index: number, handler: string): string {
   return `[endpoint]
 method = "CREATE"
 path = "${orderPath(index)}"
 description = "Places an order."
 required_scopes = ["orders:write"]
-errors = []
+errors = ${errorsOf(handler)}
 [endpoint.semantic]
 intent = "Place an order."
 actor = "agent"
@@ -115,8 +125,7 @@ order_id = { type = "string" }
 status = { type = "string" }
 total = { type = "number" }
 [endpoint.handler]
-type = "registered_function"
-function = "orders.place"
+${handler}
 `;
 }
 

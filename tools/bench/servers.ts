@@ -2,6 +2,7 @@
 import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Records, writeDeployment } from "./deployment.ts";
+import type { BenchHandler } from "./handlers.ts";
 import { type ServerProcess, startServer } from "./server-process.ts";
 
 /** One P-256 certificate, for all servers. */
@@ -16,6 +17,8 @@ export interface Variant {
   readonly records: Records;
   /** Whether it serves MCP clients, over plain HTTP. */
   readonly mcp: boolean;
+  /** What its endpoints are realised by. */
+  readonly handler: BenchHandler;
 }
 
 /** The servers of one run. */
@@ -47,10 +50,11 @@ export function createServerPool(directory: string, tls: BenchTls): ServerPool {
     rawEcho: () => start("./raw-echo.js", [tls.cert, tls.key]),
     fastify: () => start("./fastify-app.js", [tls.cert, tls.key]),
     mcpLibrary: () => start("./mcp-library.js", []),
-    agtpd: (endpointCount, { logLevel = "warn", records = "off", mcp = false } = {}) => {
+    agtpd: (endpointCount, variant = {}) => {
+      const { logLevel = "warn", records = "off", mcp = false, handler = "function" } = variant;
       const deployment = join(directory, `deployment-${started}`);
       mkdirSync(deployment, { recursive: true });
-      const config = writeDeployment(deployment, endpointCount, { tls, records, mcp });
+      const config = writeDeployment(deployment, endpointCount, { tls, records, mcp, handler });
       return start("../agtpd.js", ["--config", config, "--log-level", logLevel]);
     },
     closeAll: async () => {
