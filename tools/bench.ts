@@ -27,6 +27,7 @@ import {
 } from "./bench/load-scenarios.ts";
 import { measureMcp } from "./bench/mcp-scenario.ts";
 import type { Timing } from "./bench/measure.ts";
+import { measureProcesses } from "./bench/process-scenario.ts";
 import { measureRecords } from "./bench/record-scenario.ts";
 import { currentLoad, describeMachine, formatReport, writeReadme } from "./bench/report.ts";
 import type { Row } from "./bench/row.ts";
@@ -42,6 +43,7 @@ const SCENARIOS = {
   endpoints: measureEndpoints,
   agents: measureAgents,
   mcp: measureMcp,
+  processes: measureProcesses,
   start: measureStart,
   first: measureFirstCalls,
   warm: measureWarmth,

@@ -7,10 +7,11 @@ import { codeOf, reasonOf } from "../base/thrown.ts";
 import type { Gateway } from "../dispatch/http-gateway.ts";
 import type { ProcessState } from "../dispatch/process-state.ts";
 import { whileServing } from "../dispatch/while-serving.ts";
+import type { PushedMetrics } from "../modules/tracing/push-metrics.ts";
 import type { ControlCommand, ControlSocket } from "../server/control-socket.ts";
 import { HttpListener } from "../server/http-listener.ts";
 import { createListener, type Listener } from "../server/listener.ts";
-import type { Metrics } from "../server/metrics.ts";
+import type { MeasuringOptions, Metrics } from "../server/metrics.ts";
 import { SendBudget } from "../server/send-budget.ts";
 import { controlPath } from "../state/state-directory.ts";
 import type { LimitsConfig } from "../wire/limits-section.ts";
@@ -69,6 +70,7 @@ class Running implements Daemon, Controlled {
   readonly #kept: ProcessState;
   #deployment: Deployment;
   #metrics: Metrics | undefined;
+  #pushed: PushedMetrics | undefined;
   readonly #http: HttpListener | undefined;
   readonly #console: HttpListener | undefined;
   readonly #sendBudget: SendBudget;
@@ -125,17 +127,14 @@ class Running implements Daemon, Controlled {
     const { server, metrics, gateway, console } = config;
     try {
       if (metrics.enabled) {
-        const connectionCount = (): number =>
-          this.#listener.connectionCount + (this.#http?.connectionCount ?? 0);
         // Loaded by those who want it only.
         const { createMetrics } = await import("../server/metrics.ts");
-        this.#metrics = await createMetrics({
-          ...{ ...metrics, connectionCount, sendBudget: this.#sendBudget },
-        });
+        this.#metrics = await createMetrics({ ...metrics, ...this.#counts });
       }
     } catch (error) {
       return this.#refuse("metrics.port", metrics.host, metrics.port, error);
     }
+    await this.#pushMetrics(config);
     try {
       const bound = await this.#listener.listen(server.host, server.port);
       this.address = bound.address;
@@ -161,6 +160,23 @@ class Running implements Daemon, Controlled {
     await this.#openControl(config);
     this.#announce(config);
     return { kind: "listening" };
+  }
+
+  /** What only the server can count. */
+  get #counts(): MeasuringOptions {
+    const connectionCount = (): number =>
+      this.#listener.connectionCount + (this.#http?.connectionCount ?? 0);
+    return { connectionCount, sendBudget: this.#sendBudget };
+  }
+
+  /** To the collector of traces, where it is to have them. */
+  async #pushMetrics({ tracing, server, limits }: Config): Promise<void> {
+    if (!tracing.enabled || !tracing.metrics) return;
+    const { createMeasurements } = await import("../server/metrics.ts");
+    const { pushMetrics } = await import("../modules/tracing/push-metrics.ts");
+    const { registry, close } = createMeasurements(this.#counts);
+    const pushed = pushMetrics({ tracing, server }, registry, limits.drainTimeoutMs);
+    this.#pushed = { close: () => pushed.close().finally(close) };
   }
 
   /** Without it everything is served; only the programs that ask for it find nobody. */
@@ -317,7 +333,7 @@ class Running implements Daemon, Controlled {
       this.#http?.drain(timeoutMs),
       this.#console?.drain(timeoutMs),
     ]);
-    await Promise.all([this.#deployment.close(), this.#metrics?.close()]);
+    await Promise.all([this.#deployment.close(), this.#metrics?.close(), this.#pushed?.close()]);
     // The next daemon takes its place as soon as the state is free.
     await this.#control?.leave();
     try {

@@ -18,6 +18,7 @@ export const MODULES: readonly AnyModule[] = [
   (await import("../modules/negotiation/module.ts")).negotiationModule, // PROPOSE, PLAN, contracts
   (await import("../modules/search/module.ts")).searchModule, // QUERY, SUMMARIZE, DISCOVER by criteria
   (await import("../modules/floor/module.ts")).floorModule, // INSPECT, the lifecycle of agents
+  (await import("../modules/tracing/module.ts")).tracingModule, // traces
   (await import("../modules/console/module.ts")).consoleModule, // the pages of operators
   (await import("../modules/discovery/module.ts")).discoveryModule, // DESCRIBE, DISCOVER, the manifest
 ];

@@ -13,6 +13,7 @@ function bindings({
   metrics,
   console,
   store,
+  tracing,
   attribution,
 }: Config): Readonly<Record<string, unknown>> {
   return {
@@ -30,6 +31,7 @@ function bindings({
     "console.host": console.host,
     "console.port": console.port,
     "console.cert": console.cert !== undefined,
+    "tracing.metrics": tracing.enabled && tracing.metrics,
     "store.driver": store.driver,
     "store.path": store.path,
     "store.url": store.url,

@@ -65,12 +65,15 @@ function factsOf(exchange: Exchange, reply: Reply, response: AttributedResponse)
  */
 function extensionOf(exchange: Exchange): RecordFacts["extension"] {
   const { contract, caller, priorActions, approval, requestedVia, person: operator } = exchange;
+  const { traceId } = exchange;
   const { delegation } = caller;
   const isOwn = delegation === undefined && operator === undefined;
-  const isPlain = isOwn && approval === undefined && requestedVia === undefined;
+  const isUsual = approval === undefined && requestedVia === undefined;
+  const isPlain = isOwn && isUsual && traceId === undefined;
   if (isPlain && priorActions.length === 0) return contract && { ...contract };
   return {
     ...contract,
+    ...(traceId === undefined ? {} : { trace_id: traceId }),
     ...(requestedVia === undefined ? {} : { requested_via: requestedVia }),
     ...(operator === undefined ? {} : { operator }),
     ...(approval === undefined ? {} : approvalEntry(approval)),

@@ -79,6 +79,8 @@ export class Exchange {
   /** Session: resolves once the session that the request begins is stored; the answer waits for it. */
   sessionKept: Promise<void> | undefined;
 
+  /** The trace that the request is a part of; undefined: it is not traced. */
+  traceId: string | undefined;
   /** The name of the gate that refused. */
   refusedBy: string | undefined;
   /** Approval: what has to be kept before the handler is called. */

@@ -2,6 +2,7 @@
  * Calls the handler, in time, and makes a reply of what comes back. A fault is logged with an id,
  * and the caller learns only the id: 500 `internal-error`, or 500 `handler-timeout`.   AGTP-API §12
  */
+import { channel } from "node:diagnostics_channel";
 import { uuidv7 } from "../identity/uuid.ts";
 import { isStoreUnavailable } from "../state/store-fault.ts";
 import { CallContext, type CallServices } from "./call-context.ts";
@@ -10,6 +11,7 @@ import type { Exchange } from "./exchange.ts";
 import { judge, type Outcome } from "./judge.ts";
 import { handlerTimeout, serverError, storeOutcomeUnknown, storeUnavailable } from "./refusal.ts";
 import { type Reply, replyToRefusal } from "./reply.ts";
+import { CHANNELS } from "./request-channels.ts";
 import type { Route } from "./route.ts";
 
 /** A fault on its way to the log. */
@@ -28,8 +30,25 @@ export interface InvokeServices extends CallServices {
 /** Completes a reply; called once, in the same turn as the handler settles. */
 export type Finish<T> = (reply: Reply) => T;
 
+const handling = channel(CHANNELS.handler);
+const handled = channel(CHANNELS.handled);
+
 /** Answers the exchange with its route's handler; synchronous when the handler is. */
 export function invoke<T>(
+  exchange: Exchange,
+  route: Route,
+  services: InvokeServices,
+  finish: Finish<T>,
+): T | Promise<T> {
+  if (!handling.hasSubscribers) return callRoute(exchange, route, services, finish);
+  const telling: Finish<T> = (reply) => {
+    handled.publish({ exchange, status: reply.status });
+    return finish(reply);
+  };
+  return handling.runStores({ exchange }, () => callRoute(exchange, route, services, telling));
+}
+
+function callRoute<T>(
   exchange: Exchange,
   route: Route,
   services: InvokeServices,

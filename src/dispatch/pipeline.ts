@@ -31,6 +31,7 @@ import type { Peer } from "./peer.ts";
 import { badRequest, type Refusal } from "./refusal.ts";
 import { type Reply, replyToRefusal } from "./reply.ts";
 import { createStamp, type Stamp } from "./stamp.ts";
+import { tellingOfInner } from "./telling-of-inner.ts";
 
 /** The gates of each part of the way, in their order. */
 export interface PipelineGates {
@@ -256,12 +257,15 @@ export class Pipeline {
     }
     this.#time.begin(inner.startedAt);
     try {
-      return this.#admit(inner, (reply) => {
-        const isRefused = reply.refusal !== undefined && !isLasting(reply);
-        if (inner.route?.isReading !== true && !isRefused) parent.markActed();
-        parent.onPart?.(`${method} ${inner.route?.path ?? path}`);
-        return resultOf(reply);
-      });
+      return tellingOfInner(inner, (told) =>
+        this.#admit(inner, (reply) => {
+          told(reply);
+          const isRefused = reply.refusal !== undefined && !isLasting(reply);
+          if (inner.route?.isReading !== true && !isRefused) parent.markActed();
+          parent.onPart?.(`${method} ${inner.route?.path ?? path}`);
+          return resultOf(reply);
+        }),
+      );
     } finally {
       this.#settle(inner, inner.startedAt);
     }

@@ -2,6 +2,9 @@
  * The channels that tell the outcome of requests: `node:diagnostics_channel`, for metrics, traces
  * and pages.
  */
+/** Where it is told what became of requests: `node:diagnostics_channel`, for metrics, traces and pages. */
+
+import type { Response } from "../wire/message.ts";
 import type { Exchange } from "./exchange.ts";
 import type { Refusal } from "./refusal.ts";
 
@@ -13,7 +16,25 @@ export const CHANNELS = {
   refusal: "agtpd:request:refusal",
   /** `{exchange, status, durationMs}`; exchange is undefined for bytes that were no request. */
   end: "agtpd:request:end",
+  /** `{exchange}`; what the handler does is done within. */
+  handler: "agtpd:handler",
+  /** `{exchange, status}`: the handler has answered. */
+  handled: "agtpd:handler:end",
+  /** `{exchange}`, of a request that a handler dispatches; what it brings about is done within. */
+  inner: "agtpd:inner",
+  /** `InnerEnd` */
+  innerEnd: "agtpd:inner:end",
 } as const;
+
+/** `{count}`: spans that no collector will see. */
+export const DROPPED_CHANNEL = "agtpd:trace:dropped";
+
+/** The end of a request that a handler dispatched. */
+export interface InnerEnd {
+  readonly exchange: Exchange;
+  readonly status: number;
+  readonly refusal: Refusal | undefined;
+}
 
 /** The message of the refusal channel. */
 export interface RequestRefusal {
@@ -25,5 +46,7 @@ export interface RequestRefusal {
 export interface RequestEnd {
   readonly exchange: Exchange | undefined;
   readonly status: number;
+  /** Undefined for bytes that were no request. */
+  readonly response?: Response;
   readonly durationMs: number;
 }

@@ -14,13 +14,24 @@ import { EXCESS_CHANNEL } from "../dispatch/toll.ts";
 import { pacedResponses } from "./paced-response.ts";
 import { measureProcesses } from "./process-metrics.ts";
 import type { SendBudget } from "./send-budget.ts";
+import { measureDroppedSpans } from "./trace-metrics.ts";
 
-/** The address to serve metrics on, and the counts that only the server has. */
-export interface MetricsOptions {
-  readonly host: string;
-  readonly port: number;
+/** The counts that only the server has. */
+export interface MeasuringOptions {
   connectionCount(): number;
   readonly sendBudget: SendBudget;
+}
+
+/** Where to serve metrics. */
+export interface MetricsOptions extends MeasuringOptions {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** What is measured, from now until it is closed. */
+export interface Measurements {
+  readonly registry: Registry;
+  close(): void;
 }
 
 /** The endpoint while it is served. */
@@ -36,14 +47,43 @@ const DURATION_BUCKETS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.1, 0.5, 1,
 /** The label that all contracts share; no path is called that. */
 const CONTRACTS = "contract";
 
-/** Serves `GET /metrics`. Throws when the port cannot be bound. */
-export async function createMetrics(options: MetricsOptions): Promise<Metrics> {
+/** Measures from now on. */
+export function createMeasurements(options: MeasuringOptions): Measurements {
   const registry = new Registry();
   const delay = monitorEventLoopDelay({ resolution: 20 });
   const onEnd = createRecorder(registry);
   const { onRefusal, onExcess } = createRateCounter(registry);
   createGauges(registry, options, delay);
+  delay.enable();
+  subscribe(CHANNELS.end, onEnd);
+  subscribe(CHANNELS.refusal, onRefusal);
+  subscribe(EXCESS_CHANNEL, onExcess);
+  const unmeasure = [measureProcesses(registry), measureDroppedSpans(registry)];
+  return {
+    registry,
+    close: () => {
+      unsubscribe(CHANNELS.end, onEnd);
+      unsubscribe(CHANNELS.refusal, onRefusal);
+      unsubscribe(EXCESS_CHANNEL, onExcess);
+      for (const end of unmeasure) end();
+      delay.disable();
+    },
+  };
+}
 
+/** Serves `GET /metrics`. Throws when the port cannot be bound. */
+export async function createMetrics(options: MetricsOptions): Promise<Metrics> {
+  const measurements = createMeasurements(options);
+  try {
+    return await serveMetrics(options, measurements);
+  } catch (error) {
+    measurements.close();
+    throw error;
+  }
+}
+
+async function serveMetrics(options: MetricsOptions, measurements: Measurements): Promise<Metrics> {
+  const { registry } = measurements;
   const ServerResponse = pacedResponses(options.sendBudget);
   const timeouts = { headersTimeout: SCRAPE_TIMEOUT_MS, requestTimeout: SCRAPE_TIMEOUT_MS };
   const server = http.createServer({ ServerResponse, ...timeouts }, (request, response) => {
@@ -63,19 +103,10 @@ export async function createMetrics(options: MetricsOptions): Promise<Metrics> {
   });
   // Running out of descriptors costs a scrape, not the daemon.
   server.on("error", () => undefined);
-  delay.enable();
-  subscribe(CHANNELS.end, onEnd);
-  subscribe(CHANNELS.refusal, onRefusal);
-  subscribe(EXCESS_CHANNEL, onExcess);
-  const unmeasure = measureProcesses(registry);
   return {
     port: (server.address() as AddressInfo).port,
     close: () => {
-      unsubscribe(CHANNELS.end, onEnd);
-      unsubscribe(CHANNELS.refusal, onRefusal);
-      unsubscribe(EXCESS_CHANNEL, onExcess);
-      unmeasure();
-      delay.disable();
+      measurements.close();
       server.closeAllConnections();
       return new Promise((resolve) => {
         server.close(() => resolve());
@@ -146,7 +177,7 @@ function isKnownMethod(status: number): boolean {
 
 function createGauges(
   registry: Registry,
-  { connectionCount, sendBudget }: MetricsOptions,
+  { connectionCount, sendBudget }: MeasuringOptions,
   delay: ReturnType<typeof monitorEventLoopDelay>,
 ): void {
   const registers = [registry];

@@ -4,6 +4,7 @@
  */
 import { channel } from "node:diagnostics_channel";
 import type { Log } from "../base/log.ts";
+import type { Exchange } from "../dispatch/exchange.ts";
 import type { Observer } from "../dispatch/observer.ts";
 import { CHANNELS, type RequestEnd, type RequestRefusal } from "../dispatch/request-channels.ts";
 import { isAgtpSpecific } from "../wire/status.ts";
@@ -31,7 +32,8 @@ export function createObserver(log: Log): Observer {
       if (!logs && !ended.hasSubscribers) return;
       const durationMs = performance.now() - exchange.startedAt;
       if (ended.hasSubscribers) {
-        ended.publish({ exchange, status: response.status, durationMs } satisfies RequestEnd);
+        const { status } = response;
+        ended.publish({ exchange, status, response, durationMs } satisfies RequestEnd);
       }
       if (logs) log.writeLine(requestLine(exchange, response, reply, durationMs));
     },
@@ -62,7 +64,13 @@ export function createObserver(log: Log): Observer {
         agent_id: exchange.caller.agentId,
         request_id: exchange.header("request-id"),
         task_id: exchange.taskId,
+        trace_id: traceOf(exchange),
       });
     },
   };
+}
+
+/** What a handler dispatches is a part of the same trace. */
+function traceOf({ traceId, inner }: Exchange): string | undefined {
+  return inner === undefined ? traceId : traceOf(inner.parent);
 }

@@ -31,6 +31,7 @@ export function requestLine(
   line += `,"response_id":"${response.responseId}"`;
   line += field("task_id", exchange.taskId);
   line += field("session_id", exchange.sessionId);
+  line += field("trace_id", exchange.traceId);
   line += field("error_id", reply.refusal?.carried?.["error_id"]);
   line += field("remote", exchange.peer.address);
   return `${line}}`;

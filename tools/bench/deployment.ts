@@ -2,6 +2,7 @@
 import { generateKeyPairSync } from "node:crypto";
 import { cpSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { type BenchHandler, errorsOf, handlerTable, PROCESS, processConfig } from "./handlers.ts";
 import { benchAgentId, ORDER_RESULT } from "./order.ts";
 
 /** The records of responses: none, unsigned, signed, or synced before they leave. */
@@ -15,13 +16,15 @@ export interface DeploymentVariant {
   readonly agents?: number;
   /** True if it serves MCP clients, over plain HTTP. */
   readonly mcp?: boolean;
+  /** What its endpoints are realised by; a function unless given. */
+  readonly handler?: BenchHandler;
 }
 
 /** Writes a deployment with endpoints `CREATE /orders/00000`, `CREATE /orders/00001`, … */
 export function writeDeployment(
   directory: string,
   endpointCount: number,
-  { tls, records, mcp, agents = 1 }: DeploymentVariant,
+  { tls, records, mcp, agents = 1, handler = "function" }: DeploymentVariant,
 ): string {
   for (const name of ["endpoints", "catalog", "agents", "recipes"]) {
     mkdirSync(join(directory, name), { recursive: true });
@@ -29,9 +32,13 @@ export function writeDeployment(
   const catalog = new URL("../../../catalog/methods.json", import.meta.url);
   cpSync(catalog, join(directory, "catalog/methods.json"));
   for (let index = 0; index < endpointCount; index += 1) {
-    writeFileSync(join(directory, `endpoints/order-${index}.toml`), endpointFile(index));
+    writeFileSync(
+      join(directory, `endpoints/order-${index}.toml`),
+      endpointFile(index, handlerTable(handler, tls.cert)),
+    );
   }
   writeFileSync(join(directory, "orders.mjs"), HANDLER);
+  writeFileSync(join(directory, "orders-process.mjs"), PROCESS);
   for (let index = 0; index < agents; index += 1) {
     const document = { ...AGENT, agent_id: benchAgentId(index), name: `bench-${index}` };
     writeFileSync(join(directory, `agents/bench-${index}.agent.json`), JSON.stringify(document));
@@ -39,7 +46,10 @@ export function writeDeployment(
   const config = join(directory, "agtp-server.toml");
   writeFileSync(
     config,
-    configFile(tls) + recordsConfig(directory, records) + (mcp === true ? MCP : ""),
+    configFile(tls) +
+      recordsConfig(directory, records) +
+      (mcp === true ? MCP : "") +
+      (handler === "process" ? processConfig() : ""),
   );
   return config;
 }
@@ -87,13 +97,13 @@ max_connections_per_address = 10000
 `;
 }
 
-function endpointFile(index: number): string {
+function endpointFile(index: number, handler: string): string {
   return `[endpoint]
 method = "CREATE"
 path = "${orderPath(index)}"
 description = "Places an order."
 required_scopes = ["orders:write"]
-errors = []
+errors = ${errorsOf(handler)}
 [endpoint.semantic]
 intent = "Place an order."
 actor = "agent"
@@ -120,8 +130,7 @@ order_id = { type = "string" }
 status = { type = "string" }
 total = { type = "number" }
 [endpoint.handler]
-type = "registered_function"
-function = "orders.place"
+${handler}
 `;
 }
 

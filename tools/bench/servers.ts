@@ -2,6 +2,7 @@
 import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Records, writeDeployment } from "./deployment.ts";
+import type { BenchHandler } from "./handlers.ts";
 import { type ServerProcess, startServer } from "./server-process.ts";
 
 /** One P-256 certificate, for all servers. */
@@ -17,6 +18,8 @@ export interface Variant {
   readonly agents: number;
   /** True if it serves MCP clients, over plain HTTP. */
   readonly mcp: boolean;
+  /** What its endpoints are realised by. */
+  readonly handler: BenchHandler;
 }
 
 /** The servers of one run. */
@@ -49,10 +52,22 @@ export function createServerPool(directory: string, tls: BenchTls): ServerPool {
     fastify: () => start("./fastify-app.js", [tls.cert, tls.key]),
     mcpLibrary: () => start("./mcp-library.js", []),
     agtpd: async (endpointCount, variant = {}) => {
-      const { logLevel = "warn", records = "off", mcp = false, agents = 1 } = variant;
+      const {
+        logLevel = "warn",
+        records = "off",
+        mcp = false,
+        agents = 1,
+        handler = "function",
+      } = variant;
       const deployment = join(directory, `deployment-${started}`);
       mkdirSync(deployment, { recursive: true });
-      const config = writeDeployment(deployment, endpointCount, { tls, records, mcp, agents });
+      const config = writeDeployment(deployment, endpointCount, {
+        tls,
+        records,
+        mcp,
+        agents,
+        handler,
+      });
       const server = await start("../agtpd.js", ["--config", config, "--log-level", logLevel]);
       return { ...server, deployment };
     },

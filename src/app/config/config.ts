@@ -21,6 +21,7 @@ import type { GatewayConfig } from "../../modules/gateway/gateway-section.ts";
 import type { McpConfig } from "../../modules/mcp/mcp-section.ts";
 import type { SynthesisConfig } from "../../modules/negotiation/synthesis-section.ts";
 import type { OpenwopConfig } from "../../modules/openwop/openwop-section.ts";
+import type { TracingConfig } from "../../modules/tracing/tracing-section.ts";
 import type { MetricsConfig } from "../../server/metrics-section.ts";
 import type { AttributionConfig, SigningConfig, StoreConfig } from "../../state/state-sections.ts";
 import type { LimitsConfig } from "../../wire/limits-section.ts";
@@ -44,6 +45,7 @@ export interface Config extends ConfigPlace {
   readonly gateway: GatewayConfig;
   readonly mcp: McpConfig;
   readonly metrics: MetricsConfig;
+  readonly tracing: TracingConfig;
   readonly console: ConsoleConfig;
   readonly webhooks: WebhooksConfig;
   readonly groups: GroupsConfig;

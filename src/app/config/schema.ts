@@ -21,6 +21,7 @@ import { gatewaySection } from "../../modules/gateway/gateway-section.ts";
 import { mcpSection } from "../../modules/mcp/mcp-section.ts";
 import { synthesisSection } from "../../modules/negotiation/synthesis-section.ts";
 import { openwopSection } from "../../modules/openwop/openwop-section.ts";
+import { tracingSection } from "../../modules/tracing/tracing-section.ts";
 import { optional, type Schema, table } from "../../schema/section-field.ts";
 import { metricsSection } from "../../server/metrics-section.ts";
 import { attributionSection, signingSection, storeSection } from "../../state/state-sections.ts";
@@ -49,6 +50,7 @@ export const configSchema: Schema = {
       gateway: gatewaySection,
       mcp: mcpSection,
       metrics: metricsSection,
+      tracing: tracingSection,
       console: consoleSection,
       webhooks: webhooksSection,
       groups: groupsSection,

@@ -4,6 +4,7 @@
  */
 import { Client, isInputRequiredResult, type StandardSchemaV1 } from "@modelcontextprotocol/client";
 import { isRecord, type JsonRecord } from "../../base/json-value.ts";
+import type { TraceFields } from "../../base/leaving.ts";
 import { VERSION } from "../../base/version.ts";
 import { readDefinition, type ToolDefinition } from "./definition.ts";
 import { type OpenedTransport, openTransport } from "./open-transport.ts";
@@ -15,6 +16,8 @@ export interface ToolRequest {
   readonly arguments: JsonRecord;
   readonly signal: AbortSignal;
   onProgress?(progress: JsonRecord): void;
+  /** The trace that the call is a part of. */
+  readonly trace?: TraceFields;
   /** Answers to what the server asked for before, and its own note about it. */
   readonly input?: {
     readonly responses: JsonRecord;
@@ -135,10 +138,11 @@ export class McpConnection {
   }
 
   async #callOnce(request: ToolRequest): Promise<ToolAnswer> {
-    const { definition, arguments: args, signal, onProgress, input } = request;
+    const { definition, arguments: args, signal, onProgress, input, trace = {} } = request;
     const result = await this.#client.callTool(
       {
         ...{ name: definition.name, arguments: args },
+        ...(trace.traceparent === undefined ? {} : { _meta: { ...trace } }),
         ...(input && { inputResponses: input.responses as never }),
         ...(input?.requestState === undefined ? {} : { requestState: input.requestState }),
       },

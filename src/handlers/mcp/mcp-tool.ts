@@ -5,6 +5,7 @@
  * the middle of a call is for operators to answer.   AGTP-API §12.3
  */
 import { Deadline } from "../../base/deadline.ts";
+import { tellingOf } from "../../base/leaving.ts";
 import { reasonOf } from "../../base/thrown.ts";
 import { DEFINITION_CHANGED, type McpToolBinding } from "../../endpoint/endpoint.ts";
 import { propertiesOf } from "../../endpoint/input-shape.ts";
@@ -66,13 +67,16 @@ async function callServer(
   if (resumption?.kind === "held") {
     return server.held.resume(resumption.id, resumption.content, { signal, onProgress });
   }
-  return server.call({
-    ...{ tool: binding.tool, pin: pins.pinOf(binding), signal },
-    arguments: fillArguments(binding.arguments, call.input),
-    ...(onProgress && { onProgress }),
-    ...(resumption && { input: resumption.input }),
-    ...(upstream.ask && call.agentId !== undefined ? { caller: call.agentId } : {}),
-  });
+  const { server: to, tool: operation } = binding;
+  return tellingOf({ kind: "mcp", to, operation }, (trace) =>
+    server.call({
+      ...{ tool: operation, pin: pins.pinOf(binding), signal, trace },
+      arguments: fillArguments(binding.arguments, call.input),
+      ...(onProgress && { onProgress }),
+      ...(resumption && { input: resumption.input }),
+      ...(upstream.ask && call.agentId !== undefined ? { caller: call.agentId } : {}),
+    }),
+  );
 }
 
 interface Reading {

@@ -4,6 +4,7 @@
  */
 import { suggest } from "../../base/close-matches.ts";
 import type { Environment } from "../../base/environment.ts";
+import { tellingOf } from "../../base/leaving.ts";
 import type { Problem } from "../../base/problem.ts";
 import { ProcessGroups } from "../../base/process-groups.ts";
 import type { HandlerResult } from "../handler.ts";
@@ -94,7 +95,12 @@ export class DeployedProcesses implements ProcessFunctions {
       const hint = suggest(name, pool.functions.keys());
       return { fault: `process "${process}" has no function "${name}"`, hint };
     }
-    const call: CallProcess = (one) => this.#call(pool, { ...one, function: name });
+    const leaving = { kind: "process", to: process, operation: name } as const;
+    const call: CallProcess = (one) =>
+      tellingOf(leaving, ({ traceparent }) => {
+        const params = traceparent === undefined ? one.params : { ...one.params, traceparent };
+        return this.#call(pool, { ...one, params, function: name });
+      });
     const handler = createProcessFunction(call, this.#parts.handlerTimeoutMs);
     return { handler, call, signature: pool.functions.get(name) };
   }

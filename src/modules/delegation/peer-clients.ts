@@ -4,6 +4,7 @@
  */
 
 import { within } from "../../base/deadline.ts";
+import { type TraceFields, tellingOf } from "../../base/leaving.ts";
 import { Places } from "../../base/places.ts";
 import type { AgtpClient, Peer } from "../../client/agtp-client.ts";
 import { createClient } from "../../client/client.ts";
@@ -53,8 +54,9 @@ export function createPeerClients(connections: ReadonlyMap<string, PeerConnectio
       }
       try {
         const { signal: left } = message;
-        return await within({ signals: [left, ending.signal] }, (signal) =>
-          ask(peer.client, { ...message, signal }),
+        const signals = [left, ending.signal];
+        return await tellingOf({ kind: "peer", to: name, operation: "DELEGATE" }, (fields) =>
+          within({ signals }, (signal) => ask(peer.client, { ...message, signal }, fields)),
         );
       } catch (error) {
         return explain(error);
@@ -72,10 +74,13 @@ export function createPeerClients(connections: ReadonlyMap<string, PeerConnectio
 async function ask(
   client: AgtpClient,
   { agentId, taskId, escalationId, body, timeoutMs, signal }: PeerMessage,
+  { traceparent, tracestate }: TraceFields,
 ): Promise<PeerAnswer> {
   const fields = [
     ["Task-ID", taskId],
     ["Escalation-ID", escalationId],
+    ["traceparent", traceparent],
+    ["tracestate", tracestate],
   ] as const;
   const {
     status,

@@ -1,0 +1,53 @@
+/**
+ * What leaves the daemon over a protocol of which the platform does not know: told on
+ * `node:diagnostics_channel`, to whoever traces, who says by which fields the other side can follow.
+ */
+import { channel } from "node:diagnostics_channel";
+
+/** Where it goes. */
+export interface Leaving {
+  readonly kind: "peer" | "mcp" | "process";
+  /** The name that the operator has given the other side. */
+  readonly to: string;
+  /** The method, tool or function that is called. */
+  readonly operation: string;
+}
+
+/** Trace context of W3C; empty while nobody traces. */
+export interface TraceFields {
+  readonly traceparent?: string;
+  readonly tracestate?: string;
+}
+
+/** The message of both channels. */
+export interface LeavingMessage {
+  readonly leaving: Leaving;
+  /** Set by who traces, when the first channel is published to. */
+  fields: TraceFields;
+}
+
+/** Channel names; on the second one a message may have an `error`. */
+export const LEAVING_CHANNELS = { begin: "agtpd:leaving", end: "agtpd:leaving:end" } as const;
+
+const begun = channel(LEAVING_CHANNELS.begin);
+const ended = channel(LEAVING_CHANNELS.end);
+const NO_FIELDS: TraceFields = {};
+
+/** Calls the other side, and tells of it; costs nothing while nobody listens. */
+export function tellingOf<T>(
+  leaving: Leaving,
+  call: (fields: TraceFields) => Promise<T>,
+): Promise<T> {
+  if (!begun.hasSubscribers) return call(NO_FIELDS);
+  const message: LeavingMessage = { leaving, fields: NO_FIELDS };
+  return begun.runStores(message, async () => {
+    try {
+      const result = await call(message.fields);
+      ended.publish({ message });
+      return result;
+    } catch (error) {
+      ended.publish({ message, error });
+      throw error;
+    }
+  });
+}

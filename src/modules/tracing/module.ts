@@ -1,0 +1,17 @@
+/**
+ * Traces: what becomes of requests, and of what they bring about, told to a collector of
+ * OpenTelemetry. It listens to `node:diagnostics_channel`, and nothing of the pipeline knows it;
+ * where it is off, nothing of it is loaded.   docs/tracing.md
+ */
+import type { Module } from "../../dispatch/module.ts";
+import type { TracingSections } from "./config.ts";
+
+export const tracingModule: Module<TracingSections> = {
+  name: "tracing",
+  takes: { tracing: true, server: true, limits: true },
+  async provision(context) {
+    if (!context.config.tracing.enabled) return {};
+    const { openTracing } = await import("./open-tracing.ts");
+    return openTracing(context);
+  },
+};

@@ -1,0 +1,91 @@
+/** Sends what `/metrics` shows to the collector of traces, once a while and at the end. */
+import { ValueType } from "@opentelemetry/api";
+import { OTLPMetricExporter } from "@opentelemetry/exporter-metrics-otlp-proto";
+import { type Resource, resourceFromAttributes } from "@opentelemetry/resources";
+import {
+  AggregationTemporality,
+  type CollectionResult,
+  DataPointType,
+  type MetricData,
+  type MetricProducer,
+  PeriodicExportingMetricReader,
+} from "@opentelemetry/sdk-metrics";
+import type { Registry } from "prom-client";
+import { VERSION } from "../../base/version.ts";
+import type { TracingSections } from "./config.ts";
+import { exporterOptions } from "./exporter-options.ts";
+import { type PromMetric, readHistogram, readPoints } from "./prom-points.ts";
+
+/** Sending, until it is closed. */
+export interface PushedMetrics {
+  /** Sends the last of it, in its time. Never rejects. */
+  close(): Promise<void>;
+}
+
+const INTERVAL_MS = 15_000;
+const TIMEOUT_MS = 5_000;
+
+/** Sends from now on; `until` is how long the last time may take. */
+export function pushMetrics(
+  sections: Pick<TracingSections, "tracing" | "server">,
+  registry: Registry,
+  untilMs: number,
+): PushedMetrics {
+  const { tracing, server } = sections;
+  const resource = resourceFromAttributes({
+    "service.name": tracing.serviceName,
+    "service.version": VERSION,
+    "service.instance.id": server.serverId,
+  });
+  const reader = new PeriodicExportingMetricReader({
+    exporter: new OTLPMetricExporter(exporterOptions(tracing, "/v1/metrics")),
+    exportIntervalMillis: INTERVAL_MS,
+    exportTimeoutMillis: TIMEOUT_MS,
+  });
+  reader.setMetricProducer(producerOf(registry, resource));
+  return {
+    close: async () => {
+      await reader
+        .shutdown({ timeoutMillis: Math.min(untilMs, TIMEOUT_MS) })
+        .catch(() => undefined);
+    },
+  };
+}
+
+function producerOf(registry: Registry, resource: Resource): MetricProducer {
+  const since: [number, number] = hrTime(Date.now());
+  return {
+    async collect(): Promise<CollectionResult> {
+      const read = (await registry.getMetricsAsJSON()) as unknown as readonly PromMetric[];
+      const span = { startTime: since, endTime: hrTime(Date.now()) };
+      const metrics = read.map((metric) => dataOf(metric, span));
+      const scope = { name: "agtpd", version: VERSION };
+      return { resourceMetrics: { resource, scopeMetrics: [{ scope, metrics }] }, errors: [] };
+    },
+  };
+}
+
+type Span = Pick<MetricData["dataPoints"][number], "startTime" | "endTime">;
+
+function dataOf(metric: PromMetric, span: Span): MetricData {
+  const { name, help: description, type } = metric;
+  const unit = name.endsWith("_seconds") ? "s" : name.endsWith("_bytes") ? "By" : "";
+  const descriptor = { name, description, unit, valueType: ValueType.DOUBLE };
+  const aggregationTemporality = AggregationTemporality.CUMULATIVE;
+  if (type === "histogram") {
+    const dataPoints = readHistogram(metric).map((point) => ({ ...span, ...point }));
+    const dataPointType = DataPointType.HISTOGRAM;
+    return { descriptor, aggregationTemporality, dataPointType, dataPoints };
+  }
+  const dataPoints = readPoints(metric).map((point) => ({ ...span, ...point }));
+  if (type === "gauge") {
+    return { descriptor, aggregationTemporality, dataPointType: DataPointType.GAUGE, dataPoints };
+  }
+  const dataPointType = DataPointType.SUM;
+  return { descriptor, aggregationTemporality, dataPointType, isMonotonic: true, dataPoints };
+}
+
+/** Whole seconds and nanoseconds, as the library has times. */
+function hrTime(ms: number): [number, number] {
+  return [Math.trunc(ms / 1000), (ms % 1000) * 1_000_000];
+}

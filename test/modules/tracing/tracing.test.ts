@@ -1,0 +1,380 @@
+/** Traces, as a collector with other code reads them.   docs/tracing.md, formats §13 */
+
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { DROPPED_CHANNEL } from "../../../src/dispatch/request-channels.ts";
+import { type Collector, openCollector, type SentSpan } from "../../support/collector.ts";
+import { openDaemon, type TestDaemon } from "../../support/daemon.ts";
+import {
+  agentFile,
+  configFile,
+  type DeploymentFiles,
+  endpointFile,
+} from "../../support/deployment.ts";
+import { encodeRequest, type TestReply } from "../../support/dispatch.ts";
+import { startUpstream } from "../../support/https-upstream.ts";
+import { HANDLER_PROCESS } from "../../support/processes.ts";
+
+const AGENT = "ab".repeat(32);
+const PARENT = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+const UNSAMPLED = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00";
+const TRACE = "0af7651916cd43dd8448eb211c80319c";
+
+const HANDLERS = `
+export const look = async (call) => ({ body: { found: (await call.dispatch("QUERY", "/parts/7", { secret: "hush" })).status } });
+export const part = () => ({ body: { id: "hush" } });
+export const fail = () => { throw new Error("hush"); };
+`;
+
+const RECIPE = `[[recipe]]
+name = "r"
+version = "1"
+description = "One step."
+[recipe.pattern]
+method_exact = "AUDIT"
+[[recipe.steps]]
+method = "QUERY"
+path = "/parts/7"
+capture_as = "part"
+`;
+
+function files(tracing: object, more: DeploymentFiles = {}, tables: object = {}): DeploymentFiles {
+  const properties = { secret: {}, part: { type: "string" } };
+  const on = (name: string) => ({ type: "registered_function", function: `handlers.${name}` });
+  const endpoint = (method: string, path: string, handler: object, errors: string[] = []) =>
+    endpointFile({ method, path, properties, errors, handler });
+  return {
+    "agtp-server.toml": configFile({ tracing: { enabled: true, ...tracing }, ...tables }),
+    "agents/alma.agent.json": agentFile({ agent_id: AGENT, name: "alma" }),
+    "handlers.mjs": HANDLERS,
+    "recipes/r.toml": RECIPE,
+    "endpoints/look.toml": endpoint("QUERY", "/looks", on("look")),
+    "endpoints/part.toml": endpoint("QUERY", "/parts/{part}", on("part")),
+    "endpoints/fail.toml": endpoint("QUERY", "/fails", on("fail")),
+    "endpoints/audit.toml": endpoint("AUDIT", "/reviews", { type: "composition", recipe: "r" }, [
+      "composition_failed",
+    ]),
+    ...more,
+  };
+}
+
+interface House {
+  readonly daemon: TestDaemon;
+  readonly collector: Collector;
+}
+
+async function open(
+  more: DeploymentFiles = {},
+  tracing: object = {},
+  tables: object = {},
+): Promise<House> {
+  const collector = await openCollector();
+  onTestFinished(() => collector.close());
+  const daemon = await openDaemon(
+    files({ endpoint: collector.endpoint, ...tracing }, more, tables),
+  );
+  return { daemon, collector };
+}
+
+async function ask(
+  { daemon }: Pick<House, "daemon">,
+  method: string,
+  path: string,
+  fields: Readonly<Record<string, string>> = {},
+): Promise<TestReply> {
+  const client = await daemon.connect();
+  const headers = { "Agent-ID": AGENT, ...fields };
+  client.write(encodeRequest({ method, path, headers, body: { secret: "hush" } }));
+  const [reply] = await client.replies(1);
+  client.destroy();
+  if (reply === undefined) throw new Error("the connection was closed");
+  return reply;
+}
+
+/** The spans so far, once one of this name is among them. */
+async function spansWith({ collector }: House, name: string): Promise<readonly SentSpan[]> {
+  await vi.waitFor(() => expect(collector.spans.map((span) => span.name)).toContain(name), 10_000);
+  return collector.spans;
+}
+
+function named(spans: readonly SentSpan[], name: string): SentSpan {
+  const found = spans.find((span) => span.name === name);
+  if (found === undefined) throw new Error(`no span ${name}`);
+  return found;
+}
+
+describe("a request", () => {
+  it("is a server span, its handler one within, and what that dispatches within it", async () => {
+    const house = await open();
+    const reply = await ask(house, "QUERY", "/looks");
+    expect(reply.status).toBe(200);
+    const spans = await spansWith(house, "QUERY /looks");
+    const server = named(spans, "QUERY /looks");
+    const handler = named(spans, "handler");
+    const inner = named(spans, "QUERY /parts/{part}");
+    expect(server).toMatchObject({ kind: 2, parentSpanId: "", status: 0 });
+    expect(server.attributes).toEqual({
+      "agtp.method": "QUERY",
+      "agtp.path": "/looks",
+      "agtp.tier": "B",
+      "agtp.status": 200,
+      "agtp.agent_id": AGENT,
+      "agtp.audit_id": reply.headers.get("audit-id"),
+    });
+    expect(handler).toMatchObject({ kind: 1, parentSpanId: server.spanId });
+    expect(inner).toMatchObject({ kind: 1, parentSpanId: handler.spanId });
+    expect(new Set(spans.map(({ traceId }) => traceId)).size).toBe(1);
+    expect(inner.startNanos).toBeGreaterThanOrEqual(handler.startNanos);
+    expect(handler.endNanos).toBeLessThanOrEqual(server.endNanos);
+    expect(house.collector.resource).toMatchObject({ "service.name": "agtpd" });
+  });
+
+  it("follows the parent that it names, and leads from its trace to its record and its line", async () => {
+    const house = await open();
+    const reply = await ask(house, "QUERY", "/parts/7", {
+      traceparent: PARENT,
+      tracestate: "vendor=1",
+      baggage: "who=hush",
+    });
+    const server = named(await spansWith(house, "QUERY /parts/{part}"), "QUERY /parts/{part}");
+    expect(server).toMatchObject({ traceId: TRACE, parentSpanId: "b7ad6b7169203331" });
+    const [, payload = ""] = String(reply.headers.get("attribution-record")).split(".");
+    expect(JSON.parse(Buffer.from(payload, "base64url").toString())).toMatchObject({
+      trace_id: TRACE,
+    });
+    const line = house.daemon.log.find(({ event }) => event === "request");
+    expect(line).toMatchObject({ trace_id: TRACE });
+  });
+
+  it("that is not sampled is in nobody's trace, and in its record all the same", async () => {
+    const house = await open();
+    const reply = await ask(house, "QUERY", "/parts/7", { traceparent: UNSAMPLED });
+    await ask(house, "QUERY", "/looks");
+    const spans = await spansWith(house, "QUERY /looks");
+    expect(spans.filter(({ traceId }) => traceId === TRACE)).toEqual([]);
+    const [, payload = ""] = String(reply.headers.get("attribution-record")).split(".");
+    expect(Buffer.from(payload, "base64url").toString()).toContain(TRACE);
+  });
+
+  it("that is refused has its gate and its error", async () => {
+    const house = await open();
+    await ask(house, "QUERY", "/nowhere");
+    await ask(house, "HUSH", "/looks");
+    await ask(house, "QUERY", "/looks", { "Agent-ID": "cd".repeat(32) });
+    await ask(house, "AUDIT", "/reviews");
+    const spans = await spansWith(house, "AUDIT /reviews");
+    const gates = spans.flatMap(({ name, attributes }) =>
+      attributes["agtp.gate"] === undefined
+        ? []
+        : [[name, attributes["agtp.gate"], attributes["agtp.error"]]],
+    );
+    expect(gates).toEqual([
+      ["QUERY", "negotiation", "endpoint-not-found"],
+      ["AGTP", "method", "method-not-in-catalog"],
+      ["QUERY /looks", "caller", "agent-unauthenticated"],
+    ]);
+    const step = named(spans, "QUERY /parts/{part}");
+    expect(step.traceId).toBe(named(spans, "AUDIT /reviews").traceId);
+  });
+
+  it("that fails is marked, and says nothing of why", async () => {
+    const house = await open();
+    expect((await ask(house, "QUERY", "/fails")).status).toBe(500);
+    const span = named(await spansWith(house, "QUERY /fails"), "QUERY /fails");
+    expect(span).toMatchObject({
+      status: 2,
+      attributes: { "error.type": "500", "agtp.status": 500 },
+    });
+  });
+
+  it("leaves nothing of inputs, outputs and paths in its trace", async () => {
+    const house = await open();
+    await ask(house, "QUERY", "/looks", { baggage: "who=hush", authorization: "Bearer hush" });
+    await ask(house, "QUERY", "/fails");
+    await ask(house, "QUERY", "/hush");
+    await ask(house, "HUSH", "/hush");
+    await spansWith(house, "AGTP");
+    expect(house.collector.octets.toLowerCase()).not.toContain("hush");
+  });
+});
+
+describe("what leaves", () => {
+  it("has the trace: an HTTPS upstream by its header fields, with no baggage", async () => {
+    const upstream = await startUpstream();
+    onTestFinished(() => upstream.close());
+    const house = await open({
+      "ca.pem": upstream.ca,
+      "endpoints/api.toml": endpointFile({
+        ...{ method: "QUERY", path: "/apis" },
+        errors: [
+          "upstream_timeout",
+          "upstream_connection_error",
+          "upstream_malformed_response",
+          "upstream_authentication_failed",
+          "upstream_error",
+        ],
+        properties: { secret: {} },
+        handler: {
+          type: "external_service",
+          url: `${upstream.origin}/hush`,
+          method: "POST",
+          ca: "ca.pem",
+        },
+      }),
+    });
+    await ask(house, "QUERY", "/apis", {
+      traceparent: PARENT,
+      tracestate: "vendor=1",
+      baggage: "a=b",
+    });
+    const spans = await spansWith(house, "QUERY /apis");
+    const client = named(spans, "POST");
+    expect(client).toMatchObject({
+      kind: 3,
+      traceId: TRACE,
+      parentSpanId: named(spans, "handler").spanId,
+      attributes: { "http.request.method": "POST", "server.address": "127.0.0.1" },
+    });
+    const [received] = upstream.seen;
+    expect(received?.headers).toMatchObject({
+      traceparent: `00-${TRACE}-${client.spanId}-01`,
+      tracestate: "vendor=1",
+    });
+    expect(received?.headers).not.toHaveProperty("baggage");
+    expect(house.collector.octets).not.toContain("hush");
+  });
+
+  it("has the trace: a process by a member of its call", async () => {
+    const processes = [{ name: "rooms", command: [process.execPath, HANDLER_PROCESS] }];
+    const house = await open(
+      {
+        "endpoints/echo.toml": endpointFile({
+          ...{ method: "QUERY", path: "/echos", properties: { secret: {} } },
+          handler: { type: "registered_function", function: "rooms:echo" },
+        }),
+      },
+      {},
+      { processes },
+    );
+    const reply = await ask(house, "QUERY", "/echos", { traceparent: PARENT });
+    const client = named(await spansWith(house, "rooms:echo"), "rooms:echo");
+    expect(reply.body["traceparent"]).toBe(`00-${TRACE}-${client.spanId}-01`);
+    expect(client).toMatchObject({ kind: 3, attributes: { "agtp.upstream": "rooms" } });
+  });
+});
+
+describe("over HTTP", () => {
+  it("there is one server span, the sidecar's, with AGTP's as its child", async () => {
+    const house = await open({}, {}, { gateway: { enabled: true, port: 0, agent: "alma" } });
+    const url = `http://127.0.0.1:${house.daemon.daemon.gatewayPort}/parts/7/query`;
+    const response = await fetch(url, {
+      method: "POST",
+      headers: { traceparent: PARENT, "content-type": "application/json" },
+      body: "{}",
+    });
+    expect(response.status).toBe(200);
+    await spansWith(house, "QUERY /parts/{part}");
+    const spans = await spansWith(house, "POST");
+    const http = named(spans, "POST");
+    expect(http).toMatchObject({
+      ...{ kind: 2, traceId: TRACE, parentSpanId: "b7ad6b7169203331" },
+      attributes: { "http.request.method": "POST", "http.response.status_code": 200 },
+    });
+    expect(named(spans, "QUERY /parts/{part}")).toMatchObject({
+      traceId: TRACE,
+      parentSpanId: http.spanId,
+    });
+  });
+});
+
+describe("a collector", () => {
+  it("is told what waits when the daemon drains", async () => {
+    const house = await open();
+    await ask(house, "QUERY", "/looks");
+    await house.daemon.daemon.drain();
+    expect(house.collector.spans.map(({ name }) => name)).toContain("QUERY /looks");
+  });
+
+  it("gets the header fields that it wants", async () => {
+    const house = await open(
+      {},
+      { headers: { Authorization: "Bearer of-the-collector" }, service_name: "desk" },
+    );
+    await ask(house, "QUERY", "/looks");
+    await spansWith(house, "QUERY /looks");
+    expect(house.collector.headers[0]).toMatchObject({ authorization: "Bearer of-the-collector" });
+    expect(house.collector.resource).toMatchObject({ "service.name": "desk" });
+  });
+
+  it.each([
+    ["answers 400", () => 400],
+    ["never answers", () => undefined],
+  ])("that %s costs no request anything: what it does not take is counted", async (_, answer) => {
+    let dropped = 0;
+    const count = (message: unknown): void => {
+      dropped += (message as { readonly count: number }).count;
+    };
+    subscribe(DROPPED_CHANNEL, count);
+    onTestFinished(() => void unsubscribe(DROPPED_CHANNEL, count));
+    const collector = await openCollector(answer);
+    onTestFinished(() => collector.close());
+    const tables = { limits: { drain_timeout_ms: 1_000 } };
+    const daemon = await openDaemon(files({ endpoint: collector.endpoint }, {}, tables));
+    const client = await daemon.connect();
+    const headers = { "Agent-ID": AGENT };
+    for (let sent = 0; sent < 3_000; sent += 50) {
+      for (let at = 0; at < 50; at += 1) {
+        client.write(encodeRequest({ method: "QUERY", path: "/parts/7", headers, body: {} }));
+      }
+      await client.replies(sent + 50);
+    }
+    const replies = await client.replies(3_000);
+    expect(replies.every(({ status }) => status === 200)).toBe(true);
+    await daemon.daemon.drain();
+    await vi.waitFor(() => expect(dropped).toBeGreaterThan(2_000), 10_000);
+  });
+});
+
+interface SentMetrics {
+  readonly resourceMetrics: readonly {
+    readonly scopeMetrics: readonly { readonly metrics: readonly { readonly name: string }[] }[];
+  }[];
+}
+
+describe("metrics", () => {
+  it("are sent as /metrics shows them", async () => {
+    const house = await open({}, { metrics: true });
+    await ask(house, "QUERY", "/parts/7");
+    await house.daemon.daemon.drain();
+    const last = house.collector.metrics.at(-1) as SentMetrics | undefined;
+    const sent = last?.resourceMetrics[0]?.scopeMetrics[0]?.metrics ?? [];
+    const named = (name: string): object | undefined => sent.find((one) => one.name === name);
+    expect(named("agtp_requests_total")).toMatchObject({
+      sum: { isMonotonic: true, dataPoints: [{ asDouble: 1 }] },
+    });
+    expect(named("agtp_request_duration_seconds")).toMatchObject({
+      histogram: { dataPoints: [{ count: 1 }] },
+    });
+    expect(named("agtp_open_connections")).toHaveProperty("gauge");
+  });
+});
+
+describe("a reload", () => {
+  it("traces on, and switches traces off", async () => {
+    const house = await open();
+    await ask(house, "QUERY", "/looks");
+    expect(await house.daemon.daemon.reload()).toEqual([]);
+    await ask(house, "QUERY", "/parts/7", { traceparent: PARENT });
+    await vi.waitFor(
+      () => expect(house.collector.spans.some(({ traceId }) => traceId === TRACE)).toBe(true),
+      10_000,
+    );
+    writeFileSync(join(house.daemon.directory, "agtp-server.toml"), configFile());
+    expect(await house.daemon.daemon.reload()).toEqual([]);
+    const reply = await ask(house, "QUERY", "/parts/7", { traceparent: PARENT });
+    const [, payload = ""] = String(reply.headers.get("attribution-record")).split(".");
+    expect(Buffer.from(payload, "base64url").toString()).not.toContain("trace_id");
+  });
+});

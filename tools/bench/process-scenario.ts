@@ -1,0 +1,62 @@
+/** The scenario of handlers: a function in the daemon, in a process of its own, behind an HTTPS API. */
+import { aimAt } from "./aim.ts";
+import { orderPath } from "./deployment.ts";
+import type { BenchHandler } from "./handlers.ts";
+import { type Contender, measureRounds, medianOf, type Sample, type Timing } from "./measure.ts";
+import { agtpRequest } from "./order.ts";
+import { atLeast, atMost, type Row } from "./row.ts";
+import type { ServerPool } from "./servers.ts";
+
+/** One after the other: what a call takes, and not how many there may be. */
+const ONE: Parameters<typeof measureRounds>[1] = { connections: 1, inFlight: 1 };
+const MANY: Parameters<typeof measureRounds>[1] = { connections: 16, inFlight: 1 };
+
+/** What a call costs beyond the same function in the daemon. */
+export async function measureProcesses(pool: ServerPool, timing: Timing): Promise<Row[]> {
+  const api = await pool.fastify();
+  const contenders = {
+    function: await aim(pool, "function"),
+    process: await aim(pool, "process"),
+    api: await aim(pool, { url: `https://localhost:${api.port}/orders` }),
+  };
+  const single = await measureRounds(contenders, ONE, timing);
+  const many = await measureRounds(contenders, MANY, timing);
+  const p50 = (samples: readonly Sample[]): number => medianOf(samples, "p50Micros");
+  const perSecond = (samples: readonly Sample[]): number => medianOf(samples, "perSecond");
+  const beyond = p50(single.process) - p50(single.function);
+  const scenario = "processes";
+  return [
+    row(
+      scenario,
+      "a function in the daemon, one call at a time: median",
+      "µs",
+      p50(single.function),
+    ),
+    {
+      ...row(scenario, "the same in a process of its own", "µs", p50(single.process)),
+      goals: [
+        atMost(beyond, 150, "beyond in the daemon", "µs"),
+        atLeast(p50(single.api) / p50(single.process), 3, "as fast as an HTTPS API", false),
+      ],
+    },
+    row(scenario, "the same as an HTTPS API on the host", "µs", p50(single.api)),
+    {
+      ...row(
+        scenario,
+        "in a process, 16 connections, 1 in flight each",
+        "req/s",
+        perSecond(many.process),
+      ),
+      goals: [atLeast(perSecond(many.process) / perSecond(many.api), 3, "an HTTPS API", false)],
+    },
+  ];
+}
+
+function row(scenario: string, label: string, unit: Row["unit"], agtpd: number): Row {
+  return { scenario, label, unit, agtpd, goals: [] };
+}
+
+async function aim(pool: ServerPool, handler: BenchHandler): Promise<Contender> {
+  const server = await pool.agtpd(1, { handler });
+  return aimAt(server, pool.ca, "AGTP/1.0 200", [agtpRequest("CREATE", orderPath(0))]);
+}
