@@ -14,7 +14,7 @@ import type {
   WriteOptions,
 } from "./collection-write.ts";
 import { readAll } from "./read-all.ts";
-import type { Store, StoredEntry } from "./store.ts";
+import type { ChangedEntry, Feed, Store, StoredEntry } from "./store.ts";
 
 /** A writer that loses against others so often has met a fault, not a race. */
 const ATTEMPTS = 100;
@@ -46,6 +46,10 @@ export class Collection<Item> {
     options: CollectionOptions<Item>,
   ): Promise<Collection<Item>> {
     const collection = new Collection(store, options);
+    store.watch?.(options.name, {
+      ask: () => collection.#view.ask(),
+      take: (feed) => collection.#take(feed),
+    });
     await collection.refresh();
     await collection.sweep();
     return collection;
@@ -230,11 +234,27 @@ export class Collection<Item> {
       for await (const entry of readAll(this.#store, this.#options.name)) entries.push(entry);
       this.#view.adoptAll(entries, upTo);
     } else {
-      for (const { collection, key, entry } of changed) {
-        if (collection === this.#options.name) this.#view.adopt(key, entry, upTo);
-      }
+      this.#adopt(changed, upTo);
     }
     this.#seen = upTo;
+  }
+
+  /** Takes in what the store tells of others; what is read anew meanwhile comes first. */
+  async #take(feed: Feed | undefined): Promise<void> {
+    try {
+      if (feed?.changed?.length === 0) return;
+      await this.#refreshing;
+      if (feed?.changed !== undefined) this.#adopt(feed.changed, feed.upTo);
+    } finally {
+      this.#view.caughtUp();
+    }
+    if (feed !== undefined && feed.changed === undefined) await this.refresh();
+  }
+
+  #adopt(changed: readonly ChangedEntry[], upTo: number): void {
+    for (const { collection, key, entry } of changed) {
+      if (collection === this.#options.name) this.#view.adopt(key, entry, upTo);
+    }
   }
 
   /** Attempts a write of a key after those of it that came before. */

@@ -11,11 +11,11 @@ import type {
 
 export class SharedRecords {
   readonly records: ChainedRecord[] = [];
-  readonly heads = new Map<string, ChainHead>();
+  readonly heads: Map<string, ChainHead> = new Map();
   /** Batches from now on are lost. */
   fault: Error | undefined;
   /** How many chains of how many batches had moved. */
-  lost = 0;
+  lost: number = 0;
 
   recordsOf(agentId: string): readonly ChainedRecord[] {
     return this.records.filter(({ chain }) => chain.agentId === agentId);
