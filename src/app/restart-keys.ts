@@ -13,6 +13,7 @@ function bindings({
   metrics,
   console,
   store,
+  cluster,
 }: Config): Readonly<Record<string, unknown>> {
   return {
     "server.host": server.host,
@@ -32,6 +33,10 @@ function bindings({
     "store.driver": store.driver,
     "store.path": store.path,
     "store.url": store.url,
+    "store.schema": store.schema,
+    "store.ca": store.ca,
+    "cluster.node": cluster.node,
+    "cluster.view_lease_ms": cluster.viewLeaseMs,
   };
 }
 

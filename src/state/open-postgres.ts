@@ -1,7 +1,12 @@
 /** Opens the store in a PostgreSQL database; what is wrong with it is told at its key. */
+import { randomUUID } from "node:crypto";
 import { codeOf, reasonOf } from "../base/thrown.ts";
+import type { StateNotice } from "./notice.ts";
+import type { SharedRecords } from "./open-ledger.ts";
 import { makePool, type PostgresLocation, quoteName, withClient } from "./postgres-driver.ts";
 import { postgresFaultKind } from "./postgres-fault.ts";
+import { PostgresNode } from "./postgres-node.ts";
+import { PostgresRecords, readHeads, readLatestEvents } from "./postgres-records.ts";
 import { prepareSchema, type SchemaFault } from "./postgres-schema.ts";
 import { PostgresStore } from "./postgres-store.ts";
 import type { OnStoreNotice } from "./store-health.ts";
@@ -29,6 +34,37 @@ export async function openPostgres(
   }
   await pool.end();
   return { fault: wrong };
+}
+
+/** This process among the nodes of a store. */
+export interface NodeIdentity {
+  readonly node: string;
+  /** Where this node is reached, `host:port`. */
+  readonly address: string;
+  readonly version: string;
+  readonly leaseMs: number;
+  onNotice(notice: StateNotice): void;
+}
+
+/** A node that has its name, and the records that it shares. */
+export interface OpenNode {
+  readonly node: PostgresNode;
+  readonly shared: SharedRecords;
+}
+
+/** Takes a node's name and reads where the chains end; in words, why it cannot be this node. */
+export async function openNode(
+  store: PostgresStore,
+  identity: NodeIdentity,
+): Promise<OpenNode | string> {
+  const { pool, name } = store;
+  const node = new PostgresNode({ store, process: randomUUID(), ...identity });
+  const taken = await node.register();
+  if (taken !== undefined) return taken;
+  const records = new PostgresRecords({ pool, name, checkLease: () => node.checkLease() });
+  const heads = await readHeads(pool, name);
+  store.everywhere = (revision) => node.everywhere(revision);
+  return { node, shared: { records, heads, events: await readLatestEvents(pool, name) } };
 }
 
 function describe(error: unknown): SchemaFault {

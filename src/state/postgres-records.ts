@@ -5,6 +5,7 @@
  * AGTP-IDENTIFIERS "Attribution Chain"
  */
 import type { Pool } from "pg";
+import type { JournalRecord } from "./journal.ts";
 import { isAnswer, isRace, postgresFaultKind } from "./postgres-fault.ts";
 import { NO_AUDIT_ID } from "./record.ts";
 import {
@@ -22,8 +23,6 @@ export interface PostgresRecordsOptions {
   readonly name: string;
   /** Throws while this node may not write. */
   checkLease(): void;
-  /** A chain whose head the database does not know though this node has seen it. */
-  onLoss(agentId: string): void;
 }
 
 /** How long a batch is tried for. */
@@ -99,6 +98,7 @@ export class PostgresRecords implements RecordStore {
       records.map(({ auditId }) => auditId),
       records.map(({ chain }) => chain.agentId),
       records.map(({ jws }) => jws),
+      records.map(({ jws }) => isEvent(jws)),
     ]);
     return new Set(rows.map(({ agent_id: agentId }) => agentId));
   }
@@ -120,7 +120,7 @@ export class PostgresRecords implements RecordStore {
       if (keptChains.has(agentId)) continue;
       const head = heads.get(agentId);
       if (head !== undefined) moved.set(agentId, head);
-      else this.#options.onLoss(agentId);
+      else throw new Error(`the database has no chain of agent ${agentId} any more`);
     }
     return { moved };
   }
@@ -152,6 +152,28 @@ export async function readHeads(pool: Pool, name: string): Promise<ReadonlyMap<s
   return new Map(rows.map((row) => [row.agent_id, headOf(row)]));
 }
 
+/** An event is stored right after its record: what a node that ended could not store is among these. */
+const EVENTS = 1_000;
+
+/** Reads the latest lifecycle events of all agents, in order. */
+export async function readLatestEvents(
+  pool: Pool,
+  name: string,
+): Promise<readonly JournalRecord[]> {
+  const { rows } = await ask(() =>
+    pool.query<{ audit_id: string; jws: string }>(
+      `SELECT audit_id, jws FROM ${name}.records WHERE is_event ORDER BY number DESC LIMIT ${EVENTS}`,
+    ),
+  );
+  return rows.map(({ audit_id: auditId, jws }) => ({ auditId, jws })).reverse();
+}
+
+/** Within a text of JSON its quotes would be escaped. */
+function isEvent(jws: string): boolean {
+  const payload = jws.slice(jws.indexOf(".") + 1, jws.lastIndexOf("."));
+  return Buffer.from(payload, "base64url").includes('"event_type":"');
+}
+
 function headOf({ audit_id: auditId, at, method }: HeadRow): ChainHead {
   return { auditId, at: Number(at), method };
 }
@@ -177,10 +199,10 @@ function appendStatement(name: string): string {
   ), won AS MATERIALIZED (
     SELECT agent_id FROM begun UNION ALL SELECT agent_id FROM moved
   ), kept AS (
-    INSERT INTO ${name}.records (audit_id, agent_id, jws)
-    SELECT r.audit_id, r.agent_id, r.jws
-    FROM unnest($6::text[], $7::text[], $8::text[]) WITH ORDINALITY
-      AS r (audit_id, agent_id, jws, number)
+    INSERT INTO ${name}.records (audit_id, agent_id, jws, is_event)
+    SELECT r.audit_id, r.agent_id, r.jws, r.is_event
+    FROM unnest($6::text[], $7::text[], $8::text[], $9::boolean[]) WITH ORDINALITY
+      AS r (audit_id, agent_id, jws, is_event, number)
     WHERE r.agent_id IN (SELECT agent_id FROM won) ORDER BY r.number
   ) SELECT agent_id FROM won`;
 }

@@ -50,9 +50,11 @@ CREATE TABLE ${name}.records (
   audit_id text COLLATE "C" PRIMARY KEY,
   agent_id text COLLATE "C" NOT NULL,
   number bigint GENERATED ALWAYS AS IDENTITY,
+  is_event boolean NOT NULL,
   jws text NOT NULL
 );
 CREATE INDEX records_number ON ${name}.records (number);
+CREATE INDEX records_event ON ${name}.records (number) WHERE is_event;
 CREATE TABLE ${name}.nodes (
   node text COLLATE "C" PRIMARY KEY,
   process text NOT NULL,

@@ -46,6 +46,8 @@ export class PostgresStore implements Store {
   /** The transaction that is being made, and those that wait. */
   #writing: Promise<void> | undefined;
   #isClosed = false;
+  /** Set by the node that this process is. */
+  everywhere?: (revision: number) => Promise<void>;
   /** Called once something was committed. */
   onCommit: () => void = () => undefined;
 

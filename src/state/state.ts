@@ -12,7 +12,7 @@ import type { JournalDisk } from "./journal-disk.ts";
 import type { Ledger } from "./ledger.ts";
 import { LifecycleRegister } from "./lifecycle-register.ts";
 import type { StateNotice } from "./notice.ts";
-import { openLedger } from "./open-ledger.ts";
+import { openLedger, type SharedRecords } from "./open-ledger.ts";
 import { SessionRegister } from "./session-register.ts";
 import type { Store } from "./store.ts";
 import { exceptStoreFaults } from "./store-fault.ts";
@@ -24,6 +24,8 @@ export interface ServerState {
   /** The time by which authority ends. */
   readonly clock: ForwardClock;
   readonly ledger: Ledger;
+  /** The lease by which gates may rely on what they look up. */
+  readonly view: ViewLease;
   readonly lifecycle: LifecycleRegister;
   readonly certificates: CertificateRegister;
   /** Whose sessions are whose. */
@@ -38,6 +40,15 @@ export interface ServerState {
   close(): Promise<void>;
 }
 
+/** Tells how long this process may serve from what it has in memory. */
+export interface ViewLease {
+  /** False once other nodes may have changed something that this one has not heard of. */
+  readonly isFresh: boolean;
+}
+
+/** Nobody else changes anything. */
+const ALONE: ViewLease = { isFresh: true };
+
 export interface StateOptions {
   readonly store: Store;
   /** Undefined: records end with the process. */
@@ -45,6 +56,9 @@ export interface StateOptions {
   onFault(error: unknown): void;
   onNotice?(notice: StateNotice): void;
   readonly disk?: JournalDisk;
+  /** The records of several nodes, in the place of a journal. */
+  readonly shared?: SharedRecords;
+  readonly view?: ViewLease;
   /** How long a contract that is over is known as one; an hour without it. */
   readonly tombstoneMs?: number;
   /** The one that the registers beside this state read as well; at least as late as every record. */
@@ -57,7 +71,7 @@ const TOMBSTONE_MS = 3_600_000;
 /** Opens the state over a store, which it takes over. */
 export async function openState(options: StateOptions): Promise<ServerState> {
   const { store, onFault, clock = new ForwardClock(options.now) } = options;
-  const { tombstoneMs = TOMBSTONE_MS } = options;
+  const { tombstoneMs = TOMBSTONE_MS, view = ALONE } = options;
   const { now } = clock;
   let lifecycle: LifecycleRegister | undefined;
   const beforeCheckpoint = async (): Promise<void> => lifecycle?.save();
@@ -72,6 +86,7 @@ export async function openState(options: StateOptions): Promise<ServerState> {
     store,
     clock,
     ledger: opened.ledger,
+    view,
     lifecycle,
     certificates,
     sessions,

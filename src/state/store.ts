@@ -81,6 +81,11 @@ export interface Store {
   commit(changes: readonly Change[], expectations?: readonly Expectation[]): Promise<CommitOutcome>;
   /** The keys that commits beyond a revision have changed, of one collection or of all, each once. */
   changes(after: number, collection?: string): Promise<Feed>;
+  /**
+   * Resolves once a commit is known to every node that serves, or those that do not know of it serve
+   * no longer; without this, there are no other nodes.
+   */
+  everywhere?(revision: number): Promise<void>;
   /** Tells of the changes to a collection as they arrive; without this, nobody else writes. */
   watch?(collection: string, watcher: FeedWatcher): void;
   close(): Promise<void>;

@@ -19,7 +19,12 @@ import type { GatewayConfig } from "../../modules/gateway/gateway-section.ts";
 import type { McpConfig } from "../../modules/mcp/mcp-section.ts";
 import type { SynthesisConfig } from "../../modules/negotiation/synthesis-section.ts";
 import type { MetricsConfig } from "../../server/metrics-section.ts";
-import type { AttributionConfig, SigningConfig, StoreConfig } from "../../state/state-sections.ts";
+import type {
+  AttributionConfig,
+  ClusterConfig,
+  SigningConfig,
+  StoreConfig,
+} from "../../state/state-sections.ts";
 import type { LimitsConfig } from "../../wire/limits-section.ts";
 
 /** A whole configuration. */
@@ -37,6 +42,7 @@ export interface Config extends ConfigPlace {
   readonly signing: SigningConfig;
   readonly attribution: AttributionConfig;
   readonly store: StoreConfig;
+  readonly cluster: ClusterConfig;
   readonly gateway: GatewayConfig;
   readonly mcp: McpConfig;
   readonly metrics: MetricsConfig;

@@ -22,7 +22,12 @@ import { synthesisSection } from "../../modules/negotiation/synthesis-section.ts
 import { openwopSection } from "../../modules/openwop/openwop-section.ts";
 import { optional, type Schema, table } from "../../schema/section-field.ts";
 import { metricsSection } from "../../server/metrics-section.ts";
-import { attributionSection, signingSection, storeSection } from "../../state/state-sections.ts";
+import {
+  attributionSection,
+  clusterSection,
+  signingSection,
+  storeSection,
+} from "../../state/state-sections.ts";
 import { limitsSection } from "../../wire/limits-section.ts";
 
 /** The schema of the whole file. */
@@ -44,6 +49,7 @@ export const configSchema: Schema = {
       signing: signingSection,
       attribution: attributionSection,
       store: storeSection,
+      cluster: clusterSection,
       gateway: gatewaySection,
       mcp: mcpSection,
       metrics: metricsSection,

@@ -47,7 +47,7 @@ async function walk(
   agentId: string,
   query: ApiRequest["query"],
 ): Promise<object> {
-  const head = ledger.headOf(agentId)?.auditId ?? null;
+  const head = (await ledger.currentHeadOf(agentId))?.auditId ?? null;
   const records: { readonly audit_id: string; readonly jws: string }[] = [];
   let next = startOf(query) ?? head;
   while (next !== null && records.length < PAGE) {
