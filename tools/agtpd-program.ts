@@ -66,6 +66,11 @@ export function daemonProgram(
         load: async () => (await control()).statusCommand(),
       },
       {
+        name: "nodes",
+        description: "list the processes that serve a deployment",
+        load: async () => (await import("../src/programs/control/nodes-command.ts")).nodesCommand(),
+      },
+      {
         name: "reload",
         description: "have the daemon read its deployment again",
         load: async () => (await control()).reloadCommand(),

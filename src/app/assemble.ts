@@ -65,6 +65,7 @@ export async function assemble(
     webhooks: first((one) => one.webhooks),
     needsApproval: (route, asked) => approvals.isNeeded(route, asked),
     documentVersion: async () => await first((one) => one.documentVersion)?.(),
+    upstreamAgents: () => all((one) => one.upstreamAgents?.()),
     apis: () => http?.apis() ?? foundation.config.apis,
   };
 }

@@ -1,13 +1,14 @@
-/** The commands of the control socket: status, reload and stop. */
-import { hostname } from "node:os";
+/** The commands of the control socket: status, nodes, reload and stop. */
 import type { Problem } from "../base/problem.ts";
 import { VERSION } from "../base/version.ts";
+import type { NodeFacts } from "../dispatch/http-gateway.ts";
 import {
   type ControlCommand,
   type ControlSocket,
   openControlSocket,
 } from "../server/control-socket.ts";
 import type { Config } from "./config/config.ts";
+import { nodeName } from "./nodes.ts";
 
 /** `agtpd status --json`. Ports are null where nothing listens. */
 export interface DaemonStatus {
@@ -43,6 +44,7 @@ export interface StatusSource {
   readonly connectionCount: number;
   readonly problems: readonly Problem[];
   documentVersion(): Promise<string | undefined>;
+  nodes(): Promise<readonly NodeFacts[]>;
 }
 
 /** A daemon as its control socket sees it. */
@@ -64,6 +66,7 @@ export function openControl(path: string, daemon: Controlled): Promise<ControlSo
 function commandsOf(daemon: Controlled): ReadonlyMap<string, ControlCommand> {
   return new Map<string, ControlCommand>([
     ["status", () => statusOf(daemon.status())],
+    ["nodes", async () => ({ nodes: await daemon.status().nodes() })],
     [
       "reload",
       async () => {
@@ -92,7 +95,7 @@ async function statusOf(source: StatusSource): Promise<DaemonStatus> {
     ...{ address, port, gateway_port: gatewayPort ?? null, metrics_port: metricsPort ?? null },
     console_port: source.consolePort ?? null,
     workers: 1,
-    node: `${hostname()}:${port}`,
+    node: nodeName(source),
     connections: connectionCount,
     document_version: (await source.documentVersion()) ?? null,
     problems: source.problems,

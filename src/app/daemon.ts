@@ -18,6 +18,7 @@ import { type Built, build, type DaemonOptions, type Refused } from "./build.ts"
 import type { Config } from "./config/config.ts";
 import { type Controlled, openControl, type StatusSource } from "./control.ts";
 import type { Deployment } from "./deployment.ts";
+import { listNodes } from "./nodes.ts";
 import { keysNeedingRestart } from "./restart-keys.ts";
 import { reportingProblems, reportingTrust } from "./start-report.ts";
 
@@ -265,14 +266,16 @@ class Running implements Daemon, Controlled {
 
   status(): StatusSource {
     const { address, port, gatewayPort } = this;
+    const isReady = this.#stopped === undefined;
     return {
       ...{ address, port, gatewayPort, metricsPort: this.#metrics?.port },
       consolePort: this.#consolePort,
       config: this.#deployment.config,
-      isReady: this.#stopped === undefined,
+      isReady,
       connectionCount: this.#listener.connectionCount + (this.#http?.connectionCount ?? 0),
       problems: this.#problems,
       documentVersion: () => this.#deployment.documentVersion(),
+      nodes: () => listNodes({ isReady, address, port }),
     };
   }
 

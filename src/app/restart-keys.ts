@@ -14,6 +14,7 @@ function bindings({
   console,
   store,
   cluster,
+  attribution,
 }: Config): Readonly<Record<string, unknown>> {
   return {
     "server.host": server.host,
@@ -37,6 +38,7 @@ function bindings({
     "store.ca": store.ca,
     "cluster.node": cluster.node,
     "cluster.view_lease_ms": cluster.viewLeaseMs,
+    "attribution.durability": attribution.durability,
   };
 }
 

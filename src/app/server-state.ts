@@ -181,13 +181,16 @@ interface StatePlaces extends StateWatch {
 }
 
 async function openOver(
-  { policies }: Config,
+  { policies, attribution: { durability } }: Config,
   { store, journal, lock, shared, node, ...watch }: StatePlaces,
 ): Promise<{ readonly kept: ProcessState }> {
   const tombstoneMs = policies.rcns.contractTtlSeconds * 1000;
   const cluster = shared && node ? { shared, view: node } : {};
-  const places = { store, journalDirectory: journal, ...cluster };
-  const state = await openState({ ...places, tombstoneMs, ...watch });
+  const state = await openState({
+    ...{ store, journalDirectory: journal, durability, tombstoneMs },
+    ...cluster,
+    ...watch,
+  });
   const close = async (): Promise<void> => {
     try {
       // The name is given back before the store that has it.

@@ -21,6 +21,8 @@ export interface Acting {
   readonly caller: Caller;
   /** The person in whose name it is made, where no agent makes it. */
   readonly operator?: Operator;
+  /** The person at whose wish the agent asks: it stands in the record, and gives no right. */
+  readonly speaker?: Operator;
   readonly method: string;
   /** With its query, if there is one. */
   readonly target: string;
@@ -38,6 +40,9 @@ export interface Acted {
   readonly body: unknown;
   /** Of its record; undefined where none is kept. */
   readonly auditId: string | undefined;
+  readonly responseId: string;
+  /** The gate that refused it. */
+  readonly refusedBy: string | undefined;
 }
 
 /** Makes such requests. */
@@ -72,7 +77,9 @@ export function createActAs(dispatcher: InnerEntrance, settled: () => Promise<vo
     try {
       const response = await dispatcher.act(exchange);
       await settled();
-      return { status: response.status, body: bodyOf(response), auditId: auditIdOf(response) };
+      const { responseId, refusedBy } = exchange;
+      const auditId = auditIdOf(response);
+      return { status: response.status, body: bodyOf(response), auditId, responseId, refusedBy };
     } finally {
       signal.removeEventListener("abort", abort);
     }
@@ -101,6 +108,7 @@ function exchangeOf(acting: Acting): Exchange {
   const peer = { address: "", port: 0, operator };
   const exchange = new Exchange(request, peer, performance.now());
   exchange.caller = caller;
+  exchange.speaker = acting.speaker;
   for (const prior of priorActions ?? []) exchange.dependsOn(prior);
   return exchange;
 }

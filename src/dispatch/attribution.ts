@@ -64,9 +64,8 @@ function factsOf(exchange: Exchange, reply: Reply, response: AttributedResponse)
  * on.
  */
 function extensionOf(exchange: Exchange): RecordFacts["extension"] {
-  const { contract, caller, priorActions, approval, requestedVia, peer } = exchange;
+  const { contract, caller, priorActions, approval, requestedVia, person: operator } = exchange;
   const { delegation } = caller;
-  const { operator } = peer;
   const isOwn = delegation === undefined && operator === undefined;
   const isPlain = isOwn && approval === undefined && requestedVia === undefined;
   if (isPlain && priorActions.length === 0) return contract && { ...contract };

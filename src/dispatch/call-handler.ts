@@ -29,7 +29,9 @@ export function createCallHandler(gate: Gate, services: InvokeServices): CallHan
     return approvalStep.take().then(
       (answered) => {
         if (answered === undefined) return invoke(exchange, route, services, finish);
-        return isRefusal(answered) ? refuse(answered) : finish(answered);
+        if (!isRefusal(answered)) return finish(answered);
+        exchange.refusedBy = "approval";
+        return refuse(answered);
       },
       (cause: unknown) =>
         finish(faultReply(exchange, services, "an approval cannot be kept", cause)),

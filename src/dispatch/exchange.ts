@@ -5,6 +5,7 @@
 import type { CallUpstream } from "../handlers/call-upstream.ts";
 import type { AgentDocument } from "../identity/agent-document.ts";
 import { uuidv7 } from "../identity/uuid.ts";
+import type { Operator } from "../state/operator.ts";
 import type { Request } from "../wire/message.ts";
 import type { ApprovalStep, PresentedApproval } from "./approval-step.ts";
 import { ANONYMOUS, type Caller } from "./caller.ts";
@@ -38,6 +39,8 @@ export class Exchange {
   requestedVia: string | undefined;
   /** That protocol has counted the request, on the account of who asks. */
   isAdmitted = false;
+  /** The person at whose wish the server asks in an agent's name: it is recorded, and gives no right. */
+  speaker: Operator | undefined;
   /** Why that protocol could not ask for it; said once it is known who asks. */
   entryRefusal: Refusal | undefined;
 
@@ -162,6 +165,13 @@ export class Exchange {
   markActed(): void {
     this.hasActed = true;
     this.inner?.parent.markActed();
+  }
+
+  /** The person whom records name beside the agent. */
+  get person(): Operator | undefined {
+    const { operator } = this.peer;
+    if (operator !== undefined) return operator;
+    return this.inner === undefined ? this.speaker : this.inner.parent.person;
   }
 
   /** How many dispatches deep this one is; 0 on the wire. */

@@ -47,6 +47,19 @@ export interface GatewayAgent {
   readonly isAgentIssued: boolean;
 }
 
+/** A process that serves the deployment; keys are those of `agtpd nodes --json`. */
+export interface NodeFacts {
+  /** The host's name and the port. */
+  readonly node: string;
+  readonly address: string;
+  readonly version: string;
+  /** RFC 3339. */
+  readonly since: string;
+  readonly state: "ready" | "draining" | "lost";
+  /** How long the others take it for alive without hearing of it; null for one that is alone. */
+  readonly lease_ms: number | null;
+}
+
 /** Facts that only the daemon has. */
 export interface DaemonFacts {
   readonly address: string;
@@ -55,6 +68,8 @@ export interface DaemonFacts {
   readonly connectionCount: number;
   /** Of the deployment that is served. */
   readonly problems: readonly Problem[];
+  /** Every process that serves this deployment, this one first. */
+  nodes(): Promise<readonly NodeFacts[]>;
 }
 
 /** Serves the pages of operators, on a listener of their own. */

@@ -42,6 +42,7 @@ import type { QuerySource } from "./query-source.ts";
 import type { Refusal } from "./refusal.ts";
 import type { RegisteredRoute, Route, RouteHandler } from "./route.ts";
 import type { TakenPairs } from "./taken-pairs.ts";
+import type { UpstreamAgent } from "./upstream-agent.ts";
 import type { WebhookQueue } from "./webhook-queue.ts";
 
 /** A capability of the daemon: a folder of `src/modules`, and a line in `src/app/modules.ts`. */
@@ -133,6 +134,8 @@ export interface Served {
   readonly webhooks: WebhookQueue | undefined;
   /** True if an operator has to approve a call. */
   readonly needsApproval: Approvals["isNeeded"];
+  /** Agents elsewhere that endpoints call. */
+  upstreamAgents(): readonly UpstreamAgent[];
   /** The operator's, and those that the HTTP listener serves. */
   apis(): readonly ApiEntry[];
   /** Of the manifest; undefined: there is none. */
@@ -185,6 +188,8 @@ export interface Contribution {
   readonly console?: ConsoleSide;
   /** Commands of the control socket, by their names. Each throws what the person is told. */
   readonly commands?: ReadonlyMap<string, (options: JsonRecord) => unknown>;
+  /** Agents elsewhere that its endpoints call, as they are now. */
+  upstreamAgents?(): readonly UpstreamAgent[];
   /** Says which `document_version` the manifest has now. */
   documentVersion?(): Promise<string>;
   /** All is put together and nothing stands in the way: makes what needs the whole, keeps identities. */

@@ -178,7 +178,12 @@ export class Pipeline {
     return toll(exchange) ?? refusal;
   };
 
-  readonly #arriveFromInside: Gate = (exchange) => this.#rows.inside(exchange);
+  /** Those of the server itself pay elsewhere; a person at a page has the agent pay. */
+  readonly #arriveFromInside: Gate = (exchange) => {
+    const { inside, toll } = this.#rows;
+    const refusal = inside(exchange);
+    return exchange.speaker === undefined ? refusal : (toll(exchange) ?? refusal);
+  };
 
   /** From the first gate on. */
   #pass(exchange: Exchange, arrive: Gate): Response | Promise<Response> {

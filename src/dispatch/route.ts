@@ -9,6 +9,7 @@ import type { AwaitedAnswer, CallUpstream } from "../handlers/call-upstream.ts";
 import type { Call, HandlerResult } from "../handlers/handler.ts";
 import type { AgentDocument } from "../identity/agent-document.ts";
 import type { CompiledSchema, SchemaViolation } from "../schema/schema.ts";
+import type { Operator } from "../state/operator.ts";
 import type { Request } from "../wire/message.ts";
 import type { Caller } from "./caller.ts";
 import type { Concealment } from "./concealment.ts";
@@ -36,6 +37,8 @@ export interface ExchangeView {
   readonly request: Pick<Request, "body">;
   readonly peer: Peer;
   readonly caller: Caller;
+  /** The person whom records name beside the agent. */
+  readonly person?: Operator | undefined;
   /** Set by a contract that is run; what it is not set for was not done under one. */
   contract: ContractReference | undefined;
   header(name: string): string | undefined;

@@ -72,7 +72,7 @@ function eventFacts(event: StreamEvent, source: EventSource | undefined): Record
 
 /** An event about a decision says itself who decided. */
 function operatorEntry(source: EventSource | undefined): object {
-  const operator = source?.exchange.peer.operator;
+  const operator = source?.exchange.person;
   return operator === undefined ? {} : { operator };
 }
 

@@ -295,8 +295,12 @@ describe("what is served", () => {
     expect(one.input_schema.properties).toHaveProperty("guest");
     expect((await visitor.get("/api/endpoints/BOOK/nothing")).status).toBe(404);
     expect((await visitor.get("/api/contracts")).body).toEqual({ contracts: [] });
-    expect((await visitor.get("/api/upstreams")).body).toEqual({ http: [], mcp: [] });
-    expect((await visitor.get("/api/nodes")).body.nodes).toMatchObject([{ state: "ready" }]);
+    expect((await visitor.get("/api/upstreams")).body).toEqual({
+      ...{ http: [], mcp: [], agents: [] },
+    });
+    expect((await visitor.get("/api/nodes")).body.nodes).toMatchObject([
+      { state: "ready", address: `127.0.0.1:${daemon.daemon.port}`, lease_ms: null },
+    ]);
     expect((await visitor.get("/api/overview")).body).toMatchObject({
       server: { server_id: "test", port: daemon.daemon.port },
       journal: { writable: true },

@@ -84,7 +84,8 @@ describeInBrowser("the pages of the console", () => {
     const id = await hostileQuestion(house);
     const page = await openPage();
     await signIn(page, await house.link({ role: "viewer" }));
-    for (const path of [`/approvals/${id}`, `/agents/${ALMA}`]) {
+    const endpoint = "/endpoints/BOOK/rooms/%7Broom%7D";
+    for (const path of [`/approvals/${id}`, `/agents/${ALMA}`, endpoint]) {
       await page.goto(`${house.origin}${path}`);
       await page.getByRole("heading", { level: 2 }).first().waitFor();
       expect(await page.locator("main").getByRole("button").count(), path).toBe(0);

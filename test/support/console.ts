@@ -38,7 +38,11 @@ export const CONSOLE: Readonly<Record<string, object>> = { console: { enabled: t
 
 /** Starts one for the running test. */
 export async function openConsole(files: DeploymentFiles = {}): Promise<TestConsole> {
-  const daemon = await openDaemon({ "agtp-server.toml": configFile(CONSOLE), ...files });
+  return consoleOf(await openDaemon({ "agtp-server.toml": configFile(CONSOLE), ...files }));
+}
+
+/** The console of a daemon that has one. */
+export function consoleOf(daemon: TestDaemon): TestConsole {
   const ready = daemon.log.find(({ event }) => event === "listening");
   const origin = `http://localhost:${ready?.["console_port"]}`;
   const link = async (options: Record<string, unknown> = {}): Promise<string> => {

@@ -37,6 +37,24 @@ describe("agtpd, asked about a daemon that runs", () => {
     expect(people.stdout).not.toContain("null");
   }, 60_000);
 
+  it("lists the processes that serve it, for programs and for people", async () => {
+    const deployment = deployed();
+    const { ready } = await startProgram(deployment.configPath);
+    const { code, stdout } = await ask(deployment, "nodes", "--json");
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout)).toEqual([
+      {
+        node: expect.stringMatching(new RegExp(`:${ready["port"]}$`)),
+        address: `127.0.0.1:${ready["port"]}`,
+        version: expect.stringMatching(/^\d+\.\d+\.\d+/),
+        since: expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/),
+        ...{ state: "ready", lease_ms: null },
+      },
+    ]);
+    const people = await ask(deployment, "nodes");
+    expect(people.stdout).toMatch(/^node +state +address +version +since +lease_ms\n\S+ +ready /);
+  }, 60_000);
+
   it("reloads, and tells what keeps it from that", async () => {
     const deployment = deployed();
     const { line } = await startProgram(deployment.configPath);
@@ -55,7 +73,7 @@ describe("agtpd, asked about a daemon that runs", () => {
     expect(await ask(deployment, "stop")).toMatchObject({ code: 0, stderr: "stopped\n" });
     expect((await outcome).code).toBe(0);
     expect(existsSync(join(deployment.directory, ".agtp/control.sock"))).toBe(false);
-    for (const command of ["status", "reload", "stop"]) {
+    for (const command of ["status", "nodes", "reload", "stop"]) {
       const { code, stderr } = await ask(deployment, command);
       expect([command, code]).toEqual([command, 1]);
       expect(stderr).toBe(`agtpd ${command}: no daemon runs for ${deployment.configPath}\n`);

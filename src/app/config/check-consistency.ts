@@ -45,6 +45,32 @@ const oauthKeys: CrossCheck = {
   },
 };
 
+/** Somebody must be able to sign in at the provider, and it must be one. */
+const consoleProvider: CrossCheck = {
+  sections: ["console"],
+  check: ({ console: { oidc } }, report) => {
+    if (oidc === undefined) return;
+    const { issuer, scope, viewers, operators } = oidc;
+    const { search, hash } = URL.canParse(issuer) ? new URL(issuer) : { search: "?", hash: "" };
+    if (search !== "" || hash !== "") {
+      report("console.oidc.issuer", `must be a URL without query and fragment, got "${issuer}"`);
+    }
+    if (!scope.split(" ").includes("openid")) {
+      report("console.oidc.scope", `must have "openid" among its scopes, got "${scope}"`);
+    }
+    if (viewers.length + operators.length === 0) {
+      report("console.oidc.operators", "nobody is in it or in viewers, so nobody could sign in", {
+        hint: "list the values of role_claim that make somebody an operator or a viewer",
+      });
+    }
+    for (const [index, value] of viewers.entries()) {
+      if (!operators.includes(value)) continue;
+      const message = `"${value}" is in operators as well, which decides`;
+      report(`console.oidc.viewers[${index}]`, message, { severity: "warning" });
+    }
+  },
+};
+
 const storeUrl: CrossCheck = {
   sections: ["store"],
   check: ({ store }, report) => {
@@ -163,6 +189,7 @@ export const consistencyChecks: readonly CrossCheck[] = [
   customMethods,
   redirects,
   oauthKeys,
+  consoleProvider,
   storeUrl,
   persistence,
   webhookUrls,

@@ -34,7 +34,10 @@ const gatewayFiles: CrossCheck = {
 
 const consoleFiles: CrossCheck = {
   sections: ["console"],
-  check: ({ console }, report) => checkPair("console", console, report),
+  check: ({ console }, report) => {
+    checkPair("console", console, report);
+    checkFile("console.oidc.ca", console.oidc?.ca, report);
+  },
 };
 
 const mcpServers: CrossCheck = {

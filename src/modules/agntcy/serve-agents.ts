@@ -23,6 +23,7 @@ import { PATIENCE } from "./runs/await-verdict.ts";
 import { RunFollower } from "./runs/run-follower.ts";
 import { agentRunSource } from "./runs/run-source.ts";
 import { openAgntcy } from "./state.ts";
+import { upstreamView } from "./upstream-view.ts";
 import { lookAgain, type SearchOptions } from "./verification/look-again.ts";
 
 /** A handler ends a little before its deadline, so that it says itself what there is to say. */
@@ -73,6 +74,7 @@ export async function serveAgents(context: AgntcyContext): Promise<Contribution>
       ...problems,
     ],
     sources: declared.agents.length === 0 ? [] : [agentRunSource(kept.runs)],
+    upstreamAgents: () => served.map(({ agent }) => upstreamView(agent)),
     approvals: [confirmableInterrupts({ escalations, attributor, hosted })],
     complete: async () => {
       await identities.keep();

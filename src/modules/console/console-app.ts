@@ -18,6 +18,7 @@ import type { ConsoleApi } from "./console-api.ts";
 import { ConsoleFault } from "./console-fault.ts";
 import { clearCookie, readCookie, setCookie } from "./cookie.ts";
 import type { LoginLinks } from "./login-links.ts";
+import { addOidc, type OidcParts } from "./oidc-routes.ts";
 import type { PageFiles } from "./page-files.ts";
 import { isPagePath } from "./page-paths.ts";
 import type { ConsolePlace } from "./place.ts";
@@ -31,6 +32,8 @@ export interface ConsoleParts {
   readonly links: LoginLinks;
   readonly pages: PageFiles;
   readonly api: ConsoleApi;
+  /** Undefined: no provider signs people in. */
+  readonly oidc: OidcParts | undefined;
   reportFault(errorId: string, error: unknown): void;
 }
 
@@ -71,6 +74,7 @@ export async function createConsole(parts: ConsoleParts): Promise<Gateway> {
   });
   app.setErrorHandler((error: FastifyError, _request, reply) => answerError(error, reply, parts));
   addSignIn(app, parts);
+  if (parts.oidc !== undefined) addOidc(app, parts.oidc);
   addPages(app, parts);
   await parts.api.register(app, (request, isChange) => admit(request, isChange, parts));
   await app.ready();
@@ -131,16 +135,19 @@ function signedInBy(
 
 /** The pages that nobody needs a session for. */
 function addSignIn(app: FastifyInstance, parts: ConsoleParts): void {
-  const { links, sessions, place } = parts;
+  const { links, sessions, place, oidc } = parts;
+  const provider = oidc && new URL(oidc.oidc.issuer).host;
   app.get("/sign-in", async (request, reply) => {
     const link = parameterOf(request.url, "link");
     const person = link === undefined ? undefined : links.find(link);
-    return sendHtml(reply, signInPage({ link, person }));
+    return sendHtml(reply, signInPage({ link, person, provider }));
   });
   app.post("/sign-in", async ({ body }, reply) => {
     const link = new URLSearchParams(typeof body === "string" ? body : "").get("link") ?? "";
     const person = links.redeem(link);
-    if (person === undefined) return sendHtml(reply.code(403), signInPage({ link, person }));
+    if (person === undefined) {
+      return sendHtml(reply.code(403), signInPage({ link, person, provider }));
+    }
     reply.header("set-cookie", setCookie(await sessions.begin(person), place.isSecure));
     return reply.code(303).header("location", "/").send();
   });

@@ -9,6 +9,7 @@ import {
   table,
 } from "../../schema/section-field.ts";
 import { host, webUrl } from "../../schema/section-words.ts";
+import { type OidcConfig, oidcSection } from "./oidc-section.ts";
 
 /** `[console]` */
 export interface ConsoleConfig {
@@ -22,6 +23,8 @@ export interface ConsoleConfig {
   readonly baseUrl?: string;
   /** Counted from the last use. */
   readonly sessionMinutes: number;
+  /** Absent: only links of `agtpd login` sign people in. */
+  readonly oidc?: OidcConfig;
 }
 
 /** Its schema. */
@@ -33,4 +36,5 @@ export const consoleSection: Schema = table("The operator's console", {
   key: optional(path("", "Private key of the certificate, in PEM")),
   base_url: optional(webUrl("Where people find it, if not at localhost and port")),
   session_minutes: count(480, "How long a session lasts that is not used, in minutes", 44_640),
+  oidc: oidcSection,
 });

@@ -17,7 +17,7 @@ export const consoleModule: Module<ConsoleSections> = {
   async provision(context) {
     if (!context.config.console.enabled) return { commands: new Map([["login", refuseLogin]]) };
     const { openConsole } = await import("./open-console.ts");
-    const { side, commands, close } = await openConsole(context);
-    return { console: side, commands, stop: close };
+    const { side, commands, problems, start, close } = await openConsole(context);
+    return { console: side, commands, blockers: problems, start, stop: close };
   },
 };

@@ -1,6 +1,7 @@
 /** Puts the console of a deployment together: its people, its pages and what they show. */
 
 import type { JsonRecord } from "../../base/json-value.ts";
+import type { Problem } from "../../base/problem.ts";
 import type { ConsoleSide, DaemonFacts } from "../../dispatch/http-gateway.ts";
 import { publicKeyOf } from "../../identity/ed25519.ts";
 import type { ConsoleContext } from "./config.ts";
@@ -8,9 +9,11 @@ import { createConsoleApi } from "./console-api.ts";
 import { createConsole } from "./console-app.ts";
 import { createEvents } from "./events.ts";
 import { LoginLinks } from "./login-links.ts";
+import { openOidc } from "./open-oidc.ts";
 import { loadPageFiles } from "./page-files.ts";
 import { type Person, ROLES, type Role } from "./person.ts";
 import { ConsolePlace } from "./place.ts";
+import { SessionRules } from "./session-rules.ts";
 import { Sessions } from "./sessions.ts";
 import { Traffic } from "./traffic.ts";
 import { agentRoutes } from "./views/agents.ts";
@@ -22,12 +25,16 @@ import { overview, overviewRoute, waitingCount } from "./views/overview.ts";
 import { recordRoutes } from "./views/records.ts";
 import { sessionRoute } from "./views/session.ts";
 import { trafficRoutes } from "./views/traffic-routes.ts";
+import { tryRoutes } from "./views/try.ts";
 import { upstreamRoutes } from "./views/upstreams.ts";
 
 /** The console, its commands, and its end. */
 export interface OpenedConsole {
   readonly side: ConsoleSide;
   readonly commands: ReadonlyMap<string, (options: JsonRecord) => unknown>;
+  readonly problems: readonly Problem[];
+  /** Puts its rules in force. */
+  start(): void;
   close(): Promise<void>;
 }
 
@@ -36,13 +43,17 @@ export async function openConsole(context: ConsoleContext): Promise<OpenedConsol
   const { config } = context;
   const links = await context.once(openLinks);
   const traffic = await context.once(openTraffic);
-  const sessions = await Sessions.open(context, () => config.console.sessionMinutes * 60_000);
+  const rules = await context.once(openRules);
+  rules.begin(config.console);
+  const sessions = await Sessions.open(context, rules);
   const place = new ConsolePlace(config.console);
   let daemon: () => DaemonFacts | undefined = () => undefined;
   const api = apiOf(context, { sessions, traffic, daemon: () => daemon() });
   const reportFault = reporting(context);
   const pages = await loadPageFiles();
-  const gateway = await createConsole({ place, sessions, links, pages, api, reportFault });
+  const provider = await openOidc(context, { place, sessions });
+  const { oidc } = provider;
+  const gateway = await createConsole({ place, sessions, links, pages, api, oidc, reportFault });
   return {
     side: {
       gateway: () => gateway,
@@ -52,12 +63,22 @@ export async function openConsole(context: ConsoleContext): Promise<OpenedConsol
       },
     },
     commands: new Map([["login", (options) => login(options, links, place)]]),
-    close: () => gateway.close(),
+    problems: provider.problems,
+    start: () => {
+      rules.enforce(config.console);
+      void sessions.sweep().catch((error: unknown) => reportFault("", error));
+    },
+    close: async () => {
+      await gateway.close();
+      await provider.close();
+    },
   };
 }
 
 /** Kept through reloads: a link that was printed is good. */
 const openLinks = (): LoginLinks => new LoginLinks();
+
+const openRules = (): SessionRules => new SessionRules();
 
 const openTraffic = (): Traffic => {
   const traffic = new Traffic();
@@ -88,9 +109,15 @@ function apiOf(context: ConsoleContext, { sessions, traffic, daemon }: ApiSource
       ...approvalRoutes(parts),
       ...agentRoutes(parts),
       ...endpointRoutes(dispatch),
+      ...tryRoutes({ ...parts, served: dispatch }),
       ...contractRoutes(state),
       ...recordRoutes({ ...parts, publicKey }),
-      ...upstreamRoutes({ servers: mcpServers, state, served: dispatch }),
+      ...upstreamRoutes({
+        servers: mcpServers,
+        state,
+        served: dispatch,
+        health: traffic.upstreams,
+      }),
       nodeRoute(daemon),
     ],
     events: createEvents({

@@ -41,12 +41,21 @@ export async function loadPageFiles(): Promise<PageFiles> {
   const named = await readdir(built, { recursive: true });
   const modules = named.filter((name) => extname(name) === ".js");
   const entries = await Promise.all([
-    ...["style.css", "icon.svg"].map((name) => entryOf(name, shippedPath(`${FOLDER}/${name}`))),
+    styleSheet(),
+    entryOf("icon.svg", shippedPath(`${FOLDER}/icon.svg`)),
     ...modules.map((name) => entryOf(name.replaceAll("\\", "/"), join(built, name))),
     ...libraryPaths().map(([name, path]) => entryOf(name, path)),
   ]);
   const [, shell] = await entryOf("shell.html", shippedPath(`${FOLDER}/shell.html`));
   return { shell, files: new Map(entries) };
+}
+
+/** One sheet out of its parts, in the order of their names. */
+async function styleSheet(): Promise<readonly [string, PageFile]> {
+  const folder = shippedPath(`${FOLDER}/style`);
+  const names = (await readdir(folder)).filter((name) => extname(name) === ".css").sort();
+  const parts = await Promise.all(names.map((name) => readFile(join(folder, name))));
+  return ["style.css", { type: TYPES[".css"] ?? "", body: Buffer.concat(parts) }];
 }
 
 /** The library's files: of its packages, the variants that browsers load. */

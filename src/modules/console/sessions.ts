@@ -7,7 +7,9 @@ import { isRecord } from "../../base/json-value.ts";
 import type { ProcessState } from "../../dispatch/process-state.ts";
 import type { Collection } from "../../state/collection.ts";
 import { digestOf } from "./login-links.ts";
+import { type Grant, isGranted } from "./oidc-roles.ts";
 import { type Person, ROLES } from "./person.ts";
+import type { SessionRules } from "./session-rules.ts";
 
 /** A session that stands. */
 export interface Session {
@@ -16,6 +18,8 @@ export interface Session {
   readonly csrf: string;
   /** Milliseconds since the epoch. */
   readonly usedAt: number;
+  /** Why the person has the role, where a provider's claims gave it. */
+  readonly grant?: Grant;
 }
 
 /** A session, and the cookie's value. */
@@ -29,41 +33,42 @@ const QUOTA = { perOwner: 32, all: 1_000 };
 
 export class Sessions {
   readonly #kept: Collection<Session>;
-  readonly #ttlMs: () => number;
+  readonly #rules: SessionRules;
 
-  private constructor(kept: Collection<Session>, ttlMs: () => number) {
+  private constructor(kept: Collection<Session>, rules: SessionRules) {
     this.#kept = kept;
-    this.#ttlMs = ttlMs;
+    this.#rules = rules;
   }
 
-  /** Opens those that are kept. */
+  /** Opens those that are kept; the rules may change while they are open. */
   static async open(
     { collection }: Pick<ProcessState, "collection">,
-    ttlMs: () => number,
+    rules: SessionRules,
   ): Promise<Sessions> {
     const kept = await collection<Session>({
       name: "console-sessions",
       read: readSession,
       ownerOf: ({ person }) => person.id,
       orderOf: ({ usedAt }) => usedAt,
-      forgottenAt: ({ usedAt }) => usedAt + ttlMs(),
+      forgottenAt: (session) => overAt(session, rules),
       quota: QUOTA,
     });
-    return new Sessions(kept, ttlMs);
+    return new Sessions(kept, rules);
   }
 
   /** Begins one, and answers the cookie's value. */
-  async begin(person: Person): Promise<string> {
+  async begin(person: Person, grant?: Grant): Promise<string> {
     const token = randomBytes(32).toString("base64url");
     const csrf = randomBytes(32).toString("base64url");
-    await this.#kept.add(digestOf(token), { person, csrf, usedAt: Date.now() });
+    const session = { person, csrf, usedAt: Date.now(), ...(grant && { grant }) };
+    await this.#kept.add(digestOf(token), session);
     return token;
   }
 
   /** The session of a cookie; undefined: it is over, or never was. */
   find(token: string): Session | undefined {
     const session = this.#kept.get(digestOf(token));
-    const isOver = session === undefined || session.usedAt + this.#ttlMs() <= Date.now();
+    const isOver = session === undefined || overAt(session, this.#rules) <= Date.now();
     return isOver ? undefined : session;
   }
 
@@ -79,13 +84,30 @@ export class Sessions {
   async end(token: string): Promise<void> {
     await this.#kept.delete([digestOf(token)]);
   }
+
+  /** Ends for good those that the rules end, which other rules could let stand again. */
+  async sweep(): Promise<void> {
+    await this.#kept.sweep();
+  }
+}
+
+/** When a session is over; at once where nobody has its role for that reason any more. */
+function overAt({ person, grant, usedAt }: Session, { current }: SessionRules): number {
+  const isStanding = person.via !== "oidc" || (grant && isGranted(person, grant, current.oidc));
+  return isStanding === true ? usedAt + current.sessionMinutes * 60_000 : 0;
 }
 
 function readSession(value: unknown): Session | undefined {
   if (!isRecord(value)) return undefined;
-  const { person, csrf, usedAt } = value;
+  const { person, csrf, usedAt, grant } = value;
   const isWhole = isPerson(person) && typeof csrf === "string" && typeof usedAt === "number";
-  return isWhole ? { person, csrf, usedAt } : undefined;
+  return isWhole ? { person, csrf, usedAt, ...(isGrant(grant) && { grant }) } : undefined;
+}
+
+function isGrant(value: unknown): value is Grant {
+  if (!isRecord(value)) return false;
+  const { issuer, claim, value: entry } = value;
+  return [issuer, claim, entry].every((one) => typeof one === "string");
 }
 
 function isPerson(value: unknown): value is Person {

@@ -1,27 +1,46 @@
-/** The page that signs somebody in: only pressing its button uses a link up. */
+/** The pages that sign somebody in: only pressing the button uses a link up. They have no script. */
 import type { Person } from "./person.ts";
 
 /** The link that was followed, and whom it signs in. */
 export interface SignInView {
   readonly link: string | undefined;
   readonly person: Person | undefined;
+  /** The host of the provider; undefined where there is none. */
+  readonly provider?: string | undefined;
 }
 
-/** A whole document; it has no script. */
-export function signInPage({ link, person }: SignInView): string {
+/** The way in, as a whole document. */
+export function signInPage({ link, person, provider }: SignInView): string {
+  if (person !== undefined && link !== undefined) return documentOf(form(link, person));
+  return documentOf(`${provider === undefined ? "" : providerForm(provider)}${instructions(link)}`);
+}
+
+/** Somebody who was not signed in, and why. */
+export function refusalPage(message: string): string {
+  return documentOf(`<p role="alert">${escaped(message)}</p>
+<p><a href="/sign-in">Back to the sign-in page</a></p>`);
+}
+
+/** A page that goes on to another. */
+export function onwardPage(address: string): string {
+  const head = `<meta http-equiv="refresh" content="0; url=${escaped(address)}">\n`;
+  return documentOf(`<p><a href="${escaped(address)}">Continue</a></p>`, head);
+}
+
+function documentOf(main: string, head = ""): string {
   return `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>Sign in · agtpd</title>
-<link rel="icon" href="/page/icon.svg" type="image/svg+xml">
+${head}<link rel="icon" href="/page/icon.svg" type="image/svg+xml">
 <link rel="stylesheet" href="/page/style.css">
 </head>
 <body class="sign-in">
 <main>
 <h1>Sign in</h1>
-${person === undefined || link === undefined ? instructions(link) : form(link, person)}
+${main}
 </main>
 </body>
 </html>
@@ -34,6 +53,13 @@ function form(link: string, { name, role }: Person): string {
 <input type="hidden" name="link" value="${escaped(link)}">
 <button type="submit">Sign in</button>
 </form>`;
+}
+
+function providerForm(provider: string): string {
+  return `<form method="post" action="/oidc/sign-in">
+<button type="submit">Sign in with ${escaped(provider)}</button>
+</form>
+`;
 }
 
 function instructions(link: string | undefined): string {

@@ -5,6 +5,7 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { concealPath } from "../../dispatch/concealment.ts";
 import { CHANNELS, type RequestEnd, type RequestRefusal } from "../../dispatch/request-channels.ts";
+import { UpstreamHealth } from "./upstream-health.ts";
 
 /** One request that was answered. */
 export interface TrafficEntry {
@@ -63,6 +64,8 @@ export class Traffic {
   readonly #ring: (Fact | undefined)[] = new Array<undefined>(MAX_ENTRIES).fill(undefined);
   readonly #byStatus = new Map<number, number>();
   readonly #byGate = new Map<string, number>();
+  /** How the HTTP APIs behind endpoints answer. */
+  readonly upstreams: UpstreamHealth = new UpstreamHealth();
   #count = 0;
   #refused: RequestRefusal | undefined;
 
@@ -119,12 +122,17 @@ export class Traffic {
     this.#refused = undefined;
     const gate = refused === undefined ? undefined : exchange.refusedBy;
     if (gate !== undefined) this.#byGate.set(gate, (this.#byGate.get(gate) ?? 0) + 1);
+    const now = Date.now();
+    const { route } = exchange;
+    if (route !== undefined && gate === undefined) {
+      this.upstreams.note(route.definition, refused?.code, now);
+    }
     this.#ring[this.#count % MAX_ENTRIES] = {
       number: this.#count,
       responseId: exchange.responseId,
-      at: Date.now(),
+      at: now,
       method: exchange.method,
-      path: concealPath(exchange.path, exchange.route),
+      path: concealPath(exchange.path, route),
       status,
       durationMs,
       agentId: exchange.caller.agentId,

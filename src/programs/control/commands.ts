@@ -1,4 +1,4 @@
-/** `agtpd status`, `reload` and `stop`: what is asked of a daemon that runs. */
+/** `agtpd status`, `nodes`, `reload` and `stop`: what is asked of a daemon that runs. */
 import { isRecord, type JsonRecord } from "../../base/json-value.ts";
 import { formatProblem, isError, type Problem } from "../../base/problem.ts";
 import { type Command, command } from "../shell/command.ts";

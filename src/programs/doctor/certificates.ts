@@ -23,7 +23,7 @@ const BLOCK = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g;
 /** Every file of certificates that is known to be one. */
 export function certificateFiles(subject: Subject): readonly CertificateFile[] {
   const { config, configFile, endpoints } = subject;
-  const { tls, gateway, webhooks, peers } = config;
+  const { tls, gateway, console, webhooks, peers } = config;
   const taken = new Set<string>();
   const named = (
     key: string,
@@ -42,6 +42,8 @@ export function certificateFiles(subject: Subject): readonly CertificateFile[] {
     ...(tls.cert === undefined ? [unnamed(madeCertificate(config), "made")] : []),
     ...named("tls.client_ca", tls.clientCa, "trusted"),
     ...named("gateway.cert", gateway.cert, "shown"),
+    ...named("console.cert", console.cert, "shown"),
+    ...named("console.oidc.ca", console.oidc?.ca, "trusted"),
     ...named("webhooks.ca", webhooks.ca, "trusted"),
     ...peers.flatMap((peer, index) => [
       ...named(`peers[${index}].ca`, peer.ca, "trusted"),

@@ -10,7 +10,12 @@ import type { Schema } from "../../../src/schema/section-field.ts";
 
 const FILE = join(import.meta.dirname, "../../../agtp-server.toml");
 const text = readFileSync(FILE, "utf8");
-const ENVIRONMENT = { WEBHOOK_SECRET: "a", MODEL_API_KEY: "b", DB_PASSWORD: "c" };
+const ENVIRONMENT = {
+  WEBHOOK_SECRET: "a",
+  MODEL_API_KEY: "b",
+  DB_PASSWORD: "c",
+  CONSOLE_SECRET: "d",
+};
 
 /** The sample's own values; everything else that is not commented out must be a default. */
 const SAMPLE_VALUES = [
@@ -71,7 +76,7 @@ describe("agtp-server.toml", () => {
 
   it("comments out no key that has a default, except in tables that are optional as a whole", () => {
     const optionalTables =
-      /^(?:policies\.oauth|agntcy|openwop\.api_keys|policies\.methods\.redirects|policies\.approvals|mcp\.servers|peers)\b/;
+      /^(?:policies\.oauth|agntcy|openwop\.api_keys|policies\.methods\.redirects|policies\.approvals|mcp\.servers|peers|console\.oidc)\b/;
     const hidden = [...keys].filter(
       ([key, standard]) =>
         standard !== undefined && !optionalTables.test(key) && valueAt(active, key) === undefined,

@@ -52,7 +52,7 @@ async function rig(
     actAs: async (acting) => {
       acted.push(acting);
       const status = statuses[acted.length - 1] ?? statuses.at(-1) ?? 200;
-      return { status, body: {}, auditId: undefined };
+      return { status, body: {}, auditId: undefined, responseId: "", refusedBy: undefined };
     },
     findAgent: findAgent ?? ((agentId) => ({ agentId, trustTier: 2 }) as AgentDocument),
   });

@@ -121,6 +121,26 @@ export interface EndpointDetail {
   readonly output_schema: unknown;
 }
 
+/** The beginning of a call that an operator makes in an agent's name. */
+export interface TryOffer {
+  readonly input: unknown;
+  readonly agents: readonly Pick<Agent, "agent_id" | "name" | "status">[];
+}
+
+/** The end of it. */
+export interface TryAnswer {
+  readonly method: string;
+  readonly path: string;
+  readonly status: number;
+  readonly response_id: string;
+  readonly audit_id: string | null;
+  readonly duration_ms: number;
+  readonly gates: TrafficDetail["gates"];
+  readonly body: unknown;
+  /** False: `body` is the beginning of a text. */
+  readonly is_whole: boolean;
+}
+
 export interface Contract {
   readonly synthesis_id: string;
   readonly agent_id: string;
@@ -162,13 +182,36 @@ export interface UpstreamTool {
 }
 
 export interface Upstreams {
-  readonly http: readonly { readonly url: string; readonly endpoints: number }[];
+  readonly http: readonly HttpUpstream[];
   readonly mcp: readonly {
     readonly server: string;
     readonly state: string;
     readonly tools: readonly UpstreamTool[];
   }[];
-  readonly agents?: readonly Readonly<Record<string, unknown>>[];
+  readonly agents: readonly UpstreamAgent[];
+}
+
+export interface HttpUpstream {
+  readonly url: string;
+  readonly endpoints: number;
+  readonly state: string;
+  readonly calls: number;
+  readonly faults: number;
+  readonly last_at: string | null;
+}
+
+export interface UpstreamAgent {
+  readonly name: string;
+  readonly version: string;
+  readonly base: string;
+  readonly url: string | null;
+  readonly state: string;
+  readonly reason?: string;
+  readonly dependencies: readonly {
+    readonly name: string;
+    readonly status: string;
+    readonly reason?: string;
+  }[];
 }
 
 export interface ServerNode {
@@ -177,4 +220,5 @@ export interface ServerNode {
   readonly version: string;
   readonly since: string;
   readonly state: string;
+  readonly lease_ms: number | null;
 }

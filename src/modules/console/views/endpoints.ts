@@ -2,7 +2,7 @@
 import type { Served } from "../../../dispatch/module.ts";
 import type { RegisteredRoute } from "../../../dispatch/route.ts";
 import { projectEndpoint } from "../../../endpoint/project.ts";
-import type { ApiRoute } from "../console-api.ts";
+import type { ApiRequest, ApiRoute } from "../console-api.ts";
 import { unknown } from "../console-fault.ts";
 
 /** `GET /api/endpoints` and `/api/endpoints/{METHOD}/{PATH}` */
@@ -17,11 +17,7 @@ export function endpointRoutes(served: () => Served): readonly ApiRoute[] {
       method: "GET",
       path: "/endpoints/:method/*",
       answer: ({ params }) => {
-        const { method = "", "*": rest = "" } = params;
-        const route = served().listed.find(
-          (one) => one.method === method && one.path === `/${rest}`,
-        );
-        if (route === undefined) throw unknown("endpoint");
+        const route = findEndpoint(served(), params);
         const { definition } = route;
         return {
           endpoint: { ...viewOf(route), ...projectEndpoint(definition) },
@@ -31,6 +27,14 @@ export function endpointRoutes(served: () => Served): readonly ApiRoute[] {
       },
     },
   ];
+}
+
+/** The endpoint that an address of the interface names. @throws ConsoleFault */
+export function findEndpoint({ listed }: Served, params: ApiRequest["params"]): RegisteredRoute {
+  const { method = "", "*": rest = "" } = params;
+  const route = listed.find((one) => one.method === method && one.path === `/${rest}`);
+  if (route === undefined) throw unknown("endpoint");
+  return route;
 }
 
 function viewOf({ method, path, tier, definition }: RegisteredRoute): object {

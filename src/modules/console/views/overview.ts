@@ -47,4 +47,5 @@ export function waitingCount({ escalations }: Pick<ServerState, "escalations">):
 
 const NOWHERE: DaemonFacts = {
   ...{ address: "", port: 0, gatewayPort: undefined, connectionCount: 0, problems: [] },
+  nodes: async () => [],
 };

@@ -18,14 +18,14 @@ export function trafficRoutes(traffic: Traffic): readonly ApiRoute[] {
       answer: ({ params }) => {
         const entry = traffic.find(params["id"] ?? "");
         if (entry === undefined) throw unknown("request, or it is forgotten");
-        return { entry, gates: wayOf(entry) };
+        return { entry, gates: wayOf(entry.gate) };
       },
     },
   ];
 }
 
-/** The gates that it came to, the last of which refused it where one did. */
-function wayOf({ gate }: TrafficEntry): readonly object[] {
+/** The gates that a request came to, the last of which refused it where one did. */
+export function wayOf(gate: TrafficEntry["gate"]): readonly object[] {
   const at = gate === null ? -1 : GATE_NAMES.indexOf(gate);
   const passed = at < 0 ? GATE_NAMES : GATE_NAMES.slice(0, at + 1);
   return passed.map((name) => ({ name, passed: name !== gate }));

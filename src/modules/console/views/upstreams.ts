@@ -1,4 +1,4 @@
-/** Upstreams of the endpoints: HTTP APIs, and MCP servers with the pins of their tools. */
+/** Upstreams of the endpoints: HTTP APIs, MCP servers with the pins of their tools, agents elsewhere. */
 
 import { isRecord } from "../../../base/json-value.ts";
 import type { Served } from "../../../dispatch/module.ts";
@@ -9,11 +9,13 @@ import { type Escalation, isOpen } from "../../../state/escalation.ts";
 import type { ServerState } from "../../../state/state.ts";
 import { type ApiRoute, reasonIn, textIn } from "../console-api.ts";
 import { unknown } from "../console-fault.ts";
+import type { UpstreamHealth } from "../upstream-health.ts";
 
 /** The sources of these routes. */
 export interface UpstreamParts {
   readonly servers: DeployedServers | undefined;
   readonly state: Pick<ServerState, "escalations">;
+  readonly health: Pick<UpstreamHealth, "of">;
   served(): Served;
 }
 
@@ -25,7 +27,10 @@ export function upstreamRoutes(parts: UpstreamParts): readonly ApiRoute[] {
     {
       method: "GET",
       path: "/upstreams",
-      answer: () => ({ http: httpUpstreams(parts), mcp: mcpUpstreams(parts) }),
+      answer: () => {
+        const agents = parts.served().upstreamAgents();
+        return { http: httpUpstreams(parts), mcp: mcpUpstreams(parts), agents };
+      },
     },
     {
       method: "POST",
@@ -56,7 +61,11 @@ function httpUpstreams(parts: UpstreamParts): readonly object[] {
     const { origin } = new URL(handler.url);
     counts.set(origin, (counts.get(origin) ?? 0) + 1);
   }
-  return Array.from(counts, ([url, endpoints]) => ({ url, endpoints }));
+  return Array.from(counts, ([url, endpoints]) => {
+    const { state = "unused", calls = 0, faults = 0, at } = parts.health.of(url) ?? {};
+    const last_at = at === undefined ? null : new Date(at).toISOString();
+    return { url, endpoints, state, calls, faults, last_at };
+  });
 }
 
 interface BoundTool extends PinnedTool {

@@ -1,9 +1,11 @@
 /** One endpoint: its contract as the manifest shows it, and the schemas of what goes in and comes out. */
 import type { EndpointDetail } from "../answers.ts";
 import { isObject } from "../approvals/subject.ts";
+import { TryPanel } from "../endpoints/try-panel.ts";
 import { type Fact, Facts, Json, Stranger } from "../parts/facts.ts";
 import { Page, Pending, Section } from "../parts/page.ts";
 import { html, type VNode } from "../preact.ts";
+import { isOperator } from "../session.ts";
 import { visible } from "../text.ts";
 import { useApi } from "../use-api.ts";
 
@@ -21,18 +23,20 @@ export function EndpointPage({ tail }: { readonly tail: string }): VNode {
     ${
       data === undefined
         ? html`<${Pending} error=${error} thing="endpoint" reload=${reload} />`
-        : html`<${Whole} detail=${data} />`
+        : html`<${Whole} detail=${data} tail=${tail} />`
     }
   <//>`;
 }
 
-function Whole({ detail }: { readonly detail: EndpointDetail }): VNode {
+function Whole(props: { readonly detail: EndpointDetail; readonly tail: string }): VNode {
+  const { detail, tail } = props;
   const { endpoint, input_schema, output_schema } = detail;
   const semantic = isObject(endpoint["semantic"]) ? endpoint["semantic"] : {};
   const facts = Object.entries(endpoint).filter(([name]) => !ELSEWHERE.has(name));
   return html`<h2><${Stranger} text=${endpoint["method"]} /> <${Stranger} text=${endpoint["path"]} /></h2>
     ${endpoint["description"] && html`<p><${Stranger} text=${endpoint["description"]} /></p>`}
     <${Section} title="Contract"><${Facts} facts=${[...Object.entries(semantic), ...facts].map(factOf)} /><//>
+    ${isOperator() && html`<${Section} title="Try it"><${TryPanel} tail=${tail} impact=${semantic["impact"]} /><//>`}
     <${Section} title="Input"><${Json} value=${input_schema} label="Schema of the input" /><//>
     <${Section} title="Output"><${Json} value=${output_schema} label="Schema of the output" /><//>`;
 }

@@ -5,6 +5,7 @@ import { Moment, Stranger } from "../parts/facts.ts";
 import { Page, Pending } from "../parts/page.ts";
 import { Table } from "../parts/table.ts";
 import { html, type VNode } from "../preact.ts";
+import { millisecondsText } from "../text.ts";
 import { useApi } from "../use-api.ts";
 
 const COLUMNS = [
@@ -12,6 +13,11 @@ const COLUMNS = [
   { title: "State", cell: ({ state }: ServerNode) => html`<${Badge} word=${state} />` },
   { title: "Address", cell: ({ address }: ServerNode) => html`<${Stranger} text=${address} />` },
   { title: "Version", cell: ({ version }: ServerNode) => version },
+  {
+    title: "Lease",
+    kind: "optional",
+    cell: ({ lease_ms }: ServerNode) => millisecondsText(lease_ms),
+  },
   { title: "Since", cell: ({ since }: ServerNode) => html`<${Moment} at=${since} />` },
 ];
 

@@ -2,6 +2,7 @@
 import type { TrafficDetail } from "../answers.ts";
 import { StatusBadge } from "../parts/badge.ts";
 import { AgentLink, Facts, LongId, Moment, Stranger } from "../parts/facts.ts";
+import { Gates } from "../parts/gates.ts";
 import { Page, Pending, Section } from "../parts/page.ts";
 import { html, type VNode } from "../preact.ts";
 import { address } from "../router.ts";
@@ -33,26 +34,10 @@ function Request({ detail: { entry, gates } }: { readonly detail: TrafficDetail 
   ];
   return html`<h2><${Stranger} text=${entry.method} /> <${Stranger} text=${entry.path} /></h2>
     <${Facts} facts=${facts} />
-    <${Section} title="Way through the gates"><${Gates} gates=${gates} entry=${entry} /><//>`;
+    <${Section} title="Way through the gates"><${Gates} gates=${gates} status=${entry.status} code=${entry.code} /><//>`;
 }
 
 function recordsOf(agentId: string | null): VNode | undefined {
   if (agentId === null) return undefined;
   return html`<a href=${address("records", agentId)}>The agent's chain of records</a>`;
-}
-
-function Gates({ gates, entry }: TrafficDetail): VNode {
-  const isRefused = gates.some(({ passed }) => !passed);
-  return html`<ol class="gates">
-    ${gates.map(
-      ({ name, passed }) => html`<li key=${name} class=${passed ? "passed" : "refused"}>
-        <span class="gate-name">${visible(name)}</span>
-        <span>${passed ? "passed" : `refused${entry.code === null ? "" : `: ${visible(entry.code)}`}`}</span>
-      </li>`,
-    )}
-    ${
-      !isRefused &&
-      html`<li class="answered"><span class="gate-name">answer</span><span>${String(entry.status)}</span></li>`
-    }
-  </ol>`;
 }

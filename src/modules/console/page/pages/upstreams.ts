@@ -1,27 +1,35 @@
 /** Upstreams: whom this server calls, whether they answer, and which definitions are pinned. */
 
-import type { Upstreams, UpstreamTool } from "../answers.ts";
+import type { HttpUpstream, Upstreams, UpstreamTool } from "../answers.ts";
 import { post } from "../api.ts";
 import { Badge } from "../parts/badge.ts";
 import { type Action, Change } from "../parts/change.ts";
-import { type Fact, Facts, LongId, Stranger } from "../parts/facts.ts";
+import { type Fact, Facts, LongId, Moment, Stranger } from "../parts/facts.ts";
 import { Page, Pending, Section } from "../parts/page.ts";
 import { Table } from "../parts/table.ts";
 import { html, type VNode } from "../preact.ts";
 import { address } from "../router.ts";
 import { isOperator } from "../session.ts";
 import { countText, visible } from "../text.ts";
+import { UpstreamAgents } from "../upstreams/agents.ts";
 import { useApi } from "../use-api.ts";
 
-type HttpApi = Upstreams["http"][number];
 type McpServer = Upstreams["mcp"][number];
 
 const HTTP = [
-  { title: "Address", cell: ({ url }: HttpApi) => html`<${Stranger} text=${url} />` },
+  { title: "Address", cell: ({ url }: HttpUpstream) => html`<${Stranger} text=${url} />` },
+  { title: "State", cell: ({ state }: HttpUpstream) => html`<${Badge} word=${state} />` },
   {
     title: "Endpoints",
     kind: "number",
-    cell: ({ endpoints }: HttpApi) => countText(endpoints),
+    cell: ({ endpoints }: HttpUpstream) => countText(endpoints),
+  },
+  { title: "Calls", kind: "number", cell: ({ calls }: HttpUpstream) => countText(calls) },
+  { title: "Failed", kind: "number", cell: ({ faults }: HttpUpstream) => countText(faults) },
+  {
+    title: "Last call",
+    kind: "optional",
+    cell: ({ last_at }: HttpUpstream) => html`<${Moment} at=${last_at} />`,
   },
 ];
 
@@ -38,24 +46,17 @@ export function UpstreamsPage(): VNode {
 }
 
 function Whole(props: { readonly upstreams: Upstreams; readonly reload: () => void }): VNode {
-  const { http, mcp, agents = [] } = props.upstreams;
+  const { http, mcp, agents } = props.upstreams;
   return html`<${Section} title="MCP servers">
       ${mcp.length === 0 && html`<p class="quiet">None is configured.</p>`}
       ${mcp.map((server) => html`<${Server} key=${server.server} server=${server} reload=${props.reload} />`)}
     <//>
     <${Section} title="HTTP APIs">
-      <${Table} label="HTTP APIs" columns=${HTTP} rows=${http} keyOf=${({ url }: HttpApi) => url} empty="No endpoint calls one." />
+      <${Table} label="HTTP APIs" columns=${HTTP} rows=${http} keyOf=${({ url }: HttpUpstream) => url} empty="No endpoint calls one." />
     <//>
     <${Section} title="AGNTCY agents">
-      ${agents.length === 0 && html`<p class="quiet">None is configured.</p>`}
-      ${agents.map((agent, index) => html`<article key=${index}><${Facts} facts=${Object.entries(agent).map(factOf)} /></article>`)}
+      <${UpstreamAgents} agents=${agents} />
     <//>`;
-}
-
-function factOf([name, value]: readonly [string, unknown]): Fact {
-  if (name === "state" || name === "status")
-    return [name, html`<${Badge} word=${String(value)} />`];
-  return [visible(name).replaceAll("_", " "), html`<${Stranger} text=${value} />`];
 }
 
 function Server(props: { readonly server: McpServer; readonly reload: () => void }): VNode {

@@ -4,11 +4,19 @@ import { visible } from "../text.ts";
 
 const TONES: Readonly<Record<string, string>> = {
   ...{ active: "good", accepted: "good", pinned: "good", ready: "good", connected: "good" },
-  ...{ up: "good", alive: "good", serving: "good", used: "good", verified: "good" },
+  ...{
+    answers: "good",
+    available: "good",
+    up: "good",
+    alive: "good",
+    serving: "good",
+    used: "good",
+    verified: "good",
+  },
   ...{ pending_review: "wait", deferred: "wait", changed: "wait", deprecated: "wait" },
   ...{ suspended: "wait", connecting: "wait", draining: "wait", leaving: "wait", warning: "wait" },
   ...{ rejected: "bad", retired: "bad", revoked: "bad", missing: "bad", failed: "bad" },
-  ...{ down: "bad", lost: "bad", expired: "bad", error: "bad", unavailable: "bad" },
+  ...{ failing: "bad", down: "bad", lost: "bad", expired: "bad", error: "bad", unavailable: "bad" },
 };
 
 /** The badge of a word. */

@@ -1,0 +1,147 @@
+/**
+ * The OpenID provider: found when somebody first signs in, asked within bounds, and believed for
+ * what its signed tokens say. Code flow with PKCE, state and nonce.   OpenID Connect Core §3.1, RFC 9700
+ */
+import * as client from "openid-client";
+import type { OidcAttempt } from "./oidc-attempts.ts";
+import { asOidcFailure, OidcFailure } from "./oidc-failure.ts";
+import { createOidcFetch } from "./oidc-fetch.ts";
+import { type Claims, claimOf, isNamed } from "./oidc-roles.ts";
+import type { OidcConfig } from "./oidc-section.ts";
+
+/** The parts of a provider. */
+export interface OidcProviderOptions {
+  readonly oidc: OidcConfig;
+  /** PEM text to trust instead of the system's CAs. */
+  readonly ca: string | undefined;
+  /** Of each request to it. */
+  readonly timeoutMs?: number;
+}
+
+/** Where somebody is sent, and what came back. */
+export interface OidcProvider {
+  /** The address at which the person signs in. @throws OidcFailure */
+  authorizationUrl(attempt: OidcAttempt, redirectUri: string): Promise<URL>;
+  /** The claims of whom the answer is about. @throws OidcFailure */
+  claimsOf(answer: URL, attempt: OidcAttempt): Promise<Claims>;
+  close(): Promise<void>;
+}
+
+const TIMEOUT_MS = 10_000;
+/** The provider's document is read anew after it. */
+const KNOWN_FOR_MS = 600_000;
+const MAX_AT_ONCE = 16;
+/** OpenID Connect Core §2. */
+const MAX_SUB = 255;
+
+interface Known {
+  readonly configuration: Promise<client.Configuration>;
+  readonly until: number;
+}
+
+/** Asks nothing by itself. */
+export function createOidcProvider(options: OidcProviderOptions): OidcProvider {
+  const { oidc, ca } = options;
+  const { fetch, close } = createOidcFetch(ca);
+  let known: Known | undefined;
+  let underWay = 0;
+  const configuration = (): Promise<client.Configuration> => {
+    if (known !== undefined && known.until > performance.now()) return known.configuration;
+    const found = {
+      configuration: discover(options, fetch),
+      until: performance.now() + KNOWN_FOR_MS,
+    };
+    known = found;
+    found.configuration.catch(() => {
+      if (known === found) known = undefined;
+    });
+    return found.configuration;
+  };
+  const bounded = async <T>(work: () => Promise<T>): Promise<T> => {
+    if (underWay >= MAX_AT_ONCE) throw new OidcFailure("busy", "too many sign-ins at once");
+    underWay += 1;
+    try {
+      return await work();
+    } catch (error) {
+      throw asOidcFailure(error);
+    } finally {
+      underWay -= 1;
+    }
+  };
+  return {
+    authorizationUrl: (attempt, redirectUri) =>
+      bounded(async () => addressOf(await configuration(), attempt, { oidc, redirectUri })),
+    claimsOf: (answer, attempt) =>
+      bounded(async () => readClaims(await configuration(), { oidc, answer, attempt })),
+    close,
+  };
+}
+
+type Fetch = ReturnType<typeof createOidcFetch>["fetch"];
+
+function discover(
+  { oidc, timeoutMs = TIMEOUT_MS }: OidcProviderOptions,
+  fetch: Fetch,
+): Promise<client.Configuration> {
+  const issuer = new URL(oidc.issuer);
+  const isPlain = issuer.protocol === "http:";
+  return client.discovery(issuer, oidc.clientId, undefined, authenticationOf(oidc), {
+    [client.customFetch]: fetch,
+    timeout: timeoutMs / 1000,
+    execute: [
+      client.enableNonRepudiationChecks,
+      // The section allows http on loopback alone, and the fetch goes nowhere else by it.
+      ...(isPlain ? [client.allowInsecureRequests] : []),
+    ],
+  });
+}
+
+/** By the secret in the way that the provider takes; without one, by PKCE alone. */
+function authenticationOf({ clientSecret }: OidcConfig): client.ClientAuth {
+  if (clientSecret === undefined) return client.None();
+  const basic = client.ClientSecretBasic(clientSecret);
+  const post = client.ClientSecretPost(clientSecret);
+  return (server, ...rest) => {
+    const { token_endpoint_auth_methods_supported: methods } = server;
+    const isBasic = methods === undefined || methods.includes("client_secret_basic");
+    return (isBasic ? basic : post)(server, ...rest);
+  };
+}
+
+async function addressOf(
+  configuration: client.Configuration,
+  { state, nonce, verifier }: OidcAttempt,
+  { oidc, redirectUri }: { readonly oidc: OidcConfig; readonly redirectUri: string },
+): Promise<URL> {
+  const url = client.buildAuthorizationUrl(configuration, {
+    ...{ redirect_uri: redirectUri, scope: oidc.scope, state, nonce },
+    code_challenge: await client.calculatePKCECodeChallenge(verifier),
+    code_challenge_method: "S256",
+  });
+  if (url.protocol === "https:" || url.protocol === "http:") return url;
+  throw new OidcFailure("unacceptable", "its authorization_endpoint is no web address");
+}
+
+interface Answered {
+  readonly oidc: OidcConfig;
+  readonly answer: URL;
+  readonly attempt: OidcAttempt;
+}
+
+async function readClaims(
+  configuration: client.Configuration,
+  { oidc, answer, attempt: { state, nonce, verifier } }: Answered,
+): Promise<Claims> {
+  const tokens = await client.authorizationCodeGrant(configuration, answer, {
+    ...{ expectedState: state, expectedNonce: nonce, pkceCodeVerifier: verifier },
+    idTokenExpected: true,
+  });
+  const claims = tokens.claims();
+  if (claims === undefined || claims.sub.length > MAX_SUB) {
+    throw new OidcFailure("unacceptable", "its ID token has no usable sub");
+  }
+  const isEnough = claimOf(claims, oidc.roleClaim) !== undefined && isNamed(claims);
+  if (isEnough || configuration.serverMetadata().userinfo_endpoint === undefined) return claims;
+  const more = await client.fetchUserInfo(configuration, tokens.access_token, claims.sub);
+  return { ...more, ...claims };
+}
