@@ -1,4 +1,4 @@
-#!/usr/bin/env node
+#!/usr/bin/env -S node --min-semi-space-size=16 --max-semi-space-size=16
 /** `agtpd`: the daemon. Parses flags, starts, and turns signals into drain and reload. */
 import { accessSync, constants, statSync } from "node:fs";
 import type { DaemonOptions } from "../src/app/build.ts";

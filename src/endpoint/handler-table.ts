@@ -18,6 +18,8 @@ const HANDLER_TYPES = [
 const COMPOSITION_ERROR = "composition_failed";
 /** `a.b.c`: at least a module and an export, each part an identifier. */
 const FUNCTION = /^[A-Za-z_$][\w$]*(?:\.[A-Za-z_$][\w$]*)+$/;
+/** `process:function` */
+const PROCESS_FUNCTION = /^[A-Za-z0-9][A-Za-z0-9_-]{0,63}:[^\s\p{Cc}]{1,256}$/u;
 
 /** The binding, or nothing and problems. */
 export function readHandler(
@@ -43,8 +45,9 @@ function readRegisteredFunction(endpoint: DocumentPlace): HandlerBinding | undef
   const table = endpoint.at("handler").record(["type", "function"]);
   const name = table?.at("function").text();
   if (table === undefined || name === undefined) return undefined;
-  if (FUNCTION.test(name)) return { type: "registered_function", function: name };
-  const message = `is ${JSON.stringify(name)}, expected a dotted path such as "handlers.book_room"`;
+  const isReference = FUNCTION.test(name) || PROCESS_FUNCTION.test(name);
+  if (isReference) return { type: "registered_function", function: name };
+  const message = `is ${JSON.stringify(name)}, expected a dotted path such as "handlers.book_room", or "booking:book_room" of a process`;
   return table.at("function").fail(message);
 }
 
