@@ -6,13 +6,16 @@ import { checkDeployment, type Daemon, startDaemon } from "../src/app/daemon.ts"
 import { describeFileError } from "../src/base/bounded-file.ts";
 import { createLog } from "../src/base/log.ts";
 import { formatProblem, isError, type Problem } from "../src/base/problem.ts";
-import { traceOf } from "../src/base/thrown.ts";
+import { codeOf, traceOf } from "../src/base/thrown.ts";
 import { createRedactor } from "../src/modules/openwop/redaction.ts";
 import { environmentSecrets } from "../src/modules/openwop/secrets.ts";
 import type { Terminal } from "../src/programs/shell/terminal.ts";
 import { openStdout } from "../src/server/stdout.ts";
 import { type DaemonLine, daemonProgram } from "./agtpd-program.ts";
 import { runHere } from "./process-terminal.ts";
+
+/** Whatever is drained by a signal. */
+let running: (Pick<Daemon, "drain"> & Partial<Pick<Daemon, "reload">>) | undefined;
 
 await runHere(daemonProgram(run));
 
@@ -26,21 +29,27 @@ async function run(flags: DaemonLine, terminal: Terminal): Promise<undefined> {
   };
   const unreadable = findReadFault(flags.config);
   if (unreadable !== undefined) {
-    const problem: Problem = { file: flags.config, key: "", message: unreadable };
+    const problem: Problem = { file: flags.config, key: "", ...unreadable };
     if (flags.check && flags.json) terminal.out.write(formatReport([problem]));
     terminal.err.write(`${formatProblem(problem)}\n`);
     await finish(2);
   }
-  if (flags.check) await check(options, flags.json === true, terminal);
+  if (flags.check) return check(options, flags.json === true, terminal);
+  // Before anything is started: a signal may follow the ready line at once.
+  handleSignals(options);
+  if (flags.inspectOnly === true) await inspect(options, terminal, 0);
   else await serve(options, terminal);
 }
 
-function findReadFault(path: string): string | undefined {
+function findReadFault(path: string): Pick<Problem, "message" | "hint"> | undefined {
   try {
     accessSync(path, constants.R_OK);
-    return statSync(path).isDirectory() ? "must be a file, is a directory" : undefined;
+    if (!statSync(path).isDirectory()) return undefined;
+    return { message: "must be a file, is a directory" };
   } catch (error) {
-    return describeFileError(error);
+    const message = describeFileError(error);
+    if (codeOf(error) !== "ENOENT") return { message };
+    return { message, hint: "agtpd init DIR makes a deployment, --config FILE names another" };
   }
 }
 
@@ -48,7 +57,7 @@ async function check(
   options: DaemonOptions,
   asJson: boolean,
   { out, err }: Terminal,
-): Promise<void> {
+): Promise<undefined> {
   const problems = await checkDeployment(options);
   const failed = problems.some(isError);
   if (asJson) {
@@ -60,20 +69,37 @@ async function check(
   await finish(failed ? 1 : 0);
 }
 
-async function serve(options: DaemonOptions, { err }: Terminal): Promise<void> {
-  let daemon: Daemon | undefined;
-  // Before anything is started: a signal may follow the ready line at once.
-  handleSignals(() => daemon, options);
+async function serve(options: DaemonOptions, terminal: Terminal): Promise<void> {
+  const { err } = terminal;
   const result = await startDaemon(options);
   if (result.kind === "refused") {
     for (const problem of result.problems) err.write(`${formatForPeople(problem)}\n`);
     err.write("not started\n");
-    await finish(1);
+    // Who has a console finds there which record it is.
+    if (result.isInspectable === true) await inspect(options, terminal, 1);
+    else await finish(1);
   } else {
-    daemon = result.daemon;
+    const { daemon } = result;
+    running = daemon;
     // By a signal or over the control socket; nobody waits for a reader of the log that has stalled.
     void daemon.ended.then(() => process.exit(0));
   }
+}
+
+/** Serves the console alone; ends with the code of a start that came to this. */
+async function inspect(options: DaemonOptions, { err }: Terminal, code: 0 | 1): Promise<void> {
+  const { startInspection } = await import("../src/app/inspect.ts");
+  const result = await startInspection(options);
+  if (result.kind === "refused") {
+    for (const problem of result.problems) err.write(`${formatForPeople(problem)}\n`);
+    err.write("not started\n");
+    await finish(1);
+    return;
+  }
+  const { inspection } = result;
+  err.write("only the console is served, read-only: agtpd login prints a link to it\n");
+  running = inspection;
+  void inspection.ended.then(() => process.exit(code));
 }
 
 /** Ends once everything is said; modules of the deployment may hold the process open otherwise. */
@@ -85,24 +111,21 @@ async function finish(code: number): Promise<never> {
   process.exit(code);
 }
 
-function handleSignals(running: () => Daemon | undefined, { log, env }: DaemonOptions): void {
+function handleSignals({ log, env }: DaemonOptions): void {
   let isStopping = false;
   const stop = async (): Promise<void> => {
     // A second signal means now.
     if (isStopping) process.exit(1);
     isStopping = true;
-    const daemon = running();
-    if (daemon === undefined) process.exit(0);
-    await daemon.drain();
+    if (running === undefined) process.exit(0);
+    await running.drain();
   };
   process.on("SIGTERM", () => void stop());
   process.on("SIGINT", () => void stop());
   process.on("SIGHUP", () => {
-    running()
-      ?.reload()
-      .catch((error: unknown) => {
-        log.logger.error({ event: "reload-refused", error }, "nothing changed");
-      });
+    running?.reload?.().catch((error: unknown) => {
+      log.logger.error({ event: "reload-refused", error }, "nothing changed");
+    });
   });
   // A fault in an operator's function may quote what the function was given.
   const redactor = createRedactor(environmentSecrets(env));

@@ -44,6 +44,8 @@ export interface DaemonOptions {
 export interface Refused {
   readonly kind: "refused";
   readonly problems: readonly Problem[];
+  /** The journal is in the way, and a console that was asked for can show it. */
+  readonly isInspectable?: boolean;
 }
 
 /** All that a daemon serves with. */
@@ -105,7 +107,8 @@ export async function build(
       ...pages.problems,
       ...opening.problems,
     ];
-    return { kind: "refused", problems: found };
+    const isInspectable = opening.isInspectable === true && config.console.enabled;
+    return { kind: "refused", problems: found, isInspectable };
   }
   const { kept } = opening;
   const observer = createObserver(log);

@@ -30,7 +30,12 @@ import type { Config } from "./config/config.ts";
 /** The state, or what keeps it from being opened. */
 export type StateOpening =
   | { readonly kept: ProcessState; readonly problems?: undefined }
-  | { readonly kept?: undefined; readonly problems: readonly Problem[] };
+  | {
+      readonly kept?: undefined;
+      readonly problems: readonly Problem[];
+      /** The journal is in the way: it can be looked at all the same. */
+      readonly isInspectable?: true;
+    };
 
 /** What is told of the state while it is kept. */
 export interface StateWatch {
@@ -80,7 +85,7 @@ async function openLocked(
     if (isStoreUnavailable(error)) return { problems: [storeFault(config, error)] };
     if (!(error instanceof JournalDamageError)) return { problems: [journalFault(config, error)] };
     for (const damage of error.damages) watch.onNotice(damageNotice(damage));
-    return { problems: damageProblems(config, error.damages) };
+    return { problems: damageProblems(config, error.damages), isInspectable: true };
   }
 }
 
@@ -153,7 +158,8 @@ function journalFault({ directory }: Config, error: unknown): Problem {
 /** A journal that is gone has lost every chain; nobody reads a problem for each. */
 const MAX_PROBLEMS = 20;
 
-function damageProblems(
+/** Each with its remedy; many are counted only. */
+export function damageProblems(
   { directory, file }: Config,
   damages: readonly JournalDamage[],
 ): readonly Problem[] {

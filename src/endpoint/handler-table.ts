@@ -7,6 +7,7 @@
 import type { DocumentPlace } from "../base/document-place.ts";
 import type { HandlerBinding } from "./endpoint.ts";
 import { type HandlerContext, readExternalService } from "./external-service-table.ts";
+import { COMPOSITION_KEYS, FUNCTION_KEYS } from "./handler-schema.ts";
 import { readMcpTool } from "./mcp-tool-table.ts";
 
 const HANDLER_TYPES = [
@@ -42,7 +43,7 @@ export function readHandler(
 }
 
 function readRegisteredFunction(endpoint: DocumentPlace): HandlerBinding | undefined {
-  const table = endpoint.at("handler").record(["type", "function"]);
+  const table = endpoint.at("handler").record(Object.keys(FUNCTION_KEYS));
   const name = table?.at("function").text();
   if (table === undefined || name === undefined) return undefined;
   const isReference = FUNCTION.test(name) || PROCESS_FUNCTION.test(name);
@@ -55,7 +56,7 @@ function readComposition(
   endpoint: DocumentPlace,
   { errors }: HandlerContext,
 ): HandlerBinding | undefined {
-  const table = endpoint.at("handler").record(["type", "recipe"]);
+  const table = endpoint.at("handler").record(Object.keys(COMPOSITION_KEYS));
   if (!errors.includes(COMPOSITION_ERROR)) {
     endpoint
       .at("errors")

@@ -24,7 +24,8 @@ export interface ConsoleVisitor {
   readonly csrf: string;
 }
 
-export interface TestConsole extends TestDaemon {
+/** Where a console is found. */
+export interface TestPlace {
   readonly origin: string;
   /** A link of `agtpd login`. */
   link(options?: Record<string, unknown>): Promise<string>;
@@ -32,6 +33,8 @@ export interface TestConsole extends TestDaemon {
   /** Asks without a session. */
   ask(path: string, init?: RequestInit): Promise<ConsoleAnswer>;
 }
+
+export interface TestConsole extends TestDaemon, TestPlace {}
 
 /** The section that has a console served on any free port. */
 export const CONSOLE: Readonly<Record<string, object>> = { console: { enabled: true, port: 0 } };
@@ -44,17 +47,20 @@ export async function openConsole(files: DeploymentFiles = {}): Promise<TestCons
 /** The console of a daemon that has one. */
 export function consoleOf(daemon: TestDaemon): TestConsole {
   const ready = daemon.log.find(({ event }) => event === "listening");
-  const origin = `http://localhost:${ready?.["console_port"]}`;
+  return { ...daemon, ...openPlace(daemon.directory, Number(ready?.["console_port"])) };
+}
+
+/** The console of a deployment that is served on a port. */
+export function openPlace(directory: string, port: number): TestPlace {
+  const origin = `http://localhost:${port}`;
   const link = async (options: Record<string, unknown> = {}): Promise<string> => {
     const command = JSON.stringify({ command: "login", options });
-    const answer = JSON.parse(await askControl(controlPath(daemon.directory), command));
+    const answer = JSON.parse(await askControl(controlPath(directory), command));
     if (answer.ok !== true) throw new Error(answer.message);
     return answer.result.url;
   };
   return {
-    ...daemon,
-    origin,
-    link,
+    ...{ origin, link },
     ask: (path, init) => ask(`${origin}${path}`, init),
     signIn: async (options) => visit(origin, await link(options)),
   };

@@ -95,7 +95,7 @@ function answerError(
   { reportFault }: ConsoleParts,
 ): FastifyReply {
   const status = error.statusCode ?? 500;
-  if (status >= 400 && status < 500) {
+  if (error instanceof ConsoleFault || (status >= 400 && status < 500)) {
     const code = error instanceof ConsoleFault ? error.code : "invalid-request";
     return reply.code(status).send({ error: { code, message: error.message } });
   }

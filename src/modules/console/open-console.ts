@@ -62,7 +62,7 @@ export async function openConsole(context: ConsoleContext): Promise<OpenedConsol
         daemon = facts;
       },
     },
-    commands: new Map([["login", (options) => login(options, links, place)]]),
+    commands: new Map([["login", openLogin(links, place)]]),
     problems: provider.problems,
     start: () => {
       rules.enforce(config.console);
@@ -136,6 +136,11 @@ function reporting({ log }: ConsoleContext): (errorId: string, error: unknown) =
 }
 
 const MAX_NAME = 128;
+
+/** The command that prints links. */
+export function openLogin(links: LoginLinks, place: ConsolePlace): (options: JsonRecord) => object {
+  return (options) => login(options, links, place);
+}
 
 /** `agtpd login`: a link for whoever may use the control socket, which is the daemon's own user. */
 function login(

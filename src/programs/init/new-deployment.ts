@@ -4,6 +4,7 @@ import { readBoundedFile } from "../../base/bounded-file.ts";
 import { makeDirectory } from "../../base/make-directory.ts";
 import { shippedPath } from "../../base/shipped-path.ts";
 import { shippedCatalogPath } from "../../catalog/shipped-catalog.ts";
+import { schemaFiles, withSchemaLines } from "../editors/schema-files.ts";
 import { type NewFile, writeFiles } from "../shell/write-files.ts";
 import type { Answers } from "./answers.ts";
 import { makeIdentity } from "./identity-files.ts";
@@ -40,7 +41,7 @@ export function makeDeployment(answers: Answers): NewDeployment {
   const written = Object.entries(texts).map(([path, content]) => {
     return { path, content, isSecret: false };
   });
-  return { files: [...written, ...files], agentId };
+  return { files: [...withSchemaLines(written), ...files, ...schemaFiles()], agentId };
 }
 
 function handlerFiles({ handlers }: Answers): Readonly<Record<string, string>> {

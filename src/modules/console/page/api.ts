@@ -23,6 +23,8 @@ export interface Session {
   readonly csrf: string;
   readonly server_id: string;
   readonly version: string;
+  /** The daemon was not started: its records can be looked at, and nothing else. */
+  readonly inspect_only: boolean;
 }
 
 let csrf = "";

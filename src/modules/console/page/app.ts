@@ -7,8 +7,8 @@ import { Notice } from "./parts/notice.ts";
 import { Pending } from "./parts/page.ts";
 import { html, useEffect, useErrorBoundary, useRef, useState, type VNode } from "./preact.ts";
 import { type Place, usePlace } from "./router.ts";
-import { ENTRIES, isWithin, pageOf } from "./routes.ts";
-import { rememberSession } from "./session.ts";
+import { entriesOf, isWithin, pageOf } from "./routes.ts";
+import { rememberSession, session } from "./session.ts";
 import { visible } from "./text.ts";
 import { asApiError, useApi } from "./use-api.ts";
 
@@ -37,6 +37,7 @@ function Signed({ session }: { readonly session: Session }): VNode {
     <div class="frame">
       <${Navigation} path=${place.path} />
       <main id="main" tabindex="-1">
+        ${session.inspect_only && html`<p class="warning" role="note">The daemon was not started. Its records can be looked at, and nothing can be changed.</p>`}
         <${Notice} key=${place.path} />
         <${Guarded} key=${`page ${place.path}`} place=${place} />
       </main>
@@ -57,7 +58,7 @@ function Navigation({ path }: { readonly path: string }): VNode {
   useEvents("approvals", (event) => setWaiting(event.waiting));
   const count = waiting ?? data?.waiting ?? 0;
   return html`<nav aria-label="Pages"><ul>
-    ${ENTRIES.map((entry) => {
+    ${entriesOf(session()).map((entry) => {
       const current = isWithin(path, entry) ? "page" : undefined;
       const badge = entry.path === "/approvals" && count > 0;
       return html`<li key=${entry.path}><a href=${entry.path} aria-current=${current}>${entry.name}${

@@ -1,4 +1,5 @@
 /** The pages by their addresses, in the order in which the navigation lists them. */
+import type { Session } from "./api.ts";
 import { AccountPage } from "./pages/account.ts";
 import { AgentPage } from "./pages/agent.ts";
 import { AgentsPage } from "./pages/agents.ts";
@@ -24,8 +25,7 @@ export interface Entry {
   readonly path: string;
 }
 
-/** The navigation. */
-export const ENTRIES: readonly Entry[] = [
+const ENTRIES: readonly Entry[] = [
   { name: "Overview", path: "/" },
   { name: "Traffic", path: "/traffic" },
   { name: "Approvals", path: "/approvals" },
@@ -36,6 +36,14 @@ export const ENTRIES: readonly Entry[] = [
   { name: "Upstreams", path: "/upstreams" },
   { name: "Nodes", path: "/nodes" },
 ];
+
+/** Pages that are there while the daemon is not. */
+const OF_INSPECTION: ReadonlySet<string> = new Set(["/", "/records"]);
+
+/** The navigation of a session. */
+export function entriesOf({ inspect_only }: Session): readonly Entry[] {
+  return inspect_only ? ENTRIES.filter(({ path }) => OF_INSPECTION.has(path)) : ENTRIES;
+}
 
 /** Tells whether an entry of the navigation is where the page is. */
 export function isWithin(path: string, entry: Entry): boolean {

@@ -11,7 +11,10 @@ import type { Traffic } from "../traffic.ts";
 export interface OverviewParts {
   readonly serverId: string;
   readonly traffic: Traffic;
-  readonly state: Pick<ServerState, "escalations" | "ledger">;
+  readonly state: {
+    readonly escalations: Pick<ServerState["escalations"], "list">;
+    readonly ledger: Pick<ServerState["ledger"], "isWritable">;
+  };
   documentVersion(): Promise<string | undefined>;
   daemon(): DaemonFacts | undefined;
 }
@@ -40,7 +43,7 @@ export async function overview(parts: OverviewParts): Promise<object> {
 }
 
 /** How many escalations wait for a decision. */
-export function waitingCount({ escalations }: Pick<ServerState, "escalations">): number {
+export function waitingCount({ escalations }: Pick<OverviewParts["state"], "escalations">): number {
   const now = Date.now();
   return escalations.list().filter((one) => isOpen(one, now)).length;
 }

@@ -1,17 +1,19 @@
 /** Chains of records, as they are signed: a page checks them itself, and need not trust this server. */
 import { isRecord } from "../../../base/json-value.ts";
-import type { AgentDirectory } from "../../../identity/agent-directory.ts";
 import type { Ed25519PublicKey } from "../../../identity/ed25519.ts";
 import { decodeJws, keyId } from "../../../identity/jws.ts";
+import type { Ledger } from "../../../state/ledger.ts";
 import { NO_AUDIT_ID } from "../../../state/record.ts";
-import type { ServerState } from "../../../state/state.ts";
 import type { ApiRequest, ApiRoute } from "../console-api.ts";
 import { malformed } from "../console-fault.ts";
 
 /** The sources of these routes. */
 export interface RecordParts {
-  readonly state: Pick<ServerState, "ledger">;
-  readonly directory: AgentDirectory;
+  readonly state: { readonly ledger: Pick<Ledger, "headOf" | "find"> };
+  /** Agents that may have a chain; null for a name that nobody knows. */
+  readonly directory: {
+    list(): readonly { readonly agentId: string; readonly name: string | null }[];
+  };
   /** Undefined: records are not signed. */
   readonly publicKey: Ed25519PublicKey | undefined;
 }

@@ -3,13 +3,14 @@ import { VERSION } from "../../../base/version.ts";
 import type { ApiRoute } from "../console-api.ts";
 
 /** `GET /api/session` */
-export function sessionRoute(serverId: string): ApiRoute {
+export function sessionRoute(serverId: string, isInspection = false): ApiRoute {
   return {
     method: "GET",
     path: "/session",
     answer: ({ signedIn: { person, csrf } }) => {
       const { name, role } = person;
-      return { name, role, csrf, server_id: serverId, version: VERSION };
+      const facts = { name, role, csrf, server_id: serverId, version: VERSION };
+      return { ...facts, inspect_only: isInspection };
     },
   };
 }

@@ -1,6 +1,6 @@
 /** One agent's chain: its records from the newest back, verified in this browser, and exported. */
 import { StatusBadge } from "../parts/badge.ts";
-import { AgentLink, Moment, Stranger } from "../parts/facts.ts";
+import { AgentLink, LongId, Moment, Stranger } from "../parts/facts.ts";
 import { Page, Pending, Section } from "../parts/page.ts";
 import { VirtualList } from "../parts/virtual-list.ts";
 import { html, type VNode } from "../preact.ts";
@@ -40,7 +40,7 @@ const COLUMNS = [
 
 /** The page at `/records/AGENT`. */
 export function ChainPage({ id }: { readonly id: string }): VNode {
-  const { records, error, more } = useChain(id);
+  const { records, error, broken, more } = useChain(id);
   const keys = useKeys();
   return html`<${Page} name="Records">
     <p><a href="/records">All chains</a></p>
@@ -55,6 +55,7 @@ export function ChainPage({ id }: { readonly id: string }): VNode {
         html`<${VirtualList} label="Records" columns=${COLUMNS} rows=${records}
           keyOf=${({ auditId }: ListedRecord) => auditId} onEnd=${more} empty="The agent has no record yet." />`
       }
+      ${broken !== undefined && html`<p class="warning" role="note">Here the chain breaks: record <${LongId} id=${broken.audit_id} /> is not in the journal.</p>`}
     <//>
   <//>`;
 }

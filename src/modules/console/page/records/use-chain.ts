@@ -18,6 +18,8 @@ export interface ListedRecord {
 export interface ListedChain {
   readonly records: readonly ListedRecord[] | undefined;
   readonly error: ApiError | undefined;
+  /** The record that is not there, behind the last one in the list. */
+  readonly broken: ChainPage["broken"];
   /** Asks for older ones, if there are any. */
   readonly more: () => void;
 }
@@ -26,6 +28,7 @@ export interface ListedChain {
 export function useChain(agentId: string): ListedChain {
   const [records, setRecords] = useState<readonly ListedRecord[] | undefined>(undefined);
   const [error, setError] = useState<ApiError | undefined>(undefined);
+  const [broken, setBroken] = useState<ChainPage["broken"]>(undefined);
   const next = useRef<string | null | undefined>(undefined);
   const isAsking = useRef(false);
   const more = useCallback(() => {
@@ -34,6 +37,7 @@ export function useChain(agentId: string): ListedChain {
     fetchChain(agentId, next.current)
       .then((page) => {
         next.current = page.next;
+        setBroken(page.broken);
         setRecords((known = []) => [...known, ...page.records.map(listed)]);
       })
       .catch((fault: unknown) => setError(asApiError(fault)))
@@ -42,7 +46,7 @@ export function useChain(agentId: string): ListedChain {
       });
   }, [agentId]);
   useEffect(more, [more]);
-  return { records, error, more };
+  return { records, error, broken, more };
 }
 
 /** One page of a chain. */
