@@ -280,6 +280,10 @@ class Running implements Daemon, Controlled {
     };
   }
 
+  exported(): AsyncIterable<string> {
+    return this.#kept.state.exported(this.#deployment.config.server.serverId);
+  }
+
   command(name: string): ControlCommand | undefined {
     return this.#deployment.commands.get(name);
   }

@@ -88,5 +88,7 @@ export interface Store {
   everywhere?(revision: number): Promise<void>;
   /** Tells of the changes to a collection as they arrive; without this, nobody else writes. */
   watch?(collection: string, watcher: FeedWatcher): void;
+  /** The names of all collections, in order; without this, the store cannot be exported. */
+  collections?(): Promise<readonly string[]>;
   close(): Promise<void>;
 }
