@@ -26,6 +26,7 @@ import type { StateLock } from "../state/state-lock.ts";
 import type { Store } from "../state/store.ts";
 import { isStoreUnavailable } from "../state/store-fault.ts";
 import type { Config } from "./config/config.ts";
+import { findUnshared } from "./node-limits.ts";
 
 /** The state, or what keeps it from being opened. */
 export type StateOpening =
@@ -114,6 +115,12 @@ async function openAsNode(
     }
     ({ node } = opened);
     const { shared } = opened;
+    const unshared = opened.isAlone ? [] : findUnshared(config);
+    if (unshared.length > 0) {
+      await node.close();
+      await closeQuietly(store);
+      return { problems: unshared };
+    }
     const over = await openOver(config, { store, shared, node, lock, ...watch });
     await node.start();
     return over;

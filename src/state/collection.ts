@@ -213,6 +213,12 @@ export class Collection<Item> {
     };
   }
 
+  /** Waits until a key is known on every node as it is here. */
+  async everywhere(key: string): Promise<void> {
+    const { revision } = this.#view.expectationOf(key);
+    if (revision > 0) await this.#store.everywhere?.(revision);
+  }
+
   /** Takes in what others have changed. */
   refresh(): Promise<void> {
     // One that runs already may have asked before what the caller knows of was committed.

@@ -49,6 +49,8 @@ export interface NodeIdentity {
 /** A node that has its name, and the records that it shares. */
 export interface OpenNode {
   readonly node: PostgresNode;
+  /** False where another node is live. */
+  readonly isAlone: boolean;
   readonly shared: SharedRecords;
 }
 
@@ -64,7 +66,9 @@ export async function openNode(
   const records = new PostgresRecords({ pool, name, checkLease: () => node.checkLease() });
   const heads = await readHeads(pool, name);
   store.everywhere = (revision) => node.everywhere(revision);
-  return { node, shared: { records, heads, events: await readLatestEvents(pool, name) } };
+  const nodes = await node.nodes();
+  const isAlone = nodes.every((one) => one.node === identity.node || one.state === "silent");
+  return { node, isAlone, shared: { records, heads, events: await readLatestEvents(pool, name) } };
 }
 
 function describe(error: unknown): SchemaFault {

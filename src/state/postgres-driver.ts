@@ -4,7 +4,6 @@
  */
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import type { ConnectionOptions } from "node:tls";
 import type { Pool, PoolClient, PoolConfig } from "pg";
 import { reasonOf } from "../base/thrown.ts";
 
@@ -52,8 +51,8 @@ export function makePool({ url, ca }: PostgresLocation): PostgresPool {
     application_name: "agtpd",
   };
   try {
-    const { Pool } = createRequire(import.meta.url)("pg") as typeof import("pg");
-    const pool = new Pool(config);
+    const driver = createRequire(import.meta.url)("pg") as typeof import("pg");
+    const pool = new driver.Pool(config);
     // An idle connection that ends is replaced when the next is needed.
     pool.on("error", () => undefined);
     return { pool };
@@ -66,7 +65,9 @@ export function makePool({ url, ca }: PostgresLocation): PostgresPool {
 function readTls(
   parameters: URLSearchParams,
   ca: string | undefined,
-): { readonly options: ConnectionOptions | false } | Extract<PostgresPool, { pool?: undefined }> {
+):
+  | { readonly options: NonNullable<PoolConfig["ssl"]> }
+  | Extract<PostgresPool, { pool?: undefined }> {
   const mode = parameters.get("sslmode");
   parameters.delete("sslmode");
   const rootCert = parameters.get("sslrootcert") ?? undefined;

@@ -37,6 +37,12 @@ export interface NodeEntry {
   readonly leaseMs: number;
 }
 
+interface BeatRow {
+  readonly node: string;
+  readonly beat: string;
+  readonly lease_ms: number;
+}
+
 const POLL_MS = 100;
 const BARRIER_POLL_MS = 20;
 const NOTIFY_AFTER_MS = 2;
@@ -58,6 +64,8 @@ export class PostgresNode {
   /** The last one that the table has as taken. */
   #told = 0;
   #hasOthers = false;
+  /** By node its latest beat, and when it was first heard here. */
+  readonly #heard = new Map<string, { readonly beat: string; readonly at: number }>();
   #isClosing = false;
   #hasLost = false;
   #wake: () => void = () => undefined;
@@ -108,6 +116,11 @@ export class PostgresNode {
     await this.#tick();
     this.#running = this.#run();
     void this.#listen();
+  }
+
+  /** True while no other node has been heard of lately. */
+  get isAlone(): boolean {
+    return !this.#hasOthers;
   }
 
   /** True while what the views say holds on all nodes. */
@@ -199,15 +212,14 @@ export class PostgresNode {
   async #beat(): Promise<void> {
     const { node, process, onNotice } = this.#options;
     const taken = this.#seen;
-    const { rows } = await this.#pool.query<{ others: string }>(
+    const { rows } = await this.#pool.query<BeatRow>(
       `WITH beat AS (
           UPDATE ${this.#name}.nodes SET beat = beat + 1, beat_at = clock_timestamp(), taken = $3
           WHERE node = $1 AND process = $2 RETURNING node
-        ) SELECT (SELECT count(*) FROM ${this.#name}.nodes WHERE node <> $1) AS others FROM beat`,
+        ) SELECT n.node, n.beat, n.lease_ms FROM beat JOIN ${this.#name}.nodes n ON true`,
       [node, process, Math.floor(taken / COMMITS_A_TRANSACTION)],
     );
-    const [row] = rows;
-    if (row === undefined) {
+    if (rows.length === 0) {
       this.#leaseUntil = Number.NEGATIVE_INFINITY;
       if (!this.#hasLost) {
         const message = `another daemon has become the node "${node}": this one serves nobody any more`;
@@ -217,7 +229,8 @@ export class PostgresNode {
       return;
     }
     this.#told = taken;
-    this.#hasOthers = Number(row.others) > 0;
+    const others = rows.filter((one) => one.node !== node && this.#isLive(one));
+    this.#hasOthers = others.length > 0;
   }
 
   async #take(): Promise<void> {
@@ -242,12 +255,21 @@ export class PostgresNode {
 
   /** The leases of the nodes that have not taken a transaction in. */
   async #laggards(number: number): Promise<readonly number[]> {
-    const { rows } = await this.#pool.query<{ lease_ms: number }>(
-      `SELECT lease_ms FROM ${this.#name}.nodes WHERE node <> $1 AND taken < $2
-        AND beat_at > clock_timestamp() - interval '${GONE_AFTER}'`,
+    const { rows } = await this.#pool.query<BeatRow>(
+      `SELECT node, beat, lease_ms FROM ${this.#name}.nodes WHERE node <> $1 AND taken < $2`,
       [this.#options.node, number],
     );
-    return rows.map(({ lease_ms: leaseMs }) => leaseMs);
+    const live = rows.filter((row) => this.#isLive(row));
+    return live.map(({ lease_ms: leaseMs }) => leaseMs);
+  }
+
+  /** A node whose beat has been the same for longer than its lease does not serve. */
+  #isLive({ node, beat, lease_ms: leaseMs }: BeatRow): boolean {
+    const now = performance.now();
+    const heard = this.#heard.get(node);
+    if (heard?.beat === beat) return now - heard.at <= leaseMs;
+    this.#heard.set(node, { beat, at: now });
+    return true;
   }
 
   async #beatOf(node: string) {

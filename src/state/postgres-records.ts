@@ -26,7 +26,7 @@ export interface PostgresRecordsOptions {
 }
 
 /** How long a batch is tried for. */
-const APPEND_MS = 5_000;
+const APPEND_MS = 3_000;
 const PAUSE_MS = 50;
 
 interface HeadRow {

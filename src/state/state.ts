@@ -48,10 +48,12 @@ export interface ServerState {
 export interface ViewLease {
   /** False once other nodes may have changed something that this one has not heard of. */
   readonly isFresh: boolean;
+  /** True while no other node serves: what nobody works on was left by one that ended. */
+  readonly isAlone: boolean;
 }
 
 /** Nobody else changes anything. */
-const ALONE: ViewLease = { isFresh: true };
+const ALONE: ViewLease = { isFresh: true, isAlone: true };
 
 export interface StateOptions {
   readonly store: Store;

@@ -11,12 +11,15 @@ const { privateKey, publicKey } = generateKeyPairSync("ed25519");
 const PRIVATE_KEY = String(privateKey.export({ type: "pkcs8", format: "pem" }));
 const PUBLIC_KEY: KeyObject = createPublicKey(publicKey.export({ type: "spki", format: "pem" }));
 
-function openNode(url: string, node: string): Promise<TestDaemon> {
+type Tables = Readonly<Record<string, object>>;
+
+function openNode(url: string, node: string, more: Tables = {}): Promise<TestDaemon> {
   const identity = { lifecycle_auth: "open", inspect_acl: "public" };
   const tables = {
     signing: { key: "signing.pem" },
     store: { driver: "postgres", url },
     cluster: { node },
+    ...more,
   };
   const handlers = "export const echo = ({ input }) => ({ body: input });";
   const files = { "handlers.mjs": handlers, "signing.pem": PRIVATE_KEY };
@@ -100,5 +103,45 @@ describeWithPostgres("two nodes of one store", () => {
     const after = await ask(second, ALICE, "QUERY", "/lists");
     expect(after.status).toBe(410);
     expect((await ask(second, BOB, "QUERY", "/lists")).status).toBe(200);
+  });
+
+  it("answer 503 while their database is gone, lose no record, and go on by themselves", async () => {
+    const url = await postgres().makeDatabase();
+    const nodes = [await openNode(url, "a"), await openNode(url, "b")];
+    const seen: string[] = [];
+    const tryOnce = async (node: TestDaemon): Promise<TestReply | undefined> => {
+      const client = await node.connect();
+      client.write(bytes(ALICE, "QUERY", "/lists"));
+      const [reply] = await client.replies(1);
+      client.destroy();
+      if (reply?.status === 200) seen.push(recordOf(reply).auditId);
+      return reply;
+    };
+    const until = async (node: TestDaemon, status: number): Promise<TestReply> => {
+      for (;;) {
+        const reply = await tryOnce(node);
+        if (reply?.status === status) return reply;
+      }
+    };
+    await Promise.all(nodes.map((node) => until(node, 200)));
+    postgres().crash();
+    for (const reply of await Promise.all(nodes.map((node) => until(node, 503)))) {
+      expect(reply.body["error"]).toMatchObject({ code: "store-unavailable" });
+      expect(reply.headers.get("retry-after")).toBe("1");
+      expect(reply.headers.get("attribution-record")).toBeUndefined();
+    }
+    postgres().start();
+    await Promise.all(nodes.map((node) => until(node, 200)));
+    const chain = walkChain(await recordsOf(url), ALICE).map(({ auditId }) => auditId);
+    expect(chain).toEqual(expect.arrayContaining(seen));
+    expect(new Set(chain).size).toBe(chain.length);
+  });
+
+  it("refuse a second one with a name that is taken, or with work that is not shared", async () => {
+    const url = await postgres().makeDatabase();
+    await openNode(url, "a");
+    await expect(openNode(url, "a")).rejects.toThrow('another daemon is the node "a"');
+    const webhooks = { recipients: { ops: "https://ops.example/agtp" } };
+    await expect(openNode(url, "b", { webhooks })).rejects.toThrow("webhooks.recipients: cannot");
   });
 });
