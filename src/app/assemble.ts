@@ -123,6 +123,7 @@ function creatingPipeline(
   return creatingDispatcher({
     ...{ catalog, names, methodPolicy, policies, registry, directory, observer, delegations },
     approvals,
+    view: state.view,
     serverId: server.serverId,
     defaultAgent: defaultAgent(config, directory),
     standing: callerStateOf(state),

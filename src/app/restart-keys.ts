@@ -14,6 +14,7 @@ function bindings({
   console,
   store,
   tracing,
+  cluster,
   attribution,
 }: Config): Readonly<Record<string, unknown>> {
   return {
@@ -35,6 +36,10 @@ function bindings({
     "store.driver": store.driver,
     "store.path": store.path,
     "store.url": store.url,
+    "store.schema": store.schema,
+    "store.ca": store.ca,
+    "cluster.node": cluster.node,
+    "cluster.view_lease_ms": cluster.viewLeaseMs,
     "attribution.durability": attribution.durability,
   };
 }

@@ -2,9 +2,11 @@
  * Opens the state that a configuration asks for: its store, and the journal beside it in the state
  * directory. With the memory driver nothing is written, and everything ends with the process.
  */
+import { hostname } from "node:os";
 import { join, relative } from "node:path";
 import type { Problem } from "../base/problem.ts";
 import { reasonOf } from "../base/thrown.ts";
+import { VERSION } from "../base/version.ts";
 import { createProcessState, type ProcessState } from "../dispatch/process-state.ts";
 import {
   damageNotice,
@@ -14,13 +16,17 @@ import {
 } from "../state/journal-damage.ts";
 import { createMemoryStore } from "../state/memory-store.ts";
 import type { StateNotice } from "../state/notice.ts";
+import type { SharedRecords } from "../state/open-ledger.ts";
+import { openNode, openPostgres } from "../state/open-postgres.ts";
 import { openStore } from "../state/open-store.ts";
+import type { PostgresNode } from "../state/postgres-node.ts";
 import { openState } from "../state/state.ts";
 import { journalDirectory, takeStateDirectory } from "../state/state-directory.ts";
 import type { StateLock } from "../state/state-lock.ts";
 import type { Store } from "../state/store.ts";
 import { isStoreUnavailable } from "../state/store-fault.ts";
 import type { Config } from "./config/config.ts";
+import { findUnshared } from "./node-limits.ts";
 
 /** The state, or what keeps it from being opened. */
 export type StateOpening =
@@ -65,6 +71,7 @@ async function openLocked(
   if (location.driver === "memory") {
     return openOver(config, { store: createMemoryStore(), lock, ...watch });
   }
+  if (location.driver === "postgres") return openAsNode(config, lock, watch);
   const { store, problems } = await openStore(
     location,
     relative(directory, config.file),
@@ -83,6 +90,60 @@ async function openLocked(
   }
 }
 
+/** Opens the state that this daemon shares with the other nodes of its store. */
+async function openAsNode(
+  config: Config,
+  lock: StateLock | undefined,
+  watch: StateWatch,
+): Promise<StateOpening> {
+  const { store: location, directory } = config;
+  const file = relative(directory, config.file);
+  const { url = "" } = location;
+  const opening = await openPostgres({ ...location, url }, (notice) => watch.onNotice(notice));
+  if (opening.store === undefined) {
+    const { key, ...fault } = opening.fault;
+    return { problems: [{ file, key: `store.${key}`, ...fault }] };
+  }
+  const { store } = opening;
+  let node: PostgresNode | undefined;
+  try {
+    const identity = { ...nodeIdentity(config), onNotice: watch.onNotice };
+    const opened = await openNode(store, identity);
+    if (typeof opened === "string") {
+      await closeQuietly(store);
+      return { problems: [{ file, key: "cluster.node", message: opened }] };
+    }
+    ({ node } = opened);
+    const { shared } = opened;
+    const unshared = opened.isAlone ? [] : findUnshared(config);
+    if (unshared.length > 0) {
+      await node.close();
+      await closeQuietly(store);
+      return { problems: unshared };
+    }
+    const over = await openOver(config, { store, shared, node, lock, ...watch });
+    await node.start();
+    return over;
+  } catch (error) {
+    await node?.close();
+    await closeQuietly(store);
+    if (isStoreUnavailable(error)) return { problems: [storeFault(config, error)] };
+    throw error;
+  }
+}
+
+function nodeIdentity({ cluster, server }: Config) {
+  const { host, port } = server;
+  // A port that the system chooses names nothing.
+  const own = port === 0 ? `pid-${process.pid}` : String(port);
+  return {
+    node: cluster.node ?? `${hostname()}:${own}`,
+    address: `${host}:${port}`,
+    version: VERSION,
+    leaseMs: cluster.viewLeaseMs,
+  };
+}
+
 /** A store that cannot be read or written may not be closed in good order either. */
 async function closeQuietly(store: Store): Promise<void> {
   await store.close().catch(() => undefined);
@@ -90,8 +151,10 @@ async function closeQuietly(store: Store): Promise<void> {
 
 /** Why the store cannot be used, for the operator. */
 export function storeFault({ directory, file, store }: Config, error: unknown): Problem {
-  const message = `"${store.path}": ${reasonOf(error)}`;
-  return { file: relative(directory, file), key: "store.path", message };
+  const isFile = store.driver === "sqlite";
+  const message = isFile ? `"${store.path}": ${reasonOf(error)}` : reasonOf(error);
+  const key = isFile ? "store.path" : "store.url";
+  return { file: relative(directory, file), key, message };
 }
 
 function journalFault({ directory }: Config, error: unknown): Problem {
@@ -125,19 +188,27 @@ interface StatePlaces extends StateWatch {
   /** Undefined: records end with the process. */
   readonly journal?: string;
   readonly lock?: StateLock | undefined;
+  /** The records of all nodes, where there are several. */
+  readonly shared?: SharedRecords;
+  readonly node?: PostgresNode;
 }
 
 async function openOver(
   { policies, attribution: { durability } }: Config,
-  { store, journal, lock, ...watch }: StatePlaces,
+  { store, journal, lock, shared, node, ...watch }: StatePlaces,
 ): Promise<{ readonly kept: ProcessState }> {
   const tombstoneMs = policies.rcns.contractTtlSeconds * 1000;
+  const cluster = shared && node ? { shared, view: node } : {};
   const state = await openState({
     ...{ store, journalDirectory: journal, durability, tombstoneMs },
+    ...cluster,
     ...watch,
   });
   const close = async (): Promise<void> => {
     try {
+      // The name is given back before the store that has it.
+      await state.ledger.settled().catch(() => undefined);
+      await node?.close();
       await state.close();
     } finally {
       lock?.release();

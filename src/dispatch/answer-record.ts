@@ -20,11 +20,11 @@ const CLOCK_STEP_MS = 3_600_000;
 
 /** The answer as its record has it; undefined: there is no such record. */
 export async function findAnswer(
-  ledger: Pick<Ledger, "headOf" | "find">,
+  ledger: Pick<Ledger, "currentHeadOf" | "find">,
   agentId: string,
   { responseId, at }: AnswerMark,
 ): Promise<ApprovalOutcome | undefined> {
-  let auditId = ledger.headOf(agentId)?.auditId;
+  let auditId = (await ledger.currentHeadOf(agentId))?.auditId;
   for (let count = 0; auditId !== undefined && count < MAX_RECORDS; count += 1) {
     const jws = await ledger.find(auditId);
     const payload = jws === undefined ? undefined : decodeJws(jws)?.payload;

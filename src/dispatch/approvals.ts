@@ -44,7 +44,7 @@ import type { StepsAhead } from "./steps-ahead.ts";
 export interface ApprovalParts {
   readonly policy: ApprovalPolicy;
   readonly escalations: EscalationRegister;
-  readonly ledger: Pick<Ledger, "headOf" | "find" | "settled">;
+  readonly ledger: Pick<Ledger, "currentHeadOf" | "find" | "settled">;
   readonly ahead: StepsAhead;
 }
 

@@ -7,6 +7,7 @@ import type { Paced } from "../base/paced.ts";
 import type { Catalog } from "../catalog/catalog.ts";
 import type { MethodNames } from "../catalog/path-grammar.ts";
 import type { EndpointRegistry } from "../endpoint/endpoint-registry.ts";
+import type { ViewLease } from "../state/state.ts";
 import type { Response, WireFault } from "../wire/message.ts";
 import type { Approvals } from "./approvals.ts";
 import type { CallerState } from "./caller-state.ts";
@@ -51,6 +52,7 @@ export interface DispatcherParts extends PipelineServices {
   /** Everybody's use of the server, and who pays for it. */
   readonly rates: Rates;
   readonly approvals: Approvals;
+  readonly view: ViewLease;
 }
 
 export interface Dispatcher {
@@ -93,17 +95,17 @@ function identityGates({ directory, policies, methodPolicy, standing }: Dispatch
 }
 
 /** Asked of every request from outside, also of one that is refused already: their word comes first. */
-function toll({ rates, attributor }: DispatcherParts): Gates {
+function toll({ rates, attributor, view }: DispatcherParts): Gates {
   return {
     rates: ratesGate(rates), //                                               04  429
-    ledger: ledgerGate(attributor), //                                        05  503
+    ledger: ledgerGate(attributor, view), //                                  05  503
   };
 }
 
 /** Asked of a request that the server makes itself: it is known who asks, and pays elsewhere. */
-function insideGates({ attributor, standing }: DispatcherParts): Gates {
+function insideGates({ attributor, standing, view }: DispatcherParts): Gates {
   return {
-    ledger: ledgerGate(attributor),
+    ledger: ledgerGate(attributor, view),
     lifecycle: ({ caller }) => refuseInactive(caller.document, standing),
   };
 }

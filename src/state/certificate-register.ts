@@ -62,6 +62,7 @@ export class CertificateRegister {
     this.#announced.add(key);
     await this.#revoked.add(key, { reason, revoked_at: revokedAt });
     this.#announced.delete(key);
+    await this.#revoked.everywhere(key);
   }
 }
 

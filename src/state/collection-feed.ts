@@ -5,9 +5,9 @@
  */
 import type { CollectionView } from "./collection-view.ts";
 import { readAll } from "./read-all.ts";
-import type { Store, StoredEntry } from "./store.ts";
+import type { ChangedEntry, Feed, FeedWatcher, Store, StoredEntry } from "./store.ts";
 
-export class CollectionFeed<Item> {
+export class CollectionFeed<Item> implements FeedWatcher {
   readonly #store: Store;
   readonly #name: string;
   readonly #view: CollectionView<Item>;
@@ -43,10 +43,31 @@ export class CollectionFeed<Item> {
       for await (const entry of readAll(this.#store, this.#name)) entries.push(entry);
       this.#view.adoptAll(entries, upTo);
     } else {
-      for (const { collection, key, entry } of changed) {
-        if (collection === this.#name) this.#view.adopt(key, entry, upTo);
-      }
+      this.#adopt(changed, upTo);
     }
     this.#seen = upTo;
+  }
+
+  /** The store is about to tell of others. */
+  ask(): void {
+    this.#view.ask();
+  }
+
+  /** Takes in what the store tells of others; what is read anew meanwhile comes first. */
+  async take(feed: Feed | undefined): Promise<void> {
+    try {
+      if (feed?.changed?.length === 0) return;
+      await this.#refreshing;
+      if (feed?.changed !== undefined) this.#adopt(feed.changed, feed.upTo);
+    } finally {
+      this.#view.caughtUp();
+    }
+    if (feed !== undefined && feed.changed === undefined) await this.refresh();
+  }
+
+  #adopt(changed: readonly ChangedEntry[], upTo: number): void {
+    for (const { collection, key, entry } of changed) {
+      if (collection === this.#name) this.#view.adopt(key, entry, upTo);
+    }
   }
 }

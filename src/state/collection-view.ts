@@ -68,7 +68,8 @@ export class CollectionView<Item> {
   readonly #settled = new Map<string, number>();
   /** Keys with writes that are shown before they are stored, the latest last, over what is stored. */
   readonly #early = new Map<string, Overlaid<Item>>();
-  #isAsking = false;
+  /** How often the feed is being asked. */
+  #asking = 0;
 
   constructor(options: CollectionOptions<Item>) {
     this.#options = options;
@@ -213,7 +214,7 @@ export class CollectionView<Item> {
 
   /** A write of this view is stored. */
   settle({ key, item }: Write<Item>, revision: number): void {
-    if (this.#isAsking) this.#settled.set(key, revision);
+    if (this.#asking > 0) this.#settled.set(key, revision);
     if ((this.#storedOf(key)?.revision ?? 0) >= revision) return;
     // Read anew: a text cut from a message would keep the whole message alive.
     const value = item === undefined ? undefined : JSON.parse(JSON.stringify(item));
@@ -222,12 +223,12 @@ export class CollectionView<Item> {
 
   /** From now on until `caughtUp`, what the feed says may be older than what was settled. */
   ask(): void {
-    this.#isAsking = true;
+    this.#asking += 1;
   }
 
   caughtUp(): void {
-    this.#isAsking = false;
-    this.#settled.clear();
+    this.#asking -= 1;
+    if (this.#asking === 0) this.#settled.clear();
   }
 
   /** Takes in how a key stood at a revision of the store. */

@@ -45,6 +45,7 @@ export class Collection<Item> {
     options: CollectionOptions<Item>,
   ): Promise<Collection<Item>> {
     const collection = new Collection(store, options);
+    store.watch?.(options.name, collection.#feed);
     await collection.refresh();
     await collection.sweep();
     return collection;
@@ -208,6 +209,12 @@ export class Collection<Item> {
         free();
       },
     };
+  }
+
+  /** Waits until a key is known on every node as it is here. */
+  async everywhere(key: string): Promise<void> {
+    const { revision } = this.#view.expectationOf(key);
+    if (revision > 0) await this.#store.everywhere?.(revision);
   }
 
   /** Takes in what others have changed. */

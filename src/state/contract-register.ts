@@ -131,6 +131,7 @@ export class ContractRegister {
   /** Keeps a new contract. */
   async add(contract: Contract): Promise<void> {
     await this.#contracts.add(contract.synthesisId, contract);
+    await this.#contracts.everywhere(contract.synthesisId);
   }
 
   /** Moves a contract on that is not over; undefined when it is not there any more. */
@@ -148,6 +149,7 @@ export class ContractRegister {
       // A contract that is revoked must not be called while the disk is slow.
       { isEarly: state !== "active" },
     );
+    await this.#contracts.everywhere(synthesisId);
     return item;
   }
 

@@ -129,6 +129,7 @@ export class EscalationRegister {
         return { kind: isSame ? "repeated" : "waiting", escalation: adding.item };
       }
       case "added":
+        await this.#escalations.everywhere(escalationId);
         await this.#teller?.tell(adding.item);
         return { kind: "opened", escalation: adding.item };
     }
@@ -146,6 +147,7 @@ export class EscalationRegister {
       const isRepeated = escalation.status === decision.status;
       return { kind: isRepeated ? "repeated" : "conflict", escalation };
     }
+    await this.#escalations.everywhere(escalationId);
     await this.#teller?.tell(escalation);
     return { kind: "decided", escalation };
   }

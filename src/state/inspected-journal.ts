@@ -67,6 +67,11 @@ export class InspectedJournal {
     return this.#heads.get(agentId);
   }
 
+  /** The same: nobody writes. */
+  currentHeadOf(agentId: string): Promise<ChainHead | undefined> {
+    return Promise.resolve(this.headOf(agentId));
+  }
+
   /** The agents that have a chain. */
   get agentIds(): readonly string[] {
     return [...this.#heads.keys()];

@@ -216,6 +216,7 @@ export class Ledger {
       let left: readonly RecordDraft[] = group.drafts;
       for (let attempt = 0; left.length > 0; attempt += 1) {
         if (attempt >= ATTEMPTS) throw new Error("a chain grows faster than it can be signed");
+        this.#reissue(left);
         const records = await sealWhole(group.sealer, this.#jobOf(left));
         left = await this.#appendSealed(left, records);
       }
@@ -256,15 +257,19 @@ export class Ledger {
       this.#heads.set(agentId, head);
       this.#clock.reach(head.at);
     }
-    for (const draft of lost) {
-      if (draft.chain !== undefined) draft.reissue(this.#atLeast(draft.chain));
-    }
     return lost;
   }
 
-  /** The time of a draft whose chain has moved: as it was, and not before the head. */
-  #atLeast({ agentId, at }: Chain): number {
-    return Math.max(at, this.#heads.get(agentId)?.at ?? at);
+  /** Moves drafts to times that are not before their heads, which others may have moved. */
+  #reissue(drafts: readonly RecordDraft[]): void {
+    const reached = new Map<string, number>();
+    for (const draft of drafts) {
+      if (draft.chain === undefined) continue;
+      const { agentId, at } = draft.chain;
+      const least = reached.get(agentId) ?? this.#heads.get(agentId)?.at ?? at;
+      draft.reissue(Math.max(at, least));
+      reached.set(agentId, Math.max(at, least));
+    }
   }
 
   #batchOf(drafts: readonly RecordDraft[], records: readonly JournalRecord[]): RecordBatch {

@@ -146,7 +146,10 @@ export class LifecycleRegister {
     const previousStatus = this.statusOf(agent);
     const hasHistory = this.#stateOf(agent.agentId)?.status !== undefined;
     const decided = transition(method, previousStatus, hasHistory);
-    if (decided.kind === "noop") return { kind: "noop", status: previousStatus };
+    if (decided.kind === "noop") {
+      await this.#stored.everywhere(agent.agentId);
+      return { kind: "noop", status: previousStatus };
+    }
     if (decided.kind !== "change") return decided;
     const { status, eventType } = decided;
     const written = await record({
@@ -160,6 +163,7 @@ export class LifecycleRegister {
     if (event === undefined) throw new Error("a lifecycle event cannot be read back");
     this.#adopt(event);
     await this.#whereverItIsKept(() => this.save());
+    await this.#stored.everywhere(agent.agentId);
     return { kind: "changed", status, previousStatus, event };
   }
 

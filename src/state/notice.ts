@@ -6,6 +6,7 @@ export interface StateNotice {
   readonly event:
     | "clock-stepped-back"
     | "journal-tail-cut"
+    | "node-taken-over"
     | "journal-sync-failed"
     | "store-available"
     | "store-unavailable"

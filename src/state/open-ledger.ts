@@ -15,7 +15,7 @@ import { replayJournal } from "./journal-replay.ts";
 import { type KnownChains, knownChainChanges, readKnownChains } from "./known-chains.ts";
 import { type ChainHead, Ledger, type LedgerClock, newestOf } from "./ledger.ts";
 import type { StateNotice } from "./notice.ts";
-import { createJournalStore, createPowerSafeStore } from "./record-store.ts";
+import { createJournalStore, createPowerSafeStore, type RecordStore } from "./record-store.ts";
 import type { Durability } from "./state-sections.ts";
 import type { Store } from "./store.ts";
 
@@ -31,9 +31,20 @@ export interface LedgerOptions {
   onFault(error: unknown): void;
   onNotice?(notice: StateNotice): void;
   readonly disk?: JournalDisk;
+  /** The records of several nodes, in the place of a journal. */
+  readonly shared?: SharedRecords;
   /** "process" without it. */
   readonly durability?: Durability;
   now?(): number;
+}
+
+/** Records that are kept where other nodes append as well. */
+export interface SharedRecords {
+  readonly records: RecordStore;
+  /** Where all chains ended. */
+  readonly heads: ReadonlyMap<string, ChainHead>;
+  /** The latest lifecycle events, in order: the store may not have seen them. */
+  readonly events: readonly JournalRecord[];
 }
 
 /** A ledger that is open. */
@@ -55,7 +66,8 @@ const START: JournalPosition = { segment: 1, offset: 0 };
 
 /** Opens the journal and brings the chain heads up to date; rejects with what the journal lacks. */
 export async function openLedger(options: LedgerOptions): Promise<OpenLedger> {
-  const { journalDirectory, onFault } = options;
+  const { journalDirectory, onFault, shared } = options;
+  if (shared !== undefined) return openShared(shared, options);
   if (journalDirectory === undefined) {
     const journal = createMemoryJournal();
     const ledger = new Ledger(createJournalStore(journal), new Map(), onFault, clockOf(options));
@@ -65,6 +77,22 @@ export async function openLedger(options: LedgerOptions): Promise<OpenLedger> {
     return { ledger, events: [], newestAt, checkpoint, exported, close: () => ledger.close() };
   }
   return openKept({ ...options, journalDirectory });
+}
+
+function openShared({ records, heads, events }: SharedRecords, options: LedgerOptions): OpenLedger {
+  const ledger = new Ledger(records, heads, options.onFault, clockOf(options));
+  const newestAt = newestOf(heads.values());
+  continueIdsAfter(newestAt);
+  const checkpoint = async (): Promise<void> => options.beforeCheckpoint?.();
+  const close = async (): Promise<void> => {
+    await ledger.settled().catch(() => undefined);
+    try {
+      await checkpoint();
+    } finally {
+      await ledger.close();
+    }
+  };
+  return { ledger, events, newestAt, checkpoint, exported: undefined, close };
 }
 
 interface KeptOptions extends LedgerOptions {

@@ -5,6 +5,7 @@
 import { resolve } from "node:path";
 import type { Problem } from "../base/problem.ts";
 import { createMemoryStore } from "./memory-store.ts";
+import { openPostgres } from "./open-postgres.ts";
 import { loadSqliteDriver } from "./sqlite-driver.ts";
 import { openSqliteFile } from "./sqlite-file.ts";
 import { createSqliteStore } from "./sqlite-store.ts";
@@ -18,6 +19,10 @@ export interface StoreLocation {
   readonly path: string;
   /** The database of postgres. */
   readonly url?: string;
+  /** The schema in that database. */
+  readonly schema?: string;
+  /** A file of CA certificates for it, in PEM. */
+  readonly ca?: string;
 }
 
 /** A store that can be used, or every reason why there is none. */
@@ -37,7 +42,7 @@ export async function openStore(
     case "sqlite":
       return openSqliteStore(location.path, file, onNotice);
     case "postgres":
-      return refuseDriver(file, 'this build has no driver "postgres"');
+      return openPostgresStore(location, file, onNotice);
   }
 }
 
@@ -57,7 +62,25 @@ async function openSqliteStore(
   return { problems: [{ ...problem, hint }] };
 }
 
+const DEFAULT_SCHEMA = "agtp";
+
+async function openPostgresStore(
+  { url, schema = DEFAULT_SCHEMA, ca }: StoreLocation,
+  file: string,
+  onNotice: OnStoreNotice | undefined,
+): Promise<StoreOpening> {
+  if (url === undefined) {
+    const hint = 'expected a URL like "postgres://agtpd@db.example/agtpd"';
+    return { problems: [{ file, key: "store.url", message: "is missing", hint }] };
+  }
+  const { store, fault } = await openPostgres({ url, schema, ca }, onNotice);
+  if (store !== undefined) return { store };
+  const { key, message, hint } = fault;
+  const problem = { file, key: `store.${key}`, message };
+  return { problems: [hint === undefined ? problem : { ...problem, hint }] };
+}
+
 function refuseDriver(file: string, message: string): StoreOpening {
-  const hint = 'expected driver = "sqlite" or "memory"';
+  const hint = 'expected driver = "sqlite", "memory" or "postgres"';
   return { problems: [{ file, key: "store.driver", message, hint }] };
 }

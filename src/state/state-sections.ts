@@ -1,5 +1,14 @@
-/** `[store]`, `[signing]` and `[attribution]`: what is kept, and how it is signed. */
-import { choice, flag, optional, path, type Schema, table } from "../schema/section-field.ts";
+/** `[store]`, `[cluster]`, `[signing]` and `[attribution]`: what is kept, by whom, and how it is signed. */
+import {
+  choice,
+  flag,
+  milliseconds,
+  optional,
+  path,
+  type Schema,
+  table,
+  word,
+} from "../schema/section-field.ts";
 import { secret } from "../schema/section-words.ts";
 
 /** `[store]` */
@@ -7,6 +16,14 @@ export interface StoreConfig {
   readonly driver: "sqlite" | "memory" | "postgres";
   readonly path: string;
   readonly url?: string;
+  readonly schema: string;
+  readonly ca?: string;
+}
+
+/** `[cluster]` */
+export interface ClusterConfig {
+  readonly node?: string;
+  readonly viewLeaseMs: number;
 }
 
 /** `[signing]` */
@@ -30,6 +47,33 @@ export const storeSection: Schema = table("Where contracts, records and runs are
   url: optional(
     secret("The database of postgres; its password is best taken from the environment"),
   ),
+  schema: word(
+    "agtp",
+    "^[a-z_][a-z0-9_]{0,62}$",
+    "up to 63 of a-z 0-9 _ that start with a letter",
+    "The schema that holds the tables of postgres",
+  ),
+  ca: optional(path("", "CA certificates in PEM that the server of postgres is verified by")),
+});
+
+/** The schema of `[cluster]`. */
+export const clusterSection: Schema = table("This daemon as one of several on one store", {
+  node: optional(
+    word(
+      "",
+      "^[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}$",
+      "up to 128 of A-Z a-z 0-9 - _ . : that start with a letter or a digit",
+      "The name that no other node has; the host's name and its port without this",
+    ),
+  ),
+  view_lease_ms: {
+    ...milliseconds(
+      2000,
+      "How long a node that the store has not answered serves from what it knows",
+      500,
+    ),
+    maximum: 60_000,
+  },
 });
 
 /** The schema of `[signing]`. */

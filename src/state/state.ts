@@ -13,7 +13,7 @@ import type { JournalDisk } from "./journal-disk.ts";
 import type { Ledger } from "./ledger.ts";
 import { LifecycleRegister } from "./lifecycle-register.ts";
 import type { StateNotice } from "./notice.ts";
-import { openLedger } from "./open-ledger.ts";
+import { openLedger, type SharedRecords } from "./open-ledger.ts";
 import { SessionRegister } from "./session-register.ts";
 import type { Durability } from "./state-sections.ts";
 import type { Store } from "./store.ts";
@@ -26,6 +26,8 @@ export interface ServerState {
   /** The time by which authority ends. */
   readonly clock: ForwardClock;
   readonly ledger: Ledger;
+  /** The lease by which gates may rely on what they look up. */
+  readonly view: ViewLease;
   readonly lifecycle: LifecycleRegister;
   readonly certificates: CertificateRegister;
   /** Whose sessions are whose. */
@@ -42,6 +44,17 @@ export interface ServerState {
   close(): Promise<void>;
 }
 
+/** Tells how long this process may serve from what it has in memory. */
+export interface ViewLease {
+  /** False once other nodes may have changed something that this one has not heard of. */
+  readonly isFresh: boolean;
+  /** True while no other node serves: what nobody works on was left by one that ended. */
+  readonly isAlone: boolean;
+}
+
+/** Nobody else changes anything. */
+const ALONE: ViewLease = { isFresh: true, isAlone: true };
+
 export interface StateOptions {
   readonly store: Store;
   /** Undefined: records end with the process. */
@@ -49,6 +62,9 @@ export interface StateOptions {
   onFault(error: unknown): void;
   onNotice?(notice: StateNotice): void;
   readonly disk?: JournalDisk;
+  /** The records of several nodes, in the place of a journal. */
+  readonly shared?: SharedRecords;
+  readonly view?: ViewLease;
   /** "process" without it. */
   readonly durability?: Durability;
   /** How long a contract that is over is known as one; an hour without it. */
@@ -63,7 +79,7 @@ const TOMBSTONE_MS = 3_600_000;
 /** Opens the state over a store, which it takes over. */
 export async function openState(options: StateOptions): Promise<ServerState> {
   const { store, onFault, clock = new ForwardClock(options.now) } = options;
-  const { tombstoneMs = TOMBSTONE_MS } = options;
+  const { tombstoneMs = TOMBSTONE_MS, view = ALONE } = options;
   const { now } = clock;
   let lifecycle: LifecycleRegister | undefined;
   const beforeCheckpoint = async (): Promise<void> => lifecycle?.save();
@@ -78,6 +94,7 @@ export async function openState(options: StateOptions): Promise<ServerState> {
     store,
     clock,
     ledger: opened.ledger,
+    view,
     lifecycle,
     certificates,
     sessions,

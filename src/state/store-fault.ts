@@ -5,9 +5,22 @@
 import { codeOf, reasonOf } from "../base/thrown.ts";
 
 /** The ways in which a store fails; `damaged` does not pass by itself. */
-export type StoreFaultKind = "full" | "read-only" | "damaged" | "unusable";
+export type StoreFaultKind =
+  | "full"
+  | "read-only"
+  | "damaged"
+  | "unusable"
+  /** Its server cannot be reached, or ends connections. */
+  | "unreachable"
+  /** Its server does not let this role in, or do this. */
+  | "refused"
+  /** The connection was lost while a change was made, and its outcome could not be found out. */
+  | "undecided";
 
-/** What was asked of the store has not happened, and nothing of it is kept. */
+/**
+ * What was asked of the store has not happened, and nothing of it is kept; only of `undecided`
+ * nobody knows.
+ */
 export class StoreUnavailableError extends Error {
   override readonly name = "StoreUnavailableError";
   readonly kind: StoreFaultKind;
@@ -23,6 +36,9 @@ const MESSAGES: Readonly<Record<StoreFaultKind, string>> = {
   "read-only": "cannot be written",
   damaged: "is damaged",
   unusable: "cannot be used",
+  unreachable: "cannot be reached",
+  refused: "refuses this role",
+  undecided: "did not say what became of a change",
 };
 
 /** How many causes deep an error is looked into. */

@@ -14,19 +14,31 @@ const ADVICE: Readonly<Record<StoreFaultKind, string>> = {
   "read-only": "it goes on by itself when it can be written",
   damaged: "what stands on its damaged pages cannot be read until a copy is put back",
   unusable: "it goes on by itself when its disk does",
+  unreachable: "it goes on by itself when its server can be reached",
+  refused: "it goes on by itself when the role has its rights",
+  undecided: "it goes on by itself when its server can be reached",
 };
+
+/** The kind of what a driver threw; undefined for what says nothing of the store. */
+export type KindOf = (thrown: unknown) => StoreFaultKind | undefined;
 
 export class StoreHealth {
   readonly #onNotice: OnStoreNotice;
+  readonly #kindOf: KindOf;
   readonly #told = new Set<StoreFaultKind>();
 
-  constructor(onNotice: OnStoreNotice = () => undefined) {
+  constructor(onNotice: OnStoreNotice = () => undefined, kindOf: KindOf = storeFaultKind) {
     this.#onNotice = onNotice;
+    this.#kindOf = kindOf;
   }
 
   /** The error to throw in the place of the driver's. */
   failed(thrown: unknown): unknown {
-    const kind = storeFaultKind(thrown);
+    if (thrown instanceof StoreUnavailableError) {
+      this.#tell(thrown);
+      return thrown;
+    }
+    const kind = this.#kindOf(thrown);
     if (kind === undefined) return thrown;
     const fault = new StoreUnavailableError(kind, thrown);
     this.#tell(fault);

@@ -1,7 +1,8 @@
 /**
  * The storage seam: JSON values under ordered keys, in named collections, changed in atomic groups
  * that may depend on what they were decided from. What `commit` resolved for survives the process.
- * A revision numbers each commit of a store and never comes twice; an empty store has revision 1.
+ * A revision numbers each commit of a store, grows with each commit of the same key, and never comes
+ * twice.
  */
 
 /** A JSON value; implementations keep a copy. */
@@ -65,6 +66,14 @@ export interface Feed {
   readonly changed: readonly ChangedEntry[] | undefined;
 }
 
+/** Takes in what other nodes have changed. */
+export interface FeedWatcher {
+  /** From now on the next `take` may be older than what this node has written meanwhile. */
+  ask(): void;
+  /** Undefined: it could not be asked. Settled once what it says has been taken in. */
+  take(feed: Feed | undefined): void | Promise<void>;
+}
+
 export interface Store {
   get(collection: string, key: string): Promise<StoredValue | undefined>;
   list(collection: string, range?: ListRange): Promise<readonly StoredEntry[]>;
@@ -72,6 +81,13 @@ export interface Store {
   commit(changes: readonly Change[], expectations?: readonly Expectation[]): Promise<CommitOutcome>;
   /** The keys that commits beyond a revision have changed, of one collection or of all, each once. */
   changes(after: number, collection?: string): Promise<Feed>;
+  /**
+   * Resolves once a commit is known to every node that serves, or those that do not know of it serve
+   * no longer; without this, there are no other nodes.
+   */
+  everywhere?(revision: number): Promise<void>;
+  /** Tells of the changes to a collection as they arrive; without this, nobody else writes. */
+  watch?(collection: string, watcher: FeedWatcher): void;
   /** The names of all collections, in order; without this, the store cannot be exported. */
   collections?(): Promise<readonly string[]>;
   close(): Promise<void>;

@@ -96,9 +96,9 @@ describe("openStore", () => {
     }
   });
 
-  it("has no driver for postgres", async () => {
+  it("wants a URL for postgres", async () => {
     expect(await refusalOf("state.db", "postgres")).toBe(
-      'agtp-server.toml: store.driver: this build has no driver "postgres" (expected driver = "sqlite" or "memory")',
+      'agtp-server.toml: store.url: is missing (expected a URL like "postgres://agtpd@db.example/agtpd")',
     );
   });
 

@@ -15,7 +15,7 @@ export class SharedRecords {
   /** Batches from now on are lost. */
   fault: Error | undefined;
   /** How many chains of how many batches had moved. */
-  lost = 0;
+  lost: number = 0;
 
   recordsOf(agentId: string): readonly ChainedRecord[] {
     return this.records.filter(({ chain }) => chain.agentId === agentId);

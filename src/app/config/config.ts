@@ -23,7 +23,12 @@ import type { SynthesisConfig } from "../../modules/negotiation/synthesis-sectio
 import type { OpenwopConfig } from "../../modules/openwop/openwop-section.ts";
 import type { TracingConfig } from "../../modules/tracing/tracing-section.ts";
 import type { MetricsConfig } from "../../server/metrics-section.ts";
-import type { AttributionConfig, SigningConfig, StoreConfig } from "../../state/state-sections.ts";
+import type {
+  AttributionConfig,
+  ClusterConfig,
+  SigningConfig,
+  StoreConfig,
+} from "../../state/state-sections.ts";
 import type { LimitsConfig } from "../../wire/limits-section.ts";
 
 /** A whole configuration. */
@@ -42,6 +47,7 @@ export interface Config extends ConfigPlace {
   readonly signing: SigningConfig;
   readonly attribution: AttributionConfig;
   readonly store: StoreConfig;
+  readonly cluster: ClusterConfig;
   readonly gateway: GatewayConfig;
   readonly mcp: McpConfig;
   readonly metrics: MetricsConfig;

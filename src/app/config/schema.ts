@@ -24,7 +24,12 @@ import { openwopSection } from "../../modules/openwop/openwop-section.ts";
 import { tracingSection } from "../../modules/tracing/tracing-section.ts";
 import { optional, type Schema, table } from "../../schema/section-field.ts";
 import { metricsSection } from "../../server/metrics-section.ts";
-import { attributionSection, signingSection, storeSection } from "../../state/state-sections.ts";
+import {
+  attributionSection,
+  clusterSection,
+  signingSection,
+  storeSection,
+} from "../../state/state-sections.ts";
 import { limitsSection } from "../../wire/limits-section.ts";
 
 /** The schema of the whole file. */
@@ -47,6 +52,7 @@ export const configSchema: Schema = {
       signing: signingSection,
       attribution: attributionSection,
       store: storeSection,
+      cluster: clusterSection,
       gateway: gatewaySection,
       mcp: mcpSection,
       metrics: metricsSection,

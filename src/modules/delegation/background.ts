@@ -25,6 +25,10 @@ export interface BackgroundOptions {
   readonly log: Pick<CallLog, "info" | "warn">;
   readonly actAs: ActAs;
   findAgent(agentId: string): AgentDocument | undefined;
+  /** False for one that another node may be at. */
+  mayTakeUp?(id: string): boolean;
+  /** Told of each that this process has begun. */
+  onRun?(id: string): void;
 }
 
 type Perform = () => Promise<Outcome>;
@@ -54,13 +58,15 @@ export class Background implements RunExecutor {
   run(delegation: KeptDelegation, perform: Perform): void {
     const { id: runId, agentId: owner } = delegation;
     this.#tasks.set(runId, perform);
+    this.#options.onRun?.(runId);
     this.#options.schedule.add({ runId, owner });
   }
 
   /** Takes up what was not delivered; what ran then is over, and nobody knows how. */
   start(): void {
-    const { register, schedule, runs } = this.#options;
+    const { register, schedule, runs, mayTakeUp = () => true } = this.#options;
     for (const delegation of register.inPhase("active", "waiting")) {
+      if (!mayTakeUp(delegation.id)) continue;
       const { action, target, taskId, id: runId } = delegation;
       const start = { kind: "delegate", action, target, taskId, runId } as const;
       const begun = runs.begin(delegation.agentId, start);

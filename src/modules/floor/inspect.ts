@@ -32,7 +32,7 @@ import { type ContractMethodsOptions, inspectAttempt, inspectContract } from "./
 /** The parts that INSPECT looks into. */
 export interface InspectOptions {
   readonly directory: AgentDirectory;
-  readonly ledger: Pick<Ledger, "find" | "headOf">;
+  readonly ledger: Pick<Ledger, "find" | "currentHeadOf">;
   readonly register: Pick<LifecycleRegister, "events" | "statusOf">;
   readonly policy: Pick<IdentityConfig, "inspectAcl" | "operatorCertificates">;
   readonly contracts: ContractMethodsOptions;
@@ -114,16 +114,16 @@ async function inspectAudit(
   return floorResult(call, result, 200, found);
 }
 
-function inspectChainHead(
+async function inspectChainHead(
   { directory, ledger, policy }: InspectOptions,
   call: Call,
   exchange: ExchangeView,
-): HandlerSuccess | Refusal {
+): Promise<HandlerSuccess | Refusal> {
   const agentId = subjectOf(directory, call);
   if (agentId === undefined) return missing("agent_id");
   const refusal = refuseStranger(exchange, policy) ?? refuseSubject(exchange, agentId, policy);
   if (refusal !== undefined) return refusal;
-  const head = ledger.headOf(agentId);
+  const head = await ledger.currentHeadOf(agentId);
   if (head === undefined) return notFound("record-not-found", "the agent has no record here");
   const { auditId, at } = head;
   const lastAt = new Date(at).toISOString();

@@ -9,7 +9,7 @@ import { malformed } from "../console-fault.ts";
 
 /** The sources of these routes. */
 export interface RecordParts {
-  readonly state: { readonly ledger: Pick<Ledger, "headOf" | "find"> };
+  readonly state: { readonly ledger: Pick<Ledger, "headOf" | "currentHeadOf" | "find"> };
   /** Agents that may have a chain; null for a name that nobody knows. */
   readonly directory: {
     list(): readonly { readonly agentId: string; readonly name: string | null }[];
@@ -49,7 +49,7 @@ async function walk(
   agentId: string,
   query: ApiRequest["query"],
 ): Promise<object> {
-  const head = ledger.headOf(agentId)?.auditId ?? null;
+  const head = (await ledger.currentHeadOf(agentId))?.auditId ?? null;
   const records: { readonly audit_id: string; readonly jws: string }[] = [];
   let next = startOf(query) ?? head;
   while (next !== null && records.length < PAGE) {

@@ -1,0 +1,84 @@
+/** Opens the store in a PostgreSQL database; what is wrong with it is told at its key. */
+import { randomUUID } from "node:crypto";
+import { codeOf, reasonOf } from "../base/thrown.ts";
+import type { StateNotice } from "./notice.ts";
+import type { SharedRecords } from "./open-ledger.ts";
+import { makePool, type PostgresLocation, quoteName, withClient } from "./postgres-driver.ts";
+import { postgresFaultKind } from "./postgres-fault.ts";
+import { PostgresNode } from "./postgres-node.ts";
+import { PostgresRecords, readHeads, readLatestEvents } from "./postgres-records.ts";
+import { prepareSchema, type SchemaFault } from "./postgres-schema.ts";
+import { PostgresStore } from "./postgres-store.ts";
+import type { OnStoreNotice } from "./store-health.ts";
+
+/** A store, or why there is none. */
+export type PostgresOpening =
+  | { readonly store: PostgresStore; readonly fault?: undefined }
+  | { readonly store?: undefined; readonly fault: SchemaFault };
+
+/** Connects, and brings the schema to this build's version. */
+export async function openPostgres(
+  location: PostgresLocation,
+  onNotice?: OnStoreNotice,
+): Promise<PostgresOpening> {
+  const { pool, fault } = makePool(location);
+  if (pool === undefined) return { fault };
+  let wrong: SchemaFault | undefined;
+  try {
+    wrong = await withClient(pool, (client) => prepareSchema(client, location.schema));
+  } catch (error) {
+    wrong = describe(error);
+  }
+  if (wrong === undefined) {
+    return { store: new PostgresStore(pool, quoteName(location.schema), onNotice) };
+  }
+  await pool.end();
+  return { fault: wrong };
+}
+
+/** This process among the nodes of a store. */
+export interface NodeIdentity {
+  readonly node: string;
+  /** Where this node is reached, `host:port`. */
+  readonly address: string;
+  readonly version: string;
+  readonly leaseMs: number;
+  onNotice(notice: StateNotice): void;
+}
+
+/** A node that has its name, and the records that it shares. */
+export interface OpenNode {
+  readonly node: PostgresNode;
+  /** False where another node is live. */
+  readonly isAlone: boolean;
+  readonly shared: SharedRecords;
+}
+
+/** Takes a node's name and reads where the chains end; in words, why it cannot be this node. */
+export async function openNode(
+  store: PostgresStore,
+  identity: NodeIdentity,
+): Promise<OpenNode | string> {
+  const { pool, name } = store;
+  const node = new PostgresNode({ store, process: randomUUID(), ...identity });
+  const taken = await node.register();
+  if (taken !== undefined) return taken;
+  const records = new PostgresRecords({ pool, name, checkLease: () => node.checkLease() });
+  const heads = await readHeads(pool, name);
+  store.everywhere = (revision) => node.everywhere(revision);
+  const nodes = await node.nodes();
+  const isAlone = nodes.every((one) => one.node === identity.node || one.state === "silent");
+  return { node, isAlone, shared: { records, heads, events: await readLatestEvents(pool, name) } };
+}
+
+function describe(error: unknown): SchemaFault {
+  const reason = reasonOf(error) || codeOf(error);
+  switch (postgresFaultKind(error)) {
+    case "refused":
+      return { key: "url", message: `the server refuses this role: ${reason}` };
+    case "unreachable":
+      return { key: "url", message: `the server cannot be reached: ${reason}` };
+    default:
+      return { key: "url", message: `the database cannot be used: ${reason}` };
+  }
+}

@@ -1,0 +1,147 @@
+/** Two daemons over one PostgreSQL: one chain an agent, one standing of it, whoever is asked. */
+import { createPublicKey, generateKeyPairSync, type KeyObject } from "node:crypto";
+import { expect, it } from "vitest";
+import { openDaemon, type RawClient, type TestDaemon } from "../support/daemon.ts";
+import { encodeRequest, type TestReply } from "../support/dispatch.ts";
+import { ALICE, BOB, hostedFiles } from "../support/hosted-agents.ts";
+import { describeWithPostgres, postgres } from "../support/postgres.ts";
+import { isSigned, type ReadRecord, readJws, recordOf, walkChain } from "../support/records.ts";
+
+const { privateKey, publicKey } = generateKeyPairSync("ed25519");
+const PRIVATE_KEY = String(privateKey.export({ type: "pkcs8", format: "pem" }));
+const PUBLIC_KEY: KeyObject = createPublicKey(publicKey.export({ type: "spki", format: "pem" }));
+
+type Tables = Readonly<Record<string, object>>;
+
+function openNode(url: string, node: string, more: Tables = {}): Promise<TestDaemon> {
+  const identity = { lifecycle_auth: "open", inspect_acl: "public" };
+  const tables = {
+    signing: { key: "signing.pem" },
+    store: { driver: "postgres", url },
+    cluster: { node },
+    ...more,
+  };
+  const handlers = "export const echo = ({ input }) => ({ body: input });";
+  const files = { "handlers.mjs": handlers, "signing.pem": PRIVATE_KEY };
+  return openDaemon(hostedFiles(identity, tables, files));
+}
+
+function bytes(agent: string | undefined, method: string, path: string, body: object = {}): Buffer {
+  const headers = agent === undefined ? {} : { "Agent-ID": agent };
+  return encodeRequest({ method, path, headers, body });
+}
+
+async function ask(daemon: TestDaemon, ...request: Parameters<typeof bytes>): Promise<TestReply> {
+  const client = await daemon.connect();
+  client.write(bytes(...request));
+  const [reply] = await client.replies(1);
+  if (reply === undefined) throw new Error("no reply");
+  return reply;
+}
+
+/** Asks in small batches, so that the nodes are at it at the same time. */
+async function askOften(
+  client: RawClient,
+  agent: string,
+  rounds: number,
+): Promise<readonly TestReply[]> {
+  let count = 0;
+  for (let round = 0; round < rounds; round += 1) {
+    const batch = 1 + (round % 3);
+    for (let more = 0; more < batch; more += 1) client.write(bytes(agent, "QUERY", "/lists"));
+    count += batch;
+    await client.replies(count);
+  }
+  return client.replies(count);
+}
+
+async function recordsOf(url: string): Promise<readonly ReadRecord[]> {
+  const rows = await postgres().query("SELECT jws FROM agtp.records ORDER BY number", url);
+  return rows.map(({ jws }) => readJws(String(jws)));
+}
+
+describeWithPostgres("two nodes of one store", () => {
+  // AGTP-IDENTIFIERS "Attribution Chain"
+  it("keep one chain an agent, with every record that a client has seen in it once", async () => {
+    const url = await postgres().makeDatabase();
+    const nodes = [await openNode(url, "a"), await openNode(url, "b")];
+    const seen = new Map<string, string[]>([
+      [ALICE, []],
+      [BOB, []],
+    ]);
+    const callers = nodes.flatMap((node) => [ALICE, ALICE, BOB].map((agent) => ({ node, agent })));
+    await Promise.all(
+      callers.map(async ({ node, agent }) => {
+        for (const reply of await askOften(await node.connect(), agent, 20)) {
+          expect(reply.status).toBe(200);
+          seen.get(agent)?.push(recordOf(reply).auditId);
+        }
+      }),
+    );
+    const records = await recordsOf(url);
+    for (const [agent, auditIds] of seen) {
+      const chain = walkChain(records, agent);
+      expect(chain.map(({ auditId }) => auditId).toSorted()).toEqual(auditIds.toSorted());
+      for (const { jws } of chain) expect(isSigned(jws, PUBLIC_KEY)).toBe(true);
+      const times = chain.map(({ payload }) => String(payload["issued_at"]));
+      expect(times).toEqual(times.toSorted());
+      // Each node says the same of where it ends.
+      for (const node of nodes) {
+        const body = { target: "chain_head", agent_id: agent };
+        const head = await ask(node, undefined, "INSPECT", "/", body);
+        expect(head.body["result"]).toMatchObject({ audit_id: chain.at(-1)?.auditId });
+      }
+    }
+  });
+
+  it("serve an agent no more, on any of them, once its revocation was answered", async () => {
+    const url = await postgres().makeDatabase();
+    const [first, second] = [await openNode(url, "a"), await openNode(url, "b")];
+    expect((await ask(second, ALICE, "QUERY", "/lists")).status).toBe(200);
+    const revoked = await ask(first, ALICE, "REVOKE", "/", { agent_id: ALICE, reason: "test" });
+    expect(revoked.status).toBe(200);
+    const after = await ask(second, ALICE, "QUERY", "/lists");
+    expect(after.status).toBe(410);
+    expect((await ask(second, BOB, "QUERY", "/lists")).status).toBe(200);
+  });
+
+  it("answer 503 while their database is gone, lose no record, and go on by themselves", async () => {
+    const url = await postgres().makeDatabase();
+    const nodes = [await openNode(url, "a"), await openNode(url, "b")];
+    const seen: string[] = [];
+    const tryOnce = async (node: TestDaemon): Promise<TestReply | undefined> => {
+      const client = await node.connect();
+      client.write(bytes(ALICE, "QUERY", "/lists"));
+      const [reply] = await client.replies(1);
+      client.destroy();
+      if (reply?.status === 200) seen.push(recordOf(reply).auditId);
+      return reply;
+    };
+    const until = async (node: TestDaemon, status: number): Promise<TestReply> => {
+      for (;;) {
+        const reply = await tryOnce(node);
+        if (reply?.status === status) return reply;
+      }
+    };
+    await Promise.all(nodes.map((node) => until(node, 200)));
+    postgres().crash();
+    for (const reply of await Promise.all(nodes.map((node) => until(node, 503)))) {
+      expect(reply.body["error"]).toMatchObject({ code: "store-unavailable" });
+      expect(reply.headers.get("retry-after")).toBe("1");
+      expect(reply.headers.get("attribution-record")).toBeUndefined();
+    }
+    postgres().start();
+    await Promise.all(nodes.map((node) => until(node, 200)));
+    const chain = walkChain(await recordsOf(url), ALICE).map(({ auditId }) => auditId);
+    expect(chain).toEqual(expect.arrayContaining(seen));
+    expect(new Set(chain).size).toBe(chain.length);
+  });
+
+  it("refuse a second one with a name that is taken, or with work that is not shared", async () => {
+    const url = await postgres().makeDatabase();
+    await openNode(url, "a");
+    await expect(openNode(url, "a")).rejects.toThrow('another daemon is the node "a"');
+    const webhooks = { recipients: { ops: "https://ops.example/agtp" } };
+    await expect(openNode(url, "b", { webhooks })).rejects.toThrow("webhooks.recipients: cannot");
+  });
+});

@@ -1,0 +1,138 @@
+/**
+ * A PostgreSQL of the tests' own, in a scratch directory behind a Unix socket. Where there is none
+ * these tests are skipped, and said to be; under continuous integration that is a failure.
+ */
+import { execFileSync } from "node:child_process";
+import { accessSync, chmodSync, constants, readdirSync, rmSync } from "node:fs";
+import { delimiter, join } from "node:path";
+import pg from "pg";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { openStore } from "../../src/state/open-store.ts";
+import type { Store } from "../../src/state/store.ts";
+import type { OnStoreNotice } from "../../src/state/store-health.ts";
+import { createDirectory } from "./directory.ts";
+
+/** The folder of initdb and pg_ctl: the variable POSTGRES_BIN, else the path, else Debian's. */
+const PROGRAMS: string | undefined = findPrograms();
+/** PostgreSQL does not run as root. */
+const OTHER_USER = process.getuid?.() === 0 ? ["runuser", "-u", "nobody", "--"] : [];
+
+/** A server that runs. */
+export interface TestPostgres {
+  readonly directory: string;
+  /** Where a database of its own begins, empty; dropped with the server. */
+  makeDatabase(): Promise<string>;
+  /** Asks as the superuser. */
+  query(sql: string, url?: string): Promise<readonly Readonly<Record<string, unknown>>[]>;
+  /** Ends all at once, as `pg_ctl -m immediate` does. */
+  crash(): void;
+  start(): void;
+}
+
+let server: TestPostgres | undefined;
+
+/** The server of the suite that runs. */
+export function postgres(): TestPostgres {
+  if (server === undefined)
+    throw new Error("there is no PostgreSQL outside of describeWithPostgres");
+  return server;
+}
+
+/** A suite that needs PostgreSQL. */
+export function describeWithPostgres(name: string, suite: () => void): void {
+  if (PROGRAMS !== undefined) {
+    describe(name, () => {
+      let stop = (): void => undefined;
+      beforeAll(() => {
+        ({ server, stop } = launch(PROGRAMS));
+      });
+      afterAll(() => stop());
+      suite();
+    });
+    return;
+  }
+  console.warn(`\nNOT RUN, there is no PostgreSQL (set POSTGRES_BIN to its programs): ${name}\n`);
+  if (process.env["CI"] === "true") {
+    it(`${name}: has a PostgreSQL`, () => expect(PROGRAMS, "initdb and pg_ctl").toBeDefined());
+  } else describe.skip(name, suite);
+}
+
+/** Opens the store in a database; it is closed when the running test is over. */
+export async function openPostgres(url: string, onNotice?: OnStoreNotice): Promise<Store> {
+  const location = { driver: "postgres", path: "", url } as const;
+  const { store, problems } = await openStore(location, "agtp-server.toml", onNotice);
+  if (store === undefined) throw new Error(JSON.stringify(problems));
+  onTestFinished(() => store.close());
+  return store;
+}
+
+function launch(programs: string): { readonly server: TestPostgres; stop(): void } {
+  const directory = createDirectory();
+  chmodSync(directory, 0o777);
+  const data = join(directory, "data");
+  const run = (program: string, args: readonly string[]): void => {
+    const [file = "", ...rest] = [...OTHER_USER, join(programs, program), ...args];
+    execFileSync(file, rest, { cwd: directory, stdio: ["ignore", "ignore", "inherit"] });
+  };
+  const control = (...args: readonly string[]): void => run("pg_ctl", ["-D", data, "-w", ...args]);
+  const options = `-k ${directory} -c listen_addresses='' -c max_connections=200 -c autovacuum=off`;
+  const start = (): void => control("-o", options, "-l", join(directory, "log"), "-s", "start");
+  run("initdb", ["-D", data, "-A", "trust", "-U", "agtp", "-E", "UTF8", "--locale=C", "-N"]);
+  start();
+  const urlOf = (database: string): string =>
+    `postgres://agtp@/${database}?host=${encodeURIComponent(directory)}`;
+  const query: TestPostgres["query"] = async (sql, url = urlOf("postgres")) => {
+    const client = new pg.Client({ connectionString: url });
+    await client.connect();
+    try {
+      return (await client.query(sql)).rows;
+    } finally {
+      await client.end();
+    }
+  };
+  let made = 0;
+  const server: TestPostgres = {
+    directory,
+    query,
+    start,
+    crash: () => control("-m", "immediate", "-s", "stop"),
+    async makeDatabase() {
+      made += 1;
+      await query(`CREATE DATABASE test${made}`);
+      return urlOf(`test${made}`);
+    },
+  };
+  const stop = (): void => {
+    control("-m", "immediate", "-s", "stop");
+    rmSync(directory, { recursive: true, force: true });
+  };
+  return { server, stop };
+}
+
+function findPrograms(): string | undefined {
+  const { POSTGRES_BIN: named, PATH: path = "" } = process.env;
+  if (named !== undefined && named !== "") return named;
+  const folders = [...path.split(delimiter), ...debianFolders()];
+  return folders.find((folder) => isProgram(join(folder, "initdb")));
+}
+
+/** The newest first. */
+function debianFolders(): readonly string[] {
+  const root = "/usr/lib/postgresql";
+  try {
+    const versions = readdirSync(root).filter((name) => Number(name) >= 15);
+    const sorted = versions.sort((left, right) => Number(right) - Number(left));
+    return sorted.map((version) => join(root, version, "bin"));
+  } catch {
+    return [];
+  }
+}
+
+function isProgram(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
