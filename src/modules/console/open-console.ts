@@ -21,7 +21,7 @@ import { approvalRoutes } from "./views/approvals.ts";
 import { contractRoutes } from "./views/contracts.ts";
 import { endpointRoutes } from "./views/endpoints.ts";
 import { nodeRoute } from "./views/nodes.ts";
-import { overview, overviewRoute, waitingCount } from "./views/overview.ts";
+import { historyRoute, overview, overviewRoute, waitingCount } from "./views/overview.ts";
 import { recordRoutes } from "./views/records.ts";
 import { sessionRoute } from "./views/session.ts";
 import { trafficRoutes } from "./views/traffic-routes.ts";
@@ -105,6 +105,7 @@ function apiOf(context: ConsoleContext, { sessions, traffic, daemon }: ApiSource
     routes: [
       sessionRoute(serverId),
       overviewRoute(sources),
+      historyRoute(sources.traffic),
       ...trafficRoutes(traffic),
       ...approvalRoutes(parts),
       ...agentRoutes(parts),

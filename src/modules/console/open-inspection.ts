@@ -18,7 +18,7 @@ import { ConsolePlace } from "./place.ts";
 import { SessionRules } from "./session-rules.ts";
 import { Sessions } from "./sessions.ts";
 import { Traffic } from "./traffic.ts";
-import { type OverviewParts, overview, overviewRoute } from "./views/overview.ts";
+import { historyRoute, type OverviewParts, overview, overviewRoute } from "./views/overview.ts";
 import { recordRoutes } from "./views/records.ts";
 import { sessionRoute } from "./views/session.ts";
 
@@ -56,6 +56,7 @@ export async function openInspection(parts: InspectionParts): Promise<OpenedCons
     routes: [
       sessionRoute(serverId, true),
       overviewRoute(sources),
+      historyRoute(sources.traffic),
       ...recordRoutes({ state: { ledger: journal }, directory, publicKey }),
       ...UNSERVED.flatMap(unserved),
     ],

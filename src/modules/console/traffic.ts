@@ -5,6 +5,7 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { concealPath } from "../../dispatch/concealment.ts";
 import { CHANNELS, type RequestEnd, type RequestRefusal } from "../../dispatch/request-channels.ts";
+import { History, quantile, STEP_S } from "./history.ts";
 import { UpstreamHealth } from "./upstream-health.ts";
 
 /** One request that was answered. */
@@ -41,7 +42,8 @@ export interface TrafficCounts {
   readonly requests: number;
   readonly by_status: Readonly<Record<string, number>>;
   readonly by_gate: Readonly<Record<string, number>>;
-  readonly latency_ms: { readonly p50: number; readonly p99: number };
+  /** Null before the first request. */
+  readonly latency_ms: { readonly p50: number | null; readonly p99: number | null };
 }
 
 const MAX_ENTRIES = 5_000;
@@ -66,7 +68,10 @@ export class Traffic {
   readonly #byGate = new Map<string, number>();
   /** How the HTTP APIs behind endpoints answer. */
   readonly upstreams: UpstreamHealth = new UpstreamHealth();
+  readonly history: History = new History(this);
+  readonly #durations = new Float64Array(MAX_ENTRIES);
   #count = 0;
+  #refusals = 0;
   #refused: RequestRefusal | undefined;
 
   /** Listens until it is told to stop. */
@@ -77,7 +82,10 @@ export class Traffic {
     const onEnd = (message: unknown): void => this.#note(message as RequestEnd);
     subscribe(CHANNELS.refusal, onRefusal);
     subscribe(CHANNELS.end, onEnd);
+    const timer = setInterval(() => this.history.step(), STEP_S * 1000);
+    timer.unref();
     return () => {
+      clearInterval(timer);
       unsubscribe(CHANNELS.refusal, onRefusal);
       unsubscribe(CHANNELS.end, onEnd);
     };
@@ -86,6 +94,21 @@ export class Traffic {
   /** The number of the newest. */
   get last(): number {
     return this.#count;
+  }
+
+  /** Requests that a gate refused. */
+  get refusals(): number {
+    return this.#refusals;
+  }
+
+  /** Of the last so many requests, as far as they are remembered. */
+  sortedDurations(count: number): Float64Array {
+    const known = Math.min(count, this.#count, MAX_ENTRIES);
+    const durations = new Float64Array(known);
+    for (let at = 0; at < known; at += 1) {
+      durations[at] = this.#durations[(this.#count - at) % MAX_ENTRIES] ?? 0;
+    }
+    return durations.sort();
   }
 
   /** The newest first, a bounded number. */
@@ -117,17 +140,25 @@ export class Traffic {
   #note({ exchange, status, durationMs }: RequestEnd): void {
     this.#count += 1;
     this.#byStatus.set(status, (this.#byStatus.get(status) ?? 0) + 1);
-    if (exchange === undefined) return;
+    const slot = this.#count % MAX_ENTRIES;
+    this.#durations[slot] = durationMs;
+    if (exchange === undefined) {
+      this.#ring[slot] = undefined;
+      return;
+    }
     const refused = this.#refused?.exchange === exchange ? this.#refused.refusal : undefined;
     this.#refused = undefined;
     const gate = refused === undefined ? undefined : exchange.refusedBy;
-    if (gate !== undefined) this.#byGate.set(gate, (this.#byGate.get(gate) ?? 0) + 1);
+    if (gate !== undefined) {
+      this.#refusals += 1;
+      this.#byGate.set(gate, (this.#byGate.get(gate) ?? 0) + 1);
+    }
     const now = Date.now();
     const { route } = exchange;
     if (route !== undefined && gate === undefined) {
       this.upstreams.note(route.definition, refused?.code, now);
     }
-    this.#ring[this.#count % MAX_ENTRIES] = {
+    this.#ring[slot] = {
       number: this.#count,
       responseId: exchange.responseId,
       at: now,
@@ -142,10 +173,8 @@ export class Traffic {
   }
 
   #latency(): TrafficCounts["latency_ms"] {
-    const known = this.#ring.flatMap((fact) => (fact === undefined ? [] : fact.durationMs));
-    known.sort((a, b) => a - b);
-    const at = (share: number): number => rounded(known[Math.floor(known.length * share)] ?? 0);
-    return { p50: at(0.5), p99: at(0.99) };
+    const sorted = this.sortedDurations(MAX_ENTRIES);
+    return { p50: quantile(sorted, 0.5), p99: quantile(sorted, 0.99) };
   }
 }
 

@@ -18,6 +18,22 @@ export interface Overview {
   readonly journal: { readonly writable: boolean };
   readonly problems: readonly Problem[];
   readonly waiting: number;
+  /** The step of the history that ended last. */
+  readonly latest: HistoryPoint | null;
+}
+
+/** When a step ended in seconds since the epoch, what came in it, and latencies in milliseconds. */
+export type HistoryPoint = readonly [
+  at: number,
+  requests: number,
+  refused: number,
+  p50: number | null,
+  p99: number | null,
+];
+
+export interface History {
+  readonly step_s: number;
+  readonly points: readonly HistoryPoint[];
 }
 
 export interface Problem {
