@@ -84,6 +84,27 @@ export function daemonProgram(
         load: async () => (await control()).stopCommand(),
       },
       {
+        name: "client",
+        description: "send a request to a server: the same as agtp",
+        load: async () => (await import("../src/programs/agtp/command.ts")).agtpProgram,
+      },
+      {
+        name: "schema",
+        description: "print the JSON Schema of a file of a deployment",
+        load: async () =>
+          (await import("../src/programs/editors/schema-command.ts")).schemaCommand(),
+      },
+      {
+        name: "completion",
+        description: "print completions for bash, zsh or fish",
+        load: async () => {
+          const { completionCommand } = await import(
+            "../src/programs/editors/completion-command.ts"
+          );
+          return completionCommand(async () => [daemonProgram(run), ...(await otherPrograms())]);
+        },
+      },
+      {
         name: "login",
         description: "print a link to the console",
         load: async () => (await import("../src/programs/control/login-command.ts")).loginCommand(),
@@ -91,6 +112,20 @@ export function daemonProgram(
     ],
     run,
   });
+}
+
+async function otherPrograms(): Promise<readonly Command[]> {
+  return [
+    (await import("../src/programs/agtp/command.ts")).agtpProgram,
+    (await import("../src/programs/agntcy-command/command.ts")).agntcyProgram,
+    (await import("../src/programs/upgrade/command.ts")).catalogDiffProgram,
+    (await import("../src/programs/conformance/command.ts")).conformanceProgram,
+    (await import("../src/programs/keys/command.ts")).keysProgram,
+    (await import("../src/programs/manifest-check/command.ts")).manifestProgram,
+    (await import("../src/programs/mcp/command.ts")).mcpProgram,
+    (await import("../src/programs/openapi/command.ts")).openapiProgram,
+    (await import("../src/programs/rpc/command.ts")).rpcProgram,
+  ];
 }
 
 const control = () => import("../src/programs/control/commands.ts");

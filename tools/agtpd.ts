@@ -1,4 +1,4 @@
-#!/usr/bin/env node
+#!/usr/bin/env -S node --min-semi-space-size=16 --max-semi-space-size=16
 /** `agtpd`: the daemon. Parses flags, starts, and turns signals into drain and reload. */
 import { accessSync, constants, statSync } from "node:fs";
 import type { DaemonOptions } from "../src/app/build.ts";
@@ -6,7 +6,7 @@ import { checkDeployment, type Daemon, startDaemon } from "../src/app/daemon.ts"
 import { describeFileError } from "../src/base/bounded-file.ts";
 import { createLog } from "../src/base/log.ts";
 import { formatProblem, isError, type Problem } from "../src/base/problem.ts";
-import { traceOf } from "../src/base/thrown.ts";
+import { codeOf, traceOf } from "../src/base/thrown.ts";
 import { createRedactor } from "../src/modules/openwop/redaction.ts";
 import { environmentSecrets } from "../src/modules/openwop/secrets.ts";
 import type { Terminal } from "../src/programs/shell/terminal.ts";
@@ -29,7 +29,7 @@ async function run(flags: DaemonLine, terminal: Terminal): Promise<undefined> {
   };
   const unreadable = findReadFault(flags.config);
   if (unreadable !== undefined) {
-    const problem: Problem = { file: flags.config, key: "", message: unreadable };
+    const problem: Problem = { file: flags.config, key: "", ...unreadable };
     if (flags.check && flags.json) terminal.out.write(formatReport([problem]));
     terminal.err.write(`${formatProblem(problem)}\n`);
     await finish(2);
@@ -41,12 +41,15 @@ async function run(flags: DaemonLine, terminal: Terminal): Promise<undefined> {
   else await serve(options, terminal);
 }
 
-function findReadFault(path: string): string | undefined {
+function findReadFault(path: string): Pick<Problem, "message" | "hint"> | undefined {
   try {
     accessSync(path, constants.R_OK);
-    return statSync(path).isDirectory() ? "must be a file, is a directory" : undefined;
+    if (!statSync(path).isDirectory()) return undefined;
+    return { message: "must be a file, is a directory" };
   } catch (error) {
-    return describeFileError(error);
+    const message = describeFileError(error);
+    if (codeOf(error) !== "ENOENT") return { message };
+    return { message, hint: "agtpd init DIR makes a deployment, --config FILE names another" };
   }
 }
 

@@ -12,6 +12,7 @@ import { type Command, command } from "../src/programs/shell/command.ts";
 import type { Options } from "../src/programs/shell/command-line.ts";
 import { ensureCertificate } from "../src/server/certificate.ts";
 import { measureIdle, measureStart } from "./bench/cost-scenarios.ts";
+import { measureDurability } from "./bench/durability-scenario.ts";
 import {
   measureConnections,
   measureEndpoints,
@@ -29,6 +30,7 @@ import { runHere } from "./process-terminal.ts";
 const SCENARIOS = {
   throughput: measureThroughput,
   records: measureRecords,
+  durability: measureDurability,
   connections: measureConnections,
   refusals: measureRefusals,
   endpoints: measureEndpoints,

@@ -1,5 +1,5 @@
 /** The operator's endpoints and recipes, and the way to their upstreams. */
-
+import { relative } from "node:path";
 import type { Environment } from "../base/environment.ts";
 import type { Paced } from "../base/paced.ts";
 import type { Problem } from "../base/problem.ts";
@@ -11,6 +11,7 @@ import { loadingRecipes } from "../endpoint/recipe-file.ts";
 import type { DeployedServers } from "../handlers/mcp/deployed-servers.ts";
 import { readMcpSettings } from "../handlers/mcp/read-settings.ts";
 import { ToolPins } from "../handlers/mcp/tool-pins.ts";
+import type { DeployedProcesses } from "../handlers/processes/deployed-processes.ts";
 import type { UpstreamPools } from "../handlers/upstream-pools.ts";
 import { createSchemaCompiler, type SchemaCompiler } from "../schema/schema.ts";
 import type { Config } from "./config/config.ts";
@@ -63,6 +64,31 @@ export async function openUpstreamPools(
   if (!hasUpstream) return NO_UPSTREAMS;
   const { createUpstreamPools } = await import("../handlers/upstream-pools.ts");
   return createUpstreamPools();
+}
+
+/** The processes of a deployment, started; what keeps one from answering is noted. */
+export async function startProcesses(
+  config: Config,
+  {
+    env,
+    kept,
+    log,
+  }: { env: Environment; kept: Pick<ProcessState, "once">; log: ModuleContext["log"] },
+  problems: Problem[],
+): Promise<DeployedProcesses | undefined> {
+  if (config.processes.length === 0) return undefined;
+  const { DeployedProcesses, openProcessHouse } = await import(
+    "../handlers/processes/deployed-processes.ts"
+  );
+  const { processes, directory, limits } = config;
+  const deployed = new DeployedProcesses({
+    ...{ processes, directory, env, log, house: await kept.once(openProcessHouse) },
+    file: relative(directory, config.file),
+    maxLineBytes: limits.bodyBytes,
+    handlerTimeoutMs: limits.handlerTimeoutMs,
+  });
+  problems.push(...(await deployed.start()));
+  return deployed;
 }
 
 /** MCP's library takes long to load: only a deployment that names servers waits for it. */

@@ -3,7 +3,7 @@ import { relative } from "node:path";
 import { findDescriptorFault } from "../base/late-load.ts";
 import { atOnce } from "../base/paced.ts";
 import { isError, type Problem } from "../base/problem.ts";
-import { reasonOf } from "../base/thrown.ts";
+import { codeOf, reasonOf } from "../base/thrown.ts";
 import type { Gateway } from "../dispatch/http-gateway.ts";
 import type { ProcessState } from "../dispatch/process-state.ts";
 import { whileServing } from "../dispatch/while-serving.ts";
@@ -191,7 +191,8 @@ class Running implements Daemon, Controlled {
     const message = `cannot listen on ${host} port ${port}: ${reason}`;
     await this.#close(0);
     const file = relative(config.directory, config.file);
-    return { kind: "refused", problems: [{ file, key, message }] };
+    const hint = portHint(key, codeOf(error));
+    return { kind: "refused", problems: [{ file, key, message, ...hint }] };
   }
 
   /** The ready line: programs that start a daemon wait for it, so no log level hides it. */
@@ -322,4 +323,11 @@ class Running implements Daemon, Controlled {
       this.#options.log.logger.error({ event: "fault", error }, message);
     }
   }
+}
+
+/** The way out for a port that cannot be had. */
+function portHint(key: string, code: string): { readonly hint?: string } {
+  if (code !== "EADDRINUSE" && code !== "EACCES") return {};
+  const option = key === "server.port" ? ", or --port N for this start" : "";
+  return { hint: `choose another port there${option}; 0 is any free one` };
 }

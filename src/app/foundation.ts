@@ -10,12 +10,13 @@ import type { ModuleContext, Vocabulary } from "../dispatch/module.ts";
 import type { ProcessState } from "../dispatch/process-state.ts";
 import type { Route } from "../dispatch/route.ts";
 import { createModuleLoader } from "../handlers/module-loader.ts";
+import { NO_PROCESSES, withProcesses } from "../handlers/process-functions.ts";
 import type { AgentDocument } from "../identity/agent-document.ts";
 import { Attributor } from "../state/attributor.ts";
 import { openSealer } from "../state/open-sealer.ts";
 import { createRecordSigner, type RecordSigner } from "../state/signer.ts";
 import type { Config } from "./config/config.ts";
-import { loadingContents, openMcpServers, openUpstreamPools } from "./contents.ts";
+import { loadingContents, openMcpServers, openUpstreamPools, startProcesses } from "./contents.ts";
 import type { Disposables } from "./disposables.ts";
 import { loadingOperatorAgents, loadSigningKey, openTokens } from "./identity-parts.ts";
 import type { OpenedVerifier } from "./jwks-verifier.ts";
@@ -43,7 +44,7 @@ export interface Foundation
   extends Vocabulary,
     Pick<
       ModuleContext,
-      "compiler" | "recipes" | "loader" | "signingKey" | "attributor" | "mcpServers"
+      "compiler" | "recipes" | "loader" | "signingKey" | "attributor" | "mcpServers" | "processes"
     > {
   readonly config: Config;
   readonly documents: readonly AgentDocument[];
@@ -73,7 +74,13 @@ export async function layFoundation(
   const attributor = new Attributor({ serverId, sealer, ledger: kept.state.ledger });
   const contents = await drive(loadingContents(config, vocabulary, env, problems));
   const { compiler, recipes, endpoints } = contents;
-  const loader = createModuleLoader({ root: config.handlers.root });
+  const processes = await startProcesses(config, { env, kept, log }, problems);
+  if (processes !== undefined) {
+    closing.add(processes);
+    stopping.add({ close: async () => processes.retire() });
+  }
+  const modules = createModuleLoader({ root: config.handlers.root });
+  const loader = withProcesses(modules, processes ?? NO_PROCESSES);
   const pools = closing.add(await openUpstreamPools(endpoints));
   const mcpServers = await openMcpServers(config, kept, log);
   if (mcpServers !== undefined) closing.add(mcpServers);
@@ -85,6 +92,6 @@ export async function layFoundation(
   problems.push(...bound.problems);
   return {
     ...{ config, ...vocabulary, documents, tokens, signingKey, signer, attributor },
-    ...{ compiler, recipes, loader, mcpServers, routes: bound.routes },
+    ...{ compiler, recipes, loader, mcpServers, processes, routes: bound.routes },
   };
 }

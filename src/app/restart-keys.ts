@@ -13,6 +13,7 @@ function bindings({
   metrics,
   console,
   store,
+  attribution,
 }: Config): Readonly<Record<string, unknown>> {
   return {
     "server.host": server.host,
@@ -32,6 +33,7 @@ function bindings({
     "store.driver": store.driver,
     "store.path": store.path,
     "store.url": store.url,
+    "attribution.durability": attribution.durability,
   };
 }
 

@@ -128,11 +128,14 @@ interface StatePlaces extends StateWatch {
 }
 
 async function openOver(
-  { policies }: Config,
+  { policies, attribution: { durability } }: Config,
   { store, journal, lock, ...watch }: StatePlaces,
 ): Promise<{ readonly kept: ProcessState }> {
   const tombstoneMs = policies.rcns.contractTtlSeconds * 1000;
-  const state = await openState({ store, journalDirectory: journal, tombstoneMs, ...watch });
+  const state = await openState({
+    ...{ store, journalDirectory: journal, durability, tombstoneMs },
+    ...watch,
+  });
   const close = async (): Promise<void> => {
     try {
       await state.close();

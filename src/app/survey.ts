@@ -9,6 +9,7 @@ import type { Drive } from "../base/paced.ts";
 import type { Problem } from "../base/problem.ts";
 import type { McpServers } from "../handlers/mcp/mcp-servers.ts";
 import { createModuleLoader } from "../handlers/module-loader.ts";
+import { withProcesses } from "../handlers/process-functions.ts";
 import { chooseGatewayAgent } from "../modules/gateway/gateway-agent.ts";
 import type { Config } from "./config/config.ts";
 import { loadingContents, openUpstreamPools } from "./contents.ts";
@@ -34,7 +35,10 @@ export async function surveyDeployment(
     endpoints: contents.endpoints,
     recipes: contents.recipes,
     methodPolicy: vocabulary.methodPolicy,
-    loader: createModuleLoader({ root: config.handlers.root }),
+    loader: withProcesses(createModuleLoader({ root: config.handlers.root }), {
+      names: config.processes.map(({ name }) => name),
+      find: () => ({ handler: never }),
+    }),
     pools,
     mcpServers: namedServers(config),
     drive,
@@ -44,12 +48,14 @@ export async function surveyDeployment(
   return [...problems, ...bound.problems];
 }
 
+/** Endpoints that are never called are bound to it. */
+function never(): never {
+  throw new Error("nothing is served");
+}
+
 /** Servers by name, to bind endpoints that are never called. */
 function namedServers({ mcp }: Config): McpServers {
   const names = mcp.servers.map(({ name }) => name);
-  const never = (): never => {
-    throw new Error("nothing is served");
-  };
   return {
     names,
     timeoutMs: () => undefined,

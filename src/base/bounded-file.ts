@@ -2,7 +2,7 @@
  * Reads a file that an operator wrote, whatever it turns out to be: a directory, a device, a huge
  * or a binary file is a fault in words, never an exception and never a hang.
  */
-import { closeSync, constants, fstatSync, openSync, readFileSync } from "node:fs";
+import { closeSync, constants, fstatSync, openSync, readFileSync, readSync } from "node:fs";
 import { codeOf } from "./thrown.ts";
 
 /** The text of a file, or why there is none. */
@@ -23,14 +23,25 @@ export type FileBytes =
   | { readonly bytes: Uint8Array; readonly fault?: undefined }
   | { readonly bytes?: undefined; readonly fault: string };
 
+/** Longer files have octets of their own. */
+const SCRATCH_LENGTH = 64 * 1024;
+/** Octets that become text at once: thousands of buffers would each be a thing to collect. */
+const scratch = Buffer.allocUnsafeSlow(SCRATCH_LENGTH);
+const decoder = new TextDecoder("utf-8", { fatal: true });
+
 /** Reads a regular file as UTF-8; a byte order mark is dropped. */
 export function readBoundedFile(path: string, maxBytes: number): FileText {
-  const { bytes, fault } = readBoundedBytes(path, maxBytes);
+  const { bytes, fault } = readBounded(path, maxBytes, scratch);
   return bytes === undefined ? { fault } : decodeText(bytes);
 }
 
 /** Reads a regular file as it is. */
 export function readBoundedBytes(path: string, maxBytes: number): FileBytes {
+  return readBounded(path, maxBytes, undefined);
+}
+
+/** The octets lie in `room` where they fit. */
+function readBounded(path: string, maxBytes: number, room: Buffer | undefined): FileBytes {
   let descriptor: number | undefined;
   try {
     // Without O_NONBLOCK, opening a FIFO would wait for somebody to write to it.
@@ -41,12 +52,25 @@ export function readBoundedBytes(path: string, maxBytes: number): FileBytes {
     if (status.size > maxBytes) {
       return { fault: `must be at most ${maxBytes} bytes long, has ${status.size}` };
     }
-    return { bytes: readFileSync(descriptor) };
+    const { size } = status;
+    const isRoomy = room !== undefined && size > 0 && size <= room.length;
+    return { bytes: isRoomy ? fill(room, descriptor, size) : readFileSync(descriptor) };
   } catch (error) {
     return { fault: describeFileError(error) };
   } finally {
     if (descriptor !== undefined) closeSync(descriptor);
   }
+}
+
+/** As much of the file as there was when its size was looked at. */
+function fill(room: Buffer, descriptor: number, size: number): Uint8Array {
+  let length = 0;
+  while (length < size) {
+    const count = readSync(descriptor, room, length, size - length, null);
+    if (count === 0) break;
+    length += count;
+  }
+  return room.subarray(0, length);
 }
 
 /** Describes a `node:fs` error in words. */
@@ -57,7 +81,7 @@ export function describeFileError(error: unknown): string {
 
 function decodeText(bytes: Uint8Array): FileText {
   try {
-    return { text: new TextDecoder("utf-8", { fatal: true }).decode(bytes) };
+    return { text: decoder.decode(bytes) };
   } catch {
     return { fault: "must be UTF-8 text" };
   }

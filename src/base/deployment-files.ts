@@ -3,7 +3,7 @@
  * machine. Symbolic links are followed as long as they stay inside; what leads out, and what is no
  * plain file, is a problem. Nothing here throws for what is on the disk.
  */
-import { readdirSync, realpathSync, statSync } from "node:fs";
+import { type Dir, opendirSync, realpathSync, statSync } from "node:fs";
 import { join, relative, resolve, sep } from "node:path";
 import { describeFileError, readBoundedFile } from "./bounded-file.ts";
 import { atOnce, type Paced } from "./paced.ts";
@@ -41,6 +41,8 @@ export interface DeploymentFiles {
 }
 
 const MAX_BYTES = 1_048_576;
+/** Listed at once. */
+const NAMES_OF_STEP = 256;
 
 /** Reads every file of the kind; names that begin with a dot are passed over. */
 export function readDeploymentFiles(location: FilesLocation): DeploymentFiles {
@@ -95,18 +97,27 @@ class Listing {
     if (real !== undefined && !this.#checkInside(directory, real)) return;
     if (real !== undefined && this.#visited.has(real)) return;
     if (real !== undefined) this.#visited.add(real);
-    for (const name of yield* sortPaced(this.#namesIn(directory), byCodeUnits)) {
+    for (const name of yield* sortPaced(yield* this.#namesIn(directory), byCodeUnits)) {
       if (!name.startsWith(".")) yield* this.#visit(join(directory, name));
       yield;
     }
   }
 
-  #namesIn(directory: string): readonly string[] {
+  *#namesIn(directory: string): Paced<readonly string[]> {
+    const names: string[] = [];
+    let open: Dir | undefined;
     try {
-      return readdirSync(directory);
+      open = opendirSync(directory, { bufferSize: NAMES_OF_STEP });
+      for (let entry = open.readSync(); entry !== null; entry = open.readSync()) {
+        names.push(entry.name);
+        if (names.length % NAMES_OF_STEP === 0) yield;
+      }
+      return names;
     } catch (error) {
       this.#reportUnreadable(directory, error);
       return [];
+    } finally {
+      open?.closeSync();
     }
   }
 

@@ -107,6 +107,8 @@ export class TaskQueue {
           if (step.done !== true) return false;
           resolve(step.value);
         } catch (error) {
+          // What the work has open, it closes.
+          steps.return(undefined as T);
           reject(error);
         }
         return true;

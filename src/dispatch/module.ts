@@ -18,6 +18,7 @@ import type { Recipe } from "../endpoint/recipe.ts";
 import type { CallLog } from "../handlers/handler.ts";
 import type { DeployedServers } from "../handlers/mcp/deployed-servers.ts";
 import type { ModuleLoader } from "../handlers/module-loader.ts";
+import type { DeployedProcesses } from "../handlers/processes/deployed-processes.ts";
 import type { AgentDirectory } from "../identity/agent-directory.ts";
 import type { AgentDocument } from "../identity/agent-document.ts";
 import type { TokenVerifier } from "../identity/bearer-tokens.ts";
@@ -102,6 +103,8 @@ export interface ModuleContext<Config extends ConfigPlace = ConfigPlace>
   readonly attributor: Attributor;
   /** Servers behind endpoints; undefined: none is configured. */
   readonly mcpServers: DeployedServers | undefined;
+  /** Programs that functions of endpoints are in; undefined: none is configured. */
+  readonly processes: Pick<DeployedProcesses, "health"> | undefined;
   /** Undefined: bearer tokens are not looked at. */
   readonly tokens: TokenVerifier | undefined;
   /** The deployment that the module is a part of; throws until it is put together. */

@@ -6,6 +6,7 @@
 import type { DocumentPlace } from "../base/document-place.ts";
 import { checkTemplate } from "../catalog/path-grammar.ts";
 import type { EndpointDeprecation } from "./endpoint.ts";
+import { DEPRECATION_KEYS } from "./endpoint-file-schema.ts";
 import { readMethod, type Vocabulary } from "./method-rule.ts";
 
 type Successor = NonNullable<EndpointDeprecation["successor"]>;
@@ -18,9 +19,7 @@ export function readDeprecation(
   endpoint: DocumentPlace,
   vocabulary: Vocabulary,
 ): EndpointDeprecation | undefined {
-  const table = endpoint
-    .at("deprecated")
-    .optional?.record(["deprecated_in", "removed_in", "successor"]);
+  const table = endpoint.at("deprecated").optional?.record(Object.keys(DEPRECATION_KEYS));
   if (table === undefined) return undefined;
   const deprecatedIn = readVersion(table.at("deprecated_in"));
   const removedAt = table.at("removed_in").optional;

@@ -17,6 +17,7 @@ import { OPERATOR_SCHEMA_BOUNDS } from "../schema/schema-bounds.ts";
 import { checkSchema } from "../schema/schema-check.ts";
 import { readDeprecation } from "./deprecation-table.ts";
 import type { EndpointDefinition } from "./endpoint.ts";
+import { ENDPOINT_KEYS, SEMANTIC_KEYS } from "./endpoint-file-schema.ts";
 import { readSchemas } from "./endpoint-schemas.ts";
 import { readHandler } from "./handler-table.ts";
 import { declaredTypes, propertiesOf } from "./input-shape.ts";
@@ -24,7 +25,7 @@ import { readMethod, type Vocabulary } from "./method-rule.ts";
 import { readOlderHandlerKeys } from "./older-handler-keys.ts";
 import { checkReservation } from "./reserved-endpoints.ts";
 import { readRequiredScopes } from "./scope-list.ts";
-import { readSemanticBlock, SEMANTIC_KEYS } from "./semantic-block.ts";
+import { readSemanticBlock } from "./semantic-block.ts";
 
 /** The vocabulary and directory that an endpoint file is checked against. */
 export interface EndpointFileContext extends Vocabulary {
@@ -40,23 +41,7 @@ export interface EndpointFile {
   readonly problems: readonly Problem[];
 }
 
-const KEYS = [
-  "method",
-  "path",
-  "description",
-  "namespace",
-  "tool",
-  "semantic",
-  "input_schema",
-  "output_schema",
-  "input",
-  "output",
-  "errors",
-  "handler",
-  "required_scopes",
-  "approval",
-  "deprecated",
-];
+const KEYS = Object.keys(ENDPOINT_KEYS);
 /** The types that the text of a path segment can become. */
 const TEXT_TYPES = ["string", "integer", "number", "boolean"] as const;
 const TOOL_NAME = /^[A-Za-z0-9_-]{1,64}$/;
@@ -88,7 +73,7 @@ function readEndpoint(
   const description = endpoint.at("description").text();
   const namespace = endpoint.at("namespace").optional?.text();
   const tool = readToolName(endpoint.at("tool"));
-  const semanticTable = endpoint.at("semantic").record(SEMANTIC_KEYS);
+  const semanticTable = endpoint.at("semantic").record(Object.keys(SEMANTIC_KEYS));
   const semantic = semanticTable && readSemanticBlock(semanticTable);
   const { inputSchema, outputSchema, isFieldList } = readSchemas(
     endpoint,

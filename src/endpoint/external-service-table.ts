@@ -8,9 +8,10 @@ import type { DocumentPlace } from "../base/document-place.ts";
 import { type Environment, substituteVariables } from "../base/environment.ts";
 import type { JsonSchema } from "../schema/json-schema.ts";
 import { type ExternalServiceBinding, UPSTREAM_ERRORS, UPSTREAM_METHODS } from "./endpoint.ts";
+import { EXTERNAL_SERVICE_KEYS } from "./handler-schema.ts";
 import { propertiesOf } from "./input-shape.ts";
 import { readCertificates } from "./upstream-ca.ts";
-import { ENCODING_KEYS, readEncoding } from "./upstream-encoding.ts";
+import { readEncoding } from "./upstream-encoding.ts";
 import { checkHeader } from "./upstream-headers.ts";
 import {
   checkPassThrough,
@@ -29,20 +30,7 @@ export interface HandlerContext {
   readonly errors: readonly string[];
 }
 
-const KEYS = [
-  "type",
-  "url",
-  "method",
-  "timeout_seconds",
-  "ca",
-  "max_response_bytes",
-  "headers",
-  "query",
-  "input_transform",
-  "output_transform",
-  "error_map",
-  ...ENCODING_KEYS,
-];
+const KEYS = Object.keys(EXTERNAL_SERVICE_KEYS);
 const DEFAULT_TIMEOUT_SECONDS = 30;
 const MAX_TIMEOUT_SECONDS = 86_400;
 const DEFAULT_MAX_RESPONSE_BYTES = 1_048_576;

@@ -10,8 +10,9 @@ import { isTable, toJson } from "../base/toml-document.ts";
 import type { JsonSchema } from "../schema/json-schema.ts";
 import { FORMATS } from "../schema/schema-formats.ts";
 import { SCHEMA_TYPES, type SchemaType } from "../schema/schema-vocabulary.ts";
+import { FIELD_KEYS } from "./endpoint-file-schema.ts";
 
-const FIELD_KEYS = ["name", "type", "description", "format", "enum", "schema"];
+const KNOWN = Object.keys(FIELD_KEYS);
 const FIELD_TYPES = SCHEMA_TYPES.filter((type) => type !== "null");
 
 /**
@@ -24,11 +25,11 @@ export function readInputFields(
 ): JsonSchema {
   const fields = new Map<string, JsonSchema>();
   const required: string[] = [];
-  for (const field of input?.at("required").records({ known: FIELD_KEYS }) ?? []) {
+  for (const field of input?.at("required").records({ known: KNOWN }) ?? []) {
     const name = readField(field, fields);
     if (name !== undefined) required.push(name);
   }
-  for (const field of input?.at("optional").records({ known: FIELD_KEYS }) ?? [])
+  for (const field of input?.at("optional").records({ known: KNOWN }) ?? [])
     readField(field, fields);
   for (const name of pathParameters) {
     if (!fields.has(name)) fields.set(name, { type: "string" });
@@ -44,8 +45,7 @@ export function readInputFields(
 /** `[[endpoint.output]]`. */
 export function readOutputFields(endpoint: DocumentPlace): JsonSchema {
   const fields = new Map<string, JsonSchema>();
-  for (const field of endpoint.at("output").records({ known: FIELD_KEYS }))
-    readField(field, fields);
+  for (const field of endpoint.at("output").records({ known: KNOWN })) readField(field, fields);
   const required = [...fields.keys()];
   return {
     type: "object",

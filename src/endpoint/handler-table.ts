@@ -7,6 +7,7 @@
 import type { DocumentPlace } from "../base/document-place.ts";
 import type { HandlerBinding } from "./endpoint.ts";
 import { type HandlerContext, readExternalService } from "./external-service-table.ts";
+import { COMPOSITION_KEYS, FUNCTION_KEYS } from "./handler-schema.ts";
 import { readMcpTool } from "./mcp-tool-table.ts";
 
 const HANDLER_TYPES = [
@@ -18,6 +19,8 @@ const HANDLER_TYPES = [
 const COMPOSITION_ERROR = "composition_failed";
 /** `a.b.c`: at least a module and an export, each part an identifier. */
 const FUNCTION = /^[A-Za-z_$][\w$]*(?:\.[A-Za-z_$][\w$]*)+$/;
+/** `process:function` */
+const PROCESS_FUNCTION = /^[A-Za-z0-9][A-Za-z0-9_-]{0,63}:[^\s\p{Cc}]{1,256}$/u;
 
 /** The binding, or nothing and problems. */
 export function readHandler(
@@ -40,11 +43,12 @@ export function readHandler(
 }
 
 function readRegisteredFunction(endpoint: DocumentPlace): HandlerBinding | undefined {
-  const table = endpoint.at("handler").record(["type", "function"]);
+  const table = endpoint.at("handler").record(Object.keys(FUNCTION_KEYS));
   const name = table?.at("function").text();
   if (table === undefined || name === undefined) return undefined;
-  if (FUNCTION.test(name)) return { type: "registered_function", function: name };
-  const message = `is ${JSON.stringify(name)}, expected a dotted path such as "handlers.book_room"`;
+  const isReference = FUNCTION.test(name) || PROCESS_FUNCTION.test(name);
+  if (isReference) return { type: "registered_function", function: name };
+  const message = `is ${JSON.stringify(name)}, expected a dotted path such as "handlers.book_room", or "booking:book_room" of a process`;
   return table.at("function").fail(message);
 }
 
@@ -52,7 +56,7 @@ function readComposition(
   endpoint: DocumentPlace,
   { errors }: HandlerContext,
 ): HandlerBinding | undefined {
-  const table = endpoint.at("handler").record(["type", "recipe"]);
+  const table = endpoint.at("handler").record(Object.keys(COMPOSITION_KEYS));
   if (!errors.includes(COMPOSITION_ERROR)) {
     endpoint
       .at("errors")

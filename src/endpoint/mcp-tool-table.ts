@@ -6,10 +6,10 @@
 import type { DocumentPlace } from "../base/document-place.ts";
 import { DEFINITION_CHANGED, type McpToolBinding, UPSTREAM_ERRORS } from "./endpoint.ts";
 import { type HandlerContext, requireUpstreamErrors } from "./external-service-table.ts";
+import { MCP_TOOL_KEYS } from "./handler-schema.ts";
 import { propertiesOf } from "./input-shape.ts";
 import { argumentFields } from "./tool-arguments.ts";
 
-const KEYS = ["type", "server", "tool", "definition", "arguments", "error_map"];
 const PIN = /^sha256:[0-9a-f]{64}$/;
 const TOOL_ERROR = "tool_error";
 
@@ -18,7 +18,7 @@ export function readMcpTool(
   endpoint: DocumentPlace,
   context: HandlerContext,
 ): McpToolBinding | undefined {
-  const table = endpoint.at("handler").record(KEYS);
+  const table = endpoint.at("handler").record(Object.keys(MCP_TOOL_KEYS));
   if (table === undefined) return undefined;
   const { errors } = context;
   requireUpstreamErrors(endpoint, errors, [...UPSTREAM_ERRORS, DEFINITION_CHANGED]);

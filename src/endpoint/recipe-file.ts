@@ -13,12 +13,14 @@ import { atOnce, type Paced } from "../base/paced.ts";
 import { isError, type Problem } from "../base/problem.ts";
 import { parseToml } from "../base/toml-document.ts";
 import type { SemanticBlock } from "./endpoint.ts";
+import { SEMANTIC_KEYS } from "./endpoint-file-schema.ts";
 import type { Vocabulary } from "./method-rule.ts";
 import type { AggregationMode, Recipe } from "./recipe.ts";
+import { AGGREGATION_MODES, RECIPE_KEYS } from "./recipe-file-schema.ts";
 import { readPattern } from "./recipe-pattern.ts";
 import { readSteps } from "./recipe-steps.ts";
 import { readRequiredScopes } from "./scope-list.ts";
-import { readSemanticBlock, SEMANTIC_KEYS } from "./semantic-block.ts";
+import { readSemanticBlock } from "./semantic-block.ts";
 
 /** The valid recipes of a file, and what is wrong with the others. */
 export interface RecipeFile {
@@ -40,18 +42,7 @@ export interface LoadedRecipes {
   readonly problems: readonly Problem[];
 }
 
-const KEYS = [
-  "name",
-  "version",
-  "description",
-  "required_scopes",
-  "pattern",
-  "semantic",
-  "steps",
-  "aggregation",
-];
 const MAX_RECIPES = 256;
-const MODES = ["last", "merge", "list"] as const satisfies readonly AggregationMode[];
 
 /** Loads `*.toml` of the recipes directory; it may be absent where nobody configured another. */
 export function loadRecipes(source: RecipesSource): LoadedRecipes {
@@ -119,7 +110,7 @@ export function parseRecipeFile(text: string, file: string, vocabulary: Vocabula
 }
 
 function readRecipe(table: DocumentPlace, vocabulary: Vocabulary): Recipe | undefined {
-  table.record(KEYS);
+  table.record(Object.keys(RECIPE_KEYS));
   const name = table.at("name").text();
   const version = readVersion(table);
   const description = table.at("description").optional?.text() ?? "";
@@ -144,7 +135,7 @@ function readRecipe(table: DocumentPlace, vocabulary: Vocabulary): Recipe | unde
 
 /** An empty table says no more than none; anything else must be a whole block. */
 function readSemantic(table: DocumentPlace): SemanticBlock | undefined {
-  const semantic = table.at("semantic").optional?.record(SEMANTIC_KEYS);
+  const semantic = table.at("semantic").optional?.record(Object.keys(SEMANTIC_KEYS));
   return semantic === undefined || semantic.names.length === 0
     ? undefined
     : readSemanticBlock(semantic);
@@ -167,5 +158,5 @@ function readVersion(table: DocumentPlace): string | undefined {
 
 function readAggregation(table: DocumentPlace): AggregationMode {
   const aggregation = table.at("aggregation").optional?.record(["mode"]);
-  return aggregation?.at("mode").optional?.word(MODES) ?? "last";
+  return aggregation?.at("mode").optional?.word(AGGREGATION_MODES) ?? "last";
 }

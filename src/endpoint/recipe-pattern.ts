@@ -9,8 +9,8 @@ import { checkPath } from "../catalog/path-grammar.ts";
 import { compileLinearRegex, type LinearRegex } from "../schema/linear-regex.ts";
 import { readMethod, type Vocabulary } from "./method-rule.ts";
 import type { RecipePattern } from "./recipe.ts";
+import { PATTERN_KEYS } from "./recipe-file-schema.ts";
 
-const KEYS = ["method_exact", "name_exact", "path_exact", "path_regex", "has_parameters"];
 /** Paths come from strangers; a short pattern is one that an operator can oversee. */
 const MAX_REGEX_LENGTH = 256;
 
@@ -19,7 +19,7 @@ export function readPattern(
   recipe: DocumentPlace,
   vocabulary: Vocabulary,
 ): RecipePattern | undefined {
-  const table = recipe.at("pattern").optional?.record(KEYS);
+  const table = recipe.at("pattern").optional?.record(Object.keys(PATTERN_KEYS));
   if (table === undefined) return undefined;
   const methodExact = readMethodExact(table, vocabulary);
   const pathExact = readPathExact(table, vocabulary);

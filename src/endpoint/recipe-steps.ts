@@ -9,16 +9,14 @@ import { toJson } from "../base/toml-document.ts";
 import { checkTemplate, templateParameters } from "../catalog/path-grammar.ts";
 import { readMethod, type Vocabulary } from "./method-rule.ts";
 import type { ParameterSource, RecipeStep } from "./recipe.ts";
+import { SOURCE_KEYS, SOURCE_KINDS, STEP_KEYS } from "./recipe-file-schema.ts";
 
-const STEP_KEYS = ["method", "path", "capture_as", "parameters"];
-const SOURCE_KEYS = ["kind", "value"];
-const SOURCE_KINDS = ["proposal", "previous_step", "constant"] as const;
 const CAPTURE_NAME = /^[A-Za-z_][A-Za-z0-9_]{0,63}$/;
 const MAX_STEPS = 64;
 
 /** The steps in order; empty when there is a problem with all of them. */
 export function readSteps(recipe: DocumentPlace, vocabulary: Vocabulary): readonly RecipeStep[] {
-  const tables = recipe.at("steps").records({ known: STEP_KEYS });
+  const tables = recipe.at("steps").records({ known: Object.keys(STEP_KEYS) });
   const isList = !recipe.has("steps") || Array.isArray(recipe.at("steps").value);
   if (tables.length === 0 && isList) recipe.at("steps").fail("has no steps, expected at least one");
   if (tables.length > MAX_STEPS) {
@@ -94,7 +92,7 @@ function readParameters(
   const sources = new Map<string, ParameterSource>();
   const table = step.at("parameters").optional?.record();
   for (const name of table?.names ?? []) {
-    const entry = table?.at(name).record(SOURCE_KEYS);
+    const entry = table?.at(name).record(Object.keys(SOURCE_KEYS));
     const source = entry && readSource(entry, captured);
     if (source !== undefined) sources.set(name, source);
   }

@@ -3,17 +3,6 @@
 import type { DocumentPlace } from "../base/document-place.ts";
 import { CAPABILITIES, IMPACTS, type SemanticBlock } from "./endpoint.ts";
 
-/** The keys of a semantic block, all of them required. */
-export const SEMANTIC_KEYS: readonly (keyof SemanticBlock)[] = [
-  "intent",
-  "actor",
-  "outcome",
-  "capability",
-  "confidence",
-  "impact",
-  "is_idempotent",
-];
-
 /** The block, or nothing and a problem for each field that is missing or invalid. */
 export function readSemanticBlock(table: DocumentPlace): SemanticBlock | undefined {
   const intent = table.at("intent").text();

@@ -2,6 +2,7 @@
  * Parts that several endpoints have in common are kept once. Ten thousand endpoints mostly repeat one
  * another's schemas, scopes and errors; what they share takes less memory, and less time to look at.
  */
+import { SpreadMap } from "../base/spread-map.ts";
 import type { EndpointDefinition } from "./endpoint.ts";
 
 /** Answers with the first part that had the same JSON. */
@@ -9,7 +10,7 @@ export type SharePart = <T extends object>(part: T) => T;
 
 /** Creates a pool without parts; it keeps those that it answered with. */
 export function createPartPool(): SharePart {
-  const known = new Map<string, object>();
+  const known = new SpreadMap<object>();
   return <T extends object>(part: T): T => {
     const text = JSON.stringify(part);
     const shared = known.get(text) ?? part;

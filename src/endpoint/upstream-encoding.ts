@@ -7,6 +7,7 @@
 import type { DocumentPlace } from "../base/document-place.ts";
 import type { JsonSchema } from "../schema/json-schema.ts";
 import type { UpstreamMethod } from "./endpoint.ts";
+import { ENCODING_KEYS } from "./handler-schema.ts";
 import { propertiesOf } from "./input-shape.ts";
 import {
   BODY_FORMATS,
@@ -18,15 +19,6 @@ import {
 } from "./upstream-format.ts";
 import { checkHeader } from "./upstream-headers.ts";
 import { reportCollisions } from "./upstream-maps.ts";
-
-/** The keys of the handler table that are read here. */
-export const ENCODING_KEYS: readonly string[] = [
-  "body_format",
-  "body_field",
-  "response_format",
-  "header_fields",
-  "styles",
-];
 
 const BODILESS: ReadonlySet<UpstreamMethod> = new Set(["GET", "HEAD", "OPTIONS"]);
 
@@ -45,7 +37,7 @@ export function readEncoding(
   table: DocumentPlace,
   context: EncodingContext,
 ): UpstreamEncoding | undefined {
-  if (!ENCODING_KEYS.some((key) => table.has(key))) return undefined;
+  if (!Object.keys(ENCODING_KEYS).some((key) => table.has(key))) return undefined;
   const bodyFormat = readBodyFormat(table, context);
   const bodyField = readBodyField(table, context);
   if ((bodyFormat === "binary" || bodyFormat === "text") && bodyField === undefined) {

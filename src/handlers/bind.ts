@@ -17,6 +17,7 @@ import type { Recipe, RecipeStep } from "../endpoint/recipe.ts";
 import type { SchemaViolation } from "../schema/schema.ts";
 import type { UpstreamHandler } from "./call-upstream.ts";
 import { checkComposition } from "./check-composition.ts";
+import { checkSignature } from "./check-signature.ts";
 import { createComposition } from "./composition.ts";
 import { createExternalService } from "./external-service.ts";
 import type { McpServers } from "./mcp/mcp-servers.ts";
@@ -125,13 +126,16 @@ function bindEndpoint(
 }
 
 async function bindFunction(
-  { file }: EndpointDefinition,
+  { file, inputSchema, outputSchema }: EndpointDefinition,
   binding: RegisteredFunctionBinding,
   loader: ModuleLoader,
 ): Promise<Binding> {
   const place = { file, key: "endpoint.handler.function" };
-  const { handler, problems } = await loader.load(binding.function, place);
-  return handler === undefined ? { problems } : { bound: { handler } };
+  const { handler, signature, problems } = await loader.load(binding.function, place);
+  if (handler === undefined) return { problems };
+  const faults = checkSignature(signature, inputSchema, outputSchema);
+  if (faults.length === 0) return { bound: { handler } };
+  return { problems: faults.map((message) => ({ ...place, message })) };
 }
 
 function bindComposition(

@@ -61,10 +61,20 @@ export class AwaitedAnswer {
   }
 }
 
+/** The facts of its request that a handler may have beside its call. */
+export interface CallSurroundings {
+  readonly upstream?: CallUpstream | undefined;
+  /** `performance.now()` when the request began. */
+  readonly startedAt?: number;
+  /** Set for a request that another handler dispatches. */
+  readonly inner?: { readonly parent: CallSurroundings } | undefined;
+  readonly caller?: { readonly document?: { readonly name: string } | undefined };
+}
+
 /** Answers a call whose upstream may ask back. */
 export type UpstreamHandler = (
   call: Call,
-  exchange?: { readonly upstream?: CallUpstream | undefined },
+  surroundings?: CallSurroundings,
 ) => UpstreamOutcome | Promise<UpstreamOutcome>;
 
 type UpstreamOutcome = HandlerResult | AwaitedAnswer;

@@ -10,6 +10,7 @@ import { sep } from "node:path";
 import { pathToFileURL } from "node:url";
 import { describeFileError } from "../base/bounded-file.ts";
 import { suggest } from "../base/close-matches.ts";
+import type { JsonRecord } from "../base/json-value.ts";
 import type { Problem } from "../base/problem.ts";
 import type { Handler } from "./handler.ts";
 import { describeImportFault, relativePath } from "./import-fault.ts";
@@ -30,6 +31,8 @@ export interface ReferencePlace {
 /** A handler, or the problems that are in its way. */
 export interface LoadedFunction {
   readonly handler?: Handler;
+  /** Of a function of a process: what it says of its parameters. */
+  readonly signature?: JsonRecord | undefined;
   readonly problems: readonly Problem[];
 }
 

@@ -11,9 +11,10 @@ export function agtpPath(description: string): Schema {
   return word("", "^/[^\\s]*$", 'a path that starts with "/"', description);
 }
 
-/** `module.path.export`, found under `[handlers] root`. */
+/** `module.path.export`, found under `[handlers] root`, or `process:function`. */
 export function dottedPath(description: string): Schema {
-  const pattern = "^[A-Za-z_$][\\w$]*(?:\\.[A-Za-z_$][\\w$]*)+$";
+  const pattern =
+    "^[A-Za-z_$][\\w$]*(?:\\.[A-Za-z_$][\\w$]*)+$|^[A-Za-z0-9][A-Za-z0-9_-]{0,63}:[^\\s]{1,256}$";
   return word("", pattern, 'a dotted path like "endpoints.inventory.methods"', description);
 }
 

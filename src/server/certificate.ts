@@ -42,8 +42,8 @@ export function readCertificate(
   now: number = Date.now(),
 ): CertificateReading {
   const problems: Problem[] = [];
-  const report: Report = (file, message) => {
-    problems.push({ file, key: "", message });
+  const report: Report = (file, message, hint) => {
+    problems.push({ file, key: "", message, ...(hint === undefined ? {} : { hint }) });
   };
   const cert = readBoundedFile(certPath, MAX_BYTES);
   if (cert.fault !== undefined) report(certPath, cert.fault);
@@ -53,7 +53,7 @@ export function readCertificate(
 
   const certificate = parseCertificate(cert.text);
   if (certificate === undefined) report(certPath, "must be a certificate in PEM");
-  else checkValidity(certificate, now, (message) => report(certPath, message));
+  else checkValidity(certificate, now, (message, hint) => report(certPath, message, hint));
   const privateKey = parseKey(key.text);
   if (privateKey === undefined) report(keyPath, "must be a private key in PEM, not encrypted");
   if (certificate === undefined || privateKey === undefined) return { problems };
@@ -137,15 +137,17 @@ async function place(
   }
 }
 
-type Report = (file: string, message: string) => void;
+type Report = (file: string, message: string, hint?: string) => void;
+
+const RENEWAL = "have it issued anew and put it in its place";
 
 function checkValidity(
   certificate: X509Certificate,
   now: number,
-  report: (message: string) => void,
+  report: (message: string, hint?: string) => void,
 ): void {
   const { validFrom, validTo } = certificate;
-  if (Date.parse(validTo) <= now) report(`expired on ${validTo}`);
+  if (Date.parse(validTo) <= now) report(`expired on ${validTo}`, RENEWAL);
   else if (Date.parse(validFrom) > now) report(`is not valid before ${validFrom}`);
 }
 

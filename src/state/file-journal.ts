@@ -3,12 +3,14 @@
  * each finished one with an index and a line in the manifest of segments.
  * AGTP-IDENTIFIERS "Audit Log"
  */
-import { dirname } from "node:path";
+import { rmSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { makeDirectory } from "../base/make-directory.ts";
-import { reasonOf } from "../base/thrown.ts";
+import { DurableWrites } from "./durable-writes.ts";
 import { FinishedSegments, readRecord } from "./finished-segments.ts";
-import type { Journal, JournalRecord, RecordPlace } from "./journal.ts";
+import type { Journal, JournalPosition, JournalRecord, RecordPlace } from "./journal.ts";
 import { DISK, type JournalDisk } from "./journal-disk.ts";
+import { syncFailed, tailCut } from "./journal-notices.ts";
 import { JournalSync } from "./journal-sync.ts";
 import type { StateNotice } from "./notice.ts";
 import { RecordPlaces } from "./record-places.ts";
@@ -22,12 +24,6 @@ import {
 import { readRecords } from "./segment-index.ts";
 import { writeSyncedMark } from "./synced-mark.ts";
 
-/** Where in the journal a record would be appended. */
-export interface JournalPosition {
-  readonly segment: number;
-  readonly offset: number;
-}
-
 export interface FileJournalOptions {
   readonly directory: string;
   /** A segment that has so many octets is finished. */
@@ -40,6 +36,8 @@ export interface FileJournalOptions {
   onFault(error: unknown): void;
   onNotice?(notice: StateNotice): void;
   readonly disk?: JournalDisk;
+  /** Records are written by `writeDurably` only. */
+  readonly isPowerSafe?: boolean;
 }
 
 const SEGMENT_BYTES = 16 * 1024 * 1024;
@@ -52,6 +50,7 @@ export class FileJournal implements Journal {
   readonly #onNotice: (notice: StateNotice) => void;
   readonly #disk: JournalDisk;
   readonly #finished: FinishedSegments;
+  readonly #isPowerSafe: boolean;
   readonly #sync = new JournalSync(() => this.#syncWritten());
   /** A segment was made whose name is not on the disk yet. */
   #isDirectoryDue = true;
@@ -60,8 +59,11 @@ export class FileJournal implements Journal {
   #records: RecordPlaces;
   /** The active segment is finished with so many octets. */
   #fullAt: number;
+  readonly #durable: DurableWrites;
   /** The record that this process wrote last. */
   #newest: readonly [JournalRecord, RecordPlace] | undefined;
+  /** The newest of those that are known to be on the disk. */
+  #kept: readonly [JournalRecord, RecordPlace] | undefined;
 
   private constructor(
     options: FileJournalOptions,
@@ -69,8 +71,9 @@ export class FileJournal implements Journal {
     active: ActiveSegment,
     records: RecordPlaces,
   ) {
-    const { directory, segmentBytes = SEGMENT_BYTES, disk = DISK } = options;
+    const { directory, segmentBytes = SEGMENT_BYTES, disk = DISK, isPowerSafe = false } = options;
     this.#directory = directory;
+    this.#isPowerSafe = isPowerSafe;
     this.#disk = disk;
     this.#onNotice = (notice) => options.onNotice?.(notice);
     this.#segmentBytes = segmentBytes;
@@ -80,6 +83,16 @@ export class FileJournal implements Journal {
     this.#finished = new FinishedSegments(directory, finished, this.#onFault);
     this.#active = active;
     this.#records = records;
+    this.#durable = new DurableWrites({
+      append: (batch) => this.#append(batch),
+      sync: () => this.#syncActive(),
+      abandon: (position, error) => this.#abandon(position, error),
+      kept: () => {
+        this.#kept = this.#newest;
+        this.#finishIfFull();
+      },
+      probe: () => this.#probeSync(),
+    });
   }
 
   /** Opens the journal of a directory, which is made when it is not there. */
@@ -90,15 +103,21 @@ export class FileJournal implements Journal {
     const last = Math.max(numbers.at(-1) ?? 0, firstSegment);
     const finished = numbers.filter((number) => number !== last);
     const active = new ActiveSegment(directory, last, disk);
-    if (active.cutOctets > 0) options.onNotice?.(tailCut(active));
+    if (active.cutOctets > 0) options.onNotice?.(tailCut(segmentName(last), active.cutOctets));
     const records = await readRecords(directory, last);
     const journal = new FileJournal(options, finished, active, records);
     // Records written before a crash may not be on the disk yet.
-    journal.#sync.mark();
+    if (journal.#isPowerSafe) await journal.#syncNow();
+    else journal.#sync.mark();
     return journal;
   }
 
+  /** Every record before it is kept, and may be named by those who come. */
   get position(): JournalPosition {
+    return this.#durable.pending ?? this.#end;
+  }
+
+  get #end(): JournalPosition {
     return { segment: this.#active.number, offset: this.#active.size };
   }
 
@@ -116,9 +135,23 @@ export class FileJournal implements Journal {
   }
 
   write(records: readonly JournalRecord[]): JournalPosition {
+    const position = this.#append(records);
+    this.#finishIfFull();
+    return position;
+  }
+
+  /**
+   * As `write`, and resolves once a power cut cannot lose them either: one call at a time. After a
+   * sync that failed they are written once more, to the next segment.
+   */
+  writeDurably(records: readonly JournalRecord[]): Promise<JournalPosition> {
+    return this.#durable.write(records);
+  }
+
+  #append(records: readonly JournalRecord[]): JournalPosition {
     let lines = "";
     for (const { jws } of records) lines += `${jws}\n`;
-    const { position } = this;
+    const position = this.#end;
     let { offset } = position;
     this.#active.append(lines);
     this.#sync.mark();
@@ -128,11 +161,15 @@ export class FileJournal implements Journal {
       this.#newest = [record, { segment: position.segment, offset, length }];
       offset += length + 1;
     }
-    if (offset >= this.#fullAt) this.#finish();
     return position;
   }
 
+  #finishIfFull(): void {
+    if (this.#active.size >= this.#fullAt) this.#finish();
+  }
+
   probe(): void {
+    this.#durable.check();
     this.#active.probe();
   }
 
@@ -149,36 +186,90 @@ export class FileJournal implements Journal {
   }
 
   async close(): Promise<void> {
+    this.#durable.close();
     await this.sync();
     await this.#active.close();
   }
 
-  /** A failed sync leaves the segment in doubt, so the next records go to another one. */
+  /** What durable writes have written is synced already. */
   async #syncWritten(): Promise<void> {
+    if (!this.#isPowerSafe) await this.#syncNow();
+    this.#noteSynced(this.#kept);
+  }
+
+  /** A failed sync leaves the segment in doubt, so the next records go to another one. */
+  async #syncNow(): Promise<void> {
     if (this.#active.hasFailedSync) this.#finish();
     const active = this.#active;
     try {
-      if (this.#isDirectoryDue) {
-        this.#isDirectoryDue = false;
-        await this.#disk.syncDirectory(this.#directory);
-        await this.#disk.syncDirectory(dirname(this.#directory));
-      }
       const newest = this.#newest;
-      await active.sync();
-      this.#noteSynced(newest);
+      await this.#syncActive();
+      this.#kept = newest;
     } catch (error) {
-      this.#isDirectoryDue = true;
-      const file = segmentName(active.number);
-      const reason = reasonOf(error);
-      const message = `${file} cannot be synced: a power cut may lose its records; the next segment is begun`;
-      this.#onNotice({
-        level: "error",
-        event: "journal-sync-failed",
-        message,
-        fields: { file, reason },
-      });
+      this.#tellFailure(active, error);
       if (this.#active === active) this.#finish();
     }
+  }
+
+  /** Syncs the active segment, and its name before that. */
+  async #syncActive(): Promise<void> {
+    const active = this.#active;
+    if (this.#isDirectoryDue) await this.#syncDirectories();
+    await active.sync();
+  }
+
+  async #syncDirectories(): Promise<void> {
+    this.#isDirectoryDue = false;
+    try {
+      for (const path of this.#directories()) await this.#disk.syncDirectory(path);
+    } catch (error) {
+      this.#isDirectoryDue = true;
+      throw error;
+    }
+  }
+
+  /** A directory's name stands in the one above it, and the state directory may be as new. */
+  #directories(): readonly string[] {
+    const above = dirname(this.#directory);
+    return [this.#directory, above, ...(this.#isPowerSafe ? [dirname(above)] : [])];
+  }
+
+  #tellFailure({ number }: ActiveSegment, error: unknown): void {
+    this.#onNotice(syncFailed(segmentName(number), error));
+  }
+
+  /** Leaves a segment in doubt, without the records from a position on. */
+  #abandon(position: JournalPosition, error: unknown): void {
+    const doubtful = this.#active;
+    this.#tellFailure(doubtful, error);
+    this.#newest = undefined;
+    this.#records.truncate(position.offset);
+    try {
+      doubtful.takeBack(position.offset);
+    } catch (fault) {
+      // They then stand in both segments, as the same records.
+      this.#onFault(fault);
+    }
+    this.#replace(doubtful, error);
+  }
+
+  async #probeSync(): Promise<void> {
+    if (this.#active.hasFailedSync) this.#replace(this.#active, new Error("it cannot be synced"));
+    if (this.#isDirectoryDue) await this.#syncDirectories();
+    await this.#active.probeSync();
+  }
+
+  /** Leaves a segment in doubt for another file; throws where none can be begun. */
+  #replace(doubtful: ActiveSegment, error: unknown): void {
+    if (doubtful.size > 0) this.#finish();
+    else {
+      // Under the same name: a disk that fails for long is not filled with empty segments.
+      rmSync(join(this.#directory, segmentName(doubtful.number)), { force: true });
+      this.#active = new ActiveSegment(this.#directory, doubtful.number, this.#disk);
+      this.#isDirectoryDue = true;
+      void doubtful.close();
+    }
+    if (this.#active === doubtful) throw error;
   }
 
   /** One of a segment that was finished meanwhile may still wait for its own sync. */
@@ -210,15 +301,4 @@ export class FileJournal implements Journal {
     this.#fullAt = this.#segmentBytes;
     this.#onFinished();
   }
-}
-
-function tailCut({ number, cutOctets }: ActiveSegment): StateNotice {
-  const file = segmentName(number);
-  const message = `${file} ended in half a record, which was never acknowledged and is cut off`;
-  return {
-    level: "warn",
-    event: "journal-tail-cut",
-    message,
-    fields: { file, octets: cutOctets },
-  };
 }

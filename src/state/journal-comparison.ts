@@ -15,6 +15,8 @@ import type { ChainHead } from "./ledger.ts";
 import { listSegments, readSegment, segmentName } from "./segment.ts";
 import { readSyncedMark } from "./synced-mark.ts";
 
+const LINE_FEED = 0x0a;
+
 /** The result of a comparison. */
 export interface JournalComparison {
   readonly damages: readonly JournalDamage[];
@@ -129,9 +131,11 @@ class RecordReader implements Disposable {
   has(auditId: string, { segment, offset, length }: RecordPlace): boolean {
     if (segment !== this.#segment) this.#open(segment);
     if (this.#file === undefined) return false;
-    const octets = Buffer.alloc(length);
-    const count = readSync(this.#file, octets, 0, length, offset);
-    return count === length && hash("sha256", octets) === auditId;
+    // Without its line feed it would be cut off as half a record.
+    const octets = Buffer.alloc(length + 1);
+    const count = readSync(this.#file, octets, 0, octets.length, offset);
+    if (count !== octets.length || octets[length] !== LINE_FEED) return false;
+    return hash("sha256", octets.subarray(0, length)) === auditId;
   }
 
   [Symbol.dispose](): void {

@@ -4,8 +4,8 @@
  * found on the way.   AGTP-IDENTIFIERS "Attribution Chain"
  */
 import { decodeJws } from "../identity/jws.ts";
-import type { FileJournal, JournalPosition } from "./file-journal.ts";
-import type { JournalRecord } from "./journal.ts";
+import type { FileJournal } from "./file-journal.ts";
+import type { JournalPosition, JournalRecord } from "./journal.ts";
 import type { JournalDamage } from "./journal-damage.ts";
 import type { ChainHead } from "./ledger.ts";
 import { NO_AUDIT_ID } from "./record.ts";

@@ -11,6 +11,12 @@ export interface JournalRecord {
   readonly jws: string;
 }
 
+/** Where in a journal that is kept a record would be appended. */
+export interface JournalPosition {
+  readonly segment: number;
+  readonly offset: number;
+}
+
 /** Where a record stands in a journal that is kept: its segment, and its octets there. */
 export interface RecordPlace {
   readonly segment: number;

@@ -3,8 +3,7 @@
  * heads cover every record. Both change together.   AGTP-IDENTIFIERS "Attribution Chain"
  */
 import { isRecord } from "../base/json-value.ts";
-import type { JournalPosition } from "./file-journal.ts";
-import type { RecordPlace } from "./journal.ts";
+import type { JournalPosition, RecordPlace } from "./journal.ts";
 import type { ChainHead } from "./ledger.ts";
 import { readAll } from "./read-all.ts";
 import type { Change, Store, StoredEntry } from "./store.ts";

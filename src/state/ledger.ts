@@ -8,7 +8,13 @@ import { ChainClock } from "./chain-clock.ts";
 import type { Chain, RecordDraft } from "./draft.ts";
 import type { JournalRecord, RecordPlace } from "./journal.ts";
 import { NO_AUDIT_ID } from "./record.ts";
-import type { ChainedRecord, ChainHead, RecordBatch, RecordStore } from "./record-store.ts";
+import type {
+  Appended,
+  ChainedRecord,
+  ChainHead,
+  RecordBatch,
+  RecordStore,
+} from "./record-store.ts";
 import type { Sealer, SealingJob } from "./sealer.ts";
 
 export type { ChainHead };
@@ -204,15 +210,26 @@ export class Ledger {
     records: readonly JournalRecord[],
   ): Promise<readonly RecordDraft[]> {
     const batch = this.#batchOf(drafts, records);
-    const moved = batch.records.length === 0 ? undefined : (await this.#store.append(batch)).moved;
+    let appended: Appended = {};
+    try {
+      if (batch.records.length > 0) appended = await this.#store.append(batch);
+    } catch (error) {
+      this.#seal(drafts, records, { isKept: false, failure: asError(error) });
+      throw error;
+    }
+    const { first, moved } = appended;
+    if (moved === undefined) {
+      this.#seal(drafts, records, { isKept: true, first });
+      return [];
+    }
     const lost: RecordDraft[] = [];
     for (const [index, draft] of drafts.entries()) {
       const { chain } = draft;
-      const head = chain && moved?.get(chain.agentId);
+      const head = chain && moved.get(chain.agentId);
       if (head !== undefined) lost.push(draft);
       else this.#seal([draft], records.slice(index, index + 1), { isKept: true, first: undefined });
     }
-    for (const [agentId, head] of moved ?? []) {
+    for (const [agentId, head] of moved) {
       this.#heads.set(agentId, head);
       this.#clock.reach(head.at);
     }

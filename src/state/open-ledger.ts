@@ -3,9 +3,10 @@
  * has beyond them. After a crash every acknowledged record is in its chain, and none is twice.
  * AGTP-IDENTIFIERS "Attribution Chain"
  */
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { continueIdsAfter } from "../identity/uuid.ts";
-import { FileJournal, type JournalPosition } from "./file-journal.ts";
-import { createMemoryJournal, type JournalRecord } from "./journal.ts";
+import { FileJournal } from "./file-journal.ts";
+import { createMemoryJournal, type JournalPosition, type JournalRecord } from "./journal.ts";
 import { compareJournal } from "./journal-comparison.ts";
 import { JournalDamageError } from "./journal-damage.ts";
 import type { JournalDisk } from "./journal-disk.ts";
@@ -13,7 +14,8 @@ import { replayJournal } from "./journal-replay.ts";
 import { type KnownChains, knownChainChanges, readKnownChains } from "./known-chains.ts";
 import { type ChainHead, Ledger, type LedgerClock, newestOf } from "./ledger.ts";
 import type { StateNotice } from "./notice.ts";
-import { createJournalStore } from "./record-store.ts";
+import { createJournalStore, createPowerSafeStore } from "./record-store.ts";
+import type { Durability } from "./state-sections.ts";
 import type { Store } from "./store.ts";
 
 /** Where the ledger keeps what. */
@@ -28,6 +30,8 @@ export interface LedgerOptions {
   onFault(error: unknown): void;
   onNotice?(notice: StateNotice): void;
   readonly disk?: JournalDisk;
+  /** "process" without it. */
+  readonly durability?: Durability;
   now?(): number;
 }
 
@@ -81,7 +85,8 @@ async function openKept(options: KeptOptions): Promise<OpenLedger> {
     throw new JournalDamageError(found);
   }
   const all = new Map([...heads, ...grown]);
-  const ledger = new Ledger(createJournalStore(journal), all, options.onFault, clockOf(options));
+  const create = isPowerSafe(options) ? createPowerSafeStore : createJournalStore;
+  const ledger = new Ledger(create(journal), all, options.onFault, clockOf(options));
   const newestAt = newestOf(all.values());
   continueIdsAfter(newestAt);
   ledger.markChanged(placed.keys());
@@ -94,6 +99,8 @@ async function openKept(options: KeptOptions): Promise<OpenLedger> {
     checkpoint: checkpointNow,
     close: async () => {
       await ledger.settled().catch(() => undefined);
+      // The journal's position reaches what was written last.
+      await nextTurn();
       try {
         await checkpointNow();
       } finally {
@@ -104,7 +111,7 @@ async function openKept(options: KeptOptions): Promise<OpenLedger> {
 }
 
 function openJournal(
-  { journalDirectory, segmentBytes, onFault, onNotice, disk }: KeptOptions,
+  { journalDirectory, segmentBytes, onFault, onNotice, disk, durability }: KeptOptions,
   checkpoint: JournalPosition,
   checkpointNow: () => Promise<void>,
 ): Promise<FileJournal> {
@@ -113,6 +120,7 @@ function openJournal(
     firstSegment: checkpoint.segment,
     ...(segmentBytes === undefined ? {} : { segmentBytes }),
     ...(disk === undefined ? {} : { disk }),
+    isPowerSafe: isPowerSafe({ durability }),
     onFinished: () => {
       // The records of this turn are in the heads only when the turn is over.
       setImmediate(() => void checkpointNow().catch(onFault));
@@ -120,6 +128,10 @@ function openJournal(
     onFault,
     onNotice: (notice) => onNotice?.(notice),
   });
+}
+
+function isPowerSafe({ durability }: { readonly durability?: Durability | undefined }): boolean {
+  return durability === "power";
 }
 
 function clockOf({ onNotice, now }: LedgerOptions): LedgerClock {

@@ -32,6 +32,11 @@ export class RecordPlaces implements Iterable<IndexedRecord> {
     this.#length = index + 1;
   }
 
+  /** Forgets the records from an offset on. */
+  truncate(offset: number): void {
+    while (this.#length > 0 && this.#extentAt(this.#length - 1).offset >= offset) this.#length -= 1;
+  }
+
   /** Counts from the end when negative. */
   at(index: number): IndexedRecord | undefined {
     const found = index < 0 ? index + this.#length : index;

@@ -30,6 +30,11 @@ export interface RecordBatch {
   readonly expected: ReadonlyMap<string, string>;
 }
 
+/** A journal that resolves once a power cut cannot lose a record; one call at a time. */
+export interface DurableJournal extends Journal {
+  writeDurably(records: readonly JournalRecord[]): Promise<Omit<RecordPlace, "length">>;
+}
+
 /** A batch that was decided. */
 export interface Appended {
   /** Where the first record stands, each other one behind the line feed of the one before. */
@@ -65,6 +70,17 @@ export interface RecordStore {
 /** The records may be kept or not, and it could not be found out. */
 export class UnknownOutcomeError extends Error {
   override readonly name = "UnknownOutcomeError";
+}
+
+/** As `createJournalStore`, where what is kept has to survive a power cut. */
+export function createPowerSafeStore(journal: DurableJournal): RecordStore {
+  return {
+    isImmediate: false,
+    append: async ({ records }) => ({ first: await journal.writeDurably(records) }),
+    probe: () => journal.probe(),
+    find: (auditId) => journal.find(auditId),
+    close: () => journal.close(),
+  };
 }
 
 /** The records of one process in its own journal: nobody else writes, so every batch is kept. */

@@ -135,14 +135,31 @@ export class ActiveSegment {
     return this.#hasFailedSync;
   }
 
-  /** Resolves once what was appended is on the disk. */
+  /** Resolves once what was appended is on the disk; after one failure, each fails as that did. */
   sync(): Promise<void> {
-    const before = this.#synced.catch(() => undefined);
-    this.#synced = before.then(() => this.#disk.sync(this.#file));
+    this.#synced = this.#synced.then(() => this.#disk.sync(this.#file));
     this.#synced.catch(() => {
       this.#hasFailedSync = true;
     });
     return this.#synced;
+  }
+
+  /** Writes something, has it synced, and takes it back: throws while a disk keeps nothing. */
+  async probeSync(): Promise<void> {
+    this.#isTorn = true;
+    try {
+      this.#write(PROBE);
+      await this.sync();
+    } finally {
+      this.#cut();
+    }
+  }
+
+  /** Takes back what was appended beyond a size. */
+  takeBack(size: number): void {
+    this.#size = size;
+    this.#isTorn = true;
+    this.#cut();
   }
 
   /** Closes the segment behind a sync that still runs. */

@@ -14,9 +14,13 @@ export interface SigningConfig {
   readonly key?: string;
 }
 
+/** When a reply leaves: once the kernel has its record, or once the disk has it. */
+export type Durability = "process" | "power";
+
 /** `[attribution]` */
 export interface AttributionConfig {
   readonly enabled: boolean;
+  readonly durability: Durability;
 }
 
 /** The schema of `[store]`. */
@@ -36,4 +40,9 @@ export const signingSection: Schema = table("The server's signing key", {
 /** The schema of `[attribution]`. */
 export const attributionSection: Schema = table("Attribution-Records", {
   enabled: flag(true, "Whether responses carry an Attribution-Record"),
+  durability: choice(
+    "process",
+    ["process", "power"],
+    "What a reply survives that has left: the end of the process, or a power cut",
+  ),
 });

@@ -14,6 +14,7 @@ import { LifecycleRegister } from "./lifecycle-register.ts";
 import type { StateNotice } from "./notice.ts";
 import { openLedger } from "./open-ledger.ts";
 import { SessionRegister } from "./session-register.ts";
+import type { Durability } from "./state-sections.ts";
 import type { Store } from "./store.ts";
 import { exceptStoreFaults } from "./store-fault.ts";
 import { SuspensionRegister } from "./suspension-register.ts";
@@ -45,6 +46,8 @@ export interface StateOptions {
   onFault(error: unknown): void;
   onNotice?(notice: StateNotice): void;
   readonly disk?: JournalDisk;
+  /** "process" without it. */
+  readonly durability?: Durability;
   /** How long a contract that is over is known as one; an hour without it. */
   readonly tombstoneMs?: number;
   /** The one that the registers beside this state read as well; at least as late as every record. */

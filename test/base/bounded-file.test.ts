@@ -29,3 +29,22 @@ describe("readBoundedFile", () => {
     expect(readBoundedFile("a".repeat(10_000), 10).fault).toBe("cannot be read (ENAMETOOLONG)");
   });
 });
+
+describe("texts that are read one after the other", () => {
+  it("share nothing, however long they are", () => {
+    const directory = makeDirectory();
+    const texts = [
+      "long ".repeat(40_000),
+      "short",
+      "",
+      "middling ".repeat(5_000),
+      "é".repeat(40_000),
+    ];
+    const read = texts.map((text, index) => {
+      const path = join(directory, `${index}.txt`);
+      writeFileSync(path, text);
+      return readBoundedFile(path, 1_000_000).text;
+    });
+    expect(read).toEqual(texts);
+  });
+});

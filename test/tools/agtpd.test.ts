@@ -54,7 +54,7 @@ describe("agtpd", () => {
     ]);
     for (const { code, stderr } of outcomes) {
       expect(code).toBe(2);
-      expect(stderr).toContain("no.toml: does not exist");
+      expect(stderr).toContain("no.toml: does not exist (agtpd init DIR makes a deployment");
     }
     const args = ["--check", "--json", "--config", "."];
     const { code, stdout, stderr } = await runProgram({ cwd, args });
@@ -155,6 +155,7 @@ describe("agtpd, starting", () => {
     const { code, stderr } = await runProgram({ args });
     expect(code).toBe(1);
     expect(stderr).toContain(`server.port: cannot listen on 127.0.0.1 port ${taken}`);
+    expect(stderr).toContain("--port N");
     expect(stderr).not.toContain("    at ");
   });
 

@@ -4,8 +4,8 @@ import { cpSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { BENCH_AGENT_ID, ORDER_RESULT } from "./order.ts";
 
-/** Whether responses carry an Attribution-Record, and whether it is signed. */
-export type Records = "off" | "unsigned" | "signed";
+/** Whether responses carry an Attribution-Record, whether it is signed, and synced before they leave. */
+export type Records = "off" | "unsigned" | "signed" | "power";
 
 /** How deployments differ beside the number of their endpoints. */
 export interface DeploymentVariant {
@@ -54,7 +54,8 @@ function recordsConfig(directory: string, records: Records): string {
   const { privateKey } = generateKeyPairSync("ed25519");
   const pem = privateKey.export({ type: "pkcs8", format: "pem" });
   writeFileSync(join(directory, "signing.pem"), pem, { mode: 0o600 });
-  return '[signing]\nkey = "signing.pem"\n';
+  const signing = '[signing]\nkey = "signing.pem"\n';
+  return records === "power" ? `${signing}[attribution]\ndurability = "power"\n` : signing;
 }
 
 /** The path of the nth endpoint; all are of one length, so that all answers are. */

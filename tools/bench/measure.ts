@@ -24,6 +24,7 @@ export interface Sample {
   readonly perSecond: number;
   /** The server's CPU time a request. */
   readonly cpuMicros: number;
+  readonly p50Micros: number;
   readonly p99Micros: number;
 }
 
@@ -64,6 +65,7 @@ async function measureLoad(to: Contender, shape: Shape, timing: Timing): Promise
     return {
       perSecond: tally.count / seconds,
       cpuMicros: (after.cpuMicros - before.cpuMicros) / tally.count,
+      p50Micros: tally.percentileMicros(0.5),
       p99Micros: tally.percentileMicros(0.99),
     };
   } finally {

@@ -7,6 +7,7 @@ import { once } from "node:events";
 import { closeSync, openSync, readFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
+import { daemonFlags } from "../daemon-flags.ts";
 import type { Usage } from "./usage-probe.ts";
 
 /** A server that listens. */
@@ -24,18 +25,20 @@ export interface ServerProcess {
 
 const START_LIMIT_MS = 60_000;
 
-/** Starts `node SCRIPT ARGS…` and waits until it listens. */
+/** Starts `node SCRIPT ARGS…`, with the flags of its first line, and waits until it listens. */
 export async function startServer(
   script: URL,
   args: readonly string[],
   logFile: string,
 ): Promise<ServerProcess> {
   const probe = new URL("./usage-probe.js", import.meta.url).href;
+  const program = fileURLToPath(script);
+  const flags = daemonFlags(program);
   const log = openSync(logFile, "w");
   const startedAt = performance.now();
   const child = spawn(
     process.execPath,
-    ["--expose-gc", "--import", probe, fileURLToPath(script), ...args],
+    ["--expose-gc", "--import", probe, ...flags, program, ...args],
     { stdio: ["ignore", log, "inherit", "ipc"] },
   );
   closeSync(log);

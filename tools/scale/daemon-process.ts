@@ -3,6 +3,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
+import { daemonFlags } from "../daemon-flags.ts";
 import type { LoopUse } from "./loop-probe.ts";
 
 /** A daemon that listens. */
@@ -20,7 +21,10 @@ export async function startScaleDaemon(config: string): Promise<ScaleDaemon> {
   const program = fileURLToPath(new URL("../agtpd.js", import.meta.url));
   const child = spawn(
     process.execPath,
-    ["--import", probe, program, "--config", config, "--port", "0", "--log-level", "info"],
+    [
+      ...daemonFlags(program),
+      ...["--import", probe, program, "--config", config, "--port", "0", "--log-level", "info"],
+    ],
     { stdio: ["ignore", "pipe", "inherit", "ipc"] },
   );
   const waiting = new Map<string, (line: { readonly port?: number }) => void>();

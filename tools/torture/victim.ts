@@ -6,6 +6,7 @@ import type { Readable } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import type { Usage } from "../bench/usage-probe.ts";
+import { daemonFlags } from "../daemon-flags.ts";
 import type { Pulse } from "./heartbeat.ts";
 
 const here = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
@@ -38,7 +39,10 @@ export class Victim {
   async start(): Promise<void> {
     const { descriptors, preload } = this.#options;
     const probes = [new URL("../bench/usage-probe.js", import.meta.url).href, preload ?? []].flat();
-    const flags = ["--expose-gc", ...probes.flatMap((probe) => ["--import", probe])];
+    const flags = [
+      ...daemonFlags(here("../agtpd.js")),
+      ...["--expose-gc", ...probes.flatMap((probe) => ["--import", probe])],
+    ];
     const port = ["--port", String(this.port)];
     const daemon = [here("../agtpd.js"), "--config", this.#config, "--log-level", "error", ...port];
     const limit = descriptors === undefined ? "true" : `ulimit -n ${descriptors}`;

@@ -45,6 +45,17 @@ const oauthKeys: CrossCheck = {
   },
 };
 
+const processNames: CrossCheck = {
+  sections: ["processes"],
+  check: ({ processes }, report) => {
+    const names = new Set<string>();
+    for (const [index, { name }] of processes.entries()) {
+      if (names.has(name)) report(`processes[${index}].name`, `is "${name}" a second time`);
+      names.add(name);
+    }
+  },
+};
+
 /** Somebody must be able to sign in at the provider, and it must be one. */
 const consoleProvider: CrossCheck = {
   sections: ["console"],
@@ -189,6 +200,7 @@ export const consistencyChecks: readonly CrossCheck[] = [
   customMethods,
   redirects,
   oauthKeys,
+  processNames,
   consoleProvider,
   storeUrl,
   persistence,

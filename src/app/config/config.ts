@@ -9,6 +9,7 @@ import type { ApiEntry, HostedProtocolEntry } from "../../dispatch/listing-secti
 import type { PoliciesConfig } from "../../dispatch/policies-config.ts";
 import type { FilesConfig } from "../../endpoint/file-sections.ts";
 import type { HandlersConfig } from "../../handlers/handlers-section.ts";
+import type { ProcessConfig } from "../../handlers/processes/processes-section.ts";
 import type { AgentsConfig } from "../../identity/agents-section.ts";
 import type { ServerConfig } from "../../identity/server-section.ts";
 import type { TlsConfig } from "../../identity/tls-section.ts";
@@ -31,6 +32,7 @@ export interface Config extends ConfigPlace {
   readonly endpoints: FilesConfig;
   readonly recipes: FilesConfig;
   readonly handlers: HandlersConfig;
+  readonly processes: readonly ProcessConfig[];
   readonly agents: AgentsConfig;
   readonly policies: PoliciesConfig;
   readonly synthesis: SynthesisConfig;

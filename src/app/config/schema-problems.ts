@@ -89,6 +89,8 @@ function describeExpected({ keyword, params, parentSchema, message }: ErrorObjec
       return `be at most ${params["limit"]}`;
     case "maxLength":
       return `be at most ${params["limit"]} characters long`;
+    case "minItems":
+      return `have at least ${params["limit"]} item`;
     case "maxItems":
       return `have at most ${params["limit"]} items`;
     default:

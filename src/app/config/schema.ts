@@ -8,6 +8,7 @@ import { apisSection, hostedProtocolsSection } from "../../dispatch/listing-sect
 import { policiesSection } from "../../dispatch/policies-section.ts";
 import { endpointsSection, recipesSection } from "../../endpoint/file-sections.ts";
 import { handlersSection } from "../../handlers/handlers-section.ts";
+import { processesSection } from "../../handlers/processes/processes-section.ts";
 import { agentsSection } from "../../identity/agents-section.ts";
 import { serverSection } from "../../identity/server-section.ts";
 import { tlsSection } from "../../identity/tls-section.ts";
@@ -38,6 +39,7 @@ export const configSchema: Schema = {
       endpoints: endpointsSection,
       recipes: recipesSection,
       handlers: handlersSection,
+      processes: processesSection,
       agents: agentsSection,
       policies: policiesSection,
       synthesis: synthesisSection,

@@ -1,9 +1,9 @@
 /** The world of a real process. */
 import { hostname, userInfo } from "node:os";
 import type { Environment } from "../../base/environment.ts";
+import { ProcessGroups } from "../../base/process-groups.ts";
 import { createAskJson } from "./ask-json.ts";
 import { KeySets } from "./governance/key-sets.ts";
-import { ProcessGroups } from "./process-groups.ts";
 import { runProgram } from "./run-program.ts";
 import type { World } from "./world.ts";
 

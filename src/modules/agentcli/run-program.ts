@@ -2,8 +2,9 @@
  * Runs another program to its end and returns what it said: without a shell, in a group of its own
  * that is ended as a whole, and with a bounded memory of its output.
  */
+
+import { killGroup, ProcessGroups } from "../../base/process-groups.ts";
 import { codeOf, reasonOf } from "../../base/thrown.ts";
-import { killGroup, ProcessGroups } from "./process-groups.ts";
 import type { ProgramCall, ProgramEnd } from "./world.ts";
 
 const MAX_OUTPUT_BYTES = 64 * 1024 * 1024;

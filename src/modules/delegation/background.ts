@@ -60,7 +60,7 @@ export class Background implements RunExecutor {
   /** Takes up what was not delivered; what ran then is over, and nobody knows how. */
   start(): void {
     const { register, schedule, runs } = this.#options;
-    for (const delegation of register.list()) {
+    for (const delegation of register.inPhase("active", "waiting")) {
       const { action, target, taskId, id: runId } = delegation;
       const start = { kind: "delegate", action, target, taskId, runId } as const;
       const begun = runs.begin(delegation.agentId, start);
@@ -145,9 +145,12 @@ export class Background implements RunExecutor {
       const wait = RETRY_MS[tries];
       if (isSuccess(status) || !mayPass(status) || wait === undefined) {
         const told = { ...facts, status };
-        if (isSuccess(status)) log.info(told, "the outcome of a delegation was delivered");
+        const isDelivered = isSuccess(status);
+        if (isDelivered) log.info(told, "the outcome of a delegation was delivered");
         else log.warn(told, "the outcome of a delegation was refused where it should have gone");
-        return register.delete(id);
+        const delivery = { isDelivered, at: register.now() };
+        await register.advance(id, (run) => ({ run: { ...run, delivery } }));
+        return;
       }
       await pause(wait, signal);
     }

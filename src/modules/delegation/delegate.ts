@@ -12,6 +12,7 @@ import { type Refusal, schemaViolation } from "../../dispatch/refusal.ts";
 import type { ExchangeView, RouteHandler } from "../../dispatch/route.ts";
 import type { Call, HandlerSuccess } from "../../handlers/handler.ts";
 import { uuidv7 } from "../../identity/uuid.ts";
+import { pollOf } from "./ask-delegation.ts";
 import { type Callback, readCallback } from "./callback.ts";
 import { TaskTime } from "./deadline.ts";
 import type { DelegateOptions, Performance } from "./delegate-options.ts";
@@ -98,7 +99,8 @@ async function takeOn(options: DelegateOptions, asked: Asked): Promise<Answer> {
       time.clear();
     }
   });
-  return floorResult(call, { ...described(hop, kept.id), state: "accepted", callback }, 202);
+  const poll = pollOf(kept.id);
+  return floorResult(call, { ...described(hop, kept.id), state: "accepted", callback, poll }, 202);
 }
 
 function performanceOf({ call, exchange, request, hop }: Asked, time: TaskTime): Performance {

@@ -12,6 +12,7 @@ import { buildRegistry } from "../../endpoint/endpoint-registry.ts";
 import { type Ed25519PublicKey, publicKeyOf } from "../../identity/ed25519.ts";
 import { decodeJws } from "../../identity/jws.ts";
 import { createArrivals } from "./arriving.ts";
+import { delegationEndpoint } from "./ask-delegation.ts";
 import { Background } from "./background.ts";
 import type { CallbackPlaces } from "./callback.ts";
 import type { DelegationContext, DelegationSections } from "./config.ts";
@@ -36,7 +37,7 @@ export const delegationModule: Module<DelegationSections> = {
   name: "delegation",
   takes: { agents: true, delegation: true, limits: true, peers: true, server: true },
   async provision(context) {
-    const { runs } = await context.once(openDelegation);
+    const { runs, register } = await context.once(openDelegation);
     const resolver = actionResolver(context);
     const { method, start, ...delegation } = await provisionDelegate(context, resolver);
     const execute = executeHandler({ resolver, runs, isFloor: isFloorPair });
@@ -51,9 +52,10 @@ export const delegationModule: Module<DelegationSections> = {
       ],
       ["DELEGATE", method],
     ]);
+    const floor = floorEndpoints(methods, describeBy(context.catalog));
     return {
       ...delegation,
-      routes: protocolRoutes(floorEndpoints(methods, describeBy(context.catalog)), context),
+      routes: protocolRoutes([...floor, delegationEndpoint(register)], context),
       sources: [runSource(runs)],
       start: () => {
         start();

@@ -1,7 +1,8 @@
 /**
  * Delegations that nobody waits for: taken on with 202, each is in the store until its outcome has
- * been delivered, so that the end of the process loses neither. What was running then is not run
- * again: whether it was done is not known, and that is its outcome.   AGTP "DELEGATE"
+ * been delivered, so that the end of the process loses neither, and can be asked about for a day
+ * after that. What was running then is not run again: whether it was done is not known, and that is
+ * its outcome.   AGTP "DELEGATE"
  */
 
 import type { JsonRecord } from "../../base/json-value.ts";
@@ -24,6 +25,15 @@ export interface KeptDelegation {
   readonly callback: Callback;
   /** Undefined while it runs. */
   readonly outcome?: KeptOutcome;
+  /** Undefined until the outcome has gone, or will not go any more. */
+  readonly delivery?: Delivery;
+}
+
+/** The end of a delivery. */
+export interface Delivery {
+  readonly isDelivered: boolean;
+  /** Milliseconds since the epoch. */
+  readonly at: number;
 }
 
 /** The message that is delivered, and what its record depends on. */
@@ -33,21 +43,33 @@ export interface KeptOutcome {
   readonly priorActions: readonly PriorAction[];
 }
 
-/** Each waits to be delivered: none is evicted. */
-const KIND: RunKind<KeptDelegation, "running" | "ended"> = {
+/** How long an outcome can be asked for once it was delivered. */
+const KEPT_MS = 24 * 3_600_000;
+
+/** What waits to be delivered is not evicted. */
+const KIND: RunKind<KeptDelegation, "running" | "ended" | "told"> = {
   name: "delegations",
   read: recordReader<KeptDelegation>({ id: "string", agentId: "string" }),
   statuses: {
     running: { phase: "active", next: ["ended"] },
-    ended: { phase: "waiting", next: [] },
+    ended: { phase: "waiting", next: ["told"] },
+    told: { phase: "over", next: [], rank: 0 },
   },
-  statusOf: ({ outcome }) => (outcome === undefined ? "running" : "ended"),
+  statusOf: ({ outcome, delivery }) => {
+    if (delivery !== undefined) return "told";
+    return outcome === undefined ? "running" : "ended";
+  },
+  forgottenAt: ({ delivery }) =>
+    delivery === undefined ? Number.POSITIVE_INFINITY : delivery.at + KEPT_MS,
   idOf: ({ id }) => id,
   ownerOf: ({ agentId }) => agentId,
-  quota: { perOwner: 32, all: 1024 },
+  quota: {
+    ...{ openPerOwner: 32, perOwner: 128, charactersPerOwner: 8_388_608 },
+    ...{ open: 1_024, all: 4_096, characters: 67_108_864 },
+  },
 };
 
-/** Those that are not delivered. */
+/** Those that run, and those that ended of late. */
 export type DelegationRegister = RunRegister<KeptDelegation>;
 
 /** Opens the register of a store. */

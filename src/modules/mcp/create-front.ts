@@ -8,6 +8,7 @@ import type { McpFront, Protection } from "./front.ts";
 import { creatingFrontContracts } from "./front-contracts.ts";
 import { createProjection } from "./projection.ts";
 import { PROPOSE, PROPOSE_TOOL } from "./propose-tool.ts";
+import { reportingTo } from "./report-fault.ts";
 import { METADATA_PREFIX } from "./resource-metadata.ts";
 import type { McpState } from "./state.ts";
 import { createToolListing } from "./tool-listing.ts";
@@ -39,6 +40,7 @@ export function* creatingFront(
     projection: createProjection(context, visible, contracts),
     stopping: context.stopping.signal,
     latest: () => kept.served ?? front,
+    reportFault: reportingTo(context.log),
     settle: (done) => state.ledger.settle(done),
   };
   return front;

@@ -3,6 +3,7 @@
  * where sessions do, on one URL. The library tells them apart, and neither is answered by the rules
  * of the other. What clients hold open lives through a reload.   MCP "Streamable HTTP"
  */
+import { AsyncLocalStorage } from "node:async_hooks";
 import {
   createMcpHandler,
   isLegacyRequest,
@@ -21,6 +22,11 @@ import { type HttpFields, readPlain, VERSION_CLAIM } from "./plain-request.ts";
 import { jsonError, Sessions } from "./sessions.ts";
 import { Subscriptions } from "./subscriptions.ts";
 
+/** The library says that it failed, and tells the reason elsewhere. */
+interface Failure {
+  cause: Error | undefined;
+}
+
 /** Answers HTTP requests of MCP clients. */
 export class McpEndpoint {
   readonly #serverId: string;
@@ -28,12 +34,17 @@ export class McpEndpoint {
   readonly #envelopes = new KnownEnvelopes();
   readonly #sessions: Sessions;
   readonly #subscriptions: Subscriptions;
+  readonly #failures = new AsyncLocalStorage<Failure>();
 
   /** `serverId` is what the server is called for as long as the process runs. */
   constructor(serverId: string, audience: Audience, served: () => McpFront | undefined) {
     this.#serverId = serverId;
     const create = (): Server => createMcpServer(serverId, "current");
-    this.#current = createMcpHandler(create, { legacy: "reject" });
+    const onerror = (error: Error): void => {
+      const failure = this.#failures.getStore();
+      if (failure !== undefined) failure.cause = error;
+    };
+    this.#current = createMcpHandler(create, { legacy: "reject", onerror });
     this.#sessions = new Sessions(audience);
     this.#subscriptions = new Subscriptions(create, audience, served);
   }
@@ -55,8 +66,15 @@ export class McpEndpoint {
     return text === undefined ? undefined : { type: "application/json", body: text };
   }
 
-  /** Answers any; `body` is the JSON of it, where it is JSON. */
+  /** Answers any; `body` is the JSON of it, where it is JSON. Rejects where the library fails. */
   async handle(http: Request, request: McpRequest, body: unknown): Promise<Response> {
+    const failure: Failure = { cause: undefined };
+    const response = await this.#failures.run(failure, () => this.#handle(http, request, body));
+    if (response.status === 500) throw failure.cause ?? new Error("the library answered 500");
+    return response;
+  }
+
+  async #handle(http: Request, request: McpRequest, body: unknown): Promise<Response> {
     if (Array.isArray(body)) return jsonError(400, BATCH);
     const fault =
       isCurrent(body) && headerFault(request, callIn(body), (name) => http.headers.get(name));

@@ -5,6 +5,7 @@ import type { Peer } from "../../dispatch/peer.ts";
 import type { AgentDocument } from "../../identity/agent-document.ts";
 import type { TokenVerifier } from "../../identity/bearer-tokens.ts";
 import type { FrontContracts } from "./front-contracts.ts";
+import type { ReportFault } from "./report-fault.ts";
 import type { AskedCall, McpTasks } from "./task.ts";
 import type { ToolListing } from "./tool-listing.ts";
 import type { ListedTool, Toolbox } from "./toolbox.ts";
@@ -36,6 +37,7 @@ export interface McpFront {
   readonly stopping: AbortSignal;
   /** The deployment that is served now. */
   latest(): McpFront;
+  readonly reportFault: ReportFault;
   /** Calls back once the records of what was answered are kept, or cannot be. */
   settle(done: () => void): void;
 }

@@ -3,13 +3,13 @@
  * session of 2025-11-25. Which deployment answers, and for whom, comes with every request.
  * MCP "Base Protocol"
  */
-import {
-  type AuthInfo,
-  type CallToolResult,
-  type Implementation,
+import type {
+  AuthInfo,
+  CallToolResult,
+  Implementation,
   Server,
-  type ServerCapabilities,
-  type ServerContext,
+  ServerCapabilities,
+  ServerContext,
 } from "@modelcontextprotocol/server";
 import { VERSION } from "../../base/version.ts";
 import { callAsking } from "./ask-user.ts";
@@ -20,6 +20,7 @@ import { listResources } from "./described-resources.ts";
 import type { McpRequest } from "./front.ts";
 import { listTools } from "./list-tools.ts";
 import { SCHEMAS_UNUSED } from "./no-validator.ts";
+import { OpaqueServer } from "./opaque-server.ts";
 import { LIST_PARAMS, refuseCursor, withText } from "./params.ts";
 import { readResource } from "./resources.ts";
 import { handleTasks, knowsTasks, TASKS_EXTENSION } from "./task-requests.ts";
@@ -35,10 +36,11 @@ const CURRENT: ServerCapabilities = {
 /** Makes a server of one protocol; nothing of a request is kept in it. */
 export function createMcpServer(serverId: string, era: "current" | "older"): Server {
   const info: Implementation = { name: serverId, version: VERSION };
-  const server = new Server(info, {
-    capabilities: era === "current" ? CURRENT : OLDER,
-    jsonSchemaValidator: SCHEMAS_UNUSED,
-  });
+  const capabilities = era === "current" ? CURRENT : OLDER;
+  const options = { capabilities, jsonSchemaValidator: SCHEMAS_UNUSED };
+  const server = new OpaqueServer(info, options, (thrown, context) =>
+    requestOf(context).front.reportFault(thrown, context.mcpReq.id),
+  );
   server.setRequestHandler("tools/list", { params: LIST_PARAMS }, ({ cursor }, context) =>
     listTools(requestOf(context), cursor, isCurrent(context)),
   );

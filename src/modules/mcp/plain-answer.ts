@@ -57,11 +57,11 @@ export async function answerPlain(asked: PlainAsked): Promise<string | Buffer | 
     request.given = () => result;
     return undefined;
   } catch (error) {
-    if (!(error instanceof ProtocolError)) throw error;
-    const { code, message, data } = error;
+    const told = error instanceof ProtocolError ? error : request.front.reportFault(error, id);
+    const { code, message, data } = told;
     if (!PLAIN_CODES.has(code)) {
       request.given = () => {
-        throw error;
+        throw told;
       };
       return undefined;
     }

@@ -84,7 +84,7 @@ interface Message {
 function readMessage(fields: HttpFields, body: unknown): Message | undefined {
   if (!isRecord(body) || !hasOnly(body, MESSAGE) || body["jsonrpc"] !== "2.0") return undefined;
   const { id, method, params = {} } = body;
-  if (!isId(id) || !isRecord(params)) return undefined;
+  if (!isMessageId(id) || !isRecord(params)) return undefined;
   return JSON_TYPE.test(String(fields["content-type"])) ? { id, method, params } : undefined;
 }
 
@@ -125,6 +125,7 @@ function hasOnly(record: JsonRecord, names: ReadonlySet<string>): boolean {
   return Object.keys(record).every((name) => names.has(name));
 }
 
-function isId(id: unknown): id is string | number {
+/** Tells whether a message may be called so. */
+export function isMessageId(id: unknown): id is string | number {
   return typeof id === "string" || Number.isSafeInteger(id);
 }

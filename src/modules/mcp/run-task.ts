@@ -4,6 +4,7 @@
  * is made once and by nobody else.   MCP Tasks extension
  */
 import { randomUUID } from "node:crypto";
+import { ProtocolError } from "@modelcontextprotocol/server";
 import { isRecord, type JsonRecord } from "../../base/json-value.ts";
 import { bodyText, bodyValue } from "./answer-body.ts";
 import { approvedCall } from "./approved-call-tool.ts";
@@ -138,8 +139,9 @@ async function afterWork(
 /** What a run says of itself. */
 function stateIn({ response }: Answer): string | undefined {
   const body = bodyValue(bodyText(response));
-  const state = isRecord(body) ? saidIn(body)["status"] : undefined;
-  return typeof state === "string" ? state : undefined;
+  const { status, state }: JsonRecord = isRecord(body) ? saidIn(body) : {};
+  // Where a status is a number, it is that of what was done.
+  return [status, state].find((word) => typeof word === "string");
 }
 
 function endOf(request: McpRequest, tool: string, answer: Answer): TaskChange {
@@ -151,7 +153,9 @@ function endOf(request: McpRequest, tool: string, answer: Answer): TaskChange {
       : refusalResult(answered);
     return { status: "completed", message: "done", result: { ...result } as JsonRecord };
   } catch (error) {
-    const { code, message, data } = error as { code?: unknown; message: string; data?: unknown };
+    const told =
+      error instanceof ProtocolError ? error : front.reportFault(error, `task of ${tool}`);
+    const { code, message, data } = told;
     return { status: "failed", message, error: { code, message, data } };
   }
 }

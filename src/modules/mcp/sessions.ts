@@ -16,7 +16,7 @@ import { BoundedNews } from "./bounded-news.ts";
 import type { McpRequest } from "./front.ts";
 import { authInfoOf, createMcpServer } from "./mcp-server.ts";
 import type { PlainAnswer } from "./plain-answer.ts";
-import { type HttpFields, readPlainInSession } from "./plain-request.ts";
+import { type HttpFields, isMessageId, readPlainInSession } from "./plain-request.ts";
 import { SessionAnswers } from "./session-answers.ts";
 
 /** One session. */
@@ -171,6 +171,5 @@ export function jsonError(
   body?: unknown,
 ): Response {
   const id = (body as { readonly id?: unknown } | undefined)?.id;
-  const isId = typeof id === "string" || typeof id === "number";
-  return Response.json({ jsonrpc: "2.0", error, id: isId ? id : null }, { status });
+  return Response.json({ jsonrpc: "2.0", error, id: isMessageId(id) ? id : null }, { status });
 }

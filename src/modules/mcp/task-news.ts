@@ -71,7 +71,9 @@ export function withTaskNews(response: Response, news: TaskNews): Response {
           controller.enqueue(encoder.encode(frameOf(notification(task, news))));
           return true;
         };
-        void followTasks(news, tell).catch(() => undefined);
+        void followTasks(news, tell).catch((error: unknown) => {
+          if (!news.signal.aborted) news.request.front.reportFault(error, news.id);
+        });
       },
     },
     undefined,

@@ -3,6 +3,7 @@
  * output can be which input. Properties of one name and one kind are the same to a planner, so ten
  * thousand endpoints have few of them.
  */
+import type { SpreadMap } from "../../base/spread-map.ts";
 import type { EndpointDefinition, Impact } from "../../endpoint/endpoint.ts";
 import type { DistinctProperty } from "./planner-property.ts";
 
@@ -57,8 +58,8 @@ export interface PlannerIndex {
   /** Those that require nothing. */
   readonly undemanding: readonly IndexedEndpoint[];
   readonly inputCount: number;
-  readonly inputs: ReadonlyMap<string, readonly Input[]>;
-  readonly outputs: ReadonlyMap<string, readonly Output[]>;
+  readonly inputs: Pick<SpreadMap<readonly Input[]>, "get">;
+  readonly outputs: Pick<SpreadMap<readonly Output[]>, "get">;
 }
 
 /** The order by method, then path: the same on every machine. */

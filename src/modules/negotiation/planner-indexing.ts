@@ -4,6 +4,7 @@
  */
 
 import type { Paced } from "../../base/paced.ts";
+import { SpreadMap } from "../../base/spread-map.ts";
 import { templateParameters } from "../../catalog/path-grammar.ts";
 import { type EndpointDefinition, IMPACTS, type Impact } from "../../endpoint/endpoint.ts";
 import { compilingImpacts } from "./planner-impact.ts";
@@ -76,8 +77,8 @@ export function* indexingForPlans(definitions: readonly EndpointDefinition[]): P
     endpoints.push(endpoint);
     yield;
   }
-  for (const [name, given] of outputs.byName) {
-    yield* link(given, inputs.byName.get(name) ?? []);
+  for (const name of outputs.names) {
+    yield* link(outputs.byName.get(name) ?? [], inputs.byName.get(name) ?? []);
     yield;
   }
   return {
@@ -90,7 +91,7 @@ export function* indexingForPlans(definitions: readonly EndpointDefinition[]): P
 
 /** Numbers what is alike. */
 class Sorts {
-  readonly #known = new Map<string, number>();
+  readonly #known = new SpreadMap<number>();
 
   of(impact: Impact, properties: readonly (readonly { readonly id: number }[])[]): number {
     const ids = properties.map((some) => some.map(({ id }) => id).sort((a, b) => a - b));

@@ -2,6 +2,7 @@
  * Properties as plans compare them: a name and the kind of the values. A table holds each name and
  * kind once, whatever the schemas look like that describe them.
  */
+import { SpreadMap } from "../../base/spread-map.ts";
 import type { JsonSchema } from "../../schema/json-schema.ts";
 import {
   kindOfSchema,
@@ -32,10 +33,12 @@ export interface WrittenProperty {
 
 /** Each name and kind once, in the order in which they came. */
 export class PropertyTable<E> {
-  readonly byName: Map<string, E[]> = new Map();
+  readonly byName: SpreadMap<E[]> = new SpreadMap();
+  /** In the order in which they came. */
+  readonly names: string[] = [];
   readonly #create: (property: DistinctProperty, id: number) => E;
-  readonly #known = new Map<string, E>();
-  readonly #written = new Map<string, E>();
+  readonly #known = new SpreadMap<E>();
+  readonly #written = new SpreadMap<E>();
 
   constructor(create: (property: DistinctProperty, id: number) => E) {
     this.#create = create;
@@ -69,10 +72,18 @@ export class PropertyTable<E> {
     if (known !== undefined) return known;
     const entry = this.#create({ name, kind, kindText }, this.#known.size);
     this.#known.set(key, entry);
-    const alike = this.byName.get(name) ?? [];
-    alike.push(entry);
-    this.byName.set(name, alike);
+    this.#enlist(name, entry);
     return entry;
+  }
+
+  #enlist(name: string, entry: E): void {
+    const alike = this.byName.get(name);
+    if (alike !== undefined) {
+      alike.push(entry);
+      return;
+    }
+    this.byName.set(name, [entry]);
+    this.names.push(name);
   }
 }
 

@@ -2,12 +2,13 @@
  * Which entries have a value, by the facet that has it: a filter that names values costs what has
  * them, and not what has not.
  */
+import { SpreadMap } from "../../base/spread-map.ts";
 import type { SearchEntry } from "./entry.ts";
 import { LISTED_FACETS } from "./listed-facets.ts";
 
 /** Entries by facet and value; letter case does not count. */
 export class FacetIndex {
-  readonly #entries = new Map<string, number[]>();
+  readonly #entries = new SpreadMap<number[]>();
 
   add(entry: SearchEntry, number: number): void {
     for (const [facet, valuesOf] of LISTED_FACETS) {

@@ -18,10 +18,14 @@ export interface SlipIndex {
 
 /** Shorter words have parts that say nothing. */
 const MIN_LENGTH = { 1: 3, 2: 6 } as const;
+/** A large map that grows moves all that it has at once; of many each moves its own. */
+const MAPS = 61;
 
 /** Creates an index without words. */
 export function createSlipIndex(): SlipIndex {
-  const byPart = new Map<number, number[]>();
+  const maps = Array.from({ length: MAPS }, () => new Map<number, number[]>());
+  const mapOf = (key: number): Map<number, number[]> =>
+    maps[Math.abs(key) % MAPS] as Map<number, number[]>;
   return {
     add: (word, number) => {
       for (const edits of [1, 2] as const) {
@@ -33,8 +37,8 @@ export function createSlipIndex(): SlipIndex {
             part,
             edits,
           });
-          const known = byPart.get(key);
-          if (known === undefined) byPart.set(key, [number]);
+          const known = mapOf(key).get(key);
+          if (known === undefined) mapOf(key).set(key, [number]);
           else known.push(number);
         }
       }
@@ -43,7 +47,7 @@ export function createSlipIndex(): SlipIndex {
       const compared = new Set<number>();
       const slips: number[] = [];
       for (const key of keysNear(word, edits)) {
-        for (const number of byPart.get(key) ?? []) {
+        for (const number of mapOf(key).get(key) ?? []) {
           if (compared.has(number)) continue;
           if (compared.size >= most) return { slips, compared: compared.size };
           compared.add(number);

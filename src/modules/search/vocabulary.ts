@@ -5,6 +5,7 @@
  */
 import type { Paced } from "../../base/paced.ts";
 import { sortPaced } from "../../base/sort-paced.ts";
+import { SpreadMap } from "../../base/spread-map.ts";
 import { createSlipIndex, type SlipIndex } from "./slip-index.ts";
 
 /** Of a beginning that more words have, so many times what is wanted are looked at, from the first. */
@@ -16,7 +17,7 @@ const LAST = "\uffff";
 /** Words by number, in the order in which they came. */
 export class Vocabulary {
   readonly words: string[] = [];
-  readonly #numbers = new Map<string, number>();
+  readonly #numbers = new SpreadMap<number>();
   /** All words in their order, once it is complete, and by it their numbers and lengths. */
   #sorted: readonly string[] = [];
   #sortedNumbers = new Uint32Array();

@@ -1,4 +1,5 @@
 /** Asks the daemon that runs over a deployment, through the control socket in its state directory. */
+import { existsSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { isRecord, type JsonRecord } from "../../base/json-value.ts";
 import { codeOf, reasonOf } from "../../base/thrown.ts";
@@ -26,7 +27,7 @@ export async function askDaemon(
   const path = controlPath(dirname(resolve(directory, config)));
   const answer = parse(
     await askControl(path, JSON.stringify({ command, options })).catch((error: unknown) => {
-      throw new CommandRefusal(describe(error, config));
+      throw new CommandRefusal(describe(error, config, existsSync(resolve(directory, config))));
     }),
   );
   if (answer["ok"] === true && isRecord(answer["result"])) return answer["result"];
@@ -45,11 +46,13 @@ function parse(line: string): JsonRecord {
   }
 }
 
-function describe(error: unknown, config: string): string {
+function describe(error: unknown, config: string, isThere: boolean): string {
   switch (codeOf(error)) {
     case "ENOENT":
     case "ECONNREFUSED":
-      return `no daemon runs for ${config}`;
+      return isThere
+        ? `no daemon runs for ${config}`
+        : `${config}: does not exist (--config FILE names the deployment)`;
     case "EACCES":
     case "EPERM":
       return `the daemon of ${config} is another user's`;

@@ -15,7 +15,13 @@ export interface Answers {
   /** Name of a first agent; undefined for none. */
   readonly agent: string | undefined;
   readonly port: number;
+  /** The language of the first handler. */
+  readonly handlers: HandlerLanguage;
 }
+
+/** Languages that a first handler may be in. */
+export const HANDLER_LANGUAGES = ["javascript", "python"] as const;
+export type HandlerLanguage = (typeof HANDLER_LANGUAGES)[number];
 
 /** The port of agtp:// without a port. */
 export const DEFAULT_PORT = 4480;
@@ -50,6 +56,11 @@ export function findTextFault(text: string): string | undefined {
 /** The fault of an agent's name, which names its files as well. */
 export function findAgentFault(text: string): string | undefined {
   return AGENT_NAME.test(text) ? undefined : "must be 1 to 64 of A-Z a-z 0-9 - _";
+}
+
+/** A language by its name; undefined for what is none. */
+export function readLanguage(text: string): HandlerLanguage | undefined {
+  return HANDLER_LANGUAGES.find((language) => language === text);
 }
 
 /** A port to listen on; undefined for what is none. */

@@ -24,6 +24,7 @@ Examples:
   agtpd init shop --yes
   agtpd init shop --server-id agents.acme.example --operator "Acme Retail" --agent lauren
   agtpd init shop --yes --no-agent --port 4490
+  agtpd init shop --yes --handlers python
 
 Exit codes: 0 made, 2 nothing was written.`;
 
@@ -37,6 +38,7 @@ const OPTIONS = {
   "--agent <name>": `a first agent, with Genesis and keys; default: ${DEFAULT_AGENT}`,
   "--no-agent": "no agent",
   "--port <number>": `port to listen on, on loopback; default: ${DEFAULT_PORT}`,
+  "--handlers <language>": "of the first handler: javascript (default) or python",
   "-y, --yes": "ask nothing",
   "--json": "print what was made as JSON",
 } as const;

@@ -15,6 +15,8 @@ import {
   findAgentFault,
   findServerIdFault,
   findTextFault,
+  HANDLER_LANGUAGES,
+  readLanguage,
   readPort,
 } from "./answers.ts";
 
@@ -29,6 +31,7 @@ export interface GivenAnswers {
   /** False: none is wanted. */
   readonly agent?: string | false;
   readonly port?: string;
+  readonly handlers?: string;
 }
 
 /** A conversation, to be closed when it is over. */
@@ -62,6 +65,11 @@ export async function interview(
 ): Promise<Answers> {
   const port = line.port === undefined ? DEFAULT_PORT : readPort(line.port);
   if (port === undefined) throw wrongFlag("--port", "must be a number from 1 to 65535", line.port);
+  const handlers = readLanguage(line.handlers ?? "javascript");
+  if (handlers === undefined) {
+    const expected = `must be one of ${HANDLER_LANGUAGES.join(", ")}`;
+    throw wrongFlag("--handlers", expected, line.handlers);
+  }
   const contact = line.contact && checked("--contact", line.contact, findTextFault);
   const settle = (written: string | undefined, question: Question): Promise<string> =>
     written === undefined
@@ -95,6 +103,7 @@ export async function interview(
     contact: contact?.trim(),
     agent: agent === NO_AGENT ? undefined : agent,
     port,
+    handlers,
   };
 }
 

@@ -1,13 +1,21 @@
 /** The files of a new deployment, each complete: whatever order they come in, it starts with them. */
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { readBoundedFile } from "../../base/bounded-file.ts";
 import { makeDirectory } from "../../base/make-directory.ts";
+import { shippedPath } from "../../base/shipped-path.ts";
 import { shippedCatalogPath } from "../../catalog/shipped-catalog.ts";
+import { schemaFiles, withSchemaLines } from "../editors/schema-files.ts";
 import { type NewFile, writeFiles } from "../shell/write-files.ts";
 import type { Answers } from "./answers.ts";
 import { makeIdentity } from "./identity-files.ts";
 import { readmeFile } from "./readme-file.ts";
-import { ENDPOINT_FILE, HANDLER_FILE, IGNORE_FILE, RECIPE_FILE } from "./sample-files.ts";
+import {
+  endpointFile,
+  HANDLER_FILE,
+  IGNORE_FILE,
+  PYTHON_HANDLER_FILE,
+  RECIPE_FILE,
+} from "./sample-files.ts";
 import { SERVER_FILE, serverFile } from "./server-file.ts";
 
 /** A deployment that is not written yet. */
@@ -16,7 +24,7 @@ export interface NewDeployment {
   readonly agentId: string | undefined;
 }
 
-const MAX_CATALOG_BYTES = 4 * 1024 * 1024;
+const MAX_SHIPPED_BYTES = 4 * 1024 * 1024;
 
 /** Makes everything, keys included. */
 export function makeDeployment(answers: Answers): NewDeployment {
@@ -25,22 +33,37 @@ export function makeDeployment(answers: Answers): NewDeployment {
     [SERVER_FILE]: serverFile(answers),
     "README.md": readmeFile(answers, agentId),
     ".gitignore": IGNORE_FILE,
-    "endpoints/query-item.toml": ENDPOINT_FILE,
-    "endpoints/items.mjs": HANDLER_FILE,
+    "endpoints/query-item.toml": endpointFile(answers.handlers),
+    ...handlerFiles(answers),
     "recipes/compare-items.toml": RECIPE_FILE,
     "catalog/methods.json": readShippedCatalog(),
   };
   const written = Object.entries(texts).map(([path, content]) => {
     return { path, content, isSecret: false };
   });
-  return { files: [...written, ...files], agentId };
+  return { files: [...withSchemaLines(written), ...files, ...schemaFiles()], agentId };
+}
+
+function handlerFiles({ handlers }: Answers): Readonly<Record<string, string>> {
+  if (handlers === "javascript") return { "endpoints/items.mjs": HANDLER_FILE };
+  return {
+    "handlers/items.py": PYTHON_HANDLER_FILE,
+    "handlers/agtp_handlers.py": readShipped("handlers/agtp_handlers.py"),
+  };
 }
 
 /** A deployment has its own, so that an upgrade of the product does not change what it serves. */
 function readShippedCatalog(): string {
-  const path = shippedCatalogPath();
-  const { text, fault } = readBoundedFile(path, MAX_CATALOG_BYTES);
-  if (text === undefined) throw new Error(`the product's own catalog ${fault}`);
+  return readWhole(shippedCatalogPath());
+}
+
+function readShipped(name: string): string {
+  return readWhole(shippedPath(name));
+}
+
+function readWhole(path: string): string {
+  const { text, fault } = readBoundedFile(path, MAX_SHIPPED_BYTES);
+  if (text === undefined) throw new Error(`the product's own ${basename(path)} ${fault}`);
   return text;
 }
 

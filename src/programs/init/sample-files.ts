@@ -3,11 +3,21 @@
  * something that is not registered.
  */
 
+import type { HandlerLanguage } from "./answers.ts";
+
 /** The scope that the sample asks for. */
 export const SAMPLE_SCOPE = "items:read";
 
+/** Where the function of the first endpoint is, in words, and its reference. */
+const HANDLERS: Readonly<Record<HandlerLanguage, readonly [string, string]>> = {
+  javascript: ["endpoints/items.mjs", "endpoints.items.query_item"],
+  python: ["handlers/items.py, in Python", "items:query_item"],
+};
+
 /** endpoints/query-item.toml */
-export const ENDPOINT_FILE: string = `# An endpoint: one method on one path, what it means, what it takes and gives, and who answers.
+export function endpointFile(language: HandlerLanguage): string {
+  const [place, reference] = HANDLERS[language];
+  return `# An endpoint: one method on one path, what it means, what it takes and gives, and who answers.
 # Every *.toml below endpoints/ is one. "agtpd --check" says what is wrong with it.
 
 [endpoint]
@@ -45,12 +55,13 @@ price = { type = "number" }
 currency = { type = "string" }
 in_stock = { type = "integer" }
 
-# The function query_item of endpoints/items.mjs. The other two types are "composition", which runs
+# The function query_item of ${place}. The other two types are "composition", which runs
 # a recipe, and "external_service", which calls an HTTPS API.
 [endpoint.handler]
 type = "registered_function"
-function = "endpoints.items.query_item"
+function = "${reference}"
 `;
+}
 
 /** endpoints/items.mjs */
 export const HANDLER_FILE: string = `/**
@@ -85,6 +96,40 @@ export const query_item = ({ input, log }) => {
   }
   return { body: { item_id: input.item_id, ...item } };
 };
+`;
+
+/** handlers/items.py */
+export const PYTHON_HANDLER_FILE: string = `"""The handlers of the items: functions that agtpd calls, served by the process "items".
+
+A handler is given a call, and out of its input what it names as parameters. It returns the body, or
+raises an error that the endpoint declares. A running daemon reads changes on SIGHUP.
+"""
+
+from agtp_handlers import AgtpError, handler, run
+
+ITEMS = {
+    "tea": {"price": 4.5, "currency": "EUR", "in_stock": 120},
+    "coffee": {"price": 6.9, "currency": "EUR", "in_stock": 34},
+    "cocoa": {"price": 5.2, "currency": "EUR", "in_stock": 0},
+}
+
+
+@handler
+def query_item(call, *, item_id: str):
+    """QUERY /items/{item_id}
+
+    Besides input, a call has agent, principal, method, path, deadline, cancelled, log, and
+    dispatch(method, path, input) for asking another endpoint in the name of the same agent.
+    """
+    item = ITEMS.get(item_id)
+    if item is None:
+        call.log.info("asked for an item that is unknown", item_id=item_id)
+        raise AgtpError("item_unknown", f'there is no item "{item_id}"', {"known": list(ITEMS)})
+    return {"item_id": item_id, **item}
+
+
+if __name__ == "__main__":
+    run()
 `;
 
 /** recipes/compare-items.toml */
@@ -131,6 +176,7 @@ export const IGNORE_FILE: string = `# What the daemon keeps: keys, the TLS certi
 *.key
 tls/*key*.pem
 
-# Logs.
+# Logs, and what Python keeps of modules.
 *.log
+__pycache__/
 `;

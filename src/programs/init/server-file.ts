@@ -8,8 +8,17 @@ export const SERVER_FILE = "agtp-server.toml";
 /** Where the configuration says that the signing key is. */
 export const SIGNING_KEY = ".agtp/keys/signing.pem";
 
+const PYTHON_PROCESS = `[[processes]]                   # a program whose functions endpoints name as items:FUNCTION
+name = "items"
+command = ["python3", "handlers/items.py"]
+# count = 1                     # so many of it
+# concurrency = 16              # calls at once in each
+# env = { DB = "\${DB}" }        # beside PATH, HOME, LANG and TZ
+
+`;
+
 /** The text of agtp-server.toml. */
-export function serverFile({ serverId, operator, contact, port }: Answers): string {
+export function serverFile({ serverId, operator, contact, port, handlers }: Answers): string {
   const reach =
     contact === undefined
       ? '# contact = "ops@acme.example"   # where to reach them; shown in the manifest'
@@ -42,7 +51,7 @@ on_invalid = "skip"             # a bad endpoint, recipe or agent: serve the res
 [catalog]
 file = "catalog/methods.json"   # the approved methods; agtp-catalog-diff says what a newer one breaks
 
-[policies]
+${handlers === "python" ? PYTHON_PROCESS : ""}[policies]
 scope_required_for_invocation = true   # an endpoint needs a scope that the caller claims or holds
 anonymous_discovery = true             # false: DISCOVER needs an Agent-ID, too
 

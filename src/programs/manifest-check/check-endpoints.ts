@@ -7,9 +7,10 @@ import type { DocumentPlace } from "../../base/document-place.ts";
 import { quoteValue } from "../../base/json-value.ts";
 import { checkTemplate, templateParameters } from "../../catalog/path-grammar.ts";
 import { RESERVED_NAMES } from "../../catalog/reserved-names.ts";
+import { SEMANTIC_KEYS } from "../../endpoint/endpoint-file-schema.ts";
 import { createRegistry, type RouteEntry } from "../../endpoint/endpoint-registry.ts";
 import { checkReservation } from "../../endpoint/reserved-endpoints.ts";
-import { readSemanticBlock, SEMANTIC_KEYS } from "../../endpoint/semantic-block.ts";
+import { readSemanticBlock } from "../../endpoint/semantic-block.ts";
 import { isScopeToken } from "../../identity/authority-scope.ts";
 import { checkBinding } from "./check-binding.ts";
 import { checkDeprecation } from "./check-deprecation.ts";
@@ -86,7 +87,7 @@ function checkEndpoint(
 /** The semantic block: all seven fields, each within its bounds. */
 function checkSemantic(block: DocumentPlace | undefined): void {
   if (block === undefined) return;
-  warnOfOthers(block, SEMANTIC_KEYS);
+  warnOfOthers(block, Object.keys(SEMANTIC_KEYS));
   readSemanticBlock(block);
 }
 

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { reasonOf } from "../../base/thrown.ts";
 import { loadShippedCatalog } from "../../openapi/shipped-catalog-text.ts";
 import { writeToml } from "../../openapi/write-toml.ts";
+import { withEndpointLines } from "../editors/schema-files.ts";
 import { type Command, command } from "../shell/command.ts";
 import { usage } from "../shell/command-file.ts";
 import { CommandRefusal } from "../shell/command-refusal.ts";
@@ -52,7 +53,8 @@ export const importCommand: Command = command({
     const files = drafted.tools.map(({ file, text }) => ({
       ...{ path: join(output, file), content: text, isSecret: false },
     }));
-    writeFiles(terminal.directory, files, force);
+    const { directory } = terminal;
+    writeFiles(directory, withEndpointLines(files, { directory, config }), force);
     if (json) terminal.out.write(`${JSON.stringify(report(named, drafted), undefined, 2)}\n`);
     else tell(named, drafted, output, terminal);
   },

@@ -12,6 +12,7 @@ import { readDocument } from "../../openapi/read-document.ts";
 import { checkBaseUrl } from "../../openapi/server-url.ts";
 import { loadShippedCatalog } from "../../openapi/shipped-catalog-text.ts";
 import { validateDocument } from "../../openapi/validate-document.ts";
+import { schemaFiles, withSchemaLines } from "../editors/schema-files.ts";
 import { type Command, command } from "../shell/command.ts";
 import { readText, usage } from "../shell/command-file.ts";
 import type { Line } from "../shell/command-line.ts";
@@ -67,8 +68,11 @@ async function run(line: ImportLine, terminal: Terminal): Promise<boolean> {
   const files = importFiles(imported, warnings, catalog);
   const directory = resolve(terminal.directory, output);
   const earlier = earlierEndpoints(directory, new Set(files.map(({ path }) => path)));
-  const placed = files.map((file) => ({ ...file, path: join(output, file.path), isSecret: false }));
+  const placed = withSchemaLines(files).map(({ path, content }) => {
+    return { path: join(output, path), content, isSecret: false };
+  });
   writeFiles(terminal.directory, placed, force);
+  writeFiles(directory, schemaFiles(), true);
   if (json) printJson(importReport(imported, warnings), terminal.out);
   tell(imported, { line, warnings, earlier }, terminal);
   return !strict || !(needsReview(imported) || warnings.length > 0);

@@ -3,6 +3,7 @@
  * and the exit code is 2 for a command line that cannot be understood or an answer that cannot be had.
  */
 import { Argument, CommanderError, Help, Option, Command as Parser } from "commander";
+import { closeMatches } from "../../base/close-matches.ts";
 import { VERSION } from "../../base/version.ts";
 import { AgtpClientError } from "../../client/client-error.ts";
 import type { Command, Outcome, SubProgram } from "./command.ts";
@@ -75,7 +76,13 @@ function fillParser(parser: Parser, command: Command, terminal: Terminal, choose
   if (notes !== undefined) parser.addHelpText("after", notes);
   if (run !== undefined) {
     parser.action(() => choose(() => run(readLine(parser) as never, terminal)));
-    if (commands.length > 0 && Object.keys(args).length === 0) refuseUnknownCommands(parser);
+    const names = [...commands, ...programs.filter(({ description }) => description !== undefined)];
+    if (names.length > 0 && Object.keys(args).length === 0) {
+      refuseUnknownCommands(
+        parser,
+        names.map(({ name }) => name),
+      );
+    }
   }
   for (const below of commands) {
     fillParser(parser.command(below.name), below, terminal, choose);
@@ -87,11 +94,14 @@ function fillParser(parser: Parser, command: Command, terminal: Terminal, choose
 }
 
 /** A program that does something without a command takes what is no command for an argument. */
-function refuseUnknownCommands(parser: Parser): void {
+function refuseUnknownCommands(parser: Parser, names: readonly string[]): void {
   parser.helpCommand("help [command]").allowExcessArguments();
   parser.hook("preAction", (_, asked) => {
     const [unknown] = asked === parser ? parser.args : [];
-    if (unknown !== undefined) parser.error(`error: unknown command '${unknown}'`);
+    if (unknown === undefined) return;
+    const [closest] = closeMatches(unknown, names, 1);
+    const hint = closest === undefined ? "" : `\n(Did you mean ${closest}?)`;
+    parser.error(`error: unknown command '${unknown}'${hint}`);
   });
 }
 

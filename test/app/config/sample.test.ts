@@ -19,7 +19,7 @@ const ENVIRONMENT = {
 
 /** The sample's own values; everything else that is not commented out must be a default. */
 const SAMPLE_VALUES = [
-  ...["server.server_id", "server.operator", "server.contact", "apis", "mcp.servers"],
+  ...["server.server_id", "server.operator", "server.contact", "apis", "mcp.servers", "processes"],
   "policies.identity.trusted_issuers",
 ];
 /** A comment sign before what would be TOML without it: a table header, or a key with a value. */
@@ -76,7 +76,7 @@ describe("agtp-server.toml", () => {
 
   it("comments out no key that has a default, except in tables that are optional as a whole", () => {
     const optionalTables =
-      /^(?:policies\.oauth|agntcy|openwop\.api_keys|policies\.methods\.redirects|policies\.approvals|mcp\.servers|peers|console\.oidc)\b/;
+      /^(?:policies\.oauth|agntcy|openwop\.api_keys|policies\.methods\.redirects|policies\.approvals|processes|mcp\.servers|peers|console\.oidc)\b/;
     const hidden = [...keys].filter(
       ([key, standard]) =>
         standard !== undefined && !optionalTables.test(key) && valueAt(active, key) === undefined,

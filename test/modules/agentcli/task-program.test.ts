@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { ProcessGroups } from "../../../src/modules/agentcli/process-groups.ts";
+import { ProcessGroups } from "../../../src/base/process-groups.ts";
 import {
   runTaskProgram,
   type TaskProgram,

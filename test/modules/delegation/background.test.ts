@@ -13,7 +13,7 @@ import {
 import { RunSchedule } from "../../../src/runs/run-schedule.ts";
 import { createMemoryStore } from "../../../src/state/memory-store.ts";
 import type { Store } from "../../../src/state/store.ts";
-import { ALICE, BOB, delegate, delegationFiles } from "../../support/delegation.ts";
+import { ALICE, BOB, CAROL, delegate, delegationFiles } from "../../support/delegation.ts";
 import { endpointFile } from "../../support/deployment.ts";
 import { makeDirectory } from "../../support/directory.ts";
 import { openServer, type TestServer } from "../../support/dispatch.ts";
@@ -86,7 +86,7 @@ describe("Background", () => {
       },
     });
     expect(told?.caller.delegation).toBeUndefined();
-    expect(one.register.list()).toEqual([]);
+    expect(one.register.list()).toMatchObject([{ id: "d-1", delivery: { isDelivered: true } }]);
   });
 
   it.each([503, 500, 429])("tries again after %i", async (status) => {
@@ -99,7 +99,7 @@ describe("Background", () => {
     expect(one.acted).toHaveLength(2);
     await vi.advanceTimersByTimeAsync(5_000);
     expect(one.acted).toHaveLength(3);
-    expect(one.register.list()).toEqual([]);
+    expect(one.register.inPhase("active", "waiting")).toEqual([]);
   });
 
   it("gives up in the end, and says so", async () => {
@@ -108,7 +108,7 @@ describe("Background", () => {
     await vi.advanceTimersByTimeAsync(3_600_000);
     expect(one.acted).toHaveLength(5);
     expect(one.warned).toEqual([{ delegation_id: "d-1", agent_id: ALICE, status: 503 }]);
-    expect(one.register.list()).toEqual([]);
+    expect(one.register.list()).toMatchObject([{ delivery: { isDelivered: false } }]);
   });
 
   it("does not try again what is refused for good", async () => {
@@ -192,6 +192,31 @@ describe("DELEGATE with a callback", () => {
     });
   });
 
+  it("says where it can be asked about, while it runs and once its outcome was delivered", async () => {
+    const server = await openServer(delegationFiles());
+    const ask = async (poll: unknown, agentId: string) => {
+      const { method, path } = poll as { readonly method: string; readonly path: string };
+      return server.send({ method, path, headers: { "Agent-ID": agentId } });
+    };
+    const task = { method: "EXECUTE", path: "/waits" };
+    const running = await delegate(server, { task, more: { callback } });
+    const { body } = await ask(running.body["result"]?.["poll"], ALICE);
+    expect(body["result"]).toMatchObject({
+      ...{ delegation_id: running.body["result"]?.["delegation_id"], target_agent_id: BOB },
+      ...{ action: "EXECUTE /waits", state: "running", delivery: "pending" },
+    });
+    for (const other of [BOB, CAROL]) {
+      const refused = await ask(running.body["result"]?.["poll"], other);
+      expect([refused.status, refused.body["error"]?.["code"]]).toEqual([404, "record-not-found"]);
+    }
+    const done = await delegate(server, { more: { callback } });
+    const told = await vi.waitUntil(async () => {
+      const { body } = await ask(done.body["result"]?.["poll"], ALICE);
+      return String(body["result"]?.["delivery"]) === "delivered" ? body["result"] : undefined;
+    });
+    expect(told).toMatchObject({ state: "completed", status: 200, result: { booked: 2 } });
+  });
+
   it("is told of a failure as well", async () => {
     const server = await openServer(delegationFiles());
     const task = { method: "BOOK", path: "/rooms", parameters: { nights: 12 } };
@@ -259,6 +284,9 @@ describe("DELEGATE with a callback", () => {
         outcome: "unknown",
       },
     });
+    const path = String(reply.body["result"]?.["poll"]?.["path"]);
+    const asked = await second.send({ method: "QUERY", path, headers: { "Agent-ID": ALICE } });
+    expect(asked.body["result"]).toMatchObject({ state: "failed", reason: "aborted" });
   });
 
   it("takes on so many of an agent and no more", async () => {

@@ -168,6 +168,32 @@ describe("a run that a tool starts", () => {
   );
 });
 
+describe("DELEGATE with a callback as a tool", () => {
+  const delegated = { target_agent_id: "boss", authority_scope: [], callback: "inbox" };
+
+  it("is a task that ends with the outcome", async () => {
+    const server = await openMcp(files());
+    const task = { method: "FETCH", path: "/orders/7", parameters: {} };
+    const begun = await call(server, "DELEGATE /", { ...delegated, task });
+    expect(begun).toMatchObject({ resultType: "task", status: "working" });
+    expect(begun["statusMessage"]).toMatch(/QUERY \/delegations\/[0-9a-f-]{36}/);
+    expect(await until(server, begun, isOver)).toMatchObject({
+      status: "completed",
+      result: { structuredContent: { result: { state: "completed", status: 200 } } },
+    });
+  });
+
+  it("is a result that says so where the delegate fails", async () => {
+    const server = await openMcp(files());
+    const task = { method: "CREATE", path: "/failures", parameters: {} };
+    const begun = await call(server, "DELEGATE /", { ...delegated, task });
+    expect(await until(server, begun, isOver)).toMatchObject({
+      status: "completed",
+      result: { isError: true, structuredContent: { result: { state: "failed", status: 550 } } },
+    });
+  });
+});
+
 describe("ESCALATE as a tool", () => {
   const question = { task_id: "t1", reason: "scope_limit", context: { question: "may I?" } };
 

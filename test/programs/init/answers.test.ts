@@ -65,7 +65,13 @@ describe("an answer", () => {
     fc.assert(
       fc.property(anyText, (operator) => {
         fc.pre(findTextFault(operator) === undefined);
-        const answers = { serverId: "a.example", contact: operator, agent: undefined, port: 1 };
+        const answers = {
+          serverId: "a.example",
+          contact: operator,
+          agent: undefined,
+          handlers: "javascript" as const,
+          port: 1,
+        };
         const { table } = parseToml(serverFile({ ...answers, operator }));
         expect(table?.["server"]).toMatchObject({ operator, contact: operator });
       }),

@@ -51,6 +51,9 @@ function check(directory: string) {
 const FILES = [
   ".agtp/keys/guide.pem",
   ".agtp/keys/signing.pem",
+  ".agtp/schema/endpoint.json",
+  ".agtp/schema/recipe.json",
+  ".agtp/schema/server.json",
   ".gitignore",
   "README.md",
   "agents/guide.agent.json",
@@ -119,7 +122,7 @@ describe("agtpd init", () => {
   it("explains every file that can have comments", async () => {
     const { read } = await init(["shop", "--yes"]);
     for (const name of FILES.filter((file) => /\.(?:toml|mjs)$|ignore$/.test(file))) {
-      expect(read(name), name).toMatch(/^(?:# |\/\*\*)/);
+      expect(read(name), name).toMatch(/^(?:#:schema .*\n# |# |\/\*\*)/);
     }
   });
 

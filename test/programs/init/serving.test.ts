@@ -22,7 +22,8 @@ async function serve(...args: readonly string[]): Promise<Site> {
   if (exitCode !== 0) throw new Error(err);
   const directory = join(above, "shop");
   const configPath = join(directory, "agtp-server.toml");
-  const daemon = await createDaemon({ directory, configPath });
+  const { PATH, HOME } = process.env;
+  const daemon = await createDaemon({ directory, configPath }, { PATH, HOME });
   onTestFinished(() => daemon.close());
   return { directory, port: daemon.daemon.port };
 }
@@ -51,6 +52,29 @@ async function ask({ directory, port }: Site, command: string) {
   const { exitCode, out, err } = await runIn(directory, agtpProgram, args);
   return { exitCode, err, body: JSON.parse(out) };
 }
+
+function findPython(): boolean {
+  try {
+    execFileSync("python3", ["-c", "import sys; assert sys.version_info >= (3, 9)"]);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+describe.runIf(findPython())("a new deployment with handlers in Python", () => {
+  it("answers as the other one does", async () => {
+    const site = await serve("--handlers", "python");
+    const [, query = ""] = readmeCommands(site.directory, "agtp");
+    const tea = await ask(site, query);
+    expect(tea.body).toEqual({ item_id: "tea", price: 4.5, currency: "EUR", in_stock: 120 });
+    const unknown = await ask(site, query.replace("/items/tea", "/items/gold"));
+    expect(unknown.body.error).toMatchObject({
+      code: "item_unknown",
+      details: { known: ["tea", "coffee", "cocoa"] },
+    });
+  });
+});
 
 describe("a new deployment", () => {
   it("answers every command of its README", async () => {

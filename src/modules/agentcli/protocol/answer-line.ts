@@ -3,12 +3,12 @@
  * answered as if this one had not been.   agentcli protocol "Transport"
  */
 
+import type { Line } from "../../../base/line-reader.ts";
 import { isTooDeep, MAX_DEPTH } from "../../../base/nesting.ts";
 import { reasonOf } from "../../../base/thrown.ts";
 import { failure, invalidArgument, isFailure } from "../failure.ts";
 import type { MethodContext } from "../methods/method.ts";
 import { findMethod } from "../methods/method-table.ts";
-import type { Line } from "./line-reader.ts";
 import {
   failureResponse,
   methodNotFound,

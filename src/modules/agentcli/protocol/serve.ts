@@ -4,10 +4,10 @@
  * agentcli protocol "Transport"
  */
 import type { Readable, Writable } from "node:stream";
+import { type Line, LineReader } from "../../../base/line-reader.ts";
 import { READY_PARAMS } from "../methods/descriptions.ts";
 import type { MethodContext } from "../methods/method.ts";
 import { answerLine, MAX_LINE_BYTES, type ReportFault } from "./answer-line.ts";
-import { type Line, LineReader } from "./line-reader.ts";
 
 /** Where to serve. */
 export interface ServeOptions extends MethodContext {

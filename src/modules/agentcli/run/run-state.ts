@@ -1,8 +1,8 @@
 /** The state of tasks' runs while a daemon runs, through every reload. */
 import type { ForwardClock } from "../../../base/forward-clock.ts";
+import { ProcessGroups } from "../../../base/process-groups.ts";
 import type { ServerState } from "../../../state/state.ts";
 import type { Store } from "../../../state/store.ts";
-import { ProcessGroups } from "../process-groups.ts";
 import { Approvals } from "./approvals.ts";
 import { TaskRuns } from "./task-runs.ts";
 

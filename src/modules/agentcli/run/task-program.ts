@@ -3,8 +3,8 @@
  * when its time is up, when nobody waits for it any more, and when its first process has ended.
  */
 import { MAX_TIMER_MS } from "../../../base/deadline.ts";
+import { killGroup, ProcessGroups, type StartedProgram } from "../../../base/process-groups.ts";
 import { codeOf, reasonOf } from "../../../base/thrown.ts";
-import { killGroup, ProcessGroups, type StartedProgram } from "../process-groups.ts";
 import { CapturedOutput } from "./captured-output.ts";
 
 /** The program to run. */

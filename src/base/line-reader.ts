@@ -1,6 +1,6 @@
 /**
  * Cuts a stream of octets into lines at LF, however it arrives. A line that is too long is told of
- * once, when it is, and then passed over without being kept.   agentcli protocol "Transport"
+ * once, when it is, and then passed over without being kept.
  */
 
 /** A whole line without its end, or one that nobody will read. */

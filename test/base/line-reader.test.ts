@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type Line, LineReader } from "../../../src/modules/agentcli/protocol/line-reader.ts";
+import { type Line, LineReader } from "../../src/base/line-reader.ts";
 
 function read(chunks: readonly Buffer[], maxBytes: number): readonly string[] {
   const reader = new LineReader(maxBytes);

@@ -3,7 +3,7 @@
  * process, however it comes to exit: what is in a group of its own gets no signal of this one's.
  */
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
-import { codeOf, reasonOf } from "../../base/thrown.ts";
+import { codeOf, reasonOf } from "./thrown.ts";
 
 /** A program that is started, without a shell. */
 export interface ProgramStart {

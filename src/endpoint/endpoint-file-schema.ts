@@ -1,0 +1,119 @@
+/**
+ * An endpoint file as a schema for editors. Its tables of keys are those that the readers know; what
+ * only a whole deployment can tell, such as a method that the catalog lacks, `agtpd --check` tells.
+ * AGTP-API §5, §6, §13.2
+ */
+
+import { SCHEMA_TYPES } from "../schema/schema-vocabulary.ts";
+import {
+  choice,
+  flag,
+  list,
+  optional,
+  type Properties,
+  type Schema,
+  table,
+  word,
+} from "../schema/section-field.ts";
+import { agtpPath, methodName, scopeToken } from "../schema/section-words.ts";
+import { CAPABILITIES, IMPACTS } from "./endpoint.ts";
+import { handlerSchema, required } from "./handler-schema.ts";
+
+/** The keys of a semantic block, all of them required.   §7.1 */
+export const SEMANTIC_KEYS: Properties = {
+  intent: required("Purpose of a call, in a sentence"),
+  actor: required("Who calls: agent, or another name"),
+  outcome: required("Result of a call, in a sentence"),
+  capability: optional(choice("retrieval", CAPABILITIES, "Kind of work")),
+  confidence: { type: "number", minimum: 0, maximum: 1, description: "How sure the above is" },
+  impact: optional(choice("informational", IMPACTS, "Lasting effect of a call")),
+  is_idempotent: optional(flag(false, "A second call changes nothing more")),
+};
+
+/** The semantic block. */
+export const semanticSchema: Schema = table(
+  "Purpose and effect, by which agents choose",
+  SEMANTIC_KEYS,
+  Object.keys(SEMANTIC_KEYS),
+);
+
+/** The keys of a field of a field list.   §13.3 */
+export const FIELD_KEYS: Properties = {
+  name: required("Name of the field"),
+  type: optional(
+    choice(
+      "string",
+      SCHEMA_TYPES.filter((type) => type !== "null"),
+      "JSON type",
+    ),
+  ),
+  description: required("Meaning of the field"),
+  format: required("Format of a string, such as uuid, date or email"),
+  enum: { type: "array", description: "The only values that it may have" },
+  schema: { type: "object", description: "JSON Schema of an object or array" },
+};
+
+/** The keys of `[endpoint.deprecated]`.   §6.5 */
+export const DEPRECATION_KEYS: Properties = {
+  deprecated_in: required("Version that this endpoint is deprecated since"),
+  removed_in: required("Version that will not have it any more"),
+  successor: optional(
+    table("The endpoint to call instead", {
+      method: optional(methodName("Its method")),
+      path: optional(agtpPath("Its path")),
+    }),
+  ),
+};
+
+const fields = optional(list(table("", FIELD_KEYS, ["name"]), ""));
+const errorName = word("", "^[A-Za-z][A-Za-z0-9_.-]{0,127}$", "an error name", "Name of an error");
+const errorNames = optional(list(errorName, "The only errors that the handler may answer with"));
+
+/** The keys of `[endpoint]`. */
+export const ENDPOINT_KEYS: Properties = {
+  method: optional(methodName("A method of the catalog, or of [policies.methods] custom")),
+  path: optional(agtpPath("Path; {name} is a field of the input, and no part is a method's name")),
+  description: required("What agents read of it"),
+  namespace: required("Group in listings"),
+  tool: optional(word("", "^[A-Za-z0-9_-]{1,64}$", "a tool name", "Name as a tool of MCP")),
+  semantic: optional(semanticSchema),
+  input_schema: { type: "object", description: "JSON Schema 2020-12 of the input" },
+  output_schema: { type: "object", description: "JSON Schema 2020-12 of the output" },
+  input: optional(
+    table("Fields of the input, instead of input_schema", {
+      required: { ...fields, description: "Fields that a call must have" },
+      optional: { ...fields, description: "Fields that a call may have" },
+    }),
+  ),
+  output: { ...fields, description: "Fields of the output, instead of output_schema" },
+  errors: {
+    description: "The only errors that the handler may answer with",
+    oneOf: [errorNames, table("", { list: errorNames })],
+  },
+  handler: handlerSchema,
+  required_scopes: optional(
+    list(scopeToken("domain:action"), "Scopes that a caller must hold, all of them"),
+  ),
+  approval: optional(choice("operator", ["operator"], "Who approves each call before it runs")),
+  deprecated: optional(table("Notice that it will go", DEPRECATION_KEYS, ["deprecated_in"])),
+};
+
+/** The schema of a whole file. */
+export const endpointFileSchema: Schema = {
+  title: "An endpoint file",
+  ...optional(
+    table(
+      "One method on one path: meaning, input, output, and who answers",
+      {
+        endpoint: table("The endpoint", ENDPOINT_KEYS, [
+          "method",
+          "path",
+          "description",
+          "semantic",
+          "handler",
+        ]),
+      },
+      ["endpoint"],
+    ),
+  ),
+};

@@ -1,0 +1,91 @@
+/** A recipe file as a schema for editors; its tables of keys are those that the readers know.   AGTP-API §12.1 */
+import {
+  choice,
+  list,
+  optional,
+  type Properties,
+  type Schema,
+  table,
+  text,
+  word,
+} from "../schema/section-field.ts";
+import { agtpPath, methodName, scopeToken } from "../schema/section-words.ts";
+import { semanticSchema } from "./endpoint-file-schema.ts";
+import { required } from "./handler-schema.ts";
+
+/** The ways to make one result of the steps'. */
+export const AGGREGATION_MODES = ["last", "merge", "list"] as const;
+/** The kinds of a step's parameter. */
+export const SOURCE_KINDS = ["proposal", "previous_step", "constant"] as const;
+
+/** The keys of `[recipe.pattern]`. */
+export const PATTERN_KEYS: Properties = {
+  method_exact: optional(methodName("The method that this recipe answers for")),
+  name_exact: optional(methodName("The older name of method_exact")),
+  path_exact: optional(agtpPath("The path that it answers for")),
+  path_regex: required("Or a pattern of paths, at most 256 characters"),
+  has_parameters: optional(list(text("", ""), "Parameters that what is asked for must have")),
+};
+
+/** The keys of a step's parameter. */
+export const SOURCE_KEYS: Properties = {
+  kind: optional(
+    choice("proposal", SOURCE_KINDS, "Caller's input, a step's output, or a constant"),
+  ),
+  value: { description: "Name of the input, captured output with .members, or the constant" },
+};
+
+/** The keys of `[[recipe.steps]]`. */
+export const STEP_KEYS: Properties = {
+  method: optional(methodName("Method of the step")),
+  path: { ...agtpPath("Path of the step; {name} is one of its parameters"), default: "/" },
+  capture_as: optional(
+    word(
+      "",
+      "^[A-Za-z_][A-Za-z0-9_]{0,63}$",
+      "an identifier",
+      "Name of its output for later steps",
+    ),
+  ),
+  parameters: {
+    type: "object",
+    description: "Parameters of the step by name",
+    additionalProperties: table("", SOURCE_KEYS, ["kind", "value"]),
+  },
+};
+
+/** The keys of `[[recipe]]`. */
+export const RECIPE_KEYS: Properties = {
+  name: required("Name by which endpoints and contracts call it"),
+  version: {
+    type: ["string", "integer"],
+    description: "Raised with every change; contracts keep the one that they were made from",
+  },
+  description: optional(text("", "What it does")),
+  required_scopes: optional(
+    list(scopeToken("domain:action"), "Scopes that a caller must hold, all of them"),
+  ),
+  pattern: optional(table("What it answers for in negotiation", PATTERN_KEYS)),
+  semantic: optional(semanticSchema),
+  steps: { ...list(table("", STEP_KEYS, ["method"]), "The steps in order"), minItems: 1 },
+  aggregation: table("How the results become one", {
+    mode: choice("last", AGGREGATION_MODES, "The last one, all merged, or a list"),
+  }),
+};
+
+/** The schema of a whole file. */
+export const recipeFileSchema: Schema = {
+  title: "A recipe file",
+  ...optional(
+    table(
+      "Compositions of what the server has",
+      {
+        recipe: {
+          ...optional(list(table("A recipe", RECIPE_KEYS, ["name", "steps"]), "The recipes")),
+          maxItems: 256,
+        },
+      },
+      ["recipe"],
+    ),
+  ),
+};

@@ -1,0 +1,129 @@
+/**
+ * One process of the operating system, in a group of its own that is ended as a whole: SIGTERM, and
+ * SIGKILL two seconds later. What is left of a group goes with the process that led it.
+ */
+
+import type { Line } from "../../base/line-reader.ts";
+import { killGroup, type ProcessGroups } from "../../base/process-groups.ts";
+import { codeOf, reasonOf } from "../../base/thrown.ts";
+import { readLines } from "./paced-lines.ts";
+import type { ProcessSettings } from "./process-settings.ts";
+
+/** What is heard of a process. */
+export interface ChildListener {
+  /** A line of its standard output. */
+  onLine(line: Line): void;
+  /** A line of its standard error, bounded. */
+  onOutput(text: string): void;
+  /** Its standard output is closed, and it lives. */
+  onSilence(): void;
+  /** It is gone, or could not be started; the reason is for operators. */
+  onEnd(reason: string): void;
+}
+
+const KILL_MS = 2_000;
+/** For what has left the group and holds the streams open. */
+const STREAMS_MS = 500;
+const MAX_OUTPUT_LINE = 8_192;
+
+export class ProcessChild {
+  readonly pid: number | undefined;
+  /** Resolves once it is gone. */
+  readonly ended: Promise<void>;
+  readonly #stdin: NodeJS.WritableStream | undefined;
+  #isEnding = false;
+  #isGone = false;
+
+  /** Starts it. */
+  constructor(
+    settings: ProcessSettings,
+    groups: ProcessGroups,
+    maxLineBytes: number,
+    listener: ChildListener,
+  ) {
+    const started = groups.start(settings);
+    if (started.kind === "fault") {
+      this.ended = Promise.resolve();
+      this.#isGone = true;
+      queueMicrotask(() => listener.onEnd(`cannot be started: ${started.message}`));
+      return;
+    }
+    const { child } = started;
+    this.pid = child.pid;
+    this.#stdin = child.stdin;
+    this.ended = new Promise((resolve) => {
+      let reason: string | undefined;
+      const end = (): void => {
+        if (this.#isGone) return;
+        this.#isGone = true;
+        listener.onEnd(reason ?? "is gone");
+        resolve();
+      };
+      child.on("error", (error) => {
+        reason = startFault(error, settings.program);
+        if (child.pid === undefined) end();
+      });
+      child.on("exit", (code, signal) => {
+        reason = code === null ? `was ended by ${signal}` : `ended with code ${code}`;
+        killGroup(child.pid);
+        setTimeout(() => {
+          child.stdout?.destroy();
+          child.stderr?.destroy();
+          end();
+        }, STREAMS_MS).unref();
+      });
+      child.on("close", end);
+    });
+    // A process that does not read is found out by its answers.
+    child.stdin?.on("error", () => undefined);
+    if (child.stdout !== undefined) {
+      readLines(child.stdout, maxLineBytes, {
+        onLine: (line) => listener.onLine(line),
+        onEnd: () => {
+          // One that ends closes it, too.
+          setTimeout(() => {
+            if (!this.#isGone) listener.onSilence();
+          }, STREAMS_MS).unref();
+        },
+      });
+    }
+    if (child.stderr !== undefined) {
+      readLines(child.stderr, MAX_OUTPUT_LINE, {
+        onLine: (line) =>
+          listener.onOutput(
+            line.kind === "line" ? line.octets.toString("utf8") : "(a line that is too long)",
+          ),
+      });
+    }
+  }
+
+  /** Writes to its standard input; `done` is called once nothing of it waits here. */
+  write(line: string, done?: () => void): void {
+    if (this.#isGone || this.#stdin === undefined || !this.#stdin.writable) done?.();
+    else this.#stdin.write(line, done);
+  }
+
+  /** Ends it, and all that it has started. */
+  end(): Promise<void> {
+    if (this.#isEnding || this.#isGone || this.pid === undefined) return this.ended;
+    this.#isEnding = true;
+    this.#stdin?.end();
+    killGroup(this.pid, "SIGTERM");
+    const timer = setTimeout(() => {
+      if (!this.#isGone) killGroup(this.pid);
+    }, KILL_MS);
+    void this.ended.finally(() => clearTimeout(timer));
+    return this.ended;
+  }
+}
+
+function startFault(error: unknown, program: string): string {
+  switch (codeOf(error)) {
+    case "ENOENT":
+      return `cannot be started: there is no program "${program}", or no such directory`;
+    case "EACCES":
+      return `cannot be started: "${program}" may not be executed`;
+    default:
+      return `cannot be started: ${reasonOf(error)}`;
+  }
+}

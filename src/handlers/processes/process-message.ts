@@ -1,0 +1,133 @@
+/**
+ * The messages between the daemon and a process: JSON-RPC 2.0, one object a line. What a process
+ * writes is read member by member, since it may be anything.   docs/processes.md
+ */
+import { isRecord, type JsonRecord } from "../../base/json-value.ts";
+import { isTooDeep } from "../../base/nesting.ts";
+
+/** The version of the protocol. */
+export const PROTOCOL = 1;
+
+/** The id that a process gives a request of its own. */
+export type ForeignId = string | number;
+
+/** The parameters of a function as it declares them: a part of a JSON Schema. */
+export type FunctionSignature = JsonRecord;
+
+/** A message of a process. */
+export type ProcessMessage =
+  | {
+      readonly kind: "hello";
+      readonly protocol: unknown;
+      readonly functions: readonly string[] | undefined;
+      readonly signatures: JsonRecord;
+    }
+  | { readonly kind: "result"; readonly id: number; readonly result: unknown }
+  | { readonly kind: "error"; readonly id: number; readonly message: string }
+  | { readonly kind: "dispatch"; readonly id: ForeignId; readonly params: JsonRecord }
+  | { readonly kind: "log"; readonly params: JsonRecord }
+  /** A request for something that the daemon does not have. */
+  | { readonly kind: "unknown"; readonly id: ForeignId; readonly method: string }
+  | { readonly kind: "stray"; readonly reason: string };
+
+/** The codes of JSON-RPC that the daemon answers with. */
+export const RPC_CODES = {
+  methodNotFound: -32601,
+  invalidParams: -32602,
+  fault: -32000,
+} as const;
+
+const MAX_FUNCTIONS = 10_000;
+const MAX_NAME = 256;
+const MAX_FAULT = 2_048;
+const OPENING = 0x7b;
+/** A shorter text cannot be nested too deeply. */
+const SHORT = 128;
+
+/** Reads a line. */
+export function readProcessLine(octets: Buffer): ProcessMessage {
+  if (octets.length === 0) return stray("is empty");
+  // Most of what is no message is told from one without being parsed.
+  if (octets[0] !== OPENING) return stray("is no JSON object");
+  let message: unknown;
+  try {
+    message = JSON.parse(octets.toString("utf8"));
+  } catch {
+    return stray("is no JSON");
+  }
+  if (!isRecord(message) || message["jsonrpc"] !== "2.0") return stray("is no JSON-RPC 2.0");
+  const { method, id, params = {} } = message;
+  if (typeof method === "string") {
+    if (!isRecord(params)) return stray(`has params that are no object: ${method.slice(0, 64)}`);
+    if (octets.length > SHORT && isTooDeep(params)) return stray("is nested too deeply");
+    return readRequest(method, id, params);
+  }
+  if (typeof id !== "number") return stray("answers a call that there is not");
+  if (Object.hasOwn(message, "error")) return readError(id, message["error"]);
+  if (!Object.hasOwn(message, "result")) return error(id, "the answer has no result and no error");
+  const { result } = message;
+  if (octets.length > SHORT && isTooDeep(result)) {
+    return error(id, "the result is nested too deeply");
+  }
+  return { kind: "result", id, result };
+}
+
+function readRequest(method: string, id: unknown, params: JsonRecord): ProcessMessage {
+  switch (method) {
+    case "hello":
+      return readHello(params);
+    case "log":
+      return { kind: "log", params };
+    default:
+  }
+  if (typeof id !== "string" && typeof id !== "number") {
+    return stray(`is a notification that nobody knows: ${method.slice(0, 64)}`);
+  }
+  return method === "dispatch" ? { kind: "dispatch", id, params } : { kind: "unknown", id, method };
+}
+
+function readHello({ protocol, functions, signatures }: JsonRecord): ProcessMessage {
+  const isList =
+    Array.isArray(functions) &&
+    functions.length <= MAX_FUNCTIONS &&
+    functions.every((name) => typeof name === "string" && name.length <= MAX_NAME);
+  return {
+    kind: "hello",
+    protocol,
+    functions: isList ? functions : undefined,
+    signatures: isRecord(signatures) ? signatures : {},
+  };
+}
+
+function readError(id: number, fault: unknown): ProcessMessage {
+  const message = isRecord(fault) ? fault["message"] : undefined;
+  return error(id, typeof message === "string" ? message : "no reason was given");
+}
+
+function error(id: number, message: string): ProcessMessage {
+  return { kind: "error", id, message: message.slice(0, MAX_FAULT) };
+}
+
+function stray(reason: string): ProcessMessage {
+  return { kind: "stray", reason };
+}
+
+/** A line that calls a function. */
+export function callLine(id: number, params: object): string {
+  return `{"jsonrpc":"2.0","id":${id},"method":"call","params":${JSON.stringify(params)}}\n`;
+}
+
+/** A line that cancels a call. */
+export function cancelLine(call: number): string {
+  return `{"jsonrpc":"2.0","method":"cancel","params":{"call":${call}}}\n`;
+}
+
+/** A line that answers a request of the process. */
+export function resultLine(id: ForeignId, result: object): string {
+  return `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${JSON.stringify(result)}}\n`;
+}
+
+/** A line that says why there is no answer. */
+export function errorLine(id: ForeignId, code: number, message: string): string {
+  return `${JSON.stringify({ jsonrpc: "2.0", id, error: { code, message } })}\n`;
+}

@@ -1,0 +1,197 @@
+/**
+ * An entry of `[[processes]]` while it runs: calls go to the least busy of its processes, and wait
+ * where all of them have as many as they take.
+ */
+import type { HandlerResult } from "../handler.ts";
+import { type ProcessCall, ProcessFault } from "./process-call.ts";
+import { publishCallEnd } from "./process-channels.ts";
+import type { OfferedFunctions, ProcessSession, SessionParts } from "./process-session.ts";
+import { ProcessWorker } from "./process-worker.ts";
+
+/** How an entry does. */
+export interface ProcessHealth {
+  readonly name: string;
+  /** So many there should be, and are ready. */
+  readonly count: number;
+  readonly ready: number;
+  /** Calls under way, and calls that wait for room. */
+  readonly calls: number;
+  readonly waiting: number;
+  readonly restarts: number;
+  /** The mean of the latest calls, in milliseconds; undefined before the first. */
+  readonly latencyMs: number | undefined;
+}
+
+interface Waiter {
+  readonly call: ProcessCall;
+  take(session: ProcessSession): void;
+  fail(fault: Error): void;
+}
+
+/** Nobody waits for a process that is not even to be started for longer. */
+const PATIENCE_MS = 1_000;
+/** The weight of one call in the mean. */
+const WEIGHT = 0.05;
+const NO_FUNCTIONS: OfferedFunctions = new Map();
+
+export class ProcessPool {
+  readonly name: string;
+  readonly #concurrency: number;
+  readonly #workers: readonly ProcessWorker[];
+  readonly #waiting = new Set<Waiter>();
+  #functions: OfferedFunctions = NO_FUNCTIONS;
+  #latencyMs: number | undefined;
+  #isRetired = false;
+  #closing: Promise<void> | undefined;
+  #underWay = 0;
+
+  constructor(parts: SessionParts) {
+    const { name, count, concurrency } = parts.settings;
+    this.name = name;
+    this.#concurrency = concurrency;
+    const listener = {
+      onReady: (functions: OfferedFunctions) => {
+        this.#functions = functions;
+        this.#pump();
+      },
+      onRoom: () => this.#pump(),
+      onDown: () => this.#giveUp(),
+    };
+    this.#workers = Array.from({ length: count }, () => new ProcessWorker(parts, listener));
+  }
+
+  /** Starts all of its processes; answers why one of them cannot be had. */
+  async start(): Promise<string | undefined> {
+    const started = await Promise.all(this.#workers.map((worker) => worker.start()));
+    const fault = started.find((outcome) => typeof outcome === "string");
+    if (fault !== undefined) await this.close();
+    return fault;
+  }
+
+  /** The functions of the process that said hello last. */
+  get functions(): OfferedFunctions {
+    return this.#functions;
+  }
+
+  get isClosed(): boolean {
+    return this.#closing !== undefined;
+  }
+
+  get health(): ProcessHealth {
+    const sessions = this.#sessions();
+    return {
+      ...{ name: this.name, count: this.#workers.length, ready: sessions.length },
+      calls: sessions.reduce((sum, { load }) => sum + load, 0),
+      waiting: this.#waiting.size,
+      restarts: this.#workers.reduce((sum, { restarts }) => sum + restarts, 0),
+      latencyMs: this.#latencyMs,
+    };
+  }
+
+  /** Calls a function. Rejects where it has no result, and where its signal aborts. */
+  async call(call: ProcessCall): Promise<HandlerResult> {
+    const startedAt = performance.now();
+    let isAnswered = false;
+    this.#underWay += 1;
+    try {
+      const free = this.#free();
+      const calling = free === undefined ? this.#wait(call) : free.call(call);
+      const result = await calling;
+      isAnswered = true;
+      return result;
+    } finally {
+      this.#underWay -= 1;
+      this.#measure(performance.now() - startedAt, isAnswered);
+      if (this.#isRetired && this.#underWay === 0) void this.close();
+    }
+  }
+
+  /** Others are in its place: it ends once its calls are over. */
+  retire(): void {
+    this.#isRetired = true;
+    if (this.#underWay === 0) void this.close();
+  }
+
+  /** Ends it with all its calls; resolves once nothing of it is left. */
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    this.#failWaiting(new ProcessFault(`process "${this.name}" is not needed any more`));
+    await Promise.all(this.#workers.map((worker) => worker.close()));
+  }
+
+  #sessions(): readonly ProcessSession[] {
+    return this.#workers.flatMap(({ session }) => session ?? []);
+  }
+
+  /** The least busy process that has room. */
+  #free(): ProcessSession | undefined {
+    let best: ProcessSession | undefined;
+    for (const { session } of this.#workers) {
+      if (session === undefined || session.load >= this.#concurrency) continue;
+      if (best === undefined || session.load < best.load) best = session;
+    }
+    return best;
+  }
+
+  #wait(call: ProcessCall): Promise<HandlerResult> {
+    const { signal } = call;
+    if (signal.aborted || this.#isHopeless()) return Promise.reject(this.#absent());
+    return new Promise((resolve, reject) => {
+      const leave = (): void => {
+        this.#waiting.delete(waiter);
+        signal.removeEventListener("abort", abort);
+      };
+      const waiter: Waiter = {
+        call,
+        take: (session) => {
+          leave();
+          session.call(call).then(resolve, reject);
+        },
+        fail: (fault) => {
+          leave();
+          reject(fault);
+        },
+      };
+      const abort = (): void => waiter.fail(new ProcessFault("the call ended while it waited"));
+      signal.addEventListener("abort", abort, { once: true });
+      this.#waiting.add(waiter);
+    });
+  }
+
+  /** Hands waiting calls to whoever has room, the oldest first. */
+  #pump(): void {
+    for (const waiter of this.#waiting) {
+      const free = this.#free();
+      if (free === undefined) return;
+      waiter.take(free);
+    }
+  }
+
+  #giveUp(): void {
+    if (this.#isHopeless()) this.#failWaiting(this.#absent());
+  }
+
+  /** Nobody is there, and nobody will be soon. */
+  #isHopeless(): boolean {
+    return this.isClosed || this.#workers.every(({ pauseMs }) => pauseMs > PATIENCE_MS);
+  }
+
+  #absent(): ProcessFault {
+    return new ProcessFault(`process "${this.name}" is not there`);
+  }
+
+  #failWaiting(fault: Error): void {
+    for (const waiter of [...this.#waiting]) waiter.fail(fault);
+  }
+
+  #measure(durationMs: number, isAnswered: boolean): void {
+    publishCallEnd({ process: this.name, durationMs, isAnswered });
+    if (!isAnswered) return;
+    const before = this.#latencyMs ?? durationMs;
+    this.#latencyMs = before + WEIGHT * (durationMs - before);
+  }
+}

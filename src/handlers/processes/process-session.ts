@@ -1,0 +1,206 @@
+/**
+ * What is said between the daemon and one process, from its hello to its end. A call is answered
+ * once; what belongs to no call is logged and dropped; what a process breaks is told to the log, and
+ * to the calls that it had.   docs/processes.md
+ */
+import { isRecord } from "../../base/json-value.ts";
+import type { Line } from "../../base/line-reader.ts";
+import type { ProcessGroups } from "../../base/process-groups.ts";
+import { quietened } from "../../base/quietened.ts";
+import type { HandlerResult } from "../handler.ts";
+import { PendingCalls } from "./pending-calls.ts";
+import { type ProcessCall, ProcessFault } from "./process-call.ts";
+import { ProcessChild } from "./process-child.ts";
+import { ProcessDispatches } from "./process-dispatches.ts";
+import { type ProcessLog, writeProcessLog } from "./process-log.ts";
+import {
+  type FunctionSignature,
+  PROTOCOL,
+  type ProcessMessage,
+  readProcessLine,
+} from "./process-message.ts";
+import type { ProcessSettings } from "./process-settings.ts";
+
+/** The parts that sessions have in common. */
+export interface SessionParts {
+  readonly settings: ProcessSettings;
+  readonly groups: ProcessGroups;
+  readonly log: ProcessLog;
+  /** Of one line that a process writes. */
+  readonly maxLineBytes: number;
+  readonly helloTimeoutMs: number;
+}
+
+/** The functions that a process has said it has, with what it says of their parameters. */
+export type OfferedFunctions = ReadonlyMap<string, FunctionSignature | undefined>;
+
+/** What is heard of a session. */
+export interface SessionListener {
+  onReady(functions: OfferedFunctions): void;
+  /** A call is over: there may be room for another. */
+  onRoom(): void;
+  /** It takes no calls any more, and why; once. Its process may still be on its way out. */
+  onOver(reason: string): void;
+}
+
+const MAX_EXCERPT = 200;
+
+export class ProcessSession {
+  readonly #parts: SessionParts;
+  readonly #listener: SessionListener;
+  readonly #child: ProcessChild;
+  readonly #calls: PendingCalls;
+  readonly #dispatches: ProcessDispatches;
+  readonly #helloTimer: NodeJS.Timeout;
+  readonly #warnStray: (reason: string, excerpt: string) => void;
+  #state: "starting" | "ready" | "over" = "starting";
+  #lastWords = "";
+
+  /** Starts the process. */
+  constructor(parts: SessionParts, listener: SessionListener) {
+    this.#parts = parts;
+    this.#listener = listener;
+    const { settings, groups, maxLineBytes, helloTimeoutMs } = parts;
+    this.#child = new ProcessChild(settings, groups, maxLineBytes, {
+      onLine: (line) => this.#hear(line),
+      onOutput: (text) => this.#hearOutput(text),
+      onSilence: () => void this.end("has closed its standard output"),
+      onEnd: (reason) => void this.end(reason),
+    });
+    const write = (line: string, done?: () => void): void => this.#child.write(line, done);
+    this.#calls = new PendingCalls(write, () => {
+      void this.end("did not answer a cancelled call within 2 s");
+    });
+    this.#dispatches = new ProcessDispatches(this.#calls, write, () => {
+      void this.end("asks without reading the answers");
+    });
+    const late = `said no hello within ${helloTimeoutMs / 1000} s`;
+    this.#helloTimer = setTimeout(() => void this.end(late), helloTimeoutMs);
+    this.#warnStray = quietened((reason, excerpt) => {
+      const message = `process "${settings.name}" printed a line that is dropped: it ${reason}`;
+      this.#warn({ reason, line: excerpt }, message);
+    });
+  }
+
+  get isReady(): boolean {
+    return this.#state === "ready";
+  }
+
+  get pid(): number | undefined {
+    return this.#child.pid;
+  }
+
+  /** Calls that it has, those that were cancelled and not yet answered among them. */
+  get load(): number {
+    return this.#calls.size;
+  }
+
+  /** The last line that it wrote to its standard error. */
+  get lastWords(): string {
+    return this.#lastWords;
+  }
+
+  /** Resolves once its process is gone. */
+  get ended(): Promise<void> {
+    return this.#child.ended;
+  }
+
+  /** Calls a function. Rejects where it has no result, and where its signal aborts. */
+  call(call: ProcessCall): Promise<HandlerResult> {
+    if (this.#state === "ready") return this.#calls.add(call);
+    return Promise.reject(new ProcessFault("the process is not there"));
+  }
+
+  /** Ends it, for a reason that is logged; its calls fail. */
+  end(reason: string): Promise<void> {
+    if (this.#state !== "over") {
+      this.#state = "over";
+      clearTimeout(this.#helloTimer);
+      const { name } = this.#parts.settings;
+      this.#calls.failAll(new ProcessFault(`process "${name}" ${reason}`));
+      this.#listener.onOver(reason);
+    }
+    return this.#child.end();
+  }
+
+  #hear(line: Line): void {
+    if (this.#state === "over") return;
+    if (line.kind === "too-long") {
+      void this.end(`wrote a line of more than ${this.#parts.maxLineBytes} bytes`);
+      return;
+    }
+    const reason = this.#take(readProcessLine(line.octets));
+    if (reason === undefined) return;
+    const excerpt = line.octets.subarray(0, MAX_EXCERPT).toString("utf8");
+    this.#warnStray(reason, excerpt);
+  }
+
+  /** Why a message is dropped; undefined: it is not. */
+  #take(message: ProcessMessage): string | undefined {
+    switch (message.kind) {
+      case "hello":
+        return this.#greet(message);
+      case "result":
+        return this.#settled(this.#calls.answer(message.id, message.result));
+      case "error":
+        return this.#settled(this.#calls.fail(message.id, message.message));
+      case "dispatch":
+        this.#dispatches.take(message.id, message.params);
+        return undefined;
+      case "log":
+        writeProcessLog(message.params, this.#calls, { ...this.#parts, pid: this.pid });
+        return undefined;
+      case "unknown":
+        this.#dispatches.refuseMethod(message.id, message.method);
+        return undefined;
+      case "stray":
+        return message.reason;
+    }
+  }
+
+  #greet({
+    protocol,
+    functions,
+    signatures,
+  }: ProcessMessage & { kind: "hello" }): string | undefined {
+    if (this.#state === "ready") return "is a second hello";
+    if (protocol !== PROTOCOL) {
+      void this.end(`speaks protocol ${JSON.stringify(protocol)}, expected ${PROTOCOL}`);
+      return undefined;
+    }
+    if (functions === undefined) {
+      void this.end("said hello without a list of its functions");
+      return undefined;
+    }
+    clearTimeout(this.#helloTimer);
+    this.#state = "ready";
+    this.#listener.onReady(
+      new Map(
+        functions.map((name) => {
+          const signature = Object.hasOwn(signatures, name) ? signatures[name] : undefined;
+          return [name, isRecord(signature) ? signature : undefined];
+        }),
+      ),
+    );
+    return undefined;
+  }
+
+  #settled(isKnown: boolean): string | undefined {
+    if (!isKnown) return "answers a call that there is not, or not any more";
+    this.#listener.onRoom();
+    return undefined;
+  }
+
+  #hearOutput(text: string): void {
+    if (text.trim() === "") return;
+    this.#lastWords = text;
+    const { settings, log } = this.#parts;
+    log.info({ event: "process-output", process: settings.name, pid: this.pid }, text);
+  }
+
+  #warn(fields: object, message: string): void {
+    const { settings, log } = this.#parts;
+    const place = { event: "process-stray", process: settings.name, pid: this.pid };
+    log.warn({ ...place, ...fields }, message);
+  }
+}

@@ -1,0 +1,121 @@
+/**
+ * One of the places of a process: it has somebody in it as long as it is wanted. One that ends is
+ * started again, 100 ms later, and the longer the oftener it ends, up to 30 s.
+ */
+import { type BackOff, pauseAfter } from "../../base/back-off.ts";
+import { publishRestart } from "./process-channels.ts";
+import { type OfferedFunctions, ProcessSession, type SessionParts } from "./process-session.ts";
+
+/** What is heard of a worker. */
+export interface WorkerListener {
+  onReady(functions: OfferedFunctions): void;
+  onRoom(): void;
+  /** Nobody is in its place for so long. */
+  onDown(pauseMs: number): void;
+}
+
+const PAUSES: BackOff = { firstMs: 100, longestMs: 30_000 };
+/** Whoever has lasted as long has begun well: the pauses are short again. */
+const LASTING_MS = 10_000;
+
+export class ProcessWorker {
+  readonly #parts: SessionParts;
+  readonly #listener: WorkerListener;
+  /** Those that are on their way out among them. */
+  readonly #sessions = new Set<ProcessSession>();
+  #session: ProcessSession | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #failures = 0;
+  #isWanted = true;
+  #pauseMs = 0;
+  restarts = 0;
+
+  constructor(parts: SessionParts, listener: WorkerListener) {
+    this.#parts = parts;
+    this.#listener = listener;
+  }
+
+  /** Starts it for the first time: its functions, or why it cannot be had; then it is not tried again. */
+  start(): Promise<OfferedFunctions | string> {
+    return new Promise((resolve) => {
+      let isFirst = true;
+      this.#open((outcome) => {
+        if (isFirst && typeof outcome === "string") this.#isWanted = false;
+        isFirst = false;
+        resolve(outcome);
+      });
+    });
+  }
+
+  /** Undefined: nobody is there now. */
+  get session(): ProcessSession | undefined {
+    return this.#session?.isReady === true ? this.#session : undefined;
+  }
+
+  /** How long nobody is to be expected; 0: somebody is there, or on the way. */
+  get pauseMs(): number {
+    return this.#timer === undefined ? 0 : this.#pauseMs;
+  }
+
+  /** Ends it for good; resolves once nothing of it is left. */
+  async close(): Promise<void> {
+    this.#isWanted = false;
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    await this.#session?.end("is not needed any more");
+    await Promise.all([...this.#sessions].map(({ ended }) => ended));
+  }
+
+  #open(onFirst: (outcome: OfferedFunctions | string) => void = () => undefined): void {
+    let readyAt: number | undefined;
+    const session = new ProcessSession(this.#parts, {
+      onReady: (functions) => {
+        readyAt = performance.now();
+        this.#log("info", "process-ready", session, "is ready");
+        onFirst(functions);
+        this.#listener.onReady(functions);
+      },
+      onRoom: () => this.#listener.onRoom(),
+      onOver: (reason) => {
+        onFirst(withLastWords(reason, session));
+        this.#leave(session, reason, readyAt);
+      },
+    });
+    this.#session = session;
+    this.#sessions.add(session);
+    void session.ended.then(() => this.#sessions.delete(session));
+  }
+
+  #leave(session: ProcessSession, reason: string, readyAt: number | undefined): void {
+    this.#session = undefined;
+    if (!this.#isWanted) return;
+    const isLasting = readyAt !== undefined && performance.now() - readyAt >= LASTING_MS;
+    this.#failures = isLasting ? 1 : this.#failures + 1;
+    this.#pauseMs = pauseAfter(this.#failures, PAUSES);
+    const message = `${reason}; it is started again in ${this.#pauseMs} ms`;
+    this.#log("error", "process-ended", session, message);
+    this.#timer = setTimeout(() => this.#restart(), this.#pauseMs);
+    this.#listener.onDown(this.#pauseMs);
+  }
+
+  #restart(): void {
+    this.#timer = undefined;
+    if (!this.#isWanted) return;
+    this.restarts += 1;
+    publishRestart({ process: this.#parts.settings.name });
+    this.#open();
+  }
+
+  #log(level: "info" | "error", event: string, session: ProcessSession, message: string): void {
+    const { log, settings } = this.#parts;
+    const { name } = settings;
+    log[level]({ event, process: name, pid: session.pid }, `process "${name}" ${message}`);
+  }
+}
+
+const MAX_WORDS = 200;
+
+/** A process that ends has most often said why. */
+function withLastWords(reason: string, { lastWords }: ProcessSession): string {
+  return lastWords === "" ? reason : `${reason}: ${lastWords.trim().slice(0, MAX_WORDS)}`;
+}

@@ -1,0 +1,60 @@
+/** `[[processes]]`: programs of the operator's that answer calls over their pipes. */
+import {
+  count,
+  list,
+  map,
+  optional,
+  path,
+  type Schema,
+  table,
+  text,
+  word,
+} from "../../schema/section-field.ts";
+import { secret } from "../../schema/section-words.ts";
+
+/** `[[processes]]` */
+export interface ProcessConfig {
+  readonly name: string;
+  /** The program and its arguments. */
+  readonly command: readonly string[];
+  readonly count: number;
+  /** Calls at once in each. */
+  readonly concurrency: number;
+  /** Values are secrets. */
+  readonly env: Readonly<Record<string, string>>;
+  /** Absolute. */
+  readonly cwd: string;
+}
+
+const process: Schema = table(
+  "A program whose functions endpoints name as NAME:FUNCTION",
+  {
+    name: optional(
+      word(
+        "",
+        "^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$",
+        "letters, digits, - and _",
+        "How endpoints name it, before the colon",
+      ),
+    ),
+    command: optional({
+      ...list(
+        text("", "", { pattern: "^[^\\u0000]+$", expected: "a text" }),
+        "The program and its arguments, relative to the deployment",
+      ),
+      minItems: 1,
+    }),
+    count: count(1, "So many processes; a call goes to the least busy", 256),
+    concurrency: count(16, "Calls at once in each; more wait", 10_000),
+    env: map(
+      word("", "^[A-Za-z_][A-Za-z0-9_]*$", "the name of a variable", ""),
+      secret(""),
+      "Its variables, beside PATH, HOME, LANG and TZ",
+    ),
+    cwd: path(".", "The directory that it runs in"),
+  },
+  ["name", "command"],
+);
+
+/** `[[processes]]` */
+export const processesSection: Schema = list(process, "Programs whose functions endpoints name");

@@ -1,0 +1,66 @@
+/** The scenario of `[attribution] durability`: what it costs that a record is on the disk before its reply leaves. */
+import { closeSync, fdatasyncSync, mkdtempSync, openSync, rmSync, writeSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { ONE_IN_FLIGHT } from "./load-scenarios.ts";
+import { measureRounds, median, medianOf, type Timing } from "./measure.ts";
+import { served } from "./peers.ts";
+import { atMost, type Row } from "./row.ts";
+import type { ServerPool } from "./servers.ts";
+
+const ALONE = { connections: 1, inFlight: 1 } as const;
+/** About as long as a signed record. */
+const RECORD: string = "x".repeat(1_100);
+const SYNCS = 200;
+
+/** Both settings, beside what the device takes to sync one record, measured in every round. */
+export async function measureDurability(pool: ServerPool, timing: Timing): Promise<Row[]> {
+  const contenders = {
+    process: await served(pool, await pool.agtpd(10, { records: "signed" }), 10),
+    power: await served(pool, await pool.agtpd(10, { records: "power" }), 10),
+  };
+  const syncs: number[] = [];
+  const alone = await measureRounds(contenders, ALONE, timing, () => {
+    syncs.push(measureSync());
+  });
+  const many = await measureRounds(contenders, ONE_IN_FLIGHT, timing);
+  const sync = median(syncs);
+  const scenario = "durability";
+  const ratios = alone.power.map(({ p50Micros }, round) => p50Micros / (syncs[round] ?? sync));
+  const signedAlone = medianOf(alone.process, "p50Micros");
+  const powerAlone = medianOf(alone.power, "p50Micros");
+  return [
+    {
+      ...{ scenario, label: "p50 of a signed call, process, 1 x 1 (raw: fdatasync)", unit: "µs" },
+      ...{ agtpd: signedAlone, raw: sync, goals: [] },
+    },
+    {
+      ...{ scenario, label: "p50 of a signed call, power, 1 x 1 (raw: fdatasync)", unit: "µs" },
+      ...{ agtpd: powerAlone, raw: sync, goals: [atMost(median(ratios), 2, "fdatasync")] },
+    },
+    ...(["process", "power"] as const).map(
+      (name): Row => ({
+        ...{ scenario, label: `signed calls, ${name}, 16 x 1`, unit: "req/s", goals: [] },
+        agtpd: medianOf(many[name], "perSecond"),
+      }),
+    ),
+  ];
+}
+
+/** The median of syncing a file that has grown by one record, in microseconds. */
+function measureSync(): number {
+  const directory = mkdtempSync(join(tmpdir(), "agtpd-sync-"));
+  const file = openSync(join(directory, "journal"), "a");
+  try {
+    const times = Array.from({ length: SYNCS }, () => {
+      writeSync(file, RECORD);
+      const began = performance.now();
+      fdatasyncSync(file);
+      return (performance.now() - began) * 1_000;
+    });
+    return median(times);
+  } finally {
+    closeSync(file);
+    rmSync(directory, { recursive: true });
+  }
+}
