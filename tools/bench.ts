@@ -11,6 +11,7 @@ import { fileURLToPath } from "node:url";
 import { type Command, command } from "../src/programs/shell/command.ts";
 import type { Options } from "../src/programs/shell/command-line.ts";
 import { ensureCertificate } from "../src/server/certificate.ts";
+import { measureConsole } from "./bench/console-scenario.ts";
 import { measureIdle, measureStart } from "./bench/cost-scenarios.ts";
 import { measureDurability } from "./bench/durability-scenario.ts";
 import {
@@ -35,6 +36,7 @@ const SCENARIOS = {
   refusals: measureRefusals,
   endpoints: measureEndpoints,
   mcp: measureMcp,
+  console: measureConsole,
   start: measureStart,
   idle: measureIdle,
 } as const;

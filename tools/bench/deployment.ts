@@ -13,13 +13,15 @@ export interface DeploymentVariant {
   readonly records: Records;
   /** Whether it serves MCP clients, over plain HTTP. */
   readonly mcp?: boolean;
+  /** Whether it has a console. */
+  readonly console?: boolean;
 }
 
 /** Writes a deployment with endpoints `CREATE /orders/00000`, `CREATE /orders/00001`, … */
 export function writeDeployment(
   directory: string,
   endpointCount: number,
-  { tls, records, mcp }: DeploymentVariant,
+  { tls, records, mcp, console }: DeploymentVariant,
 ): string {
   for (const name of ["endpoints", "catalog", "agents", "recipes"]) {
     mkdirSync(join(directory, name), { recursive: true });
@@ -34,10 +36,15 @@ export function writeDeployment(
   const config = join(directory, "agtp-server.toml");
   writeFileSync(
     config,
-    configFile(tls) + recordsConfig(directory, records) + (mcp === true ? MCP : ""),
+    configFile(tls) +
+      recordsConfig(directory, records) +
+      (mcp === true ? MCP : "") +
+      (console === true ? CONSOLE : ""),
   );
   return config;
 }
+
+const CONSOLE = "[console]\nenabled = true\nport = 0\n";
 
 const MCP = `[gateway]
 enabled = true

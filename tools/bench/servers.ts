@@ -16,6 +16,8 @@ export interface Variant {
   readonly records: Records;
   /** Whether it serves MCP clients, over plain HTTP. */
   readonly mcp: boolean;
+  /** Whether it has a console. */
+  readonly console: boolean;
 }
 
 /** The servers of one run. */
@@ -47,10 +49,13 @@ export function createServerPool(directory: string, tls: BenchTls): ServerPool {
     rawEcho: () => start("./raw-echo.js", [tls.cert, tls.key]),
     fastify: () => start("./fastify-app.js", [tls.cert, tls.key]),
     mcpLibrary: () => start("./mcp-library.js", []),
-    agtpd: (endpointCount, { logLevel = "warn", records = "off", mcp = false } = {}) => {
+    agtpd: (
+      endpointCount,
+      { logLevel = "warn", records = "off", mcp = false, console = false } = {},
+    ) => {
       const deployment = join(directory, `deployment-${started}`);
       mkdirSync(deployment, { recursive: true });
-      const config = writeDeployment(deployment, endpointCount, { tls, records, mcp });
+      const config = writeDeployment(deployment, endpointCount, { tls, records, mcp, console });
       return start("../agtpd.js", ["--config", config, "--log-level", logLevel]);
     },
     closeAll: async () => {

@@ -11,6 +11,8 @@ import type { Traffic } from "./traffic.ts";
 /** The sources of the events. */
 export interface EventParts {
   readonly traffic: Traffic;
+  /** How often onlookers are told. */
+  readonly tickMs?: number;
   overview(): Promise<object>;
   waiting(): number;
   /** Tells whether a session still stands; it uses nothing of it. */
@@ -45,7 +47,7 @@ export function createEvents(parts: EventParts): ConsoleApi {
     for (const one of onlookers) tell(one, parts, overview);
   };
   const begin = (): void => {
-    timer ??= setInterval(() => void tick().catch(parts.reportFault), TICK_MS);
+    timer ??= setInterval(() => void tick().catch(parts.reportFault), parts.tickMs ?? TICK_MS);
     timer.unref();
   };
   const leave = (one: Onlooker): void => {

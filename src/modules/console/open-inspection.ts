@@ -25,7 +25,7 @@ import { sessionRoute } from "./views/session.ts";
 /** What can be looked at, and by whom. */
 export interface InspectionParts extends Pick<ProcessState, "collection"> {
   readonly config: { readonly console: ConsoleConfig; readonly server: ServerConfig };
-  readonly journal: Pick<InspectedJournal, "headOf" | "find" | "agentIds">;
+  readonly journal: Pick<InspectedJournal, "headOf" | "openReader" | "agentIds">;
   /** Names of agents, as far as they are known. */
   readonly names: ReadonlyMap<string, string>;
   readonly publicKey: Ed25519PublicKey | undefined;

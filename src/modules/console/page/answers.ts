@@ -176,6 +176,7 @@ export interface Chain {
 
 export interface ChainPage {
   readonly agent_id: string;
+  readonly name: string | null;
   readonly head: string | null;
   readonly records: readonly { readonly audit_id: string; readonly jws: string }[];
   readonly next: string | null;

@@ -72,34 +72,68 @@ export async function verifyChain(source: ChainSource): Promise<ChainReport> {
 type ChainBreak = NonNullable<ChainReport["broken"]>;
 
 async function walkPages(walk: Walk, first: ChainPage): Promise<ChainBreak | undefined> {
-  for (let page = first; ; page = await walk.source.fetch(walk.wanted)) {
+  for (let page = first; ; ) {
     const before = walk.records;
+    // Asked for while this one is checked; what it must begin with, the check decides.
+    const following = page.next === null ? undefined : walk.source.fetch(page.next);
+    following?.catch(() => undefined);
     const fault = await walkPage(walk, page);
     walk.source.onProgress?.(walk.records);
     if (fault !== undefined || walk.wanted === NO_AUDIT_ID) return fault;
     if (page.broken?.audit_id === walk.wanted) return asBreak(page.broken);
     // Without a record that is asked for, its place is empty.
     if (walk.records === before) return breakAt(walk.wanted, missing(walk));
+    const isNext = page.next === walk.wanted && following !== undefined;
+    page = await (isNext ? following : walk.source.fetch(walk.wanted));
   }
 }
 
+/** A record with what takes long to find out about it. */
+interface Examined {
+  readonly hash: string;
+  readonly record: DecodedRecord | undefined;
+  /** Signed with one of the pinned keys. */
+  readonly isSigned: boolean;
+}
+
 async function walkPage(walk: Walk, page: ChainPage): Promise<ChainBreak | undefined> {
-  for (const { jws } of page.records) {
+  // All at once: the browser has more than one thread for it.
+  const examined = await Promise.all(page.records.map(({ jws }) => examine(walk, jws)));
+  for (const one of examined) {
     if (walk.wanted === NO_AUDIT_ID) return undefined;
-    const reason = await checkRecord(walk, jws);
+    const reason = checkRecord(walk, one);
     if (reason !== undefined) return breakAt(walk.wanted, reason);
   }
   return undefined;
 }
 
-/** Checks the record that is wanted next, and goes on to the one that it names, or says why not. */
-async function checkRecord(walk: Walk, jws: string): Promise<string | undefined> {
-  const at = walk.wanted;
-  const actual = await sha256(utf8(jws));
-  if (actual !== at) return `was altered, its hash is ${actual}`;
+async function examine({ keys }: Walk, jws: string): Promise<Examined> {
+  const hash = sha256(utf8(jws));
   const record = decodeRecord(jws);
+  const candidates = record === undefined ? [] : candidatesFor(record, keys);
+  let found = false;
+  for (const { key } of candidates) {
+    found = record !== undefined && (await isSigned(record, key));
+    if (found) break;
+  }
+  return { hash: await hash, record, isSigned: found };
+}
+
+function candidatesFor(
+  { header }: DecodedRecord,
+  keys: readonly ImportedKey[],
+): readonly ImportedKey[] {
+  if (!ALGORITHMS.includes(header["alg"])) return [];
+  return keys.filter(({ kid }) => header["kid"] === undefined || header["kid"] === kid);
+}
+
+/** Checks the record that is wanted next, and goes on to the one that it names, or says why not. */
+function checkRecord(walk: Walk, examined: Examined): string | undefined {
+  const at = walk.wanted;
+  const { hash, record } = examined;
+  if (hash !== at) return `was altered, its hash is ${hash}`;
   if (record === undefined) return "is no compact JWS of a JSON object";
-  const reason = (await signatureFault(walk, record)) ?? payloadFault(walk, record);
+  const reason = signatureFault(walk, record, examined) ?? payloadFault(walk, record);
   if (reason !== undefined) return reason;
   const { previous_audit_id, issued_at } = record.payload;
   walk.records += 1;
@@ -110,7 +144,7 @@ async function checkRecord(walk: Walk, jws: string): Promise<string | undefined>
 }
 
 /** Why a record's signature proves nothing; undefined where it does, or another vouches for it. */
-async function signatureFault(walk: Walk, record: DecodedRecord): Promise<string | undefined> {
+function signatureFault(walk: Walk, record: DecodedRecord, examined: Examined): string | undefined {
   const { alg, kid } = record.header;
   // RFC 7515 §4.1.11: what is critical and not understood must not be passed over.
   if ("crit" in record.header) return "has a critical header member that is not understood";
@@ -121,12 +155,10 @@ async function signatureFault(walk: Walk, record: DecodedRecord): Promise<string
     return "is the newest and not signed, so that no key vouches for it";
   }
   if (!ALGORITHMS.includes(alg)) return `has the alg ${JSON.stringify(alg)}, not "EdDSA"`;
-  const candidates = walk.keys.filter((key) => kid === undefined || kid === key.kid);
-  if (candidates.length === 0) {
+  if (candidatesFor(record, walk.keys).length === 0) {
     return `is signed with a key that is not pinned in this browser, ${JSON.stringify(kid)}`;
   }
-  for (const { key } of candidates) if (await isSigned(record, key)) return undefined;
-  return "has a signature that does not verify";
+  return examined.isSigned ? undefined : "has a signature that does not verify";
 }
 
 function isSigned({ signature, input }: DecodedRecord, key: CryptoKey): Promise<boolean> {
