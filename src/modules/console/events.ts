@@ -11,7 +11,7 @@ import type { Traffic } from "./traffic.ts";
 /** The sources of the events. */
 export interface EventParts {
   readonly traffic: Traffic;
-  /** How often onlookers are told. */
+  /** Milliseconds from one news to the next. */
   readonly tickMs?: number;
   overview(): Promise<object>;
   waiting(): number;

@@ -9,7 +9,7 @@ export type HistoryPoint = readonly [
   p99: number | null,
 ];
 
-/** Where the figures are from. */
+/** The source of the figures. */
 export interface HistorySource {
   /** Since the start. */
   readonly last: number;

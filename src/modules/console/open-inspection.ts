@@ -22,7 +22,7 @@ import { historyRoute, type OverviewParts, overview, overviewRoute } from "./vie
 import { recordRoutes } from "./views/records.ts";
 import { sessionRoute } from "./views/session.ts";
 
-/** What can be looked at, and by whom. */
+/** The records that can be looked at, and the console for them. */
 export interface InspectionParts extends Pick<ProcessState, "collection"> {
   readonly config: { readonly console: ConsoleConfig; readonly server: ServerConfig };
   readonly journal: Pick<InspectedJournal, "headOf" | "openReader" | "agentIds">;

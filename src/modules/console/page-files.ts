@@ -37,7 +37,7 @@ const LIBRARY: Readonly<Record<string, string>> = {
   htm: "lib/htm.js",
   uplot: "lib/uplot.js",
 };
-/** Where the document has the map. */
+/** The place of the map in the document. */
 const PLACE = "<!-- modules -->";
 
 /** Reads everything; rejects where the build has not made the page's modules. */

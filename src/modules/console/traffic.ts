@@ -6,36 +6,14 @@ import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { concealPath } from "../../dispatch/concealment.ts";
 import { CHANNELS, type RequestEnd, type RequestRefusal } from "../../dispatch/request-channels.ts";
 import { History, quantile, STEP_S } from "./history.ts";
+import {
+  entryOf,
+  type Fact,
+  meets,
+  type TrafficEntry,
+  type TrafficFilter,
+} from "./traffic-entry.ts";
 import { UpstreamHealth } from "./upstream-health.ts";
-
-/** One request that was answered. */
-export interface TrafficEntry {
-  /** Counts up; a page that has seen one asks for what came later. */
-  readonly number: number;
-  readonly response_id: string;
-  /** RFC 3339. */
-  readonly at: string;
-  readonly method: string;
-  readonly path: string;
-  readonly status: number;
-  readonly duration_ms: number;
-  readonly agent_id: string | null;
-  /** Where it was refused, and with which code; null for what was answered. */
-  readonly gate: string | null;
-  readonly code: string | null;
-}
-
-/** The conditions of a look; each that is absent lets all pass. */
-export interface TrafficFilter {
-  readonly agent?: string;
-  readonly method?: string;
-  readonly path?: string;
-  readonly status?: number;
-  readonly gate?: string;
-  /** Milliseconds since the epoch. */
-  readonly since?: number;
-  readonly after?: number;
-}
 
 /** Counts since the start of the process. */
 export interface TrafficCounts {
@@ -49,24 +27,11 @@ export interface TrafficCounts {
 const MAX_ENTRIES = 5_000;
 const MAX_SHOWN = 500;
 
-interface Fact {
-  readonly number: number;
-  readonly responseId: string;
-  readonly at: number;
-  readonly method: string;
-  readonly path: string;
-  readonly status: number;
-  readonly durationMs: number;
-  readonly agentId: string | undefined;
-  readonly gate: string | undefined;
-  readonly code: string | undefined;
-}
-
 export class Traffic {
   readonly #ring: (Fact | undefined)[] = new Array<undefined>(MAX_ENTRIES).fill(undefined);
   readonly #byStatus = new Map<number, number>();
   readonly #byGate = new Map<string, number>();
-  /** How the HTTP APIs behind endpoints answer. */
+  /** The HTTP APIs behind endpoints, by their answers. */
   readonly upstreams: UpstreamHealth = new UpstreamHealth();
   readonly history: History = new History(this);
   readonly #durations = new Float64Array(MAX_ENTRIES);
@@ -176,29 +141,4 @@ export class Traffic {
     const sorted = this.sortedDurations(MAX_ENTRIES);
     return { p50: quantile(sorted, 0.5), p99: quantile(sorted, 0.99) };
   }
-}
-
-function meets(fact: Fact, filter: TrafficFilter): boolean {
-  const { agent, method, path, status, gate, since } = filter;
-  return (
-    (agent === undefined || fact.agentId === agent) &&
-    (method === undefined || fact.method === method) &&
-    (path === undefined || fact.path.startsWith(path)) &&
-    (status === undefined || fact.status === status) &&
-    (gate === undefined || fact.gate === gate) &&
-    (since === undefined || fact.at >= since)
-  );
-}
-
-function entryOf(fact: Fact): TrafficEntry {
-  const { number, responseId, at, method, path, status, durationMs, agentId, gate, code } = fact;
-  return {
-    ...{ number, response_id: responseId, at: new Date(at).toISOString(), method, path, status },
-    ...{ duration_ms: rounded(durationMs), agent_id: agentId ?? null },
-    ...{ gate: gate ?? null, code: code ?? null },
-  };
-}
-
-function rounded(ms: number): number {
-  return Math.round(ms * 1000) / 1000;
 }

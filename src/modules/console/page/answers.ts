@@ -189,48 +189,6 @@ export interface ServerKey {
   readonly jwk: { readonly kty: string; readonly crv: string; readonly x: string };
 }
 
-export interface UpstreamTool {
-  readonly tool: string;
-  readonly endpoint: string;
-  readonly pin: string | null;
-  readonly state: string;
-  readonly difference?: unknown;
-  readonly escalation_id?: string;
-}
-
-export interface Upstreams {
-  readonly http: readonly HttpUpstream[];
-  readonly mcp: readonly {
-    readonly server: string;
-    readonly state: string;
-    readonly tools: readonly UpstreamTool[];
-  }[];
-  readonly agents: readonly UpstreamAgent[];
-}
-
-export interface HttpUpstream {
-  readonly url: string;
-  readonly endpoints: number;
-  readonly state: string;
-  readonly calls: number;
-  readonly faults: number;
-  readonly last_at: string | null;
-}
-
-export interface UpstreamAgent {
-  readonly name: string;
-  readonly version: string;
-  readonly base: string;
-  readonly url: string | null;
-  readonly state: string;
-  readonly reason?: string;
-  readonly dependencies: readonly {
-    readonly name: string;
-    readonly status: string;
-    readonly reason?: string;
-  }[];
-}
-
 export interface ServerNode {
   readonly node: string;
   readonly address: string;

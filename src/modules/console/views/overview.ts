@@ -58,7 +58,7 @@ export async function overview(parts: OverviewParts): Promise<object> {
   };
 }
 
-/** How many escalations wait for a decision. */
+/** The number of escalations that wait for a decision. */
 export function waitingCount({ escalations }: Pick<OverviewParts["state"], "escalations">): number {
   const now = Date.now();
   return escalations.list().filter((one) => isOpen(one, now)).length;

@@ -62,7 +62,7 @@ function factsOf(escalation: Escalation): readonly Fact[] {
   ];
 }
 
-/** Who asks, and with which standing. */
+/** The agent that asks, with its standing. */
 function askerOf({ agent_id, agent_name }: Escalation, agent: ApprovalDetail["agent"]): Fact[] {
   const name = agent?.name ?? agent_name;
   const asks: Fact = ["Asked by", html`<${AgentLink} id=${agent_id} name=${name} />`];

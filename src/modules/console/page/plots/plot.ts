@@ -42,7 +42,7 @@ export function Plot(props: PlotProps): VNode {
   </figure>`;
 }
 
-/** What the picture shows, for who does not see it. */
+/** The picture as a sentence, for readers who do not see it. */
 function sentence({ title, lines, text }: PlotProps): string {
   const parts = lines.map(({ name, values }) => {
     const known = values.filter((value) => value !== null);

@@ -4,8 +4,15 @@
  * those of `agtp-keys verify --chain`. What the daemon says about a record is never taken for proof.
  */
 import type { ChainPage } from "../answers.ts";
-import { fromBase64url, sha256, utf8 } from "./bytes.ts";
-import { type DecodedRecord, decodeRecord } from "./decode-record.ts";
+import type { DecodedRecord } from "./decode-record.ts";
+import {
+  ALGORITHMS,
+  candidatesFor,
+  type Examined,
+  examine,
+  type ImportedKey,
+  importKey,
+} from "./examine-record.ts";
 import type { PinnedKey } from "./pins.ts";
 
 /** The chain, and what it is checked with. */
@@ -22,7 +29,7 @@ export interface ChainSource {
 
 /** The outcome of a walk. */
 export interface ChainReport {
-  /** How many records held. */
+  /** The number of records that held. */
   readonly records: number;
   readonly head: string | null;
   readonly broken: { readonly auditId: string; readonly reason: string } | undefined;
@@ -38,14 +45,8 @@ interface Walk {
   isTrusted: boolean;
 }
 
-interface ImportedKey {
-  readonly kid: string;
-  readonly key: CryptoKey;
-}
-
 const NO_AUDIT_ID = "0".repeat(64);
 const AUDIT_ID = /^[0-9a-f]{64}$/;
-const ALGORITHMS: readonly unknown[] = ["EdDSA", "Ed25519"];
 
 /** The sentence of a report. */
 export function reportText({ records, broken }: ChainReport): string {
@@ -88,43 +89,15 @@ async function walkPages(walk: Walk, first: ChainPage): Promise<ChainBreak | und
   }
 }
 
-/** A record with what takes long to find out about it. */
-interface Examined {
-  readonly hash: string;
-  readonly record: DecodedRecord | undefined;
-  /** Signed with one of the pinned keys. */
-  readonly isSigned: boolean;
-}
-
 async function walkPage(walk: Walk, page: ChainPage): Promise<ChainBreak | undefined> {
   // All at once: the browser has more than one thread for it.
-  const examined = await Promise.all(page.records.map(({ jws }) => examine(walk, jws)));
+  const examined = await Promise.all(page.records.map(({ jws }) => examine(walk.keys, jws)));
   for (const one of examined) {
     if (walk.wanted === NO_AUDIT_ID) return undefined;
     const reason = checkRecord(walk, one);
     if (reason !== undefined) return breakAt(walk.wanted, reason);
   }
   return undefined;
-}
-
-async function examine({ keys }: Walk, jws: string): Promise<Examined> {
-  const hash = sha256(utf8(jws));
-  const record = decodeRecord(jws);
-  const candidates = record === undefined ? [] : candidatesFor(record, keys);
-  let found = false;
-  for (const { key } of candidates) {
-    found = record !== undefined && (await isSigned(record, key));
-    if (found) break;
-  }
-  return { hash: await hash, record, isSigned: found };
-}
-
-function candidatesFor(
-  { header }: DecodedRecord,
-  keys: readonly ImportedKey[],
-): readonly ImportedKey[] {
-  if (!ALGORITHMS.includes(header["alg"])) return [];
-  return keys.filter(({ kid }) => header["kid"] === undefined || header["kid"] === kid);
 }
 
 /** Checks the record that is wanted next, and goes on to the one that it names, or says why not. */
@@ -143,7 +116,7 @@ function checkRecord(walk: Walk, examined: Examined): string | undefined {
   return undefined;
 }
 
-/** Why a record's signature proves nothing; undefined where it does, or another vouches for it. */
+/** The reason for which a record's signature proves nothing; undefined where it does, or another vouches for it. */
 function signatureFault(walk: Walk, record: DecodedRecord, examined: Examined): string | undefined {
   const { alg, kid } = record.header;
   // RFC 7515 §4.1.11: what is critical and not understood must not be passed over.
@@ -161,10 +134,6 @@ function signatureFault(walk: Walk, record: DecodedRecord, examined: Examined): 
   return examined.isSigned ? undefined : "has a signature that does not verify";
 }
 
-function isSigned({ signature, input }: DecodedRecord, key: CryptoKey): Promise<boolean> {
-  return crypto.subtle.verify("Ed25519", key, signature, utf8(input));
-}
-
 function payloadFault({ source, newer }: Walk, { payload }: DecodedRecord): string | undefined {
   const { agent_id, previous_audit_id, issued_at } = payload;
   if (agent_id !== source.agentId) return `is of another agent, ${JSON.stringify(agent_id)}`;
@@ -178,11 +147,6 @@ function payloadFault({ source, newer }: Walk, { payload }: DecodedRecord): stri
     return `is from ${issued_at}, later than ${newer.issuedAt} of the one behind it, ${newer.auditId}`;
   }
   return undefined;
-}
-
-async function importKey({ kid, x }: PinnedKey): Promise<ImportedKey> {
-  const octets = fromBase64url(x) ?? new Uint8Array();
-  return { kid, key: await crypto.subtle.importKey("raw", octets, "Ed25519", false, ["verify"]) };
 }
 
 function truncationOf({ isTrusted, source }: Walk): ChainBreak | undefined {

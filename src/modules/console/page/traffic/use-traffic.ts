@@ -12,7 +12,7 @@ import { replaceQuery } from "../router.ts";
 import { asApiError, useApi } from "../use-api.ts";
 import { addressQuery, apiQuery, filtersOf, type TrafficFilters } from "./filters.ts";
 
-/** What the page keeps; the oldest go first. */
+/** Entries that the page keeps; the oldest go first. */
 const MAX_KEPT = 100_000;
 
 /** The traffic as the page shows it. */
