@@ -77,10 +77,10 @@ export class Traffic {
   }
 
   /** The newest first, a bounded number. */
-  list(filter: TrafficFilter = {}): readonly TrafficEntry[] {
+  list(filter: TrafficFilter = {}, most: number = MAX_SHOWN): readonly TrafficEntry[] {
     const found: TrafficEntry[] = [];
     const oldest = Math.max(0, this.#count - MAX_ENTRIES, filter.after ?? 0);
-    for (let number = this.#count; number > oldest && found.length < MAX_SHOWN; number -= 1) {
+    for (let number = this.#count; number > oldest && found.length < most; number -= 1) {
       const fact = this.#ring[number % MAX_ENTRIES];
       if (fact !== undefined && meets(fact, filter)) found.push(entryOf(fact));
     }
