@@ -84,6 +84,11 @@ export function daemonProgram(
         load: async () => (await control()).stopCommand(),
       },
       {
+        name: "state",
+        description: "move what a deployment keeps to a file, and back",
+        load: async () => (await import("../src/programs/state/command.ts")).stateCommand(),
+      },
+      {
         name: "client",
         description: "send a request to a server: the same as agtp",
         load: async () => (await import("../src/programs/agtp/command.ts")).agtpProgram,

@@ -1,12 +1,15 @@
 /** The commands of the control socket: status, nodes, reload and stop. */
 import type { Problem } from "../base/problem.ts";
+import { reasonOf } from "../base/thrown.ts";
 import { VERSION } from "../base/version.ts";
 import type { NodeFacts } from "../dispatch/http-gateway.ts";
 import {
   type ControlCommand,
+  ControlLines,
   type ControlSocket,
   openControlSocket,
 } from "../server/control-socket.ts";
+import { failureLine } from "../state/state-file.ts";
 import type { Config } from "./config/config.ts";
 import { nodeName } from "./nodes.ts";
 
@@ -51,6 +54,8 @@ export interface StatusSource {
 export interface Controlled {
   status(): StatusSource;
   reload(): Promise<readonly Problem[]>;
+  /** Everything that is kept, as the lines of a file. */
+  exported(): AsyncIterable<string>;
   /** Resolves once everything is ended but this answer. */
   stop(): Promise<void>;
   /** A command of the deployment that is served. */
@@ -74,6 +79,7 @@ function commandsOf(daemon: Controlled): ReadonlyMap<string, ControlCommand> {
         return { reloaded: problems.length === 0, problems };
       },
     ],
+    ["export", () => new ControlLines(tellingFailure(daemon.exported()))],
     [
       "stop",
       async () => {
@@ -82,6 +88,15 @@ function commandsOf(daemon: Controlled): ReadonlyMap<string, ControlCommand> {
       },
     ],
   ]);
+}
+
+/** Whoever asked has had an answer by then: the last line says what went wrong. */
+async function* tellingFailure(lines: AsyncIterable<string>): AsyncGenerator<string> {
+  try {
+    yield* lines;
+  } catch (error) {
+    yield failureLine(reasonOf(error));
+  }
 }
 
 async function statusOf(source: StatusSource): Promise<DaemonStatus> {

@@ -37,7 +37,7 @@ export async function surveyDeployment(
     methodPolicy: vocabulary.methodPolicy,
     loader: withProcesses(createModuleLoader({ root: config.handlers.root }), {
       names: config.processes.map(({ name }) => name),
-      find: () => ({ handler: never }),
+      find: () => ({ handler: never, call: never }),
     }),
     pools,
     mcpServers: namedServers(config),

@@ -16,6 +16,7 @@ import type { Handler } from "./handler.ts";
 import { describeImportFault, relativePath } from "./import-fault.ts";
 import { findModuleFile } from "./module-file.ts";
 import { registerModuleHooks } from "./module-registration.ts";
+import type { CallProcess } from "./processes/process-function.ts";
 import {
   createRegisteredFunction,
   type ExportedFunction,
@@ -33,6 +34,8 @@ export interface LoadedFunction {
   readonly handler?: Handler;
   /** Of a function of a process: what it says of its parameters. */
   readonly signature?: JsonRecord | undefined;
+  /** Set for a function of a process: calls it, by whatever it is given. */
+  readonly call?: CallProcess | undefined;
   readonly problems: readonly Problem[];
 }
 

@@ -7,11 +7,21 @@ import type { JsonRecord } from "../base/json-value.ts";
 import type { Problem } from "../base/problem.ts";
 import type { Handler } from "./handler.ts";
 import type { ModuleLoader, ReferencePlace } from "./module-loader.ts";
+import type { CallProcess } from "./processes/process-function.ts";
 
 /** A function that there is, or why there is not. */
 export type FoundFunction =
-  | { readonly handler: Handler; readonly signature?: JsonRecord | undefined }
-  | { readonly handler?: undefined; readonly fault: string; readonly hint?: string | undefined };
+  | {
+      readonly handler: Handler;
+      readonly call: CallProcess;
+      readonly signature?: JsonRecord | undefined;
+    }
+  | {
+      readonly handler?: undefined;
+      readonly call?: undefined;
+      readonly fault: string;
+      readonly hint?: string | undefined;
+    };
 
 /** The processes of a deployment. */
 export interface ProcessFunctions {

@@ -5,6 +5,7 @@
  */
 import { chmodSync, lstatSync, unlinkSync } from "node:fs";
 import { createServer, type Server, type Socket } from "node:net";
+import { pipeline, Readable } from "node:stream";
 import { isRecord } from "../base/json-value.ts";
 import { socketAddress } from "../base/socket-address.ts";
 import { reasonOf } from "../base/thrown.ts";
@@ -14,6 +15,15 @@ export type ControlOptions = Readonly<Record<string, unknown>>;
 
 /** Does a command, and answers its result. Throws what the person is told. */
 export type ControlCommand = (options: ControlOptions) => unknown;
+
+/** A result that is many lines, which follow the answer and end with the connection. */
+export class ControlLines {
+  readonly lines: AsyncIterable<string>;
+
+  constructor(lines: AsyncIterable<string>) {
+    this.lines = lines;
+  }
+}
 
 /** The answer to a command, as a line of JSON. */
 export type ControlAnswer =
@@ -31,6 +41,7 @@ export interface ControlSocket {
 const MAX_CONNECTIONS = 16;
 const MAX_LINE_BYTES = 4096;
 const ASKING_TIMEOUT_MS = 5_000;
+const READING_TIMEOUT_MS = 60_000;
 const LAST_ANSWERS_MS = 1_000;
 
 /** The command of a name. */
@@ -107,9 +118,23 @@ function serve(socket: Socket, find: FindCommand): void {
     socket.resume();
     socket.setTimeout(0);
     const line = end < 0 ? "" : text.slice(0, end);
-    void answer(line, find).then((said) => socket.end(`${JSON.stringify(said)}\n`));
+    void answer(line, find).then((said) => {
+      if (said.ok && said.result instanceof ControlLines) sendLines(socket, said.result);
+      else socket.end(`${JSON.stringify(said)}\n`);
+    });
   };
   socket.on("data", hear);
+}
+
+/** A connection that ends before the last of them tells whoever asked that something is missing. */
+function sendLines(socket: Socket, { lines }: ControlLines): void {
+  socket.setTimeout(READING_TIMEOUT_MS, () => socket.destroy());
+  socket.write(`${JSON.stringify({ ok: true, result: {} } satisfies ControlAnswer)}\n`);
+  pipeline(
+    Readable.from(lines, { objectMode: false, highWaterMark: 65_536 }),
+    socket,
+    () => undefined,
+  );
 }
 
 async function answer(line: string, find: FindCommand): Promise<ControlAnswer> {

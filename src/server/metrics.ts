@@ -12,6 +12,7 @@ import { CHANNELS, type RequestEnd, type RequestRefusal } from "../dispatch/requ
 import type { Route } from "../dispatch/route.ts";
 import { EXCESS_CHANNEL } from "../dispatch/toll.ts";
 import { pacedResponses } from "./paced-response.ts";
+import { measureProcesses } from "./process-metrics.ts";
 import type { SendBudget } from "./send-budget.ts";
 
 /** Where to serve metrics, and what only the server can count. */
@@ -66,12 +67,14 @@ export async function createMetrics(options: MetricsOptions): Promise<Metrics> {
   subscribe(CHANNELS.end, onEnd);
   subscribe(CHANNELS.refusal, onRefusal);
   subscribe(EXCESS_CHANNEL, onExcess);
+  const unmeasure = measureProcesses(registry);
   return {
     port: (server.address() as AddressInfo).port,
     close: () => {
       unsubscribe(CHANNELS.end, onEnd);
       unsubscribe(CHANNELS.refusal, onRefusal);
       unsubscribe(EXCESS_CHANNEL, onExcess);
+      unmeasure();
       delay.disable();
       server.closeAllConnections();
       return new Promise((resolve) => {

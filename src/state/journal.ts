@@ -41,10 +41,16 @@ export interface Journal {
   close(): Promise<void>;
 }
 
+/** A journal that ends with the process. */
+export interface MemoryJournal extends Journal {
+  /** The records that it remembers, the oldest first. */
+  records(): readonly string[];
+}
+
 const REMEMBERED_RECORDS = 10_000;
 
 /** A journal that ends with the process, and forgets its oldest records. */
-export function createMemoryJournal(maxRecords: number = REMEMBERED_RECORDS): Journal {
+export function createMemoryJournal(maxRecords: number = REMEMBERED_RECORDS): MemoryJournal {
   const records = new LRUCache<string, string>({ max: maxRecords });
   return {
     write(batch) {
@@ -53,6 +59,7 @@ export function createMemoryJournal(maxRecords: number = REMEMBERED_RECORDS): Jo
     },
     probe: () => undefined,
     find: (auditId) => Promise.resolve(records.peek(auditId)),
+    records: () => [...records.rvalues()].filter((jws) => jws !== undefined),
     close: () => Promise.resolve(),
   };
 }

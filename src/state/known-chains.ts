@@ -15,20 +15,22 @@ export interface KnownChains {
   readonly heads: ReadonlyMap<string, ChainHead>;
 }
 
-const HEADS = "chain-heads";
-const CHECKPOINTS = "chain-checkpoints";
+/** Where each chain ends, by agent. */
+export const CHAIN_HEADS = "chain-heads";
+/** Up to where the journal was taken in. */
+export const CHAIN_CHECKPOINTS = "chain-checkpoints";
 const JOURNAL = "journal";
 const AUDIT_ID = /^[0-9a-f]{64}$/;
 
 /** Reads what a store knows. */
 export async function readKnownChains(store: Store): Promise<KnownChains> {
   const heads: StoredEntry[] = [];
-  for await (const entry of readAll(store, HEADS)) heads.push(entry);
-  return knownChainsOf(heads, await store.list(CHECKPOINTS));
+  for await (const entry of readAll(store, CHAIN_HEADS)) heads.push(entry);
+  return knownChainsOf(heads, await store.list(CHAIN_CHECKPOINTS));
 }
 
 /** The collections that hold what is known, as `knownChainsOf` takes them. */
-export const KNOWN_CHAINS: readonly string[] = [HEADS, CHECKPOINTS];
+export const KNOWN_CHAINS: readonly string[] = [CHAIN_HEADS, CHAIN_CHECKPOINTS];
 
 /** Reads the known chains from the entries of both collections. */
 export function knownChainsOf(
@@ -40,7 +42,7 @@ export function knownChainsOf(
     const head = readHead(value);
     if (head !== undefined) heads.set(key, head);
   }
-  const checkpoint = readPosition(checkpoints.find(({ key }) => key === JOURNAL)?.value);
+  const checkpoint = readCheckpoint(checkpoints.find(({ key }) => key === JOURNAL)?.value);
   return { checkpoint, heads };
 }
 
@@ -51,18 +53,19 @@ export function knownChainChanges(
 ): readonly Change[] {
   const changes = [...heads].map(([key, { auditId, at, method, place }]): Change => {
     const value = { audit_id: auditId, at, method, ...place };
-    return { kind: "put", collection: HEADS, key, value };
+    return { kind: "put", collection: CHAIN_HEADS, key, value };
   });
   const value = { segment, offset };
-  return [...changes, { kind: "put", collection: CHECKPOINTS, key: JOURNAL, value }];
+  return [...changes, { kind: "put", collection: CHAIN_CHECKPOINTS, key: JOURNAL, value }];
 }
 
 /** The changes by which a store knows nothing of these chains any more. */
 export function forgottenHeads(agentIds: readonly string[]): readonly Change[] {
-  return agentIds.map((key): Change => ({ kind: "delete", collection: HEADS, key }));
+  return agentIds.map((key): Change => ({ kind: "delete", collection: CHAIN_HEADS, key }));
 }
 
-function readHead(value: unknown): ChainHead | undefined {
+/** The head of a stored value; undefined for what is none. */
+export function readHead(value: unknown): ChainHead | undefined {
   if (!isRecord(value)) return undefined;
   const { audit_id: auditId, at, method } = value;
   if (typeof auditId !== "string" || !AUDIT_ID.test(auditId)) return undefined;
@@ -74,11 +77,12 @@ function readHead(value: unknown): ChainHead | undefined {
 /** Undefined in the store of an earlier build. */
 function readPlace(value: Readonly<Record<string, unknown>>): RecordPlace | undefined {
   const { length } = value;
-  const position = readPosition(value);
+  const position = readCheckpoint(value);
   return position && typeof length === "number" ? { ...position, length } : undefined;
 }
 
-function readPosition(value: unknown): JournalPosition | undefined {
+/** The position of a stored checkpoint; undefined for what is none. */
+export function readCheckpoint(value: unknown): JournalPosition | undefined {
   if (!isRecord(value)) return undefined;
   const { segment, offset } = value;
   return typeof segment === "number" && typeof offset === "number"

@@ -82,6 +82,12 @@ class MemoryStore implements Store {
     return { upTo: this.#log.revision, changed };
   }
 
+  async collections(): Promise<readonly string[]> {
+    this.#checkOpen();
+    const used = [...this.#collections].filter(([, { keys }]) => keys.length > 0);
+    return used.map(([name]) => name).toSorted(compareKeys);
+  }
+
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#collections.clear();

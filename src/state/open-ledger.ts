@@ -5,6 +5,7 @@
  */
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { continueIdsAfter } from "../identity/uuid.ts";
+import { journalSource, type RecordsSource, rememberedRecords } from "./export-state.ts";
 import { FileJournal } from "./file-journal.ts";
 import { createMemoryJournal, type JournalPosition, type JournalRecord } from "./journal.ts";
 import { compareJournal } from "./journal-comparison.ts";
@@ -44,6 +45,8 @@ export interface OpenLedger {
   readonly newestAt: number;
   /** Stores where the chains end, so that the journal up to here is not read again. */
   checkpoint(): Promise<void>;
+  /** The records, for an export beside those that come. */
+  readonly exported: RecordsSource | undefined;
   /** Writes what is pending, keeps the heads, and closes the journal; not the store. */
   close(): Promise<void>;
 }
@@ -54,15 +57,12 @@ const START: JournalPosition = { segment: 1, offset: 0 };
 export async function openLedger(options: LedgerOptions): Promise<OpenLedger> {
   const { journalDirectory, onFault } = options;
   if (journalDirectory === undefined) {
-    const ledger = new Ledger(
-      createJournalStore(createMemoryJournal()),
-      new Map(),
-      onFault,
-      clockOf(options),
-    );
+    const journal = createMemoryJournal();
+    const ledger = new Ledger(createJournalStore(journal), new Map(), onFault, clockOf(options));
     const checkpoint = (): Promise<void> => Promise.resolve();
     const newestAt = newestOf([]);
-    return { ledger, events: [], newestAt, checkpoint, close: () => ledger.close() };
+    const exported = rememberedRecords(journal);
+    return { ledger, events: [], newestAt, checkpoint, exported, close: () => ledger.close() };
   }
   return openKept({ ...options, journalDirectory });
 }
@@ -97,6 +97,7 @@ async function openKept(options: KeptOptions): Promise<OpenLedger> {
     events,
     newestAt,
     checkpoint: checkpointNow,
+    exported: journalSource(options.journalDirectory, () => journal.position),
     close: async () => {
       await ledger.settled().catch(() => undefined);
       // The journal's position reaches what was written last.

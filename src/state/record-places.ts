@@ -13,7 +13,7 @@ const ID_OCTETS = 32;
 const FIRST_CAPACITY = 1024;
 
 /** The places of a segment's records, in its order. */
-export class RecordPlaces implements Iterable<IndexedRecord> {
+export class RecordPlaces {
   #ids = Buffer.alloc(FIRST_CAPACITY * ID_OCTETS);
   /** Offset and length, in turn. */
   #extents = new Float64Array(FIRST_CAPACITY * 2);
@@ -56,11 +56,19 @@ export class RecordPlaces implements Iterable<IndexedRecord> {
     return undefined;
   }
 
-  *[Symbol.iterator](): Generator<IndexedRecord> {
-    for (let index = 0; index < this.#length; index += 1) {
-      const record = this.at(index);
-      if (record !== undefined) yield record;
+  /** The first four octets of an Audit-ID. */
+  beginningOf(index: number): number {
+    return this.#ids.readUInt32BE(index * ID_OCTETS);
+  }
+
+  /** Writes an entry to a table: so many octets of the Audit-ID, then offset and length in 4 octets each. */
+  copyTo(table: Buffer, at: number, index: number, idOctets: number): void {
+    const start = index * ID_OCTETS;
+    for (let octet = 0; octet < idOctets; octet += 1) {
+      table[at + octet] = this.#ids[start + octet] ?? 0;
     }
+    table.writeUInt32BE(this.#extents[index * 2] ?? 0, at + idOctets);
+    table.writeUInt32BE(this.#extents[index * 2 + 1] ?? 0, at + idOctets + 4);
   }
 
   #extentAt(index: number): Extent {

@@ -37,25 +37,20 @@ export function createSealer(signer: RecordSigner): Sealer {
   return { seal: (job) => sealAll(job, signer), close: () => Promise.resolve() };
 }
 
-/** Seals a job with a signer. */
+/** Seals a job with a signer. Each record is told as soon as it is sealed. */
 export function sealAll(
-  job: SealingJob,
-  signer: Pick<RecordSigner, "sign">,
-): readonly JournalRecord[] {
-  return [...sealEach(job, signer)];
-}
-
-/** Seals a job record by record. */
-export function* sealEach(
   { payloads, chains, previous }: SealingJob,
   signer: Pick<RecordSigner, "sign">,
-): Generator<JournalRecord> {
+  onSealed?: (record: JournalRecord) => void,
+): readonly JournalRecord[] {
   const heads = [...previous];
-  for (const [index, { before, after }] of payloads.entries()) {
+  return payloads.map(({ before, after }, index) => {
     const chain = chains[index] ?? -1;
     const jws = signer.sign(before + (heads[chain] ?? NO_AUDIT_ID) + after);
     const auditId = hash("sha256", jws);
     if (chain >= 0) heads[chain] = auditId;
-    yield { auditId, jws };
-  }
+    const record = { auditId, jws };
+    onSealed?.(record);
+    return record;
+  });
 }

@@ -5,7 +5,7 @@
 import { createPrivateKey } from "node:crypto";
 import { parentPort, workerData } from "node:worker_threads";
 import type { JournalRecord } from "./journal.ts";
-import { type SealingJob, sealEach } from "./sealer.ts";
+import { type SealingJob, sealAll } from "./sealer.ts";
 import { createRecordSigner } from "./signer.ts";
 
 /** The data that the thread is started with. */
@@ -20,11 +20,11 @@ const { key } = workerData as SealingThreadData;
 const signer = createRecordSigner(createPrivateKey(key));
 parentPort?.on("message", (job: SealingJob) => {
   let records: JournalRecord[] = [];
-  for (const record of sealEach(job, signer)) {
+  sealAll(job, signer, (record) => {
     records.push(record);
-    if (records.length < RECORDS_A_MESSAGE) continue;
+    if (records.length < RECORDS_A_MESSAGE) return;
     parentPort?.postMessage(records);
     records = [];
-  }
+  });
   if (records.length > 0) parentPort?.postMessage(records);
 });

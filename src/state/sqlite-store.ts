@@ -35,6 +35,7 @@ export const SQL = {
   put: `INSERT INTO entries VALUES (?, ?, ?, ?)
     ON CONFLICT DO UPDATE SET value = excluded.value, revision = excluded.revision`,
   delete: "DELETE FROM entries WHERE collection = ? AND key = ?",
+  collections: "SELECT DISTINCT collection FROM entries ORDER BY collection",
   revision: "SELECT value FROM meta WHERE name = 'revision'",
   setRevision: "UPDATE meta SET value = ? WHERE name = 'revision'",
   begin: "BEGIN IMMEDIATE",
@@ -75,6 +76,7 @@ class SqliteStore implements Store {
       revisionOf: database.prepare(SQL.revisionOf).raw(),
       list: database.prepare(SQL.list).raw(),
       listReversed: database.prepare(SQL.listReversed).raw(),
+      collections: database.prepare(SQL.collections).raw(),
       put: database.prepare(SQL.put),
       delete: database.prepare(SQL.delete),
       revision: database.prepare(SQL.revision).raw(),
@@ -125,6 +127,13 @@ class SqliteStore implements Store {
       return { collection, key, entry: this.#read(collection, key) };
     });
     return { upTo: this.#log.revision, changed };
+  }
+
+  async collections(): Promise<readonly string[]> {
+    this.#checkOpen();
+    this.#flush();
+    const rows = this.#ask(() => this.#statements.collections.all() as [string][]);
+    return rows.map(([name]) => name);
   }
 
   async close(): Promise<void> {

@@ -7,6 +7,7 @@ import { ForwardClock } from "../base/forward-clock.ts";
 import { CertificateRegister } from "./certificate-register.ts";
 import { ContractRegister } from "./contract-register.ts";
 import { EscalationRegister } from "./escalation-register.ts";
+import { ExportRefusal, exportState } from "./export-state.ts";
 import { IdempotencyRegister } from "./idempotency-register.ts";
 import type { JournalDisk } from "./journal-disk.ts";
 import type { Ledger } from "./ledger.ts";
@@ -35,6 +36,8 @@ export interface ServerState {
   readonly escalations: EscalationRegister;
   /** Sessions that may not be used. */
   readonly suspensions: SuspensionRegister;
+  /** Everything that is kept, as the lines of a file; a consistent cut beside what goes on. */
+  exported(serverId: string): AsyncIterable<string>;
   /** Keeps what is pending and closes everything, the store too. */
   close(): Promise<void>;
 }
@@ -82,6 +85,14 @@ export async function openState(options: StateOptions): Promise<ServerState> {
     contracts: await ContractRegister.open({ store, tombstoneMs: () => tombstoneMs, now }),
     escalations: await EscalationRegister.open(store, { now }),
     suspensions: await SuspensionRegister.open(store, { now }),
+    exported: async function* (serverId) {
+      const records = opened.exported;
+      if (records === undefined) throw new ExportRefusal("this store cannot be exported");
+      await sessions.save();
+      await lifecycle?.save();
+      await opened.checkpoint();
+      yield* exportState({ serverId, store, records });
+    },
     close: async () => {
       try {
         await sessions.save().catch(exceptStoreFaults(onFault));

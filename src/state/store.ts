@@ -72,5 +72,7 @@ export interface Store {
   commit(changes: readonly Change[], expectations?: readonly Expectation[]): Promise<CommitOutcome>;
   /** The keys that commits beyond a revision have changed, of one collection or of all, each once. */
   changes(after: number, collection?: string): Promise<Feed>;
+  /** The names of all collections, in order; without this, the store cannot be exported. */
+  collections?(): Promise<readonly string[]>;
   close(): Promise<void>;
 }

@@ -1,9 +1,18 @@
 /** Functions of processes behind a daemon, over TLS, with real processes.   docs/processes.md */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { Registry } from "prom-client";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { checkDeployment } from "../../src/app/daemon.ts";
 import { createLog } from "../../src/base/log.ts";
+import {
+  DeployedProcesses,
+  openProcessHouse,
+} from "../../src/handlers/processes/deployed-processes.ts";
+import type { RuntimeTurn } from "../../src/modules/openwop/runtime/agent-runtime.ts";
+import { createFunctionRuntime } from "../../src/modules/openwop/runtime/function-runtime.ts";
+import { createProcessTurn } from "../../src/modules/openwop/runtime/process-turn.ts";
+import { measureProcesses } from "../../src/server/process-metrics.ts";
 import { createDaemon, openDaemon, type TestDaemon } from "../support/daemon.ts";
 import {
   agentFile,
@@ -462,5 +471,71 @@ describe("the processes of a daemon", () => {
     const { body } = await ask(daemon, "fork");
     await daemon.daemon.drain();
     expect([isAlive(pid), isAlive(Number(body["pid"]))]).toEqual([false, false]);
+  });
+});
+
+// formats §14, OpenWOP RFC 0002
+describe("a runtime of OpenWOP agents", () => {
+  it("is a function of a process", async () => {
+    const report: string[] = [];
+    const log = {
+      info: () => undefined,
+      warn: (fields: object) => void report.push(JSON.stringify(fields)),
+      error: () => undefined,
+    };
+    const processes = new DeployedProcesses({
+      processes: [
+        {
+          name: "rooms",
+          command: [process.execPath, HANDLER_PROCESS],
+          count: 1,
+          concurrency: 16,
+          env: {},
+          cwd: ".",
+        },
+      ],
+      ...{ directory: ".", file: "agtp-server.toml", env: {}, log, house: openProcessHouse() },
+      ...{ maxLineBytes: 1_048_576, handlerTimeoutMs: 30_000 },
+    });
+    onTestFinished(() => processes.close());
+    expect(await processes.start()).toEqual([]);
+    const found = processes.find("rooms", "turn");
+    if (found.call === undefined) throw new Error(found.fault);
+    const called: unknown[] = [];
+    const runtime = createFunctionRuntime({
+      take: createProcessTurn(found.call, log),
+      onFault: (error) => void report.push(String(error)),
+    });
+    const reasoning = { add: async () => undefined, close: async () => undefined };
+    const turn: RuntimeTurn = {
+      agent: { agentId: "vendor.clerk", persona: "Clerk", modelClass: "reasoning" },
+      ...{ owner: "alma", prompt: "", task: { look: true }, tools: [], returnSchema: undefined },
+      ...{ history: [], options: {}, signal: new AbortController().signal },
+      reasoning: { ...reasoning, say: async () => undefined },
+      callTool: async (...asked) => {
+        called.push(asked);
+        return { kind: "returned", outcome: { free: 3 } };
+      },
+    };
+    expect(await runtime.takeTurn(turn)).toMatchObject({
+      kind: "answered",
+      result: { task: turn.task, answer: { status: 200, body: { free: 3 } } },
+    });
+    expect(called).toEqual([["agtp:QUERY /rooms", { nights: 2 }]]);
+    expect(report).toEqual([]);
+  });
+});
+
+describe("the metrics", () => {
+  it("have the restarts of processes, and the time of their calls", async () => {
+    const registry = new Registry();
+    onTestFinished(measureProcesses(registry));
+    const daemon = await openDaemon(filesOf(["die", "echo"]));
+    await ask(daemon, "die");
+    await ask(daemon, "echo");
+    const text = await registry.metrics();
+    expect(text).toContain('agtp_process_restarts_total{process="rooms"} 1');
+    expect(text).toMatch(/_seconds_count\{process="rooms",answered="true"\} 1/);
+    expect(text).toMatch(/_seconds_count\{process="rooms",answered="false"\} 1/);
   });
 });

@@ -5,8 +5,7 @@ import { openStdout } from "../../src/server/stdout.ts";
 /** A stream whose reader takes what it is given, when it takes it. */
 function createStream(take: (text: string, done: (error?: Error) => void) => void): Writable {
   return new Writable({
-    decodeStrings: false,
-    write: (chunk: string, _encoding, done) => take(chunk, done),
+    write: (chunk: Buffer, _encoding, done) => take(chunk.toString(), done),
   });
 }
 
@@ -24,6 +23,22 @@ describe("the log on standard output", () => {
     await sink.flush();
     expect(written.join("")).toBe(lines.join(""));
     expect(written.length).toBeLessThan(10);
+  });
+
+  it("keeps lines whole and in order, whatever they are made of and however long they are", async () => {
+    let written = "";
+    const sink = openStdout(
+      createStream((text, done) => {
+        written += text;
+        done();
+      }),
+    );
+    const lines = Array.from({ length: 400 }, (_, index) =>
+      index % 150 === 149 ? `${"\u2603".repeat(70_000)}\n` : `${"grüezi ☃ 𝄞 ".repeat(index)}\n`,
+    );
+    for (const line of lines) sink.write(line);
+    await sink.flush();
+    expect(written === lines.join("")).toBe(true);
   });
 
   it("writes what was collected without being told to", async () => {

@@ -19,6 +19,14 @@ describe("createRecordSigner", () => {
     expect(verified.protectedHeader).toMatchObject({ alg: "EdDSA", typ: "JWT" });
   });
 
+  it("signs payloads of any length, one after the other", async () => {
+    for (const count of [70_000, 1, 20_000, 2]) {
+      const payload = JSON.stringify({ path: "\u2603".repeat(count) });
+      const verified = await compactVerify(SIGNER.sign(payload), KEYS.publicKey);
+      expect(Buffer.from(verified.payload).toString("utf8") === payload).toBe(true);
+    }
+  });
+
   it("signs what plain Ed25519 verifies", () => {
     expect(isSigned(SIGNER.sign('{"a":1}'), KEYS.publicKey)).toBe(true);
     expect(isSigned(SIGNER.sign('{"a":1}'), generateKeyPairSync("ed25519").publicKey)).toBe(false);

@@ -8,9 +8,8 @@ import type { Problem } from "../../base/problem.ts";
 import { ProcessGroups } from "../../base/process-groups.ts";
 import type { HandlerResult } from "../handler.ts";
 import type { FoundFunction, ProcessFunctions } from "../process-functions.ts";
-import { type ProcessCall, ProcessFault } from "./process-call.ts";
-import { createProcessFunction } from "./process-function.ts";
-import type { ProcessLog } from "./process-log.ts";
+import { type ProcessCall, ProcessFault, type ProcessLog } from "./process-call.ts";
+import { type CallProcess, createProcessFunction } from "./process-function.ts";
 import { type ProcessHealth, ProcessPool } from "./process-pool.ts";
 import { processSettings } from "./process-settings.ts";
 import type { ProcessConfig } from "./processes-section.ts";
@@ -95,9 +94,9 @@ export class DeployedProcesses implements ProcessFunctions {
       const hint = suggest(name, pool.functions.keys());
       return { fault: `process "${process}" has no function "${name}"`, hint };
     }
-    const call = (one: ProcessCall): Promise<HandlerResult> => this.#call(pool, one);
-    const handler = createProcessFunction(name, call, this.#parts.handlerTimeoutMs);
-    return { handler, signature: pool.functions.get(name) };
+    const call: CallProcess = (one) => this.#call(pool, { ...one, function: name });
+    const handler = createProcessFunction(call, this.#parts.handlerTimeoutMs);
+    return { handler, call, signature: pool.functions.get(name) };
   }
 
   get health(): readonly ProcessHealth[] {

@@ -2,6 +2,9 @@
 import { isRecord, type JsonRecord } from "../../base/json-value.ts";
 import type { Call, CallLog, DispatchResult, HandlerResult } from "../handler.ts";
 
+/** The log of processes. */
+export type ProcessLog = Pick<CallLog, "info" | "warn" | "error">;
+
 /** A call of a function. */
 export interface ProcessCall {
   readonly function: string;
@@ -10,8 +13,12 @@ export interface ProcessCall {
   /** `performance.now()` when its time is over; undefined: nothing but its signal ends it. */
   readonly endsAt: number | undefined;
   readonly signal: Call["signal"];
-  readonly log: CallLog;
-  dispatch(method: string, path: string, input: JsonRecord): Promise<DispatchResult>;
+  readonly log: ProcessLog & Partial<CallLog>;
+  dispatch(
+    method: string,
+    path: string,
+    input: JsonRecord,
+  ): Promise<Pick<DispatchResult, "status" | "body">>;
 }
 
 /** The message's parameters, with what is left of the call's time in whole milliseconds. */

@@ -6,8 +6,8 @@ import type { CallSurroundings } from "../call-upstream.ts";
 import type { Call, HandlerResult } from "../handler.ts";
 import type { ProcessCall } from "./process-call.ts";
 
-/** Makes a call. */
-export type CallProcess = (call: ProcessCall) => Promise<HandlerResult>;
+/** Makes a call of one function. */
+export type CallProcess = (call: Omit<ProcessCall, "function">) => Promise<HandlerResult>;
 
 /** A function of a process; without surroundings nothing but its signal ends a call. */
 export type ProcessHandler = (
@@ -17,13 +17,11 @@ export type ProcessHandler = (
 
 /** The handler of a function; a call from outside has so much time. */
 export function createProcessFunction(
-  name: string,
   callProcess: CallProcess,
   handlerTimeoutMs: number,
 ): ProcessHandler {
   return (call, surroundings) =>
     callProcess({
-      function: name,
       params: describeCall(call, surroundings),
       endsAt: endOf(surroundings, handlerTimeoutMs),
       signal: call.signal,

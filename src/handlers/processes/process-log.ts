@@ -2,9 +2,7 @@
 import { isRecord, type JsonRecord } from "../../base/json-value.ts";
 import type { CallLog } from "../handler.ts";
 import type { PendingCalls } from "./pending-calls.ts";
-
-/** The log of processes. */
-export type ProcessLog = Pick<CallLog, "info" | "warn" | "error">;
+import type { ProcessLog } from "./process-call.ts";
 
 /** Where the lines of one process go. */
 export interface LinePlace {

@@ -9,10 +9,10 @@ import type { ProcessGroups } from "../../base/process-groups.ts";
 import { quietened } from "../../base/quietened.ts";
 import type { HandlerResult } from "../handler.ts";
 import { PendingCalls } from "./pending-calls.ts";
-import { type ProcessCall, ProcessFault } from "./process-call.ts";
+import { type ProcessCall, ProcessFault, type ProcessLog } from "./process-call.ts";
 import { ProcessChild } from "./process-child.ts";
 import { ProcessDispatches } from "./process-dispatches.ts";
-import { type ProcessLog, writeProcessLog } from "./process-log.ts";
+import { writeProcessLog } from "./process-log.ts";
 import {
   type FunctionSignature,
   PROTOCOL,

@@ -93,7 +93,7 @@ interface ApiSources {
 }
 
 function apiOf(context: ConsoleContext, { sessions, traffic, daemon }: ApiSources) {
-  const { config, directory, state, mcpServers, dispatch, signingKey } = context;
+  const { config, directory, state, mcpServers, processes, dispatch, signingKey } = context;
   const publicKey = signingKey && publicKeyOf(signingKey);
   const documentVersion = (): Promise<string | undefined> => dispatch().documentVersion();
   const { serverId } = config.server;
@@ -115,6 +115,7 @@ function apiOf(context: ConsoleContext, { sessions, traffic, daemon }: ApiSource
       ...recordRoutes({ ...parts, publicKey }),
       ...upstreamRoutes({
         servers: mcpServers,
+        processes,
         state,
         served: dispatch,
         health: traffic.upstreams,

@@ -29,6 +29,13 @@ export function laterText(following: Following): string {
     : `This is under way. ${following.method} ${following.path} says how far it is.`;
 }
 
+/** Says to a client that knows tasks what its task waits for. */
+export function waitingText(following: Following): string {
+  if (following.kind === "work") return `under way: ${following.method} ${following.path}`;
+  const { escalationId } = following;
+  return `waits for an operator: escalation ${escalationId}, QUERY /escalations/${escalationId}`;
+}
+
 function isUnfinished(status: number): boolean {
   return status === 202 || status === 261 || status === 262;
 }

@@ -23,6 +23,7 @@ import { SCHEMAS_UNUSED } from "./no-validator.ts";
 import { OpaqueServer } from "./opaque-server.ts";
 import { LIST_PARAMS, refuseCursor, withText } from "./params.ts";
 import { readResource } from "./resources.ts";
+import { tasksOf } from "./run-task.ts";
 import { handleTasks, knowsTasks, TASKS_EXTENSION } from "./task-requests.ts";
 import type { ToolCall } from "./tool-call.ts";
 
@@ -72,7 +73,7 @@ export function createMcpServer(serverId: string, era: "current" | "older"): Ser
     readResource(requestOf(context), uri),
   );
   handleCourtesies(server);
-  if (era === "current") handleTasks(server, requestOf);
+  if (era === "current") handleTasks(server, (context) => tasksOf(requestOf(context)));
   return server;
 }
 

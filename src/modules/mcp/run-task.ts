@@ -5,15 +5,17 @@
  */
 import { randomUUID } from "node:crypto";
 import { ProtocolError } from "@modelcontextprotocol/server";
-import { isRecord, type JsonRecord } from "../../base/json-value.ts";
+import type { JsonRecord } from "../../base/json-value.ts";
 import { bodyText, bodyValue } from "./answer-body.ts";
 import { approvedCall } from "./approved-call-tool.ts";
 import { type Answer, type Asking, ask } from "./ask.ts";
-import { followingOf, saidIn } from "./following.ts";
+import { followingOf, waitingText } from "./following.ts";
 import type { McpRequest } from "./front.ts";
 import type { AskedCall, Following, McpTask, McpTasks } from "./task.ts";
+import type { ClientTasks } from "./task-requests.ts";
 import type { TellProgress } from "./tool-call.ts";
 import { isDone, refusalResult, successResult } from "./tool-result.ts";
+import { workState } from "./work-state.ts";
 
 /** Keeps a task; undefined: there is no room for one. */
 export async function beginTask(
@@ -25,15 +27,10 @@ export async function beginTask(
   const now = front.tasks.now();
   const task: McpTask = {
     ...{ taskId: randomUUID(), owner: caller.key, tool, call, following },
-    ...{ status: "working", message: messageOf(following), createdAt: now, updatedAt: now },
+    ...{ status: "working", message: waitingText(following), createdAt: now, updatedAt: now },
   };
   const adding = await front.tasks.add(task.taskId, task);
   return adding.kind === "added" ? task : undefined;
-}
-
-function messageOf(following: Following): string {
-  if (following.kind === "work") return `under way: ${following.method} ${following.path}`;
-  return `waits for an operator: escalation ${following.escalationId}, QUERY /escalations/${following.escalationId}`;
 }
 
 /** Tasks that somebody has go on at this moment, and how far they are: a second one only looks. */
@@ -106,14 +103,9 @@ async function afterApproval(
   const following = followingOf(answer);
   const isAsked = following?.kind === "approval" && following.escalationId === escalationId;
   if (isAsked) return undefined;
-  if (following !== undefined) return { following, message: messageOf(following) };
+  if (following !== undefined) return { following, message: waitingText(following) };
   return endOf(request, tool, answer);
 }
-
-const FAILED: ReadonlySet<unknown> = new Set(["failed", "error", "timeout", "refused"]);
-/** A question that was decided is over, whatever was decided. */
-const DECIDED: readonly string[] = ["accepted", "rejected", "expired"];
-const ENDED: ReadonlySet<unknown> = new Set(["completed", "success", ...DECIDED, ...FAILED]);
 
 async function afterWork(
   request: McpRequest,
@@ -121,27 +113,22 @@ async function afterWork(
   { method, path }: { readonly method: string; readonly path: string },
 ): Promise<TaskChange | undefined> {
   const answer = await ask(request, { method, path, input: {} });
-  if (answer === undefined || followingOf(answer) !== undefined) return undefined;
-  const { status } = answer.response;
-  // Who asks too often, or while nothing can be said, asks again.
-  if (status === 429 || status === 503) return undefined;
-  const state = stateIn(answer);
-  if (state === "cancelled") return { status: "cancelled", message: "cancelled" };
-  if (status === 200 && state !== undefined && !ENDED.has(state)) {
-    const message = `under way: ${state}`;
-    return message === before ? undefined : { message };
-  }
-  const end = endOf(request, tool, answer);
-  if (!FAILED.has(state)) return end;
-  return { ...end, result: { ...end.result, isError: true } };
-}
-
-/** What a run says of itself. */
-function stateIn({ response }: Answer): string | undefined {
+  if (answer === undefined) return undefined;
+  const { response, exchange } = answer;
   const body = bodyValue(bodyText(response));
-  const { status, state }: JsonRecord = isRecord(body) ? saidIn(body) : {};
-  // Where a status is a number, it is that of what was done.
-  return [status, state].find((word) => typeof word === "string");
+  const state = workState({ status: response.status, body, path: exchange.path });
+  switch (state.kind) {
+    case "unsaid":
+      return undefined;
+    case "cancelled":
+      return { status: "cancelled", message: "cancelled" };
+    case "under-way":
+      return state.message === before ? undefined : { message: state.message };
+    case "over": {
+      const end = endOf(request, tool, answer);
+      return state.isFailed ? { ...end, result: { ...end.result, isError: true } } : end;
+    }
+  }
 }
 
 function endOf(request: McpRequest, tool: string, answer: Answer): TaskChange {
@@ -178,4 +165,16 @@ export async function cancelTask(request: McpRequest, task: McpTask): Promise<vo
   const now = await advanceTask(request, task);
   const message = "given up by its client; what is under way goes on";
   if (now.status === "working") await keep(tasks, taskId, { status: "cancelled", message }, now);
+}
+
+/** The tasks of the client of a request. */
+export function tasksOf(request: McpRequest): ClientTasks {
+  return {
+    find: (taskId) => {
+      const task = request.front.tasks.get(taskId);
+      return task?.owner === request.caller.key ? task : undefined;
+    },
+    advance: (task) => advanceTask(request, task),
+    cancel: (task) => cancelTask(request, task),
+  };
 }

@@ -9,10 +9,8 @@ import {
   type ServerContext,
 } from "@modelcontextprotocol/server";
 import { isRecord, type JsonRecord } from "../../base/json-value.ts";
-import type { McpRequest } from "./front.ts";
 import { withText } from "./params.ts";
 import { invalidParams } from "./protocol-errors.ts";
-import { advanceTask, cancelTask } from "./run-task.ts";
 import { type McpTask, TASK_TTL_MS } from "./task.ts";
 
 /** The name of the extension. */
@@ -34,28 +32,37 @@ export function declaresTasks(envelope: unknown): boolean {
   return isRecord(extensions) && isRecord(extensions[TASKS_EXTENSION]);
 }
 
+/** The tasks of one client. */
+export interface ClientTasks {
+  /** Undefined: none of this client's. */
+  find(taskId: string): McpTask | undefined;
+  /** Has a task go on as far as it can. */
+  advance(task: McpTask): Promise<McpTask>;
+  cancel(task: McpTask): Promise<void>;
+}
+
 /** Adds the handlers. */
 export function handleTasks(
   server: Server,
-  requestOf: (context: ServerContext) => McpRequest,
+  tasksIn: (context: ServerContext) => ClientTasks,
 ): void {
-  const find = (taskId: string, context: ServerContext): [McpRequest, McpTask] => {
+  const find = (taskId: string, context: ServerContext): [ClientTasks, McpTask] => {
     if (!knowsTasks(context)) {
       const requiredCapabilities = { extensions: { [TASKS_EXTENSION]: {} } };
       throw new MissingRequiredClientCapabilityError({ requiredCapabilities });
     }
-    const request = requestOf(context);
-    const task = request.front.tasks.get(taskId);
-    const isGone = task === undefined || task.owner !== request.caller.key;
-    if (isGone) throw invalidParams("no task of this client has this id");
-    return [request, task];
+    const tasks = tasksIn(context);
+    const task = tasks.find(taskId);
+    if (task === undefined) throw invalidParams("no task of this client has this id");
+    return [tasks, task];
   };
   server.setRequestHandler("tasks/get", { params: TASK }, async ({ taskId }, context) => {
-    const [request, task] = find(taskId, context);
-    return taskView(await advanceTask(request, task));
+    const [tasks, task] = find(taskId, context);
+    return taskView(await tasks.advance(task));
   });
   server.setRequestHandler("tasks/cancel", { params: TASK }, async ({ taskId }, context) => {
-    await cancelTask(...find(taskId, context));
+    const [tasks, task] = find(taskId, context);
+    await tasks.cancel(task);
     return {};
   });
   // No task here asks its client for anything: what is said to one is passed over.

@@ -3,9 +3,7 @@
  * done, 1 when the answer is no, 2 when it could not be asked.
  */
 import { type Command, command } from "../shell/command.ts";
-import { FRONT_ARGS, FRONT_OPTIONS, runFront } from "./front-command.ts";
-import { importCommand } from "./import-command.ts";
-import { pinsCommand } from "./pins-command.ts";
+import { FRONT_ARGS, FRONT_OPTIONS } from "./front-options.ts";
 
 const NOTES = `
 Examples:
@@ -23,8 +21,21 @@ export const mcpProgram: Command = command({
   options: FRONT_OPTIONS,
   notes: NOTES,
   hasLongMessages: true,
-  commands: [importCommand, pinsCommand],
+  programs: [
+    {
+      name: "import",
+      description:
+        "Writes the tools of an MCP server as endpoint files to review, with their pins.",
+      load: async () => (await import("./import-command.ts")).importCommand,
+    },
+    {
+      name: "pins",
+      description: "Lists pinned tools and what has become of them; accepts a changed definition.",
+      load: async () => (await import("./pins-command.ts")).pinsCommand,
+    },
+  ],
   run: async (line, terminal): Promise<undefined> => {
-    await runFront(line, terminal);
+    // Whoever asks for help waits for no library.
+    await (await import("./front-command.ts")).runFront(line, terminal);
   },
 });

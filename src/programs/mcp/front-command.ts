@@ -1,4 +1,4 @@
-/** The command line of `agtp-mcp URI`: which server to stand in front of, and as whom. */
+/** `agtp-mcp URI`: stands in front of a server, as the agent that the command line names. */
 
 import { createClient } from "../../client/client.ts";
 import { parseUri } from "../../client/uri.ts";
@@ -7,25 +7,9 @@ import { clientOptions } from "../shell/ask-server.ts";
 import { readText, usage } from "../shell/command-file.ts";
 import type { Line } from "../shell/command-line.ts";
 import { defuseLine, type Terminal } from "../shell/terminal.ts";
+import type { FRONT_ARGS, FRONT_OPTIONS } from "./front-options.ts";
 import { serveFront } from "./serve-front.ts";
 import { ServerFront } from "./server-front.ts";
-
-/** Its arguments. */
-export const FRONT_ARGS = {
-  "<uri>": "agtp://HOST[:PORT], the server to stand in front of",
-} as const;
-
-/** Its options. */
-export const FRONT_OPTIONS = {
-  "--agent-id <id>": "Agent-ID: who asks",
-  "--scope <scopes>": "Authority-Scope: a:b,c:d",
-  "--bearer <token>": "a token of OAuth, or @FILE",
-  "--cert <file>": "certificate of the agent, PEM",
-  "--key <file>": "its key, PEM",
-  "--ca <file>": "authorities to trust, PEM; on loopback default .agtp/tls/cert.pem",
-  "--insecure": "trust any certificate",
-  "--look <seconds>": "how often to look whether the tools are others, default 60",
-} as const;
 
 /** How long a call may take; servers have deadlines of their own, and clients cancel. */
 const TIMEOUT_MS = 600_000;

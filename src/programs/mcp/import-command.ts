@@ -27,7 +27,7 @@ command the entry to add is printed. What is marked REVIEW is for a person to ju
 
 /** The command. */
 export const importCommand: Command = command({
-  name: "import",
+  name: "agtp-mcp import",
   description: "Writes the tools of an MCP server as endpoint files to review, with their pins.",
   args: {
     "<server>": "a name of [[mcp.servers]], a URL, or behind -- a command",

@@ -41,7 +41,7 @@ interface PinState extends PinnedTool {
 
 /** The command. */
 export const pinsCommand: Command = command({
-  name: "pins",
+  name: "agtp-mcp pins",
   description: "Lists pinned tools and what has become of them; accepts a changed definition.",
   options: {
     "--config <file>": { help: "the deployment", default: "agtp-server.toml" },

@@ -20,12 +20,15 @@ import { metaFields, readMeta } from "../../modules/mcp/answer-meta.ts";
 import { APPROVED_CALL, APPROVED_CALL_TOOL } from "../../modules/mcp/approved-call-tool.ts";
 import { findResource, listResources } from "../../modules/mcp/described-resources.ts";
 import { followingIn } from "../../modules/mcp/following.ts";
+import { PRESENTED } from "../../modules/mcp/front-contracts.ts";
 import { internalError, invalidParams, refused } from "../../modules/mcp/protocol-errors.ts";
+import { taskView } from "../../modules/mcp/task-requests.ts";
 import { withOutput } from "../../modules/mcp/tool-description.ts";
 import { BAD_CURSOR, pageAt } from "../../modules/mcp/tool-listing.ts";
 import { unknownToolText } from "../../modules/mcp/tool-result.ts";
 import { byName } from "../../modules/mcp/toolbox.ts";
 import type { HeaderField } from "../../wire/message.ts";
+import { FrontTasks } from "./front-tasks.ts";
 import { failure, refusalText, responseResult } from "./response-result.ts";
 import { ServerList } from "./server-list.ts";
 import type { ServerTool } from "./server-tools.ts";
@@ -52,6 +55,7 @@ export interface FrontCall {
   readonly meta: unknown;
   readonly signal: AbortSignal;
   readonly isCurrent: boolean;
+  readonly knowsTasks: boolean;
 }
 
 interface MadeCall {
@@ -74,6 +78,7 @@ export class ServerFront {
   readonly #parts: FrontParts;
   readonly #list: ServerList;
   readonly #waiting = new LRUCache<string, MadeCall>({ max: MAX_WAITING });
+  readonly tasks: FrontTasks;
   #isAway = false;
 
   constructor(parts: FrontParts) {
@@ -82,6 +87,7 @@ export class ServerFront {
     const { agentId, scopes } = parts.caller;
     const ask = (request: ClientRequest): Promise<ClientResponse> => this.#ask(request, NO_FIELDS);
     this.#list = new ServerList({ ask, agentId, scopes, tell, now, lookMs });
+    this.tasks = new FrontTasks(({ fields = NO_FIELDS, ...request }) => this.#ask(request, fields));
   }
 
   /** Hears when the tools are others than those that the client was shown. */
@@ -161,15 +167,25 @@ export class ServerFront {
   async #make(made: MadeCall, call: FrontCall, fields: Fields): Promise<CallToolResult> {
     const { tool, path, parameters } = made;
     const { signal, isCurrent } = call;
-    const { method } = tool;
-    const response = await this.#ask({ method, path, parameters, signal }, fields);
+    const { method, contract } = tool;
+    const request = { method, path, parameters };
+    const isPresented = contract === undefined || fields.has(PRESENTED);
+    const all = isPresented ? fields : new Map([...fields, [PRESENTED, contract] as const]);
+    const response = await this.#ask({ ...request, signal }, all);
     if (DOUBTFUL.has(response.status)) this.#list.doubt();
     const following = followingIn(response.status, response.body, path);
     if (following?.kind === "approval") this.#waiting.set(following.escalationId, made);
     const { current, isOutputTold, isContent } = tool.description;
     const isTold = isCurrent ? current.outputSchema !== undefined : isOutputTold;
     const asked = { meta: readMeta(call.meta), isCurrent, isOutputTold: isTold, isContent };
-    return responseResult(response, following, asked);
+    if (following === undefined || !call.knowsTasks) {
+      return responseResult(response, following, asked);
+    }
+    // A task that waits for an operator brings the escalation that it waits for by then.
+    const lasting = new Map([...all].filter(([name]) => name !== "escalation-id"));
+    const begun = { tool: call.name, request: { ...request, fields: lasting }, asked };
+    const task = taskView(this.tasks.begin(begun, following));
+    return { resultType: "task", ...task } as unknown as CallToolResult;
   }
 
   /** A tool that a list of some age does not have may be new. */
@@ -209,4 +225,4 @@ function asProtocolError(error: unknown): never {
 type Fields = ReadonlyMap<string, string>;
 const NO_FIELDS: Fields = new Map();
 /** Statuses of a pair that is another one than the list says. */
-const DOUBTFUL: ReadonlySet<number> = new Set([404, 405, 410, 422]);
+const DOUBTFUL: ReadonlySet<number> = new Set([404, 405, 410, 422, 464]);

@@ -7,9 +7,12 @@ import type { ClientRequest, ClientResponse } from "../../client/agtp-client.ts"
 import { AgtpClientError } from "../../client/client-error.ts";
 import { compileGrants } from "../../identity/authority-scope.ts";
 import { MANIFEST_TYPE } from "../../identity/manifest-signature.ts";
+import { APPROVED_CALL } from "../../modules/mcp/approved-call-tool.ts";
+import { byName as inOrder } from "../../modules/mcp/toolbox.ts";
 import { refusalText } from "./response-result.ts";
+import { ServerContracts } from "./server-contracts.ts";
 import { NO_MANIFEST, readManifest, readScopes, type ServerManifest } from "./server-documents.ts";
-import { readServerTools, type ServerTools } from "./server-tools.ts";
+import { readServerTools, type ServerTool, type ServerTools } from "./server-tools.ts";
 
 /** A server's tools, and what it says of itself. */
 export interface ServerView {
@@ -44,7 +47,9 @@ const DOUBT_MS = 1_000;
 export class ServerList {
   readonly #parts: ListParts;
   #known: { readonly view: Promise<ServerView>; readonly at: number } | undefined;
+  readonly #contracts: ServerContracts;
   #manifest: ServerManifest = NO_MANIFEST;
+  #contractIds = "";
   #shown: string | undefined;
   #onChanged: () => void = () => undefined;
   #timer: NodeJS.Timeout | undefined;
@@ -52,6 +57,7 @@ export class ServerList {
 
   constructor(parts: ListParts) {
     this.#parts = parts;
+    this.#contracts = new ServerContracts(parts);
   }
 
   /** The tools, as they were so long ago at most. */
@@ -95,21 +101,26 @@ export class ServerList {
     this.#shown = undefined;
   }
 
-  /** The manifest alone says whether anything is new; a server that is away is asked again later. */
+  /** Manifest and contracts say whether anything is new; a server that is away is asked again later. */
   async #look(): Promise<void> {
     const { version } = this.#manifest;
-    const manifest = await this.#askManifest().catch(() => undefined);
-    if (manifest === undefined || (version !== undefined && manifest.version === version)) return;
+    const asking = Promise.all([this.#askManifest(), this.#contracts.ids()]);
+    const [manifest, contractIds] = await asking.catch(() => []);
+    if (manifest === undefined) return;
+    const isSame = version !== undefined && manifest.version === version;
+    if (isSame && contractIds === this.#contractIds) return;
     await this.view(0).catch(() => undefined);
   }
 
   async #load(): Promise<ServerView> {
-    const [listed, manifest, scopes] = await Promise.all([
+    const [listed, manifest, scopes, contractIds] = await Promise.all([
       this.#parts.ask({ method: "DISCOVER", path: "/tools", timeoutMs: TIMEOUT_MS }),
       this.#askManifest(),
       this.#askScopes(),
+      this.#contracts.ids(),
     ]);
     this.#manifest = manifest;
+    this.#contractIds = contractIds;
     const isOpen = scopes === undefined;
     const grants = compileGrants(scopes ?? []);
     const tools =
@@ -121,10 +132,13 @@ export class ServerList {
           })
         : undefined;
     if (tools === undefined) throw noList(listed);
-    const { leftOut } = tools;
+    const { leftOut, byName } = tools;
     if (leftOut > 0) this.#parts.tell(`${leftOut} tools of the server are none that MCP can call`);
-    this.#compare(tools);
-    return { tools, serverId: manifest.serverId };
+    const isTaken = (name: string): boolean => byName.has(name) || name === APPROVED_CALL;
+    const own = contractIds === "" ? [] : await this.#contracts.tools(isTaken);
+    const all = withContracts(tools, own);
+    this.#compare(all);
+    return { tools: all, serverId: manifest.serverId };
   }
 
   #compare(tools: ServerTools): void {
@@ -147,6 +161,12 @@ export class ServerList {
     const path = `/agents/${encodeURIComponent(agentId)}`;
     return readScopes(await this.#parts.ask({ method: "FETCH", path, timeoutMs: TIMEOUT_MS }));
   }
+}
+
+function withContracts(tools: ServerTools, own: readonly ServerTool[]): ServerTools {
+  if (own.length === 0) return tools;
+  const byName = new Map([...tools.byName, ...own.map((one) => [one.name, one] as const)]);
+  return { ...tools, byName, sorted: [...tools.sorted, ...own].sort(inOrder) };
 }
 
 function noList(response: ClientResponse): AgtpClientError {

@@ -16,6 +16,8 @@ export interface ServerTool extends ListedTool {
   readonly method: string;
   /** May have parameters. */
   readonly path: string;
+  /** The contract that it is called under. */
+  readonly contract?: string;
 }
 
 /** The tools of a server. */

@@ -1,10 +1,11 @@
 /** Upstreams of the endpoints: HTTP APIs, MCP servers with the pins of their tools, agents elsewhere. */
 
 import { isRecord } from "../../../base/json-value.ts";
-import type { Served } from "../../../dispatch/module.ts";
+import type { ModuleContext, Served } from "../../../dispatch/module.ts";
 import type { EndpointDefinition } from "../../../endpoint/endpoint.ts";
 import type { DeployedServers } from "../../../handlers/mcp/deployed-servers.ts";
 import type { PinnedTool } from "../../../handlers/mcp/tool-pins.ts";
+import type { ProcessHealth } from "../../../handlers/processes/process-pool.ts";
 import { type Escalation, isOpen } from "../../../state/escalation.ts";
 import type { ServerState } from "../../../state/state.ts";
 import { type ApiRoute, reasonIn, textIn } from "../console-api.ts";
@@ -16,6 +17,7 @@ export interface UpstreamParts {
   readonly servers: DeployedServers | undefined;
   readonly state: Pick<ServerState, "escalations">;
   readonly health: Pick<UpstreamHealth, "of">;
+  readonly processes: ModuleContext["processes"];
   served(): Served;
 }
 
@@ -29,7 +31,8 @@ export function upstreamRoutes(parts: UpstreamParts): readonly ApiRoute[] {
       path: "/upstreams",
       answer: () => {
         const agents = parts.served().upstreamAgents();
-        return { http: httpUpstreams(parts), mcp: mcpUpstreams(parts), agents };
+        const processes = (parts.processes?.health ?? []).map(processView);
+        return { http: httpUpstreams(parts), mcp: mcpUpstreams(parts), agents, processes };
       },
     },
     {
@@ -45,6 +48,13 @@ export function upstreamRoutes(parts: UpstreamParts): readonly ApiRoute[] {
       },
     },
   ];
+}
+
+/** Processes that functions of endpoints are in. */
+function processView({ name, count, ready, calls, waiting, ...more }: ProcessHealth): object {
+  const { restarts, latencyMs } = more;
+  const state = ready === count ? "ready" : ready === 0 ? "down" : "warning";
+  return { name, state, count, ready, calls, waiting, restarts, latency_ms: latencyMs ?? null };
 }
 
 function definitionsOf({ served }: UpstreamParts): readonly EndpointDefinition[] {

@@ -15,13 +15,14 @@ import { createChatRuntime, modelOf } from "./chat-runtime.ts";
 import { createDeterministicRuntime } from "./deterministic.ts";
 import { createFunctionRuntime, type TurnFunction } from "./function-runtime.ts";
 import { createModelConnection } from "./model-connection.ts";
+import { createProcessTurn } from "./process-turn.ts";
 
 /** The parts that a runtime is made from. */
 export interface RuntimeParts {
   readonly config: Pick<OpenwopSections, "directory" | "file">;
   readonly loader: ModuleLoader;
   readonly redactor: Redactor;
-  readonly log: Pick<CallLog, "warn">;
+  readonly log: Pick<CallLog, "info" | "warn" | "error">;
 }
 
 /** The runtime, and what is wrong with it; one that cannot be had fails every turn. */
@@ -67,9 +68,10 @@ async function loadFunction(
   { config: { directory, file }, loader, redactor, log }: RuntimeParts,
 ): Promise<{ readonly runtime: AgentRuntime; readonly problems: readonly Problem[] }> {
   const place = { file: relative(directory, file), key: "openwop.runtime.function" };
-  const { handler, problems } = await loader.load(reference, place);
+  const { handler, call, problems } = await loader.load(reference, place);
   // A module exports functions of anything; this one is given a turn.
-  const take = handler as TurnFunction | undefined;
+  const exported = handler as TurnFunction | undefined;
+  const take = call === undefined ? exported : createProcessTurn(call, log);
   const runtime = createFunctionRuntime({
     take: take ?? (() => Promise.reject(new Error(`"${reference}" was not loaded`))),
     onFault: (error, agentId) => {

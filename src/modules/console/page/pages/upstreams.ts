@@ -33,6 +33,22 @@ const HTTP = [
   },
 ];
 
+type Process = Upstreams["processes"][number];
+
+const PROCESSES = [
+  { title: "Name", cell: ({ name }: Process) => html`<${Stranger} text=${name} />` },
+  { title: "State", cell: ({ state }: Process) => html`<${Badge} word=${state} />` },
+  { title: "Running", kind: "number", cell: ({ ready, count }: Process) => `${ready} of ${count}` },
+  { title: "Calls", kind: "number", cell: ({ calls }: Process) => countText(calls) },
+  { title: "Waiting", kind: "number", cell: ({ waiting }: Process) => countText(waiting) },
+  { title: "Restarts", kind: "number", cell: ({ restarts }: Process) => countText(restarts) },
+  {
+    title: "Mean time",
+    kind: "optional",
+    cell: ({ latency_ms: mean }: Process) => (mean === null ? "" : `${mean.toFixed(2)} ms`),
+  },
+];
+
 /** The page at `/upstreams`. */
 export function UpstreamsPage(): VNode {
   const { data, error, reload } = useApi<Upstreams>("/api/upstreams");
@@ -46,13 +62,16 @@ export function UpstreamsPage(): VNode {
 }
 
 function Whole(props: { readonly upstreams: Upstreams; readonly reload: () => void }): VNode {
-  const { http, mcp, agents } = props.upstreams;
+  const { http, mcp, agents, processes } = props.upstreams;
   return html`<${Section} title="MCP servers">
       ${mcp.length === 0 && html`<p class="quiet">None is configured.</p>`}
       ${mcp.map((server) => html`<${Server} key=${server.server} server=${server} reload=${props.reload} />`)}
     <//>
     <${Section} title="HTTP APIs">
       <${Table} label="HTTP APIs" columns=${HTTP} rows=${http} keyOf=${({ url }: HttpUpstream) => url} empty="No endpoint calls one." />
+    <//>
+    <${Section} title="Processes">
+      <${Table} label="Processes" columns=${PROCESSES} rows=${processes} keyOf=${({ name }: Process) => name} empty="None is configured." />
     <//>
     <${Section} title="AGNTCY agents">
       <${UpstreamAgents} agents=${agents} />

@@ -17,6 +17,16 @@ export interface Upstreams {
     readonly tools: readonly UpstreamTool[];
   }[];
   readonly agents: readonly UpstreamAgent[];
+  readonly processes: readonly {
+    readonly name: string;
+    readonly state: string;
+    readonly count: number;
+    readonly ready: number;
+    readonly calls: number;
+    readonly waiting: number;
+    readonly restarts: number;
+    readonly latency_ms: number | null;
+  }[];
 }
 
 export interface HttpUpstream {

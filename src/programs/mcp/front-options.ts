@@ -1,0 +1,18 @@
+/** The command line of `agtp-mcp URI`: which server to stand in front of, and as whom. */
+
+/** Its arguments. */
+export const FRONT_ARGS = {
+  "<uri>": "agtp://HOST[:PORT], the server to stand in front of",
+} as const;
+
+/** Its options. */
+export const FRONT_OPTIONS = {
+  "--agent-id <id>": "Agent-ID: who asks",
+  "--scope <scopes>": "Authority-Scope: a:b,c:d",
+  "--bearer <token>": "a token of OAuth, or @FILE",
+  "--cert <file>": "certificate of the agent, PEM",
+  "--key <file>": "its key, PEM",
+  "--ca <file>": "authorities to trust, PEM; on loopback default .agtp/tls/cert.pem",
+  "--insecure": "trust any certificate",
+  "--look <seconds>": "how often to look whether the tools are others, default 60",
+} as const;

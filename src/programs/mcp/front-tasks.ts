@@ -1,0 +1,163 @@
+/**
+ * Tasks of the client of `agtp-mcp`: calls whose answer is not the last word, for as long as the program
+ * runs. Whoever asks for one has it go on as far as it can, as a request of the server.
+ * MCP Tasks extension
+ */
+import { randomUUID } from "node:crypto";
+import { LRUCache } from "lru-cache";
+import { isRecord, type JsonRecord } from "../../base/json-value.ts";
+import type { ClientResponse } from "../../client/agtp-client.ts";
+import { AgtpClientError } from "../../client/client-error.ts";
+import { isAccepted } from "../../client/response.ts";
+import { followingIn, saidIn, waitingText } from "../../modules/mcp/following.ts";
+import { type Following, type McpTask, TASK_TTL_MS } from "../../modules/mcp/task.ts";
+import type { ClientTasks } from "../../modules/mcp/task-requests.ts";
+import { workState } from "../../modules/mcp/work-state.ts";
+import { type Asked, responseResult } from "./response-result.ts";
+
+/** A request of the server, with header fields beside those of the caller. */
+export interface TaskRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly parameters?: JsonRecord;
+  readonly fields?: ReadonlyMap<string, string>;
+}
+
+/** Asks the server. */
+export type AskServer = (request: TaskRequest) => Promise<ClientResponse>;
+
+/** A call that began a task. */
+export interface BegunCall {
+  readonly tool: string;
+  readonly request: TaskRequest;
+  readonly asked: Asked;
+}
+
+interface Kept {
+  readonly task: McpTask;
+  readonly call: BegunCall;
+}
+
+type Change = Partial<Pick<McpTask, "status" | "message" | "result" | "following">>;
+
+/** There are so many at once; the one that was longest not asked for makes room. */
+const MAX_TASKS = 256;
+const OPEN: ReadonlySet<unknown> = new Set(["pending_review", "deferred"]);
+
+export class FrontTasks implements ClientTasks {
+  readonly #ask: AskServer;
+  readonly #kept = new LRUCache<string, Kept>({ max: MAX_TASKS, ttl: TASK_TTL_MS });
+  /** Those that somebody has go on at this moment: a second one only looks. */
+  readonly #busy = new Set<string>();
+
+  constructor(ask: AskServer) {
+    this.#ask = ask;
+  }
+
+  /** Keeps a call whose last word is to come. */
+  begin(call: BegunCall, following: Following): McpTask {
+    const now = Date.now();
+    const { method, path, parameters = {} } = call.request;
+    const task: McpTask = {
+      ...{ taskId: randomUUID(), owner: "", tool: call.tool, following, status: "working" },
+      ...{ call: { method, path, input: parameters }, message: waitingText(following) },
+      ...{ createdAt: now, updatedAt: now },
+    };
+    this.#kept.set(task.taskId, { task, call });
+    return task;
+  }
+
+  find(taskId: string): McpTask | undefined {
+    return this.#kept.get(taskId)?.task;
+  }
+
+  async advance(task: McpTask): Promise<McpTask> {
+    const { taskId } = task;
+    if (task.status !== "working" || this.#busy.has(taskId)) return task;
+    this.#busy.add(taskId);
+    try {
+      return this.#keep(taskId, await this.#step(task)) ?? task;
+    } catch (error) {
+      // A server that is away is asked again: the task stands as it stood.
+      if (!(error instanceof AgtpClientError)) throw error;
+      return { ...task, message: `the server cannot be asked: ${error.message}` };
+    } finally {
+      this.#busy.delete(taskId);
+    }
+  }
+
+  async cancel(task: McpTask): Promise<void> {
+    const { taskId, following } = task;
+    if (task.status !== "working") return;
+    if (following.kind === "work") {
+      const asking = { method: "CANCEL", path: following.path };
+      const answer = await this.#ask(asking).catch(() => undefined);
+      const now = await this.advance(task);
+      if ((answer !== undefined && isAccepted(answer.status)) || now.status !== "working") return;
+      const message = "given up by its client; what is under way goes on";
+      this.#keep(taskId, { status: "cancelled", message });
+      return;
+    }
+    this.#keep(taskId, { status: "cancelled", message: "cancelled by its client" });
+  }
+
+  /** A task that was given up meanwhile stays so. */
+  #keep(taskId: string, change: Change | undefined): McpTask | undefined {
+    const kept = this.#kept.get(taskId);
+    if (kept === undefined || change === undefined || kept.task.status !== "working") {
+      return kept?.task;
+    }
+    const task = { ...kept.task, ...change, updatedAt: Date.now() };
+    this.#kept.set(taskId, { ...kept, task });
+    return task;
+  }
+
+  /** Undefined: nothing has changed. */
+  #step(task: McpTask): Promise<Change | undefined> {
+    const call = this.#kept.get(task.taskId)?.call;
+    if (call === undefined) return Promise.resolve(undefined);
+    const { following } = task;
+    if (following.kind === "approval") return this.#afterApproval(call, following.escalationId);
+    return this.#afterWork(call, task, following);
+  }
+
+  async #afterApproval({ request, asked }: BegunCall, id: string): Promise<Change | undefined> {
+    // Each call that comes too early would be a record.
+    const question = await this.#ask({ method: "QUERY", path: `/escalations/${id}` });
+    const { body } = question;
+    const state = isRecord(body) ? saidIn(body)["status"] : undefined;
+    if (question.status === 200 && OPEN.has(state)) return undefined;
+    const fields = new Map([...(request.fields ?? []), ["escalation-id", id] as const]);
+    const response = await this.#ask({ ...request, fields });
+    const following = followingIn(response.status, response.body, request.path);
+    if (following?.kind === "approval" && following.escalationId === id) return undefined;
+    if (following !== undefined) return { following, message: waitingText(following) };
+    return endOf(response, asked);
+  }
+
+  async #afterWork(
+    { asked }: BegunCall,
+    { message: before }: McpTask,
+    { method, path }: { readonly method: string; readonly path: string },
+  ): Promise<Change | undefined> {
+    const response = await this.#ask({ method, path });
+    const state = workState({ status: response.status, body: response.body, path });
+    switch (state.kind) {
+      case "unsaid":
+        return undefined;
+      case "cancelled":
+        return { status: "cancelled", message: "cancelled" };
+      case "under-way":
+        return state.message === before ? undefined : { message: state.message };
+      case "over": {
+        const end = endOf(response, asked);
+        return state.isFailed ? { ...end, result: { ...end.result, isError: true } } : end;
+      }
+    }
+  }
+}
+
+function endOf(response: ClientResponse, asked: Asked): Change {
+  const result = responseResult(response, undefined, asked) as unknown as JsonRecord;
+  return { status: "completed", message: "done", result };
+}

@@ -1,0 +1,131 @@
+/** `agtpd state export`: writes what a deployment keeps to a file, judged as an import would judge it. */
+import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from "node:fs";
+import { dirname, resolve } from "node:path";
+import { Readable } from "node:stream";
+import type { Config } from "../../app/config/config.ts";
+import { isRecord } from "../../base/json-value.ts";
+import { codeOf, reasonOf } from "../../base/thrown.ts";
+import { openControlLines } from "../../client/ask-control.ts";
+import { exportState, journalSource } from "../../state/export-state.ts";
+import { compareJournal } from "../../state/journal-comparison.ts";
+import { describeDamage } from "../../state/journal-damage.ts";
+import { readKnownChains } from "../../state/known-chains.ts";
+import { type ReadLine, readStateFile, StateFileError } from "../../state/read-state-file.ts";
+import { controlPath, journalDirectory } from "../../state/state-directory.ts";
+import { type Command, command } from "../shell/command.ts";
+import { CommandRefusal } from "../shell/command-refusal.ts";
+import { printJson } from "../shell/findings.ts";
+import {
+  CONFIG,
+  checkDriver,
+  readConfig,
+  syncDirectory,
+  withState,
+  withStore,
+} from "./state-deployment.ts";
+
+type Totals = Extract<ReadLine, { readonly kind: "end" }>;
+
+/** Exports, and says how much it was. */
+export const exportCommand: Command = command({
+  name: "export",
+  description: "Writes entries, chains and records to a new file, beside a daemon or without one.",
+  args: { "<file>": "the file to write; never one that is there" },
+  options: { "--config <file>": CONFIG, "--json": "print JSON" },
+  run: async ({ file, config: path, json = false }, terminal) => {
+    const config = readConfig(path, terminal);
+    const target = resolve(terminal.directory, file);
+    const { entries, records, chains } = await exportTo(target, config);
+    if (json) printJson({ file: target, entries, records, chains }, terminal.out);
+    else terminal.out.write(`${summary({ entries, records, chains })} in ${file}\n`);
+    return true;
+  },
+});
+
+/** How much a file holds, for people. */
+export function summary({ entries, records, chains }: Omit<Totals, "kind">): string {
+  return `${entries} entries, ${records} records in ${chains} chains`;
+}
+
+async function exportTo(target: string, config: Config): Promise<Totals> {
+  const part = `${target}.part`;
+  const file = openNew(target, part);
+  try {
+    const octets = await askDaemon(config);
+    const totals =
+      octets === undefined ? await exportOffline(config, file) : await write(octets, file);
+    fsyncSync(file);
+    renameSync(part, target);
+    syncDirectory(dirname(target));
+    return totals;
+  } catch (error) {
+    rmSync(part, { force: true });
+    throw error instanceof StateFileError
+      ? new CommandRefusal(`the export ${error.message}`)
+      : error;
+  } finally {
+    closeSync(file);
+  }
+}
+
+/** A file that is there is not written over: it may be the only copy. */
+function openNew(target: string, part: string): number {
+  try {
+    closeSync(openSync(target, "wx", 0o600));
+    rmSync(target);
+    rmSync(part, { force: true });
+    return openSync(part, "wx", 0o600);
+  } catch (error) {
+    const message = codeOf(error) === "EEXIST" ? "it is there already" : reasonOf(error);
+    throw new CommandRefusal(`cannot write ${target}: ${message}`);
+  }
+}
+
+/** The lines of the daemon that runs there; undefined where none does. */
+async function askDaemon({ directory }: Config): Promise<AsyncIterable<Buffer> | undefined> {
+  try {
+    const { answer, rest } = await openControlLines(
+      controlPath(directory),
+      JSON.stringify({ command: "export" }),
+    );
+    const said: unknown = JSON.parse(answer);
+    if (isRecord(said) && said["ok"] === true) return rest;
+    throw new CommandRefusal(`the daemon refuses: ${isRecord(said) ? said["message"] : answer}`);
+  } catch (error) {
+    if (["ENOENT", "ECONNREFUSED"].includes(codeOf(error))) return undefined;
+    if (error instanceof CommandRefusal) throw error;
+    throw new CommandRefusal(`the daemon cannot be asked: ${reasonOf(error)}`);
+  }
+}
+
+async function exportOffline(config: Config, file: number): Promise<Totals> {
+  checkDriver(config, "no daemon runs, only that of sqlite is kept without one");
+  return withState(config, "agtpd state export", () =>
+    withStore(config, config.store.path, async (store) => {
+      const journal = journalDirectory(config.directory);
+      const { damages } = await compareJournal(journal, await readKnownChains(store));
+      const [damage] = damages;
+      if (damage !== undefined) {
+        throw new CommandRefusal(`${damage.file} ${describeDamage(damage)}`);
+      }
+      const records = journalSource(journal, () => undefined);
+      const lines = exportState({ serverId: config.server.serverId, store, records });
+      return write(Readable.from(lines, { objectMode: false }), file);
+    }),
+  );
+}
+
+/** Writes octets, and judges them on the way. */
+async function write(octets: AsyncIterable<Buffer | string>, file: number): Promise<Totals> {
+  async function* written(): AsyncGenerator<Buffer> {
+    for await (const chunk of octets) {
+      const buffer = Buffer.from(chunk);
+      for (let at = 0; at < buffer.length; ) at += writeSync(file, buffer, at);
+      yield buffer;
+    }
+  }
+  let totals: Totals | undefined;
+  for await (const one of readStateFile(written())) if (one.kind === "end") totals = one;
+  if (totals === undefined) throw new StateFileError("is empty");
+  return totals;
+}

@@ -1,0 +1,134 @@
+/**
+ * `agtpd state import`: brings what was exported into a deployment. It is made whole beside what is
+ * there, and takes its place at the end; what was there is set aside under another name.
+ */
+import { createReadStream, existsSync, renameSync, rmSync } from "node:fs";
+import { dirname, resolve } from "node:path";
+import type { Config } from "../../app/config/config.ts";
+import { codeOf, reasonOf } from "../../base/thrown.ts";
+import { type ImportReport, importState } from "../../state/import-state.ts";
+import { StateFileError } from "../../state/read-state-file.ts";
+import { listSegments } from "../../state/segment.ts";
+import { journalDirectory } from "../../state/state-directory.ts";
+import { type Command, command } from "../shell/command.ts";
+import { CommandRefusal } from "../shell/command-refusal.ts";
+import { printJson } from "../shell/findings.ts";
+import { summary } from "./export-command.ts";
+import {
+  CONFIG,
+  checkDriver,
+  readConfig,
+  syncDirectory,
+  withState,
+  withStore,
+} from "./state-deployment.ts";
+
+/** Imports, and says how much it was. */
+export const importCommand: Command = command({
+  name: "import",
+  description: "Brings an export into a deployment that has no state, while no daemon runs.",
+  args: { "<file>": "what agtpd state export has written" },
+  options: {
+    "--config <file>": CONFIG,
+    "--replace": "set aside what is there: NAME.replaced-TIME",
+    "--json": "print JSON",
+  },
+  run: async ({ file, config: path, replace = false, json = false }, terminal) => {
+    const config = readConfig(path, terminal);
+    checkDriver(config, "state is imported into sqlite");
+    const source = resolve(terminal.directory, file);
+    const { report, setAside } = await withState(config, "agtpd state import", async () => {
+      if (!replace) await checkEmpty(config);
+      return importFrom(source, config);
+    });
+    const { entries, records, chains } = report;
+    if (json) printJson({ entries, records, chains, set_aside: setAside }, terminal.out);
+    else {
+      terminal.out.write(`${summary(report)} from ${file}\n`);
+      for (const kept of setAside) terminal.out.write(`what was there is kept as ${kept}\n`);
+    }
+    return true;
+  },
+});
+
+async function checkEmpty(config: Config): Promise<void> {
+  const isKept = existsSync(config.store.path);
+  const used = isKept
+    ? await withStore(
+        config,
+        config.store.path,
+        async (store) => (await store.collections?.()) ?? [],
+      )
+    : [];
+  const journal = journalDirectory(config.directory);
+  const segments = existsSync(journal) ? listSegments(journal) : [];
+  if (used.length === 0 && segments.length === 0) return;
+  throw new CommandRefusal(
+    "the deployment has a state already: --replace sets it aside and takes that of the file",
+  );
+}
+
+interface Imported {
+  readonly report: ImportReport;
+  readonly setAside: readonly string[];
+}
+
+async function importFrom(source: string, config: Config): Promise<Imported> {
+  const journalPlace = journalDirectory(config.directory);
+  // Beside what they replace: both may be on disks of their own.
+  const [path, journal] = [`${config.store.path}.importing`, `${journalPlace}.importing`];
+  const clear = (): void => {
+    for (const one of [path, `${path}-wal`, `${path}-shm`, journal]) {
+      rmSync(one, { recursive: true, force: true });
+    }
+  };
+  clear();
+  try {
+    const report = await withStore(config, path, (store) =>
+      importState(createReadStream(source), {
+        ...{ store, directory: journal },
+        onHeader: ({ server_id }) => checkServer(server_id, config),
+      }),
+    );
+    const suffix = `.replaced-${new Date().toISOString().replaceAll(":", "")}`;
+    // The store comes first: a start between the two is refused, since its records are not there.
+    const setAside = [
+      ...moveIn(path, config.store.path, suffix),
+      ...moveIn(journal, journalPlace, suffix),
+    ];
+    return { report, setAside };
+  } catch (error) {
+    throw explained(error, source);
+  } finally {
+    clear();
+  }
+}
+
+function checkServer(serverId: string, { server }: Config): void {
+  if (serverId === server.serverId) return;
+  throw new StateFileError(
+    `is of server ${JSON.stringify(serverId)}, and server.server_id is ${JSON.stringify(server.serverId)}: records stay in the name in which they were made`,
+  );
+}
+
+/** Puts a file or a directory in its place; what was there, if anything, under another name. */
+function moveIn(from: string, to: string, suffix: string): readonly string[] {
+  const aside: string[] = [];
+  // Behind a killed daemon, part of a database is in its log.
+  for (const behind of ["", "-wal", "-shm", "-journal"]) {
+    if (!existsSync(`${to}${behind}`)) continue;
+    renameSync(`${to}${behind}`, `${to}${suffix}${behind}`);
+    aside.push(`${to}${suffix}${behind}`);
+  }
+  renameSync(from, to);
+  syncDirectory(dirname(to));
+  return aside;
+}
+
+function explained(error: unknown, source: string): unknown {
+  if (error instanceof StateFileError) return new CommandRefusal(`${source} ${error.message}`);
+  if (["ENOENT", "EACCES", "EISDIR"].includes(codeOf(error))) {
+    return new CommandRefusal(`cannot read ${source}: ${reasonOf(error)}`);
+  }
+  return error;
+}

@@ -1,0 +1,74 @@
+/** The deployment whose state is moved. */
+import { closeSync, fsyncSync, openSync } from "node:fs";
+import { relative, resolve } from "node:path";
+import type { Config } from "../../app/config/config.ts";
+import { loadConfig } from "../../app/config/load.ts";
+import { formatProblem, isError, type Problem } from "../../base/problem.ts";
+import { openStore } from "../../state/open-store.ts";
+import { takeStateDirectory } from "../../state/state-directory.ts";
+import type { Store } from "../../state/store.ts";
+import { usage } from "../shell/command-file.ts";
+import { CommandRefusal } from "../shell/command-refusal.ts";
+import type { Terminal } from "../shell/terminal.ts";
+
+/** The option that says which one. */
+export const CONFIG = {
+  help: "configuration file of the deployment",
+  default: "agtp-server.toml",
+} as const;
+
+/** Its configuration. @throws where it cannot be read. */
+export function readConfig(path: string, { directory, environment }: Terminal): Config {
+  const { config, problems } = loadConfig(resolve(directory, path), environment);
+  if (config !== undefined) return config;
+  throw usage(problems.filter(isError).map(formatProblem).join("; "));
+}
+
+/** Does something while no daemon runs. @throws CommandRefusal where one does. */
+export async function withState<T>(config: Config, who: string, act: () => Promise<T>): Promise<T> {
+  const { lock, problems } = await takeStateDirectory(config, who);
+  if (problems !== undefined) throw refusal(problems);
+  try {
+    return await act();
+  } finally {
+    lock?.release();
+  }
+}
+
+/** Opens a sqlite store for as long as something is done with it. */
+export async function withStore<T>(
+  { directory, file }: Config,
+  path: string,
+  act: (store: Store) => Promise<T>,
+): Promise<T> {
+  const { store, problems } = await openStore(
+    { driver: "sqlite", path },
+    relative(directory, file),
+  );
+  if (store === undefined) throw refusal(problems);
+  try {
+    return await act(store);
+  } finally {
+    await store.close();
+  }
+}
+
+/** Only what a file of sqlite keeps is there when no daemon runs. */
+export function checkDriver({ store }: Config, what: string): void {
+  if (store.driver === "sqlite") return;
+  throw new CommandRefusal(`${what}, and store.driver is "${store.driver}"`);
+}
+
+function refusal(problems: readonly Problem[]): CommandRefusal {
+  return new CommandRefusal(problems.map(formatProblem).join("; "));
+}
+
+/** Returns once the names in a directory are on the disk. */
+export function syncDirectory(path: string): void {
+  const directory = openSync(path, "r");
+  try {
+    fsyncSync(directory);
+  } finally {
+    closeSync(directory);
+  }
+}

@@ -1,0 +1,155 @@
+/** `agtpd state`: beside a daemon that is asked, without one, and what becomes of older copies. */
+import { cpSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { type Outcome, runProgram, startProgram } from "../support/agtpd.ts";
+import type { RawClient } from "../support/daemon.ts";
+import { makeDeployment } from "../support/deployment.ts";
+import { makeDirectory } from "../support/directory.ts";
+import { encodeRequest } from "../support/dispatch.ts";
+import { ALICE, hostedFiles } from "../support/hosted-agents.ts";
+import { readJournal, recordOf, walkChain } from "../support/records.ts";
+
+const HANDLERS = "export const echo = ({ input }) => ({ body: input });";
+const FILES = hostedFiles(
+  { lifecycle_auth: "open", inspect_acl: "public" },
+  {},
+  { "handlers.mjs": HANDLERS },
+);
+
+function state(configPath: string, ...args: readonly string[]): Promise<Outcome> {
+  return runProgram({ args: ["state", ...args, "--config", configPath] });
+}
+
+/** Asks so many times, one after another; the Audit-IDs that were answered. */
+async function ask(client: RawClient, count: number): Promise<readonly string[]> {
+  const request = { method: "QUERY", path: "/lists", headers: { "Agent-ID": ALICE }, body: {} };
+  for (let more = 0; more < count; more += 1) client.write(encodeRequest(request));
+  return (await client.replies(count)).map((reply) => recordOf(reply).auditId);
+}
+
+/** A deployment that has answered, and was stopped or killed. */
+async function makeUsed(count: number, signal: NodeJS.Signals = "SIGTERM") {
+  const deployment = makeDeployment(FILES);
+  const ids = await use(deployment.configPath, count, signal);
+  return { ...deployment, ids };
+}
+
+async function use(configPath: string, count: number, signal: NodeJS.Signals = "SIGTERM") {
+  const daemon = await startProgram(configPath);
+  const ids = await ask(await daemon.connect(), count);
+  daemon.child.kill(signal);
+  await daemon.outcome;
+  return ids;
+}
+
+function chainIn(directory: string): readonly string[] {
+  return walkChain(readJournal(join(directory, ".agtp/journal")), ALICE).map(
+    ({ auditId }) => auditId,
+  );
+}
+
+describe("agtpd state", () => {
+  it("moves what a running daemon keeps into another deployment, where chains go on", async () => {
+    const { configPath } = makeDeployment(FILES);
+    const daemon = await startProgram(configPath);
+    const before = await ask(await daemon.connect(), 20);
+    const asking = ask(await daemon.connect(), 500);
+    const file = join(makeDirectory(), "state.ndjson");
+    const outcome = await state(configPath, "export", file);
+    expect(outcome).toMatchObject({ code: 0, stderr: "" });
+    expect(outcome.stdout).toMatch(/^\d+ entries, \d+ records in 1 chains in /);
+    const after = await asking;
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    expect(await state(configPath, "import", file)).toMatchObject({ code: 1 });
+    daemon.child.kill("SIGTERM");
+    await daemon.outcome;
+
+    const other = makeDeployment(FILES);
+    expect(await state(other.configPath, "import", file)).toMatchObject({ code: 0, stderr: "" });
+    const imported = chainIn(other.directory);
+    expect(imported.slice(0, 20)).toEqual(before);
+    expect([...before, ...after].slice(0, imported.length)).toEqual(imported);
+    const more = await use(other.configPath, 3);
+    expect(chainIn(other.directory)).toEqual([...imported, ...more]);
+  });
+
+  it("exports without a daemon, also behind one that was killed", async () => {
+    const { configPath, ids } = await makeUsed(5, "SIGKILL");
+    const file = join(makeDirectory(), "state.ndjson");
+    expect(await state(configPath, "export", file, "--json")).toMatchObject({ code: 0 });
+    const other = makeDeployment(FILES);
+    expect((await state(other.configPath, "import", file)).code).toBe(0);
+    expect(chainIn(other.directory)).toEqual(ids);
+  });
+
+  it("writes over nothing, and sets aside what it replaces", async () => {
+    const { configPath, directory, ids } = await makeUsed(2);
+    const file = join(makeDirectory(), "state.ndjson");
+    await state(configPath, "export", file);
+    const again = await state(configPath, "export", file);
+    expect(again).toMatchObject({ code: 1 });
+    expect(again.stderr).toContain("it is there already");
+    await use(configPath, 3);
+    const refused = await state(configPath, "import", file);
+    expect(refused.stderr).toContain("--replace");
+    expect((await state(configPath, "import", file, "--replace")).code).toBe(0);
+    expect(chainIn(directory)).toEqual(ids);
+    const aside = readdirSync(join(directory, ".agtp")).filter((name) => /replaced-/.test(name));
+    expect(aside.map((name) => name.replace(/\.replaced-.*/, ""))).toEqual(["journal", "state.db"]);
+    const old = walkChain(readJournal(join(directory, ".agtp", aside[0] ?? "")), ALICE);
+    expect(old).toHaveLength(5);
+  });
+
+  it("changes nothing for a file that does not hold, and says where", async () => {
+    const { configPath, directory, ids } = await makeUsed(3);
+    const file = join(makeDirectory(), "state.ndjson");
+    await state(configPath, "export", file);
+    const lines = readFileSync(file, "utf8").split("\n");
+    const at = lines.findIndex((line) => line.startsWith('{"record"'));
+    const bad = `${file}.bad`;
+    writeFileSync(bad, lines.toSpliced(at, 1).join("\n"));
+    const outcome = await state(configPath, "import", bad, "--replace");
+    expect(outcome).toMatchObject({ code: 1, stdout: "" });
+    expect(outcome.stderr).toContain(`line ${lines.length - 2} does not add up`);
+    expect(chainIn(directory)).toEqual(ids);
+    const names = readdirSync(join(directory, ".agtp"));
+    expect(names.filter((name) => /import|replaced/.test(name))).toEqual([]);
+    const elsewhere = makeDeployment({
+      ...FILES,
+      "agtp-server.toml": String(readFileSync(configPath)).replace(
+        /server_id = "[^"]*"/,
+        'server_id = "other.example"',
+      ),
+    });
+    expect((await state(elsewhere.configPath, "import", file)).stderr).toContain("is of server");
+  });
+});
+
+describe("a copy of the state directory", () => {
+  it("whose store is older than its journal is brought up to date at the start", async () => {
+    const { configPath, directory, ids } = await makeUsed(3);
+    const copy = join(makeDirectory(), "state.db");
+    cpSync(join(directory, ".agtp/state.db"), copy);
+    const more = await use(configPath, 4);
+    cpSync(copy, join(directory, ".agtp/state.db"));
+    const last = await use(configPath, 1);
+    expect(chainIn(directory)).toEqual([...ids, ...more, ...last]);
+  });
+
+  it("whose journal is older than its store stops the start, until the loss is accepted", async () => {
+    const { configPath, directory } = await makeUsed(3);
+    const copy = join(makeDirectory(), "journal");
+    cpSync(join(directory, ".agtp/journal"), copy, { recursive: true });
+    const lost = await use(configPath, 2);
+    rmSync(join(directory, ".agtp/journal"), { recursive: true });
+    cpSync(copy, join(directory, ".agtp/journal"), { recursive: true });
+    const refused = await runProgram({ args: ["--config", configPath, "--port", "0"] });
+    expect(refused.code).toBe(1);
+    expect(refused.stderr).toContain(lost.at(-1));
+    expect(refused.stderr).toContain("agtp-keys repair");
+    const exported = await state(configPath, "export", join(makeDirectory(), "state.ndjson"));
+    expect(exported).toMatchObject({ code: 1 });
+    expect(exported.stderr).toContain(lost.at(-1));
+  });
+});
