@@ -11,6 +11,7 @@ import { fileURLToPath } from "node:url";
 import { type Command, command } from "../src/programs/shell/command.ts";
 import type { Options } from "../src/programs/shell/command-line.ts";
 import { ensureCertificate } from "../src/server/certificate.ts";
+import { measureConsole } from "./bench/console-scenario.ts";
 import {
   measureFirstCalls,
   measureIdle,
@@ -44,6 +45,7 @@ const SCENARIOS = {
   agents: measureAgents,
   mcp: measureMcp,
   processes: measureProcesses,
+  console: measureConsole,
   start: measureStart,
   first: measureFirstCalls,
   warm: measureWarmth,

@@ -6,6 +6,7 @@
 import { rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { makeDirectory } from "../base/make-directory.ts";
+import { openChainReader, type RecordReader } from "./chain-reader.ts";
 import { DurableWrites } from "./durable-writes.ts";
 import { FinishedSegments, readRecord } from "./finished-segments.ts";
 import type { Journal, JournalPosition, JournalRecord, RecordPlace } from "./journal.ts";
@@ -183,6 +184,14 @@ export class FileJournal implements Journal {
     const place = this.#records.find(auditId);
     if (place === undefined) return this.#finished.find(auditId);
     return readRecord(this.#directory, this.#active.number, place, auditId);
+  }
+
+  openReader(): RecordReader {
+    return openChainReader(this.#directory, async (auditId) => {
+      const extent = this.#records.find(auditId);
+      if (extent === undefined) return this.#finished.locate(auditId);
+      return { segment: this.#active.number, ...extent };
+    });
   }
 
   async close(): Promise<void> {

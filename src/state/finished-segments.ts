@@ -4,6 +4,7 @@
  */
 import { hash } from "node:crypto";
 import { codeOf } from "../base/thrown.ts";
+import type { RecordPlace } from "./journal.ts";
 import { RecordPlaces } from "./record-places.ts";
 import type { ActiveSegment, Extent } from "./segment.ts";
 import { findInIndex, readExtent, readRecords, writeIndex } from "./segment-index.ts";
@@ -42,11 +43,17 @@ export class FinishedSegments {
     this.#beside(() => this.#complete(segment, { number, records }));
   }
 
-  /** The compact JWS of a record, the newest segment being looked at first. */
+  /** The compact JWS of a record. */
   async find(auditId: string): Promise<string | undefined> {
-    for (const number of this.#numbers.toReversed()) {
-      const extent = await this.#findIn(number, auditId);
-      if (extent !== undefined) return readRecord(this.#directory, number, extent, auditId);
+    const place = await this.locate(auditId);
+    return place && readRecord(this.#directory, place.segment, place, auditId);
+  }
+
+  /** Where a record stands, the newest segment being looked at first. */
+  async locate(auditId: string): Promise<RecordPlace | undefined> {
+    for (const segment of this.#numbers.toReversed()) {
+      const extent = await this.#findIn(segment, auditId);
+      if (extent !== undefined) return { segment, ...extent };
     }
     return undefined;
   }

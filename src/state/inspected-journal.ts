@@ -4,12 +4,12 @@
  * For a server that was not started because of its journal.   AGTP-IDENTIFIERS "Audit Log"
  */
 import type { Ed25519PublicKey } from "../identity/ed25519.ts";
+import { openChainReader, type RecordReader } from "./chain-reader.ts";
 import { readChainRecord } from "./journal-replay.ts";
 import type { ChainHead } from "./ledger.ts";
 import { NO_AUDIT_ID } from "./record.ts";
 import { RecordPlaces } from "./record-places.ts";
 import { listSegments, readSegment } from "./segment.ts";
-import { readExtent } from "./segment-index.ts";
 import { verifyRecord } from "./verify-record.ts";
 
 /** What is read, and what it is compared with. */
@@ -77,11 +77,12 @@ export class InspectedJournal {
     return [...this.#heads.keys()];
   }
 
-  /** A record, or the altered line that stands where it should; undefined: it is gone. */
-  async find(auditId: string): Promise<string | undefined> {
-    const place = findPlace(this.#places, auditId);
-    if (place !== undefined) return readExtent(this.#directory, place.segment, place);
-    return this.#alteredFor(auditId)?.jws;
+  /** Finds records, or the altered line that stands where one should; undefined: it is gone. */
+  openReader(): RecordReader {
+    const reader = openChainReader(this.#directory, async (id) => findPlace(this.#places, id));
+    return {
+      find: async (auditId) => (await reader.find(auditId)) ?? this.#alteredFor(auditId)?.jws,
+    };
   }
 
   /** The nearest one before the record that names it; of a head, the last one. */

@@ -3,6 +3,7 @@
  * by their Audit-ID.   AGTP-IDENTIFIERS "Audit Log"
  */
 import { LRUCache } from "lru-cache";
+import type { RecordReader } from "./chain-reader.ts";
 
 /** A signed record under its Audit-ID. */
 export interface JournalRecord {
@@ -35,6 +36,8 @@ export interface Journal {
   probe(): void;
   /** Reads beside what is being written, and never holds it up. */
   find(auditId: string): Promise<string | undefined>;
+  /** Finds many records of one chain, one behind the other; without this, `find` does. */
+  openReader?(): RecordReader;
   close(): Promise<void>;
 }
 

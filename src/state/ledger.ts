@@ -7,6 +7,7 @@
 
 import type { LateFields } from "../wire/message.ts";
 import { ChainClock } from "./chain-clock.ts";
+import type { RecordReader } from "./chain-reader.ts";
 import { type Chain, RecordDraft } from "./draft.ts";
 import type { JournalRecord, RecordPlace } from "./journal.ts";
 import { NO_AUDIT_ID } from "./record.ts";
@@ -146,6 +147,11 @@ export class Ledger {
   /** The compact JWS of a record that was written. */
   find(auditId: string): Promise<string | undefined> {
     return this.#store.find(auditId);
+  }
+
+  /** Finds many records of one chain, one behind the other. */
+  openReader(): RecordReader {
+    return this.#store.openReader?.() ?? this.#store;
   }
 
   /** The heads that changed since the last call. */

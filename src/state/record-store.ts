@@ -3,6 +3,7 @@
  * compare-and-set: each chain names the record that it was sealed after, and where another writer
  * was sooner, nothing of that chain is kept and its head is answered.   AGTP-IDENTIFIERS "Attribution Chain"
  */
+import type { RecordReader } from "./chain-reader.ts";
 import type { Chain } from "./draft.ts";
 import type { Journal, JournalRecord, RecordPlace } from "./journal.ts";
 
@@ -62,6 +63,8 @@ export interface RecordStore {
   probe(): void;
   /** The compact JWS of a record; reads beside what is being appended. */
   find(auditId: string): Promise<string | undefined>;
+  /** Finds many records of one chain, one behind the other; without this, `find` does. */
+  openReader?(): RecordReader;
   /** The head of a chain as it is now; without this, the ledger knows it itself. */
   headOf?(agentId: string): Promise<ChainHead | undefined>;
   close(): Promise<void>;
@@ -79,6 +82,7 @@ export function createPowerSafeStore(journal: DurableJournal): RecordStore {
     append: async ({ records }) => ({ first: await journal.writeDurably(records) }),
     probe: () => journal.probe(),
     find: (auditId) => journal.find(auditId),
+    openReader: () => journal.openReader?.() ?? journal,
     close: () => journal.close(),
   };
 }
@@ -90,6 +94,7 @@ export function createJournalStore(journal: Journal): RecordStore {
     append: ({ records }) => ({ first: journal.write(records) }),
     probe: () => journal.probe(),
     find: (auditId) => journal.find(auditId),
+    openReader: () => journal.openReader?.() ?? journal,
     close: () => journal.close(),
   };
 }

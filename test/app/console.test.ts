@@ -90,7 +90,7 @@ describe("every answer", () => {
     for (const path of ["/", "/sign-in", "/api/session", "/nothing"]) {
       const { headers } = await visitor.get(path);
       expect(headers.get("content-security-policy")).toMatch(
-        /^default-src 'none'; script-src 'self';/,
+        /^default-src 'none'; script-src 'self' 'sha256-[\w+/]{43}='; style-src 'self';/,
       );
       expect(headers.get("cache-control")).toBe("no-store");
       expect(headers.get("x-content-type-options")).toBe("nosniff");

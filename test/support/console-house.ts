@@ -1,8 +1,8 @@
 /** A house whose console a person looks at: signed records, and strangers who write what they like. */
-import { generateKeyPairSync } from "node:crypto";
+import { generateKeyPairSync, type KeyObject } from "node:crypto";
 import { ALMA, approvingFiles } from "./approving.ts";
 import { CONSOLE, openConsole, type TestConsole } from "./console.ts";
-import { agentFile } from "./deployment.ts";
+import { agentFile, type DeploymentFiles } from "./deployment.ts";
 import { encodeRequest, type TestReply, type TestRequest } from "./dispatch.ts";
 
 /** Markup and marks of direction, wherever an agent may write. */
@@ -13,15 +13,19 @@ export const MALLORY: string = "c3".repeat(32);
 
 /** Starts the house. */
 export async function openHouse(): Promise<TestConsole> {
-  const { privateKey } = generateKeyPairSync("ed25519");
+  return openConsole(await houseFiles(generateKeyPairSync("ed25519").privateKey));
+}
+
+/** Its files; the key signs its records. */
+export async function houseFiles(key: KeyObject): Promise<DeploymentFiles> {
   const files = await approvingFiles([], { ...CONSOLE, signing: { key: "signing.pem" } });
-  return openConsole({
+  return {
     ...files,
-    "signing.pem": String(privateKey.export({ format: "pem", type: "pkcs8" })),
+    "signing.pem": String(key.export({ format: "pem", type: "pkcs8" })),
     "agents/mallory.agent.json": agentFile({
       ...{ name: HOSTILE, agent_id: MALLORY, scopes_accepted: ["booking:room"] },
     }),
-  });
+  };
 }
 
 /** Asks as an agent. */

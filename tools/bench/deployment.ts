@@ -18,13 +18,15 @@ export interface DeploymentVariant {
   readonly mcp?: boolean;
   /** What its endpoints are realised by; a function unless given. */
   readonly handler?: BenchHandler;
+  /** True if it has a console. */
+  readonly console?: boolean;
 }
 
 /** Writes a deployment with endpoints `CREATE /orders/00000`, `CREATE /orders/00001`, … */
 export function writeDeployment(
   directory: string,
   endpointCount: number,
-  { tls, records, mcp, agents = 1, handler = "function" }: DeploymentVariant,
+  { tls, records, mcp, console, agents = 1, handler = "function" }: DeploymentVariant,
 ): string {
   for (const name of ["endpoints", "catalog", "agents", "recipes"]) {
     mkdirSync(join(directory, name), { recursive: true });
@@ -49,10 +51,13 @@ export function writeDeployment(
     configFile(tls) +
       recordsConfig(directory, records) +
       (mcp === true ? MCP : "") +
+      (console === true ? CONSOLE : "") +
       (handler === "process" ? processConfig() : ""),
   );
   return config;
 }
+
+const CONSOLE = "[console]\nenabled = true\nport = 0\n";
 
 const MCP = `[gateway]
 enabled = true

@@ -53,7 +53,7 @@ export async function measureRecords(pool: ServerPool, timing: Timing): Promise<
     },
     {
       ...{ ...SCENARIO, label: "journal of a signed record", unit: "octets", goals: [] },
-      agtpd: octetsOfRecord(signed.server.deployment ?? ""),
+      agtpd: octetsOfRecord(signed.server.directory),
     },
   ];
 }

@@ -5,6 +5,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { closeSync, openSync, readFileSync } from "node:fs";
+import { dirname } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { daemonFlags } from "../daemon-flags.ts";
@@ -15,8 +16,10 @@ export interface ServerProcess {
   readonly port: number;
   /** Of its HTTP sidecar; undefined: it has none. */
   readonly httpPort: number | undefined;
-  /** The directory that it serves; undefined: it serves none. */
-  readonly deployment?: string;
+  /** Of its console; undefined: it has none. */
+  readonly consolePort: number | undefined;
+  /** Where its log lies, and its deployment, if it has one. */
+  readonly directory: string;
   /** From the start of the process to its listening line. */
   readonly startMs: number;
   usage(): Promise<Usage>;
@@ -46,8 +49,10 @@ export async function startServer(
   closeSync(log);
   const ports = await listeningPorts(child, logFile, startedAt + START_LIMIT_MS);
   const startMs = performance.now() - startedAt;
+  const at = args.indexOf("--config");
   return {
     ...ports,
+    directory: dirname(at < 0 ? logFile : (args[at + 1] ?? logFile)),
     startMs,
     usage: () => ask(child, "usage"),
     memory: () => ask(child, "memory"),
@@ -55,18 +60,24 @@ export async function startServer(
   };
 }
 
+interface Said {
+  readonly port: number;
+  readonly gateway_port?: number;
+  readonly console_port?: number;
+}
+
 async function listeningPorts(
   child: ChildProcess,
   logFile: string,
   until: number,
-): Promise<Pick<ServerProcess, "port" | "httpPort">> {
+): Promise<Pick<ServerProcess, "port" | "httpPort" | "consolePort">> {
   while (performance.now() < until && child.exitCode === null) {
     const line = readFileSync(logFile, "utf8")
       .split("\n")
       .find((candidate) => candidate.includes('"event":"listening"') && candidate.endsWith("}"));
     if (line !== undefined) {
-      const said = JSON.parse(line) as { port: number; gateway_port?: number };
-      return { port: said.port, httpPort: said.gateway_port };
+      const said = JSON.parse(line) as Said;
+      return { port: said.port, httpPort: said.gateway_port, consolePort: said.console_port };
     }
     await delay(2);
   }

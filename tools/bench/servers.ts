@@ -20,6 +20,8 @@ export interface Variant {
   readonly mcp: boolean;
   /** What its endpoints are realised by. */
   readonly handler: BenchHandler;
+  /** True if it has a console. */
+  readonly console: boolean;
 }
 
 /** The servers of one run. */
@@ -51,13 +53,14 @@ export function createServerPool(directory: string, tls: BenchTls): ServerPool {
     rawEcho: () => start("./raw-echo.js", [tls.cert, tls.key]),
     fastify: () => start("./fastify-app.js", [tls.cert, tls.key]),
     mcpLibrary: () => start("./mcp-library.js", []),
-    agtpd: async (endpointCount, variant = {}) => {
+    agtpd: (endpointCount, variant = {}) => {
       const {
         logLevel = "warn",
         records = "off",
         mcp = false,
         agents = 1,
         handler = "function",
+        console = false,
       } = variant;
       const deployment = join(directory, `deployment-${started}`);
       mkdirSync(deployment, { recursive: true });
@@ -67,9 +70,9 @@ export function createServerPool(directory: string, tls: BenchTls): ServerPool {
         mcp,
         agents,
         handler,
+        console,
       });
-      const server = await start("../agtpd.js", ["--config", config, "--log-level", logLevel]);
-      return { ...server, deployment };
+      return start("../agtpd.js", ["--config", config, "--log-level", logLevel]);
     },
     closeAll: async () => {
       await Promise.all(running.map((server) => server.close()));

@@ -39,9 +39,6 @@ export interface ConsoleParts {
 
 const MAX_BODY_BYTES = 65_536;
 const FIELDS = {
-  "content-security-policy":
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; " +
-    "connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
   "x-content-type-options": "nosniff",
   // Without it a browser says "null" for the Origin of the form that signs in.
   "referrer-policy": "same-origin",
@@ -50,8 +47,18 @@ const FIELDS = {
   "cache-control": "no-store",
 } as const;
 
+/** Scripts of this console alone, and of those in a document the one with this hash. */
+function policyOf({ scriptHash }: PageFiles): string {
+  return (
+    `default-src 'none'; script-src 'self' '${scriptHash}'; style-src 'self'; img-src 'self' data:; ` +
+    "font-src 'self'; connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+  );
+}
+
 /** Builds it; it never listens itself. */
 export async function createConsole(parts: ConsoleParts): Promise<Gateway> {
+  const policy = policyOf(parts.pages);
+  const fields = { "content-security-policy": policy, ...FIELDS };
   const app = fastify({
     logger: false,
     bodyLimit: MAX_BODY_BYTES,
@@ -62,7 +69,7 @@ export async function createConsole(parts: ConsoleParts): Promise<Gateway> {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("*", { parseAs: "string" }, (_request, body, done) => done(null, body));
   app.addHook("onRequest", async (request, reply) => {
-    reply.headers(FIELDS);
+    reply.headers(fields);
     const host = request.headers.host ?? "";
     if (!parts.place.isOurs(host)) {
       throw new ConsoleFault(421, "host-not-allowed", "the console is not called by that name");

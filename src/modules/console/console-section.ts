@@ -19,7 +19,7 @@ export interface ConsoleConfig {
   /** Without cert and key, plain HTTP. */
   readonly cert?: string;
   readonly key?: string;
-  /** Where people find it; `http://localhost:PORT` without this. */
+  /** The address that people find it at; `http://localhost:PORT` without this. */
   readonly baseUrl?: string;
   /** Counted from the last use. */
   readonly sessionMinutes: number;

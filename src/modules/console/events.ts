@@ -11,6 +11,8 @@ import type { Traffic } from "./traffic.ts";
 /** The sources of the events. */
 export interface EventParts {
   readonly traffic: Traffic;
+  /** Milliseconds from one news to the next. */
+  readonly tickMs?: number;
   overview(): Promise<object>;
   waiting(): number;
   /** Tells whether a session still stands; it uses nothing of it. */
@@ -42,10 +44,11 @@ export function createEvents(parts: EventParts): ConsoleApi {
     ticks += 1;
     for (const one of onlookers) if (!parts.isStanding(one.signedIn)) one.response.end();
     const overview = ticks % OVERVIEW_EVERY === 1 ? await parts.overview() : undefined;
-    for (const one of onlookers) tell(one, parts, overview);
+    const news = newsOf(parts, overview);
+    for (const one of onlookers) tell(one, news);
   };
   const begin = (): void => {
-    timer ??= setInterval(() => void tick().catch(parts.reportFault), TICK_MS);
+    timer ??= setInterval(() => void tick().catch(parts.reportFault), parts.tickMs ?? TICK_MS);
     timer.unref();
   };
   const leave = (one: Onlooker): void => {
@@ -79,19 +82,44 @@ export function createEvents(parts: EventParts): ConsoleApi {
   };
 }
 
-function tell(one: Onlooker, parts: EventParts, overview: object | undefined): void {
+/** The news of a tick, written once for all who hear them. */
+interface News {
+  readonly last: number;
+  readonly waiting: number;
+  readonly approvals: string;
+  readonly overview: string | undefined;
+  /** A sample of what came behind a request. */
+  trafficAfter(seen: number): string;
+}
+
+function newsOf(parts: EventParts, overview: object | undefined): News {
+  const { last } = parts.traffic;
+  const waiting = parts.waiting();
+  const samples = new Map<number, string>();
+  return {
+    ...{ last, waiting, approvals: eventOf("approvals", { waiting }) },
+    overview: overview && eventOf("overview", overview),
+    trafficAfter: (seen) => {
+      const known = samples.get(seen);
+      if (known !== undefined) return known;
+      const entries = parts.traffic.list({ after: seen }, MAX_SAMPLE);
+      const event = eventOf("traffic", { entries, skipped: last - seen - entries.length });
+      samples.set(seen, event);
+      return event;
+    },
+  };
+}
+
+function tell(one: Onlooker, { last, waiting, approvals, overview, trafficAfter }: News): void {
   const { response } = one;
   if (response.writableEnded || response.writableLength > MAX_BUFFERED) return;
-  const { last } = parts.traffic;
-  if (last > one.seen) {
-    const entries = parts.traffic.list({ after: one.seen }).slice(0, MAX_SAMPLE);
-    response.write(eventOf("traffic", { entries, skipped: last - one.seen - entries.length }));
-    one.seen = last;
-  }
-  const waiting = parts.waiting();
-  if (waiting !== one.waiting) response.write(eventOf("approvals", { waiting }));
+  let text = "";
+  if (last > one.seen) text += trafficAfter(one.seen);
+  if (waiting !== one.waiting) text += approvals;
+  text += overview ?? "";
+  one.seen = last;
   one.waiting = waiting;
-  if (overview !== undefined) response.write(eventOf("overview", overview));
+  if (text !== "") response.write(text);
 }
 
 function eventOf(name: string, data: object): string {

@@ -25,7 +25,7 @@ import { approvalRoutes } from "./views/approvals.ts";
 import { contractRoutes } from "./views/contracts.ts";
 import { endpointRoutes } from "./views/endpoints.ts";
 import { nodeRoute } from "./views/nodes.ts";
-import { overview, overviewRoute, waitingCount } from "./views/overview.ts";
+import { historyRoute, overview, overviewRoute, waitingCount } from "./views/overview.ts";
 import { type PasskeyParts, passkeyRoutes } from "./views/passkeys.ts";
 import { recordRoutes } from "./views/records.ts";
 import { sessionRoute } from "./views/session.ts";
@@ -124,6 +124,7 @@ function apiOf(context: ConsoleContext, { sessions, traffic, desk, daemon }: Api
     routes: [
       sessionRoute(serverId, desk.passkeys),
       overviewRoute(sources),
+      historyRoute(sources.traffic),
       ...trafficRoutes(traffic),
       ...approvalRoutes(parts),
       ...agentRoutes(parts),

@@ -18,14 +18,14 @@ import { ConsolePlace } from "./place.ts";
 import { SessionRules } from "./session-rules.ts";
 import { Sessions } from "./sessions.ts";
 import { Traffic } from "./traffic.ts";
-import { type OverviewParts, overview, overviewRoute } from "./views/overview.ts";
+import { historyRoute, type OverviewParts, overview, overviewRoute } from "./views/overview.ts";
 import { recordRoutes } from "./views/records.ts";
 import { sessionRoute } from "./views/session.ts";
 
-/** What can be looked at, and by whom. */
+/** The records that can be looked at, and the console for them. */
 export interface InspectionParts extends Pick<ProcessState, "collection"> {
   readonly config: { readonly console: ConsoleConfig; readonly server: ServerConfig };
-  readonly journal: Pick<InspectedJournal, "headOf" | "currentHeadOf" | "find" | "agentIds">;
+  readonly journal: Pick<InspectedJournal, "headOf" | "currentHeadOf" | "openReader" | "agentIds">;
   /** Names of agents, as far as they are known. */
   readonly names: ReadonlyMap<string, string>;
   readonly publicKey: Ed25519PublicKey | undefined;
@@ -56,6 +56,7 @@ export async function openInspection(parts: InspectionParts): Promise<OpenedCons
     routes: [
       sessionRoute(serverId),
       overviewRoute(sources),
+      historyRoute(sources.traffic),
       ...recordRoutes({ state: { ledger: journal }, directory, publicKey }),
       ...UNSERVED.flatMap(unserved),
     ],

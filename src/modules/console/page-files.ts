@@ -1,8 +1,9 @@
 /**
  * The files of the console's page, read once: its document, its style, its modules as the build made
- * them, and the library that draws it. Modules name the library's packages, which a browser cannot
- * look up: each name is replaced with the address that its file is served at.
+ * them, and the libraries that draw it. A map in the document says where names of packages lead and
+ * what each module must be, to the octet; the policy of the page names this map by its hash.
  */
+import { hash } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { dirname, extname, join } from "node:path";
@@ -17,6 +18,8 @@ export interface PageFile {
 /** The document of every page, and the files below `/page/` by their paths there. */
 export interface PageFiles {
   readonly shell: PageFile;
+  /** Of the only script that stands in the document, as a policy names it: `sha256-…`. */
+  readonly scriptHash: string;
   readonly files: ReadonlyMap<string, PageFile>;
 }
 
@@ -33,8 +36,10 @@ const LIBRARY: Readonly<Record<string, string>> = {
   "preact/hooks": "lib/preact-hooks.js",
   htm: "lib/htm.js",
   "@simplewebauthn/browser": "lib/webauthn/index.js",
+  uplot: "lib/uplot.js",
 };
-const BARE_IMPORT = /\bfrom\s*"(preact|preact\/hooks|htm|@simplewebauthn\/browser)"/g;
+/** The place of the map in the document. */
+const PLACE = "<!-- modules -->";
 
 /** Reads everything; rejects where the build has not made the page's modules. */
 export async function loadPageFiles(): Promise<PageFiles> {
@@ -49,24 +54,54 @@ export async function loadPageFiles(): Promise<PageFiles> {
     ...(await webauthnPaths()).map(([name, path]) => entryOf(name, path)),
   ]);
   const [, shell] = await entryOf("shell.html", shippedPath(`${FOLDER}/shell.html`));
-  return { shell, files: new Map(entries) };
+  const files = new Map(entries);
+  const map = moduleMap(files);
+  const links = [...files.keys()].filter(isModule).map(preload);
+  const script = `<script type="importmap">${map}</script>`;
+  const document = shell.body.toString("utf8").replace(PLACE, () => [script, ...links].join("\n"));
+  return {
+    shell: { ...shell, body: Buffer.from(document) },
+    scriptHash: `sha256-${hash("sha256", map, "base64")}`,
+    files,
+  };
+}
+
+/** Names of packages by their addresses, and modules by their hashes. */
+function moduleMap(files: ReadonlyMap<string, PageFile>): string {
+  const imports = Object.entries(LIBRARY).map(([name, path]) => [name, `/page/${path}`]);
+  const integrity = [...files].flatMap(([name, { body }]) =>
+    isModule(name) ? [[`/page/${name}`, `sha384-${hash("sha384", body, "base64")}`]] : [],
+  );
+  const map = { imports: Object.fromEntries(imports), integrity: Object.fromEntries(integrity) };
+  return JSON.stringify(map).replaceAll("<", "\\u003c");
+}
+
+function isModule(name: string): boolean {
+  return extname(name) === ".js";
+}
+
+/** Asked for at once, not one behind the other. */
+function preload(name: string): string {
+  return `<link rel="modulepreload" href="/page/${name}">`;
 }
 
 /** One sheet out of its parts, in the order of their names. */
 async function styleSheet(): Promise<readonly [string, PageFile]> {
   const folder = shippedPath(`${FOLDER}/style`);
   const names = (await readdir(folder)).filter((name) => extname(name) === ".css").sort();
-  const parts = await Promise.all(names.map((name) => readFile(join(folder, name))));
+  const paths = [uplotPath("uPlot.min.css"), ...names.map((name) => join(folder, name))];
+  const parts = await Promise.all(paths.map((path) => readFile(path)));
   return ["style.css", { type: TYPES[".css"] ?? "", body: Buffer.concat(parts) }];
 }
 
-/** The library's files: of its packages, the variants that browsers load. */
+/** The libraries' files: of each package the variant that browsers load. */
 function libraryPaths(): readonly (readonly [name: string, path: string])[] {
   const { resolve } = createRequire(import.meta.url);
   return [
     ["lib/preact.js", resolve("preact")],
     ["lib/preact-hooks.js", resolve("preact/hooks")],
     ["lib/htm.js", join(dirname(resolve("htm")), "htm.module.js")],
+    ["lib/uplot.js", uplotPath("uPlot.esm.js")],
   ];
 }
 
@@ -80,17 +115,11 @@ async function webauthnPaths(): Promise<readonly (readonly [name: string, path: 
     .map((name) => [`lib/webauthn/${name.replaceAll("\\", "/")}`, join(folder, name)]);
 }
 
-async function entryOf(name: string, path: string): Promise<readonly [string, PageFile]> {
-  const type = TYPES[extname(name)] ?? "application/octet-stream";
-  const body = await readFile(path);
-  const isModule = extname(name) === ".js";
-  return [name, { type, body: isModule ? withAddresses(body) : body }];
+function uplotPath(name: string): string {
+  return join(dirname(createRequire(import.meta.url).resolve("uplot")), name);
 }
 
-/** A module whose imports a browser can follow. */
-function withAddresses(module: Buffer): Buffer {
-  const text = module.toString("utf8");
-  return Buffer.from(
-    text.replace(BARE_IMPORT, (_, name: string) => `from "/page/${LIBRARY[name]}"`),
-  );
+async function entryOf(name: string, path: string): Promise<readonly [string, PageFile]> {
+  const type = TYPES[extname(name)] ?? "application/octet-stream";
+  return [name, { type, body: await readFile(path) }];
 }

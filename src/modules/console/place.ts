@@ -1,4 +1,4 @@
-/** Where the console is found: the link that signs somebody in, and the names it answers to. */
+/** The place of the console: the link that signs somebody in, and the names it answers to. */
 import type { ConsoleConfig } from "./console-section.ts";
 
 /** Known once the port is bound. */

@@ -1,4 +1,4 @@
-/** How the HTTP APIs behind endpoints have answered of late, by what became of the calls to them. */
+/** The health of the HTTP APIs behind endpoints, by the outcome of the calls to them. */
 import type { EndpointDefinition } from "../../endpoint/endpoint.ts";
 
 /** One API, since the start of the process. */

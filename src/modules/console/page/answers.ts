@@ -18,6 +18,22 @@ export interface Overview {
   readonly journal: { readonly writable: boolean };
   readonly problems: readonly Problem[];
   readonly waiting: number;
+  /** The step of the history that ended last. */
+  readonly latest: HistoryPoint | null;
+}
+
+/** When a step ended in seconds since the epoch, what came in it, and latencies in milliseconds. */
+export type HistoryPoint = readonly [
+  at: number,
+  requests: number,
+  refused: number,
+  p50: number | null,
+  p99: number | null,
+];
+
+export interface History {
+  readonly step_s: number;
+  readonly points: readonly HistoryPoint[];
 }
 
 export interface Problem {
@@ -160,6 +176,7 @@ export interface Chain {
 
 export interface ChainPage {
   readonly agent_id: string;
+  readonly name: string | null;
   readonly head: string | null;
   readonly records: readonly { readonly audit_id: string; readonly jws: string }[];
   readonly next: string | null;
@@ -170,58 +187,6 @@ export interface ServerKey {
   readonly kid: string;
   readonly fingerprint: string;
   readonly jwk: { readonly kty: string; readonly crv: string; readonly x: string };
-}
-
-export interface UpstreamTool {
-  readonly tool: string;
-  readonly endpoint: string;
-  readonly pin: string | null;
-  readonly state: string;
-  readonly difference?: unknown;
-  readonly escalation_id?: string;
-}
-
-export interface Upstreams {
-  readonly http: readonly HttpUpstream[];
-  readonly mcp: readonly {
-    readonly server: string;
-    readonly state: string;
-    readonly tools: readonly UpstreamTool[];
-  }[];
-  readonly agents: readonly UpstreamAgent[];
-  readonly processes: readonly {
-    readonly name: string;
-    readonly state: string;
-    readonly count: number;
-    readonly ready: number;
-    readonly calls: number;
-    readonly waiting: number;
-    readonly restarts: number;
-    readonly latency_ms: number | null;
-  }[];
-}
-
-export interface HttpUpstream {
-  readonly url: string;
-  readonly endpoints: number;
-  readonly state: string;
-  readonly calls: number;
-  readonly faults: number;
-  readonly last_at: string | null;
-}
-
-export interface UpstreamAgent {
-  readonly name: string;
-  readonly version: string;
-  readonly base: string;
-  readonly url: string | null;
-  readonly state: string;
-  readonly reason?: string;
-  readonly dependencies: readonly {
-    readonly name: string;
-    readonly status: string;
-    readonly reason?: string;
-  }[];
 }
 
 export interface ServerNode {

@@ -46,7 +46,7 @@ function Signed({ session }: { readonly session: Session }): VNode {
 
 function Top({ session }: { readonly session: Session }): VNode {
   return html`<header class="top">
-    <a class="brand" href="/"><strong>agtpd</strong> <bdi>${visible(session.server_id)}</bdi></a>
+    <a class="brand" href="/"><img src="/page/icon.svg" alt="" width="28" height="28" /> <strong>agtpd</strong> <bdi>${visible(session.server_id)}</bdi></a>
     <span class="who"><a href="/account"><bdi>${visible(session.name)}</bdi></a> <span class="badge">${session.role}</span></span>
     <button type="button" onClick=${() => void signOut()}>Log out</button>
   </header>`;

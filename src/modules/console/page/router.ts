@@ -1,4 +1,4 @@
-/** Where the page is, by the address bar: links of the console change it without loading anew. */
+/** The place of the page, by the address bar: links of the console change it without loading anew. */
 import { useEffect, useState } from "./preact.ts";
 
 const MOVED = "console:moved";
@@ -23,7 +23,7 @@ export function replaceQuery(query: URLSearchParams): void {
   history.replaceState(null, "", text === "" ? location.pathname : `${location.pathname}?${text}`);
 }
 
-/** Where the page is now. */
+/** The place of the page now. */
 export function usePlace(): Place {
   const [place, setPlace] = useState(currentPlace);
   useEffect(() => {

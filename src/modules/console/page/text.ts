@@ -63,7 +63,7 @@ export function durationText(seconds: number): string {
   return shown.map(([count, unit]) => `${count} ${unit}`).join(" ");
 }
 
-/** How long until a moment, or that it is over. */
+/** The time until a moment, or that it is over. */
 export function untilText(time: string | null | undefined, now: number = Date.now()): string {
   const left = Date.parse(time ?? "") - now;
   if (Number.isNaN(left)) return "–";

@@ -1,4 +1,4 @@
-/** What the daemon answers to one address, as a part of the page: on its way, here, or refused. */
+/** An answer of the daemon as a part of the page: on its way, here, or refused. */
 import { ApiError, get } from "./api.ts";
 import { useCallback, useEffect, useState } from "./preact.ts";
 

@@ -5,6 +5,8 @@ import type { DaemonFacts } from "../../../dispatch/http-gateway.ts";
 import { isOpen } from "../../../state/escalation.ts";
 import type { ServerState } from "../../../state/state.ts";
 import type { ApiRoute } from "../console-api.ts";
+import { malformed } from "../console-fault.ts";
+import { STEP_S } from "../history.ts";
 import type { Traffic } from "../traffic.ts";
 
 /** The sources of the overview. */
@@ -24,6 +26,19 @@ export function overviewRoute(parts: OverviewParts): ApiRoute {
   return { method: "GET", path: "/overview", answer: () => overview(parts) };
 }
 
+/** `GET /api/history?after=`: what came in each step of the last hour. */
+export function historyRoute({ history }: Pick<Traffic, "history">): ApiRoute {
+  return {
+    method: "GET",
+    path: "/history",
+    answer: ({ query }) => {
+      const after = Number(query.get("after") ?? 0);
+      if (!Number.isFinite(after)) throw malformed("after must be a number");
+      return { step_s: STEP_S, points: history.points(after) };
+    },
+  };
+}
+
 /** The facts as they are now. */
 export async function overview(parts: OverviewParts): Promise<object> {
   const { serverId, traffic, state, documentVersion } = parts;
@@ -39,10 +54,11 @@ export async function overview(parts: OverviewParts): Promise<object> {
     journal: { writable: state.ledger.isWritable },
     problems,
     waiting: waitingCount(state),
+    latest: traffic.history.latest ?? null,
   };
 }
 
-/** How many escalations wait for a decision. */
+/** The number of escalations that wait for a decision. */
 export function waitingCount({ escalations }: Pick<OverviewParts["state"], "escalations">): number {
   const now = Date.now();
   return escalations.list().filter((one) => isOpen(one, now)).length;

@@ -9,7 +9,7 @@ import { malformed } from "../console-fault.ts";
 
 /** The sources of these routes. */
 export interface RecordParts {
-  readonly state: { readonly ledger: Pick<Ledger, "headOf" | "currentHeadOf" | "find"> };
+  readonly state: { readonly ledger: Pick<Ledger, "headOf" | "currentHeadOf" | "openReader"> };
   /** Agents that may have a chain; null for a name that nobody knows. */
   readonly directory: {
     list(): readonly { readonly agentId: string; readonly name: string | null }[];
@@ -19,6 +19,7 @@ export interface RecordParts {
 }
 
 const PAGE = 200;
+const MAX_PAGE = 1_000;
 const AUDIT_ID = /^[0-9a-f]{64}$/;
 
 /** `GET /api/records`, `/api/records/{agent_id}` and `/api/keys` */
@@ -45,23 +46,35 @@ function chainsOf({ state, directory }: RecordParts): readonly object[] {
 
 /** From the head or a named record backwards, as each record says which one came before it. */
 async function walk(
-  { state: { ledger } }: RecordParts,
+  { state: { ledger }, directory }: RecordParts,
   agentId: string,
   query: ApiRequest["query"],
 ): Promise<object> {
   const head = (await ledger.currentHeadOf(agentId))?.auditId ?? null;
   const records: { readonly audit_id: string; readonly jws: string }[] = [];
+  const name = directory.list().find((one) => one.agentId === agentId)?.name ?? null;
   let next = startOf(query) ?? head;
-  while (next !== null && records.length < PAGE) {
-    const jws = await ledger.find(next);
+  const most = countIn(query);
+  const reader = ledger.openReader();
+  while (next !== null && records.length < most) {
+    const jws = await reader.find(next);
     if (jws === undefined) {
       const broken = { audit_id: next, reason: "the record is not in the journal" };
-      return { agent_id: agentId, head, records, next: null, broken };
+      return { agent_id: agentId, name, head, records, next: null, broken };
     }
     records.push({ audit_id: next, jws });
     next = previousOf(jws);
   }
-  return { agent_id: agentId, head, records, next };
+  return { agent_id: agentId, name, head, records, next };
+}
+
+function countIn(query: ApiRequest["query"]): number {
+  const count = query.get("count");
+  if (count === null) return PAGE;
+  if (!/^[1-9]\d{0,3}$/.test(count) || Number(count) > MAX_PAGE) {
+    throw malformed(`count must be a number from 1 to ${MAX_PAGE}`);
+  }
+  return Number(count);
 }
 
 function startOf(query: ApiRequest["query"]): string | undefined {

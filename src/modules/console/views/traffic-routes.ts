@@ -2,7 +2,8 @@
 import { GATE_NAMES } from "../../../dispatch/gate-names.ts";
 import type { ApiRequest, ApiRoute } from "../console-api.ts";
 import { malformed, unknown } from "../console-fault.ts";
-import type { Traffic, TrafficEntry, TrafficFilter } from "../traffic.ts";
+import type { Traffic } from "../traffic.ts";
+import type { TrafficEntry, TrafficFilter } from "../traffic-entry.ts";
 
 /** `GET /api/traffic` and `/api/traffic/{response_id}` */
 export function trafficRoutes(traffic: Traffic): readonly ApiRoute[] {

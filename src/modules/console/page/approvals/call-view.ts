@@ -18,21 +18,26 @@ const CONCEALED = "[operators only]";
 export function CallView(props: {
   readonly call: ApprovedCall;
   readonly lastApproved: Escalation | null;
+  readonly agentName: string | undefined;
 }): VNode {
-  const { call, lastApproved } = props;
-  return html`<${Section} title="The call"><${Call} call=${call} /><//>
-    <${Section} title="Input"><${Input} input=${call["input"]} /><//>
-    <${Section} title="New since the last approved call"><${News} call=${call} lastApproved=${lastApproved} /><//>`;
+  const { call, lastApproved, agentName } = props;
+  return html`<${Section} title="Input"><${Input} input=${call["input"]} /><//>
+    <${Section} title="New since the last approved call"><${News} call=${call} lastApproved=${lastApproved} /><//>
+    <${Section} title="The call"><${Call} call=${call} agentName=${agentName} /><//>`;
 }
 
-function Call({ call }: { readonly call: ApprovedCall }): VNode {
+function Call(props: {
+  readonly call: ApprovedCall;
+  readonly agentName: string | undefined;
+}): VNode {
+  const { call, agentName } = props;
   const { agent, principal } = call as { agent?: unknown; principal?: unknown };
   const facts: readonly Fact[] = [
     [
       "Calls",
       html`<strong><${Stranger} text=${call["method"]} /> <${Stranger} text=${call["path"]} /></strong>`,
     ],
-    ["As", html`<${AgentLink} id=${typeof agent === "string" ? agent : null} />`],
+    ["As", html`<${AgentLink} id=${typeof agent === "string" ? agent : null} name=${agentName} />`],
     ["For", principal === null ? "nobody else" : html`<${Stranger} text=${principal} />`],
     ["Good until", html`<${Moment} at=${String(call["expires_at"])} />`],
     ["Endpoint's version", html`<${LongId} id=${String(call["endpoint_version"])} />`],
@@ -66,8 +71,7 @@ function News(props: {
   }
   if (call["input"] === CONCEALED) return html`<p>Operators see what is new.</p>`;
   const found = differencesOf(comparable(before), comparable(call));
-  const link = html`<p class="quiet">Compared with <a href=${address("approvals", lastApproved.escalation_id)}>the last approved call</a>,
-    <${Moment} at=${lastApproved.decision?.timestamp} />.</p>`;
+  const link = html`<p class="quiet">Compared with <a href=${address("approvals", lastApproved.escalation_id)}>the last approved call</a>, <${Moment} at=${lastApproved.decision?.timestamp} />.</p>`;
   if (found.length === 0) return html`<p>Nothing: it is the same call again.</p>${link}`;
   return html`<ul class="differences">${found.map(differenceOf)}</ul>${link}`;
 }
@@ -85,7 +89,7 @@ function comparable(call: ApprovedCall): ApprovedCall {
 }
 
 /** Texts that could be taken for another value. */
-const AMBIGUOUS = /^(?:|\s.*|.*\s|-?\d.*|true|false|null|["[{].*)$/s;
+const AMBIGUOUS = /^(?:|\s.*|.*\s|-?[\d.]+(?:[eE][+-]?\d+)?|true|false|null|["[{].*)$/s;
 
 /** Texts as they are, unless they look like another value; everything else as JSON. */
 function valueText(value: unknown): string {

@@ -1,4 +1,4 @@
-/** What an escalation is about: the call that waits, or the context that its agent gave. */
+/** The subject of an escalation: the call that waits, or the context that its agent gave. */
 import type { Escalation } from "../answers.ts";
 
 /** The call of an approval, as its digest is taken. */

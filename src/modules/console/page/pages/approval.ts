@@ -31,22 +31,28 @@ function Question(props: { readonly detail: ApprovalDetail; readonly reload: () 
   const { escalation, agent, last_approved } = props.detail;
   const call = callOf(escalation);
   const isOpen = escalation.status === "pending_review" || escalation.status === "deferred";
-  return html`<h2><${Stranger} text=${subjectOf(escalation)} /></h2>
-    <${Facts} facts=${[...factsOf(escalation), ...askerOf(escalation, agent)]} />
-    ${
-      call === undefined
-        ? html`<${Section} title="Context"><${Json} value=${escalation.context} label="Context" /><//>`
-        : html`<${CallView} call=${call} lastApproved=${last_approved} />`
-    }
-    ${decisionOf(escalation)}
-    ${isOpen && isOperator() && html`<${Decide} escalation=${escalation} reload=${props.reload} />`}
-    ${isOpen && !isOperator() && html`<p class="quiet">An operator decides.</p>`}`;
+  return html`<div class="subject"><h2><${Stranger} text=${subjectOf(escalation)} /></h2> <${Badge} word=${escalation.status} /></div>
+    <div class="split">
+      <div>
+        ${
+          call === undefined
+            ? html`<${Section} title="Context"><${Json} value=${escalation.context} label="Context" /><//>`
+            : html`<${CallView} call=${call} lastApproved=${last_approved} agentName=${agent?.name} />`
+        }
+      </div>
+      <div class="side">
+        ${isOpen && isOperator() && html`<${Decide} escalation=${escalation} reload=${props.reload} />`}
+        ${isOpen && !isOperator() && html`<p class="quiet">An operator decides.</p>`}
+        ${decisionOf(escalation)}
+        <${Section} title="Who asks"><${Facts} facts=${askerOf(escalation, agent)} /><//>
+        <${Section} title="The question"><${Facts} facts=${factsOf(escalation)} /><//>
+      </div>
+    </div>`;
 }
 
 function factsOf(escalation: Escalation): readonly Fact[] {
-  const { status, kind, reason, priority, opened_at, deadline, escalation_id } = escalation;
+  const { kind, reason, priority, opened_at, deadline, escalation_id } = escalation;
   return [
-    ["Status", html`<${Badge} word=${status} />`],
     ["Kind", kind && html`<${Stranger} text=${kind} />`],
     ["Reason", reason && visible(reason).replaceAll("_", " ")],
     ["Priority", priority && html`<${Badge} word=${priority} />`],
@@ -56,7 +62,7 @@ function factsOf(escalation: Escalation): readonly Fact[] {
   ];
 }
 
-/** Who asks, and with which standing. */
+/** The agent that asks, with its standing. */
 function askerOf({ agent_id, agent_name }: Escalation, agent: ApprovalDetail["agent"]): Fact[] {
   const name = agent?.name ?? agent_name;
   const asks: Fact = ["Asked by", html`<${AgentLink} id=${agent_id} name=${name} />`];

@@ -14,22 +14,19 @@ const COLUMNS = [
   {
     title: "Issued",
     name: "c-time",
-    cell: ({ payload }: ListedRecord) =>
-      html`<${Moment} at=${typeof payload["issued_at"] === "string" ? payload["issued_at"] : null} />`,
+    cell: ({ issuedAt }: ListedRecord) => html`<${Moment} at=${issuedAt} />`,
   },
   {
     title: "Request",
     name: "c-request",
-    cell: ({ payload }: ListedRecord) =>
-      html`<${Stranger} text=${payload["method"] ?? "?"} /> <${Stranger} text=${payload["path"] ?? "?"} />`,
+    cell: ({ method = "?", path = "?" }: ListedRecord) =>
+      html`<${Stranger} text=${method} /> <${Stranger} text=${path} />`,
   },
   {
     title: "Status",
     name: "c-status",
-    cell: ({ payload }: ListedRecord) =>
-      typeof payload["status"] === "number"
-        ? html`<${StatusBadge} status=${payload["status"]} />`
-        : "–",
+    cell: ({ status }: ListedRecord) =>
+      typeof status === "number" ? html`<${StatusBadge} status=${status} />` : "–",
   },
   {
     title: "Audit-ID",
@@ -40,20 +37,19 @@ const COLUMNS = [
 
 /** The page at `/records/AGENT`. */
 export function ChainPage({ id }: { readonly id: string }): VNode {
-  const { records, error, broken, more } = useChain(id);
+  const { records, error, broken, name, more, take } = useChain(id);
   const keys = useKeys();
   return html`<${Page} name="Records">
     <p><a href="/records">All chains</a></p>
-    <h2>Chain of <${AgentLink} id=${id} /></h2>
+    <h2>Chain of <${AgentLink} id=${id} name=${name} /></h2>
     ${keys.pins.length === 0 || (keys.offered?.length ?? 0) > 0 ? html`<${KeyPanel} />` : undefined}
-    <${VerifyPanel} agentId=${id} keys=${keys} />
+    <${VerifyPanel} agentId=${id} keys=${keys} onPage=${take} />
     <${Section} title="Records, the newest first">
       ${error !== undefined && html`<${Pending} error=${error} thing="chain" />`}
       ${records === undefined && error === undefined && html`<${Pending} />`}
       ${
         records !== undefined &&
-        html`<${VirtualList} label="Records" columns=${COLUMNS} rows=${records}
-          keyOf=${({ auditId }: ListedRecord) => auditId} onEnd=${more} empty="The agent has no record yet." />`
+        html`<${VirtualList} label="Records" columns=${COLUMNS} rows=${records} onEnd=${more} empty="The agent has no record yet." />`
       }
       ${broken !== undefined && html`<p class="warning" role="note">Here the chain breaks: record <${LongId} id=${broken.audit_id} /> is not in the journal.</p>`}
     <//>

@@ -5,7 +5,9 @@ import { Badge, StatusBadge } from "../parts/badge.ts";
 import { Facts, LongId, Stranger } from "../parts/facts.ts";
 import { Page, Pending, Section } from "../parts/page.ts";
 import { Table } from "../parts/table.ts";
+import { HistoryPlots } from "../plots/history.ts";
 import { type ComponentChildren, html, useState, type VNode } from "../preact.ts";
+import { session } from "../session.ts";
 import { countText, durationText, millisecondsText } from "../text.ts";
 import { useApi } from "../use-api.ts";
 
@@ -27,6 +29,7 @@ export function OverviewPage(): VNode {
 function Figures({ overview }: { readonly overview: Overview }): VNode {
   const { by_status, by_gate, problems } = overview;
   return html`<${Tiles} overview=${overview} />
+    ${session().inspect_only === false && html`<${HistoryPlots} latest=${overview.latest} />`}
     <div class="columns">
       <${Section} title="Answers by status">
         <${Bars} counts=${by_status} empty="Nothing was answered yet."

@@ -10,7 +10,7 @@ import { countText, millisecondsText } from "../text.ts";
 import { Filters } from "../traffic/filters.ts";
 import { useTraffic } from "../traffic/use-traffic.ts";
 
-const COLUMNS = [
+const columnsOf = (names: ReadonlyMap<string, string>) => [
   { title: "Time", name: "c-time", cell: ({ at }: TrafficEntry) => html`<${Moment} at=${at} />` },
   {
     title: "Request",
@@ -32,7 +32,8 @@ const COLUMNS = [
   {
     title: "Agent",
     name: "c-agent",
-    cell: ({ agent_id }: TrafficEntry) => html`<${AgentLink} id=${agent_id} />`,
+    cell: ({ agent_id }: TrafficEntry) =>
+      html`<${AgentLink} id=${agent_id} name=${names.get(agent_id ?? "")} />`,
   },
   {
     title: "Took",
@@ -53,8 +54,7 @@ export function TrafficPage({ query }: { readonly query: URLSearchParams }): VNo
     ${entries === undefined && error === undefined && html`<${Pending} />`}
     ${
       entries !== undefined &&
-      html`<${VirtualList} label="Requests, the newest first" columns=${COLUMNS} rows=${entries}
-        keyOf=${({ number }: TrafficEntry) => number} empty="No request meets the filters." />`
+      html`<${VirtualList} label="Requests, the newest first" columns=${columnsOf(traffic.names)} rows=${entries} empty="No request meets the filters." />`
     }
   <//>`;
 }

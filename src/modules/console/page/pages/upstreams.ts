@@ -1,6 +1,5 @@
 /** Upstreams: whom this server calls, whether they answer, and which definitions are pinned. */
 
-import type { HttpUpstream, Upstreams, UpstreamTool } from "../answers.ts";
 import { Badge } from "../parts/badge.ts";
 import { type Action, Change } from "../parts/change.ts";
 import { type Fact, Facts, LongId, Moment, Stranger } from "../parts/facts.ts";
@@ -12,6 +11,7 @@ import { address } from "../router.ts";
 import { isOperator } from "../session.ts";
 import { countText, visible } from "../text.ts";
 import { UpstreamAgents } from "../upstreams/agents.ts";
+import type { HttpUpstream, Upstreams, UpstreamTool } from "../upstreams/answers.ts";
 import { useApi } from "../use-api.ts";
 
 type McpServer = Upstreams["mcp"][number];

@@ -1,5 +1,5 @@
 /**
- * What an operator may do to something: a reason, and a button for each action. An action that cannot
+ * The actions of an operator on something: a reason, and a button for each action. An action that cannot
  * be taken back lightly is asked about once more, in the place of the buttons.
  */
 import { html, useEffect, useRef, useState, type VNode } from "../preact.ts";

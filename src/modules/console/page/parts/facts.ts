@@ -3,12 +3,14 @@ import { type ComponentChildren, html, type VNode } from "../preact.ts";
 import { address } from "../router.ts";
 import { jsonText, momentText, shortId, visible } from "../text.ts";
 
-/** One name with its value; undefined leaves the line out. */
+/** One name with its value; without one the line is left out. */
 export type Fact = readonly [name: string, value: ComponentChildren | undefined];
 
 /** A list of facts. */
 export function Facts(props: { readonly facts: readonly Fact[] }): VNode {
-  const shown = props.facts.filter(([, value]) => value !== undefined);
+  const shown = props.facts.filter(
+    ([, value]) => value !== undefined && value !== null && value !== "",
+  );
   return html`<dl class="facts">
     ${shown.map(([name, value]) => html`<div key=${name}><dt>${name}</dt><dd>${value}</dd></div>`)}
   </dl>`;

@@ -1,6 +1,6 @@
 /**
  * A table of very many rows: only those that can be seen are in the page. Rows have one height, so
- * that a place in the list is a multiplication. Assistive technology is told how many there are.
+ * that a place in the list is a multiplication, and elements are used again for rows that come into sight. Assistive technology is told how many there are.
  */
 import {
   type ComponentChildren,
@@ -23,23 +23,26 @@ interface ListProps<T> {
   readonly label: string;
   readonly columns: readonly ListColumn<T>[];
   readonly rows: readonly T[];
-  readonly keyOf: (row: T) => string | number;
   readonly empty: string;
-  /** Called when the end of the list comes into sight. */
+  /** Called when the end of the list is near. */
   readonly onEnd?: () => void;
 }
 
 const ROW_HEIGHT = 44;
 /** Rows beyond what can be seen, for the next turn of the wheel. */
-const SPARE_ROWS = 12;
+const SPARE_ROWS = 16;
+/** Rows that are drawn anew together. */
+const STEP_ROWS = 8;
+/** More rows are asked for while so many are left. */
+const AHEAD = 100;
 
 /** The rows under their headings, in a part of the page that scrolls. */
 export function VirtualList<T>(props: ListProps<T>): VNode {
-  const { label, columns, rows, keyOf, empty, onEnd } = props;
+  const { label, columns, rows, empty, onEnd } = props;
   const { box, first, count, onScroll } = useWindow(rows.length);
   const end = Math.min(rows.length, first + count);
   useEffect(() => {
-    if (end >= rows.length) onEnd?.();
+    if (end + AHEAD >= rows.length) onEnd?.();
   }, [end, rows.length, onEnd]);
   if (rows.length === 0) return html`<p class="quiet">${empty}</p>`;
   const shown = rows.slice(first, end);
@@ -50,7 +53,7 @@ export function VirtualList<T>(props: ListProps<T>): VNode {
     <div role="rowgroup" class="list-head"><div role="row" aria-rowindex="1" class="list-row">${heads}</div></div>
     <div role="rowgroup" class="list-body" tabindex="0" aria-label=${label} ref=${box} onScroll=${onScroll}>
       <div role="presentation" class="list-space" style=${{ height: `${rows.length * ROW_HEIGHT}px` }}>
-        ${shown.map((row, index) => rowOf(row, first + index, columns, keyOf(row)))}
+        ${shown.map((row, index) => rowOf(row, first + index, columns, (first + index) % count))}
       </div>
     </div>
   </div>`;
@@ -80,8 +83,14 @@ function useWindow(length: number) {
     addEventListener("resize", update);
     return () => removeEventListener("resize", update);
   }, [length === 0]);
-  const first = Math.max(0, Math.floor(top / ROW_HEIGHT) - SPARE_ROWS);
-  const count = Math.ceil(height / ROW_HEIGHT) + 2 * SPARE_ROWS;
-  const onScroll = (): void => setTop(box.current?.scrollTop ?? 0);
+  const first = Math.max(0, top - SPARE_ROWS);
+  const count = Math.ceil(height / ROW_HEIGHT) + 2 * SPARE_ROWS + STEP_ROWS;
+  // The same step again is no change, and draws nothing.
+  const onScroll = (): void => setTop(stepOf(box.current?.scrollTop ?? 0));
   return { box, first: Math.min(first, Math.max(0, length - count)), count, onScroll };
+}
+
+/** The first row of the step that a place in the list is in. */
+function stepOf(pixels: number): number {
+  return Math.floor(pixels / ROW_HEIGHT / STEP_ROWS) * STEP_ROWS;
 }

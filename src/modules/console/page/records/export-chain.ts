@@ -2,12 +2,14 @@
 import type { ChainPage } from "../answers.ts";
 import { fetchChain } from "./use-chain.ts";
 
+const MOST = 1_000;
+
 /** Every record that the daemon still has of a chain, in the order in which they were made. */
 export async function chainFile(agentId: string): Promise<Blob> {
   const lines: string[] = [];
   let page: ChainPage | undefined;
   do {
-    page = await fetchChain(agentId, page?.next ?? undefined);
+    page = await fetchChain(agentId, page?.next ?? undefined, MOST);
     lines.push(...page.records.map(({ jws }) => `${jws}\n`));
   } while (page.next !== null);
   return new Blob(lines.toReversed(), { type: "application/octet-stream" });

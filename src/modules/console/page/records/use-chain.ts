@@ -7,11 +7,13 @@ import { address } from "../router.ts";
 import { asApiError } from "../use-api.ts";
 import { decodeRecord } from "./decode-record.ts";
 
-/** A record in the list; its members are what it says of itself. */
+/** A record in the list, as it says of itself; a hundred thousand of them have to fit. */
 export interface ListedRecord {
   readonly auditId: string;
-  readonly jws: string;
-  readonly payload: Readonly<Record<string, unknown>>;
+  readonly issuedAt: string | null;
+  readonly method: unknown;
+  readonly path: unknown;
+  readonly status: unknown;
 }
 
 /** The list so far. */
@@ -20,8 +22,12 @@ export interface ListedChain {
   readonly error: ApiError | undefined;
   /** The record that is not there, behind the last one in the list. */
   readonly broken: ChainPage["broken"];
+  /** Of the agent, where it is known. */
+  readonly name: string | null;
   /** Asks for older ones, if there are any. */
   readonly more: () => void;
+  /** Takes what somebody else has asked for, as far as it goes on where the list ends. */
+  readonly take: (page: ChainPage) => void;
 }
 
 /** Follows a chain back as far as it is asked to. */
@@ -29,32 +35,41 @@ export function useChain(agentId: string): ListedChain {
   const [records, setRecords] = useState<readonly ListedRecord[] | undefined>(undefined);
   const [error, setError] = useState<ApiError | undefined>(undefined);
   const [broken, setBroken] = useState<ChainPage["broken"]>(undefined);
+  const [name, setName] = useState<string | null>(null);
   const next = useRef<string | null | undefined>(undefined);
   const isAsking = useRef(false);
+  const take = useCallback((page: ChainPage) => {
+    const from = next.current;
+    const at = from === undefined ? 0 : page.records.findIndex((one) => one.audit_id === from);
+    if (at < 0 || from === null) return;
+    const fresh = page.records.slice(at).map(listed);
+    next.current = page.next;
+    setBroken(page.broken);
+    setName(page.name);
+    setRecords((known = []) => [...known, ...fresh]);
+  }, []);
   const more = useCallback(() => {
     if (isAsking.current || next.current === null) return;
     isAsking.current = true;
     fetchChain(agentId, next.current)
-      .then((page) => {
-        next.current = page.next;
-        setBroken(page.broken);
-        setRecords((known = []) => [...known, ...page.records.map(listed)]);
-      })
+      .then(take)
       .catch((fault: unknown) => setError(asApiError(fault)))
       .finally(() => {
         isAsking.current = false;
       });
-  }, [agentId]);
+  }, [agentId, take]);
   useEffect(more, [more]);
-  return { records, error, broken, more };
+  return { records, error, broken, name, more, take };
 }
 
-/** One page of a chain. */
-export function fetchChain(agentId: string, from: string | undefined): Promise<ChainPage> {
-  const query = from === undefined ? "" : `?from=${encodeURIComponent(from)}`;
-  return get<ChainPage>(`/api${address("records", agentId)}${query}`);
+/** One page of a chain, of so many records. */
+export function fetchChain(agentId: string, from?: string, count = 200): Promise<ChainPage> {
+  const query = new URLSearchParams({ count: String(count), ...(from && { from }) });
+  return get<ChainPage>(`/api${address("records", agentId)}?${query}`);
 }
 
 function listed({ audit_id, jws }: ChainPage["records"][number]): ListedRecord {
-  return { auditId: audit_id, jws, payload: decodeRecord(jws)?.payload ?? {} };
+  const { issued_at, method, path, status } = decodeRecord(jws)?.payload ?? {};
+  const issuedAt = typeof issued_at === "string" ? issued_at : null;
+  return { auditId: audit_id, issuedAt, method, path, status };
 }

@@ -7,7 +7,7 @@ import { session } from "../session.ts";
 import { useApi } from "../use-api.ts";
 import { type PinnedKey, pinOf, readPins, writePins } from "./pins.ts";
 
-/** What is known about keys, and ways to change the pins. */
+/** The keys, and ways to change the pins. */
 export interface Keys {
   readonly pins: readonly PinnedKey[];
   /** Keys of the server that are not pinned; undefined until they are known. */

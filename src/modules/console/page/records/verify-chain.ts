@@ -4,8 +4,15 @@
  * those of `agtp-keys verify --chain`. What the daemon says about a record is never taken for proof.
  */
 import type { ChainPage } from "../answers.ts";
-import { fromBase64url, sha256, utf8 } from "./bytes.ts";
-import { type DecodedRecord, decodeRecord } from "./decode-record.ts";
+import type { DecodedRecord } from "./decode-record.ts";
+import {
+  ALGORITHMS,
+  candidatesFor,
+  type Examined,
+  examine,
+  type ImportedKey,
+  importKey,
+} from "./examine-record.ts";
 import type { PinnedKey } from "./pins.ts";
 
 /** The chain, and what it is checked with. */
@@ -22,7 +29,7 @@ export interface ChainSource {
 
 /** The outcome of a walk. */
 export interface ChainReport {
-  /** How many records held. */
+  /** The number of records that held. */
   readonly records: number;
   readonly head: string | null;
   readonly broken: { readonly auditId: string; readonly reason: string } | undefined;
@@ -38,14 +45,8 @@ interface Walk {
   isTrusted: boolean;
 }
 
-interface ImportedKey {
-  readonly kid: string;
-  readonly key: CryptoKey;
-}
-
 const NO_AUDIT_ID = "0".repeat(64);
 const AUDIT_ID = /^[0-9a-f]{64}$/;
-const ALGORITHMS: readonly unknown[] = ["EdDSA", "Ed25519"];
 
 /** The sentence of a report. */
 export function reportText({ records, broken }: ChainReport): string {
@@ -72,34 +73,40 @@ export async function verifyChain(source: ChainSource): Promise<ChainReport> {
 type ChainBreak = NonNullable<ChainReport["broken"]>;
 
 async function walkPages(walk: Walk, first: ChainPage): Promise<ChainBreak | undefined> {
-  for (let page = first; ; page = await walk.source.fetch(walk.wanted)) {
+  for (let page = first; ; ) {
     const before = walk.records;
+    // Asked for while this one is checked; what it must begin with, the check decides.
+    const following = page.next === null ? undefined : walk.source.fetch(page.next);
+    following?.catch(() => undefined);
     const fault = await walkPage(walk, page);
     walk.source.onProgress?.(walk.records);
     if (fault !== undefined || walk.wanted === NO_AUDIT_ID) return fault;
     if (page.broken?.audit_id === walk.wanted) return asBreak(page.broken);
     // Without a record that is asked for, its place is empty.
     if (walk.records === before) return breakAt(walk.wanted, missing(walk));
+    const isNext = page.next === walk.wanted && following !== undefined;
+    page = await (isNext ? following : walk.source.fetch(walk.wanted));
   }
 }
 
 async function walkPage(walk: Walk, page: ChainPage): Promise<ChainBreak | undefined> {
-  for (const { jws } of page.records) {
+  // All at once: the browser has more than one thread for it.
+  const examined = await Promise.all(page.records.map(({ jws }) => examine(walk.keys, jws)));
+  for (const one of examined) {
     if (walk.wanted === NO_AUDIT_ID) return undefined;
-    const reason = await checkRecord(walk, jws);
+    const reason = checkRecord(walk, one);
     if (reason !== undefined) return breakAt(walk.wanted, reason);
   }
   return undefined;
 }
 
 /** Checks the record that is wanted next, and goes on to the one that it names, or says why not. */
-async function checkRecord(walk: Walk, jws: string): Promise<string | undefined> {
+function checkRecord(walk: Walk, examined: Examined): string | undefined {
   const at = walk.wanted;
-  const actual = await sha256(utf8(jws));
-  if (actual !== at) return `was altered, its hash is ${actual}`;
-  const record = decodeRecord(jws);
+  const { hash, record } = examined;
+  if (hash !== at) return `was altered, its hash is ${hash}`;
   if (record === undefined) return "is no compact JWS of a JSON object";
-  const reason = (await signatureFault(walk, record)) ?? payloadFault(walk, record);
+  const reason = signatureFault(walk, record, examined) ?? payloadFault(walk, record);
   if (reason !== undefined) return reason;
   const { previous_audit_id, issued_at } = record.payload;
   walk.records += 1;
@@ -109,8 +116,8 @@ async function checkRecord(walk: Walk, jws: string): Promise<string | undefined>
   return undefined;
 }
 
-/** Why a record's signature proves nothing; undefined where it does, or another vouches for it. */
-async function signatureFault(walk: Walk, record: DecodedRecord): Promise<string | undefined> {
+/** The reason for which a record's signature proves nothing; undefined where it does, or another vouches for it. */
+function signatureFault(walk: Walk, record: DecodedRecord, examined: Examined): string | undefined {
   const { alg, kid } = record.header;
   // RFC 7515 §4.1.11: what is critical and not understood must not be passed over.
   if ("crit" in record.header) return "has a critical header member that is not understood";
@@ -121,16 +128,10 @@ async function signatureFault(walk: Walk, record: DecodedRecord): Promise<string
     return "is the newest and not signed, so that no key vouches for it";
   }
   if (!ALGORITHMS.includes(alg)) return `has the alg ${JSON.stringify(alg)}, not "EdDSA"`;
-  const candidates = walk.keys.filter((key) => kid === undefined || kid === key.kid);
-  if (candidates.length === 0) {
+  if (candidatesFor(record, walk.keys).length === 0) {
     return `is signed with a key that is not pinned in this browser, ${JSON.stringify(kid)}`;
   }
-  for (const { key } of candidates) if (await isSigned(record, key)) return undefined;
-  return "has a signature that does not verify";
-}
-
-function isSigned({ signature, input }: DecodedRecord, key: CryptoKey): Promise<boolean> {
-  return crypto.subtle.verify("Ed25519", key, signature, utf8(input));
+  return examined.isSigned ? undefined : "has a signature that does not verify";
 }
 
 function payloadFault({ source, newer }: Walk, { payload }: DecodedRecord): string | undefined {
@@ -146,11 +147,6 @@ function payloadFault({ source, newer }: Walk, { payload }: DecodedRecord): stri
     return `is from ${issued_at}, later than ${newer.issuedAt} of the one behind it, ${newer.auditId}`;
   }
   return undefined;
-}
-
-async function importKey({ kid, x }: PinnedKey): Promise<ImportedKey> {
-  const octets = fromBase64url(x) ?? new Uint8Array();
-  return { kid, key: await crypto.subtle.importKey("raw", octets, "Ed25519", false, ["verify"]) };
 }
 
 function truncationOf({ isTrusted, source }: Walk): ChainBreak | undefined {

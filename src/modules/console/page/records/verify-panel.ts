@@ -1,4 +1,6 @@
 /** The button that verifies a chain in this browser, what came of it, and the export. */
+
+import type { ChainPage } from "../answers.ts";
 import { say } from "../parts/notice.ts";
 import { html, useState, type VNode } from "../preact.ts";
 import { session } from "../session.ts";
@@ -15,16 +17,24 @@ type Outcome =
   | { readonly kind: "failed"; readonly text: string }
   | { readonly kind: "done"; readonly report: ChainReport };
 
+/** Records that are asked for at a time by who wants them all. */
+const MOST = 1_000;
+
 /** Verifies and exports one chain. */
-export function VerifyPanel(props: { readonly agentId: string; readonly keys: Keys }): VNode {
-  const { agentId, keys } = props;
+export function VerifyPanel(props: {
+  readonly agentId: string;
+  readonly keys: Keys;
+  /** Hears of every page that was asked for. */
+  readonly onPage: (page: ChainPage) => void;
+}): VNode {
+  const { agentId, keys, onPage } = props;
   const [outcome, setOutcome] = useState<Outcome | undefined>(undefined);
   const isBusy = outcome?.kind === "under-way";
   const verify = (): void => {
     setOutcome({ kind: "under-way", records: 0 });
-    walk(agentId, keys, (records) => setOutcome({ kind: "under-way", records })).then(
-      setOutcome,
-      (error: unknown) => setOutcome({ kind: "failed", text: asApiError(error).message }),
+    const onProgress = (records: number): void => setOutcome({ kind: "under-way", records });
+    walk(agentId, keys, { onProgress, onPage }).then(setOutcome, (error: unknown) =>
+      setOutcome({ kind: "failed", text: asApiError(error).message }),
     );
   };
   return html`<div class="buttons">
@@ -45,10 +55,15 @@ function Result({ outcome }: { readonly outcome: Outcome }): VNode {
   }
 }
 
+interface Listening {
+  readonly onProgress: (records: number) => void;
+  readonly onPage: (page: ChainPage) => void;
+}
+
 async function walk(
   agentId: string,
   { pins, offered = [] }: Keys,
-  onProgress: (records: number) => void,
+  { onProgress, onPage }: Listening,
 ): Promise<Outcome> {
   if (globalThis.crypto?.subtle === undefined) {
     return { kind: "failed", text: "This browser verifies over HTTPS or on localhost only." };
@@ -58,7 +73,11 @@ async function walk(
   }
   const serverId = session().server_id;
   const trustedHead = knownHead(serverId, agentId);
-  const fetch = (from: string | undefined) => fetchChain(agentId, from);
+  const fetch = async (from: string | undefined): Promise<ChainPage> => {
+    const page = await fetchChain(agentId, from, MOST);
+    onPage(page);
+    return page;
+  };
   const report = await verifyChain({ agentId, keys: pins, trustedHead, fetch, onProgress });
   if (report.broken === undefined && report.head !== null) {
     rememberHead(serverId, agentId, report.head);

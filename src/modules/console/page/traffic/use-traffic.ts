@@ -7,12 +7,12 @@
 import type { Agent, TrafficAnswer, TrafficEntry } from "../answers.ts";
 import { type ApiError, get } from "../api.ts";
 import { type EventKinds, useEvents } from "../events.ts";
-import { useEffect, useRef, useState } from "../preact.ts";
+import { useEffect, useMemo, useRef, useState } from "../preact.ts";
 import { replaceQuery } from "../router.ts";
 import { asApiError, useApi } from "../use-api.ts";
 import { addressQuery, apiQuery, filtersOf, type TrafficFilters } from "./filters.ts";
 
-/** What the page keeps; the oldest go first. */
+/** Entries that the page keeps; the oldest go first. */
 const MAX_KEPT = 100_000;
 
 /** The traffic as the page shows it. */
@@ -26,6 +26,8 @@ export interface Traffic {
   readonly skipped: number;
   readonly pause: () => void;
   readonly filters: TrafficFilters;
+  /** Names of the agents of this server, by their ids. */
+  readonly names: ReadonlyMap<string, string>;
   readonly setFilters: (filters: TrafficFilters) => void;
 }
 
@@ -61,7 +63,12 @@ export function useTraffic(query: URLSearchParams): Traffic {
     setHeldCount(0);
     setFilters(next);
   };
-  return { entries, error, isPaused, held: heldCount, skipped, pause, filters, setFilters: change };
+  const known = agents.data?.agents;
+  const names = useMemo(() => new Map(known?.map((one) => [one.agent_id, one.name])), [known]);
+  return {
+    ...{ entries, error, isPaused, held: heldCount, skipped, pause, filters, names },
+    setFilters: change,
+  };
 }
 
 /** The entries that meet a query, from the newest. */

@@ -1,8 +1,9 @@
 /** Agents elsewhere that endpoints call: whether their servers have them, and what they depend on. */
-import type { UpstreamAgent } from "../answers.ts";
+
 import { Badge } from "../parts/badge.ts";
 import { type Fact, Facts, Stranger } from "../parts/facts.ts";
 import { html, type VNode } from "../preact.ts";
+import type { UpstreamAgent } from "./answers.ts";
 
 /** Every agent with its health. */
 export function UpstreamAgents({ agents }: { readonly agents: readonly UpstreamAgent[] }): VNode {

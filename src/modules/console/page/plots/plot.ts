@@ -1,0 +1,111 @@
+/**
+ * A plot over time. Its colours are those of the page, light or dark; screen readers get a sentence,
+ * and everybody the same figures as a table.
+ */
+import UPlot from "uplot";
+import { html, useEffect, useRef, type VNode } from "../preact.ts";
+import { PlotTable } from "./plot-table.ts";
+
+/** One line of a plot. */
+export interface Line {
+  readonly name: string;
+  /** A colour of the style, by its name: `--accent`. */
+  readonly colour: string;
+  /** One for each moment; null where nothing is known. */
+  readonly values: readonly (number | null)[];
+}
+
+/** A plot, and how its figures are written. */
+export interface PlotProps {
+  readonly title: string;
+  /** Seconds since the epoch, in order. */
+  readonly moments: readonly number[];
+  readonly lines: readonly Line[];
+  readonly text: (value: number | null) => string;
+}
+
+const HEIGHT = 180;
+
+/** The plot with its legend. */
+export function Plot(props: PlotProps): VNode {
+  const { title, lines, moments, text } = props;
+  const box = usePlot(props);
+  return html`<figure class="plot">
+    <figcaption><span class="plot-title">${title}</span>
+      <span class="legend">${lines.map(
+        ({ name, values }, index) => html`<span key=${name} class=${`legend-entry line-${index}`}>
+          <span class="swatch" aria-hidden="true"></span>${name} <strong>${text(values.at(-1) ?? null)}</strong></span>`,
+      )}</span>
+    </figcaption>
+    <div class="plot-box" role="img" aria-label=${sentence(props)} ref=${box}></div>
+    <${PlotTable} title=${title} moments=${moments} lines=${lines} text=${text} />
+  </figure>`;
+}
+
+/** The picture as a sentence, for readers who do not see it. */
+function sentence({ title, lines, text }: PlotProps): string {
+  const parts = lines.map(({ name, values }) => {
+    const known = values.filter((value) => value !== null);
+    if (known.length === 0) return `${name}: nothing yet`;
+    return `${name}: now ${text(values.at(-1) ?? null)}, at most ${text(Math.max(...known))}`;
+  });
+  return `${title}. ${parts.join("; ")}.`;
+}
+
+/** Draws into a box, anew where the colours or the lines are others, and as wide as the box is. */
+function usePlot({ moments, lines }: PlotProps) {
+  const box = useRef<HTMLElement | null>(null);
+  const plot = useRef<UPlot | undefined>(undefined);
+  const data = [moments, ...lines.map(({ values }) => values)] as unknown as UPlot.AlignedData;
+  const latest = useRef(data);
+  latest.current = data;
+  const key = lines.map(({ name }) => name).join("\n");
+  useEffect(() => {
+    const element = box.current;
+    if (element === null) return undefined;
+    const draw = (): void => {
+      plot.current?.destroy();
+      plot.current = new UPlot(optionsOf(element, lines), latest.current, element);
+    };
+    draw();
+    const scheme = matchMedia("(prefers-color-scheme: dark)");
+    scheme.addEventListener("change", draw);
+    const resize = new ResizeObserver(() => {
+      plot.current?.setSize({ width: element.clientWidth, height: HEIGHT });
+    });
+    resize.observe(element);
+    return () => {
+      resize.disconnect();
+      scheme.removeEventListener("change", draw);
+      plot.current?.destroy();
+    };
+  }, [key]);
+  useEffect(() => plot.current?.setData(latest.current));
+  return box;
+}
+
+function optionsOf(element: HTMLElement, lines: readonly Line[]): UPlot.Options {
+  const style = getComputedStyle(element);
+  const colour = (name: string): string => style.getPropertyValue(name).trim();
+  const axis = {
+    stroke: colour("--quiet"),
+    font: `12px ${style.fontFamily}`,
+    grid: { stroke: colour("--line"), width: 1 },
+    ticks: { show: false },
+  };
+  return {
+    ...{ width: element.clientWidth, height: HEIGHT, legend: { show: false } },
+    cursor: { show: false },
+    padding: [8, 8, 0, 0],
+    scales: { y: { range: (_plot, _low, high) => [0, high > 0 ? high * 1.1 : 1] } },
+    axes: [axis, { ...axis, size: 48 }],
+    series: [
+      {},
+      ...lines.map((line) => ({
+        ...{ label: line.name, stroke: colour(line.colour), width: 2, spanGaps: false },
+        points: { show: false },
+        fill: `${colour(line.colour)}1f`,
+      })),
+    ],
+  };
+}

@@ -1,0 +1,88 @@
+/** A chain of a hundred thousand records: verified in the browser, and scrolled from end to end. */
+import { generateKeyPairSync } from "node:crypto";
+import type { Page } from "playwright-core";
+import { expect, it, onTestFinished } from "vitest";
+import { ALMA } from "../support/approving.ts";
+import { describeInBrowser, openPage, signIn } from "../support/browser.ts";
+import { consoleOf } from "../support/console.ts";
+import { houseFiles } from "../support/console-house.ts";
+import { createDaemon } from "../support/daemon.ts";
+import { makeDeployment } from "../support/deployment.ts";
+import { writeLongChain } from "../support/long-chain.ts";
+
+const COUNT = 100_000;
+/** Rows that may be in the page at a time, whatever the list has. */
+const MAX_ROWS = 80;
+
+describeInBrowser("a chain of a hundred thousand records", () => {
+  it("is verified with its progress, and scrolled with work that fits into sixty frames a second", async () => {
+    const { privateKey } = generateKeyPairSync("ed25519");
+    const deployment = makeDeployment(await houseFiles(privateKey));
+    writeLongChain(deployment.directory, { agentId: ALMA, key: privateKey, count: COUNT });
+    const daemon = await createDaemon(deployment);
+    onTestFinished(() => daemon.close());
+    const house = consoleOf(daemon);
+    const page = await openPage({ viewport: { width: 1280, height: 900 } });
+    await signIn(page, await house.link());
+    await page.goto(`${house.origin}/records/${ALMA}`);
+    await page.getByRole("table", { name: "Records" }).waitFor();
+    await page.getByRole("button", { name: "Pin key" }).click();
+    const startedAt = performance.now();
+    await page.getByRole("button", { name: "Verify chain" }).click();
+    await page.getByText(/^Checked [1-9]/).waitFor();
+    await page.getByText(/^Chain (?:verified|broken)/).waitFor();
+    const seconds = (performance.now() - startedAt) / 1000;
+    await page.getByText(`Chain verified: ${COUNT} records`).waitFor();
+    // What was walked is in the list, and no more of it in the page than before.
+    const list = page.getByRole("table", { name: "Records" });
+    expect(await list.getAttribute("aria-rowcount")).toBe(String(COUNT + 1));
+    const scrolled = await framesOf(page, ".list-body");
+    await page.getByText("/free/0", { exact: true }).waitFor();
+    expect(scrolled.mostRows).toBeLessThan(MAX_ROWS);
+    console.info(
+      `${COUNT} records: verified in ${seconds.toFixed(1)} s; ${scrolled.perSecond.toFixed(1)} frames ` +
+        `a second, ${scrolled.workMs.toFixed(1)} ms of processor time each`,
+    );
+    // Processor time, which does not grow with what else the machine has to do.
+    expect(scrolled.workMs).toBeLessThan(1000 / 60);
+    expect(page.faults).toEqual([]);
+  }, 600_000);
+});
+
+interface Scrolled {
+  readonly perSecond: number;
+  readonly mostRows: number;
+  /** Of the page's thread for a frame, in milliseconds. */
+  readonly workMs: number;
+}
+
+/** Scrolls from the top to the bottom, a step a frame. */
+async function framesOf(page: Page, selector: string): Promise<Scrolled> {
+  const session = await page.context().newCDPSession(page);
+  await session.send("Performance.enable", { timeDomain: "threadTicks" });
+  const work = async (): Promise<number> => {
+    const { metrics } = await session.send("Performance.getMetrics");
+    return metrics.find(({ name }) => name === "TaskDuration")?.value ?? Number.NaN;
+  };
+  const before = await work();
+  const frames = `(${SCROLL})(${JSON.stringify(selector)}, ${STEPS})`;
+  const scrolled = await page.evaluate<Omit<Scrolled, "workMs">>(frames);
+  return { ...scrolled, workMs: ((await work()) - before) * (1000 / STEPS) };
+}
+
+const STEPS = 300;
+
+const SCROLL = `async (selector, steps) => {
+  const box = document.querySelector(selector);
+  const frame = () => new Promise((resolve) => requestAnimationFrame(resolve));
+  let mostRows = 0;
+  box.scrollTop = 0;
+  const began = await frame();
+  let ended = began;
+  for (let step = 1; step <= steps; step += 1) {
+    box.scrollTop = (box.scrollHeight * step) / steps;
+    ended = await frame();
+    mostRows = Math.max(mostRows, box.querySelectorAll("[role=row]").length);
+  }
+  return { perSecond: (steps * 1000) / (ended - began), mostRows };
+}`;

@@ -1,0 +1,74 @@
+/** Onlookers of the console that do not read what they are told. */
+import { once } from "node:events";
+import type { AddressInfo } from "node:net";
+import { connect, type Socket } from "node:net";
+import { fastify } from "fastify";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { createEvents } from "../../../src/modules/console/events.ts";
+import type { SignedIn } from "../../../src/modules/console/sessions.ts";
+import { Traffic } from "../../../src/modules/console/traffic.ts";
+
+const NINA: SignedIn = {
+  person: { id: "link:Nina", name: "Nina", role: "viewer", via: "link" },
+  ...{ csrf: "", usedAt: 0, token: "" },
+};
+const OVERVIEW = { text: "x".repeat(60_000) };
+/** Told whole, they would be 30 MB. */
+const OVERVIEWS = 500;
+/** What may wait for one before nothing more is written, and the news that was written last. */
+const MOST = 65_536 + 2 * 61_000;
+
+describe("an onlooker that never reads", () => {
+  it("has nothing queue for it, and others hear all the same", async () => {
+    let told = 0;
+    let sayDone: () => void = () => undefined;
+    const done = new Promise<void>((resolve) => {
+      sayDone = resolve;
+    });
+    const events = createEvents({
+      traffic: new Traffic(),
+      tickMs: 1,
+      overview: async () => {
+        told += 1;
+        if (told === OVERVIEWS) sayDone();
+        return OVERVIEW;
+      },
+      waiting: () => told,
+      isStanding: () => true,
+      reportFault: (error) => {
+        throw error;
+      },
+    });
+    const app = fastify();
+    const sockets: Socket[] = [];
+    app.server.on("connection", (socket) => sockets.push(socket));
+    await events.register(app, () => NINA);
+    await app.listen({ host: "127.0.0.1", port: 0 });
+    onTestFinished(async () => {
+      events.close();
+      app.server.closeAllConnections();
+      await app.close();
+    });
+    const { port } = app.server.address() as AddressInfo;
+    await ask(port, (socket) => void socket.pause());
+    let heard = 0;
+    await ask(port, (socket) => {
+      socket.on("data", (chunk: Buffer) => {
+        heard += chunk.length;
+      });
+    });
+    await done;
+    const [deaf] = sockets;
+    expect(deaf?.writableLength).toBeGreaterThan(0);
+    expect(deaf?.writableLength).toBeLessThan(MOST);
+    expect(heard).toBeGreaterThan(OVERVIEWS * OVERVIEW.text.length * 0.5);
+  });
+});
+
+async function ask(port: number, listen: (socket: Socket) => void): Promise<void> {
+  const socket = connect(port, "127.0.0.1");
+  onTestFinished(() => void socket.destroy());
+  await once(socket, "connect");
+  listen(socket);
+  socket.write("GET /api/events HTTP/1.1\r\nhost: localhost\r\n\r\n");
+}
