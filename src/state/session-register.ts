@@ -56,6 +56,8 @@ interface SessionInUse {
   keeping: Promise<void> | undefined;
   /** False: the store may have another one of this id, which is over. */
   isStored: boolean;
+  /** True if it replaces its agent's own under another certificate. */
+  readonly isRebound: boolean;
 }
 
 interface StoredSession extends Omit<Session, "tlsIdentity"> {
@@ -101,7 +103,8 @@ export class SessionRegister {
       const used = inUse.get(id);
       if (used === undefined) return stored.lastActivityAt;
       const isSame = used.isStored || isHeldBy(stored, used);
-      return isSame ? used.lastActivityAt : stored.lastActivityAt;
+      // Another process may have used it later.
+      return isSame ? Math.max(used.lastActivityAt, stored.lastActivityAt) : stored.lastActivityAt;
     };
     const stored = await Collection.open<StoredSession>(store, {
       name: "sessions",
@@ -114,8 +117,10 @@ export class SessionRegister {
       rankOf: (session, _, id) => lastUseOf(session, id),
       onChange: (_, after, id) => {
         const used = inUse.get(id);
-        const isMeant = after !== undefined && used !== undefined && isHeldBy(after, used);
-        if (!isMeant && used?.keeping === undefined) inUse.delete(id);
+        if (used === undefined) return;
+        if (after !== undefined && isHeldBy(after, used)) {
+          used.lastActivityAt = Math.max(used.lastActivityAt, after.lastActivityAt);
+        } else if (used.keeping === undefined) inUse.delete(id);
       },
       now,
     });
@@ -131,7 +136,8 @@ export class SessionRegister {
   admit(sessionId: string, { agentId, tlsIdentity, isHosted }: SessionUser): SessionAdmission {
     const session = this.#find(sessionId);
     if (session === undefined) {
-      return agentId === undefined || !isHosted || this.#bind(sessionId, agentId, tlsIdentity);
+      if (agentId === undefined || !isHosted) return true;
+      return this.#bind(sessionId, { agentId, tlsIdentity, isRebound: false });
     }
     if (session.agentId !== agentId || session.tlsIdentity !== tlsIdentity) return false;
     return this.#touch(session);
@@ -139,7 +145,7 @@ export class SessionRegister {
 
   /** Makes a session an agent's over another certificate; resolves once that is stored. */
   async rebind(sessionId: string, agentId: string, tlsIdentity: string | undefined): Promise<void> {
-    await this.#bind(sessionId, agentId, tlsIdentity);
+    await this.#bind(sessionId, { agentId, tlsIdentity, isRebound: true });
   }
 
   /** Stores the last uses that are not stored yet. */
@@ -170,7 +176,8 @@ export class SessionRegister {
     const { agentId, tlsIdentity, lastActivityAt } = stored;
     const id = flatText(sessionId);
     const known = { id, agentId, tlsIdentity, lastActivityAt, storedAt: lastActivityAt };
-    const session: SessionInUse = { ...known, keeping: undefined, isStored: true };
+    const how = { keeping: undefined, isStored: true, isRebound: false };
+    const session: SessionInUse = { ...known, ...how };
     this.#inUse.set(id, session);
     return session;
   }
@@ -183,9 +190,12 @@ export class SessionRegister {
     return true;
   }
 
-  #bind(sessionId: string, agentId: string, tlsIdentity: string | undefined): Promise<void> {
+  #bind(
+    sessionId: string,
+    { agentId, ...holder }: Pick<SessionInUse, "agentId" | "tlsIdentity" | "isRebound">,
+  ): Promise<void> {
     const now = this.#stored.now();
-    const names = { id: flatText(sessionId), agentId: flatText(agentId), tlsIdentity };
+    const names = { id: flatText(sessionId), agentId: flatText(agentId), ...holder };
     const times = { lastActivityAt: now, storedAt: now };
     const session: SessionInUse = { ...names, ...times, keeping: undefined, isStored: false };
     this.#inUse.set(session.id, session);
@@ -202,13 +212,14 @@ export class SessionRegister {
 
   /** Never rejects: what could not be stored is tried again with a later use. */
   async #store(session: SessionInUse): Promise<void> {
-    const { id, agentId } = session;
+    const { id, agentId, isRebound } = session;
     session.storedAt = session.lastActivityAt;
     try {
       const { kind } = await this.#stored.add(id, toStored(session));
       if (kind === "taken") {
         await this.#stored.change(id, (one) => {
-          return one.agentId === agentId ? toStored(session) : undefined;
+          const isOwn = isRebound ? one.agentId === agentId : isHeldBy(one, session);
+          return isOwn ? toStored(session) : undefined;
         });
       }
       this.#settled(session);

@@ -189,4 +189,28 @@ describe("SessionRegister over a store", () => {
     const after = await SessionRegister.open(store, { now: () => clock.at });
     expect(after.admit("s-2", BOB)).toBe(false);
   });
+
+  it("leaves a session to the process that was faster, and keeps one that another uses", async () => {
+    const clock = { at: 0 };
+    const store = makeStore();
+    const opened = (): Promise<SessionRegister> =>
+      SessionRegister.open(store, { now: () => clock.at });
+    const [one, other] = [await opened(), await opened()];
+    await one.admit("s-1", ALICE);
+    // It does not know yet, and learns it before its answer leaves.
+    await other.admit("s-1", { ...ALICE, tlsIdentity: "f9" });
+    await other.admit("s-1", BOB);
+    expect(other.admit("s-1", BOB)).toBe(false);
+    expect(other.admit("s-1", ALICE)).toBe(true);
+    clock.at = DAY - 1;
+    await one.admit("s-1", ALICE);
+    await one.save();
+    clock.at = DAY + 1;
+    // What it writes has it look at what others have written, and at what is over.
+    await one.admit("s-2", BOB);
+    await other.admit("s-2", ALICE);
+    await other.admit("s-3", BOB);
+    expect(other.find("s-1")).toMatchObject({ lastActivityAt: DAY - 1 });
+    expect(await store.get("sessions", "s-1")).toMatchObject({ agentId: ALICE.agentId });
+  });
 });
