@@ -67,7 +67,7 @@ export function writeReadme(file: string, report: string, scenario?: string): vo
 
 /** A report with the rows of another one in the place of those that are called alike, or behind the last. */
 function withScenario(known: string, report: string, scenario: string): string {
-  const rows = [...report.matchAll(ROW)].slice(1);
+  const rows = [...report.matchAll(ROW)];
   const kept = known.split("\n").filter((line) => !line.startsWith(`Of ${scenario}: `));
   const labels = new Set(rows.map(([, label]) => label));
   const others = kept.filter((line) => !labels.has(labelOf(line)));
