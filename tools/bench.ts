@@ -63,7 +63,7 @@ const OPTIONS = {
   "--quick": "shorter rounds: about a minute in all, and less exact",
   "--only <scenario>": { help: "", choices: Object.keys(SCENARIOS) },
   "--json": "the numbers as JSON on standard output",
-  "--write": "write the table into README.md",
+  "--write": "write the table into README.md; with --only its rows alone",
 } as const;
 
 const PROGRAM: Command = command({
@@ -85,7 +85,7 @@ async function run(options: Options<typeof OPTIONS>): Promise<undefined> {
   const machine = describeMachine(loadBefore);
   const report = formatReport(rows, machine);
   process.stdout.write(options.json ? `${JSON.stringify({ machine, timing, rows })}\n` : report);
-  if (options.write) writeReadme(README, report);
+  if (options.write) writeReadme(README, report, options.only);
 }
 
 /** Each scenario has its own servers and files, so that none inherits what another left behind. */

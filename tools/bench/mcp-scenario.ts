@@ -5,7 +5,7 @@ import { orderTool } from "./deployment.ts";
 import { startLoad } from "./load.ts";
 import { ONE_IN_FLIGHT } from "./load-scenarios.ts";
 import { type Contender, measureRounds, medianOf, ratioOf, type Timing } from "./measure.ts";
-import { mcpCall, mcpRequest } from "./order.ts";
+import { mcpCall, mcpRequest, sessionCall } from "./order.ts";
 import { atMost, type Row } from "./row.ts";
 import type { ServerProcess } from "./server-process.ts";
 import type { ServerPool } from "./servers.ts";
@@ -23,6 +23,8 @@ export async function measureMcp(pool: ServerPool, timing: Timing): Promise<Row[
     library: await aim(library, library.port, [mcpCall(orderTool(0))]),
     few: await calling(few, 10),
     many: await calling(await started(MANY), MANY),
+    librarySession: await callingInSession(library, library.port),
+    session: await callingInSession(few, few.httpPort),
   };
   for (const contender of Object.values(contenders)) await warmUp(contender);
   const calls = await measureRounds(contenders, ONE_IN_FLIGHT, timing);
@@ -49,8 +51,16 @@ export async function measureMcp(pool: ServerPool, timing: Timing): Promise<Row[
       },
     },
     {
+      agtpd: medianOf(calls.session, "cpuMicros"),
+      library: medianOf(calls.librarySession, "cpuMicros"),
+      ...{ scenario, label: "MCP `tools/call` in a session of 2025-11-25: server CPU", unit: "µs" },
+      goals: [
+        atMost(ratioOf(calls.session, calls.librarySession, "cpuMicros"), 1.2, "the library"),
+      ],
+    },
+    {
       agtpd: medianOf(calls.many, "cpuMicros"),
-      ...{ scenario, label: "the same with 10,000 tools: server CPU", unit: "µs" },
+      ...{ scenario, label: "MCP `tools/call` with 10,000 tools: server CPU", unit: "µs" },
       goals: [atMost(ratioOf(calls.many, calls.few, "cpuMicros"), 1.05, "10 tools")],
     },
     {
@@ -65,6 +75,33 @@ export async function measureMcp(pool: ServerPool, timing: Timing): Promise<Row[
 function calling(server: ServerProcess, tools: number): Promise<Contender> {
   const calls = Array.from({ length: tools }, (_, index) => mcpCall(orderTool(index)));
   return aim(server, server.httpPort, calls);
+}
+
+/** A call in a session that was begun before. */
+async function callingInSession(
+  server: ServerProcess,
+  port: number | undefined,
+): Promise<Contender> {
+  const clientInfo = { name: "bench", version: "1.0.0" };
+  const params = { protocolVersion: "2025-11-25", capabilities: {}, clientInfo };
+  const response = await fetch(`http://127.0.0.1:${port}/mcp`, {
+    method: "POST",
+    headers: {
+      "content-type": "application/json",
+      accept: "application/json, text/event-stream",
+    },
+    body: JSON.stringify({ jsonrpc: "2.0", id: 0, method: "initialize", params }),
+  });
+  await response.text();
+  const sessionId = response.headers.get("mcp-session-id");
+  if (sessionId === null) throw new Error(`no session was begun: ${response.status}`);
+  // Ids of one length, so that responses are of one length, too.
+  const ids = Array.from({ length: 1_000 }, (_, index) => 1_000 + index);
+  return aim(
+    server,
+    port,
+    ids.map((id) => sessionCall(sessionId, id, orderTool(0))),
+  );
 }
 
 /** As many calls as there are tools: the first of an endpoint makes what later ones use. */

@@ -64,6 +64,17 @@ export function mcpRequest(method: string, params: Readonly<Record<string, unkno
 
 const MCP_VERSION = "2026-07-28";
 
+/** The same call in a session of 2025-11-25, whose messages under way have ids of their own. */
+export function sessionCall(sessionId: string, id: number, tool: string): Buffer {
+  const params = { name: tool, arguments: INPUT };
+  const body = JSON.stringify({ jsonrpc: "2.0", id, method: "tools/call", params });
+  return Buffer.from(
+    `POST /mcp HTTP/1.1\r\nHost: localhost\r\nMCP-Protocol-Version: 2025-11-25\r\n` +
+      `Mcp-Session-Id: ${sessionId}\r\nAccept: application/json, text/event-stream\r\n` +
+      `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+  );
+}
+
 /** The same call as a tool's. */
 export function mcpCall(tool: string): Buffer {
   return mcpRequest("tools/call", { name: tool, arguments: INPUT });

@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { cpus, loadavg } from "node:os";
 import type { Row } from "./row.ts";
 
-const MARKED = /(<!-- bench -->\n)[\s\S]*?(<!-- \/bench -->)/;
+const MARKED = /(<!-- bench -->\n)([\s\S]*?)(<!-- \/bench -->)/;
 
 /** The machine that the numbers were measured on. */
 export interface Machine {
@@ -56,14 +56,37 @@ export function formatReport(rows: readonly Row[], machine: Machine): string {
   return `${formatTable(rows)}\n\nMedians; Node ${node}, ${cores} cores of ${cpu}, ${load}.\n`;
 }
 
-/** Replaces what stands between the README's markers. */
-export function writeReadme(file: string, report: string): void {
+/** Replaces what stands between the README's markers; of one scenario, its rows alone. */
+export function writeReadme(file: string, report: string, scenario?: string): void {
   const text = readFileSync(file, "utf8");
   if (!MARKED.test(text)) throw new Error(`${file}: expected a <!-- bench --> marker`);
-  writeFileSync(
-    file,
-    text.replace(MARKED, (_, open: string, close: string) => open + report + close),
-  );
+  const written = text.replace(MARKED, (_, open: string, known: string, close: string) => {
+    return open + (scenario === undefined ? report : withScenario(known, report, scenario)) + close;
+  });
+  writeFileSync(file, written);
+}
+
+/** A report with the rows of another one in the place of those that are called alike, or behind the last. */
+function withScenario(known: string, report: string, scenario: string): string {
+  const rows = [...report.matchAll(ROW)];
+  const kept = known.split("\n").filter((line) => !line.startsWith(`Of ${scenario}: `));
+  const labels = new Set(rows.map(([, label]) => label));
+  const others = kept.filter((line) => !labels.has(labelOf(line)));
+  const last = others.findLastIndex((line) => line.startsWith("|"));
+  const machine = report.trimEnd().split("\n").at(-1) ?? "";
+  const table = [...others.slice(0, last + 1), ...rows.map(([line]) => line)];
+  const rest = others
+    .slice(last + 1)
+    .join("\n")
+    .trimEnd();
+  return `${table.join("\n")}\n${rest}\n\nOf ${scenario}: ${machine}\n`;
+}
+
+/** A line of a table, and its first cell. */
+const ROW = /^\| ([^|]+?) \|.*$/gm;
+
+function labelOf(line: string): string | undefined {
+  return /^\| ([^|]+?) \|/.exec(line)?.[1];
 }
 
 function formatNumber(value: number | undefined, row: Row): string {

@@ -33,7 +33,7 @@ export interface AskingServer {
 /** A server's answer that is a question. */
 export type Question = HeldAnswer | InputRequired;
 
-/** What a server's own note may have: it is kept with the question. */
+/** The most that a server's own note has: it is kept with the question. */
 const MAX_STATE = 65_536;
 
 /** Puts a question before the operators; an error where it cannot be asked. */

@@ -11,7 +11,7 @@ const CONNECT_TIMEOUT_MS = 10_000;
 /** An answer may be preceded by this many messages of the full length: its progress. */
 const MESSAGES_IN_ANSWER = 16;
 
-/** What the SDK fetches with. */
+/** The function that the SDK fetches with. */
 export interface BoundedFetch {
   readonly fetch: typeof globalThis.fetch;
   /** Closes every connection at once. */
@@ -56,7 +56,7 @@ export function createBoundedFetch({ ca }: McpHttpPlace, maxResponseBytes: numbe
 interface Bounds {
   readonly message: number;
   readonly all: number;
-  /** Whether a message ends with an empty line. */
+  /** True if a message ends with an empty line. */
   readonly isStream: boolean;
 }
 

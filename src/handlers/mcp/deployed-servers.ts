@@ -20,7 +20,7 @@ export function openServerPool(): McpServerPool {
   return new McpServerPool();
 }
 
-/** What a deployment's servers are made of. */
+/** The parts of a deployment's servers. */
 export interface DeployedServersParts extends McpServerOptions {
   readonly settings: readonly McpServerSettings[];
   readonly pool: McpServerPool;

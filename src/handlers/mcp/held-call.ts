@@ -15,7 +15,7 @@ export interface HeldAnswer {
   readonly question: JsonRecord;
 }
 
-/** What a call came to, or a part of it. */
+/** The outcome of a call, or of a part of it. */
 export type CallOutcome = ToolAnswer | HeldAnswer;
 
 /** Begins a call, by the signal that ends it and an ear for its progress. */
@@ -24,7 +24,7 @@ export type RunCall = (
   onProgress: (progress: JsonRecord) => void,
 ) => Promise<ToolAnswer>;
 
-/** Whoever waits for a call. */
+/** The one who waits for a call. */
 export interface CallListener {
   readonly signal: AbortSignal;
   readonly onProgress?: ((progress: JsonRecord) => void) | undefined;

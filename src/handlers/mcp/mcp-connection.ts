@@ -38,7 +38,7 @@ export interface InputRequired {
 /** A question that a server of the older protocol asks in the middle of a call. */
 export type AnswerQuestion = (question: JsonRecord) => Promise<JsonRecord>;
 
-/** What a connection tells of. */
+/** The events of a connection. */
 export interface ConnectionEvents {
   /** The server's tools may be others now. */
   onListChanged(): void;
@@ -179,7 +179,7 @@ function withoutOutput({ outputSchema: _, ...rest }: ToolDefinition): object {
   return rest;
 }
 
-/** What a server answered is not what its protocol says. */
+/** A server's answer is not what its protocol says. */
 export class MalformedAnswer extends Error {}
 
 function waiting(signal: AbortSignal): { readonly signal: AbortSignal; readonly timeout: number } {

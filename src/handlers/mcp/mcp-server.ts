@@ -31,7 +31,7 @@ export type McpServerHealth =
 export interface PinnedRequest extends Omit<ToolRequest, "definition"> {
   readonly tool: string;
   readonly pin: string;
-  /** Who can come back with the answer to a question; undefined: questions are declined. */
+  /** The agent that can come back with the answer to a question; undefined: questions are declined. */
   readonly caller?: string;
 }
 
@@ -46,7 +46,7 @@ export class Unreachable extends Error {}
 /** Hears of a server's tools each time that they were read. */
 export type ToolsListener = (tools: OfferedTools) => void;
 
-/** Who is told what goes wrong, and by what time. */
+/** The log and the clock. */
 export interface McpServerOptions {
   readonly log: Pick<CallLog, "info" | "warn">;
   /** Milliseconds that never decrease. */

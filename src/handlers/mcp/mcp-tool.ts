@@ -21,7 +21,7 @@ import type { ToolPins } from "./tool-pins.ts";
 import { type ResultOptions, readToolResult } from "./tool-result.ts";
 import { progressReader } from "./upstream-progress.ts";
 
-/** What a tool is bound with. */
+/** The parts that a tool is bound with. */
 export interface McpToolParts {
   readonly server: McpServer;
   readonly pins: Pick<ToolPins, "pinOf">;

@@ -44,7 +44,7 @@ function overPipes(
     maxBufferSize: maxResponseBytes,
   });
   let words = "";
-  // What nobody reads would fill the pipe, and the child would stand still.
+  // Output that nobody reads would fill the pipe, and the child would stand still.
   transport.stderr?.on("data", (chunk: Buffer) => {
     words = (words + chunk.toString("utf8")).slice(-LAST_WORDS);
   });

@@ -1,7 +1,7 @@
 /**
  * The definitions of tools that operators stand by: the pin of an endpoint's file, until an operator
  * accepted another one in its place. A file that names a third pin was written later, and counts.
- * What was pinned is kept whole, so that a change can be shown word by word.
+ * A pinned definition is kept whole, so that a change can be shown word by word.
  */
 import { Collection } from "../../state/collection.ts";
 import type { Store } from "../../state/store.ts";

@@ -7,7 +7,7 @@ import type { Secrets } from "./secrets.ts";
 export interface ResultOptions {
   /** The declared error that stands for `isError`. */
   readonly toolError: string;
-  /** Whether a text that is a JSON object is the body. */
+  /** True if a text that is a JSON object is the body. */
   readonly isObjectWanted: boolean;
   readonly secrets: Secrets;
 }

@@ -8,13 +8,12 @@ import { describeBy, type FloorMethod, floorEndpoints } from "../../dispatch/flo
 import type { Contribution, Module } from "../../dispatch/module.ts";
 import { canonicalPair, isProtocolPair } from "../../dispatch/pairs.ts";
 import { protocolRoutes } from "../../dispatch/protocol-endpoint.ts";
-import { buildRegistry } from "../../endpoint/endpoint-registry.ts";
 import { type Ed25519PublicKey, publicKeyOf } from "../../identity/ed25519.ts";
 import { decodeJws } from "../../identity/jws.ts";
 import { createArrivals } from "./arriving.ts";
 import { delegationEndpoint } from "./ask-delegation.ts";
 import { Background } from "./background.ts";
-import type { CallbackPlaces } from "./callback.ts";
+import { callbackPlaces } from "./callback-places.ts";
 import type { DelegationContext, DelegationSections } from "./config.ts";
 import { delegateHandler } from "./delegate.ts";
 import type { Performance } from "./delegate-options.ts";
@@ -191,24 +190,6 @@ function readUri(text: string): AgentUri | undefined {
   } catch {
     return undefined;
   }
-}
-
-/**
- * The destinations of outcomes: the operator's endpoints, and inboxes as long as NOTIFY is the
- * protocol's.
- */
-async function callbackPlaces({
-  routes,
-  methodPolicy,
-  drive,
-}: DelegationContext): Promise<CallbackPlaces> {
-  const operators = routes.filter(({ tier }) => tier === "B");
-  const { registry } = await drive(buildRegistry(operators));
-  const isEndpoint = (method: string, path: string): boolean =>
-    registry.find(method, path.split("?", 1)[0] ?? "") !== undefined;
-  const { method, path } = canonicalPair(methodPolicy, { method: "NOTIFY", path: "/" });
-  const isOurs = method === "NOTIFY" && path === "/" && !isEndpoint(method, path);
-  return { hasInboxes: isOurs, isEndpoint };
 }
 
 function keysOf(

@@ -9,7 +9,7 @@ import { type OperatorPolicy, operatorOf } from "../../dispatch/operator.ts";
 import type { EscalationRegister } from "../../state/escalation-register.ts";
 import type { DefinitionWatch } from "./definition-watch.ts";
 
-/** What decides, and what it changes. */
+/** The parts of a decision, and what it changes. */
 export interface ConfirmDefinitionOptions {
   readonly escalations: Pick<EscalationRegister, "find">;
   readonly watch: Pick<DefinitionWatch, "changedToolOf" | "settle">;

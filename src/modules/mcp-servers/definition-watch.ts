@@ -48,7 +48,7 @@ export class DefinitionWatch {
     });
   }
 
-  /** What an escalation is about, where it is a tool of this deployment. */
+  /** The tool that an escalation is about; undefined: none of this deployment. */
   changedToolOf(escalation: Escalation): ChangedTool | undefined {
     const changed = changedToolOf(escalation);
     if (changed === undefined) return undefined;
@@ -105,7 +105,7 @@ export class DefinitionWatch {
     const { escalations, pins } = this.#options;
     const changed: ChangedTool = { ...tool, offered: offered.pin };
     const fingerprint = fingerprintOf(changed);
-    // What an operator refused is not asked again.
+    // A definition that an operator refused is not asked about again.
     const isAsked = escalations
       .list()
       .some((one) => one.fingerprint === fingerprint && isKept(one));

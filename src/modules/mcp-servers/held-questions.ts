@@ -13,7 +13,7 @@ import { uuidv7 } from "../../identity/uuid.ts";
 import { type Escalation, isOpen } from "../../state/escalation.ts";
 import type { EscalationRegister } from "../../state/escalation-register.ts";
 
-/** What held questions are found in, and who is told. */
+/** The register that held questions are found in, and who is told. */
 export interface HeldQuestionsOptions {
   readonly servers: readonly Pick<McpServer, "held">[];
   readonly escalations: Pick<EscalationRegister, "list" | "find" | "decide">;

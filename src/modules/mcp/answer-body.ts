@@ -17,7 +17,7 @@ export function bodyValue(text: string): unknown {
   }
 }
 
-/** What a refusal says. */
+/** The words of a refusal. */
 export interface RefusalWords {
   readonly code: string;
   readonly message: string;

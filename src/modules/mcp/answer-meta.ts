@@ -1,4 +1,4 @@
-/** What `_meta` says of an answer of the pipeline, and what that of a request asks of it. */
+/** `_meta` of answers, and what that of a request asks for. */
 import { isRecord, type JsonRecord } from "../../base/json-value.ts";
 import type { Answer } from "./ask.ts";
 
@@ -58,7 +58,7 @@ const TRACE_FIELDS = ["traceparent", "tracestate"] as const;
 
 const FIELD = /^[\x21-\x7e](?:[\x20-\x7e]{0,1022}[\x21-\x7e])?$/;
 
-/** What a request's `_meta` says in header fields; of what cannot stand in one, why. */
+/** The header fields that a request's `_meta` stands for; a text says why a member cannot be one. */
 export function metaFields(meta: RequestMeta): Map<string, string> | string {
   const fields = new Map<string, string>();
   for (const [member, field] of Object.entries(OWN_FIELDS)) {

@@ -11,7 +11,7 @@ import type { Response } from "../../wire/message.ts";
 import type { McpRequest } from "./front.ts";
 import type { TellProgress } from "./tool-call.ts";
 
-/** What is asked for. */
+/** A request of a client, as the pipeline is asked. */
 export interface Asking {
   readonly method: string;
   readonly path: string;

@@ -24,7 +24,7 @@ interface Kept extends Listener {
   tell(): void;
 }
 
-/** What changes are looked at with. */
+/** The parts that changes are looked at with. */
 export interface AudienceParts {
   readonly work: Pick<TaskQueue, "pace">;
   readonly stopping: AbortSignal;

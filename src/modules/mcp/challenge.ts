@@ -26,7 +26,7 @@ export function challengeFor(
   if (status === 262 && !SCOPE_CODES.has(code)) return undefined;
   const missing = textsIn(error["missing_scopes"]);
   const scopes = missing.length > 0 ? missing : (exchange.route?.requiredScopes ?? []);
-  // Who has shown no token yet is asked for one, and told which.
+  // A client without a token is asked for one, and told which.
   if (!isPresent) return { status: 401, error: undefined, message, scopes };
   return { status: 403, error: "insufficient_scope", message, scopes };
 }
@@ -45,7 +45,7 @@ export function challengeField(
   return parameters.length === 0 ? "Bearer" : `Bearer ${parameters.join(", ")}`;
 }
 
-/** What may stand between quotes there. */
+/** The characters that may stand between quotes there. */
 function plain(text: string): string {
   return text.replaceAll(/[^\x20-\x21\x23-\x5b\x5d-\x7e]/g, "'");
 }

@@ -1,4 +1,4 @@
-/** Whether a client can ask its user: by each request of 2026-07-28, by the session of the older one. */
+/** Tells which clients can ask their users: by each request of 2026-07-28, by the session of the older one. */
 import type { Server, ServerContext } from "@modelcontextprotocol/server";
 import { isRecord, type JsonRecord } from "../../base/json-value.ts";
 

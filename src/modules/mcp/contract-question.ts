@@ -15,7 +15,7 @@ import { type Answered, type Result, refusalResult, successResult } from "./tool
 /** The name of the question. */
 export const QUESTION = "contract";
 
-/** What the client's user said; undefined: nothing yet. */
+/** The word of the client's user; undefined: none yet. */
 export function decisionOf({ inputResponses }: ToolCall): OfferDecision | undefined {
   const response = inputResponse(inputResponses as InputResponses | undefined, QUESTION);
   if (response.kind !== "elicit") return undefined;
@@ -57,7 +57,7 @@ export function acceptedResult({ front, caller }: McpRequest, answered: Answered
   return { ...result, content: [...result.content, { type: "text", text }] };
 }
 
-/** What a 461 says. */
+/** The offer of a 461. */
 interface Offer {
   readonly synthesisId: string;
   /** Milliseconds since the epoch. */

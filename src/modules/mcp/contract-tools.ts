@@ -18,19 +18,19 @@ export interface ContractTool extends ListedTool {
   readonly contract: Contract;
 }
 
-/** What the tools are made of. */
+/** The parts that the tools are made of. */
 export interface ContractToolsParts {
   readonly register: Pick<ContractRegister, "ofAgent" | "revisionOf">;
   readonly routes: Pick<ContractRoutes, "routeOf">;
   readonly rules: CallRules;
-  /** Whether a name is another tool's. */
+  /** True if a name is another tool's. */
   isTaken(name: string): boolean;
   now(): number;
 }
 
 /** More of one caller are callable over AGTP, and are no tools. */
 const MAX_TOOLS = 200;
-/** What their definitions may make together. */
+/** The most that their definitions make together. */
 const MAX_CHARACTERS = 1_048_576;
 /** Agents whose tools are kept ready. */
 const READY = 1_000;
@@ -73,7 +73,7 @@ export class ContractTools {
     return tools.find(({ contract }) => contract.synthesisId === synthesisId)?.name;
   }
 
-  /** What a caller may call, with those of its own, by name; the same list as long as it is so. */
+  /** The tools of a caller, with those of its own, by name; the same list as long as it is so. */
   withOwn(others: readonly ListedTool[], candidate: Candidate): readonly ListedTool[] {
     const { document, authority, principalId } = candidate.caller;
     if (document === undefined) return others;

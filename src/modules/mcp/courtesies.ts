@@ -6,7 +6,7 @@
 import type { Server, ServerCapabilities } from "@modelcontextprotocol/server";
 import { ANY_PARAMS } from "./params.ts";
 
-/** What both protocols are told of them. */
+/** The capabilities that both protocols are told of. */
 export const COURTESIES: ServerCapabilities = { completions: {} };
 /** And the older one alone, in which logging is no thing of the past. */
 export const OLDER_COURTESIES: ServerCapabilities = { ...COURTESIES, logging: {} };

@@ -1,4 +1,4 @@
-/** What a deployment gives its MCP clients, made in steps: it may have very many endpoints. */
+/** Makes the front of a deployment in steps: it may have very many endpoints. */
 import type { Paced } from "../../base/paced.ts";
 import type { HttpSide } from "../../dispatch/http-gateway.ts";
 import type { CallRules } from "../../dispatch/may-call.ts";

@@ -1,4 +1,4 @@
-/** What a server says of itself, as resources: where each is, and how clients are told of it.   MCP "Resources" */
+/** The resources of a server: where each is, and how clients are told of it.   MCP "Resources" */
 import type { Resource } from "@modelcontextprotocol/server";
 import { MANIFEST_TYPE } from "../../identity/manifest-signature.ts";
 

@@ -111,7 +111,7 @@ interface NamedCall {
   readonly arguments: unknown;
 }
 
-/** What is looked at of a call before anything judges it. */
+/** The name and the arguments of a call, before anything judges it. */
 function callIn(body: unknown): NamedCall | undefined {
   if (!isRecord(body) || body["method"] !== "tools/call" || !isRecord(body["params"])) {
     return undefined;

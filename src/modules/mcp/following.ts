@@ -58,7 +58,7 @@ function placeIn(body: JsonRecord, asked: string): string | undefined {
   return typeof runId === "string" ? `${asked}/runs/${encodeURIComponent(runId)}` : undefined;
 }
 
-/** What is said; a floor method says it in an envelope.   AGTP "Response Body" */
+/** The content of a body; a floor method has it in an envelope.   AGTP "Response Body" */
 export function saidIn(body: JsonRecord): JsonRecord {
   const { status, result } = body;
   return typeof status === "number" && isRecord(result) ? result : body;

@@ -72,7 +72,7 @@ export function* creatingFrontContracts(parts: FrontContractsParts): Paced<Front
   };
 }
 
-/** What a recipe answers by method and path alone, where no endpoint does. */
+/** The pairs that recipes answer by method and path alone, where no endpoint does. */
 function* negotiablePairs(
   { recipes, methodPolicy, dispatch }: McpContext,
   isTaken: (name: string) => boolean,

@@ -1,4 +1,4 @@
-/** What a deployment gives its MCP clients, and what a request of theirs knows while it runs. */
+/** The parts of a deployment that MCP clients meet, and those of a request of theirs. */
 import type { JsonRecord } from "../../base/json-value.ts";
 import type { Dispatcher } from "../../dispatch/dispatcher.ts";
 import type { Peer } from "../../dispatch/peer.ts";
@@ -21,7 +21,7 @@ export interface McpFront {
   readonly tasks: McpTasks;
   /** The call that an escalation asks about, of an agent; undefined: none of that agent's. */
   approvedCallOf(escalationId: string, agentId: string | undefined): AskedCall | undefined;
-  /** Whether an escalation is still to be decided. */
+  /** True if an escalation is still to be decided. */
   isUndecided(escalationId: string): boolean;
   /** Whom a client speaks as whose token names no agent. */
   readonly agent: AgentDocument;
@@ -42,7 +42,7 @@ export interface McpFront {
   settle(done: () => void): void;
 }
 
-/** What clients would be shown now. */
+/** The tools that clients would be shown now. */
 export interface Projection {
   /** The same list as long as nothing has changed for the caller. */
   toolsOf(caller: McpCaller): readonly ListedTool[];
@@ -65,7 +65,7 @@ export interface Protection {
 
 /** A client that may ask. */
 export interface McpCaller {
-  /** What the pipeline knows it by. */
+  /** The header fields that the pipeline knows it by. */
   readonly fields: ReadonlyMap<string, string>;
   readonly peer: Peer;
   /** Tells it from the others, in whatever is kept for it. */

@@ -10,7 +10,7 @@ import { spokenFor } from "../../dispatch/payer.ts";
 import type { TokenClaims, TokenVerifier } from "../../identity/bearer-tokens.ts";
 import type { Challenge, McpCaller, McpFront, Protection } from "./front.ts";
 
-/** What is looked at of an HTTP request. */
+/** The parts of an HTTP request that tell its caller. */
 export interface Credentials {
   readonly authorization: string | undefined;
   readonly address: string;

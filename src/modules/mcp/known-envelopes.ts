@@ -16,7 +16,7 @@ const MAX_LENGTH = 2_048;
 export class KnownEnvelopes {
   readonly #known = new LRUCache<string, true>({ max: MAX_KNOWN });
 
-  /** Whether it is one; a long one is never known. */
+  /** True if it is one; a long one is never known. */
   has(meta: JsonRecord): boolean {
     const envelope: Record<string, unknown> = {};
     for (const name of ENVELOPE) envelope[name] = meta[name];

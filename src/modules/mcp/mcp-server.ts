@@ -48,7 +48,7 @@ export function createMcpServer(serverId: string, era: "current" | "older"): Ser
   server.setRequestHandler("tools/call", ({ params }, context) => {
     const request = requestOf(context);
     const { given } = request;
-    // Who is asked for more calls again, with what there is by then.
+    // A client that was asked for more calls again, with what there is by then.
     request.given = undefined;
     const call: ToolCall = {
       ...{ name: params.name, arguments: params.arguments ?? {} },
@@ -98,7 +98,7 @@ function progressTo({ mcpReq }: ServerContext): ToolCall["progress"] {
       ...(message === undefined ? {} : { message }),
       ...(total === undefined ? {} : { total }),
     };
-    // Who has gone hears nothing; that the call goes on is not for this to say.
+    // A client that has gone hears nothing; its call goes on.
     void mcpReq
       .notify({ method: "notifications/progress", params: counted })
       .catch(() => undefined);

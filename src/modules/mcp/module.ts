@@ -46,7 +46,7 @@ export const mcpModule: Module<McpSections> = {
         isServed = true;
         kept.serve(frontOf(), context);
       },
-      // What clients hold open is the process's: it ends with the deployment that is served last.
+      // Streams and sessions are the process's: they end with the deployment that is served last.
       close: async () => {
         if (isServed) await kept.close();
       },

@@ -35,7 +35,7 @@ export interface PlainAsked {
   readonly request: McpRequest;
   readonly plain: PlainRequest;
   onLeave: OnLeave;
-  /** Whether its client can ask its user. */
+  /** True if its client can ask its user. */
   readonly canElicit: boolean;
   /** The server's name for the answer; undefined: it came by a session of the older protocol. */
   readonly serverId: string | undefined;

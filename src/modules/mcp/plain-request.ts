@@ -18,7 +18,7 @@ export type PlainRequest =
     })
   | (PlainMessage & { readonly kind: "list"; readonly cursor: string | undefined });
 
-/** What every message has. */
+/** The members of every message. */
 export interface PlainMessage {
   readonly id: string | number;
   readonly meta: JsonRecord;
@@ -113,7 +113,7 @@ function agree(fields: HttpFields, method: unknown): boolean {
   return fields["mcp-method"] === method && fields["mcp-protocol-version"] === CURRENT_VERSION;
 }
 
-/** Whoever wants to hear of progress is answered by a stream. */
+/** A client that wants to hear of progress is answered by a stream. */
 function isPlainMeta(meta: JsonRecord, own: ReadonlySet<string>): boolean {
   return Object.keys(meta).every(
     (name) =>

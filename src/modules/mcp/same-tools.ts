@@ -1,4 +1,4 @@
-/** Whether two lists show their reader the same tools, though they were made apart from each other. */
+/** Compares two lists of tools as their reader is shown them. */
 import { hash } from "node:crypto";
 import type { Paced } from "../../base/paced.ts";
 import { toolText } from "./tool-description.ts";

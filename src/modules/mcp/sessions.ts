@@ -117,7 +117,7 @@ export class Sessions {
       new WebStandardStreamableHTTPServerTransport({
         sessionIdGenerator: randomUUID,
         onsessioninitialized: (id) => {
-          // Who has no stream open asks when it needs them.
+          // A client without an open stream asks when it needs them.
           const news = new BoundedNews(() => {
             void server.sendToolListChanged().catch(() => undefined);
           });

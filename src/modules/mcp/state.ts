@@ -1,4 +1,4 @@
-/** What MCP clients hold open while the process runs; nothing is loaded before the first may ask. */
+/** Streams, sessions and tasks of a process; nothing is loaded before the first client may ask. */
 import type { ProcessState } from "../../dispatch/process-state.ts";
 import { Audience } from "./audience.ts";
 import type { McpEndpoint } from "./endpoint.ts";
@@ -40,7 +40,7 @@ export class McpState {
     this.audience(kept).serve(front);
   }
 
-  /** Who hears of changes, of what each agent has and of where it stands. */
+  /** The listeners to changes, of what each agent has and of where it stands. */
   audience(kept: ProcessState): Audience {
     this.#audience ??= this.#gather(kept);
     return this.#audience;

@@ -12,7 +12,7 @@ import { jsonError } from "./sessions.ts";
 import { askedTasks, asksForTools, ownTasks, withoutTasks, withTaskNews } from "./task-news.ts";
 import { declaresTasks, TASKS_EXTENSION } from "./task-requests.ts";
 
-/** Who hears of tasks has to say that it knows them. */
+/** A client that hears of tasks has to say that it knows them. */
 const UNDECLARED = {
   code: -32_021,
   message: `the client has not declared ${TASKS_EXTENSION}`,

@@ -29,7 +29,7 @@ export function withoutTasks(body: unknown): unknown {
   return { ...message, params: { ...message.params, notifications } };
 }
 
-/** Whether a message asks to hear of tools. */
+/** True if a message asks to hear of tools. */
 export function asksForTools(body: unknown): boolean {
   return filterOf(body)?.["toolsListChanged"] === true;
 }
@@ -43,7 +43,7 @@ export function ownTasks(
   return [...new Set(own)].slice(0, MOST);
 }
 
-/** What a stream of news is made of. */
+/** The parts of a stream of news. */
 export interface TaskNews {
   readonly request: McpRequest;
   readonly taskIds: readonly string[];
@@ -66,7 +66,7 @@ export function withTaskNews(response: Response, news: TaskNews): Response {
         isBegun = true;
         controller.enqueue(encoder.encode(acknowledgement(chunk, news)));
         const tell = (task: McpTask): boolean => {
-          // Whoever does not read what was told is told no more until then.
+          // A reader that is slow is told no more until it has read.
           if ((controller.desiredSize ?? 0) <= 0) return false;
           controller.enqueue(encoder.encode(frameOf(notification(task, news))));
           return true;

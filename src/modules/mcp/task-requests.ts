@@ -20,7 +20,7 @@ const CAPABILITIES = "io.modelcontextprotocol/clientCapabilities";
 /** How often it is worth asking for a task. */
 export const POLL_INTERVAL_MS = 2_000;
 
-/** Whether the client of a request knows tasks. */
+/** True if the client of a request knows tasks. */
 export function knowsTasks({ mcpReq }: Pick<ServerContext, "mcpReq">): boolean {
   return declaresTasks(mcpReq.envelope);
 }

@@ -7,7 +7,7 @@ import { Collection } from "../../state/collection.ts";
 import type { Store } from "../../state/store.ts";
 import { recordReader } from "../../state/stored-record.ts";
 
-/** What a task waits for. */
+/** The event that a task waits for. */
 export type Following =
   /** An operator's word; then the call is made. */
   | { readonly kind: "approval"; readonly escalationId: string }
@@ -64,7 +64,7 @@ export function openMcpTasks(store: Store, clock: { now(): number } = Date): Pro
     orderOf: ({ createdAt }) => createdAt,
     forgottenAt: ({ createdAt }) => createdAt + TASK_TTL_MS,
     quota: { openPerOwner: 64, perOwner: 256, open: 4_096, all: 8_192, ...SIZES },
-    // What still waits never goes for something new.
+    // A task that still waits never goes for a new one.
     rankOf: ({ status }) => (status === "working" ? undefined : 0),
     now: () => clock.now(),
   });

@@ -15,12 +15,12 @@ export interface ToolCall {
   readonly meta: unknown;
   /** Calls back if its client leaves, or cancels it. */
   onLeave(listener: () => void): void;
-  /** Whether it came by 2026-07-28. */
+  /** True for a client of 2026-07-28. */
   readonly isCurrent: boolean;
   readonly knowsTasks: boolean;
-  /** Whether its client can ask its user. */
+  /** True if its client can ask its user. */
   readonly canElicit: boolean;
-  /** What the client was given to bring back, and what its user said. */
+  /** The state that its client brings back, and the answers of its user. */
   readonly requestState: string | undefined;
   readonly inputResponses: JsonRecord | undefined;
   /** Tells its client how far it is; undefined: the client does not want to know. */

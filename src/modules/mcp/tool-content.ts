@@ -8,7 +8,7 @@ import type { ContentBlock } from "@modelcontextprotocol/server";
 import { isRecord, type JsonRecord } from "../../base/json-value.ts";
 import type { JsonSchema } from "../../schema/json-schema.ts";
 
-/** Whether an output is such content. */
+/** True if an output is such content. */
 export function isContentSchema({ type, properties, required }: JsonSchema): boolean {
   if (type !== "object" || !isRecord(properties)) return false;
   const [name, ...others] = Object.keys(properties);

@@ -16,9 +16,9 @@ export interface ToolDescription {
   readonly current: Tool;
   /** 2025-11-25 */
   readonly older: Tool;
-  /** Whether the older protocol is told what the tool gives. */
+  /** True if the older protocol is told what the tool gives. */
   readonly isOutputTold: boolean;
-  /** Whether it gives MCP's own content, of whose form nobody has to be told. */
+  /** True if it gives MCP's own content, of whose form nobody has to be told. */
   readonly isContent: boolean;
   /** Arguments that are told in header fields as well. */
   readonly headers: readonly ParamHeader[];

@@ -23,16 +23,16 @@ export interface Answered {
   readonly answer: Answer;
   readonly serverId: string;
   readonly meta: RequestMeta;
-  /** Whether it came by 2026-07-28. */
+  /** True for a client of 2026-07-28. */
   readonly isCurrent: boolean;
 }
 
-/** Whether a status says that what was asked for was done; 262 asks for authority first. */
+/** True for a status of something that was done; 262 asks for authority first. */
 export function isDone(status: number): boolean {
   return status < 300 && status !== 262;
 }
 
-/** What the tool gave: as text for every client, and as a value for those that were told its form. */
+/** The result of a tool: as text for every client, and as a value for those that were told its form. */
 export function successResult(tool: McpTool | undefined, answered: Answered): Result {
   const { content, value } = contentOf(answered.answer.response);
   const parts = tool?.description.isContent === true ? partsIn(value) : undefined;

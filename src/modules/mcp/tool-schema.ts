@@ -15,7 +15,7 @@ export function toolInputSchema(schema: JsonSchema): JsonSchema {
   return { type: "object", ...rest, ...(isNever ? { not: {} } : {}) };
 }
 
-/** Whether the older protocol can be told of an output. */
+/** True if the older protocol can be told of an output. */
 export function isObjectSchema(schema: JsonSchema): boolean {
   return schema["type"] === "object";
 }

@@ -23,11 +23,11 @@ export interface McpTool extends ListedTool {
   readonly route: Route;
 }
 
-/** What tools are made of. */
+/** The parts that tools are made of. */
 export interface ToolboxParts {
   /** In the order in which they are served. */
   readonly routes: readonly Route[];
-  /** Whether DISCOVER lists an endpoint: what cannot be used here is no tool either. */
+  /** True for an endpoint that DISCOVER lists: no other can be used here. */
   isListed(route: Route): boolean;
   /** `[mcp] tools` */
   readonly tools: "operator" | "all";
@@ -98,7 +98,7 @@ export class Toolbox {
   /** By name, so that the order is the same whatever was loaded first. */
   readonly #sorted: readonly McpTool[];
   readonly #further: readonly ListedTool[];
-  /** What an authority shows; it is the same object as long as its holder is remembered. */
+  /** The tools that an authority shows; it is the same object as long as its holder is remembered. */
   readonly #visible = new WeakMap<object, Map<string, readonly ListedTool[]>>();
 
   /** Those that some tool asks for. */
@@ -126,12 +126,12 @@ export class Toolbox {
     return new Toolbox(parts, sorted, yield* indexing(sorted));
   }
 
-  /** Whether its caller may call it is for the gates to say. */
+  /** The gates say if its caller may call it. */
   find(name: string): McpTool | undefined {
     return this.#byName.get(name);
   }
 
-  /** What a caller may call, in the order of names; the same list for the same authority. */
+  /** The tools that a caller may call, in the order of names; the same list for the same authority. */
   visibleTo(candidate: Candidate): readonly ListedTool[] {
     const { caller, peer } = candidate;
     const lists = this.#visible.get(caller.authority) ?? new Map<string, readonly ListedTool[]>();

@@ -1,4 +1,4 @@
-/** What is known of calls that wait for an operator: which call it is, and whether it still waits. */
+/** Calls that wait for an operator, by their escalations, and whether each still waits. */
 import { isRecord } from "../../base/json-value.ts";
 import { isOpen } from "../../state/escalation.ts";
 import type { EscalationRegister } from "../../state/escalation-register.ts";

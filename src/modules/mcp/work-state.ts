@@ -29,7 +29,7 @@ const ENDED: ReadonlySet<unknown> = new Set(["completed", "success", ...DECIDED,
 /** Reads an answer. */
 export function workState({ status, body, path }: WorkAnswer): WorkState {
   if (followingIn(status, body, path) !== undefined) return { kind: "unsaid" };
-  // Who asks too often, or while nothing can be said, asks again.
+  // A client that asks too often, or while nothing can be said, asks again.
   if (status === 429 || status === 503) return { kind: "unsaid" };
   const state = stateIn(body);
   if (state === "cancelled") return { kind: "cancelled" };

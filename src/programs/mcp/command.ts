@@ -35,7 +35,7 @@ export const mcpProgram: Command = command({
     },
   ],
   run: async (line, terminal): Promise<undefined> => {
-    // Whoever asks for help waits for no library.
+    // A person who asks for help waits for no library.
     await (await import("./front-command.ts")).runFront(line, terminal);
   },
 });

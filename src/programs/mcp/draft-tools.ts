@@ -54,7 +54,7 @@ export interface Drafting {
   /** Name of the server. */
   readonly server: string;
   readonly catalog: Catalog;
-  /** Whether MCP clients of the daemon see them under the server's own names. */
+  /** True if MCP clients of the daemon see them under the server's own names. */
   readonly keepsNames: boolean;
 }
 

@@ -17,11 +17,11 @@ import { partsIn } from "../../modules/mcp/tool-content.ts";
 /** How a call was asked for. */
 export interface Asked {
   readonly meta: RequestMeta;
-  /** Whether it came by 2026-07-28. */
+  /** True for a client of 2026-07-28. */
   readonly isCurrent: boolean;
-  /** Whether the client of this protocol was told what the tool gives. */
+  /** True if the client of this protocol was told what the tool gives. */
   readonly isOutputTold: boolean;
-  /** Whether it gives MCP's own content. */
+  /** True if it gives MCP's own content. */
   readonly isContent: boolean;
 }
 

@@ -112,7 +112,7 @@ function readEntry(one: unknown, agentId: string | undefined) {
   const { synthesis_id: synthesisId, method, path, issued_at: issuedAt } = one;
   if (typeof synthesisId !== "string" || !METHOD.test(String(method))) return undefined;
   if (!PATH.test(String(path))) return undefined;
-  // Whoever sees everything is shown others' contracts, which only they can call.
+  // An agent that sees everything is shown others' contracts, which only they can call.
   if (agentId !== undefined && one["originating_agent_id"] !== agentId) return undefined;
   return { synthesisId, method: String(method), path: String(path), issuedAt: String(issuedAt) };
 }

@@ -13,7 +13,7 @@ import { LRUCache } from "lru-cache";
 import type { JsonRecord } from "../../base/json-value.ts";
 import { templateNames } from "../../base/template.ts";
 import { reasonOf } from "../../base/thrown.ts";
-import type { AgtpClient, ClientRequest, ClientResponse } from "../../client/agtp-client.ts";
+import type { ClientRequest, ClientResponse } from "../../client/agtp-client.ts";
 import { AgtpClientError } from "../../client/client-error.ts";
 import { fillPath } from "../../endpoint/fill-path.ts";
 import { metaFields, readMeta } from "../../modules/mcp/answer-meta.ts";
@@ -28,35 +28,11 @@ import { BAD_CURSOR, pageAt } from "../../modules/mcp/tool-listing.ts";
 import { unknownToolText } from "../../modules/mcp/tool-result.ts";
 import { byName } from "../../modules/mcp/toolbox.ts";
 import type { HeaderField } from "../../wire/message.ts";
+import type { FrontCall, FrontParts } from "./front-parts.ts";
 import { FrontTasks } from "./front-tasks.ts";
 import { failure, refusalText, responseResult } from "./response-result.ts";
 import { ServerList } from "./server-list.ts";
 import type { ServerTool } from "./server-tools.ts";
-
-/** As whom the server is asked. */
-export type Caller = Pick<ClientRequest, "agentId" | "scopes" | "headers">;
-
-/** What a front stands on. */
-export interface FrontParts {
-  readonly client: AgtpClient;
-  readonly caller: Caller;
-  /** Messages for a person. */
-  tell(message: string): void;
-  /** Milliseconds. */
-  now(): number;
-  /** How often a list that the client was shown is looked at. */
-  readonly lookMs: number;
-}
-
-/** One call, as the library read it. */
-export interface FrontCall {
-  readonly name: string;
-  readonly arguments: JsonRecord;
-  readonly meta: unknown;
-  readonly signal: AbortSignal;
-  readonly isCurrent: boolean;
-  readonly knowsTasks: boolean;
-}
 
 interface MadeCall {
   readonly tool: ServerTool;

@@ -20,7 +20,7 @@ export interface ServerView {
   readonly serverId: string | undefined;
 }
 
-/** What a list stands on. */
+/** The parts of a list. */
 export interface ListParts {
   ask(request: ClientRequest): Promise<ClientResponse>;
   /** Agent-ID of the caller. */

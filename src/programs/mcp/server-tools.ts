@@ -22,7 +22,7 @@ export interface ServerTool extends ListedTool {
 
 /** The tools of a server. */
 export interface ServerTools {
-  /** What the caller is shown. */
+  /** The tools that the caller is shown. */
   readonly sorted: readonly ServerTool[];
   /** All of them: whether one may be called is for the server to say. */
   readonly byName: ReadonlyMap<string, ServerTool>;
@@ -34,11 +34,11 @@ const NAME = /^[A-Za-z0-9_-]{1,64}$/;
 const ACTION = /^([^\s]{1,64}) (\/\S{0,2047})$/;
 const HINTS = ["readOnlyHint", "destructiveHint", "idempotentHint"];
 
-/** What is known of tools beside their list. */
+/** Facts of tools that do not stand in their list. */
 export interface ToolFacts {
   /** The output schema of a method and path. */
   outputOf(pair: string): JsonSchema | undefined;
-  /** Whether the caller holds these scopes. */
+  /** True if the caller holds these scopes. */
   isGranted(requiredScopes: readonly unknown[]): boolean;
 }
 

@@ -81,4 +81,21 @@ describe("writeReadme", () => {
     expect(() => writeReadme(file, "new\n")).toThrow("expected a <!-- bench --> marker");
     await rm(directory, { recursive: true });
   });
+
+  it("puts the rows of one scenario in the place of those, and leaves the others", async () => {
+    const rows = (...lines: readonly string[]): string =>
+      ["| | agtpd |", "|---|---:|", ...lines, "", "Medians; a machine.", ""].join("\n");
+    const known = rows("| start, ms | 1 |", "| calls, µs | 2 |");
+    const directory = await mkdtemp(join(tmpdir(), "readme-"));
+    const file = join(directory, "README.md");
+    await writeFile(file, `<!-- bench -->\n${known}<!-- /bench -->\n`);
+    for (const micros of [3, 4]) {
+      writeReadme(file, rows(`| calls, µs | ${micros} |`, "| lists, µs | 5 |"), "mcp");
+    }
+    const expected = rows("| start, ms | 1 |", "| calls, µs | 4 |", "| lists, µs | 5 |");
+    expect(await readFile(file, "utf8")).toBe(
+      `<!-- bench -->\n${expected}\nOf mcp: Medians; a machine.\n<!-- /bench -->\n`,
+    );
+    await rm(directory, { recursive: true });
+  });
 });
