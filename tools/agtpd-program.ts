@@ -21,10 +21,7 @@ Exit codes: 0 stopped, or nothing to complain of; 1 it does not start, or --chec
 const OPTIONS = {
   "--config <file>": { help: "configuration file", default: "agtp-server.toml" },
   "--host <host>": "address to listen on, instead of [server] host",
-  "--port <number>": {
-    help: "port to listen on, instead of [server] port",
-    parse: parsePort,
-  },
+  "--port <number>": { help: "port to listen on, instead of [server] port", parse: parsePort },
   "--check": "load everything, print every problem, start nothing",
   "--inspect-only":
     "serve the console alone, read-only, over a journal that keeps a daemon from starting",

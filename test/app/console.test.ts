@@ -296,7 +296,7 @@ describe("what is served", () => {
     expect((await visitor.get("/api/endpoints/BOOK/nothing")).status).toBe(404);
     expect((await visitor.get("/api/contracts")).body).toEqual({ contracts: [] });
     expect((await visitor.get("/api/upstreams")).body).toEqual({
-      ...{ http: [], mcp: [], agents: [] },
+      ...{ http: [], mcp: [], agents: [], processes: [] },
     });
     expect((await visitor.get("/api/nodes")).body.nodes).toMatchObject([
       { state: "ready", address: `127.0.0.1:${daemon.daemon.port}`, lease_ms: null },
