@@ -26,6 +26,7 @@ import { measureRecords } from "./bench/record-scenario.ts";
 import { currentLoad, describeMachine, formatReport, writeReadme } from "./bench/report.ts";
 import type { Row } from "./bench/row.ts";
 import { createServerPool, type ServerPool } from "./bench/servers.ts";
+import { measureTraces } from "./bench/trace-scenario.ts";
 import { runHere } from "./process-terminal.ts";
 
 const SCENARIOS = {
@@ -37,6 +38,7 @@ const SCENARIOS = {
   endpoints: measureEndpoints,
   mcp: measureMcp,
   processes: measureProcesses,
+  traces: measureTraces,
   start: measureStart,
   idle: measureIdle,
 } as const;

@@ -16,13 +16,15 @@ export interface DeploymentVariant {
   readonly mcp?: boolean;
   /** What its endpoints are realised by; a function unless given. */
   readonly handler?: BenchHandler;
+  /** Where traces go, and which part of them; none unless given. */
+  readonly tracing?: { readonly endpoint: string; readonly ratio: number } | undefined;
 }
 
 /** Writes a deployment with endpoints `CREATE /orders/00000`, `CREATE /orders/00001`, … */
 export function writeDeployment(
   directory: string,
   endpointCount: number,
-  { tls, records, mcp, handler = "function" }: DeploymentVariant,
+  { tls, records, mcp, handler = "function", tracing }: DeploymentVariant,
 ): string {
   for (const name of ["endpoints", "catalog", "agents", "recipes"]) {
     mkdirSync(join(directory, name), { recursive: true });
@@ -44,7 +46,10 @@ export function writeDeployment(
     configFile(tls) +
       recordsConfig(directory, records) +
       (mcp === true ? MCP : "") +
-      (handler === "process" ? processConfig() : ""),
+      (handler === "process" ? processConfig() : "") +
+      (tracing === undefined
+        ? ""
+        : `[tracing]\nenabled = true\nendpoint = "${tracing.endpoint}"\nsample_ratio = ${tracing.ratio}\n`),
   );
   return config;
 }

@@ -1,7 +1,7 @@
 /** Starts the servers of a run, and ends every one of them when the run is over. */
 import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { type Records, writeDeployment } from "./deployment.ts";
+import { type DeploymentVariant, type Records, writeDeployment } from "./deployment.ts";
 import type { BenchHandler } from "./handlers.ts";
 import { type ServerProcess, startServer } from "./server-process.ts";
 
@@ -19,6 +19,8 @@ export interface Variant {
   readonly mcp: boolean;
   /** What its endpoints are realised by. */
   readonly handler: BenchHandler;
+  /** Where traces go, and which part of them. */
+  readonly tracing: DeploymentVariant["tracing"];
 }
 
 /** The servers of one run. */
@@ -28,6 +30,8 @@ export interface ServerPool {
   rawEcho(): Promise<ServerProcess>;
   fastify(): Promise<ServerProcess>;
   /** The low-level server of MCP's library, and nothing else. */
+  /** Takes traces, and looks at none. */
+  traceSink(): Promise<ServerProcess>;
   mcpLibrary(): Promise<ServerProcess>;
   /** The daemon over a deployment of its own. */
   agtpd(endpointCount: number, variant?: Partial<Variant>): Promise<ServerProcess>;
@@ -49,12 +53,20 @@ export function createServerPool(directory: string, tls: BenchTls): ServerPool {
     ca: readFileSync(tls.cert, "utf8"),
     rawEcho: () => start("./raw-echo.js", [tls.cert, tls.key]),
     fastify: () => start("./fastify-app.js", [tls.cert, tls.key]),
+    traceSink: () => start("./trace-sink.js", []),
     mcpLibrary: () => start("./mcp-library.js", []),
     agtpd: (endpointCount, variant = {}) => {
-      const { logLevel = "warn", records = "off", mcp = false, handler = "function" } = variant;
+      const { logLevel = "warn", records = "off", mcp = false } = variant;
+      const { handler = "function", tracing } = variant;
       const deployment = join(directory, `deployment-${started}`);
       mkdirSync(deployment, { recursive: true });
-      const config = writeDeployment(deployment, endpointCount, { tls, records, mcp, handler });
+      const config = writeDeployment(deployment, endpointCount, {
+        tls,
+        records,
+        mcp,
+        handler,
+        tracing,
+      });
       return start("../agtpd.js", ["--config", config, "--log-level", logLevel]);
     },
     closeAll: async () => {
