@@ -4,7 +4,15 @@
  */
 import type { AsyncLocalStorage } from "node:async_hooks";
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
-import { type Span, SpanKind, SpanStatusCode, type Tracer } from "@opentelemetry/api";
+import {
+  type Context,
+  type Span,
+  SpanKind,
+  SpanStatusCode,
+  TraceFlags,
+  type Tracer,
+  trace,
+} from "@opentelemetry/api";
 import type { Exchange } from "../../dispatch/exchange.ts";
 import type { Refusal } from "../../dispatch/refusal.ts";
 import {
@@ -20,11 +28,13 @@ import { now } from "./clock.ts";
 import { EndingSpans } from "./ending-spans.ts";
 import { httpContext } from "./http-requests.ts";
 import type { Place } from "./place.ts";
+import type { RootDecision } from "./root-decision.ts";
 import { contextOf, readContext } from "./trace-context.ts";
 
 /** The parts that spans of requests are made with. */
 export interface RequestSpansParts {
   readonly tracer: Tracer;
+  readonly roots: RootDecision;
   readonly places: AsyncLocalStorage<Place>;
   /** Tells a method of the catalog: no other name stands in a trace. */
   isMethod(name: string): boolean;
@@ -83,27 +93,42 @@ export class RequestSpans {
   }
 
   #began(exchange: Exchange): void {
-    const { tracer, places } = this.#parts;
+    const { places, roots } = this.#parts;
     const field = (name: string): string | undefined => exchange.header(name);
     const { span: around, http } = places.getStore() ?? {};
-    const isOutside = around === undefined && http === undefined;
-    const parent = isOutside
-      ? readContext(field)
-      : around === undefined && http !== undefined
-        ? httpContext(http, tracer, field)
-        : contextOf(around as Span);
-    const span = tracer.startSpan("AGTP", { kind: SpanKind.SERVER, startTime: now() }, parent);
+    if (around !== undefined) this.#begin(exchange, contextOf(around));
+    else if (http !== undefined) this.#begin(exchange, httpContext(http, this.#parts, field));
+    else {
+      const parent = readContext(field);
+      if (trace.getSpanContext(parent) !== undefined) this.#begin(exchange, parent);
+      else exchange.traceId = roots.decide(() => this.#begin(exchange, parent));
+    }
+  }
+
+  #begin(exchange: Exchange, parent: Context): void {
+    const options = { kind: SpanKind.SERVER, startTime: now() };
+    const span = this.#parts.tracer.startSpan("AGTP", options, parent);
     this.#requests.set(exchange, span);
     this.#underWay += 1;
     exchange.traceId = span.spanContext().traceId;
   }
 
+  /** The span of a request; of one that is not sampled, what others are to be told of it. */
+  #spanOf(exchange: Exchange): Span | undefined {
+    const known = this.#requests.get(exchange);
+    const { traceId } = exchange;
+    if (known !== undefined || traceId === undefined) return known;
+    const spanId = this.#parts.roots.ids.generateSpanId();
+    return trace.wrapSpanContext({ traceId, spanId, traceFlags: TraceFlags.NONE });
+  }
+
   #handling(message: HandlerBegin): void {
     const { tracer } = this.#parts;
     const { exchange } = message;
-    const request = this.#requests.get(exchange);
-    if (request === undefined) return;
     const { definition } = exchange.route ?? {};
+    const isInside = definition !== undefined && staysInside(definition);
+    const request = isInside ? this.#requests.get(exchange) : this.#spanOf(exchange);
+    if (request === undefined) return;
     let span = request;
     // What is dispatched has a span of its own, which is that of its handler.
     if (request.isRecording() && exchange.inner === undefined) {
@@ -112,7 +137,7 @@ export class RequestSpans {
       span = tracer.startSpan("handler", { attributes, startTime: now() }, contextOf(request));
       this.#handlers.set(exchange, span);
     }
-    if (definition !== undefined && staysInside(definition)) return;
+    if (isInside) return;
     const { places } = this.#parts;
     message.around = (call) => places.run({ ...places.getStore(), span }, call);
   }
@@ -127,7 +152,7 @@ export class RequestSpans {
 
   #dispatching(exchange: Exchange): void {
     const parent = exchange.inner?.parent;
-    const around = parent && (this.#handlers.get(parent) ?? this.#requests.get(parent));
+    const around = parent && (this.#handlers.get(parent) ?? this.#spanOf(parent));
     if (around === undefined) return;
     const span = this.#parts.tracer.startSpan("AGTP", { startTime: now() }, contextOf(around));
     this.#requests.set(exchange, span);
