@@ -1,7 +1,9 @@
 #!/usr/bin/env -S node --min-semi-space-size=16 --max-semi-space-size=16
 /** `agtpd`: the daemon. Parses flags, starts, and turns signals into drain and reload. */
 import { accessSync, constants, statSync } from "node:fs";
+import { dirname, resolve } from "node:path";
 import type { DaemonOptions } from "../src/app/build.ts";
+import { environmentAt } from "../src/app/config/env-file.ts";
 import { checkDeployment, type Daemon, startDaemon } from "../src/app/daemon.ts";
 import { describeFileError } from "../src/base/bounded-file.ts";
 import { createLog } from "../src/base/log.ts";
@@ -111,7 +113,7 @@ async function finish(code: number): Promise<never> {
   process.exit(code);
 }
 
-function handleSignals({ log, env }: DaemonOptions): void {
+function handleSignals({ log, env, configPath }: DaemonOptions): void {
   let isStopping = false;
   const stop = async (): Promise<void> => {
     // A second signal means now.
@@ -128,7 +130,9 @@ function handleSignals({ log, env }: DaemonOptions): void {
     });
   });
   // A fault in an operator's function may quote what the function was given.
-  const redactor = createRedactor(environmentSecrets(env));
+  const redactor = createRedactor(
+    environmentSecrets(environmentAt(dirname(resolve(configPath)), env).environment),
+  );
   const fault = (error: unknown, what: string): void => {
     log.logger.error({ event: "fault", trace: redactor.text(traceOf(error)) }, what);
   };

@@ -1,10 +1,11 @@
 #!/usr/bin/env node
 /**
- * `npm run conformance:mcp`: runs MCP's own conformance suite against a daemon of this project, in both
- * versions of the protocol. It exits 0 when exactly those scenarios fail that docs/mcp-conformance.md
- * gives a reason for. The suite, and the newer Node that it needs, are fetched by npm when it runs.
+ * `npm run conformance:mcp`: runs MCP's own conformance suite in both versions of the protocol, against a
+ * daemon of this project and through one to a server behind it. It exits 0 when exactly those scenarios
+ * fail that docs/mcp-conformance.md gives a reason for. The suite, and the newer Node that it needs, are
+ * fetched by npm when it runs.
  */
-import { spawn } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { type AddressInfo, createServer } from "node:net";
@@ -16,34 +17,65 @@ import { createLog } from "../src/base/log.ts";
 import { formatProblem } from "../src/base/problem.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
-const FIXTURE = join(ROOT, "test/conformance/mcp");
 const REASONS = join(ROOT, "docs/mcp-conformance.md");
 const SUITE = "@modelcontextprotocol/conformance@0.2.0-alpha.12";
 const NODE = "node@22.23.3";
 const VERSIONS = ["2026-07-28", "2025-11-25"] as const;
 
+/** Whom the suite is run against. */
+interface Subject {
+  /** In front of the version, in the headings of the docs. */
+  readonly heading: string;
+  /** The deployment, below the project. */
+  readonly deployment: string;
+  /** Completes it where it lies. */
+  complete(directory: string): void;
+}
+
+const SUBJECTS: readonly Subject[] = [
+  { heading: "", deployment: "test/conformance/mcp", complete: () => undefined },
+  {
+    heading: "Through the daemon, ",
+    deployment: "test/conformance/mcp-behind",
+    complete: importTools,
+  },
+];
+
+/** The tools of the server behind, as an operator would have them. */
+function importTools(directory: string): void {
+  const program = join(ROOT, "dist/tools/agtp-mcp.js");
+  const args = [program, "import", "fixture", "-o", "endpoints", "--keep-names"];
+  execFileSync(process.execPath, args, { cwd: directory, stdio: ["ignore", "ignore", "inherit"] });
+}
+
 async function main(): Promise<number> {
+  let code = 0;
+  for (const subject of SUBJECTS) code = Math.max(code, await judgeCopy(subject));
+  return code;
+}
+
+async function judgeCopy(subject: Subject): Promise<number> {
   const directory = mkdtempSync(join(tmpdir(), "agtp-mcp-"));
-  cpSync(FIXTURE, directory, { recursive: true });
+  cpSync(join(ROOT, subject.deployment), directory, { recursive: true });
   cpSync(join(ROOT, "catalog"), join(directory, "catalog"), { recursive: true });
   try {
-    return await judge(directory);
+    return await judge(subject, directory);
   } finally {
     rmSync(directory, { recursive: true, force: true });
   }
 }
 
-async function judge(directory: string): Promise<number> {
+async function judge(subject: Subject, directory: string): Promise<number> {
   const log = createLog("error", { write: () => undefined, flush: () => Promise.resolve() });
   const configPath = join(directory, "agtp-server.toml");
   const port = await freePort();
   const config = readFileSync(configPath, "utf8");
   // The suite's own origin has the port in it, and is told before the daemon listens.
-  const known = config.replaceAll(
-    /(?<=localhost:|127\.0\.0\.1:|enabled = true\nport = )0/g,
-    String(port),
-  );
+  const known = config
+    .replaceAll(/(?<=localhost:|127\.0\.0\.1:|enabled = true\nport = )0/g, String(port))
+    .replace('"SERVER"', JSON.stringify(join(ROOT, subject.deployment, "server.mjs")));
   writeFileSync(configPath, known);
+  subject.complete(directory);
   const started = await startDaemon({ configPath, port: 0, env: process.env, log });
   if (started.kind === "refused") {
     process.stderr.write(`${started.problems.map(formatProblem).join("\n")}\n`);
@@ -54,7 +86,7 @@ async function judge(directory: string): Promise<number> {
     let isAsExpected = true;
     for (const version of VERSIONS) {
       const outcomes = await runSuite(`http://127.0.0.1:${daemon.gatewayPort}/mcp`, version);
-      isAsExpected = report(version, outcomes) && isAsExpected;
+      isAsExpected = report(`${subject.heading}${version}`, outcomes) && isAsExpected;
     }
     return isAsExpected ? 0 : 1;
   } finally {
@@ -77,15 +109,8 @@ type Outcomes = ReadonlyMap<string, boolean>;
 async function runSuite(url: string, version: string): Promise<Outcomes> {
   // Neither is the project's: its rules for packages are not meant for them.
   const rules = ["--engine-strict=false", "--ignore-scripts=false"];
-  const args = [
-    "exec",
-    "--yes",
-    ...rules,
-    `--package=${NODE}`,
-    `--package=${SUITE}`,
-    "--",
-    "conformance",
-  ];
+  const packages = [`--package=${NODE}`, `--package=${SUITE}`];
+  const args = ["exec", "--yes", ...rules, ...packages, "--", "conformance"];
   const asked = ["server", "--url", url, "--requirements", version];
   const child = spawn("npm", [...args, ...asked], {
     cwd: tmpdir(),
@@ -98,23 +123,24 @@ async function runSuite(url: string, version: string): Promise<Outcomes> {
 }
 
 /** Says how the version went; true where it went as the docs say. */
-function report(version: string, outcomes: Outcomes): boolean {
-  const expected = reasonsFor(version);
+function report(heading: string, outcomes: Outcomes): boolean {
+  const expected = reasonsFor(heading);
   const failed = [...outcomes].filter(([, isPassed]) => !isPassed).map(([name]) => name);
   const unexpected = failed.filter((name) => !expected.has(name));
   const better = [...expected].filter((name) => outcomes.get(name) === true);
   const passed = outcomes.size - failed.length;
-  process.stdout.write(`${version}: ${passed} of ${outcomes.size} scenarios passed\n`);
+  process.stdout.write(`${heading}: ${passed} of ${outcomes.size} scenarios passed\n`);
   for (const name of unexpected) process.stdout.write(`  ${name} failed, and has no reason\n`);
   for (const name of better) process.stdout.write(`  ${name} passed, and still has a reason\n`);
   return outcomes.size > 0 && unexpected.length === 0 && better.length === 0;
 }
 
-/** The scenarios that the docs say are not passed: rows of the section of a version. */
-function reasonsFor(version: string): ReadonlySet<string> {
-  const [, section = ""] = readFileSync(REASONS, "utf8").split(`## ${version}\n`);
+/** The scenarios that the docs say are not passed: rows of a section, which may name several. */
+function reasonsFor(heading: string): ReadonlySet<string> {
+  const [, section = ""] = readFileSync(REASONS, "utf8").split(`\n## ${heading}\n`);
   const [rows = ""] = section.split("\n## ");
-  return new Set([...rows.matchAll(/^\| `([a-z0-9-]+)`/gm)].map(([, name = ""]) => name));
+  const cells = [...rows.matchAll(/^\| (`[^|]*) \|/gm)].map(([, cell = ""]) => cell);
+  return new Set(cells.flatMap((cell) => cell.match(/[a-z0-9-]{4,}/g) ?? []));
 }
 
 process.exitCode = await main();

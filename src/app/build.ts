@@ -75,13 +75,18 @@ export async function build(
   options: DaemonOptions,
   { isPersistent, kept: before }: BuildOptions,
 ): Promise<Built | Refused> {
-  const { configPath, env, log, host, port, modules } = options;
+  const { configPath, log, host, port, modules } = options;
   const overrides = {
     ...(host === undefined ? {} : { host }),
     ...(port === undefined ? {} : { port }),
   };
   const drive = before === undefined ? atOnce : untilStopping(before);
-  const { config, draft, problems } = loadConfig(configPath, env, overrides);
+  const {
+    config,
+    draft,
+    problems,
+    environment: env,
+  } = loadConfig(configPath, options.env, overrides);
   if (config === undefined) {
     const others = draft === undefined ? [] : await surveyDeployment(draft, env, drive);
     return { kind: "refused", problems: [...problems, ...others] };

@@ -14,6 +14,7 @@ import { fileChecks } from "./check-files.ts";
 import type { Config } from "./config.ts";
 import type { Report } from "./cross-check.ts";
 import { draftTree } from "./draft.ts";
+import { environmentAt } from "./env-file.ts";
 import { expandEnvironment } from "./environment.ts";
 import { normalize } from "./normalize.ts";
 import { configSchema } from "./schema.ts";
@@ -25,6 +26,8 @@ export interface LoadedConfig {
   /** Of a configuration that is refused: what the other files can be checked against. */
   readonly draft?: Config | undefined;
   readonly problems: readonly Problem[];
+  /** The variables that it was read with, those of the deployment's `.env` among them. */
+  readonly environment: Environment;
 }
 
 /** Values of the command line in place of the file's; the rules look at these values. */
@@ -39,10 +42,21 @@ const MAX_PROBLEMS = 200;
 /** Loads and checks a configuration; never throws for what is in the file. */
 export function loadConfig(
   path: string,
-  environment: Environment,
+  given: Environment,
   overrides: ConfigOverrides = {},
 ): LoadedConfig {
   const absolute = resolve(path);
+  const { environment, problems: ofVariables } = environmentAt(dirname(absolute), given);
+  const loaded = loadFile(absolute, environment, overrides);
+  const problems = [...ofVariables, ...loaded.problems];
+  return { ...loaded, problems, environment, ...(problems.some(isError) && { config: undefined }) };
+}
+
+function loadFile(
+  absolute: string,
+  environment: Environment,
+  overrides: ConfigOverrides,
+): Omit<LoadedConfig, "environment"> {
   const file = basename(absolute);
   const read = readBoundedFile(absolute, MAX_BYTES);
   if (read.fault !== undefined) return refuse(file, `"${absolute}" ${read.fault}`);
@@ -89,7 +103,7 @@ function configOf(tree: TomlTable, absolute: string): Config {
   return { directory, file: absolute, ...sections };
 }
 
-function refuse(file: string, message: string): LoadedConfig {
+function refuse(file: string, message: string): Omit<LoadedConfig, "environment"> {
   return { config: undefined, problems: [{ file, key: "", message }] };
 }
 

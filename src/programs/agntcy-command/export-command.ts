@@ -23,8 +23,8 @@ export const exportCommand: Command = command({
     "--force": "replace a file that is there",
   },
   run: ({ agent, config: file, output, upstream = false, force = false }, terminal) => {
-    const { environment } = terminal;
-    const { config, problems } = loadConfig(resolve(terminal.directory, file), environment);
+    const path = resolve(terminal.directory, file);
+    const { config, problems, environment } = loadConfig(path, terminal.environment);
     printProblems(problems, terminal.err);
     if (config === undefined) throw usage(`${JSON.stringify(file)} cannot be used`);
     const found = findHostedAgent(agent, config, { environment, showsUpstream: upstream });

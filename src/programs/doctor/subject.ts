@@ -54,9 +54,9 @@ const MAX_BYTES = 1024 * 1024;
 
 /** Reads a deployment. */
 export function loadSubject(options: SubjectOptions): LoadedSubject {
-  const { configPath, overrides, environment, machine } = options;
-  const loaded = loadConfig(configPath, environment, overrides);
-  const { config } = loaded;
+  const { configPath, overrides, machine } = options;
+  const loaded = loadConfig(configPath, options.environment, overrides);
+  const { config, environment } = loaded;
   const problems = [...loaded.problems];
   if (config === undefined) return { problems };
   const vocabulary = loadVocabulary(config, problems);

@@ -59,8 +59,8 @@ export function loadDefinitions(
 }
 
 /** Loads what a configuration file describes. */
-export function loadExportSource(configPath: string, environment: Environment): LoadedSource {
-  const { config, problems } = loadConfig(configPath, environment);
+export function loadExportSource(configPath: string, given: Environment): LoadedSource {
+  const { config, problems, environment } = loadConfig(configPath, given);
   if (config === undefined) return { problems };
   const loaded = loadDefinitions(config, environment);
   const { catalog } = loaded;

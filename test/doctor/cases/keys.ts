@@ -91,6 +91,12 @@ export const keysCases: readonly Case[] = [
     found: { severity: "error", file: ".agtp/keys/nora.pem", key: "" },
   },
   {
+    title: "a file of variables that everybody can read",
+    id: "key-permissions",
+    site: { files: { ".env": "TOKEN=a" }, modes: { ".env": 0o644 } },
+    found: { severity: "error", file: ".env", key: "" },
+  },
+  {
     title: "a webhook secret that is written out",
     id: "secrets-in-files",
     site: { tables: { webhooks: { secret: "hunter2" } } },

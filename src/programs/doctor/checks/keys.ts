@@ -1,6 +1,7 @@
 /** Private keys and secrets: who else can read them, and where they stand. */
 
-import { resolve } from "node:path";
+import { join, resolve } from "node:path";
+import { ENV_FILE } from "../../../app/config/env-file.ts";
 import { configSchema } from "../../../app/config/schema.ts";
 import { readBoundedFile } from "../../../base/bounded-file.ts";
 import { joinIndex, joinKey } from "../../../base/dotted-key.ts";
@@ -11,20 +12,23 @@ import type { Check, Observation } from "../check.ts";
 import { privateKeyPaths } from "../deployment-paths.ts";
 import { nameOf, type Subject } from "../subject.ts";
 
-/** Others than its owner can read or replace a private key. */
+/** Others than its owner can read or replace a private key, or the file of variables. */
 const keyPermissions: Check = {
   id: "key-permissions",
   asks: "are private keys their owner's alone?",
   look: (subject) => {
     const { machine, configFile } = subject;
     if (machine.uid === undefined) return [];
-    return privateKeyPaths(subject).flatMap(({ path, key }) => {
+    const variables = { path: join(subject.config.directory, ENV_FILE), key: "" };
+    return [...privateKeyPaths(subject), variables].flatMap((one) => {
+      const { path, key } = one;
       const mode = machine.status(path)?.mode ?? 0;
       const judged = judgeMode(mode);
       if (judged === undefined) return [];
       const name = nameOf(subject, path);
       const place = key === "" ? { file: name, key } : { file: configFile, key };
-      const message = `the private key "${name}" ${judged.message}, its mode is ${octal(mode)}`;
+      const what = one === variables ? "the file of variables" : "the private key";
+      const message = `${what} "${name}" ${judged.message}, its mode is ${octal(mode)}`;
       const hint = `chmod 600 ${name}; if others may have read it, make a new one`;
       return [{ ...place, severity: judged.severity, message, hint }];
     });
@@ -105,7 +109,7 @@ function isWrittenOut(value: string): boolean {
 
 function writtenSecret(file: string, key: string): Observation {
   const message = "is a secret that stands in the file";
-  const hint = `write "\${NAME}" and set NAME in the daemon's environment; then change the secret`;
+  const hint = `write "\${NAME}" and set NAME in the daemon's environment or .env; then change the secret`;
   return { severity: "warning", file, key, message, hint };
 }
 
