@@ -33,6 +33,7 @@ import { measureRecords } from "./bench/record-scenario.ts";
 import { currentLoad, describeMachine, formatReport, writeReadme } from "./bench/report.ts";
 import type { Row } from "./bench/row.ts";
 import { createServerPool, type ServerPool } from "./bench/servers.ts";
+import { measureTraces } from "./bench/trace-scenario.ts";
 import { runHere } from "./process-terminal.ts";
 
 const SCENARIOS = {
@@ -46,6 +47,7 @@ const SCENARIOS = {
   mcp: measureMcp,
   processes: measureProcesses,
   console: measureConsole,
+  traces: measureTraces,
   start: measureStart,
   first: measureFirstCalls,
   warm: measureWarmth,

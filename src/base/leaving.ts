@@ -24,6 +24,8 @@ export interface LeavingMessage {
   readonly leaving: Leaving;
   /** Set by who traces, when the first channel is published to. */
   fields: TraceFields;
+  /** Set by who wants the call to be made within something of their own. */
+  around: (<T>(call: () => T) => T) | undefined;
 }
 
 /** Channel names; on the second one a message may have an `error`. */
@@ -39,8 +41,9 @@ export function tellingOf<T>(
   call: (fields: TraceFields) => Promise<T>,
 ): Promise<T> {
   if (!begun.hasSubscribers) return call(NO_FIELDS);
-  const message: LeavingMessage = { leaving, fields: NO_FIELDS };
-  return begun.runStores(message, async () => {
+  const message: LeavingMessage = { leaving, fields: NO_FIELDS, around: undefined };
+  begun.publish(message);
+  const telling = async (): Promise<T> => {
     try {
       const result = await call(message.fields);
       ended.publish({ message });
@@ -49,5 +52,6 @@ export function tellingOf<T>(
       ended.publish({ message, error });
       throw error;
     }
-  });
+  };
+  return message.around === undefined ? telling() : message.around(telling);
 }

@@ -52,6 +52,7 @@ function factsOf(exchange: Exchange, reply: Reply, response: AttributedResponse)
     sessionId: exchange.sessionId,
     taskId: exchange.taskId,
     principalId: caller.principalId,
+    traceId: exchange.traceId,
     assurance: caller.isCertified ? "certificate-bound" : "unverified",
     requestBody: request.body,
     responseBody: response.body,
@@ -65,15 +66,12 @@ function factsOf(exchange: Exchange, reply: Reply, response: AttributedResponse)
  */
 function extensionOf(exchange: Exchange): RecordFacts["extension"] {
   const { contract, caller, priorActions, approval, requestedVia, person: operator } = exchange;
-  const { traceId } = exchange;
   const { delegation } = caller;
   const isOwn = delegation === undefined && operator === undefined;
-  const isUsual = approval === undefined && requestedVia === undefined;
-  const isPlain = isOwn && isUsual && traceId === undefined;
+  const isPlain = isOwn && approval === undefined && requestedVia === undefined;
   if (isPlain && priorActions.length === 0) return contract && { ...contract };
   return {
     ...contract,
-    ...(traceId === undefined ? {} : { trace_id: traceId }),
     ...(requestedVia === undefined ? {} : { requested_via: requestedVia }),
     ...(operator === undefined ? {} : { operator }),
     ...(approval === undefined ? {} : approvalEntry(approval)),

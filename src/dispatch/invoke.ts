@@ -11,7 +11,7 @@ import type { Exchange } from "./exchange.ts";
 import { judge, type Outcome } from "./judge.ts";
 import { handlerTimeout, serverError, storeOutcomeUnknown, storeUnavailable } from "./refusal.ts";
 import { type Reply, replyToRefusal } from "./reply.ts";
-import { CHANNELS } from "./request-channels.ts";
+import { CHANNELS, type HandlerBegin } from "./request-channels.ts";
 import type { Route } from "./route.ts";
 
 /** A fault on its way to the log. */
@@ -45,7 +45,10 @@ export function invoke<T>(
     handled.publish({ exchange, status: reply.status });
     return finish(reply);
   };
-  return handling.runStores({ exchange }, () => callRoute(exchange, route, services, telling));
+  const message: HandlerBegin = { exchange, around: undefined };
+  handling.publish(message);
+  const call = (): T | Promise<T> => callRoute(exchange, route, services, telling);
+  return message.around === undefined ? call() : message.around(call);
 }
 
 function callRoute<T>(

@@ -16,11 +16,11 @@ export const CHANNELS = {
   refusal: "agtpd:request:refusal",
   /** `{exchange, status, durationMs}`; exchange is undefined for bytes that were no request. */
   end: "agtpd:request:end",
-  /** `{exchange}`; what the handler does is done within. */
+  /** `HandlerBegin` */
   handler: "agtpd:handler",
   /** `{exchange, status}`: the handler has answered. */
   handled: "agtpd:handler:end",
-  /** `{exchange}`, of a request that a handler dispatches; what it brings about is done within. */
+  /** `{exchange}`, of a request that a handler dispatches. */
   inner: "agtpd:inner",
   /** `InnerEnd` */
   innerEnd: "agtpd:inner:end",
@@ -28,6 +28,13 @@ export const CHANNELS = {
 
 /** `{count}`: spans that no collector will see. */
 export const DROPPED_CHANNEL = "agtpd:trace:dropped";
+
+/** A handler is about to be called. */
+export interface HandlerBegin {
+  readonly exchange: Exchange;
+  /** Set by who wants to have it called within something of their own. */
+  around: (<T>(call: () => T) => T) | undefined;
+}
 
 /** The end of a request that a handler dispatched. */
 export interface InnerEnd {

@@ -16,5 +16,6 @@ export function tellingOfInner<T>(
   if (!begun.hasSubscribers) return answer(tellNobody);
   const told = ({ status, refusal }: Reply): void =>
     ended.publish({ exchange, status, refusal } satisfies InnerEnd);
-  return begun.runStores({ exchange }, () => answer(told));
+  begun.publish({ exchange });
+  return answer(told);
 }

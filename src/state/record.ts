@@ -28,6 +28,8 @@ export interface RecordFacts {
   readonly taskId: string | undefined;
   /** From a validated credential; the credential itself never gets here. */
   readonly principalId: string | undefined;
+  /** The trace that the request is a part of, 32 hex digits. */
+  readonly traceId?: string | undefined;
   readonly assurance: Assurance;
   readonly requestBody: Uint8Array | string;
   readonly responseBody: Uint8Array | string;
@@ -60,6 +62,7 @@ export function recordPayload(facts: RecordFacts, serverId: string, now: number)
   if (sessionId !== undefined) after += `,"session_id":${jsonText(sessionId)}`;
   if (taskId !== undefined) after += `,"task_id":${jsonText(taskId)}`;
   if (principalId !== undefined) after += `,"principal_id":${jsonText(principalId)}`;
+  if (facts.traceId !== undefined) after += `,"trace_id":"${facts.traceId}"`;
   if (extension !== undefined && Object.keys(extension).length > 0) {
     after += `,${jsonMembers(extension)}`;
   }

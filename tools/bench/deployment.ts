@@ -20,13 +20,15 @@ export interface DeploymentVariant {
   readonly handler?: BenchHandler;
   /** True if it has a console. */
   readonly console?: boolean;
+  /** Where traces go, and which part of them; none unless given. */
+  readonly tracing?: { readonly endpoint: string; readonly ratio: number } | undefined;
 }
 
 /** Writes a deployment with endpoints `CREATE /orders/00000`, `CREATE /orders/00001`, … */
 export function writeDeployment(
   directory: string,
   endpointCount: number,
-  { tls, records, mcp, console, agents = 1, handler = "function" }: DeploymentVariant,
+  { tls, records, mcp, console, agents = 1, handler = "function", tracing }: DeploymentVariant,
 ): string {
   for (const name of ["endpoints", "catalog", "agents", "recipes"]) {
     mkdirSync(join(directory, name), { recursive: true });
@@ -52,7 +54,10 @@ export function writeDeployment(
       recordsConfig(directory, records) +
       (mcp === true ? MCP : "") +
       (console === true ? CONSOLE : "") +
-      (handler === "process" ? processConfig() : ""),
+      (handler === "process" ? processConfig() : "") +
+      (tracing === undefined
+        ? ""
+        : `[tracing]\nenabled = true\nendpoint = "${tracing.endpoint}"\nsample_ratio = ${tracing.ratio}\n`),
   );
   return config;
 }

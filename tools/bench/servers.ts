@@ -1,7 +1,7 @@
 /** Starts the servers of a run, and ends every one of them when the run is over. */
 import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { type Records, writeDeployment } from "./deployment.ts";
+import { type DeploymentVariant, type Records, writeDeployment } from "./deployment.ts";
 import type { BenchHandler } from "./handlers.ts";
 import { type ServerProcess, startServer } from "./server-process.ts";
 
@@ -22,6 +22,8 @@ export interface Variant {
   readonly handler: BenchHandler;
   /** True if it has a console. */
   readonly console: boolean;
+  /** Where traces go, and which part of them. */
+  readonly tracing: DeploymentVariant["tracing"];
 }
 
 /** The servers of one run. */
@@ -31,6 +33,8 @@ export interface ServerPool {
   rawEcho(): Promise<ServerProcess>;
   fastify(): Promise<ServerProcess>;
   /** The low-level server of MCP's library, and nothing else. */
+  /** Takes traces, and looks at none. */
+  traceSink(): Promise<ServerProcess>;
   mcpLibrary(): Promise<ServerProcess>;
   /** The daemon over a deployment of its own. */
   agtpd(endpointCount: number, variant?: Partial<Variant>): Promise<ServerProcess>;
@@ -52,6 +56,7 @@ export function createServerPool(directory: string, tls: BenchTls): ServerPool {
     ca: readFileSync(tls.cert, "utf8"),
     rawEcho: () => start("./raw-echo.js", [tls.cert, tls.key]),
     fastify: () => start("./fastify-app.js", [tls.cert, tls.key]),
+    traceSink: () => start("./trace-sink.js", []),
     mcpLibrary: () => start("./mcp-library.js", []),
     agtpd: (endpointCount, variant = {}) => {
       const {
@@ -61,6 +66,7 @@ export function createServerPool(directory: string, tls: BenchTls): ServerPool {
         agents = 1,
         handler = "function",
         console = false,
+        tracing,
       } = variant;
       const deployment = join(directory, `deployment-${started}`);
       mkdirSync(deployment, { recursive: true });
@@ -71,6 +77,7 @@ export function createServerPool(directory: string, tls: BenchTls): ServerPool {
         agents,
         handler,
         console,
+        tracing,
       });
       return start("../agtpd.js", ["--config", config, "--log-level", logLevel]);
     },

@@ -4,10 +4,18 @@
  */
 import type { AsyncLocalStorage } from "node:async_hooks";
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
-import { SpanKind, SpanStatusCode, type Tracer } from "@opentelemetry/api";
+import {
+  type Context,
+  SpanKind,
+  SpanStatusCode,
+  TraceFlags,
+  type Tracer,
+  trace,
+} from "@opentelemetry/api";
 import { ATTRIBUTES } from "./attributes.ts";
 import { now } from "./clock.ts";
 import type { HttpMessage, HttpRequest, Place } from "./place.ts";
+import type { RootDecision } from "./root-decision.ts";
 import { contextOf, readContext } from "./trace-context.ts";
 
 const START = "http.server.request.start";
@@ -44,21 +52,25 @@ export function listenToHttp(places: AsyncLocalStorage<Place>): () => void {
 /** The context of what comes of it; `own` are fields that count more than its own. */
 export function httpContext(
   http: HttpRequest,
-  tracer: Tracer,
+  { tracer, roots }: { readonly tracer: Tracer; readonly roots: RootDecision },
   own: (name: string) => string | undefined,
-): ReturnType<typeof readContext> {
+): Context {
+  if (http.span !== undefined) return contextOf(http.span);
   const { method = "", headers } = http.request;
-  http.span ??= tracer.startSpan(
-    method,
-    {
-      kind: SpanKind.SERVER,
-      startTime: http.startedAt,
-      attributes: { [ATTRIBUTES.httpMethod]: method },
-    },
-    readContext((name) => {
-      const value = own("traceparent") === undefined ? headers[name] : own(name);
-      return typeof value === "string" ? value : undefined;
-    }),
-  );
-  return contextOf(http.span);
+  const parent = readContext((name) => {
+    const value = own("traceparent") === undefined ? headers[name] : own(name);
+    return typeof value === "string" ? value : undefined;
+  });
+  const begin = (): void => {
+    const attributes = { [ATTRIBUTES.httpMethod]: method };
+    const options = { kind: SpanKind.SERVER, startTime: http.startedAt, attributes };
+    http.span = tracer.startSpan(method, options, parent);
+  };
+  if (trace.getSpanContext(parent) !== undefined) begin();
+  else {
+    const traceId = roots.decide(begin);
+    const spanId = roots.ids.generateSpanId();
+    http.span ??= trace.wrapSpanContext({ traceId, spanId, traceFlags: TraceFlags.NONE });
+  }
+  return http.span === undefined ? parent : contextOf(http.span);
 }

@@ -1,6 +1,6 @@
 /** Spans of what leaves over AGTP, MCP and the pipes of processes. */
 import type { AsyncLocalStorage } from "node:async_hooks";
-import { channel, subscribe, unsubscribe } from "node:diagnostics_channel";
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import {
   type Attributes,
   type Span,
@@ -18,18 +18,17 @@ import { errorTypeOf } from "./undici-spans.ts";
 /** Makes spans from now on; answers how to end it. */
 export function listenToLeaving(tracer: Tracer, places: AsyncLocalStorage<Place>): () => void {
   const spans = new WeakMap<object, Span>();
-  const begin = channel(LEAVING_CHANNELS.begin);
-  begin.bindStore(places, (given) => {
-    const message = given as LeavingMessage;
-    const place = places.getStore() ?? {};
-    if (place.span === undefined) return place;
+  const onBegin = (told: unknown): void => {
+    const message = told as LeavingMessage;
+    const place = places.getStore();
+    if (place?.span === undefined) return;
     const { leaving } = message;
     const options = { kind: SpanKind.CLIENT, startTime: now(), attributes: attributesOf(leaving) };
     const span = tracer.startSpan(nameOf(leaving), options, contextOf(place.span));
     spans.set(message, span);
     message.fields = fieldsOf(span);
-    return { ...place, span };
-  });
+    message.around = (call) => places.run({ ...place, span }, call);
+  };
   const onEnd = (told: unknown): void => {
     const { message, error } = told as { readonly message: object; readonly error?: unknown };
     const span = spans.get(message);
@@ -39,9 +38,10 @@ export function listenToLeaving(tracer: Tracer, places: AsyncLocalStorage<Place>
     }
     span?.end(now());
   };
+  subscribe(LEAVING_CHANNELS.begin, onBegin);
   subscribe(LEAVING_CHANNELS.end, onEnd);
   return () => {
-    begin.unbindStore(places);
+    unsubscribe(LEAVING_CHANNELS.begin, onBegin);
     unsubscribe(LEAVING_CHANNELS.end, onEnd);
   };
 }

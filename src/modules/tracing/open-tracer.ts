@@ -4,9 +4,9 @@ import type { Tracer } from "@opentelemetry/api";
 import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-proto";
 import { resourceFromAttributes } from "@opentelemetry/resources";
 import {
+  AlwaysOnSampler,
   BasicTracerProvider,
   ParentBasedSampler,
-  TraceIdRatioBasedSampler,
 } from "@opentelemetry/sdk-trace-base";
 import type { Problem } from "../../base/problem.ts";
 import { reasonOf } from "../../base/thrown.ts";
@@ -14,10 +14,13 @@ import { VERSION } from "../../base/version.ts";
 import type { TracingSections } from "./config.ts";
 import { createCountedProcessor } from "./counted-export.ts";
 import { exporterOptions } from "./exporter-options.ts";
+import { RootDecision } from "./root-decision.ts";
 
 /** A tracer, and how it ends. */
 export interface OpenedTracer {
   readonly tracer: Tracer;
+  /** Decides about roots: the tracer itself samples all of them. */
+  readonly roots: RootDecision;
   /** Sends what waits, in its time; then nothing is sent any more. Never rejects. */
   close(withinMs: number): Promise<void>;
 }
@@ -32,16 +35,19 @@ export function openTracer({ tracing, server, ...place }: TracingSections): Open
     const file = relative(place.directory, place.file);
     return { file, key: "tracing.ca", message: `cannot be used: ${reasonOf(error)}` };
   }
+  const roots = new RootDecision(sampleRatio);
   const provider = new BasicTracerProvider({
     resource: resourceFromAttributes({
       "service.name": serviceName,
       "service.version": VERSION,
       "service.instance.id": server.serverId,
     }),
-    sampler: new ParentBasedSampler({ root: new TraceIdRatioBasedSampler(sampleRatio) }),
+    sampler: new ParentBasedSampler({ root: new AlwaysOnSampler() }),
+    idGenerator: roots.ids,
     spanProcessors: [createCountedProcessor(exporter)],
   });
   return {
+    roots,
     tracer: provider.getTracer("agtpd", VERSION),
     close: async (withinMs) => {
       let timer: NodeJS.Timeout | undefined;

@@ -13,9 +13,9 @@ import { listenToUndici } from "./undici-spans.ts";
 export function openTracing({ config, catalog }: TracingContext): Contribution {
   const opened = openTracer(config);
   if ("message" in opened) return { blockers: [opened] };
-  const { tracer } = opened;
+  const { tracer, roots } = opened;
   const places = new AsyncLocalStorage<Place>();
-  const spans = new RequestSpans({ tracer, places, isMethod: (name) => catalog.has(name) });
+  const spans = new RequestSpans({ tracer, roots, places, isMethod: (name) => catalog.has(name) });
   let unlisten: readonly (() => void)[] = [];
   const end = async (): Promise<void> => {
     for (const one of unlisten) one();

@@ -3,26 +3,38 @@
  * dispatches. A refused one has the gate and the code of its refusal.
  */
 import type { AsyncLocalStorage } from "node:async_hooks";
-import { channel, subscribe, unsubscribe } from "node:diagnostics_channel";
-import { type Span, SpanKind, SpanStatusCode, type Tracer } from "@opentelemetry/api";
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
+import {
+  type Context,
+  type Span,
+  SpanKind,
+  SpanStatusCode,
+  TraceFlags,
+  type Tracer,
+  trace,
+} from "@opentelemetry/api";
 import type { Exchange } from "../../dispatch/exchange.ts";
 import type { Refusal } from "../../dispatch/refusal.ts";
 import {
   CHANNELS,
+  type HandlerBegin,
   type InnerEnd,
   type RequestEnd,
   type RequestRefusal,
 } from "../../dispatch/request-channels.ts";
+import type { EndpointDefinition } from "../../endpoint/endpoint.ts";
 import { ATTRIBUTES } from "./attributes.ts";
 import { now } from "./clock.ts";
 import { EndingSpans } from "./ending-spans.ts";
 import { httpContext } from "./http-requests.ts";
 import type { Place } from "./place.ts";
+import type { RootDecision } from "./root-decision.ts";
 import { contextOf, readContext } from "./trace-context.ts";
 
 /** The parts that spans of requests are made with. */
 export interface RequestSpansParts {
   readonly tracer: Tracer;
+  readonly roots: RootDecision;
   readonly places: AsyncLocalStorage<Place>;
   /** Tells a method of the catalog: no other name stands in a trace. */
   isMethod(name: string): boolean;
@@ -45,30 +57,25 @@ export class RequestSpans {
 
   /** Makes spans from now on; answers how to end it. */
   listen(): () => void {
-    const { places } = this.#parts;
     const listeners: Readonly<Record<string, (message: never) => void>> = {
       [CHANNELS.refusal]: ({ exchange, refusal }: RequestRefusal) =>
         this.#refused(exchange, refusal),
       [CHANNELS.end]: (message: RequestEnd) => this.#ended(message),
       [CHANNELS.handled]: ({ exchange, status }: WithExchange & { readonly status: number }) =>
         this.#handled(exchange, status),
+      [CHANNELS.handler]: (message: HandlerBegin) => this.#handling(message),
+      [CHANNELS.inner]: ({ exchange }: WithExchange) => this.#dispatching(exchange),
       [CHANNELS.innerEnd]: (message: InnerEnd) => this.#innerEnded(message),
     };
     const begin = (message: unknown): void => this.#began((message as WithExchange).exchange);
     subscribe(CHANNELS.start, begin);
     this.#endBeginning = () => unsubscribe(CHANNELS.start, begin);
-    const handler = channel(CHANNELS.handler);
-    const inner = channel(CHANNELS.inner);
-    handler.bindStore(places, (message) => this.#handling((message as WithExchange).exchange));
-    inner.bindStore(places, (message) => this.#dispatching((message as WithExchange).exchange));
     const entries = Object.entries(listeners).map(
       ([name, listener]) => [name, (message: unknown) => listener(message as never)] as const,
     );
     for (const [name, listener] of entries) subscribe(name, listener);
     return () => {
       this.#endBeginning();
-      handler.unbindStore(places);
-      inner.unbindStore(places);
       for (const [name, listener] of entries) unsubscribe(name, listener);
     };
   }
@@ -86,33 +93,53 @@ export class RequestSpans {
   }
 
   #began(exchange: Exchange): void {
-    const { tracer, places } = this.#parts;
+    const { places, roots } = this.#parts;
     const field = (name: string): string | undefined => exchange.header(name);
     const { span: around, http } = places.getStore() ?? {};
-    const isOutside = around === undefined && http === undefined;
-    const parent = isOutside
-      ? readContext(field)
-      : around === undefined && http !== undefined
-        ? httpContext(http, tracer, field)
-        : contextOf(around as Span);
-    const span = tracer.startSpan("AGTP", { kind: SpanKind.SERVER, startTime: now() }, parent);
+    if (around !== undefined) this.#begin(exchange, contextOf(around));
+    else if (http !== undefined) this.#begin(exchange, httpContext(http, this.#parts, field));
+    else {
+      const parent = readContext(field);
+      if (trace.getSpanContext(parent) !== undefined) this.#begin(exchange, parent);
+      else exchange.traceId = roots.decide(() => this.#begin(exchange, parent));
+    }
+  }
+
+  #begin(exchange: Exchange, parent: Context): void {
+    const options = { kind: SpanKind.SERVER, startTime: now() };
+    const span = this.#parts.tracer.startSpan("AGTP", options, parent);
     this.#requests.set(exchange, span);
     this.#underWay += 1;
     exchange.traceId = span.spanContext().traceId;
   }
 
-  #handling(exchange: Exchange): Place {
-    const { tracer, places } = this.#parts;
-    const place = places.getStore() ?? {};
+  /** The span of a request; of one that is not sampled, what others are to be told of it. */
+  #spanOf(exchange: Exchange): Span | undefined {
+    const known = this.#requests.get(exchange);
+    const { traceId } = exchange;
+    if (known !== undefined || traceId === undefined) return known;
+    const spanId = this.#parts.roots.ids.generateSpanId();
+    return trace.wrapSpanContext({ traceId, spanId, traceFlags: TraceFlags.NONE });
+  }
+
+  #handling(message: HandlerBegin): void {
+    const { tracer } = this.#parts;
+    const { exchange } = message;
+    const { definition } = exchange.route ?? {};
+    const isInside = definition !== undefined && staysInside(definition);
+    const request = isInside ? this.#requests.get(exchange) : this.#spanOf(exchange);
+    if (request === undefined) return;
+    let span = request;
     // What is dispatched has a span of its own, which is that of its handler.
-    const request = this.#requests.get(exchange);
-    if (request === undefined || exchange.inner !== undefined) return place;
-    if (!request.isRecording()) return { ...place, span: request };
-    const { type } = exchange.route?.definition.handler ?? {};
-    const attributes = type === undefined ? {} : { [ATTRIBUTES.handler]: type };
-    const span = tracer.startSpan("handler", { attributes, startTime: now() }, contextOf(request));
-    this.#handlers.set(exchange, span);
-    return { ...place, span };
+    if (request.isRecording() && exchange.inner === undefined) {
+      const attributes =
+        definition === undefined ? {} : { [ATTRIBUTES.handler]: definition.handler.type };
+      span = tracer.startSpan("handler", { attributes, startTime: now() }, contextOf(request));
+      this.#handlers.set(exchange, span);
+    }
+    if (isInside) return;
+    const { places } = this.#parts;
+    message.around = (call) => places.run({ ...places.getStore(), span }, call);
   }
 
   #handled(exchange: Exchange, status: number): void {
@@ -123,16 +150,12 @@ export class RequestSpans {
     span.end(now());
   }
 
-  #dispatching(exchange: Exchange): Place {
-    const { tracer, places } = this.#parts;
-    const place = places.getStore() ?? {};
+  #dispatching(exchange: Exchange): void {
     const parent = exchange.inner?.parent;
-    const around =
-      place.span ?? (parent && (this.#handlers.get(parent) ?? this.#requests.get(parent)));
-    if (around === undefined) return place;
-    const span = tracer.startSpan("AGTP", { startTime: now() }, contextOf(around));
+    const around = parent && (this.#handlers.get(parent) ?? this.#spanOf(parent));
+    if (around === undefined) return;
+    const span = this.#parts.tracer.startSpan("AGTP", { startTime: now() }, contextOf(around));
     this.#requests.set(exchange, span);
-    return { ...place, span };
   }
 
   #innerEnded({ exchange, status, refusal }: InnerEnd): void {
@@ -181,6 +204,16 @@ export class RequestSpans {
     }
     markFault(span, status);
   }
+}
+
+/**
+ * A function that an endpoint file names, and a composition, are called as they are: keeping places
+ * slows every promise of the process down, and what they dispatch is found by its request.
+ */
+function staysInside({ handler, file }: EndpointDefinition): boolean {
+  if (handler.type === "composition") return true;
+  const isModules = handler.type === "registered_function" && !handler.function.includes(":");
+  return isModules && file.endsWith(".toml");
 }
 
 function describeRefusal(span: Span, exchange: Exchange, { code }: Refusal): void {

@@ -1,0 +1,45 @@
+/** The scenario of traces: none, one in a hundred, all. */
+import { aimAt } from "./aim.ts";
+import { orderPath } from "./deployment.ts";
+import { ONE_IN_FLIGHT } from "./load-scenarios.ts";
+import { type Contender, measureRounds, medianOf, medianRatio, type Timing } from "./measure.ts";
+import { agtpRequest } from "./order.ts";
+import { atLeast, type Row } from "./row.ts";
+import type { ServerPool } from "./servers.ts";
+
+/** What is left of the throughput; with records, as the daemon is by default. */
+export async function measureTraces(pool: ServerPool, timing: Timing): Promise<Row[]> {
+  const sink = await pool.traceSink();
+  const endpoint = `http://127.0.0.1:${sink.port}`;
+  const contenders = {
+    off: await aim(pool, undefined),
+    some: await aim(pool, { endpoint, ratio: 0.01 }),
+    all: await aim(pool, { endpoint, ratio: 1 }),
+  };
+  const { off, some, all } = await measureRounds(contenders, ONE_IN_FLIGHT, timing);
+  const ratio = (samples: typeof off): number => medianRatio(samples, off, "perSecond");
+  const scenario = "traces";
+  const unit = "req/s";
+  return [
+    {
+      ...{ scenario, label: "without traces, with unsigned records", unit },
+      ...{ agtpd: medianOf(off, "perSecond"), goals: [] },
+    },
+    {
+      ...{ scenario, label: "1 % of traces sampled", unit, agtpd: medianOf(some, "perSecond") },
+      goals: [atLeast(ratio(some), 0.95, "without")],
+    },
+    {
+      ...{ scenario, label: "all traces sampled", unit, agtpd: medianOf(all, "perSecond") },
+      goals: [atLeast(ratio(all), 0.75, "without")],
+    },
+  ];
+}
+
+async function aim(
+  pool: ServerPool,
+  tracing: { readonly endpoint: string; readonly ratio: number } | undefined,
+): Promise<Contender> {
+  const server = await pool.agtpd(1, { records: "unsigned", tracing });
+  return aimAt(server, pool.ca, "AGTP/1.0 200", [agtpRequest("CREATE", orderPath(0))]);
+}
