@@ -11,7 +11,6 @@ import {
 } from "../server/control-socket.ts";
 import { failureLine } from "../state/state-file.ts";
 import type { Config } from "./config/config.ts";
-import { nodeName } from "./nodes.ts";
 
 /** `agtpd status --json`. Ports are null where nothing listens. */
 export interface DaemonStatus {
@@ -48,6 +47,7 @@ export interface StatusSource {
   readonly problems: readonly Problem[];
   documentVersion(): Promise<string | undefined>;
   nodes(): Promise<readonly NodeFacts[]>;
+  readonly node: string;
 }
 
 /** A daemon as its control socket sees it. */
@@ -110,7 +110,7 @@ async function statusOf(source: StatusSource): Promise<DaemonStatus> {
     ...{ address, port, gateway_port: gatewayPort ?? null, metrics_port: metricsPort ?? null },
     console_port: source.consolePort ?? null,
     workers: 1,
-    node: nodeName(source),
+    node: source.node,
     connections: connectionCount,
     document_version: (await source.documentVersion()) ?? null,
     problems: source.problems,

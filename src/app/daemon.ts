@@ -215,7 +215,7 @@ class Running implements Daemon, Controlled {
   #announce({ server }: Config): void {
     const { address, port, fingerprint256 } = this;
     const ready = { event: "listening", address, port, server_id: server.serverId, fingerprint256 };
-    const processes = { workers: 1, node: nodeName(this) };
+    const processes = { workers: 1, node: nodeName(this, this.#kept.state.view) };
     const metrics = this.#metrics === undefined ? {} : { metrics_port: this.#metrics.port };
     const gateway = this.gatewayPort === undefined ? {} : { gateway_port: this.gatewayPort };
     const console = this.#consolePort === undefined ? {} : { console_port: this.#consolePort };
@@ -293,7 +293,8 @@ class Running implements Daemon, Controlled {
       connectionCount: this.#listener.connectionCount + (this.#http?.connectionCount ?? 0),
       problems: this.#problems,
       documentVersion: () => this.#deployment.documentVersion(),
-      nodes: () => listNodes({ isReady, address, port }),
+      nodes: () => listNodes({ isReady, address, port }, this.#kept.state.view),
+      node: nodeName({ port }, this.#kept.state.view),
     };
   }
 

@@ -1,7 +1,8 @@
-/** The processes that serve a deployment, as `agtpd nodes` and the console list them: this one alone. */
+/** The processes that serve a deployment, as `agtpd nodes` and the console list them. */
 import { hostname } from "node:os";
 import { VERSION } from "../base/version.ts";
 import type { NodeFacts } from "../dispatch/http-gateway.ts";
+import type { NodeEntry, ViewLease } from "../state/state.ts";
 
 /** The address of a daemon, and whether it takes requests. */
 export interface NodeSource {
@@ -11,21 +12,30 @@ export interface NodeSource {
 }
 
 /** The name of this process among those that serve the deployment. */
-export function nodeName({ port }: Pick<NodeSource, "port">): string {
-  return `${hostname()}:${port}`;
+export function nodeName({ port }: Pick<NodeSource, "port">, view: ViewLease): string {
+  return view.node ?? `${hostname()}:${port}`;
 }
 
 /** Every process; this one first. */
-export async function listNodes(source: NodeSource): Promise<readonly NodeFacts[]> {
+export async function listNodes(
+  source: NodeSource,
+  view: ViewLease,
+): Promise<readonly NodeFacts[]> {
   const { isReady, address, port } = source;
   const host = address.includes(":") ? `[${address}]` : address;
-  return [
-    {
-      ...{ node: nodeName(source), address: `${host}:${port}`, version: VERSION, since: SINCE },
-      state: isReady ? "ready" : "draining",
-      lease_ms: null,
-    },
-  ];
+  const name = nodeName(source, view);
+  // A store that does not answer knows of no others.
+  const all: readonly NodeEntry[] = (await view.nodes?.().catch(() => [])) ?? [];
+  const own: NodeFacts = {
+    ...{ node: name, address: `${host}:${port}`, version: VERSION, since: SINCE },
+    state: isReady && view.isFresh ? "ready" : "draining",
+    lease_ms: all.find(({ node }) => node === name)?.leaseMs ?? null,
+  };
+  return [own, ...all.filter(({ node }) => node !== name).map(factsOf)];
+}
+
+function factsOf({ leaseMs, state, ...entry }: NodeEntry): NodeFacts {
+  return { ...entry, state: state === "live" ? "ready" : "lost", lease_ms: leaseMs };
 }
 
 const SINCE = new Date(Date.now() - 1000 * process.uptime()).toISOString();

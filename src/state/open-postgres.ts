@@ -63,7 +63,11 @@ export async function openNode(
   const node = new PostgresNode({ store, process: randomUUID(), ...identity });
   const taken = await node.register();
   if (taken !== undefined) return taken;
-  const records = new PostgresRecords({ pool, name, checkLease: () => node.checkLease() });
+  const records = new PostgresRecords({
+    pool,
+    name,
+    ...{ checkLease: () => node.checkLease(), onLoss: (...record) => node.lose(...record) },
+  });
   const heads = await readHeads(pool, name);
   store.everywhere = (revision) => node.everywhere(revision);
   const nodes = await node.nodes();

@@ -10,6 +10,7 @@ import type { StateNotice } from "./notice.ts";
 import { COMMITS_A_TRANSACTION } from "./postgres-commit.ts";
 import { forgetChanges } from "./postgres-feed.ts";
 import type { PostgresStore } from "./postgres-store.ts";
+import type { NodeEntry } from "./state.ts";
 import type { ChangedEntry, Feed } from "./store.ts";
 import { StoreUnavailableError } from "./store-fault.ts";
 
@@ -23,18 +24,6 @@ export interface NodeOptions {
   readonly process: string;
   readonly leaseMs: number;
   onNotice(notice: StateNotice): void;
-}
-
-/** A node as the table has it. */
-export interface NodeEntry {
-  readonly node: string;
-  readonly address: string;
-  readonly version: string;
-  /** RFC 3339. */
-  readonly since: string;
-  readonly state: "live" | "silent";
-  /** What is left of its lease, by the database's clock. */
-  readonly leaseMs: number;
 }
 
 interface BeatRow {
@@ -118,6 +107,10 @@ export class PostgresNode {
     void this.#listen();
   }
 
+  get node(): string {
+    return this.#options.node;
+  }
+
   /** True while no other node has been heard of lately. */
   get isAlone(): boolean {
     return !this.#hasOthers;
@@ -133,6 +126,16 @@ export class PostgresNode {
     if (this.isFresh) return;
     const cause = new Error("this node has heard nothing of it for longer than its lease");
     throw new StoreUnavailableError("unreachable", cause);
+  }
+
+  /** Serves nobody any more: what was acknowledged is not in the store, so others may be told otherwise. */
+  lose(agentId: string, auditId: string): void {
+    this.#leaseUntil = Number.NEGATIVE_INFINITY;
+    if (this.#hasLost) return;
+    this.#hasLost = true;
+    const message = `the store went back: it lacks record ${auditId} of agent ${agentId}, which was acknowledged; this node serves nobody until it is started again`;
+    const fields = { agent_id: agentId, audit_id: auditId };
+    this.#options.onNotice({ level: "error", event: "store-went-back", message, fields });
   }
 
   /** Waits until a commit is known on every node that serves. */

@@ -23,6 +23,8 @@ export interface PostgresRecordsOptions {
   readonly name: string;
   /** Throws while this node may not write. */
   checkLease(): void;
+  /** Told of an acknowledged record that the database does not have any more. */
+  onLoss(agentId: string, auditId: string): void;
 }
 
 /** How long a batch is tried for. */
@@ -110,7 +112,15 @@ export class PostgresRecords implements RecordStore {
   ): Promise<Appended> {
     const lost = [...expected.keys()].filter((agentId) => !won.has(agentId));
     if (lost.length === 0) return { moved: new Map() };
-    const kept = isRepeated ? await this.#kept(records.map(({ auditId }) => auditId)) : new Set();
+    const before = lost.map((agentId) => expected.get(agentId) ?? NO_AUDIT_ID);
+    const repeated = isRepeated ? records.map(({ auditId }) => auditId) : [];
+    const kept = await this.#kept([...before, ...repeated]);
+    for (const [index, agentId] of lost.entries()) {
+      const auditId = before[index] ?? NO_AUDIT_ID;
+      if (auditId === NO_AUDIT_ID || kept.has(auditId)) continue;
+      this.#options.onLoss(agentId, auditId);
+      throw new StoreUnavailableError("damaged", new Error(`it lacks record ${auditId}`));
+    }
     const keptChains = new Set(
       records.flatMap(({ auditId, chain }) => (kept.has(auditId) ? [chain.agentId] : [])),
     );
@@ -119,8 +129,11 @@ export class PostgresRecords implements RecordStore {
     for (const agentId of lost) {
       if (keptChains.has(agentId)) continue;
       const head = heads.get(agentId);
-      if (head !== undefined) moved.set(agentId, head);
-      else throw new Error(`the database has no chain of agent ${agentId} any more`);
+      if (head === undefined) {
+        const cause = new Error(`it lacks the head of agent ${agentId}'s chain`);
+        throw new StoreUnavailableError("damaged", cause);
+      }
+      moved.set(agentId, head);
     }
     return { moved };
   }

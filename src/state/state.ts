@@ -50,6 +50,22 @@ export interface ViewLease {
   readonly isFresh: boolean;
   /** True while no other node serves: what nobody works on was left by one that ended. */
   readonly isAlone: boolean;
+  /** The name of this process among the nodes; undefined where there can be no others. */
+  readonly node?: string;
+  /** Every node that has been heard of lately, this one included. */
+  nodes?(): Promise<readonly NodeEntry[]>;
+}
+
+/** A node, as the others know it. */
+export interface NodeEntry {
+  readonly node: string;
+  readonly address: string;
+  readonly version: string;
+  /** RFC 3339. */
+  readonly since: string;
+  readonly state: "live" | "silent";
+  /** The rest of its lease, by the store's clock. */
+  readonly leaseMs: number;
 }
 
 /** Nobody else changes anything. */

@@ -1,6 +1,7 @@
 /** Two daemons over one PostgreSQL: one chain an agent, one standing of it, whoever is asked. */
 import { createPublicKey, generateKeyPairSync, type KeyObject } from "node:crypto";
 import { expect, it } from "vitest";
+import { askDaemon } from "../../src/programs/control/ask-daemon.ts";
 import { openDaemon, type RawClient, type TestDaemon } from "../support/daemon.ts";
 import { encodeRequest, type TestReply } from "../support/dispatch.ts";
 import { ALICE, BOB, hostedFiles } from "../support/hosted-agents.ts";
@@ -58,6 +59,11 @@ async function askOften(
 async function recordsOf(url: string): Promise<readonly ReadRecord[]> {
   const rows = await postgres().query("SELECT jws FROM agtp.records ORDER BY number", url);
   return rows.map(({ jws }) => readJws(String(jws)));
+}
+
+async function nodesOf({ directory }: TestDaemon): Promise<unknown> {
+  const question = { command: "nodes", config: "agtp-server.toml" } as const;
+  return (await askDaemon(question, { directory }))["nodes"];
 }
 
 describeWithPostgres("two nodes of one store", () => {
@@ -143,5 +149,37 @@ describeWithPostgres("two nodes of one store", () => {
     await expect(openNode(url, "a")).rejects.toThrow('another daemon is the node "a"');
     const webhooks = { recipients: { ops: "https://ops.example/agtp" } };
     await expect(openNode(url, "b", { webhooks })).rejects.toThrow("webhooks.recipients: cannot");
+  });
+
+  it("serve nobody any more once the store lacks what was acknowledged", async () => {
+    const url = await postgres().makeDatabase();
+    const node = await openNode(url, "a");
+    const client = await node.connect();
+    for (let count = 1; count <= 2; count += 1) {
+      client.write(bytes(ALICE, "QUERY", "/lists"));
+      await client.replies(count);
+    }
+    const [first, second] = (await client.replies(2)).map((reply) => recordOf(reply).auditId);
+    await postgres().query(
+      `DELETE FROM agtp.records WHERE audit_id = '${second}';
+       UPDATE agtp.heads SET audit_id = '${first}' WHERE agent_id = '${ALICE}'`,
+      url,
+    );
+    client.write(bytes(ALICE, "QUERY", "/lists"));
+    expect(await client.closed()).toHaveLength(2);
+    expect((await ask(node, BOB, "QUERY", "/lists")).status).toBe(503);
+    expect(node.log).toContainEqual(
+      expect.objectContaining({ event: "store-went-back", audit_id: second, level: "error" }),
+    );
+    expect(await recordsOf(url)).toHaveLength(1);
+  });
+
+  it("list each other by name", async () => {
+    const url = await postgres().makeDatabase();
+    const [first] = [await openNode(url, "a"), await openNode(url, "b")];
+    expect(await nodesOf(first)).toMatchObject([
+      { node: "a", state: "ready" },
+      { node: "b", state: "ready" },
+    ]);
   });
 });
