@@ -18,7 +18,7 @@ import { type Built, build, type DaemonOptions, type Refused } from "./build.ts"
 import type { Config } from "./config/config.ts";
 import { type Controlled, openControl, type StatusSource } from "./control.ts";
 import type { Deployment } from "./deployment.ts";
-import { listNodes } from "./nodes.ts";
+import { listNodes, nodeName } from "./nodes.ts";
 import { keysNeedingRestart } from "./restart-keys.ts";
 import { reportingProblems, reportingTrust } from "./start-report.ts";
 
@@ -110,7 +110,7 @@ class Running implements Daemon, Controlled {
     this.#listener = createListener({
       ...{ identity, limits, sendBudget, onFault },
       dispatcher: () => this.#deployment.dispatcher,
-      settle: (done) => kept.state.ledger.settle(done),
+      settle: (done, of) => kept.state.ledger.settle(done, of),
       onRefusedPeer: (reason, remote) =>
         options.log.logger.warn(
           { event: "peer-refused", reason, remote },
@@ -199,13 +199,14 @@ class Running implements Daemon, Controlled {
   #announce({ server }: Config): void {
     const { address, port, fingerprint256 } = this;
     const ready = { event: "listening", address, port, server_id: server.serverId, fingerprint256 };
+    const processes = { workers: 1, node: nodeName(this) };
     const metrics = this.#metrics === undefined ? {} : { metrics_port: this.#metrics.port };
     const gateway = this.gatewayPort === undefined ? {} : { gateway_port: this.gatewayPort };
     const console = this.#consolePort === undefined ? {} : { console_port: this.#consolePort };
     this.#options.log.logger
       .child({}, { level: "info" })
       .info(
-        { ...ready, ...gateway, ...metrics, ...console },
+        { ...ready, ...processes, ...gateway, ...metrics, ...console },
         `listening on ${address} port ${port}`,
       );
     void this.#options.log.flush();

@@ -10,6 +10,8 @@ export interface ServerConfig {
   readonly domain?: string;
   readonly host: string;
   readonly port: number;
+  /** One process answers, as yet: another number is refused. */
+  readonly workers: number | "auto";
   readonly documentVersion?: string;
   readonly onInvalid: "skip" | "fail";
 }
@@ -34,6 +36,14 @@ export const serverSection: Schema = table(
       "Address to listen on; beyond loopback, [tls] and [policies.identity] must allow it",
     ),
     port: port(4480, "TCP port to listen on; 0 takes any free one"),
+    workers: {
+      default: 1,
+      description: 'Processes that answer; this build has one, which "auto" takes',
+      if: { type: "integer" },
+      // biome-ignore lint/suspicious/noThenProperty: a JSON Schema keyword
+      then: { minimum: 1, maximum: 1024 },
+      else: { enum: ["auto"], expected: 'a whole number or "auto"' },
+    },
     document_version: optional(
       text("", "Version of the manifest; without it, made from its content"),
     ),

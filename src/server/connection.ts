@@ -25,7 +25,7 @@ export interface ConnectionContext {
   readonly batcher: WriteBatcher;
   readonly sendBudget: SendBudget;
   /** Calls back once the records of what was answered are kept, or cannot be. */
-  settle(done: () => void): void;
+  settle(done: () => void, of: Pick<Outbox, "late">): void;
   onFault(error: unknown): void;
 }
 
@@ -165,7 +165,7 @@ export class Connection implements BatchedWriter {
       // Replies that came meanwhile have records of their own to wait for.
       if (this.#outbox.flush(count)) this.#proceed();
       else this.abort(new Error("the record of a reply could not be kept"));
-    });
+    }, this.#outbox);
   }
 
   /** Reads only what there is room for; a connection that will close is read to its end. */

@@ -4,7 +4,7 @@
  * and may be the same for many.   AGTP "Connection Lifetime", `[limits]` send_buffer_bytes
  */
 import type { TLSSocket } from "node:tls";
-import type { Response } from "../wire/message.ts";
+import type { LateFields, Response } from "../wire/message.ts";
 import { serializeHead, serializeResponses } from "../wire/serialize.ts";
 import type { SendAccount } from "./send-budget.ts";
 
@@ -78,6 +78,11 @@ export class Outbox {
   /** How many replies are to be sent. */
   get count(): number {
     return this.#replies.length;
+  }
+
+  /** The fields that replies wait for before they are sent. */
+  get late(): readonly LateFields[] {
+    return this.#replies.flatMap(({ lateFields }) => lateFields ?? []);
   }
 
   /** True when all that was flushed is written, though perhaps not taken. */

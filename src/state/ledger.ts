@@ -4,8 +4,10 @@
  * written together, one group after another. A head moves only when its record is written, so that a
  * chain never names a record that was lost.   AGTP-IDENTIFIERS "Attribution Chain"
  */
+
+import type { LateFields } from "../wire/message.ts";
 import { ChainClock } from "./chain-clock.ts";
-import type { Chain, RecordDraft } from "./draft.ts";
+import { type Chain, RecordDraft } from "./draft.ts";
 import type { JournalRecord, RecordPlace } from "./journal.ts";
 import { NO_AUDIT_ID } from "./record.ts";
 import type {
@@ -27,6 +29,11 @@ export interface LedgerClock {
 
 /** Told once the drafts before it are sealed and written, or with why they could not be. */
 export type Settled = (failure: Error | undefined) => void;
+
+/** Replies that wait to be sent. */
+export interface LateReplies {
+  readonly late: readonly LateFields[];
+}
 
 /** How long a journal that failed is not tried again: what is promised to be over within a second. */
 const RETRY_AFTER_MS = 500;
@@ -51,6 +58,8 @@ export class Ledger {
   readonly #heads: Map<string, ChainHead>;
   readonly #onFailure: (error: Error) => void;
   readonly #clock: ChainClock;
+  /** Seals what is in no chain, where others wait for their store: nobody has to wait for that. */
+  readonly #loose: Ledger | undefined;
   /** The first one is being sealed if `#isSealing`; the last one takes what is added. */
   readonly #groups: Group[] = [];
   #isSealing = false;
@@ -68,6 +77,7 @@ export class Ledger {
     this.#store = store;
     this.#heads = new Map(heads);
     this.#onFailure = onFailure;
+    this.#loose = store.isImmediate ? undefined : new Ledger(NOWHERE, new Map(), onFailure);
     const newestAt = newestOf(heads.values());
     this.#clock = new ChainClock({ ...clock, newestAt, pending: () => this.#pendingChains() });
   }
@@ -97,6 +107,7 @@ export class Ledger {
 
   /** Takes a draft; it is sealed before `settle` calls back. */
   add(draft: RecordDraft): RecordDraft {
+    if (draft.chain === undefined && this.#loose !== undefined) return this.#loose.add(draft);
     this.#openGroup(draft.sealer).drafts.push(draft);
     if (!this.#isScheduled && !this.#isSealing) {
       this.#isScheduled = true;
@@ -106,8 +117,20 @@ export class Ledger {
     return draft;
   }
 
-  /** Calls back when what was added so far is settled: at once, when that is so already. */
-  settle(done: Settled): void {
+  /**
+   * Calls back when what was added so far is settled: at once, when that is so already. With `of`
+   * only its replies count.
+   */
+  settle(done: Settled, of?: LateReplies): void {
+    const loose = this.#loose;
+    const waiting = loose && of?.late.filter(({ isKnown }) => !isKnown);
+    if (loose === undefined) this.#settleAll(done);
+    else if (waiting?.length === 0) done(undefined);
+    else if (waiting?.every(isUnchained) === true) loose.settle(done);
+    else loose.settle((failure) => this.#settleAll((other) => done(failure ?? other)));
+  }
+
+  #settleAll(done: Settled): void {
     const group = this.#groups.at(-1);
     if (group === undefined) done(undefined);
     else group.waiting.push({ count: group.drafts.length, done });
@@ -350,6 +373,19 @@ export class Ledger {
     tell(group, () => true);
     if (this.#groups.length > 0 && !this.#isScheduled) this.#sealNext();
   }
+}
+
+/** Nothing of what is in no chain is kept. */
+const NOWHERE: RecordStore = {
+  isImmediate: true,
+  append: () => ({}),
+  probe: () => undefined,
+  find: () => Promise.resolve(undefined),
+  close: () => Promise.resolve(),
+};
+
+function isUnchained(late: LateFields): boolean {
+  return late instanceof RecordDraft && late.chain === undefined;
 }
 
 /** The outcome of writing records. */

@@ -98,6 +98,33 @@ describe("a record that a power cut cannot lose", () => {
   });
 });
 
+describe("a record that is in no chain", () => {
+  it("waits for nobody's sync, and neither does a reply without one", async () => {
+    const { ledger, disk } = await openPowerSafe();
+    const { gate, end } = makeGate();
+    disk.gate = gate;
+    const chained = ledger.add(makeDraft(ALICE));
+    const all = ledger.settled();
+    await vi.waitFor(() => expect(disk.asked).toEqual(["write", "sync"]));
+    const loose = ledger.add(makeDraft(undefined));
+    await new Promise<void>((resolve) => ledger.settle(() => resolve(), { late: [loose] }));
+    expect(loose.isKnown).toBe(true);
+    await new Promise<void>((resolve) => ledger.settle(() => resolve(), { late: [] }));
+    let isTold = false;
+    ledger.settle(
+      () => {
+        isTold = true;
+      },
+      { late: [loose, chained] },
+    );
+    expect([isTold, chained.isKnown]).toEqual([false, false]);
+    end();
+    await all;
+    expect([isTold, chained.isKnown]).toEqual([true, true]);
+    expect(disk.asked).toEqual(["write", "sync", "synced"]);
+  });
+});
+
 describe("a sync that fails", () => {
   it("is final for its file: the records go to the next segment, and are told of from there", async () => {
     const { ledger, disk, directory, notices, faults } = await openPowerSafe();

@@ -1,5 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { createServer } from "node:net";
+import { hostname } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { runProgram, startProgram } from "../support/agtpd.ts";
@@ -141,6 +142,8 @@ describe("agtpd, starting", () => {
         event: "listening",
         address: "127.0.0.1",
         server_id: "ready.example",
+        workers: 1,
+        node: `${hostname()}:${ready["port"]}`,
         fingerprint256: expect.stringMatching(/^([0-9A-F]{2}:){31}[0-9A-F]{2}$/),
       });
       expect(ready["port"]).toBeGreaterThan(0);

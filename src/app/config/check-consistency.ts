@@ -195,6 +195,16 @@ const mcpFront: CrossCheck = {
   },
 };
 
+/** Half of a daemon in each of several processes would be worse than one. */
+const workers: CrossCheck = {
+  sections: ["server"],
+  check: ({ server }, report) => {
+    if (server.workers === 1 || server.workers === "auto") return;
+    const message = `must be 1 or "auto": this build answers in one process, got ${server.workers}`;
+    report("server.workers", message, { hint: "leave it out" });
+  },
+};
+
 /** Every rule of this file. */
 export const consistencyChecks: readonly CrossCheck[] = [
   customMethods,
@@ -210,4 +220,5 @@ export const consistencyChecks: readonly CrossCheck[] = [
   peerSignatures,
   agentRuntime,
   mcpFront,
+  workers,
 ];

@@ -32,6 +32,23 @@ function problemsOf(...deployment: Parameters<typeof load>): string[] {
 }
 
 describe("loadConfig", () => {
+  it.each([
+    [
+      "4",
+      [
+        'server.workers: must be 1 or "auto": this build answers in one process, got 4 (leave it out)',
+      ],
+    ],
+    ["1", []],
+    ['"auto"', []],
+  ])("takes no more workers than there are: %s", (workers, expected) => {
+    expect(problemsOf(`${MINIMAL}workers = ${workers}\n`)).toEqual(expected);
+  });
+
+  it.each(["0", "1.5", '"many"'])("takes %s for no number of workers", (workers) => {
+    expect(problemsOf(`${MINIMAL}workers = ${workers}\n`)).toHaveLength(1);
+  });
+
   it("fills in every default", () => {
     const { config, problems } = load(MINIMAL);
     expect(problems).toEqual([]);
@@ -39,6 +56,7 @@ describe("loadConfig", () => {
       serverId: "agents.example",
       host: "127.0.0.1",
       port: 4480,
+      workers: 1,
       onInvalid: "skip",
     });
     expect(config?.limits).toEqual({
