@@ -12,27 +12,23 @@ import { type Command, command } from "../src/programs/shell/command.ts";
 import type { Options } from "../src/programs/shell/command-line.ts";
 import { ensureCertificate } from "../src/server/certificate.ts";
 import { measureConsole } from "./bench/console-scenario.ts";
-import {
-  measureFirstCalls,
-  measureIdle,
-  measureStart,
-  measureWarmth,
-} from "./bench/cost-scenarios.ts";
 import { measureDurability } from "./bench/durability-scenario.ts";
+import { measureIdle } from "./bench/idle-scenario.ts";
 import {
   measureAgents,
   measureConnections,
   measureEndpoints,
-  measureRefusals,
   measureThroughput,
 } from "./bench/load-scenarios.ts";
 import { measureMcp } from "./bench/mcp-scenario.ts";
 import type { Timing } from "./bench/measure.ts";
 import { measureProcesses } from "./bench/process-scenario.ts";
 import { measureRecords } from "./bench/record-scenario.ts";
+import { measureRefusals } from "./bench/refusal-scenario.ts";
 import { currentLoad, describeMachine, formatReport, writeReadme } from "./bench/report.ts";
 import type { Row } from "./bench/row.ts";
 import { createServerPool, type ServerPool } from "./bench/servers.ts";
+import { measureFirstCalls, measureStart, measureWarmth } from "./bench/start-scenarios.ts";
 import { measureTraces } from "./bench/trace-scenario.ts";
 import { runHere } from "./process-terminal.ts";
 

@@ -1,4 +1,4 @@
-/** The scenarios that load servers: throughput, many endpoints, new connections, refusals. */
+/** The scenarios that load servers: throughput, many endpoints and agents, new connections. */
 import { aimAt } from "./aim.ts";
 import { orderPath } from "./deployment.ts";
 import type { Shape } from "./load.ts";
@@ -130,54 +130,4 @@ export async function measureConnections(pool: ServerPool, timing: Timing): Prom
       goals: [atMost(ratioOf(samples.agtpd, samples.raw, "cpuMicros"), 1.15, "raw")],
     },
   ];
-}
-
-/** Goal 5: a refusal costs no more than an answer, whatever nobody has asked for before. */
-export async function measureRefusals(pool: ServerPool, timing: Timing): Promise<Row[]> {
-  // With the request log: refusals of AGTP's own are logged at any level, answers are not.
-  const server = await pool.agtpd(10, { logLevel: "info" });
-  const path = orderPath(0);
-  const aim = (status: number, ...requests: readonly Buffer[]): Promise<Contender> =>
-    aimAt(server, pool.ca, `AGTP/1.0 ${status}`, requests);
-  const samples = await measureRounds(
-    {
-      served: await aim(200, agtpRequest("CREATE", path)),
-      "459": await aim(459, agtpRequest("CRAETE", path)),
-      "404": await aim(404, agtpRequest("CREATE", "/nowhere/00000")),
-      "422": await aim(
-        422,
-        agtpRequest("CREATE", path, { body: '{"item":"espresso","quantity":0}' }),
-      ),
-      "459, each name another": await aim(459, ...everyOther((name) => agtpRequest(name, path))),
-      "404, each path another": await aim(
-        404,
-        ...everyOther((name) => agtpRequest("CREATE", `/nowhere/${name}`)),
-      ),
-      "422, each member another": await aim(
-        422,
-        ...everyOther((name) => agtpRequest("CREATE", path, { body: `{"${name}":"espresso"}` })),
-      ),
-    },
-    ONE_IN_FLIGHT,
-    timing,
-  );
-  const { served: answered, ...refused } = samples;
-  return Object.entries(refused).map(([what, some]) => ({
-    scenario: "refusals",
-    label: `refused with ${what}: server CPU a request`,
-    unit: "µs",
-    agtpd: medianOf(some, "cpuMicros"),
-    goals: [atMost(ratioOf(some, answered, "cpuMicros"), 1, "served")],
-  }));
-}
-
-const STRANGE_REQUESTS = 50_000;
-const LETTERS = "QXZJKVWY";
-
-/** A request for each of so many names of one length, which are like nothing that there is. */
-function everyOther(make: (name: string) => Buffer): readonly Buffer[] {
-  return Array.from({ length: STRANGE_REQUESTS }, (_, index) => {
-    const digits = index.toString(LETTERS.length).padStart(10, "0");
-    return make(Array.from(digits, (digit) => LETTERS[Number(digit)] ?? "").join(""));
-  });
 }

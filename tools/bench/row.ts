@@ -32,36 +32,39 @@ const NOISY = 0.5;
 /** A ratio that shall be at least so much; `of` reads after the number: `of raw`. */
 export function atLeast(ratio: number | Ratio, bound: number, of: string, inPercent = true): Goal {
   const write = (value: number): string =>
-    inPercent ? `${Math.round(value * 100)} %` : `${value.toFixed(1)} x`;
-  return judge(ratio, { bound, of, write, sign: ">=" });
+    inPercent ? `${Math.round(value * 100)}` : value.toFixed(1);
+  const unit = inPercent ? "%" : "x";
+  return judge(ratio, { sign: ">=", bound, written: write(bound), unit, of, write });
 }
 
 /** A quantity that shall be at most so much. */
 export function atMost(value: number | Ratio, bound: number, of: string, unit = "x"): Goal {
-  const write = (number: number): string =>
-    `${unit === "x" && number !== bound ? number.toFixed(2) : number === bound ? number : number.toFixed(0)} ${unit}`;
-  return judge(value, { bound, of, write, sign: "<=" });
+  const write = (one: number): string => one.toFixed(unit === "x" ? 2 : 0);
+  return judge(value, { sign: "<=", bound, written: String(bound), unit, of, write });
 }
 
 interface Bound {
-  readonly bound: number;
-  readonly of: string;
   readonly sign: ">=" | "<=";
+  readonly bound: number;
+  /** The bound as the table shows it. */
+  readonly written: string;
+  readonly unit: string;
+  readonly of: string;
   write(value: number): string;
 }
 
-function judge(value: number | Ratio, { bound, of, sign, write }: Bound): Goal {
+function judge(value: number | Ratio, { sign, bound, written, unit, of, write }: Bound): Goal {
   const ratio = typeof value === "number" ? { median: value, low: value, high: value } : value;
   const meets = (one: number): boolean => (sign === ">=" ? one >= bound : one <= bound);
-  const width = (ratio.high - ratio.low) / ratio.median;
+  const width = (ratio.high - ratio.low) / Math.abs(ratio.median);
   const isSplit = meets(ratio.low) !== meets(ratio.high);
   const isNoisy = width > NOISY || (isSplit && width > AGREEING);
-  const suffix = of === "" ? "" : ` ${of}`;
+  const told = isNoisy
+    ? `too noisy to tell: ${write(ratio.low)} to ${write(ratio.high)}`
+    : write(ratio.median);
   return {
-    measured: isNoisy
-      ? `too noisy to tell: ${write(ratio.low)} to ${write(ratio.high)}${suffix}`
-      : `${write(ratio.median)}${suffix}`,
-    bound: `${sign} ${write(bound)}`,
+    measured: `${told} ${unit} ${of}`.trimEnd(),
+    bound: `${sign} ${written} ${unit}`,
     isMet: isNoisy ? undefined : meets(ratio.median),
   };
 }

@@ -2,7 +2,7 @@
 import { aimAt } from "./aim.ts";
 import { orderPath } from "./deployment.ts";
 import { ONE_IN_FLIGHT } from "./load-scenarios.ts";
-import { type Contender, measureRounds, medianOf, medianRatio, type Timing } from "./measure.ts";
+import { type Contender, measureRounds, medianOf, ratioOf, type Timing } from "./measure.ts";
 import { agtpRequest } from "./order.ts";
 import { atLeast, type Row } from "./row.ts";
 import type { ServerPool } from "./servers.ts";
@@ -17,7 +17,7 @@ export async function measureTraces(pool: ServerPool, timing: Timing): Promise<R
     all: await aim(pool, { endpoint, ratio: 1 }),
   };
   const { off, some, all } = await measureRounds(contenders, ONE_IN_FLIGHT, timing);
-  const ratio = (samples: typeof off): number => medianRatio(samples, off, "perSecond");
+  const ratio = (samples: typeof off) => ratioOf(samples, off, "perSecond");
   const scenario = "traces";
   const unit = "req/s";
   return [

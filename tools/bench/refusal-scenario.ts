@@ -1,0 +1,58 @@
+/** The scenario of refusals, each beside a call that is served. */
+import { aimAt } from "./aim.ts";
+import { orderPath } from "./deployment.ts";
+import { ONE_IN_FLIGHT } from "./load-scenarios.ts";
+import { type Contender, measureRounds, medianOf, ratioOf, type Timing } from "./measure.ts";
+import { agtpRequest } from "./order.ts";
+import { atMost, type Row } from "./row.ts";
+import type { ServerPool } from "./servers.ts";
+
+/** Goal 5: a refusal costs no more than an answer, whatever nobody has asked for before. */
+export async function measureRefusals(pool: ServerPool, timing: Timing): Promise<Row[]> {
+  // With the request log: refusals of AGTP's own are logged at any level, answers are not.
+  const server = await pool.agtpd(10, { logLevel: "info" });
+  const path = orderPath(0);
+  const aim = (status: number, ...requests: readonly Buffer[]): Promise<Contender> =>
+    aimAt(server, pool.ca, `AGTP/1.0 ${status}`, requests);
+  const samples = await measureRounds(
+    {
+      served: await aim(200, agtpRequest("CREATE", path)),
+      "459": await aim(459, agtpRequest("CRAETE", path)),
+      "404": await aim(404, agtpRequest("CREATE", "/nowhere/00000")),
+      "422": await aim(
+        422,
+        agtpRequest("CREATE", path, { body: '{"item":"espresso","quantity":0}' }),
+      ),
+      "459, each name another": await aim(459, ...everyOther((name) => agtpRequest(name, path))),
+      "404, each path another": await aim(
+        404,
+        ...everyOther((name) => agtpRequest("CREATE", `/nowhere/${name}`)),
+      ),
+      "422, each member another": await aim(
+        422,
+        ...everyOther((name) => agtpRequest("CREATE", path, { body: `{"${name}":"espresso"}` })),
+      ),
+    },
+    ONE_IN_FLIGHT,
+    timing,
+  );
+  const { served: answered, ...refused } = samples;
+  return Object.entries(refused).map(([what, some]) => ({
+    scenario: "refusals",
+    label: `refused with ${what}: server CPU a request`,
+    unit: "µs",
+    agtpd: medianOf(some, "cpuMicros"),
+    goals: [atMost(ratioOf(some, answered, "cpuMicros"), 1, "served")],
+  }));
+}
+
+const STRANGE_REQUESTS = 50_000;
+const LETTERS = "QXZJKVWY";
+
+/** A request for each of so many names of one length, which are like nothing that there is. */
+function everyOther(make: (name: string) => Buffer): readonly Buffer[] {
+  return Array.from({ length: STRANGE_REQUESTS }, (_, index) => {
+    const digits = index.toString(LETTERS.length).padStart(10, "0");
+    return make(Array.from(digits, (digit) => LETTERS[Number(digit)] ?? "").join(""));
+  });
+}
