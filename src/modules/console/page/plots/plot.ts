@@ -2,8 +2,7 @@
  * A plot over time. Its colours are those of the page, light or dark; screen readers get a sentence,
  * and everybody the same figures as a table.
  */
-import UPlot from "uplot";
-import { html, useEffect, useRef, type VNode } from "../preact.ts";
+import { html, UPlot, useEffect, useRef, type VNode } from "../preact.ts";
 import { PlotTable } from "./plot-table.ts";
 
 /** One line of a plot. */
