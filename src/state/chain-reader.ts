@@ -5,13 +5,8 @@
 import { hash } from "node:crypto";
 import { open } from "node:fs/promises";
 import { join } from "node:path";
-import type { RecordPlace } from "./journal.ts";
+import type { RecordPlace, RecordReader } from "./journal.ts";
 import { segmentName } from "./segment.ts";
-
-/** Finds records by their Audit-IDs. */
-export interface RecordReader {
-  find(auditId: string): Promise<string | undefined>;
-}
 
 /** How much is read at a time: some hundred records. */
 const BLOCK = 128 * 1024;

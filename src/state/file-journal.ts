@@ -6,10 +6,16 @@
 import { rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { makeDirectory } from "../base/make-directory.ts";
-import { openChainReader, type RecordReader } from "./chain-reader.ts";
+import { openChainReader } from "./chain-reader.ts";
 import { DurableWrites } from "./durable-writes.ts";
 import { FinishedSegments, readRecord } from "./finished-segments.ts";
-import type { Journal, JournalPosition, JournalRecord, RecordPlace } from "./journal.ts";
+import type {
+  Journal,
+  JournalPosition,
+  JournalRecord,
+  RecordPlace,
+  RecordReader,
+} from "./journal.ts";
 import { DISK, type JournalDisk } from "./journal-disk.ts";
 import { syncFailed, tailCut } from "./journal-notices.ts";
 import { JournalSync } from "./journal-sync.ts";

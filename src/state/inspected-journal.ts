@@ -4,7 +4,8 @@
  * For a server that was not started because of its journal.   AGTP-IDENTIFIERS "Audit Log"
  */
 import type { Ed25519PublicKey } from "../identity/ed25519.ts";
-import { openChainReader, type RecordReader } from "./chain-reader.ts";
+import { openChainReader } from "./chain-reader.ts";
+import type { RecordReader } from "./journal.ts";
 import { readChainRecord } from "./journal-replay.ts";
 import type { ChainHead } from "./ledger.ts";
 import { NO_AUDIT_ID } from "./record.ts";

@@ -3,7 +3,6 @@
  * by their Audit-ID.   AGTP-IDENTIFIERS "Audit Log"
  */
 import { LRUCache } from "lru-cache";
-import type { RecordReader } from "./chain-reader.ts";
 
 /** A signed record under its Audit-ID. */
 export interface JournalRecord {
@@ -24,6 +23,11 @@ export interface RecordPlace {
   readonly offset: number;
   /** Without the line feed. */
   readonly length: number;
+}
+
+/** Finds records by their Audit-IDs. */
+export interface RecordReader {
+  find(auditId: string): Promise<string | undefined>;
 }
 
 export interface Journal {

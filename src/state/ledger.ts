@@ -7,9 +7,8 @@
 
 import type { LateFields } from "../wire/message.ts";
 import { ChainClock } from "./chain-clock.ts";
-import type { RecordReader } from "./chain-reader.ts";
 import { type Chain, RecordDraft } from "./draft.ts";
-import type { JournalRecord, RecordPlace } from "./journal.ts";
+import type { JournalRecord, RecordPlace, RecordReader } from "./journal.ts";
 import { NO_AUDIT_ID } from "./record.ts";
 import type {
   Appended,

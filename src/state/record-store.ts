@@ -3,9 +3,8 @@
  * compare-and-set: each chain names the record that it was sealed after, and where another writer
  * was sooner, nothing of that chain is kept and its head is answered.   AGTP-IDENTIFIERS "Attribution Chain"
  */
-import type { RecordReader } from "./chain-reader.ts";
 import type { Chain } from "./draft.ts";
-import type { Journal, JournalRecord, RecordPlace } from "./journal.ts";
+import type { Journal, JournalRecord, RecordPlace, RecordReader } from "./journal.ts";
 
 /** The last record of an agent's chain. */
 export interface ChainHead {

@@ -1,5 +1,5 @@
 /**
- * The library that the page is drawn with, and the only file that names its packages: the daemon
+ * The libraries that the page is drawn with, and the only file that names their packages: the daemon
  * serves them beside the page, at the addresses that `page-files.ts` gives them.
  */
 import htm from "htm";
@@ -16,6 +16,7 @@ export {
   useRef,
   useState,
 } from "preact/hooks";
+export { default as UPlot } from "uplot";
 
 /** A piece of the page. Values become text nodes or properties, never markup. */
 export const html: (strings: TemplateStringsArray, ...values: unknown[]) => VNode = htm.bind(

@@ -1,7 +1,7 @@
 /** The figures of a plot as a table, the newest first: what the picture says, in words. */
 import { html, type VNode } from "../preact.ts";
 import { momentText } from "../text.ts";
-import type { PlotProps } from "./plot.ts";
+import type { PlotProps } from "./plot-props.ts";
 
 const MAX_ROWS = 60;
 

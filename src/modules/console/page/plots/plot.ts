@@ -2,27 +2,9 @@
  * A plot over time. Its colours are those of the page, light or dark; screen readers get a sentence,
  * and everybody the same figures as a table.
  */
-import UPlot from "uplot";
-import { html, useEffect, useRef, type VNode } from "../preact.ts";
+import { html, UPlot, useEffect, useRef, type VNode } from "../preact.ts";
+import type { Line, PlotProps } from "./plot-props.ts";
 import { PlotTable } from "./plot-table.ts";
-
-/** One line of a plot. */
-export interface Line {
-  readonly name: string;
-  /** A colour of the style, by its name: `--accent`. */
-  readonly colour: string;
-  /** One for each moment; null where nothing is known. */
-  readonly values: readonly (number | null)[];
-}
-
-/** A plot, and how its figures are written. */
-export interface PlotProps {
-  readonly title: string;
-  /** Seconds since the epoch, in order. */
-  readonly moments: readonly number[];
-  readonly lines: readonly Line[];
-  readonly text: (value: number | null) => string;
-}
 
 const HEIGHT = 180;
 
