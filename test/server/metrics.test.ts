@@ -116,6 +116,7 @@ describe("the Prometheus endpoint", () => {
         file: "agtp-server.toml",
         key: "metrics.port",
         message: expect.stringContaining(`cannot listen on 127.0.0.1 port ${port}: `),
+        hint: "choose another port there; 0 is any free one",
       },
     ]);
   });

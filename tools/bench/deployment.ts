@@ -2,8 +2,9 @@
 import { generateKeyPairSync } from "node:crypto";
 import { cpSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { type BenchHandler, errorsOf, handlerTable, PROCESS, processConfig } from "./handlers.ts";
+import { type BenchHandler, handlerTable, PROCESS, processConfig } from "./handlers.ts";
 import { benchAgentId, ORDER_RESULT } from "./order.ts";
+import { endpointFile } from "./order-endpoint.ts";
 
 /** The records of responses: none, unsigned, signed, or synced before they leave. */
 export type Records = "off" | "unsigned" | "signed" | "power";
@@ -83,16 +84,6 @@ function recordsConfig(directory: string, records: Records): string {
   return records === "power" ? `${signing}[attribution]\ndurability = "power"\n` : signing;
 }
 
-/** The path of the nth endpoint; all are of one length, so that all answers are. */
-export function orderPath(index: number): string {
-  return `/orders/${String(index).padStart(5, "0")}`;
-}
-
-/** The name of the nth endpoint's tool. */
-export function orderTool(index: number): string {
-  return `create_orders_${String(index).padStart(5, "0")}`;
-}
-
 function configFile(tls: { readonly cert: string; readonly key: string }): string {
   return `[server]
 server_id = "bench.example"
@@ -104,43 +95,6 @@ cert = ${JSON.stringify(tls.cert)}
 key = ${JSON.stringify(tls.key)}
 [limits]
 max_connections_per_address = 10000
-`;
-}
-
-function endpointFile(index: number, handler: string): string {
-  return `[endpoint]
-method = "CREATE"
-path = "${orderPath(index)}"
-description = "Places an order."
-required_scopes = ["orders:write"]
-errors = ${errorsOf(handler)}
-[endpoint.semantic]
-intent = "Place an order."
-actor = "agent"
-outcome = "The order is placed."
-capability = "creation"
-confidence = 0.9
-impact = "reversible"
-is_idempotent = false
-[endpoint.input_schema]
-type = "object"
-required = ["item", "quantity", "price", "date", "express"]
-additionalProperties = false
-[endpoint.input_schema.properties]
-item = { type = "string", minLength = 1, maxLength = 40 }
-quantity = { type = "integer", minimum = 1 }
-price = { type = "number" }
-date = { type = "string", format = "date" }
-express = { type = "boolean" }
-[endpoint.output_schema]
-type = "object"
-required = ["order_id", "status"]
-[endpoint.output_schema.properties]
-order_id = { type = "string" }
-status = { type = "string" }
-total = { type = "number" }
-[endpoint.handler]
-${handler}
 `;
 }
 

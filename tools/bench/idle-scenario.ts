@@ -2,10 +2,10 @@
 import type { Socket } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import { aimAt } from "./aim.ts";
-import { orderPath } from "./deployment.ts";
 import type { Contender } from "./measure.ts";
 import { openSocket } from "./open-socket.ts";
 import { agtpRequest } from "./order.ts";
+import { orderPath } from "./order-endpoint.ts";
 import { atMost, type Row } from "./row.ts";
 import type { ServerPool } from "./servers.ts";
 

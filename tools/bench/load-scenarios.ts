@@ -1,9 +1,9 @@
 /** The scenarios that load servers: throughput, many endpoints and agents, new connections. */
 import { aimAt } from "./aim.ts";
-import { orderPath } from "./deployment.ts";
 import type { Shape } from "./load.ts";
 import { type Contender, measureRounds, medianOf, ratioOf, type Timing } from "./measure.ts";
 import { agtpRequest } from "./order.ts";
+import { orderPath } from "./order-endpoint.ts";
 import { compare, served, startPeers } from "./peers.ts";
 import { atLeast, atMost, type Row } from "./row.ts";
 import type { ServerPool } from "./servers.ts";

@@ -1,11 +1,11 @@
 /** The scenario of MCP: calls beside the library's own server, many tools beside few, and a long list. */
 import { setTimeout as delay } from "node:timers/promises";
 import { aimAtPort } from "./aim.ts";
-import { orderTool } from "./deployment.ts";
 import { startLoad } from "./load.ts";
 import { ONE_IN_FLIGHT } from "./load-scenarios.ts";
 import { type Contender, measureRounds, medianOf, ratioOf, type Timing } from "./measure.ts";
 import { mcpCall, mcpRequest, sessionCall } from "./order.ts";
+import { orderTool } from "./order-endpoint.ts";
 import { atMost, type Row } from "./row.ts";
 import type { ServerProcess } from "./server-process.ts";
 import type { ServerPool } from "./servers.ts";

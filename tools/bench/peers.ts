@@ -4,9 +4,9 @@
  */
 
 import { aimAt } from "./aim.ts";
-import { orderPath } from "./deployment.ts";
 import { type Contender, medianOf, type Sample } from "./measure.ts";
 import { agtpRequest, httpRequest } from "./order.ts";
+import { orderPath } from "./order-endpoint.ts";
 import type { Row } from "./row.ts";
 import type { ServerProcess } from "./server-process.ts";
 import type { ServerPool } from "./servers.ts";

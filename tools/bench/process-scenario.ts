@@ -1,9 +1,9 @@
 /** The scenario of handlers: a function in the daemon, in a process of its own, behind an HTTPS API. */
 import { aimAt } from "./aim.ts";
-import { orderPath } from "./deployment.ts";
 import type { BenchHandler } from "./handlers.ts";
 import { type Contender, measureRounds, medianOf, type Sample, type Timing } from "./measure.ts";
 import { agtpRequest } from "./order.ts";
+import { orderPath } from "./order-endpoint.ts";
 import { atLeast, atMost, type Row } from "./row.ts";
 import type { ServerPool } from "./servers.ts";
 

@@ -1,9 +1,9 @@
 /** The scenario of refusals, each beside a call that is served. */
 import { aimAt } from "./aim.ts";
-import { orderPath } from "./deployment.ts";
 import { ONE_IN_FLIGHT } from "./load-scenarios.ts";
 import { type Contender, measureRounds, medianOf, ratioOf, type Timing } from "./measure.ts";
 import { agtpRequest } from "./order.ts";
+import { orderPath } from "./order-endpoint.ts";
 import { atMost, type Row } from "./row.ts";
 import type { ServerPool } from "./servers.ts";
 

@@ -1,9 +1,9 @@
 /** The scenario of traces: none, one in a hundred, all. */
 import { aimAt } from "./aim.ts";
-import { orderPath } from "./deployment.ts";
 import { ONE_IN_FLIGHT } from "./load-scenarios.ts";
 import { type Contender, measureRounds, medianOf, ratioOf, type Timing } from "./measure.ts";
 import { agtpRequest } from "./order.ts";
+import { orderPath } from "./order-endpoint.ts";
 import { atLeast, type Row } from "./row.ts";
 import type { ServerPool } from "./servers.ts";
 

@@ -1,0 +1,50 @@
+/** The endpoints of a deployment under test, all alike but for their paths. */
+import { errorsOf } from "./handlers.ts";
+
+/** The path of the nth endpoint; all are of one length, so that all answers are. */
+export function orderPath(index: number): string {
+  return `/orders/${String(index).padStart(5, "0")}`;
+}
+
+/** The name of the nth endpoint's tool. */
+export function orderTool(index: number): string {
+  return `create_orders_${String(index).padStart(5, "0")}`;
+}
+
+/** The text of the nth endpoint file. */
+export function endpointFile(index: number, handler: string): string {
+  return `[endpoint]
+method = "CREATE"
+path = "${orderPath(index)}"
+description = "Places an order."
+required_scopes = ["orders:write"]
+errors = ${errorsOf(handler)}
+[endpoint.semantic]
+intent = "Place an order."
+actor = "agent"
+outcome = "The order is placed."
+capability = "creation"
+confidence = 0.9
+impact = "reversible"
+is_idempotent = false
+[endpoint.input_schema]
+type = "object"
+required = ["item", "quantity", "price", "date", "express"]
+additionalProperties = false
+[endpoint.input_schema.properties]
+item = { type = "string", minLength = 1, maxLength = 40 }
+quantity = { type = "integer", minimum = 1 }
+price = { type = "number" }
+date = { type = "string", format = "date" }
+express = { type = "boolean" }
+[endpoint.output_schema]
+type = "object"
+required = ["order_id", "status"]
+[endpoint.output_schema.properties]
+order_id = { type = "string" }
+status = { type = "string" }
+total = { type = "number" }
+[endpoint.handler]
+${handler}
+`;
+}
