@@ -41,7 +41,7 @@ export const serverSection: Schema = table(
       description: 'Processes that answer; this build has one, which "auto" takes',
       if: { type: "integer" },
       // biome-ignore lint/suspicious/noThenProperty: a JSON Schema keyword
-      then: { minimum: 1, maximum: 1024 },
+      then: { type: "integer", minimum: 1, maximum: 1024 },
       else: { enum: ["auto"], expected: 'a whole number or "auto"' },
     },
     document_version: optional(

@@ -125,3 +125,11 @@ describe("configSchema", () => {
     expect(open(configSchema, "")).toEqual([]);
   });
 });
+
+describe("the schema of the configuration", () => {
+  it("is one that its compiler has nothing to say about", () => {
+    const ajv = new Ajv2020({ strict: true, strictRequired: false, allowUnionTypes: true });
+    ajv.addVocabulary(["expected", "isPath"]);
+    expect(() => ajv.compile(configSchema)).not.toThrow();
+  });
+});
