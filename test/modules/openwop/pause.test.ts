@@ -36,7 +36,7 @@ const types = async (server: RunServer, runId: string): Promise<readonly string[
 describe("a run that is paused at once", () => {
   it("stays where it is, and goes on from there", async () => {
     const server = await openRuns();
-    const runId = await delayed(server, 300);
+    const runId = await delayed(server, 2_000);
     const asked = { reason: "a look at it", drainPolicy: "immediate" };
     const paused = await server.post(`/v1/runs/${runId}:pause`, asked);
     expect(paused.status).toBe(202);
