@@ -5,14 +5,18 @@ import { describeInBrowser, openPage, signIn } from "../support/browser.ts";
 import type { TestConsole } from "../support/console.ts";
 import { askHouse, MALLORY, openHouse } from "../support/console-house.ts";
 
+/** Whoever shows it in any other way than as text runs one of its parts; the first fit into a name. */
+const PROGRAMS = [
+  "</dd><script>window.hacked=1</script>",
+  `"' autofocus onfocus=window.hacked=1 x='"><img src=x onerror=window.hacked=1>`,
+  `<svg/onload="window.hacked=1">`,
+  `javascript:window.hacked=1//<a href="javascript:window.hacked=1">x</a>`,
+  "$\u007bwindow.hacked=1} {{window.hacked=1}} <%= window.hacked=1 %> &lt;img&gt; &#60;",
+].join(" ");
+const MARKS = "paid \u202e\u2066eur 01\u2069\u202c \u200b\u2028 \u061c end";
 const PAYLOADS = {
-  "a script": `</dd></script><script>window.hacked=1</script><svg/onload="window.hacked=1">`,
-  "what leaves an attribute": `"' autofocus onfocus=window.hacked=1 x='"><img src=x onerror=window.hacked=1>`,
-  "an address that is a program": `javascript:window.hacked=1//<a href="javascript:window.hacked=1">x</a>`,
-  "marks of direction": "paid \u202e\u2066eur 01\u2069\u202c \u200b\u2028 \u061c end",
-  "a template":
-    "$\u007bwindow.hacked=1} {{window.hacked=1}} <%= window.hacked=1 %> &lt;img&gt; &#60;",
-  "ten thousand characters": "W".repeat(10_000),
+  "programs of every kind, and marks of direction": `${PROGRAMS} ${MARKS}`,
+  "a long address that is a program": `javascript:window.hacked=1//${"W".repeat(10_000)}`,
 } as const;
 /** Characters that no page may show as they are. */
 const DECEPTIVE = "[\\u061c\\u200b-\\u200f\\u2028-\\u202e\\u2066-\\u2069]";
