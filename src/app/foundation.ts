@@ -83,7 +83,10 @@ export async function layFoundation(
   const loader = withProcesses(modules, processes ?? NO_PROCESSES);
   const pools = closing.add(await openUpstreamPools(endpoints));
   const mcpServers = await openMcpServers(config, kept, log);
-  if (mcpServers !== undefined) closing.add(mcpServers);
+  if (mcpServers !== undefined) {
+    closing.add(mcpServers);
+    stopping.add({ close: async () => mcpServers.retire() });
+  }
   const bound = await bindOperatorRoutes({
     ...{ endpoints, recipes, loader, pools, drive, methodPolicy: vocabulary.methodPolicy },
     ...{ mcpServers },

@@ -6,12 +6,14 @@ import { createMcpTool } from "./mcp-tool.ts";
 import type { McpServerSettings } from "./server-settings.ts";
 import type { ToolPins } from "./tool-pins.ts";
 
-/** The servers of a deployment; they are held until it is closed. */
+/** The servers of a deployment; they are held until it is closed, or another is in its place. */
 export interface DeployedServers extends McpServers {
   readonly servers: ReadonlyMap<string, McpServer>;
   readonly pins: ToolPins;
   /** Connects to them all, and looks after them. */
   start(): void;
+  /** Another deployment is served: those that it does not name end with their last calls. */
+  retire(): void;
   close(): Promise<void>;
 }
 
@@ -34,6 +36,12 @@ export function deployServers({
   pins,
   ...options
 }: DeployedServersParts): DeployedServers {
+  let isHeld = true;
+  const letGo = (): Iterable<McpServer> => {
+    const held = isHeld ? servers.values() : [];
+    isHeld = false;
+    return held;
+  };
   const servers = new Map(settings.map((one) => [one.name, pool.take(one, options)]));
   return {
     servers,
@@ -47,8 +55,11 @@ export function deployServers({
     start: () => {
       for (const server of servers.values()) server.start();
     },
+    retire: () => {
+      for (const server of letGo()) pool.retire(server);
+    },
     close: async () => {
-      await Promise.all([...servers.values()].map((server) => pool.release(server)));
+      await Promise.all([...letGo()].map((server) => pool.release(server)));
     },
   };
 }

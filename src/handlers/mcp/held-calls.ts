@@ -36,6 +36,7 @@ export class HeldCalls {
   readonly #followed = new Map<HeldCall, string | undefined>();
   readonly #waiting = new Map<string, Waiting>();
   readonly #listeners = new Set<(id: string) => void>();
+  #isClosed = false;
 
   constructor(limits: HeldLimits = HELD_LIMITS) {
     this.#limits = limits;
@@ -69,10 +70,16 @@ export class HeldCalls {
     this.#release(id)?.call.drop();
   }
 
+  /** Ends those that wait, and holds none from now on: nobody could come back to them. */
+  close(): void {
+    this.#isClosed = true;
+    for (const id of [...this.#waiting.keys()]) this.drop(id);
+  }
+
   /** Takes a question of the server; resolves to the reply. */
   async question(question: JsonRecord): Promise<JsonRecord> {
     const [only, ...others] = this.#followed;
-    if (only === undefined || others.length > 0) return DECLINED;
+    if (this.#isClosed || only === undefined || others.length > 0) return DECLINED;
     const [call, caller] = only;
     if (caller === undefined || !this.#hasRoom(caller)) return DECLINED;
     const id = randomUUID();

@@ -20,13 +20,23 @@ export class McpServerPool {
   }
 
   /** Closes a server that nobody uses any more. */
-  async release({ settings }: McpServer): Promise<void> {
+  async release(server: McpServer): Promise<void> {
+    if (this.#leave(server)) await server.close();
+  }
+
+  /** Has a server that nobody uses any more end with the last of its calls. */
+  retire(server: McpServer): void {
+    if (this.#leave(server)) server.retire();
+  }
+
+  /** True for the last of its users. */
+  #leave({ settings }: McpServer): boolean {
     const key = JSON.stringify(settings);
     const known = this.#servers.get(key);
-    if (known === undefined) return;
+    if (known === undefined) return false;
     known.users -= 1;
-    if (known.users > 0) return;
+    if (known.users > 0) return false;
     this.#servers.delete(key);
-    await known.server.close();
+    return true;
   }
 }

@@ -3,11 +3,12 @@
  * call, and asked from time to time what its tools are, because it may change them unseen.
  */
 import { Deadline } from "../../base/deadline.ts";
+import type { JsonRecord } from "../../base/json-value.ts";
 import { raceAbort } from "../../base/race-abort.ts";
 import { reasonOf } from "../../base/thrown.ts";
 import type { CallLog } from "../handler.ts";
 import { definitionPin, type ToolDefinition } from "./definition.ts";
-import type { CallOutcome } from "./held-call.ts";
+import type { CallListener, CallOutcome } from "./held-call.ts";
 import { HeldCalls } from "./held-calls.ts";
 import { McpConnection, type ToolRequest } from "./mcp-connection.ts";
 import { Secrets } from "./secrets.ts";
@@ -80,6 +81,7 @@ export class McpServer {
   #retryAt = Number.NEGATIVE_INFINITY;
   #reason = "";
   #calls = 0;
+  #isRetired = false;
   #timer: NodeJS.Timeout | undefined;
 
   constructor(settings: McpServerSettings, options: McpServerOptions) {
@@ -102,7 +104,7 @@ export class McpServer {
 
   /** Looks after the server from now on: what it offers is read at once and every minute. */
   start(): void {
-    if (this.#timer !== undefined || this.#closing.signal.aborted) return;
+    if (this.#timer !== undefined || this.#isRetired || this.#closing.signal.aborted) return;
     this.#refreshUnseen();
     this.#timer = setInterval(() => this.#refreshUnseen(), FRESH_MS);
     this.#timer.unref();
@@ -118,8 +120,7 @@ export class McpServer {
   /** Calls a tool, if it is still the one that was pinned. Throws for a server that fails. */
   async call({ tool, pin, caller, ...request }: PinnedRequest): Promise<PinnedAnswer> {
     if (this.#calls >= MAX_CALLS) throw new Unreachable("too many calls are under way");
-    this.#calls += 1;
-    try {
+    return this.#counting(async () => {
       const tools = await this.tools(request.signal);
       const offered = tools.get(tool);
       if (offered?.pin !== pin) return { kind: "changed", ...(offered && { offered }) };
@@ -134,9 +135,16 @@ export class McpServer {
         caller,
         request,
       );
-    } finally {
-      this.#calls -= 1;
-    }
+    });
+  }
+
+  /** Goes on with a call by the answer to its question; undefined: it is gone. */
+  resume(
+    id: string,
+    content: JsonRecord,
+    listener: CallListener,
+  ): Promise<CallOutcome | undefined> {
+    return this.#counting(async () => this.held.resume(id, content, listener));
   }
 
   /** How many calls are under way. */
@@ -149,6 +157,17 @@ export class McpServer {
     const isFresh = !this.#isListStale && this.#now() - this.#listedAt < FRESH_MS;
     if (isFresh && this.#tools !== undefined && this.#connection !== undefined) return this.#tools;
     return unlessAborted(this.#list(), signal);
+  }
+
+  /**
+   * No deployment that is served names it any more: it is connected to only as long as a call of an
+   * earlier one needs it.
+   */
+  retire(): void {
+    this.#isRetired = true;
+    clearInterval(this.#timer);
+    this.held.close();
+    this.#rest();
   }
 
   /** Ends the connection and what is under way. */
@@ -165,13 +184,31 @@ export class McpServer {
     return this.#options.now?.() ?? performance.now();
   }
 
+  async #counting<T>(work: () => Promise<T>): Promise<T> {
+    this.#calls += 1;
+    try {
+      return await work();
+    } finally {
+      this.#calls -= 1;
+      this.#rest();
+    }
+  }
+
+  /** Of a server that is retired. */
+  #rest(): void {
+    if (!this.#isRetired || this.#calls > 0 || this.#listing !== undefined) return;
+    void this.#drop();
+  }
+
   #refreshUnseen(): void {
+    if (this.#isRetired) return;
     void this.#list().catch(() => undefined);
   }
 
   #list(): Promise<OfferedTools> {
     this.#listing ??= this.#readTools().finally(() => {
       this.#listing = undefined;
+      this.#rest();
     });
     return this.#listing;
   }

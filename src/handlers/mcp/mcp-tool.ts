@@ -65,7 +65,7 @@ async function callServer(
 ): Promise<PinnedAnswer | undefined> {
   const resumption = resumptionOf(upstream.answer);
   if (resumption?.kind === "held") {
-    return server.held.resume(resumption.id, resumption.content, { signal, onProgress });
+    return server.resume(resumption.id, resumption.content, { signal, onProgress });
   }
   const { server: to, tool: operation } = binding;
   return tellingOf({ kind: "mcp", to, operation }, (trace) =>

@@ -25,7 +25,6 @@ export const ATTRIBUTES = {
   mcpMethod: "mcp.method.name",
   toolName: "gen_ai.tool.name",
   operation: "gen_ai.operation.name",
-  model: "gen_ai.request.model",
   /** The name that the operator has given what is called. */
   peer: "agtp.upstream",
 } as const;

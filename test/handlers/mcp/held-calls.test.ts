@@ -42,6 +42,16 @@ describe("HeldCalls", () => {
     expect(calls.resume(id, {}, LISTENER)).toBeUndefined();
   });
 
+  it("that are closed end those that wait, and hold no others", async () => {
+    const calls = new HeldCalls();
+    const waiting = asking(calls);
+    const outcome = await waiting.outcome;
+    calls.close();
+    expect(waiting.isEnded()).toBe(true);
+    expect(outcome.kind === "held" && calls.has(outcome.id)).toBe(false);
+    expect(await asking(calls).outcome).toEqual({ kind: "result", result: { action: "decline" } });
+  });
+
   it("declines where nobody could come back, and where too many wait", async () => {
     const calls = new HeldCalls({ ...HELD_LIMITS, calls: 3, perCaller: 2 });
     const declined = { kind: "result", result: { action: "decline" } };
