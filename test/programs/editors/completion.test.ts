@@ -40,8 +40,8 @@ function offered(shell: string, program: string): readonly string[] | undefined 
 describe("agtpd completion", () => {
   it.each([
     [
-      ["agtpd", "st"],
-      ["status", "stop"],
+      ["agtpd", "sto"],
+      ["stop"],
     ],
     [["agtpd", "lo"], ["login"]],
     [["agtpd", "--config", "status", "--log-level", "d"], ["debug"]],
