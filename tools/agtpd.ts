@@ -90,7 +90,7 @@ async function serve(options: DaemonOptions, terminal: Terminal): Promise<void> 
     const { daemon } = result;
     running = daemon;
     // By a signal or over the control socket; nobody waits for a reader of the log that has stalled.
-    void daemon.ended.then(() => process.exit(0));
+    void daemon.ended.then(() => process.exit(daemon.exitCode));
   }
 }
 

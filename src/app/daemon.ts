@@ -39,6 +39,8 @@ export interface Daemon {
   drain(): Promise<void>;
   /** Resolves once it is drained, whoever wanted that. */
   readonly ended: Promise<void>;
+  /** 1 where it ended since its store lost what was acknowledged. */
+  readonly exitCode: 0 | 1;
 }
 
 /** A daemon, or what keeps it from starting. */
@@ -83,6 +85,7 @@ class Running implements Daemon, Controlled {
   readonly ended: Promise<void> = new Promise((resolve) => {
     this.#sayEnded = resolve;
   });
+  exitCode: 0 | 1 = 0;
   #reloading: Promise<unknown> = Promise.resolve();
   fingerprint256: string;
   address = "";
@@ -93,6 +96,10 @@ class Running implements Daemon, Controlled {
     this.#problems = problems;
     this.#options = options;
     this.#kept = kept;
+    void kept.state.view.lost?.then(() => {
+      this.exitCode = 1;
+      return this.stop();
+    });
     this.#deployment = deployment;
     this.fingerprint256 = fingerprint256;
     const limits = (): LimitsConfig => this.#deployment.config.limits;

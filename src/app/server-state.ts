@@ -8,6 +8,7 @@ import type { Problem } from "../base/problem.ts";
 import { reasonOf } from "../base/thrown.ts";
 import { VERSION } from "../base/version.ts";
 import { createProcessState, type ProcessState } from "../dispatch/process-state.ts";
+import type { AcknowledgedRecord, AcknowledgedRecords } from "../state/acknowledged-records.ts";
 import {
   damageNotice,
   describeDamage,
@@ -19,9 +20,13 @@ import type { StateNotice } from "../state/notice.ts";
 import type { SharedRecords } from "../state/open-ledger.ts";
 import { openNode, openPostgres } from "../state/open-postgres.ts";
 import { openStore } from "../state/open-store.ts";
-import type { PostgresNode } from "../state/postgres-node.ts";
+import { describeLoss, lossNotice, type PostgresNode } from "../state/postgres-node.ts";
 import { openState } from "../state/state.ts";
-import { journalDirectory, takeStateDirectory } from "../state/state-directory.ts";
+import {
+  acknowledgedPath,
+  journalDirectory,
+  takeStateDirectory,
+} from "../state/state-directory.ts";
 import type { StateLock } from "../state/state-lock.ts";
 import type { Store } from "../state/store.ts";
 import { isStoreUnavailable } from "../state/store-fault.ts";
@@ -107,21 +112,27 @@ async function openAsNode(
   const { store } = opening;
   let node: PostgresNode | undefined;
   try {
-    const identity = { ...nodeIdentity(config), onNotice: watch.onNotice };
+    const identity = { ...nodeIdentity(config), ...watch };
     const opened = await openNode(store, identity);
     if (typeof opened === "string") {
       await closeQuietly(store);
       return { problems: [{ file, key: "cluster.node", message: opened }] };
     }
+    if ("lost" in opened) {
+      await closeQuietly(store);
+      for (const record of opened.lost) watch.onNotice(lossNotice(record));
+      return { problems: opened.lost.slice(0, MAX_PROBLEMS).map((one) => lossProblem(file, one)) };
+    }
     ({ node } = opened);
-    const { shared } = opened;
+    const { shared, acknowledged } = opened;
     const unshared = opened.isAlone ? [] : findUnshared(config);
     if (unshared.length > 0) {
+      await acknowledged.close();
       await node.close();
       await closeQuietly(store);
       return { problems: unshared };
     }
-    const over = await openOver(config, { store, shared, node, lock, ...watch });
+    const over = await openOver(config, { store, shared, node, acknowledged, lock, ...watch });
     await node.start();
     return over;
   } catch (error) {
@@ -132,7 +143,12 @@ async function openAsNode(
   }
 }
 
-function nodeIdentity({ cluster, server }: Config) {
+function lossProblem(file: string, record: AcknowledgedRecord): Problem {
+  const hint = `put a newer copy of the database back, or go on without: agtpd state accept-loss --config ${file}`;
+  return { file, key: "store.url", message: describeLoss(record), hint };
+}
+
+function nodeIdentity({ cluster, directory, server }: Config) {
   const { host, port } = server;
   // A port that the system chooses names nothing.
   const own = port === 0 ? `pid-${process.pid}` : String(port);
@@ -141,6 +157,7 @@ function nodeIdentity({ cluster, server }: Config) {
     address: `${host}:${port}`,
     version: VERSION,
     leaseMs: cluster.viewLeaseMs,
+    acknowledgedPath: acknowledgedPath(directory),
   };
 }
 
@@ -191,11 +208,12 @@ interface StatePlaces extends StateWatch {
   /** The records of all nodes, where there are several. */
   readonly shared?: SharedRecords;
   readonly node?: PostgresNode;
+  readonly acknowledged?: AcknowledgedRecords;
 }
 
 async function openOver(
   { policies, attribution: { durability } }: Config,
-  { store, journal, lock, shared, node, ...watch }: StatePlaces,
+  { store, journal, lock, shared, node, acknowledged, ...watch }: StatePlaces,
 ): Promise<{ readonly kept: ProcessState }> {
   const tombstoneMs = policies.rcns.contractTtlSeconds * 1000;
   const cluster = shared && node ? { shared, view: node } : {};
@@ -208,6 +226,7 @@ async function openOver(
     try {
       // The name is given back before the store that has it.
       await state.ledger.settled().catch(() => undefined);
+      await acknowledged?.close();
       await node?.close();
       await state.close();
     } finally {

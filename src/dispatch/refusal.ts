@@ -171,6 +171,12 @@ export function storeOutcomeUnknown(): Refusal {
   return refusal(503, "outcome-unknown", message, { headers: STORE_RETRY });
 }
 
+/** 503: it was answered, and nobody can say whether the record of the answer is kept. */
+export function recordOutcomeUnknown(): Refusal {
+  const message = "this may have been done, and the record of it may not be kept";
+  return refusal(503, "outcome-unknown", message, { headers: STORE_RETRY });
+}
+
 type AuthorizationCondition =
   | "credentials-missing"
   | "anonymous-discovery-disabled"

@@ -4,6 +4,7 @@
  * and may be the same for many.   AGTP "Connection Lifetime", `[limits]` send_buffer_bytes
  */
 import type { TLSSocket } from "node:tls";
+import { asRecorded } from "../dispatch/unrecorded.ts";
 import type { LateFields, Response } from "../wire/message.ts";
 import { serializeHead, serializeResponses } from "../wire/serialize.ts";
 import type { SendAccount } from "./send-budget.ts";
@@ -97,18 +98,22 @@ export class Outbox {
     this.#bytes += weigh(kept);
   }
 
-  /** Sends the first `count` replies; false, and nothing is sent, when one of them cannot leave. */
-  flush(count: number): boolean {
-    const replies = count === this.count ? this.#replies : this.#replies.slice(0, count);
-    if (replies.some(isHeldBack)) return false;
+  /** Sends the first `count` replies, or what stands for those whose records are not known. */
+  flush(count: number): void {
+    const replies = this.#replies.slice(0, count).map((reply) => this.#recorded(reply));
     this.#replies = count === this.count ? [] : this.#replies.slice(count);
     this.#bytes = this.#replies.reduce((sum, reply) => sum + weigh(reply), 0);
-    if (this.#socket.destroyed || replies.length === 0) return true;
+    if (this.#socket.destroyed || replies.length === 0) return;
     if (this.#isWriting || replies.some(isLong)) {
       this.#enqueue(replies);
       this.#writePieces();
     } else this.#write(serializeResponses(replies));
-    return true;
+  }
+
+  #recorded(reply: Response): Response {
+    const recorded = asRecorded(reply);
+    if (recorded !== reply && isLong(reply)) this.#account.release(reply.body);
+    return recorded;
   }
 
   /** Short replies that follow each other are one piece. */
@@ -184,9 +189,4 @@ function keptReply(reply: Response): Response {
 
 function weigh({ body }: Response): number {
   return HEAD_BYTES + body.length;
-}
-
-/** A reply whose record was not kept. */
-function isHeldBack({ lateFields }: Response): boolean {
-  return lateFields !== undefined && !lateFields.isKnown;
 }

@@ -1,12 +1,23 @@
 /** Opens the store in a PostgreSQL database; what is wrong with it is told at its key. */
 import { randomUUID } from "node:crypto";
 import { codeOf, reasonOf } from "../base/thrown.ts";
+import {
+  type AcknowledgedOptions,
+  type AcknowledgedRecord,
+  AcknowledgedRecords,
+  readAcknowledged,
+} from "./acknowledged-records.ts";
 import type { StateNotice } from "./notice.ts";
 import type { SharedRecords } from "./open-ledger.ts";
 import { makePool, type PostgresLocation, quoteName, withClient } from "./postgres-driver.ts";
 import { postgresFaultKind } from "./postgres-fault.ts";
 import { PostgresNode } from "./postgres-node.ts";
-import { PostgresRecords, readHeads, readLatestEvents } from "./postgres-records.ts";
+import {
+  findLostRecords,
+  PostgresRecords,
+  readHeads,
+  readLatestEvents,
+} from "./postgres-records.ts";
 import { prepareSchema, type SchemaFault } from "./postgres-schema.ts";
 import { PostgresStore } from "./postgres-store.ts";
 import type { OnStoreNotice } from "./store-health.ts";
@@ -43,7 +54,10 @@ export interface NodeIdentity {
   readonly address: string;
   readonly version: string;
   readonly leaseMs: number;
+  /** Where this node notes what it was told is kept. */
+  readonly acknowledgedPath: string;
   onNotice(notice: StateNotice): void;
+  onFault(error: unknown): void;
 }
 
 /** A node that has its name, and the records that it shares. */
@@ -52,27 +66,49 @@ export interface OpenNode {
   /** False where another node is live. */
   readonly isAlone: boolean;
   readonly shared: SharedRecords;
+  readonly acknowledged: AcknowledgedRecords;
+}
+
+/** The store is older than what this node was told by it. */
+export interface WentBack {
+  readonly lost: readonly AcknowledgedRecord[];
 }
 
 /** Takes a node's name and reads where the chains end; in words, why it cannot be this node. */
 export async function openNode(
   store: PostgresStore,
   identity: NodeIdentity,
-): Promise<OpenNode | string> {
+): Promise<OpenNode | WentBack | string> {
   const { pool, name } = store;
+  const { acknowledgedPath: path, onFault } = identity;
+  const findLost: AcknowledgedOptions["findLost"] = (records) =>
+    findLostRecords(pool, name, records);
+  const lost = await findLost(readAcknowledged(path));
+  if (lost.length > 0) return { lost };
   const node = new PostgresNode({ store, process: randomUUID(), ...identity });
   const taken = await node.register();
   if (taken !== undefined) return taken;
+  const acknowledged = new AcknowledgedRecords({
+    ...{ path, findLost, onFault, onLoss: (record) => node.lose(record) },
+  });
   const records = new PostgresRecords({
     pool,
     name,
-    ...{ checkLease: () => node.checkLease(), onLoss: (...record) => node.lose(...record) },
+    checkLease: () => node.checkLease(),
+    onKept: (record) => acknowledged.note(record),
+    onLoss: (record) => {
+      // The next start has to know of it as well.
+      acknowledged.note(record);
+      node.lose(record);
+    },
   });
   const heads = await readHeads(pool, name);
   store.everywhere = (revision) => node.everywhere(revision);
   const nodes = await node.nodes();
   const isAlone = nodes.every((one) => one.node === identity.node || one.state === "silent");
-  return { node, isAlone, shared: { records, heads, events: await readLatestEvents(pool, name) } };
+  const events = await readLatestEvents(pool, name);
+  acknowledged.start();
+  return { node, isAlone, shared: { records, heads, events }, acknowledged };
 }
 
 function describe(error: unknown): SchemaFault {

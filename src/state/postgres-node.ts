@@ -6,6 +6,7 @@
  */
 import { hash } from "node:crypto";
 import type { Notification, Pool, PoolClient } from "pg";
+import type { AcknowledgedRecord } from "./acknowledged-records.ts";
 import type { StateNotice } from "./notice.ts";
 import { COMMITS_A_TRANSACTION } from "./postgres-commit.ts";
 import { forgetChanges } from "./postgres-feed.ts";
@@ -55,6 +56,11 @@ export class PostgresNode {
   #hasOthers = false;
   /** By node its latest beat, and when it was first heard here. */
   readonly #heard = new Map<string, { readonly beat: string; readonly at: number }>();
+  #sayLost: () => void = () => undefined;
+  /** Resolves once the store is known to have gone back. */
+  readonly lost: Promise<void> = new Promise((resolve) => {
+    this.#sayLost = resolve;
+  });
   #isClosing = false;
   #hasLost = false;
   #wake: () => void = () => undefined;
@@ -129,13 +135,12 @@ export class PostgresNode {
   }
 
   /** Serves nobody any more: what was acknowledged is not in the store, so others may be told otherwise. */
-  lose(agentId: string, auditId: string): void {
+  lose(record: AcknowledgedRecord): void {
     this.#leaseUntil = Number.NEGATIVE_INFINITY;
     if (this.#hasLost) return;
     this.#hasLost = true;
-    const message = `the store went back: it lacks record ${auditId} of agent ${agentId}, which was acknowledged; this node serves nobody until it is started again`;
-    const fields = { agent_id: agentId, audit_id: auditId };
-    this.#options.onNotice({ level: "error", event: "store-went-back", message, fields });
+    this.#options.onNotice(lossNotice(record));
+    this.#sayLost();
   }
 
   /** Waits until a commit is known on every node that serves. */
@@ -339,6 +344,19 @@ export class PostgresNode {
     }
     this.#isAwake = false;
   }
+}
+
+/** As a line of the log. */
+export function lossNotice({ agentId, auditId }: AcknowledgedRecord): StateNotice {
+  return {
+    ...{ level: "error", event: "store-went-back", message: describeLoss({ agentId, auditId }) },
+    fields: { agent_id: agentId, audit_id: auditId },
+  };
+}
+
+/** In words. */
+export function describeLoss({ agentId, auditId }: AcknowledgedRecord): string {
+  return `the store went back: it lacks record ${auditId} of agent ${agentId}, which was acknowledged`;
 }
 
 function ofCollection({ upTo, changed }: Feed, collection: string): Feed {

@@ -5,6 +5,7 @@
  * AGTP-IDENTIFIERS "Attribution Chain"
  */
 import type { Pool } from "pg";
+import type { AcknowledgedRecord } from "./acknowledged-records.ts";
 import type { JournalRecord } from "./journal.ts";
 import { isAnswer, isRace, postgresFaultKind } from "./postgres-fault.ts";
 import { NO_AUDIT_ID } from "./record.ts";
@@ -24,7 +25,9 @@ export interface PostgresRecordsOptions {
   /** Throws while this node may not write. */
   checkLease(): void;
   /** Told of an acknowledged record that the database does not have any more. */
-  onLoss(agentId: string, auditId: string): void;
+  onLoss(record: AcknowledgedRecord): void;
+  /** Told of each record that is kept. */
+  onKept(record: AcknowledgedRecord): void;
 }
 
 /** How long a batch is tried for. */
@@ -55,7 +58,12 @@ export class PostgresRecords implements RecordStore {
     for (;;) {
       try {
         const won = await this.#attempt(batch);
-        return await this.#settle(batch, won, isRepeated);
+        const appended = await this.#settle(batch, won, isRepeated);
+        for (const { auditId, chain } of batch.records) {
+          const { agentId } = chain;
+          if (appended.moved?.has(agentId) !== true) this.#options.onKept({ agentId, auditId });
+        }
+        return appended;
       } catch (error) {
         if (error instanceof StoreUnavailableError) throw error;
         if (isAnswer(error) && !isRace(error) && !isRepeated) throw unavailable(error);
@@ -118,7 +126,7 @@ export class PostgresRecords implements RecordStore {
     for (const [index, agentId] of lost.entries()) {
       const auditId = before[index] ?? NO_AUDIT_ID;
       if (auditId === NO_AUDIT_ID || kept.has(auditId)) continue;
-      this.#options.onLoss(agentId, auditId);
+      this.#options.onLoss({ agentId, auditId });
       throw new StoreUnavailableError("damaged", new Error(`it lacks record ${auditId}`));
     }
     const keptChains = new Set(
@@ -163,6 +171,23 @@ export async function readHeads(pool: Pool, name: string): Promise<ReadonlyMap<s
     pool.query<HeadRow>(`SELECT agent_id, audit_id, at, method FROM ${name}.heads`),
   );
   return new Map(rows.map((row) => [row.agent_id, headOf(row)]));
+}
+
+/** Those of the records that the database does not have. */
+export async function findLostRecords(
+  pool: Pool,
+  name: string,
+  records: readonly AcknowledgedRecord[],
+): Promise<readonly AcknowledgedRecord[]> {
+  if (records.length === 0) return [];
+  const { rows } = await ask(() =>
+    pool.query<{ audit_id: string }>(
+      `SELECT audit_id FROM ${name}.records WHERE audit_id = ANY($1)`,
+      [records.map(({ auditId }) => auditId)],
+    ),
+  );
+  const kept = new Set(rows.map(({ audit_id: auditId }) => auditId));
+  return records.filter(({ auditId }) => !kept.has(auditId));
 }
 
 /** An event is stored right after its record: what a node that ended could not store is among these. */

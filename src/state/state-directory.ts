@@ -33,6 +33,11 @@ export function journalDirectory(directory: string): string {
   return join(stateDirectory(directory), "journal");
 }
 
+/** Where a node notes what it was told is kept. */
+export function acknowledgedPath(directory: string): string {
+  return join(stateDirectory(directory), "acknowledged.json");
+}
+
 /** Where a daemon that runs there is asked how it is. */
 export function controlPath(directory: string): string {
   return join(stateDirectory(directory), "control.sock");

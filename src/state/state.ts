@@ -52,6 +52,8 @@ export interface ViewLease {
   readonly isAlone: boolean;
   /** The name of this process among the nodes; undefined where there can be no others. */
   readonly node?: string;
+  /** Resolves once the store is known to have lost what was acknowledged. */
+  readonly lost?: Promise<void>;
   /** Every node that has been heard of lately, this one included. */
   nodes?(): Promise<readonly NodeEntry[]>;
 }

@@ -7,6 +7,7 @@
 import type { Dispatcher } from "../../dispatch/dispatcher.ts";
 import { Exchange } from "../../dispatch/exchange.ts";
 import type { HttpPeer } from "../../dispatch/http-gateway.ts";
+import { asRecorded } from "../../dispatch/unrecorded.ts";
 import type { InputShape } from "../../endpoint/input-shape.ts";
 import type { AgentDocument } from "../../identity/agent-document.ts";
 import type { HeaderFields, Request, Response, WireFault } from "../../wire/message.ts";
@@ -38,18 +39,18 @@ export interface HttpRequest {
   onLeave(listener: () => void): void;
 }
 
-/** Answers requests; undefined: the record of the answer could not be kept, so there is none. */
+/** Answers requests; 503 `outcome-unknown` and undefined where the record of an answer is not kept. */
 export interface Pipeline {
-  ask(request: HttpRequest): Promise<Response | undefined>;
+  ask(request: HttpRequest): Promise<Response>;
   refuse(fault: WireFault, peer: HttpPeer): Promise<Response | undefined>;
 }
 
 /** Builds the way. */
 export function createPipeline(parts: PipelineParts): Pipeline {
   const { dispatcher, verbs, agent, isAgentIssued: isAnybody, settle } = parts;
-  const settled = async (response: Response): Promise<Response | undefined> => {
+  const settled = async (response: Response): Promise<Response> => {
     await new Promise<void>((resolve) => settle(resolve));
-    return response.lateFields?.isKnown === false ? undefined : response;
+    return response;
   };
   return {
     async ask(request) {
@@ -62,9 +63,12 @@ export function createPipeline(parts: PipelineParts): Pipeline {
       );
       if (method !== httpMethod) exchange.translatedFrom = httpMethod;
       request.onLeave(() => exchange.abort(new Error("the caller left")));
-      return settled(await dispatcher.answer(exchange));
+      return asRecorded(await settled(await dispatcher.answer(exchange)));
     },
-    refuse: (fault, peer) => settled(dispatcher.answerFault(fault, peer)),
+    async refuse(fault, peer) {
+      const response = await settled(dispatcher.answerFault(fault, peer));
+      return response.lateFields?.isKnown === false ? undefined : response;
+    },
   };
 }
 

@@ -1,0 +1,117 @@
+/** What is there to be won once is won once, though two nodes are asked at the same time. */
+import { generateKeyPairSync } from "node:crypto";
+import { expect, it, vi } from "vitest";
+import { askRaw, makeOperator } from "../support/approval-ways.ts";
+import { ALMA, approvingFiles, booking, ranIn, under } from "../support/approving.ts";
+import { openDaemon, type RawClient, type TestDaemon } from "../support/daemon.ts";
+import { encodeRequest, type TestReply, type TestRequest } from "../support/dispatch.ts";
+import { describeWithPostgres, postgres } from "../support/postgres.ts";
+import { confirmation, refusalOf, resultOf, resumption, suspension } from "../support/waiting.ts";
+
+const OPERATOR = makeOperator();
+const PRIVATE_KEY = generateKeyPairSync("ed25519").privateKey;
+const ROUNDS = 5;
+const CONNECTIONS = 3;
+
+async function openNodes(): Promise<readonly [TestDaemon, TestDaemon]> {
+  const url = await postgres().makeDatabase();
+  const open = async (node: string): Promise<TestDaemon> => {
+    const files = await approvingFiles([], {
+      signing: { key: "signing.pem" },
+      store: { driver: "postgres", url },
+      cluster: { node },
+      policies: { identity: { operator_certificates: [OPERATOR.fingerprint] } },
+    });
+    const key = String(PRIVATE_KEY.export({ type: "pkcs8", format: "pem" }));
+    return openDaemon({ ...files, "ca.pem": OPERATOR.ca, "signing.pem": key });
+  };
+  return [await open("a"), await open("b")];
+}
+
+function byAlma(request: TestRequest): TestRequest {
+  return { ...request, headers: { "Agent-ID": ALMA, ...request.headers } };
+}
+
+/** The same request on several connections to each node, in one moment. */
+async function race(
+  nodes: readonly TestDaemon[],
+  request: TestRequest,
+): Promise<readonly TestReply[]> {
+  const open = nodes.flatMap((node) => Array.from({ length: CONNECTIONS }, () => node.connect()));
+  const clients: readonly RawClient[] = await Promise.all(open);
+  for (const client of clients) client.write(encodeRequest(byAlma(request)));
+  const replies = await Promise.all(clients.map(async (client) => (await client.replies(1))[0]));
+  for (const client of clients) client.destroy();
+  return replies.flatMap((reply) => reply ?? []);
+}
+
+/** The codes of those that did not win. */
+function losses(replies: readonly TestReply[]): ReadonlySet<string> {
+  const lost = replies.filter(({ status }) => status !== 200);
+  return new Set(lost.map((reply) => refusalOf(reply).join(" ")));
+}
+
+function winners(replies: readonly TestReply[]): readonly TestReply[] {
+  return replies.filter(({ status }) => status === 200);
+}
+
+describeWithPostgres("two nodes that are asked for the same at the same time", () => {
+  // AGTP "RESUME"
+  it("resume a session by its nonce once", async () => {
+    const nodes = await openNodes();
+    for (let round = 0; round < ROUNDS; round += 1) {
+      const suspended = await askRaw(nodes[0], byAlma(suspension(`s-${round}`)));
+      const replies = await race(nodes, resumption(resultOf(suspended, "resumption_nonce")));
+      expect(replies).toHaveLength(2 * CONNECTIONS);
+      expect(winners(replies)).toHaveLength(1);
+      // A node may not have heard of the session yet.
+      const codes = ["409 nonce-reused", "404 record-not-found"];
+      for (const code of losses(replies)) expect(codes).toContain(code);
+    }
+  });
+
+  // AGTP-API §11
+  it("run a call under an approval once", async () => {
+    const nodes = await openNodes();
+    for (let round = 0; round < ROUNDS; round += 1) {
+      const request = booking(String(round));
+      const asked = await askRaw(nodes[0], byAlma(request));
+      const id = String(asked.body["escalation_id"]);
+      const decided = await askRaw(nodes[1], confirmation(id, "accepted"), OPERATOR.connection);
+      expect(decided.status).toBe(200);
+      const replies = await race(nodes, under(id, request));
+      expect(replies).toHaveLength(2 * CONNECTIONS);
+      expect(winners(replies)).toHaveLength(1);
+      expect(losses(replies)).toEqual(new Set(["409 approval-used"]));
+    }
+    const ran = nodes.flatMap((node) => ranIn(node));
+    expect(ran.toSorted()).toEqual(Array.from({ length: ROUNDS }, (_, room) => `book ${room} Ada`));
+  });
+
+  // AGTP-API §10.1.5
+  it("run a request under an Idempotency-Key once, and say the same of it afterwards", async () => {
+    const nodes = await openNodes();
+    for (let round = 0; round < ROUNDS; round += 1) {
+      const request: TestRequest = {
+        ...{ method: "RESERVE", path: `/rooms/${round}`, body: { guest: "Ada" } },
+        headers: { "Idempotency-Key": `k-${round}` },
+      };
+      const replies = await race(nodes, request);
+      expect(replies).toHaveLength(2 * CONNECTIONS);
+      const [won] = winners(replies);
+      expect(won).toBeDefined();
+      // A node does not wait for a call that another one runs.
+      const codes = ["409 idempotency-outcome-unknown", "409 idempotency-key-in-use"];
+      for (const code of losses(replies)) expect(codes).toContain(code);
+      for (const node of nodes) {
+        await vi.waitFor(async () => {
+          const again = await askRaw(node, byAlma(request));
+          expect([again.status, again.body]).toEqual([200, won?.body]);
+          expect(again.headers.get("idempotency-replayed")).toBe("true");
+        });
+      }
+    }
+    const ran = nodes.flatMap((node) => ranIn(node));
+    expect(ran.toSorted()).toEqual(Array.from({ length: ROUNDS }, (_, room) => `book ${room} Ada`));
+  });
+});
