@@ -6,15 +6,14 @@ import type { DaemonOptions } from "../src/app/build.ts";
 import { environmentAt } from "../src/app/config/env-file.ts";
 import { checkDeployment, type Daemon, startDaemon } from "../src/app/daemon.ts";
 import { describeFileError } from "../src/base/bounded-file.ts";
-import { createLog, type LogSink } from "../src/base/log.ts";
+import { createLog } from "../src/base/log.ts";
 import { formatProblem, isError, type Problem } from "../src/base/problem.ts";
 import { codeOf, traceOf } from "../src/base/thrown.ts";
 import { createRedactor } from "../src/modules/openwop/redaction.ts";
 import { environmentSecrets } from "../src/modules/openwop/secrets.ts";
 import type { Terminal } from "../src/programs/shell/terminal.ts";
-import { openStdout } from "../src/server/stdout.ts";
 import { type DaemonLine, daemonProgram } from "./agtpd-program.ts";
-import { runHere } from "./process-terminal.ts";
+import { openLogSink, runHere } from "./process-terminal.ts";
 
 /** Whatever is drained by a signal. */
 let running: (Pick<Daemon, "drain"> & Partial<Pick<Daemon, "reload">>) | undefined;
@@ -27,7 +26,7 @@ async function run(flags: DaemonLine, terminal: Terminal): Promise<undefined> {
     ...(flags.host === undefined ? {} : { host: flags.host }),
     ...(flags.port === undefined ? {} : { port: flags.port }),
     env: process.env,
-    log: createLog(flags.check ? "silent" : flags.logLevel, await logSink(terminal)),
+    log: createLog(flags.check ? "silent" : flags.logLevel, await openLogSink(terminal)),
   };
   const unreadable = findReadFault(flags.config);
   if (unreadable !== undefined) {
@@ -41,12 +40,6 @@ async function run(flags: DaemonLine, terminal: Terminal): Promise<undefined> {
   handleSignals(options);
   if (flags.inspectOnly === true) await inspect(options, terminal, 0);
   else await serve(options, terminal);
-}
-
-/** Lines for people on a terminal, JSON for everything else; what makes the former is loaded there. */
-async function logSink({ out }: Terminal): Promise<LogSink> {
-  if (!out.isTerminal) return openStdout();
-  return (await import("../src/programs/shell/terminal-log.ts")).openTerminalLog(out);
 }
 
 function findReadFault(path: string): Pick<Problem, "message" | "hint"> | undefined {

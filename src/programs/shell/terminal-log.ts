@@ -7,16 +7,10 @@ import { isRecord } from "../../base/json-value.ts";
 import type { LogSink } from "../../base/log.ts";
 import { defuse } from "./terminal.ts";
 
-/** The part of a terminal that is written to. */
-export interface LogTerminal {
-  readonly hasColour: boolean;
-  write(text: string): void;
-}
-
-/** A log for people; each line is written as it comes. */
-export function openTerminalLog(terminal: LogTerminal): LogSink {
+/** A sink that has lines for people written to another one. */
+export function readableLog(sink: LogSink, hasColour: boolean): LogSink {
   const format = prettyFactory({
-    colorize: terminal.hasColour,
+    colorize: hasColour,
     messageKey: "message",
     errorLikeObjectKeys: ["error"],
     translateTime: "SYS:HH:MM:ss.l",
@@ -25,10 +19,10 @@ export function openTerminalLog(terminal: LogTerminal): LogSink {
   return {
     write: (text) => {
       for (const line of text.split("\n")) {
-        if (line !== "") terminal.write(format(defused(line)));
+        if (line !== "") sink.write(format(defused(line)));
       }
     },
-    flush: () => Promise.resolve(),
+    flush: () => sink.flush(),
   };
 }
 

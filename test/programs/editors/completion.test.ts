@@ -39,10 +39,7 @@ function offered(shell: string, program: string): readonly string[] | undefined 
 
 describe("agtpd completion", () => {
   it.each([
-    [
-      ["agtpd", "sto"],
-      ["stop"],
-    ],
+    [["agtpd", "sto"], ["stop"]],
     [["agtpd", "lo"], ["login"]],
     [["agtpd", "--config", "status", "--log-level", "d"], ["debug"]],
     [

@@ -1,16 +1,16 @@
 import { describe, expect, it } from "vitest";
 import { createLog } from "../../../src/base/log.ts";
-import { openTerminalLog } from "../../../src/programs/shell/terminal-log.ts";
+import { readableLog } from "../../../src/programs/shell/terminal-log.ts";
 
 function logged(write: (log: ReturnType<typeof createLog>) => void, hasColour = false): string {
   let text = "";
-  const terminal = {
-    hasColour,
+  const sink = {
     write: (part: string) => {
       text += part;
     },
+    flush: () => Promise.resolve(),
   };
-  write(createLog("info", openTerminalLog(terminal)));
+  write(createLog("info", readableLog(sink, hasColour)));
   return text;
 }
 
