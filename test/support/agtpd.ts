@@ -1,8 +1,8 @@
 /** The built program in a process of its own: what it prints, its log line by line, its exit. */
 import { type ChildProcessByStdio, spawn } from "node:child_process";
 import { resolve } from "node:path";
-import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
+import { StringDecoder } from "node:string_decoder";
 import { onTestFinished } from "vitest";
 import { connectRaw, type RawClient } from "./daemon.ts";
 
@@ -105,15 +105,22 @@ function outcomeOf(child: Child): Promise<Outcome> {
   });
 }
 
-/** Parses the log as it comes; a line that is not JSON fails the test. */
+/**
+ * Parses the log as it comes; a line that is not JSON fails the test. What has no line feed when the
+ * log ends is no line: a daemon that was killed, or whose reader had stalled, may stop within one.
+ */
 class LogReader {
   readonly lines: LogLine[] = [];
   readonly #taken = new Set<LogLine>();
   #wake: () => void = () => undefined;
 
   constructor(stdout: Readable) {
-    createInterface({ input: stdout }).on("line", (line) => {
-      this.lines.push(JSON.parse(line) as LogLine);
+    const decoder = new StringDecoder("utf8");
+    let rest = "";
+    stdout.on("data", (chunk: Buffer) => {
+      const [last = "", ...whole] = (rest + decoder.write(chunk)).split("\n").reverse();
+      rest = last;
+      this.lines.push(...whole.reverse().map((line) => JSON.parse(line) as LogLine));
       this.#wake();
     });
   }
