@@ -90,7 +90,7 @@ function commandsOf(daemon: Controlled): ReadonlyMap<string, ControlCommand> {
   ]);
 }
 
-/** Whoever asked has had an answer by then: the last line says what went wrong. */
+/** Logs the fault as the last line; the asker has its answer by then. */
 async function* tellingFailure(lines: AsyncIterable<string>): AsyncGenerator<string> {
   try {
     yield* lines;

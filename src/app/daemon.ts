@@ -169,7 +169,7 @@ class Running implements Daemon, Controlled {
     return { kind: "listening" };
   }
 
-  /** What only the server can count. */
+  /** The counts that only the server has. */
   get #counts(): MeasuringOptions {
     const connectionCount = (): number =>
       this.#listener.connectionCount + (this.#http?.connectionCount ?? 0);

@@ -1,6 +1,6 @@
 /**
- * What leaves the daemon over a protocol of which the platform does not know: told on
- * `node:diagnostics_channel`, to whoever traces, who says by which fields the other side can follow.
+ * Tells of requests that leave the daemon over a protocol of its own, on `node:diagnostics_channel`;
+ * whoever traces says by which fields the other side can follow.
  */
 import { channel } from "node:diagnostics_channel";
 

@@ -107,7 +107,7 @@ export class TaskQueue {
           if (step.done !== true) return false;
           resolve(step.value);
         } catch (error) {
-          // What the work has open, it closes.
+          // The work closes what it has open.
           steps.return(undefined as T);
           reject(error);
         }

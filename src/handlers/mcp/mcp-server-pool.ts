@@ -24,7 +24,7 @@ export class McpServerPool {
     if (this.#leave(server)) await server.close();
   }
 
-  /** Has a server that nobody uses any more end with the last of its calls. */
+  /** Ends a server that nobody uses any more with the last of its calls. */
   retire(server: McpServer): void {
     if (this.#leave(server)) server.retire();
   }

@@ -15,7 +15,7 @@ import { type ProcessHealth, ProcessPool } from "./process-pool.ts";
 import { processSettings } from "./process-settings.ts";
 import type { ProcessConfig } from "./processes-section.ts";
 
-/** What outlives a reload. */
+/** The parts that outlive a reload. */
 export interface ProcessHouse {
   readonly groups: ProcessGroups;
   /** Those that were started last, by name. */
@@ -27,7 +27,7 @@ export function openProcessHouse(): ProcessHouse {
   return { groups: new ProcessGroups(), latest: new Map() };
 }
 
-/** What a deployment's processes are made of. */
+/** The parts of a deployment's processes. */
 export interface DeployedProcessesParts {
   readonly processes: readonly ProcessConfig[];
   /** Of the deployment. */

@@ -5,7 +5,7 @@
 import type { Readable } from "node:stream";
 import { type Line, LineReader } from "../../base/line-reader.ts";
 
-/** What is done with the lines. */
+/** The receiver of lines. */
 export interface LineListener {
   onLine(line: Line): void;
   /** After the last line. */
