@@ -19,7 +19,8 @@ export function findUnshared(config: Config): readonly Problem[] {
   }));
 }
 
-function unsharedKeys(config: Config): readonly string[] {
+/** The keys of what one process has to itself. */
+export function unsharedKeys(config: Config): readonly string[] {
   const { openwop, agentcli, agntcy, webhooks, synthesis } = config;
   const folders = { packs_dir: openwop.packsDir, workflows_dir: openwop.workflowsDir };
   const filled = Object.entries(folders).filter(([, path]) => existsSync(path));

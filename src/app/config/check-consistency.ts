@@ -1,4 +1,5 @@
 /** Rules between keys of one section.   AGTP-API §3.3 and §9 */
+import { unsharedKeys } from "../node-limits.ts";
 import type { CrossCheck } from "./cross-check.ts";
 
 const HTTP_METHODS: ReadonlySet<string> = new Set([
@@ -196,13 +197,22 @@ const mcpFront: CrossCheck = {
   },
 };
 
-/** Half of a daemon in each of several processes would be worse than one. */
+/** Several processes share one port and one state; what has its state in one of them they do not. */
 const workers: CrossCheck = {
-  sections: ["server"],
-  check: ({ server }, report) => {
-    if (server.workers === 1 || server.workers === "auto") return;
-    const message = `must be 1 or "auto": this build answers in one process, got ${server.workers}`;
-    report("server.workers", message, { hint: "leave it out" });
+  sections: ["server", "store", "openwop", "agentcli", "agntcy", "webhooks", "synthesis"],
+  check: (config, report) => {
+    const { server, store } = config;
+    if (server.workers === 1) return;
+    if (store.driver === "postgres") {
+      const hint = "start a daemon for each, with a directory and a port of its own";
+      report("server.workers", 'must be 1 with store.driver = "postgres"', { hint });
+    }
+    for (const key of unsharedKeys(config)) {
+      const hint = "leave it out, or set server.workers = 1";
+      report(key, "cannot be served by several workers: runs and deliveries are not shared", {
+        hint,
+      });
+    }
   },
 };
 
