@@ -2,8 +2,8 @@
 import { createPublicKey, generateKeyPairSync, type KeyObject } from "node:crypto";
 import { join } from "node:path";
 import { askDaemon } from "../../src/programs/control/ask-daemon.ts";
-import type { DeploymentFiles } from "./deployment.ts";
 import { openDaemon, type RawClient, type TestDaemon } from "./daemon.ts";
+import type { DeploymentFiles } from "./deployment.ts";
 import { encodeRequest, type TestReply } from "./dispatch.ts";
 import { hostedFiles } from "./hosted-agents.ts";
 import { type ReadRecord, readJournal } from "./records.ts";
