@@ -31,7 +31,7 @@ const LINE_FEED = 0x0a;
 export class Link {
   readonly #stream: Duplex;
   readonly #codec: FaultCodec;
-  #handlers: LinkHandlers = {};
+  readonly #handlers = new Map<string, (body: never) => unknown>();
   readonly #pending = new Map<number, Pending>();
   #number = 0;
   #incoming: Buffer[] = [];
@@ -57,7 +57,7 @@ export class Link {
 
   /** Answers with these from now on, beside those before. */
   serve(handlers: LinkHandlers): void {
-    this.#handlers = { ...this.#handlers, ...handlers };
+    for (const [name, handler] of Object.entries(handlers)) this.#handlers.set(name, handler);
   }
 
   /** Asks the other end; rejects with what it threw, or when it is gone. */
@@ -129,7 +129,7 @@ export class Link {
   }
 
   async #answer(name: string, body: unknown): Promise<unknown> {
-    const handler = this.#handlers[name];
+    const handler = this.#handlers.get(name);
     if (handler === undefined) throw new Error(`nobody answers "${name}" here`);
     return handler(body as never);
   }

@@ -1,6 +1,6 @@
 /**
- * The workers of a daemon: started one after the other, since the first makes what the directory
- * lacks, and replaced when they end though nobody told them to, later each time.
+ * The workers of a daemon: the first is started before the others, since it makes what the directory
+ * lacks, and each is replaced when it ends though nobody told it to, later each time.
  */
 import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -69,13 +69,12 @@ export class Crew {
     return this.#members.get(1);
   }
 
-  /** Starts all of them; answers what keeps one from it. */
+  /** Starts the lead, and then all others; answers what keeps one from it. */
   async start(): Promise<readonly Problem[] | undefined> {
-    for (let number = 1; number <= this.#options.count; number += 1) {
-      const refusal = await this.#begin(number);
-      if (refusal !== undefined) return refusal;
-    }
-    return undefined;
+    const refusal = await this.#begin(1);
+    if (refusal !== undefined) return refusal;
+    const others = Array.from({ length: this.count - 1 }, (_, index) => this.#begin(index + 2));
+    return (await Promise.all(others)).find((problems) => problems !== undefined);
   }
 
   /** Has all of them answer what they received and keep their state, and ends them. */
@@ -120,7 +119,9 @@ export class Crew {
       this.#processes.delete(process);
       this.#lost(member, exit);
     });
-    for (const other of this.members) other.process.link.tell("company");
+    // Nobody takes up what is left over from before while others may be at it.
+    const members = this.members.map((other) => other.process.link.ask("company"));
+    await Promise.allSettled(members);
     const isLead = number === 1;
     const said = await this.#ask(process, {
       ...{ configPath, host, port, isLead, ...order() },

@@ -32,17 +32,23 @@ function problemsOf(...deployment: Parameters<typeof load>): string[] {
 }
 
 describe("loadConfig", () => {
+  it.each(["1", "4", '"auto"'])("takes %s for a number of workers", (workers) => {
+    expect(problemsOf(`${MINIMAL}workers = ${workers}\n`)).toEqual([]);
+  });
+
   it.each([
     [
-      "4",
-      [
-        'server.workers: must be 1 or "auto": this build answers in one process, got 4 (leave it out)',
-      ],
+      "store",
+      'driver = "postgres"\nurl = "postgres://db.example/agtpd"',
+      "server.workers: must be 1",
     ],
-    ["1", []],
-    ['"auto"', []],
-  ])("takes no more workers than there are: %s", (workers, expected) => {
-    expect(problemsOf(`${MINIMAL}workers = ${workers}\n`)).toEqual(expected);
+    ["synthesis", "async_evaluation = true", "synthesis.async_evaluation: cannot be served by"],
+    ["webhooks.recipients", 'ops = "https://ops.example/agtp"', "webhooks.recipients: cannot be"],
+  ])("takes several workers for a mistake beside [%s]", (section, lines, expected) => {
+    const more = `[${section}]\n${lines}\n`;
+    expect(problemsOf(`${MINIMAL}workers = 1\n${more}`)).toEqual([]);
+    const problems = problemsOf(`${MINIMAL}workers = "auto"\n${more}`);
+    expect(problems).toEqual([expect.stringContaining(expected)]);
   });
 
   it.each(["0", "1.5", '"many"'])("takes %s for no number of workers", (workers) => {
