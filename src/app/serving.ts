@@ -4,9 +4,11 @@
  */
 import { findDescriptorFault } from "../base/late-load.ts";
 import type { Log } from "../base/log.ts";
+import { turn } from "../base/paced.ts";
 import { isError, type Problem } from "../base/problem.ts";
 import type { Gateway } from "../dispatch/http-gateway.ts";
 import type { ProcessState } from "../dispatch/process-state.ts";
+import { whileServing } from "../dispatch/while-serving.ts";
 import { HttpListener } from "../server/http-listener.ts";
 import { createListener, type Listener } from "../server/listener.ts";
 import type { MeasuringOptions } from "../server/metrics.ts";
@@ -152,6 +154,7 @@ export class Serving {
       // The present deployment serves until the next one can answer without waiting.
       bind(next.deployment);
       await next.deployment.prepare();
+      await whileServing(this.kept)(turn());
     } catch (error) {
       await this.discard(next);
       throw error;
