@@ -199,11 +199,11 @@ export class Crew {
 /** The time of a worker to end after everything was answered or ended. */
 const LAST_WORDS_MS = 5_000;
 
-/** Node runs built code only; where the sources themselves run, the program was built beside them. */
 const PROGRAM = programPath();
 
+/** Node runs built code only: where the sources themselves run, it is the one that was built. */
 function programPath(): string {
-  const built = fileURLToPath(new URL("./worker-program.js", import.meta.url));
+  const built = fileURLToPath(new URL("../../../tools/agtpd-worker.js", import.meta.url));
   if (existsSync(built)) return built;
-  return fileURLToPath(new URL("../../../dist/src/app/workers/worker-program.js", import.meta.url));
+  return fileURLToPath(new URL("../../../dist/tools/agtpd-worker.js", import.meta.url));
 }

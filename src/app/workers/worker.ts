@@ -2,6 +2,7 @@
  * One of several processes that answer for a daemon. Its parent has accepted its connections, keeps
  * what it commits, and says when it begins, takes over another deployment, and ends.
  */
+import type { Environment } from "../../base/environment.ts";
 import { createLog } from "../../base/log.ts";
 import { atOnce } from "../../base/paced.ts";
 import type { DaemonFacts } from "../../dispatch/http-gateway.ts";
@@ -28,7 +29,7 @@ import type {
 import { openWorkerState } from "./worker-state.ts";
 
 /** Answers a parent until it says to end, and then ends the process. */
-export function serveParent(channel: WorkerChannel): void {
+export function serveParent(channel: WorkerChannel, env: Environment): void {
   let worker: Worker | undefined;
   const begun = (): Worker => {
     if (worker === undefined) throw new Error("the worker has not begun");
@@ -36,7 +37,7 @@ export function serveParent(channel: WorkerChannel): void {
   };
   channel.link.serve({
     begin: async (order: BeginOrder): Promise<BeginAnswer> => {
-      worker = new Worker(channel, order);
+      worker = new Worker(channel, order, env);
       return worker.begin();
     },
     prepare: (order: PrepareOrder) => begun().prepare(order),
@@ -59,13 +60,13 @@ class Worker {
   #next: Built | undefined;
   #whole: WholeFacts = { connectionCount: 0, nodes: [] };
 
-  constructor(channel: WorkerChannel, order: BeginOrder) {
+  constructor(channel: WorkerChannel, order: BeginOrder, env: Environment) {
     this.#channel = channel;
     this.#order = order;
     this.#ticketKeys = Buffer.from(order.ticketKeys, "base64");
     const { configPath, host, port, logLevel, isLead } = order;
     this.#options = {
-      ...{ configPath, env: process.env, log: createLog(logLevel, openStdout()) },
+      ...{ configPath, env, log: createLog(logLevel, openStdout()) },
       ...(host === undefined ? {} : { host }),
       ...(port === undefined ? {} : { port }),
       seat: {
