@@ -1,5 +1,4 @@
 /** Rules between keys of one section.   AGTP-API §3.3 and §9 */
-import { unsharedKeys } from "../node-limits.ts";
 import type { CrossCheck } from "./cross-check.ts";
 
 const HTTP_METHODS: ReadonlySet<string> = new Set([
@@ -197,22 +196,13 @@ const mcpFront: CrossCheck = {
   },
 };
 
-/** Several processes share one port and one state; what has its state in one of them they do not. */
+/** Workers share the store of their parent, and nodes a database: one or the other. */
 const workers: CrossCheck = {
-  sections: ["server", "store", "openwop", "agentcli", "agntcy", "webhooks", "synthesis"],
-  check: (config, report) => {
-    const { server, store } = config;
-    if (server.workers === 1) return;
-    if (store.driver === "postgres") {
-      const hint = "start a daemon for each, with a directory and a port of its own";
-      report("server.workers", 'must be 1 with store.driver = "postgres"', { hint });
-    }
-    for (const key of unsharedKeys(config)) {
-      const hint = "leave it out, or set server.workers = 1";
-      report(key, "cannot be served by several workers: runs and deliveries are not shared", {
-        hint,
-      });
-    }
+  sections: ["server", "store"],
+  check: ({ server, store }, report) => {
+    if (server.workers === 1 || store.driver !== "postgres") return;
+    const hint = "start a daemon for each, with a directory and a port of its own";
+    report("server.workers", 'must be 1 with store.driver = "postgres"', { hint });
   },
 };
 

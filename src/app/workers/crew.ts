@@ -119,9 +119,6 @@ export class Crew {
       this.#processes.delete(process);
       this.#lost(member, exit);
     });
-    // Nobody takes up what is left over from before while others may be at it.
-    const members = this.members.map((other) => other.process.link.ask("company"));
-    await Promise.allSettled(members);
     const isLead = number === 1;
     const said = await this.#ask(process, {
       ...{ configPath, host, port, isLead, ...order() },

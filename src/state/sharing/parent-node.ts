@@ -5,6 +5,7 @@
  * when it goes on, before it has heard what happened meanwhile.
  */
 import type { Link } from "../../base/link.ts";
+import { LiveProcesses } from "../live-processes.ts";
 import type { ViewLease } from "../state.ts";
 import type { Feed } from "../store.ts";
 import { StoreUnavailableError } from "../store-fault.ts";
@@ -14,7 +15,7 @@ import type { AskedFeed, Joined, SharedFeed } from "./shared-state.ts";
 export interface ParentNodeOptions {
   readonly link: Link;
   readonly store: ParentStore;
-  readonly joined: Pick<Joined, "leaseMs" | "upTo" | "isAlone" | "node">;
+  readonly joined: Pick<Joined, "leaseMs" | "upTo" | "process" | "node">;
 }
 
 export class ParentNode implements ViewLease {
@@ -22,7 +23,8 @@ export class ParentNode implements ViewLease {
   readonly #store: ParentStore;
   readonly #leaseMs: number;
   readonly node: string;
-  #isAlone: boolean;
+  /** The processes that work may be taken over from. */
+  readonly holders: LiveProcesses;
   #leaseUntil = Number.NEGATIVE_INFINITY;
   /** The revision that the views are complete up to. */
   #seen: number;
@@ -36,22 +38,13 @@ export class ParentNode implements ViewLease {
     this.#store = store;
     this.#leaseMs = joined.leaseMs;
     this.#seen = joined.upTo;
-    this.#isAlone = joined.isAlone;
+    this.holders = new LiveProcesses(joined.process);
     this.node = joined.node;
-    link.serve({
-      wake: () => this.#wakeUp(),
-      company: () => {
-        this.#isAlone = false;
-      },
-    });
+    link.serve({ wake: () => this.#wakeUp() });
   }
 
   get isFresh(): boolean {
     return performance.now() < this.#leaseUntil;
-  }
-
-  get isAlone(): boolean {
-    return this.#isAlone;
   }
 
   /** @throws StoreUnavailableError without a lease */
@@ -91,6 +84,7 @@ export class ParentNode implements ViewLease {
 
   async #tick(): Promise<void> {
     const askedAt = performance.now();
+    const look = this.holders.look();
     const watchers = [...this.#store.watchers];
     for (const [, all] of watchers) for (const watcher of all) watcher.ask();
     let feed: SharedFeed | undefined;
@@ -106,6 +100,7 @@ export class ParentNode implements ViewLease {
       await Promise.all(taken);
     }
     this.#seen = Math.max(this.#seen, feed.upTo);
+    look(new Set(feed.live));
     this.#link.tell("taken", this.#seen);
     if (!this.#isClosed) this.#leaseUntil = askedAt + this.#leaseMs;
   }

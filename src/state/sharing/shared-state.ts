@@ -3,6 +3,7 @@
  * worker, and who has taken in what. A change holds everywhere once each worker has taken it in, is
  * gone, or cannot serve any more from what was before it.
  */
+import { randomUUID } from "node:crypto";
 import type { Link } from "../../base/link.ts";
 import type { JournalRecord } from "../journal.ts";
 import type { ChainHead } from "../record-store.ts";
@@ -16,8 +17,8 @@ export interface Joined {
   readonly leaseMs: number;
   /** The revision of the store that the worker has to know of. */
   readonly upTo: number;
-  /** No other worker serves. */
-  readonly isAlone: boolean;
+  /** By which others know whose work is this worker's; no other has it, before or after. */
+  readonly process: string;
   readonly heads: readonly (readonly [string, ChainHead])[];
   /** Lifecycle events that may not be in the store. */
   readonly events: readonly JournalRecord[];
@@ -32,11 +33,16 @@ export interface AskedFeed {
 /** The changes of those collections that have any; null: too many to say. */
 export interface SharedFeed {
   readonly upTo: number;
+  /** The processes that serve. */
+  readonly live: readonly string[];
   readonly changed: readonly (readonly [string, Feed["changed"] | null])[];
 }
 
 interface Seat {
   readonly link: Link;
+  readonly process: string;
+  /** When it asked for the feed last. */
+  heardAt: number;
   /** The revision that its views are complete up to. */
   taken: number;
 }
@@ -47,6 +53,8 @@ export interface SharedStateOptions {
   readonly leaseMs: number;
 }
 
+/** A worker that is busy for so many leases is taken for one that stands still. */
+const LEASES_UNHEARD = 1.5;
 /** The time that a worker's answer may be under way when its lease runs out. */
 const SLACK_MS = 50;
 
@@ -71,8 +79,9 @@ export class SharedState {
       ...this.#storeAnswers(() => seat),
       ...this.#recordAnswers(),
       join: async () => {
-        const joined = await this.#join(node);
-        seat = { link, taken: joined.upTo };
+        const joined = await this.#join(node, randomUUID());
+        const { process, upTo: taken } = joined;
+        seat = { link, process, taken, heardAt: performance.now() };
         this.#seats.add(seat);
         return joined;
       },
@@ -90,6 +99,7 @@ export class SharedState {
       this.#seats.delete(seat);
       if (!isOrderly) this.#missing += 1;
       this.#isChanged();
+      this.#wakeOthers(undefined);
     }
     return { isOrderly };
   }
@@ -108,12 +118,11 @@ export class SharedState {
     this.#options.chains.forgetEvents(count);
   }
 
-  async #join(node: string): Promise<Joined> {
+  async #join(node: string, process: string): Promise<Joined> {
     const { store, chains, leaseMs } = this.#options;
     const { upTo } = await store.changes(Number.MAX_SAFE_INTEGER);
     const { heads, events } = chains;
-    const isAlone = this.#seats.size === 0;
-    return { node, leaseMs, upTo, isAlone, heads: [...heads].map(withoutPlace), events };
+    return { node, process, leaseMs, upTo, heads: [...heads].map(withoutPlace), events };
   }
 
   #storeAnswers(own: () => Seat | undefined) {
@@ -131,7 +140,7 @@ export class SharedState {
         if (outcome.kind === "committed" && changes.length > 0) this.#wakeOthers(own());
         return outcome;
       },
-      feed: (asked: AskedFeed): Promise<SharedFeed> => this.#feed(asked),
+      feed: (asked: AskedFeed): Promise<SharedFeed> => this.#feed(asked, own()),
       everywhere: (revision: number): Promise<void> => this.#everywhere(revision, own()),
     };
   }
@@ -146,7 +155,8 @@ export class SharedState {
     };
   }
 
-  async #feed({ after, only }: AskedFeed): Promise<SharedFeed> {
+  async #feed({ after, only }: AskedFeed, own: Seat | undefined): Promise<SharedFeed> {
+    if (own !== undefined) own.heardAt = performance.now();
     const { store } = this.#options;
     const feeds = await Promise.all(only.map((collection) => store.changes(after, collection)));
     const { upTo } = await store.changes(Number.MAX_SAFE_INTEGER);
@@ -155,7 +165,14 @@ export class SharedState {
       return feed?.changed?.length === 0 ? [] : [[collection, feed?.changed ?? null]];
     });
     // What was committed in between is told again.
-    return { upTo: Math.min(upTo, ...feeds.map((feed) => feed.upTo)), changed };
+    const taken = Math.min(upTo, ...feeds.map((feed) => feed.upTo));
+    return { upTo: taken, live: this.#live(), changed };
+  }
+
+  /** One that was stopped for longer than its lease serves no more, and its work goes to others. */
+  #live(): readonly string[] {
+    const since = performance.now() - LEASES_UNHEARD * this.#options.leaseMs;
+    return [...this.#seats].filter((one) => one.heardAt >= since).map(({ process }) => process);
   }
 
   #wakeOthers(own: Seat | undefined): void {

@@ -126,10 +126,8 @@ it("resumes a session of TLS on another worker", async () => {
   expect(pids.size).toBe(2);
 });
 
-it("refuses what cannot be on several workers, with its key and the way out", async () => {
-  const webhooks = { recipients: { ops: "https://ops.example/agtp" } };
-  await expect(openWorkers(2, { webhooks })).rejects.toThrow(
-    "webhooks.recipients: cannot be served by several workers: runs and deliveries are not shared " +
-      "(leave it out, or set server.workers = 1)",
-  );
+it("refuses what stops its first worker, and leaves nothing behind", async () => {
+  const broken = { "endpoints/broken.toml": "[endpoint" };
+  const start = openWorkers(2, { server: { on_invalid: "fail" } }, broken);
+  await expect(start).rejects.toThrow("endpoints/broken.toml");
 });

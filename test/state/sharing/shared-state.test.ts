@@ -96,6 +96,21 @@ describe("workers of one parent", () => {
     await shared.save();
   });
 
+  it("hear that one is gone, whose work they may then take over, and of none that is there", async () => {
+    const { shared } = makeParent();
+    const [left, right] = [await join(shared, "1"), await join(shared, "2")];
+    const { holders } = left.node;
+    expect(left.joined.process).not.toBe(right.joined.process);
+    expect(holders.isGone(right.joined.process)).toBe(false);
+    await Promise.all([left.node.start(), right.node.start()]);
+    expect(holders.isGone(right.joined.process)).toBe(false);
+    const isFound = new Promise<void>((resolve) => void holders.watch(resolve));
+    right.link.close();
+    await isFound;
+    expect(holders.isGone(right.joined.process)).toBe(true);
+    expect(holders.isGone(left.joined.process)).toBe(false);
+  });
+
   it("are told of a fault of the store as their own store would tell them", async () => {
     const full = alterStore(createMemoryStore(), {
       commit: () => Promise.reject(new StoreUnavailableError("full", new Error("no room"))),
