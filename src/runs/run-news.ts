@@ -73,7 +73,7 @@ class RunWaits {
     await within(wait, (signal) => this.#watch(runId, isDone, signal));
   }
 
-  /** Has everybody look who waits for a run. */
+  /** Wakes everybody who waits for a run. */
   wake(runId: string): void {
     for (const look of [...(this.#looks.get(runId) ?? [])]) look();
   }

@@ -25,7 +25,7 @@ export interface McpServerOptions {
   now?(): number;
 }
 
-/** What hears of a connection. */
+/** The listener of a connection. */
 export interface ConnectionListener {
   /** Its tools may be others: it is new, it was lost, or it said so. */
   onStale(): void;

@@ -9,7 +9,7 @@ import { killGroup, type ProcessGroups } from "../../base/process-groups.ts";
 import { codeOf, reasonOf } from "../../base/thrown.ts";
 import type { ProcessSettings } from "./process-settings.ts";
 
-/** What is heard of a process. */
+/** The listener of a process. */
 export interface ChildListener {
   /** A line of its standard output. */
   onLine(line: Line): void;
