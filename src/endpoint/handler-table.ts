@@ -31,6 +31,7 @@ const FUNCTION = /^[A-Za-z_$][\w$]*(?:\.[A-Za-z_$][\w$]*)+$/;
 /** `process:function` */
 const PROCESS_FUNCTION = /^[A-Za-z0-9][A-Za-z0-9_-]{0,63}:[^\s\p{Cc}]{1,256}$/u;
 
+/** The binding, or nothing and problems. */
 export function readHandler(
   endpoint: DocumentPlace,
   context: HandlerContext,
@@ -77,7 +78,6 @@ function readComposition(
 const PIN = /^sha256:[0-9a-f]{64}$/;
 const TOOL_ERROR = "tool_error";
 
-/** The binding, or nothing and problems. */
 /**
  * Reads the handler table of an MCP server's tool. Refused: a pin that is none, arguments that name
  * no field of the input, and errors that are not declared. Whether the server is configured is
