@@ -31,7 +31,7 @@ export interface MetricsPlace extends Pick<MeasuringOptions, "sendBudget"> {
 /** Where to serve the metrics of this process. */
 export interface MetricsOptions extends MetricsPlace, MeasuringOptions {}
 
-/** What is measured, from now until it is closed. */
+/** The measurements, from now until they are closed. */
 export interface Measurements {
   readonly registry: Registry;
   close(): void;
@@ -91,7 +91,7 @@ export interface ServedMeasurements {
   close(): void;
 }
 
-/** Serves what is measured. Throws when the port cannot be bound. */
+/** Serves measurements. Throws when the port cannot be bound. */
 export async function serveMetrics(
   options: MetricsPlace,
   measurements: ServedMeasurements,

@@ -69,7 +69,7 @@ export class Crew {
     return this.#members.get(1);
   }
 
-  /** Starts the lead, and then all others; answers what keeps one from it. */
+  /** Starts the lead, and then all others; answers the problems of one that cannot start. */
   async start(): Promise<readonly Problem[] | undefined> {
     const refusal = await this.#begin(1);
     if (refusal !== undefined) return refusal;
@@ -77,7 +77,7 @@ export class Crew {
     return (await Promise.all(others)).find((problems) => problems !== undefined);
   }
 
-  /** Has all of them answer what they received and keep their state, and ends them. */
+  /** Ends all of them, once they have answered what they received and kept their state. */
   async end(timeoutMs: number): Promise<void> {
     this.#isEnding = true;
     for (const timer of this.#timers) clearTimeout(timer);

@@ -4,7 +4,7 @@ import type { Problem } from "../../base/problem.ts";
 import type { NodeFacts } from "../../dispatch/http-gateway.ts";
 import type { HttpPorts } from "../serving.ts";
 
-/** Has a worker begin. */
+/** The order to begin. */
 export interface BeginOrder extends HttpPorts {
   readonly configPath: string;
   readonly host: string | undefined;
@@ -19,7 +19,7 @@ export interface BeginOrder extends HttpPorts {
   readonly ticketKeys: string;
 }
 
-/** A worker that serves, or what is in the way. */
+/** A worker that serves, or the problems in its way. */
 export type BeginAnswer =
   | { readonly kind: "refused"; readonly problems: readonly Problem[] }
   | (HttpPorts & {
@@ -28,7 +28,7 @@ export type BeginAnswer =
       readonly fingerprint256: string;
     });
 
-/** Has a worker build the deployment anew. */
+/** The order to build the deployment anew. */
 export interface PrepareOrder {
   /** 48 octets in base64. */
   readonly ticketKeys: string;

@@ -29,7 +29,7 @@ export class ParentStore implements Store {
     this.#link = link;
   }
 
-  /** Everybody who is to hear of changes, by collection. */
+  /** The watchers of changes, by collection. */
   get watchers(): ReadonlyMap<string, ReadonlySet<FeedWatcher>> {
     return this.#watchers;
   }

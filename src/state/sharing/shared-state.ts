@@ -109,7 +109,7 @@ export class SharedState {
     this.#missing = Math.max(0, this.#missing - 1);
   }
 
-  /** Has every worker store what it made of its records; rejects while one is being replaced. */
+  /** Resolves once every worker has stored what it made of its records; rejects while one is being replaced. */
   async save(): Promise<void> {
     if (this.#missing > 0) throw new Error("a worker is being replaced");
     const count = this.#options.chains.events.length;
