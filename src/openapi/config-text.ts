@@ -7,6 +7,9 @@ import type { Variable } from "./security.ts";
 import { onOneLine } from "./words.ts";
 import { writeToml } from "./write-toml.ts";
 
+/** The path of the signing key, relative to the deployment. */
+export const SIGNING_KEY = ".agtp/keys/signing.pem";
+
 /** The configuration: what differs from the defaults, and nothing else. */
 export function configText(imported: ImportedDocument, redirects: readonly HttpRedirect[]): string {
   const { title, version, description, documentation, baseUrls } = imported;
@@ -21,6 +24,9 @@ export function configText(imported: ImportedDocument, redirects: readonly HttpR
     "# Before it serves: set the variables of .env.example, and go through REVIEW.md.",
     "",
     writeToml({ server: { server_id: serverId(baseUrls[0] ?? "") } }).trimEnd(),
+    "",
+    "# Signs records and the manifest, and the agents of agtp-keys genesis: secret, and kept a copy of.",
+    writeToml({ signing: { key: SIGNING_KEY } }).trimEnd(),
     "",
     "# Listed by DISCOVER /apis and in the manifest.",
     writeToml(literalValue({ apis })).trimEnd(),
