@@ -5,7 +5,7 @@
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { reasonOf } from "../../base/thrown.ts";
-import { SIGNING_KEY } from "../../openapi/config-text.ts";
+import { SIGNING_KEY } from "../../openapi/import-files.ts";
 import { loadShippedCatalog } from "../../openapi/shipped-catalog-text.ts";
 import { writeToml } from "../../openapi/write-toml.ts";
 import { withEndpointLines } from "../editors/schema-files.ts";
