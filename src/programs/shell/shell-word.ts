@@ -1,3 +1,4 @@
+/** Texts in the commands that a program prints for a shell. */
 import { defuseLine } from "./terminal.ts";
 
 /** A text as a shell takes it for one word, made safe to be shown. */
