@@ -1,12 +1,14 @@
 #!/usr/bin/env node
 /**
  * `npm run torture`: what an attacker and a bad day do to a daemon, on loopback, each against a
- * daemon of its own and for a bounded time, while another process asks it how it is. Exit 0: it held;
- * 1: it did not, and the report says where.   docs/torture.md
+ * daemon of its own and for a bounded time, while another process asks it how it is; and to a cluster
+ * of three with a PostgreSQL of its own. Exit 0: it held; 1: it did not, and the report says where.
+ * docs/torture.md
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { command } from "../src/programs/shell/command.ts";
 import type { Options } from "../src/programs/shell/command-line.ts";
 import { InvalidValue } from "../src/programs/shell/run-program.ts";
@@ -15,6 +17,9 @@ import { ensureCertificate } from "../src/server/certificate.ts";
 import { writeDeployment } from "./bench/deployment.ts";
 import { runHere } from "./process-terminal.ts";
 import type { Attack } from "./torture/attack.ts";
+import { tortureCluster } from "./torture/cluster/cluster.ts";
+import { findPostgres } from "./torture/cluster/database.ts";
+import { FAULTS } from "./torture/cluster/faults.ts";
 import * as connections from "./torture/connection-attacks.ts";
 import { noDescriptors } from "./torture/descriptor-attack.ts";
 import * as operations from "./torture/operation-attacks.ts";
@@ -29,12 +34,15 @@ const ATTACKS: readonly Attack[] = [
 ];
 
 const COUNT = { parse: readCount } as const;
+/** Not an attack on one daemon. */
+const CLUSTER = "cluster";
+const NAMES = [...ATTACKS.map(({ name }) => name), CLUSTER];
 
 const OPTIONS = {
   "--seconds <count>": { help: "how long each attack lasts", ...COUNT, default: 10 },
   "--only <names>": {
-    help: ATTACKS.map(({ name }) => name).join(","),
-    parse: chooseAttacks,
+    help: NAMES.join(","),
+    parse: (text: string) => chooseFrom(NAMES, "attack", text),
   },
   "--max-stall-ms <count>": {
     help: "the longest that nobody may be answered",
@@ -42,6 +50,12 @@ const OPTIONS = {
     default: 1_000,
   },
   "--endpoints <count>": { help: "endpoints of the daemon", ...COUNT, default: 500 },
+  "--seed <count>": { help: "of the cluster's faults; another one each time without", ...COUNT },
+  "--faults <count>": { help: "the cluster's faults at most", ...COUNT, default: 100_000 },
+  "--plan <names>": {
+    help: `the cluster's faults in this order, over and over: ${Object.keys(FAULTS).join(",")}`,
+    parse: (text: string) => chooseFrom(Object.keys(FAULTS), "fault", text),
+  },
 } as const;
 
 type TortureOptions = Options<typeof OPTIONS>;
@@ -62,15 +76,40 @@ const PROGRAM = command({
 });
 
 async function run(options: TortureOptions, { out }: Terminal): Promise<boolean> {
-  const outcomes: Outcome[] = [];
-  for (const attack of options.only ?? ATTACKS) {
+  const names = options.only ?? NAMES;
+  let held = 0;
+  for (const name of names) {
+    const attack = ATTACKS.find((one) => one.name === name);
+    if (attack === undefined) {
+      if (await runCluster(options, out)) held += 1;
+      continue;
+    }
     const outcome = await inDeployment((directory) => torture(attack, directory, options));
-    outcomes.push(outcome);
     out.write(`${formatOutcome(outcome)}\n`);
+    if (outcome.fault === undefined) held += 1;
   }
-  const failed = outcomes.filter(({ fault }) => fault !== undefined);
-  out.write(`${outcomes.length - failed.length} of ${outcomes.length} held\n`);
-  return failed.length === 0;
+  out.write(`${held} of ${names.length} held\n`);
+  return held === names.length;
+}
+
+/** Three daemons and their database; a machine without PostgreSQL has not shown anything. */
+async function runCluster(options: TortureOptions, out: Terminal["out"]): Promise<boolean> {
+  const postgres = findPostgres();
+  if (postgres === undefined) {
+    out.write("cluster  NOT RUN: there is no PostgreSQL (set POSTGRES_BIN to its programs)\n");
+    return false;
+  }
+  const { seconds, faults, plan, seed = 1 + Math.floor(Math.random() * 999_999) } = options;
+  out.write(`cluster  seed ${seed}\n`);
+  const program = fileURLToPath(new URL("agtpd.js", import.meta.url));
+  const say = (line: string): void => void out.write(`${line}\n`);
+  const outcome = await tortureCluster({ seconds, faults, plan, seed, postgres, program, say });
+  for (const one of outcome.contradictions.slice(0, 50)) out.write(`  ${one}\n`);
+  const { length } = outcome.contradictions;
+  const verdict = length === 0 ? "held" : `FAILED: ${length} contradictions, with seed ${seed}`;
+  const counts = `${outcome.faults} faults, ${outcome.requests} requests, ${outcome.records} records`;
+  out.write(`cluster  ${counts}  ${verdict}\n`);
+  return length === 0;
 }
 
 function readCount(text: string): number {
@@ -78,11 +117,10 @@ function readCount(text: string): number {
   return Number(text);
 }
 
-function chooseAttacks(text: string): readonly Attack[] {
+function chooseFrom(names: readonly string[], kind: string, text: string): readonly string[] {
   return text.split(",").map((name) => {
-    const found = ATTACKS.find((attack) => attack.name === name);
-    if (found === undefined) throw new InvalidValue(`"${name}" is no attack`);
-    return found;
+    if (!names.includes(name)) throw new InvalidValue(`"${name}" is no ${kind}`);
+    return name;
   });
 }
 
