@@ -5,8 +5,6 @@
  * of three with a PostgreSQL of its own. Exit 0: it held; 1: it did not, and the report says where.
  * docs/torture.md
  */
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { command } from "../src/programs/shell/command.ts";
@@ -16,24 +14,14 @@ import type { Terminal } from "../src/programs/shell/terminal.ts";
 import { ensureCertificate } from "../src/server/certificate.ts";
 import { writeDeployment } from "./bench/deployment.ts";
 import { runHere } from "./process-terminal.ts";
-import type { Attack } from "./torture/attack.ts";
-import { tortureCluster } from "./torture/cluster/cluster.ts";
-import { findPostgres } from "./torture/cluster/database.ts";
+import { type Attack, inScratch } from "./torture/attack.ts";
+import { ATTACKS } from "./torture/attacks.ts";
 import { FAULTS } from "./torture/cluster/faults.ts";
-import * as connections from "./torture/connection-attacks.ts";
-import { noDescriptors } from "./torture/descriptor-attack.ts";
-import * as operations from "./torture/operation-attacks.ts";
-import * as requests from "./torture/request-attacks.ts";
+import { reportCluster } from "./torture/cluster/report.ts";
 import { Heart, Victim } from "./torture/victim.ts";
 
-const ATTACKS: readonly Attack[] = [
-  ...[requests.dearRequests, requests.garbage, requests.abortedRequests],
-  ...[connections.slowReaders, connections.idleConnections, connections.halfOpenHandshakes],
-  ...[connections.keyUpdates, noDescriptors, connections.freshConnections],
-  ...[operations.kill9, operations.reloads, operations.clockSteps],
-];
-
 const COUNT = { parse: readCount } as const;
+const PROGRAM_PATH = fileURLToPath(new URL("agtpd.js", import.meta.url));
 /** Not an attack on one daemon. */
 const CLUSTER = "cluster";
 const NAMES = [...ATTACKS.map(({ name }) => name), CLUSTER];
@@ -81,35 +69,15 @@ async function run(options: TortureOptions, { out }: Terminal): Promise<boolean>
   for (const name of names) {
     const attack = ATTACKS.find((one) => one.name === name);
     if (attack === undefined) {
-      if (await runCluster(options, out)) held += 1;
+      if (await reportCluster({ program: PROGRAM_PATH, ...options }, out)) held += 1;
       continue;
     }
-    const outcome = await inDeployment((directory) => torture(attack, directory, options));
+    const outcome = await inScratch((directory) => torture(attack, directory, options));
     out.write(`${formatOutcome(outcome)}\n`);
     if (outcome.fault === undefined) held += 1;
   }
   out.write(`${held} of ${names.length} held\n`);
   return held === names.length;
-}
-
-/** Three daemons and their database; a machine without PostgreSQL has not shown anything. */
-async function runCluster(options: TortureOptions, out: Terminal["out"]): Promise<boolean> {
-  const postgres = findPostgres();
-  if (postgres === undefined) {
-    out.write("cluster  NOT RUN: there is no PostgreSQL (set POSTGRES_BIN to its programs)\n");
-    return false;
-  }
-  const { seconds, faults, plan, seed = 1 + Math.floor(Math.random() * 999_999) } = options;
-  out.write(`cluster  seed ${seed}\n`);
-  const program = fileURLToPath(new URL("agtpd.js", import.meta.url));
-  const say = (line: string): void => void out.write(`${line}\n`);
-  const outcome = await tortureCluster({ seconds, faults, plan, seed, postgres, program, say });
-  for (const one of outcome.contradictions.slice(0, 50)) out.write(`  ${one}\n`);
-  const { length } = outcome.contradictions;
-  const verdict = length === 0 ? "held" : `FAILED: ${length} contradictions, with seed ${seed}`;
-  const counts = `${outcome.faults} faults, ${outcome.requests} requests, ${outcome.records} records`;
-  out.write(`cluster  ${counts}  ${verdict}\n`);
-  return length === 0;
 }
 
 function readCount(text: string): number {
@@ -166,15 +134,6 @@ function formatOutcome({ name, count, stallMs, ownMs, fault }: Outcome): string 
     `(own ${Math.round(ownMs)} ms)`.padStart(16),
   ];
   return `${columns.join(" ")}  ${fault === undefined ? "held" : `FAILED: ${fault}`}`;
-}
-
-async function inDeployment<T>(run: (directory: string) => Promise<T>): Promise<T> {
-  const directory = mkdtempSync(join(tmpdir(), "agtpd-torture-"));
-  try {
-    return await run(directory);
-  } finally {
-    rmSync(directory, { recursive: true, force: true });
-  }
 }
 
 await runHere(PROGRAM);

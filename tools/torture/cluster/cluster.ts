@@ -6,19 +6,18 @@ import { generateKeyPairSync } from "node:crypto";
 import { chmodSync, createWriteStream, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { setTimeout as delay } from "node:timers/promises";
 import { ensureCertificate } from "../../../src/server/certificate.ts";
 import { STEPPING_CLOCK } from "../stepping-clock.ts";
-import { Caller } from "./caller.ts";
 import { Database } from "./database.ts";
-import { agentId, writeNode } from "./deployment.ts";
+import { writeNode } from "./deployment.ts";
 import { readEffects, readHeads, readRecords } from "./evidence.ts";
-import { FAULTS, nextFault, type Scene } from "./faults.ts";
+import { expose } from "./expose.ts";
+import type { Scene } from "./faults.ts";
 import type { Asked } from "./history.ts";
 import { contradictions } from "./invariants.ts";
 import { Link } from "./link.ts";
 import { Node } from "./node.ts";
-import { between, seeded } from "./random.ts";
+import { seeded } from "./random.ts";
 import { Workload } from "./workload.ts";
 
 export interface ClusterOptions {
@@ -48,8 +47,6 @@ export interface ClusterOutcome {
 
 const LEASE_MS = 1_000;
 const NODES = ["a", "b", "c"];
-/** How long the cluster has to serve again. */
-const RECOVERY_MS = 40_000;
 
 /** Runs the whole, and removes what it made unless something is wrong. */
 export async function tortureCluster(options: ClusterOptions): Promise<ClusterOutcome> {
@@ -129,46 +126,4 @@ async function run(
   });
   const all = fault === undefined ? found : [fault, ...found];
   return { faults: count, requests: asked.length, records: records.length, contradictions: all };
-}
-
-/** One fault after the other; between them every node serves. */
-async function expose(
-  scene: Scene,
-  { seed, seconds, faults, plan, say }: ClusterOptions,
-  note: (asked: Asked) => void,
-): Promise<{ readonly count: number; readonly fault: string | undefined }> {
-  const random = seeded(seed);
-  const end = performance.now() + seconds * 1_000;
-  let count = 0;
-  let fault = await recover(scene, note);
-  while (fault === undefined && count < faults && performance.now() < end) {
-    const name = plan?.[count % plan.length] ?? nextFault(random);
-    count += 1;
-    say(`${String(count).padStart(4)} ${name}`);
-    fault = await FAULTS[name]?.run(scene, random);
-    fault ??= await recover(scene, note);
-    await delay(between(random, 100, 500));
-  }
-  return { count, fault };
-}
-
-/** Waits until every node serves; in words, which one does not. */
-async function recover(
-  { nodes }: Scene,
-  note: (asked: Asked) => void,
-): Promise<string | undefined> {
-  const until = performance.now() + RECOVERY_MS;
-  for (const node of nodes) {
-    const caller = new Caller(node, note);
-    for (;;) {
-      if (node.unwantedEnd !== undefined) return node.unwantedEnd;
-      const request = { kind: "call", method: "QUERY", path: "/lists" } as const;
-      const told = await caller.ask({ ...request, agent: agentId(0) });
-      if (told?.asked.status === 200) break;
-      if (performance.now() > until) return `node ${node.name} does not serve again`;
-      await delay(50);
-    }
-    caller.close();
-  }
-  return undefined;
 }

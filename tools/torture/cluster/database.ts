@@ -3,8 +3,8 @@
  * at once, and a standby that follows it can take its place.
  */
 import { execFile } from "node:child_process";
-import { accessSync, chmodSync, constants, readdirSync } from "node:fs";
-import { delimiter, join } from "node:path";
+import { chmodSync } from "node:fs";
+import { join } from "node:path";
 import { promisify } from "node:util";
 import pg from "pg";
 import { Link } from "./link.ts";
@@ -129,34 +129,5 @@ export class Database {
         cwd: this.#directory,
       },
     );
-  }
-}
-
-/** The folder of initdb and pg_ctl: the variable POSTGRES_BIN, else the path, else Debian's. */
-export function findPostgres(): string | undefined {
-  const { POSTGRES_BIN: named, PATH: path = "" } = process.env;
-  if (named !== undefined && named !== "") return named;
-  const folders = [...debianFolders(), ...path.split(delimiter)];
-  return folders.find((folder) => isProgram(join(folder, "initdb")));
-}
-
-/** The newest first. */
-function debianFolders(): readonly string[] {
-  const root = "/usr/lib/postgresql";
-  try {
-    const versions = readdirSync(root).filter((name) => Number(name) >= 15);
-    const sorted = versions.sort((left, right) => Number(right) - Number(left));
-    return sorted.map((version) => join(root, version, "bin"));
-  } catch {
-    return [];
-  }
-}
-
-function isProgram(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK);
-    return true;
-  } catch {
-    return false;
   }
 }

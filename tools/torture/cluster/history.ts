@@ -70,3 +70,9 @@ export interface Evidence {
   readonly effects: readonly Effect[];
   readonly runEnds: readonly RunEnd[];
 }
+
+/** A statement that holds of every cluster. */
+export interface Invariant {
+  readonly name: string;
+  check(evidence: Evidence): readonly string[];
+}
