@@ -29,7 +29,12 @@ async function main(): Promise<void> {
   }
   const configPath = fileURLToPath(new URL("agtp-server.toml", ROOT));
   const log = createLog("info", openStdout());
-  const result = await startDaemon({ configPath, env: process.env, log });
+  const options = { configPath, env: process.env, log };
+  let result = await startDaemon(options);
+  if (result.kind === "refused" && result.problems.every(({ key }) => key === "server.port")) {
+    console.error("the sample's port is taken, so that a free one is used");
+    result = await startDaemon({ ...options, port: 0 });
+  }
   if (result.kind === "refused") {
     for (const problem of result.problems) console.error(formatProblem(problem));
     await log.flush();

@@ -9,9 +9,15 @@ const ORIGIN = /^https:\/\/[^/?#]+/i;
 // Written out, because the URL parser drops or rewrites these instead of refusing them.
 const UNSAFE = /[\x00-\x20\x7f"<>\\^`|]/;
 
+/** AGTP-API §12.3 */
+const NO_TLS =
+  "must use https: the draft forbids plain HTTP to an upstream, where credentials and inputs could be " +
+  "read on the way; put TLS in front of it and name its CA with ca, or write a handler " +
+  '(type = "registered_function") that calls it';
+
 /** Says what is wrong with a URL template. It is never quoted: it may hold a secret. */
 export function checkUrlTemplate(url: string): string | undefined {
-  if (!/^https:/i.test(url)) return "must use https";
+  if (!/^https:/i.test(url)) return NO_TLS;
   if (UNSAFE.test(url)) return "has a character that must be percent-encoded";
   const origin = ORIGIN.exec(url)?.[0];
   if (origin === undefined) return "is no URL, expected https://host/path";

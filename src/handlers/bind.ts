@@ -159,8 +159,8 @@ function unknownRecipe(
 ): Problem {
   const message = `no recipe "${recipe}" is registered`;
   const problem = { file, key: "endpoint.handler.recipe", message };
-  const hint = suggest(recipe, recipes.keys());
-  return hint === undefined ? problem : { ...problem, hint };
+  const hint = suggest(recipe, recipes.keys()) ?? "recipes are the *.toml of [recipes] dir";
+  return { ...problem, hint };
 }
 
 function bindExternalService(

@@ -59,7 +59,12 @@ export function readCertificate(
   if (certificate === undefined || privateKey === undefined) return { problems };
 
   const pair = { cert: cert.text, key: key.text };
-  if (!certificate.checkPrivateKey(privateKey)) report(keyPath, "is not the certificate's key");
+  if (!certificate.checkPrivateKey(privateKey))
+    report(
+      keyPath,
+      "is not the certificate's key",
+      "name the key that the certificate was issued for in [tls] key",
+    );
   else {
     const fault = findTlsFault(pair);
     if (fault !== undefined) report(certPath, `cannot serve TLS: ${fault}`);

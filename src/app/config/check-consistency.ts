@@ -192,7 +192,9 @@ const mcpFront: CrossCheck = {
     if (!mcp.enabled) return;
     if (!gateway.enabled) report("mcp.enabled", "needs gateway.enabled = true");
     if (mcp.anonymous || policies.oauth !== undefined) return;
-    report("mcp.anonymous", "must be true where policies.oauth vouches for nobody");
+    report("mcp.anonymous", "must be true where policies.oauth vouches for nobody", {
+      hint: "set anonymous = true, or [policies.oauth] for clients with tokens",
+    });
   },
 };
 

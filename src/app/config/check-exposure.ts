@@ -26,7 +26,9 @@ const clientCa: CrossCheck = {
   sections: ["tls"],
   check: ({ tls }, report) => {
     if (tls.clientAuth === "none" || tls.clientCa !== undefined) return;
-    report("tls.client_ca", `is required by client_auth = "${tls.clientAuth}"`);
+    report("tls.client_ca", `is required by client_auth = "${tls.clientAuth}"`, {
+      hint: "agtp-keys agent-ca makes one, and agtp-keys agent-cert what agents show",
+    });
   },
 };
 

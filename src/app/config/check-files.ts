@@ -69,10 +69,14 @@ const jwksFile: CrossCheck = {
     checkFile("policies.oauth.jwks_file", policies.oauth?.jwksFile, report, MAX_DATA_BYTES),
 };
 
+/** The place that `agtp-keys signing` writes to. */
+const SIGNING_KEY = ".agtp/keys/signing.pem";
+
 const signingKey: CrossCheck = {
   sections: ["signing"],
   check: ({ signing: { key } }, report) => {
-    const text = checkFile("signing.key", key, report);
+    const hint = `agtp-keys signing makes one at ${SIGNING_KEY}`;
+    const text = checkFile("signing.key", key, report, MAX_PEM_BYTES, hint);
     if (text === undefined || isEd25519(text)) return;
     report("signing.key", `"${key}" must be an Ed25519 private key in PEM, not encrypted`);
   },
@@ -132,10 +136,11 @@ function checkFile(
   path: string | undefined,
   report: Report,
   maxBytes: number = MAX_PEM_BYTES,
+  hint: string = "relative paths start at the directory of the configuration",
 ): string | undefined {
   if (path === undefined) return undefined;
   const { text, fault } = readBoundedFile(path, maxBytes);
-  if (fault !== undefined) report(key, `"${path}" ${fault}`);
+  if (fault !== undefined) report(key, `"${path}" ${fault}`, { hint });
   return text;
 }
 

@@ -69,26 +69,32 @@ function resolveContract(
 
 const LOCKS = ["rcns-enabled", "allow-rcns", "scope", "trust-tier"] as const;
 
-/** The opt-in, the second lock, is open: whoever did not opt in has seen an ordinary miss. */
+/**
+ * The opt-in, the second lock, is open: whoever did not opt in has seen an ordinary miss. The first lock
+ * that is closed gives the code, and the message names all of them at once.
+ */
 function tryLocks(exchange: Exchange, options: NegotiationGateOptions): Refusal | undefined {
   const { rcns, negotiation, attempts } = options;
   const { caller } = exchange;
-  if (negotiation === undefined) {
-    const explanation = "this server does not negotiate contracts at run time";
-    return refuseContract(exchange, attempts, "rcns-disabled", explanation, locks(0));
-  }
-  if (!caller.authority.covers(NEGOTIATE)) {
-    const message = `negotiation needs the scope ${NEGOTIATE}`;
-    return authorizationRequired("scope-required", message, { scope: NEGOTIATE });
-  }
-  if (caller.document === undefined) {
-    // A contract is kept, and nobody whom this server does not know makes it write.
-    const explanation = "negotiation is for agents that this server knows";
-    return refuseContract(exchange, attempts, "trust-tier-insufficient", explanation, locks(3));
-  }
-  if (caller.trustTier === undefined || caller.trustTier > rcns.minTrustTier) {
-    const explanation = `negotiation needs trust tier ${rcns.minTrustTier} or stronger`;
-    return refuseContract(exchange, attempts, "trust-tier-insufficient", explanation, locks(3));
+  const isEnabled = negotiation !== undefined;
+  const holdsScope = caller.authority.covers(NEGOTIATE);
+  // A contract is kept, and nobody whom this server does not know makes it write.
+  const isTrusted =
+    caller.document !== undefined &&
+    caller.trustTier !== undefined &&
+    caller.trustTier <= rcns.minTrustTier;
+  const needs = [
+    ...(isEnabled ? [] : ["a server that has it enabled"]),
+    ...(holdsScope ? [] : [`the scope ${NEGOTIATE}`]),
+    ...(isTrusted
+      ? []
+      : [`an agent that this server knows, of trust tier ${rcns.minTrustTier} or stronger`]),
+  ];
+  const message = `negotiation needs ${needs.join(", and ")}`;
+  if (!isEnabled) return refuseContract(exchange, attempts, "rcns-disabled", message, locks(0));
+  if (!holdsScope) return authorizationRequired("scope-required", message, { scope: NEGOTIATE });
+  if (!isTrusted) {
+    return refuseContract(exchange, attempts, "trust-tier-insufficient", message, locks(3));
   }
   exchange.route = negotiation;
   return undefined;

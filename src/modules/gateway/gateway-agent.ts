@@ -46,7 +46,11 @@ export function chooseGatewayAgent(
     documents.find(({ agentId }) => agentId === name) ??
     documents.find((document) => document.name === name);
   if (gateway.agent !== undefined && agent !== undefined) return { kind: "named", agent };
-  if (gateway.agent !== undefined) return refuse(config, `no agent is called "${name}"`);
+  if (gateway.agent !== undefined) {
+    const found = documents.map((document) => document.name).join(", ") || "none";
+    const way = `agents here: ${found}; without the key the server issues one`;
+    return refuse(config, `no agent is called "${name}" (${way})`);
+  }
   if (agent === undefined) return { kind: "issued" };
   // Nobody said that HTTP clients may act with what this one is granted.
   return refuse(config, `is required, because ${agent.file} has the name of the issued agent`);

@@ -4,7 +4,7 @@ import type { Options } from "../shell/command-line.ts";
 /** Options for the caller, for trust and for the output. */
 export const EXCHANGE_OPTIONS = {
   "-H, --header <field>": { help: "'Name: value'; may be repeated", isRepeated: true },
-  "--agent-id <id>": "Agent-ID: who asks",
+  "--agent-id <id>": "Agent-ID: who asks; default: the agent of --cert",
   "--owner-id <id>": "Owner-ID: for whom",
   "--scope <scopes>": "Authority-Scope: a:b,c:d",
   "--cert <file>": "certificate of the agent, PEM",
@@ -22,6 +22,8 @@ export interface ExchangeLine extends Options<typeof EXCHANGE_OPTIONS> {
   readonly path?: string;
   readonly data?: string;
   readonly envelope?: boolean;
+  /** Asked as the operator that `--cert` proves, and not as an agent. */
+  readonly isOperator?: boolean;
   /** The response is shown as a list of escalations. */
   readonly isEscalationList?: boolean;
 }

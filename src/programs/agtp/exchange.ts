@@ -9,6 +9,7 @@ import { isAccepted } from "../../client/response.ts";
 import { type AgtpUri, parseUri } from "../../client/uri.ts";
 import type { HeaderField } from "../../wire/message.ts";
 import { askServer } from "../shell/ask-server.ts";
+import { certificateAgent } from "../shell/certificate-agent.ts";
 import { readText, usage } from "../shell/command-file.ts";
 import { defuse, defuseLine, type Output, type Terminal } from "../shell/terminal.ts";
 import type { ExchangeLine } from "./exchange-options.ts";
@@ -57,12 +58,18 @@ async function readRequest(
     method: line.method ?? (named === undefined ? "DISCOVER" : "DESCRIBE"),
     ...readTarget(line, uri, named),
     headers: line.header.map(readHeader),
-    agentId: line.agentId,
+    agentId: line.agentId ?? certifiedAgent(line, terminal),
     ownerId: line.ownerId,
     scopes: line.scope?.split(",").map((scope) => scope.trim()),
     // As written: reading and writing it again could change a number.
     ...(line.envelope ? { parameters: data?.value, envelope: true } : { body: data?.text }),
   };
+}
+
+/** The agent of `--cert`; undefined without one, for an operator, or where it is no Agent Certificate. */
+function certifiedAgent({ cert, key, isOperator }: ExchangeLine, terminal: Terminal) {
+  if (cert === undefined || key === undefined || isOperator) return undefined;
+  return certificateAgent(readText(terminal.directory, cert));
 }
 
 function readTarget(

@@ -26,7 +26,10 @@ export const escalationsCommand: Command = command({
   run: ({ id, status, limit, ...line }, terminal) => {
     const list = `/escalations?${new URLSearchParams({ status, limit })}`;
     const path = id === undefined ? list : `/escalations/${encodeURIComponent(id)}`;
-    return exchange({ ...line, method: "QUERY", path, isEscalationList: true }, terminal);
+    return exchange(
+      { ...line, isOperator: true, method: "QUERY", path, isEscalationList: true },
+      terminal,
+    );
   },
 });
 
@@ -50,7 +53,7 @@ export const confirmCommand: Command = command({
     const answer = { content, resume_value: resumeValue };
     const said = { target_id: id, status: decision, reason: note, ...answer };
     const data = JSON.stringify(said);
-    return exchange({ ...line, method: "CONFIRM", path: "/", data }, terminal);
+    return exchange({ ...line, isOperator: true, method: "CONFIRM", path: "/", data }, terminal);
   },
 });
 

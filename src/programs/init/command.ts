@@ -10,15 +10,18 @@ import { printJson } from "../shell/findings.ts";
 import { shellWord } from "../shell/shell-word.ts";
 import { defuseLine, type Terminal } from "../shell/terminal.ts";
 import { type Answers, DEFAULT_AGENT, DEFAULT_PORT } from "./answers.ts";
-import { type Ask, interview, type Questions } from "./interview.ts";
+import { type Ask, type GivenAnswers, interview, type Questions } from "./interview.ts";
 import { makeDeployment, type NewDeployment, writeDeployment } from "./new-deployment.ts";
 import { lookAtPlace, type Place, placeDirectory } from "./place-directory.ts";
+import { readReference } from "./read-reference.ts";
 import { firstCommands } from "./readme-file.ts";
 import { SERVER_FILE } from "./server-file.ts";
+import type { Loss, Translation } from "./translate-reference.ts";
 
 const NOTES = `
 Three questions are asked on a terminal; what a flag says is not asked, and with --yes nothing is.
-Without a terminal, what no flag says is assumed, and told.
+Without a terminal, what no flag says is assumed, and told. With --from nothing is asked: the file says
+it; there is no sample, and no agent unless --agent names one. What could not be translated is listed.
 
 Examples:
   agtpd init shop
@@ -26,6 +29,7 @@ Examples:
   agtpd init shop --server-id agents.acme.example --operator "Acme Retail" --agent lauren
   agtpd init shop --yes --no-agent --port 4490
   agtpd init shop --yes --handlers python
+  agtpd init shop --from ../agtp/server/agtp-server.toml
 
 Exit codes: 0 made, 2 nothing was written.`;
 
@@ -40,6 +44,7 @@ const OPTIONS = {
   "--no-agent": "no agent",
   "--port <number>": `port to listen on, on loopback; default: ${DEFAULT_PORT}`,
   "--handlers <language>": "of the first handler: javascript (default) or python",
+  "--from <file>": "translate the agtp-server.toml of the reference implementation",
   "-y, --yes": "ask nothing",
   "--json": "print what was made as JSON",
 } as const;
@@ -74,11 +79,13 @@ async function init(
   const place: Place = { path, written: line.dir, last: SERVER_FILE };
   // Before anybody is asked about a directory that cannot be made.
   lookAtPlace(place);
-  const interviewee = { ask: line.yes ? undefined : ask, err: terminal.err };
-  const answers = await interview(line, path, interviewee);
-  const deployment = makeDeployment(answers);
+  const found = line.from === undefined ? undefined : readReference(line.from, terminal);
+  const given = found === undefined ? line : { ...saidBy(found), ...line };
+  const interviewee = { ask: line.yes || found ? undefined : ask, err: terminal.err };
+  const answers = await interview(given, path, interviewee);
+  const deployment = makeDeployment(answers, found);
   placeDirectory(place, (directory) => writeDeployment(deployment, directory));
-  const made = { path, answers, deployment };
+  const made = { path, answers, deployment, losses: found?.losses };
   if (line.json) printJson(asDocument(made), terminal.out);
   else terminal.out.write(asText(made, line.dir));
 }
@@ -87,9 +94,21 @@ interface Made {
   readonly path: string;
   readonly answers: Answers;
   readonly deployment: NewDeployment;
+  /** Undefined where nothing was translated. */
+  readonly losses: readonly Loss[] | undefined;
 }
 
-function asDocument({ path, answers, deployment: { files, agentId } }: Made): object {
+/** Answers that a translated configuration gives; no agent unless a flag names one. */
+function saidBy({ serverId, operator, contact }: Translation): GivenAnswers {
+  return {
+    ...(serverId === undefined ? {} : { serverId }),
+    ...(operator === undefined ? {} : { operator }),
+    ...(contact === undefined ? {} : { contact }),
+    agent: false,
+  };
+}
+
+function asDocument({ path, answers, deployment: { files, agentId }, losses }: Made): object {
   const { start, tries } = firstCommands(answers, agentId);
   return {
     directory: path,
@@ -100,14 +119,19 @@ function asDocument({ path, answers, deployment: { files, agentId } }: Made): ob
     files: files.map((file) => file.path).toSorted(),
     start,
     try: tries.map(({ command }) => command),
+    ...(losses === undefined ? {} : { not_translated: losses }),
   };
 }
 
-function asText({ answers, deployment: { files, agentId } }: Made, written: string): string {
+function asText(made: Made, written: string): string {
+  const { answers, losses = [] } = made;
+  const { files, agentId } = made.deployment;
   const { start, tries } = firstCommands(answers, agentId);
   const agent = agentId === undefined ? "no agent" : `agent ${answers.agent} (${agentId})`;
   const lines = [
     `made ${defuseLine(written)}: ${files.length} files, server ${answers.serverId}, ${agent}`,
+    ...(losses.length === 0 ? [] : ["", `Not translated, ${losses.length} keys:`]),
+    ...losses.map(({ key, reason }) => `  ${defuseLine(key)}: ${reason}`),
     "",
     "Start it:",
     `  cd ${shellWord(written)}`,

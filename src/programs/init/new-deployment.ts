@@ -8,6 +8,7 @@ import { schemaFiles, withSchemaLines } from "../editors/schema-files.ts";
 import { type NewFile, writeFiles } from "../shell/write-files.ts";
 import type { Answers } from "./answers.ts";
 import { makeIdentity } from "./identity-files.ts";
+import type { FoundReference } from "./read-reference.ts";
 import { readmeFile } from "./readme-file.ts";
 import {
   endpointFile,
@@ -16,7 +17,7 @@ import {
   PYTHON_HANDLER_FILE,
   RECIPE_FILE,
 } from "./sample-files.ts";
-import { SERVER_FILE, serverFile } from "./server-file.ts";
+import { SERVER_FILE, serverFile, translatedServerFile } from "./server-file.ts";
 
 /** A deployment that is not written yet. */
 export interface NewDeployment {
@@ -26,22 +27,42 @@ export interface NewDeployment {
 
 const MAX_SHIPPED_BYTES = 4 * 1024 * 1024;
 
-/** Makes everything, keys included. */
-export function makeDeployment(answers: Answers): NewDeployment {
+/** Makes everything, keys included; a translated configuration comes without the sample. */
+export function makeDeployment(answers: Answers, found?: FoundReference): NewDeployment {
   const { files, agentId } = makeIdentity(answers);
   const texts = {
-    [SERVER_FILE]: serverFile(answers),
-    "README.md": readmeFile(answers, agentId),
+    ...(found === undefined ? sampleFiles(answers, agentId) : translatedFiles(answers, found)),
     ".gitignore": IGNORE_FILE,
-    "endpoints/query-item.toml": endpointFile(answers.handlers),
-    ...handlerFiles(answers),
-    "recipes/compare-items.toml": RECIPE_FILE,
     "catalog/methods.json": readShippedCatalog(),
   };
   const written = Object.entries(texts).map(([path, content]) => {
     return { path, content, isSecret: false };
   });
   return { files: [...withSchemaLines(written), ...files, ...schemaFiles()], agentId };
+}
+
+function sampleFiles(
+  answers: Answers,
+  agentId: string | undefined,
+): Readonly<Record<string, string>> {
+  return {
+    [SERVER_FILE]: serverFile(answers),
+    "README.md": readmeFile(answers, agentId),
+    "endpoints/query-item.toml": endpointFile(answers.handlers),
+    ...handlerFiles(answers),
+    "recipes/compare-items.toml": RECIPE_FILE,
+  };
+}
+
+function translatedFiles(
+  answers: Answers,
+  { tables, recipeText }: FoundReference,
+): Readonly<Record<string, string>> {
+  return {
+    [SERVER_FILE]: translatedServerFile(answers, tables),
+    "endpoints/README.md": "Endpoint files of the reference implementation are read as they are.\n",
+    ...(recipeText === undefined ? {} : { "recipes/recipes.toml": recipeText }),
+  };
 }
 
 function handlerFiles({ handlers }: Answers): Readonly<Record<string, string>> {

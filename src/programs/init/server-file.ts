@@ -1,5 +1,7 @@
 /** The configuration of a new deployment: what was answered, and what an operator looks for first. */
 import { literalText } from "../../base/environment.ts";
+import type { JsonRecord } from "../../base/json-value.ts";
+import { writeToml } from "../../openapi/write-toml.ts";
 import type { Answers } from "./answers.ts";
 
 /** Its name in the deployment. */
@@ -69,6 +71,26 @@ key = "${SIGNING_KEY}"  # signs records, the manifest and Geneses; keep a copy o
 driver = "sqlite"
 path = ".agtp/state.db"         # contracts, sessions and where each chain of records ends
 `;
+}
+
+/** The text of agtp-server.toml with a translated configuration's tables. */
+export function translatedServerFile(
+  { serverId, operator, contact, port }: Answers,
+  tables: JsonRecord,
+): string {
+  const { server = {}, ...others } = tables;
+  const named = { server_id: literalText(serverId), operator: literalText(operator) };
+  const reach = contact === undefined ? {} : { contact: literalText(contact) };
+  const text = writeToml({
+    server: { ...named, ...reach, ...(server as JsonRecord), host: "127.0.0.1", port },
+    ...others,
+    signing: { key: SIGNING_KEY },
+  });
+  return `# ${serverId}: translated from a configuration of the reference implementation.
+# Every key that there is, with its default and its meaning, is in the agtp-server.toml that comes with
+# agtpd; "agtpd --check" says what is wrong with this one.
+
+${text}`;
 }
 
 /** A basic string of TOML that means the text; it has no control characters. */
