@@ -1,7 +1,7 @@
 /** The clock of all spans: milliseconds since the epoch, with their fractions. */
-
 const { timeOrigin } = performance;
 
+/** The time. */
 export function now(): number {
   return timeOrigin + performance.now();
 }

@@ -4,8 +4,8 @@ import { ExportResultCode, TraceState } from "@opentelemetry/core";
 import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-proto";
 import { type Resource, resourceFromAttributes } from "@opentelemetry/resources";
 import { VERSION } from "../../base/version.ts";
+import type { SenderOptions, SpanSender } from "./sending.ts";
 import { ROW, type SpanRow } from "./span-record.ts";
-import type { SenderOptions, SpanSender } from "./span-sender.ts";
 
 /** The library's span, as its exporter reads it. */
 type ReadableSpan = Parameters<OTLPTraceExporter["export"]>[0][number];

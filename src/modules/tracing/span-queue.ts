@@ -6,8 +6,8 @@ import { channel } from "node:diagnostics_channel";
 import { DROPPED_CHANNEL } from "../../dispatch/request-channels.ts";
 import type { LateFields } from "../../wire/message.ts";
 import { EndedSpans } from "./ended-spans.ts";
+import type { SpanSender } from "./sending.ts";
 import type { SpanRecord, SpanRow } from "./span-record.ts";
-import type { SpanSender } from "./span-sender.ts";
 
 /** Spans that wait or are on their way; beyond it the newest are dropped. */
 const MAX_WAITING = 8_192;

@@ -1,23 +1,8 @@
 /** Sends spans to the collector: on a thread of its own where the daemon runs as it is built. */
 import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import type { CollectorAddress } from "./collector-address.ts";
-import type { SpanRow } from "./span-record.ts";
+import type { SenderOptions, SpanSender } from "./sending.ts";
 import { ThreadSender } from "./thread-sender.ts";
-
-/** Everything that sending needs to know, in a form that another thread can be given. */
-export interface SenderOptions {
-  readonly collector: CollectorAddress;
-  /** The attributes of the daemon in the eyes of the collector. */
-  readonly resource: Readonly<Record<string, string>>;
-}
-
-export interface SpanSender {
-  /** True once the collector has taken them. Never rejects. */
-  send(rows: readonly SpanRow[]): Promise<boolean>;
-  /** Sends no more. Never rejects. */
-  close(): Promise<void>;
-}
 
 /** The sender of a daemon. */
 export function openSender(options: SenderOptions): SpanSender {

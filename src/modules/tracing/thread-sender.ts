@@ -1,7 +1,7 @@
 /** Sends spans by a thread of its own: what they cost there is no part of any request. */
 import { Worker } from "node:worker_threads";
+import type { SenderOptions, SpanSender } from "./sending.ts";
 import type { SpanRow } from "./span-record.ts";
-import type { SenderOptions, SpanSender } from "./span-sender.ts";
 
 export interface ThreadSenderOptions extends SenderOptions {
   /** The built sending-thread.js. */
