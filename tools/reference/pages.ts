@@ -3,6 +3,7 @@ import { configSchema } from "../../src/app/config/schema.ts";
 import { endpointFileSchema } from "../../src/endpoint/endpoint-file-schema.ts";
 import { recipeFileSchema } from "../../src/endpoint/recipe-file-schema.ts";
 import { schemaTables } from "./schema-tables.ts";
+import { sourcePages } from "./source-pages.ts";
 
 /** The text of each page by its file below docs/reference. */
 export function referencePages(): ReadonlyMap<string, string> {
@@ -10,6 +11,7 @@ export function referencePages(): ReadonlyMap<string, string> {
     ["configuration.md", `${CONFIGURATION}\n${schemaTables(configSchema)}\n`],
     ["endpoint-file.md", `${ENDPOINT}\n${schemaTables(endpointFileSchema)}\n`],
     ["recipe-file.md", `${RECIPE}\n${schemaTables(recipeFileSchema)}\n`],
+    ...sourcePages(),
   ]);
 }
 

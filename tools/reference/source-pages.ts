@@ -1,0 +1,175 @@
+/**
+ * Pages of the reference that are read off the sources: metrics, events of the log, and what a handler
+ * is given and gives. They say what stands in the code, in the code's own words.
+ */
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import ts from "typescript";
+
+type Found = Map<string, readonly string[]>;
+
+const METRICS = new Set(["Counter", "Gauge", "Histogram", "Summary"]);
+const LEVELS = new Set(["debug", "info", "warn", "error", "fatal"]);
+/** Interfaces of src/handlers/handler.ts, in the order in which a handler meets them. */
+const SHAPES = ["Call", "CallLog", "DispatchResult", "HandlerSuccess", "HandlerError"];
+/** Tell their own story to their own reader: browsers, and what only annotates a type. */
+const OTHER_EVENTS = /^src\/modules\/(?:openwop\/http|console\/page)\//;
+
+/** The text of each page by its file below docs/reference. */
+export function sourcePages(): ReadonlyMap<string, string> {
+  const metrics: Found = new Map();
+  const events: Found = new Map();
+  for (const file of sourceFiles("src")) {
+    const text = readFileSync(file, "utf8");
+    const source = ts.createSourceFile(file, text, ts.ScriptTarget.ESNext, true);
+    const visit = (node: ts.Node): void => {
+      readMetric(node, metrics);
+      if (!OTHER_EVENTS.test(file)) readLogEvent(node, events);
+      ts.forEachChild(node, visit);
+    };
+    if (/\bevent: "|new (?:Counter|Gauge|Histogram|Summary)\(/.test(text)) visit(source);
+  }
+  return new Map([
+    ["metrics.md", `${METRICS_PAGE}${table(["metric", "kind", "labels", "meaning"], metrics)}`],
+    ["events.md", `${EVENTS_PAGE}${table(["event", "level", "message", "fields"], events)}`],
+    ["handlers.md", `${HANDLERS_PAGE}${shapes()}`],
+  ]);
+}
+
+function sourceFiles(folder: string): readonly string[] {
+  return readdirSync(folder, { recursive: true, encoding: "utf8" })
+    .filter((name) => name.endsWith(".ts") && !name.endsWith(".d.ts"))
+    .map((name) => join(folder, name).replaceAll("\\", "/"))
+    .toSorted();
+}
+
+function readMetric(node: ts.Node, found: Found): void {
+  if (!ts.isNewExpression(node) || !ts.isIdentifier(node.expression)) return;
+  const kind = node.expression.text;
+  const [options] = node.arguments ?? [];
+  if (!METRICS.has(kind) || options === undefined || !ts.isObjectLiteralExpression(options)) return;
+  const name = textAt(options, "name");
+  if (name === undefined) return;
+  const labels = memberOf(options, "labelNames");
+  const names =
+    labels !== undefined && ts.isArrayLiteralExpression(labels)
+      ? labels.elements.filter(ts.isStringLiteral).map(({ text }) => code(text))
+      : [];
+  found.set(name, [kind.toLowerCase(), names.join(" "), textAt(options, "help") ?? ""]);
+}
+
+function readLogEvent(node: ts.Node, found: Found): void {
+  if (!ts.isObjectLiteralExpression(node)) return;
+  const event = textAt(node, "event");
+  if (event === undefined) return;
+  const call = ts.isCallExpression(node.parent) ? node.parent : undefined;
+  const named = call && ts.isPropertyAccessExpression(call.expression) && call.expression.name.text;
+  const level = named && LEVELS.has(named) ? named : textAt(node, "level");
+  const said = call?.arguments.slice(1).find(ts.isStringLiteral)?.text ?? textAt(node, "message");
+  const fields = node.properties
+    .map((property) => property.name?.getText() ?? "")
+    .filter((name) => !["", "event", "level", "message", "fields"].includes(name));
+  const known = found.get(event);
+  const [levels = "", message = said ?? "", before = ""] = known ?? [];
+  found.set(event, [
+    joined(levels, level === undefined ? [] : [level], ", "),
+    // One that says now this, now that, has no message of its own.
+    message === (said ?? "") ? message : "",
+    joined(before, fields.map(code), " "),
+  ]);
+}
+
+/** A list with further items, each once, in order. */
+function joined(list: string, more: readonly string[], separator: string): string {
+  const items = [...list.split(separator), ...more].filter((item) => item !== "");
+  return [...new Set(items)].toSorted().join(separator);
+}
+
+function memberOf(object: ts.ObjectLiteralExpression, name: string): ts.Expression | undefined {
+  const property = object.properties.find((one) => one.name?.getText() === name);
+  return property !== undefined && ts.isPropertyAssignment(property)
+    ? property.initializer
+    : undefined;
+}
+
+function textAt(object: ts.ObjectLiteralExpression, name: string): string | undefined {
+  const value = memberOf(object, name);
+  return value !== undefined && ts.isStringLiteral(value) ? value.text : undefined;
+}
+
+function shapes(): string {
+  const file = "src/handlers/handler.ts";
+  const text = readFileSync(file, "utf8");
+  const source = ts.createSourceFile(file, text, ts.ScriptTarget.ESNext, true);
+  const declared = source.statements.filter(ts.isInterfaceDeclaration);
+  return SHAPES.map((name) => {
+    const shape = declared.find((one) => one.name.text === name);
+    if (shape === undefined) throw new Error(`${file} has no interface ${name}`);
+    const members: Found = new Map(
+      shape.members.map((member) => {
+        const key = `${member.name?.getText() ?? ""}${member.questionToken ? "?" : ""}`;
+        return [key, [code(typeOf(member)), commentOf(member)]];
+      }),
+    );
+    return `\n## ${name}\n\n${commentOf(shape)}\n\n${table(["member", "type", "meaning"], members, false)}`;
+  }).join("");
+}
+
+function typeOf(member: ts.TypeElement): string {
+  if (ts.isPropertySignature(member)) return oneLine(member.type?.getText() ?? "");
+  if (!ts.isMethodSignature(member)) return "";
+  const parameters = member.parameters.map((one) => oneLine(one.getText())).join(", ");
+  return `(${parameters}) => ${oneLine(member.type?.getText() ?? "void")}`;
+}
+
+function commentOf(node: ts.Node): string {
+  const [comment] = ts.getJSDocCommentsAndTags(node);
+  return oneLine(ts.getTextOfJSDocComment(comment?.comment) ?? "");
+}
+
+function oneLine(text: string): string {
+  return text.replace(/\s+/g, " ").trim();
+}
+
+function code(text: string): string {
+  return text === "" ? "" : `\`${text}\``;
+}
+
+function table(heads: readonly string[], rows: Found, isSorted = true): string {
+  const listed = [...rows];
+  if (isSorted) listed.sort(([one], [other]) => (one < other ? -1 : 1));
+  const lines = listed.map(([name, cells]) => row([code(name), ...cells]));
+  return `${[row(heads), `|${heads.map(() => "---|").join("")}`, ...lines].join("\n")}\n`;
+}
+
+function row(cells: readonly string[]): string {
+  return `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`;
+}
+
+const MADE = "<!-- Made by `npm run reference` from the sources. -->";
+
+const METRICS_PAGE = `# Metrics
+
+${MADE}
+
+What \`GET /metrics\` answers where \`[metrics] enabled = true\`, beside the metrics of the process that prom-client has for every Node program (\`process_…\`,
+\`nodejs_…\`). [Into production](../production.md) says which of them deserve a page in the night.
+
+`;
+
+const EVENTS_PAGE = `# Events of the log
+
+${MADE}
+
+A line of the log is a JSON object with \`level\`, \`time\`, \`event\` and \`message\`. The level is empty where the line's own reason decides it, the message where it
+is put together. A line may have more fields than are named here.
+
+`;
+
+const HANDLERS_PAGE = `# What a handler is given, and gives
+
+${MADE}
+
+A handler is a function of one call: \`import type { Call, Handler } from "agtpd"\`. It returns a result, or a promise of one; a throw is a fault, answered
+with an opaque 500. What each status means: [statuses](statuses.md).
+`;
