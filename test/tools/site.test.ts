@@ -1,0 +1,54 @@
+/** The documentation as a site: every link leads somewhere, the search finds, and nobody else is asked. */
+import { existsSync, readFileSync } from "node:fs";
+import { dirname, join, relative } from "node:path";
+import { pathToFileURL } from "node:url";
+import { describe, expect, it } from "vitest";
+import { writeSite } from "../../tools/site/write-site.ts";
+import { describeInBrowser, openPage } from "../support/browser.ts";
+import { makeDirectory } from "../support/directory.ts";
+import { ROOT } from "../support/source-tree.ts";
+
+describe("the site", () => {
+  it("has no link that leads nowhere", () => {
+    const directory = makeDirectory();
+    const pages = writeSite(ROOT, directory);
+    expect(pages).toContain("docs/reference/metrics.html");
+    const read = (path: string) => readFileSync(join(directory, path), "utf8");
+    const broken = pages.flatMap((page) =>
+      [...read(page).matchAll(/(?:href|src)="([^"]+)"/g)]
+        .map(([, target = ""]) => target)
+        .filter((target) => !/^[a-z]+:/i.test(target))
+        .filter((target) => {
+          const [path = "", anchor] = target.split("#");
+          const there = path === "" ? page : relative("/", join("/", dirname(page), path));
+          if (!existsSync(join(directory, there))) return true;
+          return anchor !== undefined && !read(there).includes(`id="${anchor}"`);
+        })
+        .map((target) => `${page}: ${target}`),
+    );
+    expect(broken).toEqual([]);
+  });
+});
+
+describeInBrowser("the site in a browser", () => {
+  it("is searched and read without a network", async () => {
+    const directory = makeDirectory();
+    writeSite(ROOT, directory);
+    const page = await openPage();
+    const asked: string[] = [];
+    page.on("request", (request) => asked.push(request.url()));
+    await page.goto(pathToFileURL(join(directory, "index.html")).href);
+    await page.getByRole("heading", { level: 1, name: "Documentation" }).waitFor();
+    await page.getByRole("searchbox").fill("passkey");
+    const found = page.getByRole("list", { name: "Found" }).getByRole("link");
+    await found.first().waitFor();
+    expect(await found.allTextContents()).toContain("The operator's console: Passkeys");
+    await found.filter({ hasText: "The operator's console: Passkeys" }).click();
+    await page.waitForURL(/console\.html#passkeys$/);
+    await page.getByRole("navigation").getByRole("link", { name: "Ten minutes" }).click();
+    await page.getByRole("heading", { level: 1, name: "Ten minutes" }).waitFor();
+    expect(asked.length).toBeGreaterThan(5);
+    expect(asked.filter((url) => !url.startsWith("file:"))).toEqual([]);
+    expect(page.faults).toEqual([]);
+  });
+});

@@ -1,0 +1,87 @@
+/** The pages of the site: the same Markdown files that are read in the repository, as HTML. */
+import { readdirSync, readFileSync } from "node:fs";
+import { join, posix } from "node:path";
+import MarkdownIt from "markdown-it";
+
+/** A part of a page under one heading, as it is searched for. */
+export interface Section {
+  /** `docs/start.html#an-endpoint` */
+  readonly id: string;
+  readonly title: string;
+  readonly heading: string;
+  readonly text: string;
+}
+
+/** A page of the site. */
+export interface SitePage {
+  /** Relative to the site, with forward slashes. */
+  readonly path: string;
+  readonly title: string;
+  readonly html: string;
+  readonly sections: readonly Section[];
+  /** Files of the repository that it links to or shows, and that are no pages. */
+  readonly files: readonly string[];
+}
+
+const ROOT_PAGES = ["README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md"];
+const COMMENT = /<!--[\s\S]*?-->\n?/g;
+
+const markdown = new MarkdownIt({ html: false });
+
+/** Renders every page of the repository at `root`. */
+export function renderPages(root: string): readonly SitePage[] {
+  const files = [...ROOT_PAGES, ...pagesBelow(root, "docs"), ...pagesBelow(root, "examples")];
+  const known = new Set(files);
+  return files.map((file) => renderPage(file, readFileSync(join(root, file), "utf8"), known));
+}
+
+function pagesBelow(root: string, folder: string): readonly string[] {
+  return readdirSync(join(root, folder), { recursive: true, encoding: "utf8" })
+    .filter((name) => name.endsWith(".md") && !name.includes("node_modules"))
+    .map((name) => `${folder}/${name.replaceAll("\\", "/")}`)
+    .toSorted();
+}
+
+function renderPage(file: string, text: string, known: ReadonlySet<string>): SitePage {
+  const tokens = markdown.parse(text.replace(COMMENT, ""), {});
+  const files = new Set<string>();
+  const path = file.replace(/\.md$/, ".html");
+  const sections: { id: string; title: string; heading: string; text: string }[] = [];
+  let title = "";
+  for (const [index, token] of tokens.entries()) {
+    const heading = token.type === "heading_open" ? (tokens[index + 1]?.content ?? "") : undefined;
+    if (heading !== undefined) {
+      const anchor = anchorOf(heading);
+      token.attrSet("id", anchor);
+      title ||= plain(heading);
+      sections.push({ id: `${path}#${anchor}`, title, heading: plain(heading), text: "" });
+    }
+    const section = sections.at(-1);
+    const isText = token.type === "inline" || token.type === "fence";
+    if (section !== undefined && isText) section.text += `${plain(token.content)}\n`;
+    for (const child of token.children ?? []) {
+      for (const attribute of ["href", "src"]) {
+        const target = String(child.attrGet(attribute) ?? "");
+        if (target === "" || /^[a-z]+:/i.test(target)) continue;
+        const [place = "", anchor] = target.split("#");
+        const linked = place === "" ? file : posix.join(posix.dirname(file), place);
+        if (!known.has(linked)) files.add(linked);
+        const there = place.replace(/\.md$/, known.has(linked) ? ".html" : ".md");
+        child.attrSet(attribute, anchor === undefined ? there : `${there}#${anchor}`);
+      }
+    }
+  }
+  const html = markdown.renderer.render(tokens, markdown.options, {});
+  return { path, title, html, sections, files: [...files] };
+}
+
+/** Anchors as the usual renderers make them of headings. */
+function anchorOf(heading: string): string {
+  const kept = heading.toLowerCase().replace(/[^\p{L}\p{N}\s_-]/gu, "");
+  return kept.trim().replaceAll(" ", "-");
+}
+
+/** A text without the marks of Markdown. */
+function plain(text: string): string {
+  return text.replace(/\[([^\]]*)\]\([^)]*\)/g, "$1").replace(/[`*]/g, "");
+}
