@@ -162,6 +162,7 @@ class Running implements Daemon, Controlled {
       return this.#refuse("console.port", console.host, console.port, error);
     }
     this.#bind(this.#deployment);
+    this.#retain(this.#deployment);
     atOnce(reportingProblems(this.#options.log, await this.#deployment.commit()));
     atOnce(reportingTrust(this.#options.log, this.#deployment));
     await this.#openControl(config);
@@ -206,6 +207,11 @@ class Running implements Daemon, Controlled {
     if (this.#consolePort !== undefined) {
       deployment.console?.bind(this.#consolePort, () => this.status());
     }
+  }
+
+  #retain({ config: { attribution, server }, signer }: Deployment): void {
+    const { retention: limits } = attribution;
+    this.#kept.state.retention?.apply({ limits, signer, serverId: server.serverId });
   }
 
   async #refuse(key: string, host: string, port: number, error: unknown): Promise<Refused> {
@@ -273,6 +279,7 @@ class Running implements Daemon, Controlled {
     // Requests may still run in it: its idle upstream connections close by themselves.
     await previous.retire();
     this.fingerprint256 = next.fingerprint256;
+    this.#retain(next.deployment);
     const remaining = [...unchanged, ...(await next.deployment.commit())];
     await drive(reportingProblems(log, remaining));
     await drive(reportingTrust(log, next.deployment));
@@ -300,6 +307,7 @@ class Running implements Daemon, Controlled {
       connectionCount: this.#listener.connectionCount + (this.#http?.connectionCount ?? 0),
       problems: this.#problems,
       documentVersion: () => this.#deployment.documentVersion(),
+      journal: async () => this.#kept.state.retention?.size(),
       nodes: () => listNodes({ isReady, address, port }, this.#kept.state.view),
       node: nodeName({ port }, this.#kept.state.view),
     };

@@ -10,6 +10,7 @@ import { EscalationRegister } from "./escalation-register.ts";
 import { ExportRefusal, exportState } from "./export-state.ts";
 import { IdempotencyRegister } from "./idempotency-register.ts";
 import type { JournalDisk } from "./journal-disk.ts";
+import type { JournalRetention } from "./journal-retention.ts";
 import type { Ledger } from "./ledger.ts";
 import { LifecycleRegister } from "./lifecycle-register.ts";
 import type { StateNotice } from "./notice.ts";
@@ -38,6 +39,8 @@ export interface ServerState {
   readonly escalations: EscalationRegister;
   /** Sessions that may not be used. */
   readonly suspensions: SuspensionRegister;
+  /** Keeps the journal within limits; undefined where there is none. */
+  readonly retention: JournalRetention | undefined;
   /** Everything that is kept, as the lines of a file; a consistent cut beside what goes on. */
   exported(serverId: string): AsyncIterable<string>;
   /** Keeps what is pending and closes everything, the store too. */
@@ -77,6 +80,7 @@ export interface StateOptions {
   readonly store: Store;
   /** Undefined: records end with the process. */
   readonly journalDirectory: string | undefined;
+  readonly segmentBytes?: number;
   onFault(error: unknown): void;
   onNotice?(notice: StateNotice): void;
   readonly disk?: JournalDisk;
@@ -112,6 +116,7 @@ export async function openState(options: StateOptions): Promise<ServerState> {
     store,
     clock,
     ledger: opened.ledger,
+    retention: opened.retention,
     view,
     lifecycle,
     certificates,

@@ -4,14 +4,18 @@ import { resolve } from "node:path";
 import { reasonOf } from "../../base/thrown.ts";
 import type { Ed25519PublicKey } from "../../identity/ed25519.ts";
 import { isAgentId } from "../../identity/identifiers.ts";
-import { verifyJournalChain } from "../../state/journal-chain.ts";
+import {
+  type ChainCut,
+  type JournalReport,
+  verifyJournalChain,
+} from "../../state/journal-chain.ts";
 import { type ChainRecord, type ChainReport, truncation } from "../../state/verify-chain.ts";
 import { askServer, trustFlags } from "../shell/ask-server.ts";
 import { usage } from "../shell/command-file.ts";
 import { CommandRefusal } from "../shell/command-refusal.ts";
 import { printJson } from "../shell/findings.ts";
 import { defuseLine, type Terminal } from "../shell/terminal.ts";
-import { inspectHead, verifyInspectedChain } from "./inspect-chain.ts";
+import { type InspectedReport, inspectHead, verifyInspectedChain } from "./inspect-chain.ts";
 import { readVerificationKeys } from "./key-files.ts";
 import type { VerifyLine } from "./verify-options.ts";
 
@@ -40,7 +44,10 @@ export async function verifyChainOf(
   // Asked for first, so that records written meanwhile are not missing.
   const trustedHead = await readTrustedHead(line, agent, terminal);
   const question: Question = { line, agentId: agent, keys, trustedHead };
-  const walked = SERVER.test(chain)
+  if (line.archive !== undefined && SERVER.test(chain)) {
+    throw usage("expected --archive beside a journal directory, got agtp://HOST");
+  }
+  const walked: WalkedChain | undefined = SERVER.test(chain)
     ? await walkServer(question, terminal)
     : await walkJournal(question, terminal);
   const report = walked ?? nothingLeft(question);
@@ -82,7 +89,7 @@ function nothingLeft({ agentId, trustedHead }: Question): ChainReport | undefine
 function walkServer(
   { line, agentId, keys, trustedHead }: Question,
   terminal: Terminal,
-): Promise<ChainReport | undefined> {
+): Promise<InspectedReport | undefined> {
   const callerId = line.agentId ?? agentId;
   return askServer(trustFlags(line), line.chain, terminal, (client) =>
     verifyInspectedChain(client, { agentId, callerId, keys, trustedHead }),
@@ -90,21 +97,25 @@ function walkServer(
 }
 
 async function walkJournal(
-  { line: { chain }, agentId, keys, trustedHead }: Question,
+  { line: { chain, archive: named }, agentId, keys, trustedHead }: Question,
   { directory }: Terminal,
-): Promise<ChainReport | undefined> {
+): Promise<JournalReport | undefined> {
   const path = resolve(directory, chain);
   if (!statSync(path, { throwIfNoEntry: false })?.isDirectory()) {
     throw usage(`expected --chain to be a journal directory or agtp://HOST, got "${chain}"`);
   }
+  const archive = named === undefined ? undefined : resolve(directory, named);
   try {
-    return await verifyJournalChain(path, agentId, keys, trustedHead);
+    return await verifyJournalChain({ directory: path, archive, agentId, keys, trustedHead });
   } catch (error) {
     throw usage(`${JSON.stringify(chain)} cannot be read: ${reasonOf(error)}`);
   }
 }
 
-function asDocument({ broken, ...report }: ChainReport, source: string): object {
+/** A report from a journal, or from a server. */
+type WalkedChain = JournalReport & InspectedReport;
+
+function asDocument({ broken, cut, archived, ...report }: WalkedChain, source: string): object {
   const { agentId, head, records, first, last, verified, unsigned, unchecked } = report;
   return {
     ok: broken === undefined,
@@ -115,6 +126,8 @@ function asDocument({ broken, ...report }: ChainReport, source: string): object 
     first: first && recordAsJson(first),
     last: last && recordAsJson(last),
     signatures: { verified, unsigned, unchecked },
+    ...(cut === undefined ? {} : { cut: cutAsJson(cut) }),
+    ...(archived === undefined ? {} : { archived }),
     broken:
       broken === undefined
         ? null
@@ -122,12 +135,16 @@ function asDocument({ broken, ...report }: ChainReport, source: string): object 
   };
 }
 
+function cutAsJson({ auditId, records, through, at, isArchived }: ChainCut) {
+  return { audit_id: auditId ?? null, records, through, at, is_archived: isArchived };
+}
+
 function recordAsJson({ auditId, issuedAt, method, path, status }: ChainRecord) {
   return { audit_id: auditId, issued_at: issuedAt, method, path, status };
 }
 
-function asText(report: ChainReport, source: string): string {
-  const { agentId, records, first, last, broken } = report;
+function asText(report: WalkedChain, source: string): string {
+  const { agentId, records, first, last, broken, cut, archived } = report;
   const lines: readonly (readonly [string, string])[] = [
     ["agent", agentId],
     ["source", source],
@@ -135,6 +152,8 @@ function asText(report: ChainReport, source: string): string {
     ["first", describeRecord(first)],
     ["last", describeRecord(last)],
     ["signatures", describeSignatures(report)],
+    ...(cut === undefined ? [] : [["cut", describeCut(cut)] as const]),
+    ...(archived === undefined ? [] : [["cut", describeArchived(archived)] as const]),
     broken === undefined ? ["chain", "holds"] : ["broken", `${broken.kind}: ${broken.message}`],
   ];
   return lines.map(([name, text]) => `${name.padEnd(10)}  ${defuseLine(text)}\n`).join("");
@@ -144,6 +163,16 @@ function describeRecord(record: ChainRecord | undefined): string {
   if (record === undefined) return "none";
   const { issuedAt, method, path, status = "", auditId } = record;
   return `${issuedAt}  ${method} ${path} ${status}  ${auditId}`;
+}
+
+function describeCut({ auditId, records, through, at, isArchived }: ChainCut): string {
+  const done = isArchived ? "moved to an archive" : "deleted";
+  const which = auditId === undefined ? "none of this chain" : `${records} up to ${auditId}`;
+  return `${which}, with the segments through ${through}, ${done} at ${at}`;
+}
+
+function describeArchived(auditId: string): string {
+  return `record ${auditId} and those before it are not served any more, by the server's word`;
 }
 
 function describeSignatures({ verified, unsigned, unchecked }: ChainReport): string {
