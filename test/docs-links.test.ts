@@ -7,7 +7,11 @@ import { ROOT } from "./support/source-tree.ts";
 const docs = readdirSync(join(ROOT, "docs"), { recursive: true, encoding: "utf8" })
   .filter((name) => name.endsWith(".md"))
   .map((name) => `docs/${name.replaceAll("\\", "/")}`);
-const pages = ["README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", ...docs];
+const examples = readdirSync(join(ROOT, "examples"), { withFileTypes: true })
+  .filter((entry) => entry.isDirectory())
+  .map(({ name }) => `examples/${name}/README.md`);
+const others = ["README.md", "CONTRIBUTING.md", "SECURITY.md", "examples/README.md"];
+const pages = [...others, "CHANGELOG.md", ...examples, ...docs];
 
 /** The prose of a page: what stands in code is no link and no heading. */
 function proseOf(page: string): string {
@@ -70,13 +74,18 @@ describe("the links between the pages", () => {
 
   it("reach every page from the list of the documentation, in one step", () => {
     const listed = linksOf("docs/README.md").map(({ target }) => target);
-    const expected = [...docs, "README.md", "CONTRIBUTING.md", "SECURITY.md"];
+    const expected = [...docs, ...others];
     expect(expected.filter((page) => page !== "docs/README.md" && !listed.includes(page))).toEqual(
       [],
     );
     const lines = proseOf("docs/README.md").split("\n");
     const entries = lines.filter((line) => line.startsWith("- "));
     for (const entry of entries) expect(entry).toMatch(/^- \[[^\]]+\]\([^)]+\): .+\.$/);
+  });
+
+  it("reach every example from the list of the examples", () => {
+    const listed = linksOf("examples/README.md").map(({ target }) => target);
+    expect(listed.toSorted()).toEqual(examples.toSorted());
   });
 
   it("reach the list of the documentation from the README", () => {

@@ -97,6 +97,12 @@ describe("the packed release", () => {
     expect(missing).toEqual([]);
   });
 
+  it("has nothing that an example wrote where it was tried", () => {
+    expect(files).toContain("examples/openwop/workflows/front-desk.json");
+    const written = /\.agtp\/|\.pem$|examples\/\w+\/(?:offer|waits)\.json|guide\.\w+\.json/;
+    expect(files.filter((file) => written.test(file))).toEqual([]);
+  });
+
   it("finds the files that come with it", () => {
     const listed = execFileSync(process.execPath, [
       join(ROOT, "dist/tools/agtp-conformance.js"),

@@ -1,7 +1,7 @@
 /** The composition root: starts, reloads and drains a daemon. Only what is built whole is served. */
 import { relative } from "node:path";
 import { findDescriptorFault } from "../base/late-load.ts";
-import { atOnce } from "../base/paced.ts";
+import { atOnce, turn } from "../base/paced.ts";
 import { isError, type Problem } from "../base/problem.ts";
 import { codeOf, reasonOf } from "../base/thrown.ts";
 import type { Gateway } from "../dispatch/http-gateway.ts";
@@ -269,6 +269,7 @@ class Running implements Daemon, Controlled {
     // The present deployment serves until the next one can answer without waiting.
     this.#bind(next.deployment);
     await this.#prepare(next.deployment);
+    await drive(turn());
     const unchanged = keysNeedingRestart(this.#deployment.config, next.deployment.config);
     this.#listener.replaceIdentity(next.identity);
     const previous = this.#deployment;

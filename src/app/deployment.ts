@@ -184,10 +184,11 @@ function deploymentOf(
       rates.limit(config.limits);
       tokens?.start();
       for (const one of contributions) one.start?.();
-      const own = served.registry.entries.filter(({ tier }) => tier === "A");
       // A server that stops prepares nothing more; who asks for what cannot be made hears of it.
       const { signal } = kept.stopping;
-      void work.pace(preparingInputs(own), THE_SERVER, signal).catch(() => undefined);
+      void work
+        .pace(preparingInputs(served.registry.entries), THE_SERVER, signal)
+        .catch(() => undefined);
       void prepare().catch(() => undefined);
       return (await Promise.all(contributions.map((one) => one.keep?.() ?? []))).flat();
     },

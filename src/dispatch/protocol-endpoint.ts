@@ -3,7 +3,7 @@
  * endpoint primitive that operators declare, so that one registry and one pipeline serve both.
  * AGTP-API §5.8, §6.1
  */
-import type { Paced } from "../base/paced.ts";
+import { filterPaced, type Paced } from "../base/paced.ts";
 import type { Capability, EndpointDefinition, Impact } from "../endpoint/endpoint.ts";
 import type { JsonSchema } from "../schema/json-schema.ts";
 import type { SchemaCompiler } from "../schema/schema.ts";
@@ -100,9 +100,10 @@ export function protocolRoutes(
 /** A shorter schema's validator is generated in a few milliseconds. */
 const LONG_SCHEMA = 1000;
 
-/** Generates the validators of long schemas, so that the first who calls does not wait for that. */
+/** Generates the validators of the protocol's long schemas, so that the first who calls does not wait for that. */
 export function* preparingInputs(routes: readonly Route[]): Paced<void> {
-  const long = routes
+  const own = yield* filterPaced(routes, ({ tier }) => tier === "A");
+  const long = own
     .map(({ input }) => ({ input, length: JSON.stringify(input.schema).length }))
     .filter(({ length }) => length >= LONG_SCHEMA);
   for (const { input } of long.sort((one, other) => one.length - other.length)) {

@@ -3,12 +3,21 @@
  * its kind needs. What a function or a recipe resolves to is decided where handlers are bound.
  * AGTP-API §12
  */
-
 import type { DocumentPlace } from "../base/document-place.ts";
-import type { HandlerBinding } from "./endpoint.ts";
-import { type HandlerContext, readExternalService } from "./external-service-table.ts";
-import { COMPOSITION_KEYS, FUNCTION_KEYS } from "./handler-schema.ts";
-import { readMcpTool } from "./mcp-tool-table.ts";
+import {
+  DEFINITION_CHANGED,
+  type HandlerBinding,
+  type McpToolBinding,
+  UPSTREAM_ERRORS,
+} from "./endpoint.ts";
+import {
+  type HandlerContext,
+  readExternalService,
+  requireUpstreamErrors,
+} from "./external-service-table.ts";
+import { COMPOSITION_KEYS, FUNCTION_KEYS, MCP_TOOL_KEYS } from "./handler-schema.ts";
+import { propertiesOf } from "./input-shape.ts";
+import { argumentFields } from "./tool-arguments.ts";
 
 const HANDLER_TYPES = [
   "registered_function",
@@ -64,4 +73,70 @@ function readComposition(
   }
   const recipe = table?.at("recipe").text();
   return recipe === undefined ? undefined : { type: "composition", recipe };
+}
+
+/**
+ * Reads the handler table of an MCP server's tool. Refused: a pin that is none, arguments that name
+ * no field of the input, and errors that are not declared. Whether the server is configured is
+ * decided where handlers are bound.   AGTP-API §12.3
+ */
+const PIN = /^sha256:[0-9a-f]{64}$/;
+const TOOL_ERROR = "tool_error";
+
+/** The binding, or nothing and problems. */
+function readMcpTool(endpoint: DocumentPlace, context: HandlerContext): McpToolBinding | undefined {
+  const table = endpoint.at("handler").record(Object.keys(MCP_TOOL_KEYS));
+  if (table === undefined) return undefined;
+  const { errors } = context;
+  requireUpstreamErrors(endpoint, errors, [...UPSTREAM_ERRORS, DEFINITION_CHANGED]);
+  const server = table.at("server").text();
+  const tool = table.at("tool").text();
+  const definition = readPin(table);
+  const template = readArguments(table, context);
+  const errorMap = readToolErrors(table, errors);
+  if (server === undefined || tool === undefined || definition === undefined) return undefined;
+  return {
+    type: "mcp_tool",
+    ...{ server, tool, definition, errorMap },
+    ...(template === undefined ? {} : { arguments: template }),
+  };
+}
+
+function readPin(table: DocumentPlace): string | undefined {
+  const pin = table.at("definition").text();
+  if (pin === undefined || PIN.test(pin)) return pin;
+  const hint = "agtp-mcp import names the pin of a tool, agtp-mcp pins lists all of them";
+  const message = "is no pin, expected sha256: and 64 hexadecimal digits";
+  return table.at("definition").fail(message, hint);
+}
+
+function readArguments(
+  table: DocumentPlace,
+  { inputSchema }: HandlerContext,
+): Readonly<Record<string, unknown>> | undefined {
+  const template = table.at("arguments").optional?.record();
+  if (template === undefined) return undefined;
+  const fields = propertiesOf(inputSchema);
+  const values = template.names.map((name) => [name, template.at(name).value] as const);
+  for (const [name, value] of values) {
+    for (const field of argumentFields(value)) {
+      if (Object.hasOwn(fields, field)) continue;
+      template.at(name).fail(`{${field}} is no field of the input schema`);
+    }
+  }
+  return Object.fromEntries(values);
+}
+
+/** `tool_error` is its one key: a tool has no statuses. */
+function readToolErrors(
+  table: DocumentPlace,
+  errors: readonly string[],
+): Readonly<Record<string, string>> {
+  const map = table.at("error_map").optional?.record([TOOL_ERROR]);
+  if (!map?.has(TOOL_ERROR)) return {};
+  const name = map.at(TOOL_ERROR).text();
+  if (name === undefined) return {};
+  if (!errors.includes(name))
+    map.at(TOOL_ERROR).fail(`is "${name}", which errors does not declare`);
+  return { [TOOL_ERROR]: name };
 }

@@ -6,13 +6,13 @@
 import { readingFiles } from "../base/deployment-files.ts";
 import { atOnce, type Paced } from "../base/paced.ts";
 import { isError, type Problem } from "../base/problem.ts";
+import { SpreadMap } from "../base/spread-map.ts";
 import type { JsonSchema } from "../schema/json-schema.ts";
 import type { CompiledSchema, SchemaCompiler } from "../schema/schema.ts";
 import type { EndpointDefinition } from "./endpoint.ts";
 import { type EndpointFileContext, parseEndpointFile } from "./endpoint-file.ts";
 import { buildRegistry } from "./endpoint-registry.ts";
 import { type InputShape, inputShape } from "./input-shape.ts";
-import { createPartPool, shareParts } from "./shared-parts.ts";
 
 /** The directory to load, and the context to check its files against. */
 export interface EndpointsSource extends EndpointFileContext {
@@ -129,4 +129,32 @@ function dropTakenNames(
     problems.push({ file, key: "endpoint.tool", message, hint: `the other one is in ${other}` });
     return [];
   });
+}
+
+/** Answers with the first part that had the same JSON. */
+type SharePart = <T extends object>(part: T) => T;
+
+/** Creates a pool without parts; it keeps those that it answered with. */
+function createPartPool(): SharePart {
+  const known = new SpreadMap<object>();
+  return <T extends object>(part: T): T => {
+    const text = JSON.stringify(part);
+    const shared = known.get(text) ?? part;
+    known.set(text, shared);
+    return shared as T;
+  };
+}
+
+/** The same definition, of shared parts. */
+function shareParts(definition: EndpointDefinition, share: SharePart): EndpointDefinition {
+  const { semantic, inputSchema, outputSchema, errors, requiredScopes, handler } = definition;
+  return {
+    ...definition,
+    semantic: share(semantic),
+    inputSchema: share(inputSchema),
+    outputSchema: share(outputSchema),
+    errors: share(errors),
+    requiredScopes: share(requiredScopes),
+    handler: share(handler),
+  };
 }

@@ -2,9 +2,10 @@
  * Says why a module could not be imported, and where: `"endpoints/rooms.ts" threw on import:
  * TypeError: …, at endpoints/rooms.ts:12`. Paths are given relative to the handlers root.
  */
-import { relative, sep } from "node:path";
+import { dirname, relative, resolve, sep } from "node:path";
 import { pathToFileURL } from "node:url";
-import { findSyntaxFault } from "./syntax-fault.ts";
+import { readBoundedFile } from "../base/bounded-file.ts";
+import { loadTranspiler, type TranspilerFault } from "./transpiler.ts";
 
 const MAX_MESSAGE_LENGTH = 500;
 
@@ -53,4 +54,33 @@ function relativize(text: string, root: string): string {
 function brief(message: string): string {
   const line = message.split("\n", 1)[0] ?? "";
   return line.length > MAX_MESSAGE_LENGTH ? `${line.slice(0, MAX_MESSAGE_LENGTH)}…` : line;
+}
+
+/** A place in a file that is no JavaScript. */
+interface SyntaxFault {
+  readonly path: string;
+  readonly line: number;
+}
+
+const MAX_FILES = 200;
+const MAX_BYTES = 16 * 1024 * 1024;
+const IMPORT = /\b(?:from|import)\s*["'](\.{1,2}\/[^"'\n]+\.m?js)["']/g;
+
+/** The first fault in a module or in what it imports relatively; undefined when all of it parses. */
+function findSyntaxFault(modulePath: string): SyntaxFault | undefined {
+  const { transformSync } = loadTranspiler();
+  const paths = new Set([modulePath]);
+  for (const path of paths) {
+    const source = readBoundedFile(path, MAX_BYTES).text;
+    if (source === undefined) continue;
+    try {
+      transformSync(source, { mode: "strip-only", module: true });
+    } catch (error) {
+      return { path, line: (error as TranspilerFault).startLine ?? 1 };
+    }
+    for (const [, specifier = ""] of source.matchAll(IMPORT)) {
+      if (paths.size < MAX_FILES) paths.add(resolve(dirname(path), specifier));
+    }
+  }
+  return undefined;
 }

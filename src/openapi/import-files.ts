@@ -1,13 +1,16 @@
 /** The files of an imported API, and what is reported about them. */
 
+import { isIP } from "node:net";
+import { literalValue } from "../base/environment.ts";
 import type { JsonRecord } from "../base/json-value.ts";
 import { methodNames } from "../catalog/path-grammar.ts";
-import { configText, envText } from "./config-text.ts";
-import { httpRedirects } from "./http-redirects.ts";
-import type { ImportedDocument } from "./import-document.ts";
+import { type HttpRedirect, httpRedirects } from "./http-redirects.ts";
+import type { ImportedDocument, ImportedEndpoint } from "./import-document.ts";
 import type { Review } from "./import-operation.ts";
-import { reviewText } from "./review-text.ts";
+import type { Variable } from "./security.ts";
 import type { CatalogText } from "./shipped-catalog-text.ts";
+import { onOneLine } from "./words.ts";
+import { writeToml } from "./write-toml.ts";
 
 /** A file of a deployment. */
 export interface ImportedFile {
@@ -64,4 +67,108 @@ const STANDING_MARKS: ReadonlySet<string> = new Set([
 export function needsReview({ endpoints, leftOut }: ImportedDocument): boolean {
   const isOpen = ({ key }: Review): boolean => !STANDING_MARKS.has(key);
   return leftOut.length > 0 || endpoints.some(({ reviews }) => reviews.some(isOpen));
+}
+
+/** The list; `warnings` are what the document breaks of its specification. */
+function reviewText(imported: ImportedDocument, warnings: readonly string[]): string {
+  const { title, version, endpoints, leftOut, variables, notes } = imported;
+  const open = endpoints.filter(({ reviews }) => reviews.length > 0);
+  const sections = [
+    [
+      `# Review of ${literal(`${title} ${version}`)}`,
+      "",
+      `${endpoints.length} endpoints were drafted, ${open.length} of them need a look. An endpoint`,
+      "counts when somebody who knows the API has confirmed its intent, its outcome and above all",
+      "its impact: nothing in an OpenAPI document says whether a call can be undone.",
+      "The same remarks stand as `# REVIEW:` in the files; take each away when it is right.",
+    ],
+    section("Variables", variables.map(variableLine)),
+    section(
+      "Left out",
+      leftOut.map(({ operation, reason }) => `${literal(operation)}: ${literal(reason)}`),
+    ),
+    section("The document", [...notes, ...warnings].map(literal)),
+    section("Pairs", endpoints.map(pairLine)),
+    ["## Endpoints", ...open.flatMap(endpointLines)],
+  ];
+  const lines = sections.filter((part) => part.length > 0).map((part) => part.join("\n"));
+  return `${lines.join("\n\n")}\n`;
+}
+
+function section(title: string, lines: readonly string[]): readonly string[] {
+  return lines.length === 0 ? [] : [`## ${title}`, "", ...lines.map((line) => `- ${line}`)];
+}
+
+/** An import chose the name; a person judges who gets the secret. */
+function variableLine({ name, purpose, sentTo }: Variable): string {
+  return `[ ] \`${name}\`: ${literal(purpose)}; sent to ${literal(sentTo.join(", "))}`;
+}
+
+function pairLine({ operation, method, path, file }: ImportedEndpoint): string {
+  const from = `${operation.httpMethod} ${operation.path}`;
+  return `${literal(from)} is \`${method} ${path}\`, in ${file}`;
+}
+
+function endpointLines({ file, reviews }: ImportedEndpoint): readonly string[] {
+  const lines = reviews.map(({ key, message }) => {
+    const place = key === "" ? "" : `\`${key.replace(/^endpoint\./, "")}\`: `;
+    return `- [ ] ${place}${literal(message)}`;
+  });
+  return ["", `### ${file}`, "", ...lines];
+}
+
+/** Text of a document that Markdown shows as it is. */
+function literal(text: string): string {
+  return onOneLine(text).replace(/[\\`*_<>[\]|]/g, "\\$&");
+}
+
+/** The configuration: what differs from the defaults, and nothing else. */
+function configText(imported: ImportedDocument, redirects: readonly HttpRedirect[]): string {
+  const { title, version, description, documentation, baseUrls } = imported;
+  const apis = baseUrls.map((url, index) => ({
+    name: index === 0 ? title : `${title} (${index + 1})`,
+    ...(description === "" ? {} : { description }),
+    base_url: url,
+    ...(documentation === undefined ? {} : { http_documentation: documentation }),
+  }));
+  const parts = [
+    `# ${onOneLine(`${title} ${version}`)} for agents, drafted from its OpenAPI document.`,
+    "# Before it serves: set the variables of .env.example, and go through REVIEW.md.",
+    "",
+    writeToml({ server: { server_id: serverId(baseUrls[0] ?? "") } }).trimEnd(),
+    "",
+    "# Listed by DISCOVER /apis and in the manifest.",
+    writeToml(literalValue({ apis })).trimEnd(),
+  ];
+  if (redirects.length > 0) {
+    parts.push(
+      "",
+      "# What HTTP clients of the sidecar ask for leads to the endpoint that does it.",
+      ...redirects.flatMap((redirect) => [
+        "[[policies.methods.redirects]]",
+        writeToml(literalValue({ ...redirect })),
+      ]),
+    );
+  }
+  return `${parts.join("\n").trimEnd()}\n`;
+}
+
+/** `agents.` and the host's name; an address has none, and its operator may have a better one. */
+function serverId(baseUrl: string): string {
+  const host = URL.canParse(baseUrl) ? new URL(baseUrl).hostname : "";
+  const isName = /^[a-z0-9.-]+$/i.test(host) && isIP(host) === 0;
+  return `agents.${isName ? host : "example"}`.slice(0, 253);
+}
+
+/** Variables with words in place of secrets, as shells read them. */
+function envText(variables: readonly Variable[]): string {
+  const lines = variables.flatMap(({ name, purpose, sentTo }) => [
+    `# ${onOneLine(`${purpose}; sent to ${sentTo.join(", ")}`)}`,
+    `${name}=change-me`,
+  ]);
+  const head =
+    variables.length === 0
+      ? ["# The API asks for no credentials."]
+      : ["# Copy this to .env, put the secrets in, and keep it out of version control."];
+  return `${[...head, ...lines].join("\n")}\n`;
 }

@@ -4,7 +4,6 @@
  * from judging one value for minutes.
  */
 import { escapeToken } from "../base/json-pointer.ts";
-import { EvaluatedMembers } from "./evaluated-members.ts";
 import type { SchemaError } from "./schema-violation.ts";
 import type { WorkMeter } from "./work-meter.ts";
 
@@ -133,5 +132,37 @@ export class Judgement {
       .reverse()
       .map((token) => `/${token}`)
       .join("");
+  }
+}
+
+/** Members and items that were looked at. */
+class EvaluatedMembers {
+  readonly names: Set<string> = new Set();
+  readonly indexes: Set<number> = new Set();
+  #hasAllNames = false;
+  #items = 0;
+
+  get hasAllNames(): boolean {
+    return this.#hasAllNames;
+  }
+
+  /** So many items, from the first on. */
+  get items(): number {
+    return this.#items;
+  }
+
+  takeAllNames(): void {
+    this.#hasAllNames = true;
+  }
+
+  countItems(count: number): void {
+    this.#items = Math.max(this.#items, count);
+  }
+
+  add(other: EvaluatedMembers): void {
+    for (const name of other.names) this.names.add(name);
+    for (const index of other.indexes) this.indexes.add(index);
+    this.#hasAllNames ||= other.hasAllNames;
+    this.countItems(other.items);
   }
 }

@@ -3,9 +3,9 @@
  * are taken as they come; what cannot be framed is a fault.   AGTP "Wire Format"
  */
 
+import { quote } from "./header-fields.ts";
 import type { HeaderFields, ResponseLimits, WireFault } from "./message.ts";
 import { MessageParser, type MessageRules, type ParserPhase } from "./message-parser.ts";
-import { parseStatusLine, type StatusLine } from "./status-line.ts";
 
 /** A response as a client reads it. */
 export interface ReceivedResponse {
@@ -69,4 +69,21 @@ export class ResponseParser {
   end(): WireFault | undefined {
     return this.#parser.end();
   }
+}
+
+/** The two things a status line says. */
+interface StatusLine {
+  readonly kind: "status-line";
+  readonly status: number;
+  readonly statusText: string;
+}
+
+const STATUS_LINE = /^AGTP\/1\.0 ([1-9][0-9][0-9])(?: (.*))?$/;
+
+/** Reads a status line without its CRLF, given as latin1. */
+function parseStatusLine(line: string): StatusLine | WireFault {
+  const [, status, statusText = ""] = STATUS_LINE.exec(line) ?? [];
+  if (status !== undefined) return { kind: "status-line", status: Number(status), statusText };
+  const message = `expected a status line "AGTP/1.0 NNN text", got ${quote(line)}`;
+  return { kind: "wire-fault", code: "invalid-wire-format", message };
 }

@@ -4,7 +4,7 @@ import { openDaemon, type TestDaemon } from "../support/daemon.ts";
 import { openDesktop } from "../support/desktop.ts";
 import { encodeRequest, type TestReply, type TestRequest } from "../support/dispatch.ts";
 import { VERSIONS } from "../support/mcp.ts";
-import { NORA, negotiationFiles } from "../support/negotiation.ts";
+import { JUDGE, NORA, negotiationFiles } from "../support/negotiation.ts";
 
 async function ask(server: TestDaemon, request: TestRequest): Promise<TestReply> {
   const client = await server.connect();
@@ -45,6 +45,27 @@ describe.each(VERSIONS)("a contract of the agent of a desktop client of %s", (ve
     const body = { synthesis_id: id };
     expect((await ask(server, { method: "SUSPEND", body })).status).toBe(200);
     expect((await client.callTool(call)).isError).toBe(true);
+  });
+
+  it("is made by a proposal, and is a tool with the answer", async () => {
+    const server = await openDaemon(negotiationFiles());
+    const args = [`agtp://localhost:${server.daemon.port}`, "--insecure", "--agent-id", NORA];
+    const { client } = await openDesktop(version, args);
+    const before = (await client.listTools()).tools.map(({ name }) => name);
+    expect(before).toContain("agtp_propose");
+    expect(before).not.toContain("evaluate_verdicts");
+    const { semantic: _unused, ...proposal } = JUDGE;
+    const made = await client.callTool({ name: "agtp_propose", arguments: proposal });
+    expect(made.isError, JSON.stringify(made.content)).toBeUndefined();
+    expect(made.structuredContent).toMatchObject({ method: "EVALUATE", path: "/verdicts" });
+    expect(JSON.stringify(made.content)).toContain("evaluate_verdicts");
+    const judged = { name: "evaluate_verdicts", arguments: { subject: "barn" } };
+    expect((await client.callTool(judged)).structuredContent).toMatchObject({ verdict: "2 facts" });
+    const refused = await client.callTool({
+      ...{ name: "agtp_propose", arguments: { ...proposal, method: "FROBNICATE" } },
+    });
+    expect(refused.isError).toBe(true);
+    expect(JSON.stringify(refused.content)).toContain("method-not-in-catalog");
   });
 
   it("is none of another agent's", async () => {

@@ -95,8 +95,8 @@ async function callingInSession(
   await response.text();
   const sessionId = response.headers.get("mcp-session-id");
   if (sessionId === null) throw new Error(`no session was begun: ${response.status}`);
-  // Ids of one length, so that responses are of one length, too.
-  const ids = Array.from({ length: 1_000 }, (_, index) => 1_000 + index);
+  // Ids of one length, so that responses are of one length; each is one connection's own, as a session answers an id once at a time.
+  const ids = Array.from({ length: 60 * ONE_IN_FLIGHT.connections }, (_, index) => 1_000 + index);
   return aim(
     server,
     port,

@@ -4,7 +4,7 @@
  * AGTP "DESCRIBE", "URI Resolution"
  */
 
-import type { Paced } from "../../base/paced.ts";
+import { filterPaced, type Paced } from "../../base/paced.ts";
 import { FLOOR_METHODS } from "../../catalog/catalog.ts";
 import { type Disclosure, isDisclosedTo } from "../../dispatch/disclosure.ts";
 import { describeBy } from "../../dispatch/floor.ts";
@@ -41,7 +41,8 @@ export async function describeAgents(
 /** The operator's endpoints and the floor, of which this module answers two methods itself. */
 function* servedMethods({ routes, methodPolicy }: DiscoveryContext): Paced<readonly string[]> {
   const floor: ReadonlySet<string> = new Set(FLOOR_METHODS);
-  const shown = routes.filter(
+  const shown = yield* filterPaced(
+    routes,
     ({ tier, method, path }) => tier === "B" || (path === "/" && floor.has(method)),
   );
   const own = ["DESCRIBE", "DISCOVER"].map((method) => ({ method, path: "/" }));

@@ -9,6 +9,7 @@ import type { OfferDecision } from "../../dispatch/contract-offers.ts";
 import { bodyText, bodyValue, textsIn } from "./answer-body.ts";
 import { answerMeta } from "./answer-meta.ts";
 import type { McpRequest } from "./front.ts";
+import { contractToolText } from "./propose-tool.ts";
 import type { ToolCall } from "./tool-call.ts";
 import { type Answered, type Result, refusalResult, successResult } from "./tool-result.ts";
 
@@ -53,8 +54,10 @@ export function acceptedResult({ front, caller }: McpRequest, answered: Answered
   const agentId = caller.fields.get("agent-id") ?? "";
   const name = made && front.contracts.tools.nameOf(agentId, made.synthesisId);
   if (name === undefined) return result;
-  const text = `The contract is the tool "${name}" of this client.`;
-  return { ...result, content: [...result.content, { type: "text", text }] };
+  return {
+    ...result,
+    content: [...result.content, { type: "text", text: contractToolText(name) }],
+  };
 }
 
 /** The offer of a 461. */

@@ -1,20 +1,24 @@
 /** Makes the front of a deployment in steps: it may have very many endpoints. */
+
+import { isRecord } from "../../base/json-value.ts";
 import type { Paced } from "../../base/paced.ts";
+import { createCallerResolver } from "../../dispatch/caller-resolver.ts";
 import type { HttpSide } from "../../dispatch/http-gateway.ts";
 import type { CallRules } from "../../dispatch/may-call.ts";
+import { isOpen } from "../../state/escalation.ts";
+import type { EscalationRegister } from "../../state/escalation-register.ts";
 import { APPROVED_CALL, APPROVED_CALL_TOOL } from "./approved-call-tool.ts";
 import type { McpContext, McpSections } from "./config.ts";
-import type { McpFront, Protection } from "./front.ts";
-import { creatingFrontContracts } from "./front-contracts.ts";
-import { createProjection } from "./projection.ts";
+import type { McpFront, Projection, Protection } from "./front.ts";
+import { creatingFrontContracts, type FrontContracts } from "./front-contracts.ts";
 import { PROPOSE, PROPOSE_TOOL } from "./propose-tool.ts";
 import { reportingTo } from "./report-fault.ts";
 import { METADATA_PREFIX } from "./resource-metadata.ts";
 import type { McpState } from "./state.ts";
+import type { AskedCall } from "./task.ts";
 import { createToolListing } from "./tool-listing.ts";
-import { Toolbox } from "./toolbox.ts";
-import { visibleTools } from "./visible-tools.ts";
-import { waitingCalls } from "./waiting-calls.ts";
+import { type ListedTool, Toolbox } from "./toolbox.ts";
+import { type VisibleTools, visibleTools } from "./visible-tools.ts";
 
 /** Makes what clients meet, once the deployment is put together. */
 export function* creatingFront(
@@ -98,4 +102,51 @@ function protectionOf(
     resource: () => at(mcp.path),
     metadataUrl: () => at(`${METADATA_PREFIX}${mcp.path}`),
   };
+}
+
+/** The tools of a client as it would be shown them now, found without a request of its own. */
+const NOTHING: readonly ListedTool[] = [];
+
+/** Of a deployment; its callers are those that its gates would find. */
+function createProjection(
+  { config, dispatch }: Pick<McpContext, "config" | "dispatch">,
+  visible: VisibleTools,
+  { tools }: Pick<FrontContracts, "tools">,
+): Projection {
+  const resolve = createCallerResolver(dispatch().directory, config.policies.identity);
+  return {
+    toolsOf: ({ fields, peer, key }) => {
+      const resolution = resolve(fields.get("agent-id") ?? "", undefined, peer);
+      if ("kind" in resolution || resolution.refusal !== undefined) return NOTHING;
+      // Which principal it is changes nothing that is listed.
+      const principalId = fields.has("authorization") ? key : undefined;
+      return visible({ caller: { ...resolution.caller, principalId }, peer });
+    },
+    validUntil: (agentId) => tools.validUntil(agentId),
+  };
+}
+
+/** Over the escalations of a server. */
+function waitingCalls(
+  escalations: Pick<EscalationRegister, "find">,
+): Pick<McpFront, "approvedCallOf" | "isUndecided"> {
+  return {
+    approvedCallOf: (escalationId, agentId) => {
+      const escalation = escalations.find(escalationId);
+      if (escalation?.approval === undefined || escalation.agentId !== agentId) return undefined;
+      return readCall(escalation.context);
+    },
+    isUndecided: (escalationId) => {
+      const escalation = escalations.find(escalationId);
+      return escalation !== undefined && isOpen(escalation, Date.now());
+    },
+  };
+}
+
+function readCall(context: unknown): AskedCall | undefined {
+  const call = isRecord(context) ? context["call"] : undefined;
+  if (!isRecord(call)) return undefined;
+  const { method, path, input } = call;
+  if (typeof method !== "string" || typeof path !== "string" || !isRecord(input)) return undefined;
+  return { method, path, input };
 }

@@ -3,29 +3,35 @@
  * session of 2025-11-25. Which deployment answers, and for whom, comes with every request.
  * MCP "Base Protocol"
  */
-import type {
-  AuthInfo,
-  CallToolResult,
-  Implementation,
-  Server,
-  ServerCapabilities,
-  ServerContext,
+import {
+  type AuthInfo,
+  type CallToolResult,
+  type Implementation,
+  type ReadResourceResult,
+  ResourceNotFoundError,
+  type Server,
+  type ServerCapabilities,
+  type ServerContext,
 } from "@modelcontextprotocol/server";
 import { VERSION } from "../../base/version.ts";
+import { bodyText } from "./answer-body.ts";
+import { answerMeta } from "./answer-meta.ts";
+import { ask } from "./ask.ts";
 import { callAsking } from "./ask-user.ts";
 import { callTool } from "./call-tool.ts";
 import { canElicit } from "./client-capabilities.ts";
 import { COURTESIES, handleCourtesies, OLDER_COURTESIES } from "./courtesies.ts";
-import { listResources } from "./described-resources.ts";
+import { findResource, listResources } from "./described-resources.ts";
 import type { McpRequest } from "./front.ts";
 import { listTools } from "./list-tools.ts";
 import { SCHEMAS_UNUSED } from "./no-validator.ts";
 import { OpaqueServer } from "./opaque-server.ts";
 import { LIST_PARAMS, refuseCursor, withText } from "./params.ts";
-import { readResource } from "./resources.ts";
+import { refuseRequest } from "./refuse-request.ts";
 import { tasksOf } from "./run-task.ts";
 import { handleTasks, knowsTasks, TASKS_EXTENSION } from "./task-requests.ts";
 import type { ToolCall } from "./tool-call.ts";
+import { isDone } from "./tool-result.ts";
 
 const CAPABILITIES: ServerCapabilities = { tools: { listChanged: true }, resources: {} };
 const OLDER: ServerCapabilities = { ...CAPABILITIES, ...OLDER_COURTESIES };
@@ -121,4 +127,19 @@ function requestOf({ http }: ServerContext): McpRequest {
 /** The envelope is what the current protocol has and the older one has not. */
 function isCurrent({ mcpReq }: ServerContext): boolean {
   return mcpReq.envelope !== undefined;
+}
+
+/** Reads one. */
+async function readResource(request: McpRequest, uri: string): Promise<ReadResourceResult> {
+  const { serverId } = request.front;
+  const one = findResource(serverId, uri);
+  if (one === undefined) throw new ResourceNotFoundError(uri);
+  const fields = new Map([["accept", one.mimeType]]);
+  const asking = { method: "DISCOVER", path: one.path, input: {}, fields };
+  const answer = await ask(request, asking);
+  if (answer === undefined || !isDone(answer.response.status)) throw refuseRequest(request, answer);
+  return {
+    contents: [{ uri, mimeType: one.mimeType, text: bodyText(answer.response) }],
+    _meta: { ...answerMeta(answer, serverId, {}) },
+  };
 }

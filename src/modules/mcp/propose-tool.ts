@@ -3,6 +3,7 @@
  * of its caller once that is accepted; what cannot is refused as PROPOSE refuses it.   docs/negotiation.md
  */
 import type { Tool } from "@modelcontextprotocol/server";
+import type { JsonRecord } from "../../base/json-value.ts";
 import type { ContractOffers, OfferDecision } from "../../dispatch/contract-offers.ts";
 import type { Asking } from "./ask.ts";
 
@@ -30,14 +31,30 @@ export const PROPOSE_TOOL: Tool = {
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false },
 };
 
+/** The same where nobody is shown an offer before: over AGTP, PROPOSE agrees to what it composes. */
+export const PROPOSE_AT_ONCE: Tool = {
+  ...PROPOSE_TOOL,
+  description:
+    "Proposes an endpoint that this server does not have. It is composed of those that it has, and is a contract and a tool of this client with the answer.",
+};
+
+/** Tells a client the name of the tool that a contract of its own has become. */
+export function contractToolText(name: string): string {
+  return `The contract is the tool "${name}" of this client.`;
+}
+
 const PLACE = { method: "PROPOSE", path: "/" };
 
 /** The proposal; PROPOSE says what is wrong with it. */
 export function askToPropose({ propose }: ContractOffers, input: Asking["input"]): Asking {
+  return { ...PLACE, input: proposalOf(input), route: propose };
+}
+
+/** The parameters of PROPOSE for the arguments of the tool. */
+export function proposalOf(input: JsonRecord): JsonRecord {
   const { method, path, description, input_schema, output_schema } = input;
   const endpoint = { method, path, description, semantic: semanticOf(description) };
-  const schemas = { input_schema, output_schema };
-  return { ...PLACE, input: { endpoint: { ...endpoint, ...schemas } }, route: propose };
+  return { endpoint: { ...endpoint, input_schema, output_schema } };
 }
 
 /** The client's word on an offer, in the place of the call that it was made for. */

@@ -6,6 +6,7 @@
 
 import { atOnce, mapPaced, type Paced } from "../../base/paced.ts";
 import { sortPaced } from "../../base/sort-paced.ts";
+import { SpreadMap } from "../../base/spread-map.ts";
 import type { EndpointDefinition } from "../../endpoint/endpoint.ts";
 import type { Recipe } from "../../endpoint/recipe.ts";
 import { wordsOf } from "./plan-similar.ts";
@@ -67,7 +68,7 @@ export function* indexingGoals(
   const sorted = yield* sortPaced(named, (a, b) => compareTexts(a.name, b.name));
   const subjects = yield* mapPaced(sorted, ({ subject }) => subject);
   const traits = yield* mapPaced(subjects, traitsOf);
-  const places = new Map<string, number[]>();
+  const places = new SpreadMap<number[]>();
   for (const [place, words] of traits.entries()) {
     for (const word of words.keys()) {
       const known = places.get(word);

@@ -5,6 +5,7 @@
  */
 
 import type { Paced } from "../../base/paced.ts";
+import { SpreadMap } from "../../base/spread-map.ts";
 import type { EndpointDefinition } from "../../endpoint/endpoint.ts";
 import type { Proposal } from "../../endpoint/plan.ts";
 import { membersOf } from "./planner-members.ts";
@@ -37,7 +38,7 @@ const FILLERS: ReadonlySet<string> = new Set(
 export function* indexingSimilar(
   endpoints: readonly EndpointDefinition[],
 ): Paced<SimilarEndpoints> {
-  const places = new Map<string, number[]>();
+  const places = new SpreadMap<number[]>();
   for (const [place, endpoint] of endpoints.entries()) {
     for (const term of termsOf(endpoint).keys()) {
       const known = places.get(term);
@@ -58,13 +59,13 @@ export function* indexingSimilar(
 
 class TermIndex implements SimilarEndpoints {
   readonly #endpoints: readonly EndpointDefinition[];
-  readonly #places: ReadonlyMap<string, readonly number[]>;
+  readonly #places: Pick<SpreadMap<readonly number[]>, "get">;
   /** The places of the endpoints that have a capability. */
   readonly #capabilities: ReadonlyMap<string, readonly number[]>;
 
   constructor(
     endpoints: readonly EndpointDefinition[],
-    places: ReadonlyMap<string, readonly number[]>,
+    places: Pick<SpreadMap<readonly number[]>, "get">,
     capabilities: ReadonlyMap<string, readonly number[]>,
   ) {
     this.#endpoints = endpoints;

@@ -4,12 +4,12 @@
  * and whether this caller has them, and an example of a request.   AGTP "QUERY", AGTP-API §6.2
  */
 import type { EndpointDefinition } from "../../endpoint/endpoint.ts";
+import { propertiesOf } from "../../endpoint/input-shape.ts";
 import { projectEndpoint } from "../../endpoint/project.ts";
 import { type AccessPolicy, accessClassOf, accessOf } from "./access.ts";
-import { endpointInWords } from "./endpoint-words.ts";
-import type { Asker, SearchEntry } from "./entry.ts";
+import type { Access, Asker, SearchEntry } from "./entry.ts";
 import { type ExampleOptions, type ExampleRequest, exampleRequest } from "./example-request.ts";
-import { schemaWords } from "./schema-words.ts";
+import { memberInWords, schemaWords } from "./schema-words.ts";
 
 /** An endpoint, and whose it is. */
 export interface FoundEndpoint {
@@ -94,4 +94,67 @@ function textsOf(
     details: `${input.descriptions} ${output.descriptions}`,
     ...(meaning === undefined ? {} : { meaning }),
   };
+}
+
+/** All that there is to say. */
+interface ToldEndpoint extends Pick<Access, "missingScopes" | "obstacles"> {
+  readonly definition: EndpointDefinition;
+  readonly request: ExampleRequest | undefined;
+}
+
+/** A paragraph that is enough to call the endpoint by. */
+function endpointInWords(told: ToldEndpoint): string {
+  const { definition, request } = told;
+  const { method, path, description, semantic, deprecated } = definition;
+  return [
+    `${method} ${path}: ${sentence(description)}`,
+    semantic.outcome === description ? "" : sentence(semantic.outcome),
+    `It is ${semantic.impact}.`,
+    inputInWords(definition),
+    errorsInWords(definition),
+    accessInWords(told),
+    deprecated === undefined ? "" : `It is deprecated since ${deprecated.deprecated_in}.`,
+    request === undefined ? "" : `Example: ${exampleInWords(request)}`,
+  ]
+    .filter((part) => part !== "")
+    .join(" ");
+}
+
+function sentence(text: string): string {
+  return /[.!?…]$/.test(text) ? text : `${text}.`;
+}
+
+function inputInWords({ inputSchema }: EndpointDefinition): string {
+  const properties = Object.entries(propertiesOf(inputSchema));
+  const list: readonly unknown[] = Array.isArray(inputSchema["required"])
+    ? inputSchema["required"]
+    : [];
+  const tell = (isRequired: boolean): string =>
+    properties
+      .filter(([name]) => list.includes(name) === isRequired)
+      .map(([name, property]) => memberInWords(name, property))
+      .join("; ");
+  const [required, optional] = [tell(true), tell(false)];
+  return [
+    required === "" ? "" : `It requires ${required}.`,
+    optional === "" ? "" : `It takes ${optional}.`,
+  ]
+    .filter((part) => part !== "")
+    .join(" ");
+}
+
+function errorsInWords({ errors }: EndpointDefinition): string {
+  return errors.length === 0 ? "" : `It may answer ${errors.join(", ")}.`;
+}
+
+function accessInWords({ definition, missingScopes, obstacles }: ToldEndpoint): string {
+  const { requiredScopes } = definition;
+  const needed = requiredScopes.length === 0 ? "" : `It needs ${requiredScopes.join(", ")}. `;
+  if (obstacles.length === 0) return `${needed}You can call it.`;
+  const missing = missingScopes.length === 0 ? "" : `, missing ${missingScopes.join(", ")}`;
+  return `${needed}You cannot call it as you are: ${obstacles.join(", ")}${missing}.`;
+}
+
+function exampleInWords({ method, path, body }: ExampleRequest): string {
+  return `${method} ${path} ${JSON.stringify(body)}`;
 }

@@ -4,8 +4,8 @@
  */
 import type { Paced } from "../../base/paced.ts";
 
-const FIRST_CAPACITY = 256;
-const STEP = 8192;
+/** The rows of a part: growing adds one, and copies none. */
+const PART_ROWS = 8192;
 
 /** Rows by word, once they are complete. */
 export interface Postings {
@@ -18,39 +18,44 @@ export interface Postings {
   readonly impacts: Float32Array;
 }
 
+/** Some rows, in the order in which they came. */
+class Part {
+  readonly words = new Uint32Array(PART_ROWS);
+  readonly entries = new Uint32Array(PART_ROWS);
+  readonly fields = new Uint8Array(PART_ROWS);
+  readonly impacts = new Float32Array(PART_ROWS);
+  count = 0;
+}
+
 /** Takes rows in any order. */
 export class PostingsBuilder {
-  #words = new Uint32Array(FIRST_CAPACITY);
-  #entries = new Uint32Array(FIRST_CAPACITY);
-  #fields = new Uint8Array(FIRST_CAPACITY);
-  #impacts = new Float32Array(FIRST_CAPACITY);
+  #last = new Part();
+  readonly #parts: Part[] = [this.#last];
   #count = 0;
 
   add(word: number, entry: number, fields: number, impact: number): void {
-    if (this.#count === this.#words.length) this.#grow();
-    const at = this.#count;
-    this.#words[at] = word;
-    this.#entries[at] = entry;
-    this.#fields[at] = fields;
-    this.#impacts[at] = impact;
+    if (this.#last.count === PART_ROWS) {
+      this.#last = new Part();
+      this.#parts.push(this.#last);
+    }
+    const part = this.#last;
+    part.words[part.count] = word;
+    part.entries[part.count] = entry;
+    part.fields[part.count] = fields;
+    part.impacts[part.count] = impact;
+    part.count += 1;
     this.#count += 1;
-  }
-
-  #grow(): void {
-    const capacity = 2 * this.#words.length;
-    this.#words = grown(this.#words, new Uint32Array(capacity));
-    this.#entries = grown(this.#entries, new Uint32Array(capacity));
-    this.#fields = grown(this.#fields, new Uint8Array(capacity));
-    this.#impacts = grown(this.#impacts, new Float32Array(capacity));
   }
 
   /** Sorts the rows by word; of one word they stay in their order. */
   *complete(wordCount: number): Paced<Postings> {
     const starts = new Uint32Array(wordCount + 1);
-    for (let at = 0; at < this.#count; at += 1) {
-      const after = (this.#words[at] ?? 0) + 1;
-      starts[after] = (starts[after] ?? 0) + 1;
-      if (at % STEP === 0) yield;
+    for (const { words, count } of this.#parts) {
+      for (let at = 0; at < count; at += 1) {
+        const after = (words[at] ?? 0) + 1;
+        starts[after] = (starts[after] ?? 0) + 1;
+      }
+      yield;
     }
     for (let word = 0; word < wordCount; word += 1) {
       starts[word + 1] = (starts[word + 1] ?? 0) + (starts[word] ?? 0);
@@ -59,20 +64,17 @@ export class PostingsBuilder {
     const entries = new Uint32Array(this.#count);
     const fields = new Uint8Array(this.#count);
     const impacts = new Float32Array(this.#count);
-    for (let at = 0; at < this.#count; at += 1) {
-      const word = this.#words[at] ?? 0;
-      const place = next[word] ?? 0;
-      next[word] = place + 1;
-      entries[place] = this.#entries[at] ?? 0;
-      fields[place] = this.#fields[at] ?? 0;
-      impacts[place] = this.#impacts[at] ?? 0;
-      if (at % STEP === 0) yield;
+    for (const part of this.#parts) {
+      for (let at = 0; at < part.count; at += 1) {
+        const word = part.words[at] ?? 0;
+        const place = next[word] ?? 0;
+        next[word] = place + 1;
+        entries[place] = part.entries[at] ?? 0;
+        fields[place] = part.fields[at] ?? 0;
+        impacts[place] = part.impacts[at] ?? 0;
+      }
+      yield;
     }
     return { startOf: (word) => starts[word] ?? 0, entries, fields, impacts };
   }
-}
-
-function grown<A extends Uint32Array | Uint8Array | Float32Array>(from: A, to: A): A {
-  to.set(from);
-  return to;
 }

@@ -5,8 +5,9 @@
  */
 import type { Paced } from "../../base/paced.ts";
 import { sortPaced } from "../../base/sort-paced.ts";
+import { SpreadMap } from "../../base/spread-map.ts";
 import { SEARCH_FIELDS, type SearchEntry, type SearchField, sourceOf } from "./entry.ts";
-import { FacetIndex } from "./facet-index.ts";
+import { LISTED_FACETS } from "./listed-facets.ts";
 import { type Postings, PostingsBuilder } from "./postings.ts";
 import { Vocabulary } from "./vocabulary.ts";
 import { wordsOf } from "./words.ts";
@@ -143,4 +144,32 @@ function* placesByName(entries: readonly SearchEntry[]): Paced<Uint32Array> {
   const places = new Uint32Array(entries.length);
   for (const [place, { number }] of sorted.entries()) places[number] = place;
   return places;
+}
+
+/** Entries by facet and value; letter case does not count. */
+class FacetIndex {
+  readonly #entries = new SpreadMap<number[]>();
+
+  add(entry: SearchEntry, number: number): void {
+    for (const [facet, valuesOf] of LISTED_FACETS) {
+      for (const value of valuesOf(entry)) {
+        if (value !== undefined) this.#put(keyOf(facet, value), number);
+      }
+    }
+  }
+
+  #put(key: string, number: number): void {
+    const numbers = this.#entries.get(key);
+    if (numbers === undefined) this.#entries.set(key, [number]);
+    else if (numbers.at(-1) !== number) numbers.push(number);
+  }
+
+  /** The numbers of the entries that have the value, in their order. */
+  having(facet: string, value: string): readonly number[] {
+    return this.#entries.get(keyOf(facet, value)) ?? [];
+  }
+}
+
+function keyOf(facet: string, value: string): string {
+  return `${facet} ${value.toLowerCase()}`;
 }

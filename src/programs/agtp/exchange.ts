@@ -1,12 +1,16 @@
 /** One request and its response, as a command line of `agtp` says. */
+
+import pc from "picocolors";
+import { isRecord, type JsonRecord } from "../../base/json-value.ts";
+import { reasonOf } from "../../base/thrown.ts";
 import type { ClientRequest, ClientResponse } from "../../client/agtp-client.ts";
 import { AgtpClientError } from "../../client/client-error.ts";
 import { isAccepted } from "../../client/response.ts";
 import { type AgtpUri, parseUri } from "../../client/uri.ts";
+import type { HeaderField } from "../../wire/message.ts";
 import { askServer } from "../shell/ask-server.ts";
-import { defuseLine, type Terminal } from "../shell/terminal.ts";
-import { agentPath, readRequest } from "./command-request.ts";
-import { printEscalations } from "./escalation-report.ts";
+import { readText, usage } from "../shell/command-file.ts";
+import { defuse, defuseLine, type Output, type Terminal } from "../shell/terminal.ts";
 import type { ExchangeLine } from "./exchange-options.ts";
 import { printResponse } from "./report.ts";
 
@@ -39,4 +43,141 @@ function hint(error: AgtpClientError, { ca, insecure }: ExchangeLine): string {
   return isUntrusted
     ? "\n      (name its authority with --ca FILE, or trust it with --insecure)"
     : "";
+}
+
+/** Throws ERR_AGTP_REQUEST for what cannot be meant. */
+async function readRequest(
+  line: ExchangeLine,
+  uri: AgtpUri,
+  terminal: Terminal,
+): Promise<ClientRequest> {
+  const data = line.data === undefined ? undefined : await readData(line.data, terminal);
+  const named = agentPath(uri);
+  return {
+    method: line.method ?? (named === undefined ? "DISCOVER" : "DESCRIBE"),
+    ...readTarget(line, uri, named),
+    headers: line.header.map(readHeader),
+    agentId: line.agentId,
+    ownerId: line.ownerId,
+    scopes: line.scope?.split(",").map((scope) => scope.trim()),
+    // As written: reading and writing it again could change a number.
+    ...(line.envelope ? { parameters: data?.value, envelope: true } : { body: data?.text }),
+  };
+}
+
+function readTarget(
+  line: ExchangeLine,
+  uri: AgtpUri,
+  named: string | undefined,
+): Pick<ClientRequest, "path" | "query"> {
+  if (line.path === undefined) return { path: uri.path ?? named, query: uri.query };
+  if (named === undefined && (uri.path !== undefined || uri.query !== undefined)) {
+    throw usage("expected a path in the URI or behind the method, got both");
+  }
+  return { path: line.path };
+}
+
+/**
+ * The path by which an agent that the URI names is asked for.   AGTP "URI Scheme", Forms 1a, 3 and 4
+ */
+function agentPath({ agentId, agentName, path }: AgtpUri): string | undefined {
+  if (agentName !== undefined) return path;
+  return agentId === undefined || path !== undefined ? undefined : `/agents/${agentId}`;
+}
+
+async function readData(
+  written: string,
+  terminal: Terminal,
+): Promise<{ readonly text: string; readonly value: unknown }> {
+  const text = await readDataText(written, terminal);
+  try {
+    return { text, value: JSON.parse(text) };
+  } catch (error) {
+    throw usage(`the parameters are no JSON: ${reasonOf(error)}`);
+  }
+}
+
+async function readDataText(written: string, terminal: Terminal): Promise<string> {
+  if (written === "-") return terminal.readInput();
+  if (!written.startsWith("@")) return written;
+  return readText(terminal.directory, written.slice(1));
+}
+
+function readHeader(written: string): HeaderField {
+  const colon = written.indexOf(":");
+  if (colon === -1) {
+    throw usage(`expected a header field "Name: value", got ${JSON.stringify(written)}`);
+  }
+  return [written.slice(0, colon), written.slice(colon + 1).trim()];
+}
+
+/** Prints escalations; false: there are none in it to be printed so. */
+function printEscalations(
+  { status, body }: ClientResponse,
+  { isEscalationList = false, json = false, include = false }: ExchangeLine,
+  { out, err }: Terminal,
+): boolean {
+  if (!isEscalationList || json || include || status !== 200) return false;
+  const result = isRecord(body) ? body["result"] : undefined;
+  if (!isRecord(result)) return false;
+  const listed = result["escalations"] ?? [result];
+  if (!Array.isArray(listed) || !listed.every(isRecord)) return false;
+  for (const escalation of listed) out.write(textOf(escalation, out));
+  if (listed.length === 0) err.write("nothing waits for a decision\n");
+  const total = Number(result["total"] ?? listed.length);
+  if (total > listed.length) err.write(`${listed.length} of ${total}: --limit shows more\n`);
+  return true;
+}
+
+function textOf(escalation: JsonRecord, { hasColour }: Output): string {
+  const colours = pc.createColors(hasColour);
+  const { escalation_id: id, status, priority, deadline, decision, context } = escalation;
+  const { agent_id: agentId, task_id: taskId, reason, routed_to: recipient } = escalation;
+  const lines = [
+    `${colours.bold(show(id))}  ${show(status)}  ${show(priority)}  until ${show(deadline)}`,
+    `  agent ${show(agentId)}  task ${show(taskId)}  ${show(reason)}  to ${show(recipient)}`,
+    ...askedIn(context, escalation).map((line) => `  ${line}`),
+  ];
+  if (isRecord(decision)) lines.push(`  ${decisionText(decision)}`);
+  return `${lines.join("\n")}\n`;
+}
+
+const ABOUT_CALLS: ReadonlySet<unknown> = new Set(["approval", "elicitation"]);
+
+/** A call that is to be approved, or goes on with an answer, is shown whole: it is what will run. */
+function askedIn(context: unknown, { kind, call_digest: digest }: JsonRecord): readonly string[] {
+  const call = ABOUT_CALLS.has(kind) && isRecord(context) ? context["call"] : undefined;
+  if (!isRecord(call) || !isRecord(context)) {
+    const asked = typeof context === "string" ? context : (JSON.stringify(context) ?? "");
+    return [defuseLine(asked)];
+  }
+  const { method, path, principal, input } = call;
+  return [
+    `${whole(method)} ${whole(path)}  ${show(context["impact"])}  for ${show(principal)}`,
+    whole(JSON.stringify(input) ?? ""),
+    ...(kind === "elicitation" ? questionIn(context) : []),
+    show(digest),
+  ];
+}
+
+/** The words of an upstream, and the schema that an answer has to satisfy. */
+function questionIn({
+  upstream,
+  message,
+  requested_schema: schema,
+}: JsonRecord): readonly string[] {
+  return [`${show(upstream)} asks: ${whole(message)}`, whole(JSON.stringify(schema) ?? "")];
+}
+
+function decisionText({ status, timestamp, decided_by: by, reason }: JsonRecord): string {
+  const why = reason === undefined ? "" : `: ${show(reason)}`;
+  return `${show(status)} at ${show(timestamp)} by ${show(by ?? "an operator")}${why}`;
+}
+
+function whole(value: unknown): string {
+  return defuse(String(value)).replaceAll("\n", "\ufffd");
+}
+
+function show(value: unknown): string {
+  return typeof value === "string" ? defuseLine(value) : "-";
 }

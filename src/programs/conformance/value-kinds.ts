@@ -6,8 +6,9 @@
  * `"{any:name}"` keeps the value as `{{name}}`; `"{output probe}"` has an argument, here the endpoint
  * that was tried.
  */
-
 import { isRecord } from "../../base/json-value.ts";
+import { FLOOR_METHODS } from "../../catalog/catalog.ts";
+import { checkTemplate, templateParameters } from "../../catalog/path-grammar.ts";
 import type { Bindings } from "./bindings.ts";
 import {
   checkAliases,
@@ -17,11 +18,6 @@ import {
   checkInventory,
   checkManifestSignature,
 } from "./document-kinds.ts";
-import {
-  checkDeclaredError,
-  checkDeclaredParameters,
-  checkPathTemplate,
-} from "./endpoint-kinds.ts";
 import { checkInputSchema, checkOutput, checkSchemaDocument } from "./schema-kinds.ts";
 
 /** The kind that an expected string names. */
@@ -102,4 +98,45 @@ function isFraction(value: unknown): boolean {
 
 function isNames(value: unknown): boolean {
   return Array.isArray(value) && value.every((name) => typeof name === "string" && name !== "");
+}
+
+/** The methods of every catalog, as the path grammar compares them. */
+const FLOOR_NAMES: ReadonlySet<string> = new Set(FLOOR_METHODS.map((name) => name.toLowerCase()));
+const MAX_PATH_LENGTH = 8192;
+const MAX_DEPTH = 8;
+
+/** A path that may be registered. */
+function checkPathTemplate(value: unknown): string | undefined {
+  if (typeof value !== "string" || value.length > MAX_PATH_LENGTH) return "expected a path";
+  const fault = checkTemplate(value, FLOOR_NAMES);
+  return fault && `expected a path that the grammar allows: ${fault.message}`;
+}
+
+/** An endpoint whose input schema declares what its path names. */
+function checkDeclaredParameters(value: unknown): string | undefined {
+  if (!isRecord(value)) return "expected an endpoint";
+  const { path, input_schema: schema } = value;
+  const declared = isRecord(schema) ? schema["properties"] : undefined;
+  const missing = templateParameters(typeof path === "string" ? path : "").find(
+    (name) => !isRecord(declared) || !Object.hasOwn(declared, name),
+  );
+  return missing && `expected the parameter {${missing}} in the properties of the input_schema`;
+}
+
+/** A body that names one of the errors which the tried endpoint declares. */
+function checkDeclaredError(
+  value: unknown,
+  bindings: Bindings,
+  endpoint: string,
+): string | undefined {
+  const declared = bindings.get(`${endpoint}.errors`);
+  const names = Array.isArray(declared) ? declared : [];
+  if (namesOne(value, names, 0)) return undefined;
+  return `expected an error that the endpoint declares, one of ${names.join(", ") || "none"}`;
+}
+
+function namesOne(value: unknown, names: readonly unknown[], depth: number): boolean {
+  if (typeof value === "string") return names.includes(value);
+  if (typeof value !== "object" || value === null || depth > MAX_DEPTH) return false;
+  return Object.values(value).some((member) => namesOne(member, names, depth + 1));
 }

@@ -1,15 +1,24 @@
 /** `agtp-mcp URI`: stands in front of a server, as the agent that the command line names. */
 
+import type { Implementation, Server, ServerOptions } from "@modelcontextprotocol/server";
+import { StdioServerTransport, serveStdio } from "@modelcontextprotocol/server/stdio";
+import { reasonOf } from "../../base/thrown.ts";
+import { VERSION } from "../../base/version.ts";
 import { createClient } from "../../client/client.ts";
 import { parseUri } from "../../client/uri.ts";
+import { COURTESIES, handleCourtesies, OLDER_COURTESIES } from "../../modules/mcp/courtesies.ts";
+import { SCHEMAS_UNUSED } from "../../modules/mcp/no-validator.ts";
+import { OpaqueServer } from "../../modules/mcp/opaque-server.ts";
+import { LIST_PARAMS, refuseCursor, withText } from "../../modules/mcp/params.ts";
+import { handleTasks, knowsTasks, TASKS_EXTENSION } from "../../modules/mcp/task-requests.ts";
 import type { HeaderField } from "../../wire/message.ts";
 import { clientOptions } from "../shell/ask-server.ts";
 import { readText, usage } from "../shell/command-file.ts";
 import type { Line } from "../shell/command-line.ts";
 import { defuseLine, type Terminal } from "../shell/terminal.ts";
 import type { FRONT_ARGS, FRONT_OPTIONS } from "./front-options.ts";
-import { serveFront } from "./serve-front.ts";
 import { ServerFront } from "./server-front.ts";
+import { tellProgress } from "./tell-progress.ts";
 
 /** How long a call may take; servers have deadlines of their own, and clients cancel. */
 const TIMEOUT_MS = 600_000;
@@ -58,4 +67,80 @@ function bearerField(bearer: string | undefined, { directory }: Terminal): Heade
   if (bearer === undefined) return [];
   const token = bearer.startsWith("@") ? readText(directory, bearer.slice(1)).trim() : bearer;
   return [["Authorization", `Bearer ${token}`]];
+}
+
+/** The front of a server on standard input and output, for both protocols, until the input ends.   MCP "stdio" */
+const TASKS = { extensions: { [TASKS_EXTENSION]: {} } };
+const INFO: Implementation = { name: "agtp-mcp", version: VERSION };
+
+/** Says something to a person. */
+type Tell = (message: string) => void;
+
+/** Serves; resolves once the client has gone. */
+async function serveFront(
+  front: ServerFront,
+  { input, output }: Terminal["streams"],
+  tell: Tell,
+): Promise<void> {
+  const transport = new StdioServerTransport(input, output);
+  const make = ({ era }: { readonly era: string }): Server => {
+    const server = createServer(front, tell, era === "modern");
+    // In the current protocol the library tells those who listen, in the older one everybody.
+    front.watch(() => void server.sendToolListChanged().catch(() => undefined));
+    return server;
+  };
+  serveStdio(make, { transport, onerror: ({ message }) => tell(message) });
+  await new Promise<void>((resolve) => {
+    const { onclose } = transport;
+    transport.onclose = () => {
+      onclose?.();
+      resolve();
+    };
+  });
+  // A message that was too long ends the conversation with the input still open.
+  input.destroy();
+}
+
+function createServer(front: ServerFront, tell: Tell, isCurrent: boolean): Server {
+  const options: ServerOptions = {
+    capabilities: {
+      ...{ tools: { listChanged: true }, resources: {} },
+      ...(isCurrent ? { ...COURTESIES, ...TASKS } : OLDER_COURTESIES),
+    },
+    jsonSchemaValidator: SCHEMAS_UNUSED,
+  };
+  const server = new OpaqueServer(INFO, options, (thrown) => {
+    tell(`a request failed: ${reasonOf(thrown)}`);
+    return { code: -32_603, message: "the program failed to answer", data: {} };
+  });
+  handleCourtesies(server);
+  if (isCurrent) handleTasks(server, () => front.tasks);
+  server.setRequestHandler("tools/list", { params: LIST_PARAMS }, ({ cursor }) =>
+    front.list(cursor, isCurrent),
+  );
+  server.setRequestHandler("resources/list", { params: LIST_PARAMS }, async ({ cursor }) => {
+    refuseCursor(cursor);
+    return { resources: await front.resources() };
+  });
+  server.setRequestHandler("resources/templates/list", { params: LIST_PARAMS }, ({ cursor }) => {
+    refuseCursor(cursor);
+    return { resourceTemplates: [] };
+  });
+  server.setRequestHandler("resources/read", { params: withText("uri") }, ({ uri }, { mcpReq }) =>
+    front.read(uri, mcpReq.signal),
+  );
+  server.setRequestHandler("tools/call", async ({ params }, context) => {
+    const { name, arguments: input = {} } = params;
+    const { _meta: meta, signal } = context.mcpReq;
+    const quiet = tellProgress(context, name);
+    try {
+      const isKnowing = isCurrent && knowsTasks(context);
+      return await front.call({
+        ...{ name, arguments: input, meta, signal, isCurrent, knowsTasks: isKnowing },
+      });
+    } finally {
+      quiet();
+    }
+  });
+  return server;
 }

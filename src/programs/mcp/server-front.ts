@@ -10,26 +10,27 @@ import {
   ResourceNotFoundError,
 } from "@modelcontextprotocol/server";
 import { LRUCache } from "lru-cache";
-import type { JsonRecord } from "../../base/json-value.ts";
+import { isRecord, type JsonRecord } from "../../base/json-value.ts";
 import { templateNames } from "../../base/template.ts";
 import { reasonOf } from "../../base/thrown.ts";
 import type { ClientRequest, ClientResponse } from "../../client/agtp-client.ts";
 import { AgtpClientError } from "../../client/client-error.ts";
 import { fillPath } from "../../endpoint/fill-path.ts";
 import { metaFields, readMeta } from "../../modules/mcp/answer-meta.ts";
-import { APPROVED_CALL, APPROVED_CALL_TOOL } from "../../modules/mcp/approved-call-tool.ts";
+import { APPROVED_CALL } from "../../modules/mcp/approved-call-tool.ts";
 import { findResource, listResources } from "../../modules/mcp/described-resources.ts";
 import { followingIn } from "../../modules/mcp/following.ts";
 import { PRESENTED } from "../../modules/mcp/front-contracts.ts";
+import { contractToolText, PROPOSE, proposalOf } from "../../modules/mcp/propose-tool.ts";
 import { internalError, invalidParams, refused } from "../../modules/mcp/protocol-errors.ts";
 import { taskView } from "../../modules/mcp/task-requests.ts";
-import { withOutput } from "../../modules/mcp/tool-description.ts";
 import { BAD_CURSOR, pageAt } from "../../modules/mcp/tool-listing.ts";
 import { unknownToolText } from "../../modules/mcp/tool-result.ts";
 import { byName } from "../../modules/mcp/toolbox.ts";
 import type { HeaderField } from "../../wire/message.ts";
 import type { FrontCall, FrontParts } from "./front-parts.ts";
 import { FrontTasks } from "./front-tasks.ts";
+import { OWN_TOOLS } from "./own-tools.ts";
 import { failure, refusalText, responseResult } from "./response-result.ts";
 import { ServerList } from "./server-list.ts";
 import type { ServerTool } from "./server-tools.ts";
@@ -46,8 +47,6 @@ const LIST_MS = 3_000;
 const CALL_LIST_MS = 60_000;
 /** Calls that wait for an operator. */
 const MAX_WAITING = 256;
-
-const APPROVED = { name: APPROVED_CALL, description: withOutput(APPROVED_CALL_TOOL, {}) };
 
 /** The tools of a server. */
 export class ServerFront {
@@ -81,7 +80,7 @@ export class ServerFront {
     const view = await this.#list.view(LIST_MS).catch(asProtocolError);
     this.#list.show(view);
     const { sorted, byName: own } = view.tools;
-    const all = own.has(APPROVED_CALL) ? sorted : [...sorted, APPROVED].sort(byName);
+    const all = [...sorted, ...OWN_TOOLS.filter(({ name }) => !own.has(name))].sort(byName);
     const page = pageAt(all, cursor, isCurrent);
     if (page === undefined) throw invalidParams(`cursor ${BAD_CURSOR}`);
     const freshness = isCurrent ? { ttlMs: LIST_MS, cacheScope: "private" as const } : {};
@@ -115,6 +114,7 @@ export class ServerFront {
       const tool = await this.#find(call.name);
       if (tool !== undefined) return await this.#callTool(tool, call, fields);
       if (call.name === APPROVED_CALL) return await this.#callApproved(call, fields);
+      if (call.name === PROPOSE) return await this.#propose(call, fields);
     } catch (error) {
       if (!(error instanceof AgtpClientError)) throw error;
       return failure(error.message);
@@ -138,6 +138,24 @@ export class ServerFront {
       return failure("escalation_id names no call that was made here and waits for an approval");
     }
     return this.#make(made, call, new Map([...fields, ["escalation-id", id]]));
+  }
+
+  /** What is composed is agreed with the answer, and is a tool from then on. */
+  async #propose(
+    { arguments: input, meta, signal, isCurrent }: FrontCall,
+    fields: Fields,
+  ): Promise<CallToolResult> {
+    const request = { method: "PROPOSE", path: "/", parameters: proposalOf(input), signal };
+    const response = await this.#ask(request, fields);
+    const asked = { meta: readMeta(meta), isCurrent, isOutputTold: false, isContent: false };
+    const result = responseResult(response, undefined, asked);
+    if (response.status !== 263) return result;
+    const { tools } = await this.#list.view(0);
+    const id = isRecord(response.body) ? response.body["synthesis_id"] : undefined;
+    const tool = tools.sorted.find(({ contract }) => contract !== undefined && contract === id);
+    if (tool === undefined) return result;
+    const text = contractToolText(tool.name);
+    return { ...result, content: [...result.content, { type: "text", text }] };
   }
 
   async #make(made: MadeCall, call: FrontCall, fields: Fields): Promise<CallToolResult> {

@@ -7,8 +7,8 @@ import type { ClientRequest, ClientResponse } from "../../client/agtp-client.ts"
 import { AgtpClientError } from "../../client/client-error.ts";
 import { compileGrants } from "../../identity/authority-scope.ts";
 import { MANIFEST_TYPE } from "../../identity/manifest-signature.ts";
-import { APPROVED_CALL } from "../../modules/mcp/approved-call-tool.ts";
 import { byName as inOrder } from "../../modules/mcp/toolbox.ts";
+import { OWN_NAMES } from "./own-tools.ts";
 import { refusalText } from "./response-result.ts";
 import { ServerContracts } from "./server-contracts.ts";
 import { NO_MANIFEST, readManifest, readScopes, type ServerManifest } from "./server-documents.ts";
@@ -134,7 +134,7 @@ export class ServerList {
     if (tools === undefined) throw noList(listed);
     const { leftOut, byName } = tools;
     if (leftOut > 0) this.#parts.tell(`${leftOut} tools of the server are none that MCP can call`);
-    const isTaken = (name: string): boolean => byName.has(name) || name === APPROVED_CALL;
+    const isTaken = (name: string): boolean => byName.has(name) || OWN_NAMES.has(name);
     const own = contractIds === "" ? [] : await this.#contracts.tools(isTaken);
     const all = withContracts(tools, own);
     this.#compare(all);

@@ -1,0 +1,1 @@
+export const book = ({ input }) => ({ body: { booked: input.room, guest: input.guest } });

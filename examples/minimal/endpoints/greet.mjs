@@ -1,0 +1,1 @@
+export const greet = ({ input }) => ({ body: { greeting: `Hello, ${input.name}` } });

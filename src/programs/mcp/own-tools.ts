@@ -1,0 +1,14 @@
+/** The tools of `agtp-mcp` itself; a server's tool of such a name takes its place. */
+import { APPROVED_CALL, APPROVED_CALL_TOOL } from "../../modules/mcp/approved-call-tool.ts";
+import { PROPOSE, PROPOSE_AT_ONCE } from "../../modules/mcp/propose-tool.ts";
+import { withOutput } from "../../modules/mcp/tool-description.ts";
+import type { ListedTool } from "../../modules/mcp/toolbox.ts";
+
+/** The tools, as clients are shown them. */
+export const OWN_TOOLS: readonly ListedTool[] = [
+  { name: APPROVED_CALL, description: withOutput(APPROVED_CALL_TOOL, {}) },
+  { name: PROPOSE, description: withOutput(PROPOSE_AT_ONCE, {}) },
+];
+
+/** Their names. */
+export const OWN_NAMES: ReadonlySet<string> = new Set(OWN_TOOLS.map(({ name }) => name));

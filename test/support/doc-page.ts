@@ -1,0 +1,157 @@
+/**
+ * Runs a page of the documentation as a reader would: its blocks in order, in one terminal, with the
+ * built programs. `sh` must succeed, in `refused` every line of `agtp` must be refused, and `daemon` is
+ * started and waited for, on a free port that stands for the one that the page names.
+ */
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { onTestFinished } from "vitest";
+import { ROOT } from "./source-tree.ts";
+
+const BLOCK = /^```(sh|daemon|refused)\n([\s\S]*?)^```$/gm;
+const DEFAULT_PORT = "4480";
+const LISTENERS = ["gateway_port", "metrics_port", "console_port"] as const;
+
+/** Outputs of the blocks, standard error behind standard output. */
+export interface PageRun {
+  readonly outputs: readonly string[];
+  readonly text: string;
+}
+
+export interface PageOptions {
+  /** The directory that the reader stands in. */
+  readonly directory: string;
+  readonly env?: Readonly<Record<string, string>>;
+  /** Changes a block before it is run. */
+  readonly edit?: (text: string) => string;
+}
+
+/** Runs the page, relative to the root of the project; a block that does otherwise than it should throws. */
+export async function runPage(page: string, options: PageOptions): Promise<PageRun> {
+  const text = readFileSync(join(ROOT, page), "utf8");
+  const reader = new Reader(options);
+  for (const [, kind = "", block = ""] of text.matchAll(BLOCK)) {
+    if (kind === "daemon") await reader.start(block);
+    else reader.run(block, kind === "refused");
+  }
+  return { outputs: reader.outputs, text: reader.outputs.join("\n") };
+}
+
+class Reader {
+  readonly outputs: string[] = [];
+  readonly #options: PageOptions;
+  readonly #env: NodeJS.ProcessEnv;
+  /** Ports that the page names, with those that they stand for. */
+  readonly #ports = new Map<string, number>();
+  /** Variables and directories, which later commands have, as in one terminal. */
+  #before = "";
+
+  constructor(options: PageOptions) {
+    this.#options = options;
+    const path = `${installPrograms(options.directory)}:${process.env["PATH"]}`;
+    this.#env = { ...process.env, ...options.env, PATH: path };
+  }
+
+  run(block: string, isRefused: boolean): void {
+    const text = this.#here(block);
+    const commands = isRefused ? text.replace(/^agtp .*$/gm, "! $&") : text;
+    const { directory } = this.#options;
+    const run = spawnSync("bash", ["-c", `set -e\n${this.#before}\n${commands}`], {
+      ...{ cwd: directory, env: this.#env, encoding: "utf8" as const },
+    });
+    if (run.status !== 0) {
+      throw new Error(`exit code ${run.status}:\n${block}\n${run.stdout}\n${run.stderr}`);
+    }
+    this.outputs.push(run.stdout + run.stderr);
+    this.#remember(text);
+  }
+
+  async start(block: string): Promise<void> {
+    const [, named = DEFAULT_PORT] = /--port (\d+)/.exec(block) ?? [];
+    const command = this.#here(block)
+      .replace(/ --port \d+/, "")
+      .trim();
+    for (const file of this.#configurations()) {
+      writeFileSync(file, readFileSync(file, "utf8").replace(/^port = \d+/gm, "port = 0"));
+    }
+    const script = `set -e\n${this.#before}\nexec ${command} --port 0`;
+    const child = spawn("bash", ["-c", script], {
+      ...{ cwd: this.#options.directory, env: this.#env, detached: true },
+    });
+    onTestFinished(() => endGroup(child));
+    const line = await readyLine(child);
+    this.#ports.set(named, Number(line["port"]));
+    for (const listener of LISTENERS) {
+      const port = DEFAULTS[listener];
+      if (line[listener] !== undefined) this.#ports.set(port, Number(line[listener]));
+    }
+  }
+
+  /** The text with the ports that there are. */
+  #here(block: string): string {
+    const text = this.#options.edit?.(block) ?? block;
+    return text.replace(
+      /\b((?:localhost|127\.0\.0\.1)):(\d+)|agtp:\/\/localhost\b(?!:)/g,
+      (whole: string, host: string | undefined, port = DEFAULT_PORT) => {
+        const real = this.#ports.get(port);
+        return real === undefined ? whole : `${host ?? "agtp://localhost"}:${real}`;
+      },
+    );
+  }
+
+  #remember(text: string): void {
+    const lines = text.match(/^(?:cd |[A-Z]+=).*$/gm) ?? [];
+    this.#before += lines.map((line) => `${line}\n`).join("");
+  }
+
+  /** The configuration that the reader stands at, if any. */
+  #configurations(): readonly string[] {
+    const { directory } = this.#options;
+    const script = `${this.#before}\npwd`;
+    const at = spawnSync("bash", ["-c", script], { cwd: directory, env: this.#env });
+    const file = join(String(at.stdout).trim().split("\n").at(-1) ?? "", "agtp-server.toml");
+    return existsSync(file) ? [file] : [];
+  }
+}
+
+const DEFAULTS = { gateway_port: "8080", metrics_port: "9464", console_port: "4490" } as const;
+
+/** A directory with the programs, as an installation has them on the path. */
+function installPrograms(directory: string): string {
+  const folder = join(directory, ".programs");
+  mkdirSync(folder, { recursive: true });
+  const { bin } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8"));
+  for (const [name, program] of Object.entries(bin as Readonly<Record<string, string>>)) {
+    const path = join(folder, name);
+    writeFileSync(path, `#!/bin/sh\nexec "${process.execPath}" "${join(ROOT, program)}" "$@"\n`);
+    chmodSync(path, 0o755);
+  }
+  return folder;
+}
+
+async function readyLine(child: ChildProcess): Promise<Readonly<Record<string, unknown>>> {
+  let faults = "";
+  child.stderr?.on("data", (chunk) => {
+    faults += String(chunk);
+  });
+  let said = "";
+  for await (const chunk of child.stdout ?? []) {
+    said += String(chunk);
+    const line = said.split("\n").find((one) => one.includes('"event":"listening"'));
+    if (line?.endsWith("}")) {
+      // Nobody reads on, and the log goes on being written.
+      child.stdout?.resume();
+      return JSON.parse(line);
+    }
+  }
+  throw new Error(`the daemon ended: ${said}\n${faults}`);
+}
+
+function endGroup({ pid }: ChildProcess): void {
+  try {
+    if (pid !== undefined) process.kill(-pid, "SIGKILL");
+  } catch {
+    // It has ended by itself.
+  }
+}
