@@ -36,7 +36,7 @@ describe("a daemon with [attribution.retention]", () => {
       ),
     );
     const archive = join(directory, "archive");
-    await vi.waitFor(() => expect(log.map(({ event }) => event)).toContain("journal-cut"), 10_000);
+    await vi.waitFor(() => expect(log.map(({ event }) => event)).toContain("journal-cut"), 20_000);
     expect(existsSync(join(archive, "00000002.jws"))).toBe(true);
     const client = await connect();
     let asked = 0;

@@ -32,6 +32,7 @@ import { alterStore } from "../support/store.ts";
 
 const [ALICE, BOB] = ["a".repeat(64), "b".repeat(64)];
 const DAY = 86_400_000;
+const WAIT_MS = 20_000;
 const { privateKey, publicKey } = makeKeyPair();
 const signer = createRecordSigner(privateKey);
 const serverId = "agents.example";
@@ -82,7 +83,7 @@ class House {
     await vi.waitFor(async () => {
       const { checkpoint } = await readKnownChains(this.store);
       expect(checkpoint?.segment).toBe(listSegments(this.journal).at(-1));
-    });
+    }, WAIT_MS);
   }
 
   async retain(state: ServerState, limits: RetentionLimits): Promise<void> {
