@@ -31,7 +31,6 @@ import type { StateLock } from "../state/state-lock.ts";
 import type { Store } from "../state/store.ts";
 import { isStoreUnavailable } from "../state/store-fault.ts";
 import type { Config } from "./config/config.ts";
-import { findUnshared } from "./node-limits.ts";
 
 /** The state, or what keeps it from being opened. */
 export type StateOpening =
@@ -125,13 +124,6 @@ async function openAsNode(
     }
     ({ node } = opened);
     const { shared, acknowledged } = opened;
-    const unshared = opened.isAlone ? [] : findUnshared(config);
-    if (unshared.length > 0) {
-      await acknowledged.close();
-      await node.close();
-      await closeQuietly(store);
-      return { problems: unshared };
-    }
     const over = await openOver(config, { store, shared, node, acknowledged, lock, ...watch });
     await node.start();
     return over;

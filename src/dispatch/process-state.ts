@@ -18,7 +18,7 @@ import { createToll, type Toll } from "./toll.ts";
 export type OpenKept<T> = (
   store: Store,
   clock: Pick<ForwardClock, "now">,
-  state: Pick<ServerState, "escalations">,
+  state: Pick<ServerState, "escalations" | "holders">,
 ) => T | Promise<T>;
 
 export interface ProcessState {

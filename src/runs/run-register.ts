@@ -6,6 +6,16 @@
 import type { Ends } from "../base/deadline.ts";
 import { Collection } from "../state/collection.ts";
 import type { Adding, AddOptions } from "../state/collection-write.ts";
+import {
+  type Held,
+  HolderLostError,
+  type Holders,
+  heldAs,
+  holding,
+  holds,
+  mayHold,
+  SOLE_HOLDER,
+} from "../state/holders.ts";
 import type { Change, Store } from "../state/store.ts";
 import { EventLog } from "./event-log.ts";
 import type { NumberedEvent, RunKind, RunPhase } from "./run-kind.ts";
@@ -15,6 +25,8 @@ import { RunNews, type RunWatcher } from "./run-news.ts";
 export interface RunRegisterOptions {
   /** Milliseconds since the epoch. */
   now?(): number;
+  /** Whose runs are whose; without it, all are this process's. */
+  readonly holders?: Holders;
 }
 
 /** A run after a step, and the events that say so. */
@@ -27,6 +39,8 @@ export interface RunStep<Run, Event> {
 export interface StepOptions {
   /** Changes that are made with it, or not at all. */
   readonly also?: readonly Change[];
+  /** It is a step of the execution: refused with HolderLostError where another node executes the run. */
+  readonly isHolders?: boolean;
   /** Called once it is kept, before anybody else hears of it. */
   onKept?(): void;
 }
@@ -35,6 +49,7 @@ interface RegisterParts<Run, Event extends NumberedEvent> {
   readonly runs: Collection<Run>;
   readonly log: EventLog<Event> | undefined;
   readonly news: RunNews<Run>;
+  readonly holders: Holders;
 }
 
 export class RunRegister<Run extends object, Event extends NumberedEvent = NumberedEvent> {
@@ -42,19 +57,22 @@ export class RunRegister<Run extends object, Event extends NumberedEvent = Numbe
   readonly #runs: Collection<Run>;
   readonly #log: EventLog<Event> | undefined;
   readonly #news: RunNews<Run>;
+  /** Whose runs are whose. */
+  readonly holders: Holders;
 
-  private constructor(kind: RunKind<Run>, { runs, log, news }: RegisterParts<Run, Event>) {
+  private constructor(kind: RunKind<Run>, parts: RegisterParts<Run, Event>) {
     this.#kind = kind;
-    this.#runs = runs;
-    this.#log = log;
-    this.#news = news;
+    this.#runs = parts.runs;
+    this.#log = parts.log;
+    this.#news = parts.news;
+    this.holders = parts.holders;
   }
 
   /** Opens what an earlier process kept, and deletes what nobody needs any more. */
   static async open<Run extends object, Event extends NumberedEvent = NumberedEvent>(
     store: Store,
     kind: RunKind<Run>,
-    { now = Date.now }: RunRegisterOptions = {},
+    { now = Date.now, holders = SOLE_HOLDER }: RunRegisterOptions = {},
   ): Promise<RunRegister<Run, Event>> {
     const { statuses, statusOf, idOf, entriesOf, ownerOf } = kind;
     const log = kind.log && new EventLog<Event>(store, kind.log);
@@ -74,7 +92,7 @@ export class RunRegister<Run extends object, Event extends NumberedEvent = Numbe
     await log?.clear();
     // Nobody waits for it: the run is unknown by now, and its log is cleared at the next start, too.
     news.watch((_, after) => after === undefined && log?.clear().catch(() => undefined));
-    return new RunRegister<Run, Event>(kind, { runs, log, news });
+    return new RunRegister<Run, Event>(kind, { runs, log, news, holders });
   }
 
   now(): number {
@@ -121,7 +139,7 @@ export class RunRegister<Run extends object, Event extends NumberedEvent = Numbe
     const runId = this.#kind.idOf(run);
     const { also = [] } = options;
     const others = typeof also === "function" ? also() : also;
-    return this.#runs.add(runId, run, {
+    return this.#runs.add(runId, holding(this.holders, run), {
       ...options,
       also: [...others, ...this.#put(runId, events)],
     });
@@ -131,14 +149,16 @@ export class RunRegister<Run extends object, Event extends NumberedEvent = Numbe
   async advance(
     runId: string,
     decide: (run: Run) => RunStep<Run, Event> | undefined,
-    { also = [], onKept }: StepOptions = {},
+    { also = [], isHolders = false, onKept }: StepOptions = {},
   ): Promise<Run | undefined> {
     let events: readonly Event[] = [];
     const next = (before: Run): Run | undefined => {
+      if (isHolders && !holds(this.holders, before)) throw new HolderLostError();
       const step = decide(before);
       events = step?.events ?? [];
-      if (step !== undefined) this.#check(before, step.run);
-      return step?.run;
+      if (step === undefined) return undefined;
+      this.#check(before, step.run);
+      return this.#heldBehind(before, step.run);
     };
     const changes = (): readonly Change[] => [...also, ...this.#put(runId, events)];
     return this.#news.afterStep(runId, async () => {
@@ -147,6 +167,31 @@ export class RunRegister<Run extends object, Event extends NumberedEvent = Numbe
       onKept?.();
       return item;
     });
+  }
+
+  /** Tells whether this process executes a run, or may take it over. */
+  isOurs(run: Run): boolean {
+    return mayHold(this.holders, run);
+  }
+
+  /** Tells whether a change has taken a run from this process. */
+  hasLeft(before: Run, after: Run): boolean {
+    return holds(this.holders, before) && !holds(this.holders, after);
+  }
+
+  /** Makes this process the one that executes a run that is not over; false: another does. */
+  async claim(runId: string): Promise<boolean> {
+    const { self } = this.holders;
+    if (self === undefined) return true;
+    let isHeld = false;
+    await this.#runs.change(runId, (run) => {
+      const isOver = this.phaseOf(run) === "over";
+      isHeld = !isOver && holds(this.holders, run);
+      if (isOver || isHeld || !mayHold(this.holders, run)) return undefined;
+      isHeld = true;
+      return holding(this.holders, run);
+    });
+    return isHeld;
   }
 
   /** Forgets a run, with all that is kept of it. */
@@ -188,6 +233,15 @@ export class RunRegister<Run extends object, Event extends NumberedEvent = Numbe
 
   #put(runId: string, events: readonly Event[]): readonly Change[] {
     return events.flatMap((event) => this.#log?.put(runId, event) ?? []);
+  }
+
+  /** A run that has its answer is executed where that came in; else its holder stays. */
+  #heldBehind(before: Run, after: Run): Run {
+    const isAnswered = this.phaseOf(before) === "waiting" && this.phaseOf(after) === "active";
+    const isFree = (before as Held).heldBy === undefined;
+    return isAnswered || isFree
+      ? holding(this.holders, after)
+      : heldAs(this.holders, before, after);
   }
 
   #check(before: Run, after: Run): void {

@@ -49,10 +49,10 @@ export class LifecycleRegister {
   readonly #store: Store;
   readonly #eventsKept: number;
   readonly #stored: Collection<AgentState>;
-  /** States that are not in the store yet: each follows an event of the journal, and so it holds. */
-  readonly #unstored = new Map<string, AgentState>();
-  /** Changes of events that are to be stored with the next states, in order. */
-  #unsaved: Change[] = [];
+  /** By agent, events that are not in the store yet: they are in the journal, and so they hold. */
+  readonly #unstored = new Map<string, readonly LifecycleEvent[]>();
+  /** Ends with the save that is under way. */
+  #saving: Promise<void> = Promise.resolve();
   /** By agent: its changes are decided one after the other. */
   readonly #turns = new KeyedTurns();
 
@@ -83,7 +83,7 @@ export class LifecycleRegister {
     const events = journaled.flatMap((record) => readEvent(record) ?? []);
     for (const agentId of new Set(events.map((event) => event.agentId))) {
       const own = events.filter((event) => event.agentId === agentId);
-      for (const event of await register.#missing(agentId, own)) await register.#take(event);
+      for (const event of await register.#missing(agentId, own)) register.#adopt(event);
     }
     await register.save();
     return register;
@@ -121,7 +121,7 @@ export class LifecycleRegister {
     const event = readEvent(record);
     if (event === undefined) throw new Error("an event of the stream cannot be read back");
     await this.#whereverItIsKept(async () => {
-      await this.#take(event);
+      this.#adopt(event);
       await this.save();
     });
   }
@@ -183,21 +183,25 @@ export class LifecycleRegister {
   }
 
   /** For one more event that changes nothing an older such event of the agent goes. */
-  async #take(event: LifecycleEvent): Promise<void> {
-    this.#adopt(event);
-    const { agentId, status } = event;
-    const number = (this.#stateOf(agentId)?.events ?? 0) - this.#eventsKept;
-    if (status !== undefined || number <= 0) return;
-    const key = eventKey(agentId, number);
-    const record = readRecord(await this.#store.get(EVENTS, key));
-    if (record === undefined || readEvent(record)?.status !== undefined) return;
-    this.#unsaved.push({ kind: "delete", collection: EVENTS, key });
+  async #surplus({ events }: Numbering): Promise<readonly Change[]> {
+    const surplus: Change[] = [];
+    for (const { event, number } of events) {
+      const oldest = number - this.#eventsKept;
+      if (event.status !== undefined || oldest <= 0) continue;
+      const key = eventKey(event.agentId, oldest);
+      const record = readRecord(await this.#store.get(EVENTS, key));
+      if (record === undefined || readEvent(record)?.status !== undefined) continue;
+      surplus.push({ kind: "delete", collection: EVENTS, key });
+    }
+    return surplus;
   }
 
   /** Another writer's change shows here as well; one of our own was shown when it was adopted. */
   #follow(agentId: string, before: AgentState | undefined, after: AgentState | undefined): void {
-    const isShown = !this.#unstored.has(agentId);
-    if (isShown && before?.status !== after?.status) this.#changed(agentId);
+    const unstored = this.#unstored.get(agentId) ?? [];
+    const shown = unstored.reduce<AgentState | undefined>(stateAfter, before);
+    const now = unstored.reduce<AgentState | undefined>(stateAfter, after);
+    if (shown?.status !== now?.status) this.#changed(agentId);
   }
 
   #changed(agentId: string): void {
@@ -206,50 +210,80 @@ export class LifecycleRegister {
   }
 
   /** The event is in the journal already, so it holds whatever becomes of the store. */
-  #adopt({ agentId, status, at, auditId, jws }: LifecycleEvent): void {
-    const before = this.#stateOf(agentId);
-    const events = (before?.events ?? 0) + 1;
-    const state: AgentState =
-      status === undefined
-        ? { status: before?.status, since: before?.since, events }
-        : { status, since: at, events };
-    const key = eventKey(agentId, events);
-    this.#unstored.set(agentId, state);
+  #adopt(event: LifecycleEvent): void {
+    const { agentId, status } = event;
+    this.#unstored.set(agentId, [...(this.#unstored.get(agentId) ?? []), event]);
     if (status !== undefined) this.#changed(agentId);
-    const value = { audit_id: auditId, jws };
-    this.#unsaved.push({ kind: "put", collection: EVENTS, key, value });
   }
 
   /** Stores what is not stored yet; what cannot be now is tried again with the next. */
-  async save(): Promise<void> {
-    const events = this.#unsaved;
-    if (events.length === 0) return;
-    this.#unsaved = [];
-    const agentIds = [...this.#unstored.keys()];
-    let written: ReadonlyMap<string, AgentState> = new Map();
-    try {
-      // As they are now: what is tried again must not undo what was stored after it.
-      const decide = (): typeof written => {
-        const states = agentIds.flatMap((agentId) => {
-          const state = this.#stateOf(agentId);
-          return state === undefined ? [] : [[agentId, state] as const];
-        });
-        written = new Map(states);
-        return written;
-      };
-      await this.#stored.putAll(decide, { also: events });
-    } catch (error) {
-      this.#unsaved = [...events, ...this.#unsaved];
-      throw error;
-    }
-    for (const [agentId, state] of written) {
-      if (this.#unstored.get(agentId) === state) this.#unstored.delete(agentId);
+  save(): Promise<void> {
+    const saved = this.#saving.then(() => this.#save());
+    this.#saving = saved.catch(() => undefined);
+    return saved;
+  }
+
+  async #save(): Promise<void> {
+    const saving = [...this.#unstored.values()].flat();
+    if (saving.length === 0) return;
+    const surplus = await this.#surplus(this.#number(saving));
+    let numbering: Numbering | undefined;
+    // Numbered anew where another node has stored an event meanwhile: no two have one number.
+    const decide = (): Numbering["states"] => {
+      numbering = this.#number(saving);
+      return numbering.states;
+    };
+    const also = (): readonly Change[] => [
+      ...(numbering?.events ?? []).map(({ event, number }) => eventChange(event, number)),
+      ...surplus,
+    ];
+    await this.#stored.putAll(decide, { also });
+    const saved = new Set(saving);
+    for (const [agentId, events] of this.#unstored) {
+      const left = events.filter((event) => !saved.has(event));
+      if (left.length === 0) this.#unstored.delete(agentId);
+      else this.#unstored.set(agentId, left);
     }
   }
 
-  #stateOf(agentId: string): AgentState | undefined {
-    return this.#unstored.get(agentId) ?? this.#stored.get(agentId);
+  /** Numbers events behind what is stored of their agents. */
+  #number(events: readonly LifecycleEvent[]): Numbering {
+    const states = new Map<string, AgentState>();
+    const numbered = events.map((event) => {
+      const { agentId } = event;
+      const state = stateAfter(states.get(agentId) ?? this.#stored.get(agentId), event);
+      states.set(agentId, state);
+      return { event, number: state.events };
+    });
+    return { states, events: numbered };
   }
+
+  #stateOf(agentId: string): AgentState | undefined {
+    const stored = this.#stored.get(agentId);
+    const unstored = this.#unstored.get(agentId);
+    if (unstored === undefined) return stored;
+    return unstored.reduce<AgentState | undefined>(stateAfter, stored);
+  }
+}
+
+/** Events with their numbers, and where they bring their agents. */
+interface Numbering {
+  readonly states: ReadonlyMap<string, AgentState>;
+  readonly events: readonly { readonly event: LifecycleEvent; readonly number: number }[];
+}
+
+/** A retired agent stays so, also where another node decided otherwise at the same moment. */
+function stateAfter(before: AgentState | undefined, { status, at }: LifecycleEvent): AgentState {
+  const events = (before?.events ?? 0) + 1;
+  const isMoved = status !== undefined && before?.status !== "retired";
+  return isMoved
+    ? { status, since: at, events }
+    : { status: before?.status, since: before?.since, events };
+}
+
+function eventChange({ agentId, auditId, jws }: LifecycleEvent, number: number): Change {
+  const value = { audit_id: auditId, jws };
+  return { kind: "put", collection: EVENTS, key: eventKey(agentId, number), value };
 }
 
 function eventKey(agentId: string, number: number): string {

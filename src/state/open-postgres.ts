@@ -63,8 +63,6 @@ export interface NodeIdentity {
 /** A node that has its name, and the records that it shares. */
 export interface OpenNode {
   readonly node: PostgresNode;
-  /** False where another node is live. */
-  readonly isAlone: boolean;
   readonly shared: SharedRecords;
   readonly acknowledged: AcknowledgedRecords;
 }
@@ -104,11 +102,9 @@ export async function openNode(
   });
   const heads = await readHeads(pool, name);
   store.everywhere = (revision) => node.everywhere(revision);
-  const nodes = await node.nodes();
-  const isAlone = nodes.every((one) => one.node === identity.node || one.state === "silent");
   const events = await readLatestEvents(pool, name);
   acknowledged.start();
-  return { node, isAlone, shared: { records, heads, events }, acknowledged };
+  return { node, shared: { records, heads, events }, acknowledged };
 }
 
 function describe(error: unknown): SchemaFault {

@@ -7,6 +7,7 @@
 import { hash } from "node:crypto";
 import type { Notification, Pool, PoolClient } from "pg";
 import type { AcknowledgedRecord } from "./acknowledged-records.ts";
+import { LiveProcesses } from "./live-processes.ts";
 import type { StateNotice } from "./notice.ts";
 import { COMMITS_A_TRANSACTION } from "./postgres-commit.ts";
 import { forgetChanges } from "./postgres-feed.ts";
@@ -29,6 +30,7 @@ export interface NodeOptions {
 
 interface BeatRow {
   readonly node: string;
+  readonly process: string;
   readonly beat: string;
   readonly lease_ms: number;
 }
@@ -46,6 +48,8 @@ export class PostgresNode {
   readonly #pool: Pool;
   readonly #name: string;
   readonly #channel: string;
+  /** The processes that work may be taken over from. */
+  readonly holders: LiveProcesses;
   #leaseUntil = Number.NEGATIVE_INFINITY;
   #beatAt = Number.NEGATIVE_INFINITY;
   #forgotAt = performance.now();
@@ -54,6 +58,8 @@ export class PostgresNode {
   /** The last one that the table has as taken. */
   #told = 0;
   #hasOthers = false;
+  /** When the last answer about the others was asked for. */
+  #heardAt = performance.now();
   /** By node its latest beat, and when it was first heard here. */
   readonly #heard = new Map<string, { readonly beat: string; readonly at: number }>();
   #sayLost: () => void = () => undefined;
@@ -72,6 +78,7 @@ export class PostgresNode {
   constructor(options: NodeOptions) {
     this.#options = options;
     this.#pool = options.store.pool;
+    this.holders = new LiveProcesses(options.process);
     this.#name = options.store.name;
     this.#channel = `agtpd_${hash("sha256", this.#name).slice(0, 16)}`;
     options.store.onCommit = () => this.#notify();
@@ -218,13 +225,17 @@ export class PostgresNode {
   }
 
   async #beat(): Promise<void> {
-    const { node, process, onNotice } = this.#options;
+    const { node, process, leaseMs, onNotice } = this.#options;
     const taken = this.#seen;
+    const sentAt = performance.now();
+    // While this node hears nothing, nobody is found to have stopped.
+    if (sentAt - this.#heardAt > leaseMs) this.#heard.clear();
+    const look = this.holders.look();
     const { rows } = await this.#pool.query<BeatRow>(
       `WITH beat AS (
           UPDATE ${this.#name}.nodes SET beat = beat + 1, beat_at = clock_timestamp(), taken = $3
           WHERE node = $1 AND process = $2 RETURNING node
-        ) SELECT n.node, n.beat, n.lease_ms FROM beat JOIN ${this.#name}.nodes n ON true`,
+        ) SELECT n.node, n.process, n.beat, n.lease_ms FROM beat JOIN ${this.#name}.nodes n ON true`,
       [node, process, Math.floor(taken / COMMITS_A_TRANSACTION)],
     );
     if (rows.length === 0) {
@@ -237,8 +248,10 @@ export class PostgresNode {
       return;
     }
     this.#told = taken;
+    this.#heardAt = sentAt;
     const others = rows.filter((one) => one.node !== node && this.#isLive(one));
     this.#hasOthers = others.length > 0;
+    look(new Set([process, ...others.map((one) => one.process)]));
   }
 
   async #take(): Promise<void> {
@@ -264,7 +277,8 @@ export class PostgresNode {
   /** The leases of the nodes that have not taken a transaction in. */
   async #laggards(number: number): Promise<readonly number[]> {
     const { rows } = await this.#pool.query<BeatRow>(
-      `SELECT node, beat, lease_ms FROM ${this.#name}.nodes WHERE node <> $1 AND taken < $2`,
+      `SELECT node, process, beat, lease_ms FROM ${this.#name}.nodes
+        WHERE node <> $1 AND taken < $2`,
       [this.#options.node, number],
     );
     const live = rows.filter((row) => this.#isLive(row));

@@ -8,6 +8,7 @@ import { CertificateRegister } from "./certificate-register.ts";
 import { ContractRegister } from "./contract-register.ts";
 import { EscalationRegister } from "./escalation-register.ts";
 import { ExportRefusal, exportState } from "./export-state.ts";
+import { type Holders, SOLE_HOLDER } from "./holders.ts";
 import { IdempotencyRegister } from "./idempotency-register.ts";
 import type { JournalDisk } from "./journal-disk.ts";
 import type { JournalRetention } from "./journal-retention.ts";
@@ -29,6 +30,8 @@ export interface ServerState {
   readonly ledger: Ledger;
   /** The lease by which gates may rely on what they look up. */
   readonly view: ViewLease;
+  /** Whose work is whose. */
+  readonly holders: Holders;
   readonly lifecycle: LifecycleRegister;
   readonly certificates: CertificateRegister;
   /** Whose sessions are whose. */
@@ -53,6 +56,8 @@ export interface ViewLease {
   readonly isFresh: boolean;
   /** True while no other node serves: what nobody works on was left by one that ended. */
   readonly isAlone: boolean;
+  /** The processes that work is taken over from; without it, no other works. */
+  readonly holders?: Holders;
   /** The name of this process among the nodes; undefined where there can be no others. */
   readonly node?: string;
   /** Resolves once the store is known to have lost what was acknowledged. */
@@ -118,6 +123,7 @@ export async function openState(options: StateOptions): Promise<ServerState> {
     ledger: opened.ledger,
     retention: opened.retention,
     view,
+    holders: view.holders ?? SOLE_HOLDER,
     lifecycle,
     certificates,
     sessions,

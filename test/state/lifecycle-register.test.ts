@@ -62,6 +62,29 @@ describe("LifecycleRegister", () => {
     expect(await register.events(ALICE.agentId, 10)).toEqual([]);
   });
 
+  it("gives no two events one number, whichever of two nodes has written them", async () => {
+    const store = makeLastingStore();
+    const registers = [await LifecycleRegister.open(store), await LifecycleRegister.open(store)];
+    await Promise.all(
+      Array.from({ length: 12 }, (_, index) =>
+        registers[index % 2]?.append(makeEvent(ALICE.agentId, { event_type: "rcns_release" })),
+      ),
+    );
+    const entries = await store.list("lifecycle-events", { prefix: `${ALICE.agentId}/` });
+    const numbers = entries.map(({ key }) => Number(key.slice(ALICE.agentId.length + 1)));
+    expect(numbers).toEqual(Array.from({ length: 12 }, (_, index) => index + 1));
+    expect((await LifecycleRegister.open(store)).statusOf(ALICE)).toBe("active");
+  });
+
+  it("leaves an agent retired that two nodes have changed at the same moment", async () => {
+    const store = makeLastingStore();
+    const [one, other] = [await LifecycleRegister.open(store), await LifecycleRegister.open(store)];
+    await change(one, ALICE, "REVOKE");
+    await change(other, ALICE, "DEACTIVATE");
+    expect(other.statusOf(ALICE)).toBe("retired");
+    expect(await other.events(ALICE.agentId, 10)).toHaveLength(2);
+  });
+
   it("counts each change of a status once, another writer's too as soon as it is known", async () => {
     const store = makeLastingStore();
     const [one, other] = [await LifecycleRegister.open(store), await LifecycleRegister.open(store)];
@@ -276,10 +299,12 @@ describe("LifecycleRegister over a store that fails", () => {
     );
     const changed = change(register, ALICE, "DEACTIVATE");
     await new Promise((resolve) => setImmediate(resolve));
-    await register.append(makeEvent(ALICE.agentId, { event_type: "rcns_propose_accepted" }));
+    const appended = register.append(
+      makeEvent(ALICE.agentId, { event_type: "rcns_propose_accepted" }),
+    );
     fail();
     await expect(changed).rejects.toThrow("the disk is full");
-    await register.save();
+    await appended;
     const next = await LifecycleRegister.open(store);
     expect(next.statusOf(ALICE)).toBe("suspended");
     await change(next, ALICE, "REINSTATE");

@@ -11,6 +11,7 @@ import { refusalBody } from "../../dispatch/refusal.ts";
 import type { CallLog } from "../../handlers/handler.ts";
 import type { AgentDocument } from "../../identity/agent-document.ts";
 import type { RunExecutor, RunSchedule } from "../../runs/run-schedule.ts";
+import { HolderLostError } from "../../state/holders.ts";
 import { isSuccess } from "../../wire/status.ts";
 import { failed, type Outcome } from "./outcome.ts";
 import { outcomeNews } from "./outcome-news.ts";
@@ -25,10 +26,6 @@ export interface BackgroundOptions {
   readonly log: Pick<CallLog, "info" | "warn">;
   readonly actAs: ActAs;
   findAgent(agentId: string): AgentDocument | undefined;
-  /** False for one that another node may be at. */
-  mayTakeUp?(id: string): boolean;
-  /** Told of each that this process has begun. */
-  onRun?(id: string): void;
 }
 
 type Perform = () => Promise<Outcome>;
@@ -40,6 +37,7 @@ export class Background implements RunExecutor {
   readonly concurrent: number = Infinity;
   readonly #options: BackgroundOptions;
   readonly #ending = new AbortController();
+  #forgetGone: () => void = () => undefined;
   /** By delegation, the task of one that was begun here. */
   readonly #tasks = new Map<string, Perform>();
 
@@ -58,26 +56,32 @@ export class Background implements RunExecutor {
   run(delegation: KeptDelegation, perform: Perform): void {
     const { id: runId, agentId: owner } = delegation;
     this.#tasks.set(runId, perform);
-    this.#options.onRun?.(runId);
     this.#options.schedule.add({ runId, owner });
   }
 
   /** Takes up what was not delivered; what ran then is over, and nobody knows how. */
   start(): void {
-    const { register, schedule, runs, mayTakeUp = () => true } = this.#options;
+    const { register, schedule } = this.#options;
+    this.#takeUp();
+    schedule.use(this);
+    this.#forgetGone = register.holders.watch(() => this.#takeUp());
+  }
+
+  #takeUp(): void {
+    const { register, schedule, runs } = this.#options;
     for (const delegation of register.inPhase("active", "waiting")) {
-      if (!mayTakeUp(delegation.id)) continue;
-      const { action, target, taskId, id: runId } = delegation;
+      const { action, target, taskId, id: runId, agentId: owner } = delegation;
+      if (!register.isOurs(delegation) || schedule.has({ runId, owner })) continue;
       const start = { kind: "delegate", action, target, taskId, runId } as const;
       const begun = runs.begin(delegation.agentId, start);
       this.run(delegation, () => begun.then(interrupted));
     }
-    schedule.use(this);
   }
 
   /** Gives up what is under way, and leaves the rest to the next start; resolves once that is kept. */
   async close(): Promise<void> {
     const { schedule } = this.#options;
+    this.#forgetGone();
     this.#ending.abort();
     schedule.pause(this);
     await schedule.idle(this);
@@ -87,13 +91,16 @@ export class Background implements RunExecutor {
     const { register, log } = this.#options;
     const perform = this.#tasks.get(id) ?? (() => Promise.resolve(interrupted()));
     this.#tasks.delete(id);
-    const delegation = register.find(id);
-    if (delegation === undefined) return;
     try {
+      if (!(await register.claim(id))) return;
+      const delegation = register.find(id);
+      if (delegation === undefined) return;
       const outcome = delegation.outcome ?? (await this.#perform(delegation, perform));
       await this.#keep(delegation, outcome);
       await this.#deliver(delegation, outcome);
     } catch (error) {
+      // Another node says what becomes of it.
+      if (error instanceof HolderLostError) return;
       log.warn({ error }, "a delegation could not be kept");
     }
   }
@@ -104,7 +111,7 @@ export class Background implements RunExecutor {
     const state = isSuccess(status) ? "completed" : "failed";
     const code = isSuccess(status) ? undefined : String(body["reason"]);
     await runs.end(id, { state, status, code });
-    await register.advance(id, (run) => ({ run: { ...run, outcome } }));
+    await register.advance(id, (run) => ({ run: { ...run, outcome } }), { isHolders: true });
   }
 
   async #perform({ id, target, taskId }: KeptDelegation, perform: Perform): Promise<KeptOutcome> {
@@ -155,7 +162,7 @@ export class Background implements RunExecutor {
         if (isDelivered) log.info(told, "the outcome of a delegation was delivered");
         else log.warn(told, "the outcome of a delegation was refused where it should have gone");
         const delivery = { isDelivered, at: register.now() };
-        await register.advance(id, (run) => ({ run: { ...run, delivery } }));
+        await register.advance(id, (run) => ({ run: { ...run, delivery } }), { isHolders: true });
         return;
       }
       await pause(wait, signal);

@@ -94,7 +94,7 @@ async function provisionDelegate(
   resolver: ActionResolver,
 ): Promise<Delegate> {
   const { config, log, signingKey, state } = context;
-  const { runs, register, schedule, begun, seen } = await context.once(openDelegation);
+  const { runs, register, schedule, seen } = await context.once(openDelegation);
   const { serverId } = config.server;
   const settings = readPeers(config);
   const peers = new PeerDirectory(settings.facts);
@@ -110,8 +110,6 @@ async function provisionDelegate(
   const background = new Background({
     ...{ register, schedule, runs, log, actAs },
     findAgent: (agentId) => context.directory.find(agentId),
-    mayTakeUp: (id) => state.view.isAlone || begun.has(id),
-    onRun: (id) => void begun.set(id, true),
   });
   const perform = ({ hop, request, taskId, escalationId, time }: Performance) => {
     const { target, delegation } = hop;

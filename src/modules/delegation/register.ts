@@ -9,6 +9,7 @@ import type { JsonRecord } from "../../base/json-value.ts";
 import type { PriorAction } from "../../dispatch/delegation.ts";
 import type { RunKind } from "../../runs/run-kind.ts";
 import { RunRegister } from "../../runs/run-register.ts";
+import type { Holders } from "../../state/holders.ts";
 import type { Store } from "../../state/store.ts";
 import { recordReader } from "../../state/stored-record.ts";
 import type { Callback } from "./callback.ts";
@@ -73,6 +74,6 @@ const KIND: RunKind<KeptDelegation, "running" | "ended" | "told"> = {
 export type DelegationRegister = RunRegister<KeptDelegation>;
 
 /** Opens the register of a store. */
-export function openDelegations(store: Store): Promise<DelegationRegister> {
-  return RunRegister.open(store, KIND);
+export function openDelegations(store: Store, holders?: Holders): Promise<DelegationRegister> {
+  return RunRegister.open(store, KIND, holders === undefined ? {} : { holders });
 }

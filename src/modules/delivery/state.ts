@@ -1,5 +1,6 @@
 /** Notifications and webhooks that a process keeps through every reload. */
 import { RateWindow } from "../../base/rate-window.ts";
+import type { ServerState } from "../../state/state.ts";
 import type { Store } from "../../state/store.ts";
 import { NotificationRegister } from "./notification-register.ts";
 import { WebhookOutbox } from "./webhook-outbox.ts";
@@ -12,8 +13,12 @@ export interface DeliveryState {
 }
 
 /** Opens what an earlier process kept; how often each agent notifies ends with the process. */
-export async function openDelivery(store: Store): Promise<DeliveryState> {
-  const webhooks = await WebhookOutbox.open({ store });
+export async function openDelivery(
+  store: Store,
+  _: unknown,
+  { holders }: Pick<ServerState, "holders">,
+): Promise<DeliveryState> {
+  const webhooks = await WebhookOutbox.open({ store, holders });
   const notifications = await NotificationRegister.open({ store, outbox: webhooks });
   return { webhooks, notifications, rate: new RateWindow() };
 }

@@ -39,7 +39,8 @@ export interface CourierLog {
 export interface CourierOutbox {
   queued(): Iterable<WebhookDelivery>;
   bodyOf(id: string): Promise<unknown>;
-  update(delivery: WebhookDelivery): Promise<void>;
+  /** False: it is not this process's to send any more. */
+  update(delivery: WebhookDelivery): Promise<boolean>;
   postpone(id: string, at: number): void;
 }
 
@@ -154,7 +155,7 @@ export class WebhookCourier {
       return this.#settle({ ...begun, state: "failed", at: now(), reason: failed.reason }, failed);
     }
     // Said before it is done: after a crash it counts as tried.
-    if (begun.isOnce) await outbox.update(begun);
+    if (begun.isOnce && !(await outbox.update(begun))) return;
     const { signal } = this.#closing;
     const outcome = await send({ id, url, body, signal });
     if (signal.aborted && outcome.kind === "failed" && !begun.isOnce) return;

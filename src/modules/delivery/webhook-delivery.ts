@@ -24,6 +24,8 @@ export interface WebhookDelivery {
   readonly state: DeliveryState;
   /** Attempts that were begun. */
   readonly attempts: number;
+  /** The process that sends it, where there are several. */
+  readonly heldBy?: string;
   /** While it is queued, when it is tried next; afterwards, since when it is what it is. */
   readonly at: number;
   /** Why the last attempt came to nothing. */

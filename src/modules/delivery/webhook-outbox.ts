@@ -6,6 +6,7 @@
  * AGTP "NOTIFY" delivery_guarantee
  */
 
+import { reasonOf } from "../../base/thrown.ts";
 import type {
   OutgoingMessage,
   WebhookMessage,
@@ -13,6 +14,7 @@ import type {
 } from "../../dispatch/webhook-queue.ts";
 import { Collection } from "../../state/collection.ts";
 import { commitDrafts, type Draft } from "../../state/collection-write.ts";
+import { type Holders, holding, holds, mayHold, SOLE_HOLDER } from "../../state/holders.ts";
 import type { Store } from "../../state/store.ts";
 import { type CourierOptions, WebhookCourier } from "./webhook-courier.ts";
 import {
@@ -29,16 +31,29 @@ export interface OutboxOptions {
   readonly store: Store;
   /** Milliseconds since the epoch. */
   now?(): number;
+  /** Whose messages are whose; without it, all are this process's. */
+  readonly holders?: Holders;
 }
 
 /** Waiting for one URL; whoever asks before putting something here leaves room for who does not. */
 const MAX_QUEUED_PER_URL = 1000;
 const MAX_QUEUED = 20_000;
+/** Messages of a process that is gone, taken over in one commit. */
+const TAKEN_AT_ONCE = 64;
 /** Of news that is over, of all together: telling people something new makes the outbox no larger. */
 const SPENT_KEPT = 1000;
 
+interface OutboxParts {
+  readonly store: Store;
+  readonly deliveries: Collection<WebhookDelivery>;
+  /** The states that the store has not been told of. */
+  readonly ahead: Map<string, WebhookDelivery>;
+  readonly holders: Holders;
+}
+
 export class WebhookOutbox implements WebhookQueue {
   readonly #store: Store;
+  readonly #holders: Holders;
   readonly #deliveries: Collection<WebhookDelivery>;
   /** The states that the store has not been told of: forgotten with the process. */
   readonly #ahead: Map<string, WebhookDelivery>;
@@ -46,29 +61,27 @@ export class WebhookOutbox implements WebhookQueue {
   readonly #keeping = new Map<string, Promise<boolean>>();
   #courier: WebhookCourier | undefined;
 
-  private constructor(
-    store: Store,
-    deliveries: Collection<WebhookDelivery>,
-    ahead: Map<string, WebhookDelivery>,
-  ) {
+  private constructor({ store, deliveries, ahead, holders }: OutboxParts) {
     this.#store = store;
     this.#deliveries = deliveries;
     this.#ahead = ahead;
+    this.#holders = holders;
   }
 
   /** Opens the outbox of a store; nothing is sent before there is something that does. */
-  static async open({ store, now = Date.now }: OutboxOptions): Promise<WebhookOutbox> {
+  static async open(options: OutboxOptions): Promise<WebhookOutbox> {
+    const { store, now = Date.now, holders = SOLE_HOLDER } = options;
     const ahead = new Map<string, WebhookDelivery>();
     const deliveries = await Collection.open(store, {
       ...DELIVERY_COLLECTION,
-      onChange: (_, after, id) => void (after === undefined && ahead.delete(id)),
+      onChange: (_, after, id) => {
+        if (after === undefined || !holds(holders, after)) ahead.delete(id);
+      },
       now,
     });
-    const outbox = new WebhookOutbox(store, deliveries, ahead);
-    for (const delivery of outbox.queued()) {
-      const recovered = recover(delivery);
-      if (!isQueued(recovered)) await outbox.update(recovered);
-    }
+    const outbox = new WebhookOutbox({ store, deliveries, ahead, holders });
+    if (holders.self === undefined) await outbox.#recover();
+    else await outbox.#takeOver();
     await outbox.#forgetSpent();
     return outbox;
   }
@@ -92,13 +105,16 @@ export class WebhookOutbox implements WebhookQueue {
 
   /**
    * Keeps messages and what is drafted beside them in one commit: all of it, or nothing. False: a
-   * guarded draft is too late.
+   * guarded draft is too late, or another node has taken one of the messages on.
    */
   async keep(messages: readonly OutgoingMessage[], others: readonly Draft[]): Promise<boolean> {
     const fresh = messages.filter(({ id }) => this.#deliveries.get(id) === undefined);
+    // Of several nodes one takes a message on.
+    const isGuarded = this.#holders.self !== undefined;
     const drafts = fresh.flatMap((message) => {
-      const delivery = newDelivery(message, this.#deliveries.now());
-      return this.#deliveries.draft(message.id, delivery, { isEarly: true }) ?? [];
+      const begun = newDelivery(message, this.#deliveries.now());
+      const delivery = holding(this.#holders, begun);
+      return this.#deliveries.draft(message.id, delivery, { isEarly: true, isGuarded }) ?? [];
     });
     const bodies = fresh.map(({ id, body }) => putBody(id, body));
     const kept = commitDrafts(this.#store, [...others, ...drafts], bodies);
@@ -124,11 +140,13 @@ export class WebhookOutbox implements WebhookQueue {
     return this.#deliveries.refresh();
   }
 
-  /** Those that wait to be sent; the oldest first. */
+  /** Those that wait to be sent by this process; the oldest first. */
   *queued(): Iterable<WebhookDelivery> {
     for (const { id } of this.#deliveries.inGroup("queued", "")) {
       const delivery = this.#find(id);
-      if (delivery && isQueued(delivery) && this.#deliveries.isStored(id)) yield delivery;
+      if (delivery === undefined || !isQueued(delivery) || !holds(this.#holders, delivery))
+        continue;
+      if (this.#deliveries.isStored(id)) yield delivery;
     }
   }
 
@@ -137,15 +155,21 @@ export class WebhookOutbox implements WebhookQueue {
     return this.#store.get(BODIES, id);
   }
 
-  /** A message has moved on: it holds from now on, and after a crash once this resolves. */
-  async update(delivery: WebhookDelivery): Promise<void> {
+  /**
+   * A message has moved on: it holds from now on, and after a crash once this resolves. False: it is
+   * gone, or another node has taken it over meanwhile.
+   */
+  async update(delivery: WebhookDelivery): Promise<boolean> {
     const { id } = delivery;
-    if (this.#deliveries.get(id) === undefined) return;
+    const known = this.#deliveries.get(id);
+    if (known === undefined || !holds(this.#holders, known)) return false;
     this.#ahead.set(id, delivery);
     const also = isQueued(delivery) ? [] : [deleteBody(id)];
-    await this.#deliveries.change(id, () => delivery, { also });
+    const next = (now: WebhookDelivery) => (holds(this.#holders, now) ? delivery : undefined);
+    const { isChanged } = await this.#deliveries.change(id, next, { also });
     if (this.#ahead.get(id) === delivery) this.#ahead.delete(id);
     if (delivery.isNews) await this.#forgetSpent();
+    return isChanged;
   }
 
   /** Tries it no earlier; forgotten with the process. */
@@ -160,10 +184,43 @@ export class WebhookOutbox implements WebhookQueue {
     const courier = new WebhookCourier({ ...options, outbox: this, now });
     this.#courier = courier;
     courier.wake();
+    const onFault = (error: unknown): void => {
+      const fields = { event: "webhook-fault", reason: reasonOf(error) };
+      options.log.warn(fields, "messages of a node that is gone cannot be taken over");
+    };
+    const forgetGone = this.#holders.watch(() => {
+      this.#takeOver().then(() => courier.wake(), onFault);
+    });
     return async () => {
+      forgetGone();
       if (this.#courier === courier) this.#courier = undefined;
       await courier.stop();
     };
+  }
+
+  /** Nobody knows whether an attempt arrived that a process was at when it ended. */
+  async #recover(): Promise<void> {
+    for (const delivery of this.queued()) {
+      const recovered = recover(delivery);
+      if (!isQueued(recovered)) await this.update(recovered);
+    }
+  }
+
+  /** Takes what waits from processes that are gone, in batches. */
+  async #takeOver(): Promise<void> {
+    const waiting = this.#deliveries.inGroup("queued", "");
+    const left = waiting.filter((one) => this.#isLeft(one)).map(({ id }) => id);
+    const take = (one: WebhookDelivery): WebhookDelivery | undefined =>
+      isQueued(one) && this.#isLeft(one) ? recover(holding(this.#holders, one)) : undefined;
+    for (let at = 0; at < left.length; at += TAKEN_AT_ONCE) {
+      const batch = left.slice(at, at + TAKEN_AT_ONCE);
+      await Promise.all(batch.map((id) => this.#deliveries.change(id, take)));
+    }
+  }
+
+  /** Another process had it, and is gone. */
+  #isLeft(delivery: WebhookDelivery): boolean {
+    return !holds(this.#holders, delivery) && mayHold(this.#holders, delivery);
   }
 
   #find(id: string): WebhookDelivery | undefined {

@@ -7,6 +7,7 @@
 import { timestamp } from "../../endpoint/contract.ts";
 import { uuidv7 } from "../../identity/uuid.ts";
 import { Collection } from "../../state/collection.ts";
+import { type Holders, holding, holds, mayHold, SOLE_HOLDER } from "../../state/holders.ts";
 import type { Store } from "../../state/store.ts";
 import { recordReader } from "../../state/stored-record.ts";
 import type { ProposalRequest } from "./proposal-request.ts";
@@ -26,6 +27,8 @@ interface KeptProposal {
   readonly submittedAt?: number;
   readonly request?: ProposalRequest;
   readonly answer?: ProposalAnswer;
+  /** The process that evaluates it, where there are several. */
+  readonly heldBy?: string;
 }
 
 /** The evaluator of proposals, as long as its deployment is served. */
@@ -43,26 +46,31 @@ const MOST_SECONDS = 60;
 
 export class Proposals {
   readonly #proposals: Collection<KeptProposal>;
-  readonly #waiting: Set<string>;
+  readonly #holders: Holders;
+  readonly #waiting = new Set<string>();
   #evaluator: ProposalEvaluator | undefined;
   /** One after another: a flood of proposals takes turns with everything else. */
   #running: Promise<void> | undefined;
 
-  private constructor(proposals: Collection<KeptProposal>) {
+  private constructor(proposals: Collection<KeptProposal>, holders: Holders) {
     this.#proposals = proposals;
-    const unanswered = proposals.values().filter(({ request }) => request !== undefined);
-    this.#waiting = new Set(unanswered.map(({ proposalId }) => proposalId));
+    this.#holders = holders;
+    this.#takeUp();
+    holders.watch(() => {
+      this.#takeUp();
+      this.#run();
+    });
   }
 
   /** Opens those of a store; nothing is evaluated before there is something that does. */
-  static async open(store: Store): Promise<Proposals> {
+  static async open(store: Store, holders: Holders = SOLE_HOLDER): Promise<Proposals> {
     const proposals = await Collection.open(store, {
       name: "proposals",
       read: readProposal,
       ownerOf: ({ agentId }) => agentId,
       quota: { perOwner: PER_AGENT },
     });
-    return new Proposals(proposals);
+    return new Proposals(proposals, holders);
   }
 
   get size(): number {
@@ -80,7 +88,7 @@ export class Proposals {
     const { agentId, negotiationId } = request;
     const proposalId = `prop-${uuidv7()}`;
     const proposal = { proposalId, agentId, negotiationId, submittedAt: Date.now(), request };
-    const adding = await this.#proposals.add(proposalId, proposal);
+    const adding = await this.#proposals.add(proposalId, holding(this.#holders, proposal));
     if (adding.kind === "added") for (const id of adding.gone) this.#waiting.delete(id);
     this.#waiting.add(proposalId);
     this.#run();
@@ -92,6 +100,14 @@ export class Proposals {
     const proposal = this.#proposals.get(proposalId);
     if (proposal?.agentId !== agentId) return undefined;
     return proposal.answer ?? pendingAnswer(proposal);
+  }
+
+  /** Those that nobody else evaluates. */
+  #takeUp(): void {
+    for (const proposal of this.#proposals.values()) {
+      const isWaiting = proposal.request !== undefined && mayHold(this.#holders, proposal);
+      if (isWaiting) this.#waiting.add(proposal.proposalId);
+    }
   }
 
   #run(): void {
@@ -114,13 +130,16 @@ export class Proposals {
   }
 
   async #evaluate(proposalId: string, evaluator: ProposalEvaluator): Promise<void> {
-    const proposal = this.#proposals.get(proposalId);
-    if (proposal?.request === undefined) return;
+    const { item: proposal } = await this.#proposals.change(proposalId, (one) => {
+      const isTaken = one.request !== undefined && !holds(this.#holders, one);
+      return isTaken && mayHold(this.#holders, one) ? holding(this.#holders, one) : undefined;
+    });
+    if (proposal?.request === undefined || !holds(this.#holders, proposal)) return;
     const { agentId, negotiationId, request } = proposal;
     const answer = await evaluator.evaluate(request);
-    await this.#proposals.change(proposalId, () => {
-      return { proposalId, agentId, negotiationId, answer };
-    });
+    await this.#proposals.change(proposalId, (one) =>
+      holds(this.#holders, one) ? { proposalId, agentId, negotiationId, answer } : undefined,
+    );
   }
 }
 

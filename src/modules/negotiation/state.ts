@@ -4,6 +4,7 @@
  */
 
 import { RateWindow } from "../../base/rate-window.ts";
+import type { ServerState } from "../../state/state.ts";
 import type { Store } from "../../state/store.ts";
 import { Negotiations } from "./negotiations.ts";
 import { Proposals } from "./proposals.ts";
@@ -16,9 +17,13 @@ export interface NegotiationState {
 }
 
 /** Opens it over a store. */
-export async function openNegotiation(store: Store): Promise<NegotiationState> {
+export async function openNegotiation(
+  store: Store,
+  _: unknown,
+  { holders }: Pick<ServerState, "holders">,
+): Promise<NegotiationState> {
   return {
-    proposals: await Proposals.open(store),
+    proposals: await Proposals.open(store, holders),
     negotiations: new Negotiations(),
     rate: new RateWindow(),
   };

@@ -48,6 +48,7 @@ export function contributeOpenwop(context: OpenwopContext, parts: OpenwopParts):
   const { registry, redactor, settings } = openwop;
   const { tenant } = settings;
   const { handlerTimeoutMs } = context.config.limits;
+  let forgetGone = (): void => undefined;
   const maxWaitMs = Math.max(0, handlerTimeoutMs - HANDLER_MARGIN_MS);
   const dispatching = { starter, tenant, maxWaitMs, redactor };
   return {
@@ -71,8 +72,12 @@ export function contributeOpenwop(context: OpenwopContext, parts: OpenwopParts):
     start: () => {
       void escalations.start();
       host.start();
+      forgetGone = kept.register.onGone(() => void escalations.takeUp());
     },
-    stop: async () => host.close(),
+    stop: async () => {
+      forgetGone();
+      host.close();
+    },
     close: () => openwop.close(),
   };
 }

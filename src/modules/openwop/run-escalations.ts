@@ -80,9 +80,14 @@ export class RunEscalations implements RunWatcher, ApprovalKind, InterruptSource
   }
 
   /** Watches the runs of the host from now on, and takes up what an earlier process did not get to. */
-  async start(): Promise<void> {
-    const { escalations, host } = this.#options;
-    host.watch(this);
+  start(): Promise<void> {
+    this.#options.host.watch(this);
+    return this.takeUp();
+  }
+
+  /** Does what a process that is gone did not get to. */
+  async takeUp(): Promise<void> {
+    const { escalations } = this.#options;
     this.#queue.inOrder(async () => {
       for (const escalation of escalations.list()) await this.#answerRun(escalation);
     });

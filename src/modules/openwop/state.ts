@@ -1,6 +1,7 @@
 /** The state of OpenWOP runs and of their HTTP API, kept through every reload. */
 import type { ForwardClock } from "../../base/forward-clock.ts";
 
+import type { ServerState } from "../../state/state.ts";
 import type { Store } from "../../state/store.ts";
 import type { ApiState } from "./http/api-route.ts";
 import { Audience } from "./http/audience.ts";
@@ -20,9 +21,10 @@ export interface OpenwopState {
 export async function openOpenwop(
   store: Store,
   { now }: Pick<ForwardClock, "now">,
+  { holders }: Pick<ServerState, "holders">,
 ): Promise<OpenwopState> {
   return {
-    register: await WorkflowRuns.open(store),
+    register: await WorkflowRuns.open(store, { holders }),
     api: {
       idempotency: await Idempotency.open(store),
       tokens: await InterruptTokens.open(store, now),

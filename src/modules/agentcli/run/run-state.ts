@@ -5,6 +5,7 @@ import type { ServerState } from "../../../state/state.ts";
 import type { Store } from "../../../state/store.ts";
 import { Approvals } from "./approvals.ts";
 import { TaskRuns } from "./task-runs.ts";
+import { TaskTurns } from "./task-turns.ts";
 
 /** Two generations of a deployment share it. */
 export interface RunState {
@@ -18,10 +19,12 @@ export interface RunState {
 export async function openRunState(
   store: Store,
   _: Pick<ForwardClock, "now">,
-  { escalations }: Pick<ServerState, "escalations">,
+  { escalations, holders }: Pick<ServerState, "escalations" | "holders">,
 ): Promise<RunState> {
+  const isShared = holders.self !== undefined;
+  const turns = isShared ? await TaskTurns.open(store, holders) : undefined;
   return {
-    runs: await TaskRuns.open(),
+    runs: await TaskRuns.open(turns),
     approvals: await Approvals.open(store, escalations),
     groups: new ProcessGroups(),
   };

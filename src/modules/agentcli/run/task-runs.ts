@@ -1,7 +1,7 @@
 /**
  * The runs of tasks that somebody waits for: one or several of a task at once, as its overlap policy
  * has it, and so many of all tasks together. They end with the process. A run that waits for another
- * of its task holds no place of one that need not.
+ * of its task holds no place of one that need not, unless that other is another node's.
  */
 import type { TaskOwner } from "../../../base/task-queue.ts";
 import { uuidv7 } from "../../../identity/uuid.ts";
@@ -10,6 +10,7 @@ import { RunRegister } from "../../../runs/run-register.ts";
 import { type RunExecutor, RunSchedule } from "../../../runs/run-schedule.ts";
 import { createMemoryStore } from "../../../state/memory-store.ts";
 import { recordReader } from "../../../state/stored-record.ts";
+import type { TakenTurn, TaskTurns } from "./task-turns.ts";
 
 /** The policy for two runs of one task at once; "allow" where nothing is declared. */
 export interface Overlap {
@@ -62,6 +63,7 @@ const KIND: RunKind<TaskRun, Status> = {
   groups: { task: ({ taskId }) => taskId },
 };
 
+const RUNNING = "the task is running already";
 const NOBODY = "nobody waits for the run any more";
 const TOO_MANY_QUEUED = "too many runs of the task are waiting";
 
@@ -71,14 +73,18 @@ export class TaskRuns implements RunExecutor {
   readonly #runs: RunRegister<TaskRun>;
   readonly #schedule = new RunSchedule();
 
-  private constructor(runs: RunRegister<TaskRun>) {
+  /** Of all nodes; undefined where there is one. */
+  readonly #turns: TaskTurns | undefined;
+
+  private constructor(runs: RunRegister<TaskRun>, turns: TaskTurns | undefined) {
     this.#runs = runs;
+    this.#turns = turns;
     this.#schedule.use(this);
   }
 
-  /** There are none yet. */
-  static async open(): Promise<TaskRuns> {
-    return new TaskRuns(await RunRegister.open(createMemoryStore(), KIND));
+  /** There are none yet; with turns, other nodes may have some. */
+  static async open(turns?: TaskTurns): Promise<TaskRuns> {
+    return new TaskRuns(await RunRegister.open(createMemoryStore(), KIND), turns);
   }
 
   /** Begins a run when its turn has come. */
@@ -98,10 +104,36 @@ export class TaskRuns implements RunExecutor {
     const exclusion = policy === "allow" ? {} : { turn: taskId, unless };
     const { kind } = await this.#runs.add({ run }, exclusion);
     if (kind !== "added") {
-      return none(policy === "skip" ? "the task is running already" : TOO_MANY_QUEUED);
+      return none(policy === "skip" ? RUNNING : TOO_MANY_QUEUED);
     }
     await (policy === "queue" ? this.#goOn(taskId) : this.#enter(run));
-    return this.#await(run, signal);
+    const begun = await this.#await(run, signal);
+    if (begun.kind === "none" || policy === "allow" || this.#turns === undefined) return begun;
+    return this.#inTurn(begun, this.#turns, { taskId, policy, signal });
+  }
+
+  /** A run that is alone among those of its task on all nodes. */
+  async #inTurn(
+    begun: BegunRun,
+    turns: TaskTurns,
+    { taskId, policy, signal }: Pick<WantedRun, "taskId" | "signal"> & Pick<Overlap, "policy">,
+  ): Promise<BegunRun | NoRun> {
+    let turn: TakenTurn | undefined;
+    try {
+      const isPatient = policy === "queue";
+      turn = await (isPatient ? turns.await(taskId, { signals: [signal] }) : turns.take(taskId));
+    } finally {
+      if (turn === undefined) await begun.end();
+    }
+    if (turn === undefined) return none(signal.aborted ? NOBODY : RUNNING);
+    const end = async (): Promise<void> => {
+      try {
+        await turn.end();
+      } finally {
+        await begun.end();
+      }
+    };
+    return { kind: "begun", end };
   }
 
   /** Holds a place for as long as a run is there. */

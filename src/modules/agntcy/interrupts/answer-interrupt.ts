@@ -118,8 +118,11 @@ async function resume(
 ): Promise<AgentRun | HandlerResult> {
   const { agent, register, follower, closing } = hosted;
   const before = await register.result(runId);
-  const sent = await register.change(runId, ["interrupted"], { isAnswerSent: true });
-  if (sent === undefined) return runNotFound();
+  const sent = await register.noteAnswer(runId);
+  if (sent === undefined) {
+    const now = register.find(runId);
+    return now === undefined ? runNotFound() : notWaiting(now);
+  }
   const receipt = await askServer(hosted, (signal) =>
     agent.client.resumeRun(addressOf(sent), call.input["resume_value"], signal),
   );

@@ -10,6 +10,7 @@ import type { NumberedEvent } from "../../../runs/run-kind.ts";
 import type { RunWatcher } from "../../../runs/run-news.ts";
 import { RunRegister, type RunStep } from "../../../runs/run-register.ts";
 import { RunSchedule } from "../../../runs/run-schedule.ts";
+import type { Holders } from "../../../state/holders.ts";
 import type { Store } from "../../../state/store.ts";
 import { agentRunKind, EVENT_RULES, RESULTS } from "./agent-run-kind.ts";
 import type { AgentRun, RunEvent, RunResult, RunState } from "./run.ts";
@@ -43,6 +44,14 @@ type ChangingMember =
   | "isAnswerSent"
   | "mayLackEvents";
 
+/** How a run is to change, and how it has to stand for that. */
+interface WantedChange {
+  readonly expected: readonly RunState[];
+  readonly change: RunChange;
+  readonly result: RunResult | undefined;
+  unless?(run: AgentRun): boolean;
+}
+
 type KeptEvent = RunEvent & NumberedEvent;
 
 const DAY_MS = 86_400_000;
@@ -65,8 +74,19 @@ export class AgentRuns {
   }
 
   /** Opens what an earlier process kept. */
-  static async open(store: Store): Promise<AgentRuns> {
-    return new AgentRuns(store, await RunRegister.open(store, KIND));
+  static async open(store: Store, holders?: Holders): Promise<AgentRuns> {
+    const options = holders === undefined ? {} : { holders };
+    return new AgentRuns(store, await RunRegister.open(store, KIND, options));
+  }
+
+  /** Calls back when another node is found gone, until the function that is answered was called. */
+  onGone(listener: () => void): () => void {
+    return this.#runs.holders.watch(listener);
+  }
+
+  /** Makes this process the one that follows a run; false: another does. */
+  claim(runId: string): Promise<boolean> {
+    return this.#runs.claim(runId);
   }
 
   /** Calls the watcher with every change, until the function that is answered was called. */
@@ -78,9 +98,10 @@ export class AgentRuns {
     return this.#runs.find(runId);
   }
 
-  /** Those that are under way on a path. */
+  /** Those that are under way on a path, and that no other node follows. */
   pending(base: string): readonly AgentRun[] {
-    return this.#runs.inPhase("active").filter((run) => run.base === base);
+    const active = this.#runs.inPhase("active").filter((run) => run.base === base);
+    return active.filter((run) => this.#runs.isOurs(run));
   }
 
   /** Those that wait for an answer, the oldest first. */
@@ -123,6 +144,19 @@ export class AgentRuns {
     return adding.kind === "added" ? adding.item : undefined;
   }
 
+  /**
+   * Changes a run that is followed here, where it stands as expected.
+   * @throws HolderLostError where another node follows it
+   */
+  settle(
+    runId: string,
+    expected: readonly RunState[],
+    change: RunChange,
+    result?: RunResult,
+  ): Promise<AgentRun | undefined> {
+    return this.#change(runId, { expected, change, result }, true);
+  }
+
   /** Changes a run that stands as expected; undefined: it does not, and nothing changed. */
   change(
     runId: string,
@@ -130,8 +164,23 @@ export class AgentRuns {
     change: RunChange,
     result?: RunResult,
   ): Promise<AgentRun | undefined> {
+    return this.#change(runId, { expected, change, result }, false);
+  }
+
+  /** Notes that the answer to a run's question is about to be sent; undefined: another is on its way. */
+  noteAnswer(runId: string): Promise<AgentRun | undefined> {
+    const change = { isAnswerSent: true };
+    const wanted = { expected: ["interrupted"] as const, change, result: undefined };
+    return this.#change(runId, { ...wanted, unless: (run) => run.isAnswerSent === true }, false);
+  }
+
+  #change(
+    runId: string,
+    { expected, change, result, unless }: WantedChange,
+    isHolders: boolean,
+  ): Promise<AgentRun | undefined> {
     const decide = (before: AgentRun): RunStep<AgentRun, KeptEvent> | undefined => {
-      if (!expected.includes(before.status)) return undefined;
+      if (!expected.includes(before.status) || unless?.(before) === true) return undefined;
       const resultBytes = result === undefined ? before.resultBytes : sizeOf(result);
       const updatedAt = this.#runs.now();
       const run = compact({ ...before, ...change, resultBytes, updatedAt });
@@ -140,20 +189,22 @@ export class AgentRuns {
     const entry = { collection: RESULTS, key: runId, value: result };
     return this.#runs.advance(runId, decide, {
       also: result === undefined ? [] : [{ kind: "put", ...entry }],
+      isHolders,
     });
   }
 
-  /** Keeps what its server told of a run, as much as there is room for. */
-  async record(runId: string, told: readonly RunEvent[]): Promise<void> {
+  /** Keeps what its server told of a run that is followed here: HolderLostError where another node does. */
+  recordFollowed(runId: string, told: readonly RunEvent[]): Promise<void> {
+    return this.record(runId, told, true);
+  }
+
+  /** Keeps what is told of a run, as much as there is room for. */
+  async record(runId: string, told: readonly RunEvent[], isHolders = false): Promise<void> {
     const at = new Date(this.#runs.now()).toISOString();
-    await this.#runs.advance(runId, (run) =>
-      run.isTruncated
-        ? undefined
-        : withEvents(
-            run,
-            told.map((one) => fitEvent({ ...one, at })),
-          ),
-    );
+    const events = told.map((one) => fitEvent({ ...one, at }));
+    const decide = (run: AgentRun): RunStep<AgentRun, KeptEvent> | undefined =>
+      run.isTruncated ? undefined : withEvents(run, events);
+    await this.#runs.advance(runId, decide, { isHolders });
   }
 
   /** Resolves when a run is not under way any more, or when the wait is ended. */

@@ -18,7 +18,7 @@ import { type AgentRun, addressOf, type RunError, type RunResult } from "./run.t
 
 /** The parts that a run is followed with. */
 export interface OutcomeContext {
-  readonly register: Pick<AgentRuns, "record">;
+  readonly register: Pick<AgentRuns, "recordFollowed">;
   readonly log: Pick<CallLog, "warn">;
   readonly patience: Patience;
   /** Ends it; then this rejects. */
@@ -67,7 +67,7 @@ function joinStream(
   const stream = new RunStream(client, (closing) =>
     client.streamRun(upstreamRunId, patience.waitMs, closing),
   );
-  void stream.recordBy((events) => register.record(runId, events));
+  void stream.recordBy((events) => register.recordFollowed(runId, events));
   signal.addEventListener("abort", () => stream.close(), { once: true });
   return stream;
 }

@@ -6,12 +6,13 @@
 import { Deadline } from "../../../base/deadline.ts";
 import type { CallLog } from "../../../handlers/handler.ts";
 import type { RunExecutor } from "../../../runs/run-schedule.ts";
+import { HolderLostError } from "../../../state/holders.ts";
 import type { RemoteAgent } from "../remote-agent.ts";
 import type { AgentRuns } from "./agent-runs.ts";
 import { PATIENCE, type Patience } from "./await-verdict.ts";
 import { obtainOutcome } from "./obtain-outcome.ts";
 import type { RunStream } from "./record-stream.ts";
-import { type AgentRun, addressOf, isSettled } from "./run.ts";
+import { type AgentRun, addressOf, isSettled, type RunEvent } from "./run.ts";
 import { RunReview } from "./run-review.ts";
 
 /** The parts that runs are followed with. */
@@ -32,6 +33,7 @@ export class RunFollower implements RunExecutor {
   readonly #patience: Patience;
   readonly #closing = new AbortController();
   #agents: ReadonlyMap<string, RemoteAgent> = new Map();
+  #forgetGone: () => void = () => undefined;
   /** By run, the stream that it was begun by. */
   readonly #streams = new Map<string, RunStream>();
 
@@ -46,10 +48,9 @@ export class RunFollower implements RunExecutor {
   /** Takes up everything that is under way with these agents, and what others have to leave. */
   start(agents: readonly RemoteAgent[]): void {
     this.#agents = new Map(agents.map((agent) => [agent.base, agent]));
-    for (const { base } of agents) {
-      for (const run of this.#register.pending(base)) this.follow(run);
-    }
+    this.#takeUp();
     this.#register.schedule.use(this);
+    this.#forgetGone = this.#register.onGone(() => this.#takeUp());
   }
 
   /** Has a run followed, by whoever is served then; `begun` is the stream that it was begun by. */
@@ -64,9 +65,19 @@ export class RunFollower implements RunExecutor {
     const begun = this.#streams.get(runId);
     this.#streams.delete(runId);
     try {
-      await this.#follow(runId, begun);
+      if (await this.#register.claim(runId)) await this.#follow(runId, begun);
+      else begun?.close();
     } catch (error) {
+      // Another node says what becomes of it.
+      if (error instanceof HolderLostError) return;
       this.#log.warn({ error, run_id: runId }, "a run cannot be followed");
+    }
+  }
+
+  #takeUp(): void {
+    const { schedule } = this.#register;
+    for (const base of this.#agents.keys()) {
+      for (const run of this.#register.pending(base)) if (!schedule.has(run)) this.follow(run);
     }
   }
 
@@ -74,6 +85,7 @@ export class RunFollower implements RunExecutor {
   async close(): Promise<void> {
     const { schedule } = this.#register;
     this.#closing.abort(new Error("the server is closing"));
+    this.#forgetGone();
     schedule.pause(this);
     await schedule.idle(this);
     for (const stream of this.#streams.values()) stream.close();
@@ -90,9 +102,10 @@ export class RunFollower implements RunExecutor {
     const timeoutMs = Math.min(agent.timeoutMs, Math.max(0, run.deadlineAt - Date.now()));
     const deadline = new Deadline({ signals: [this.#closing.signal], timeoutMs });
     try {
-      void begun?.recordBy((events) => this.#register.record(runId, events));
+      const record = (events: readonly RunEvent[]) => this.#register.recordFollowed(runId, events);
+      begun?.recordBy(record).catch(() => begun.close());
       const { change, result } = await obtainOutcome(run, agent, this.#context(deadline), begun);
-      await this.#register.change(runId, ["pending"], change, result);
+      await this.#register.settle(runId, ["pending"], change, result);
     } catch (error) {
       if (this.#closing.signal.aborted) return;
       if (!deadline.isTimeOver) throw error;
@@ -109,7 +122,7 @@ export class RunFollower implements RunExecutor {
   async #giveUp(run: AgentRun, { client, canCancel }: RemoteAgent): Promise<void> {
     const message = "the run takes longer than this server waits";
     const error = { code: "upstream_timeout", message } as const;
-    await this.#register.change(run.runId, ["pending"], { status: "timeout", error });
+    await this.#register.settle(run.runId, ["pending"], { status: "timeout", error });
     if (!canCancel) return;
     await client.cancelRun(addressOf(run), AbortSignal.timeout(CANCEL_TIMEOUT_MS));
   }

@@ -41,7 +41,9 @@ export async function copyHistory(
     const page = await options.events(source.runId, after, limit);
     // One after the other: what comes may depend on where the run stands.
     for (const event of page) {
-      await log.append([copyOf(event, log.run)], await heldBy(event, log.run, options));
+      await log.append([copyOf(event, log.run)], await heldBy(event, log.run, options), {
+        isHolders: true,
+      });
     }
     if (page.length === 0) return sourceGone(log);
   }

@@ -3,6 +3,7 @@
  * never differs. The same steps take a new run, a resumed one, a fork, and one that a killed process
  * left behind.   OpenWOP RFC 0072 §B, "replay"
  */
+import { HolderLostError } from "../../../state/holders.ts";
 import { orderNodes } from "../workflows/node-order.ts";
 import type { WorkflowNode } from "../workflows/workflow.ts";
 import { copyHistory } from "./copy-history.ts";
@@ -28,8 +29,10 @@ export async function driveRun(
   try {
     await drive({ log, signal, options });
   } catch (error) {
-    if (!signal.aborted) throw error;
-    await log.append((state) => stopped(signal.reason as RunStop, state, run, now()));
+    if (!signal.aborted || error instanceof HolderLostError) throw error;
+    const stop = signal.reason as RunStop;
+    if (stop.kind === "taken") throw new HolderLostError();
+    await log.append((state) => stopped(stop, state, run, now()), [], { isHolders: true });
   }
 }
 

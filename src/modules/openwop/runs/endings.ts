@@ -93,7 +93,7 @@ export function stopped(
   run: Run,
   now: number,
 ): readonly EventDraft[] {
-  if (isOver(state.status) || stop.kind === "paused") return [];
+  if (isOver(state.status) || stop.kind === "paused" || stop.kind === "taken") return [];
   const nodeId = openNode(state);
   if (stop.kind === "timeout") {
     const { limitMs: limit } = stop;

@@ -24,6 +24,11 @@ export class OpenLogs {
     return opening;
   }
 
+  /** The log of a run, where somebody works with it. */
+  peek(runId: string): RunLog | undefined {
+    return this.#logs.get(runId)?.deref();
+  }
+
   forget(runId: string): void {
     this.#logs.delete(runId);
   }

@@ -3,11 +3,11 @@
  * hears of one that is not in the store. Nothing comes after the terminal event.
  * OpenWOP "run-event", SR-1
  */
-import type { Ends } from "../../../base/deadline.ts";
+import { type Ends, within } from "../../../base/deadline.ts";
 import { uuidv7 } from "../../../identity/uuid.ts";
 import { type EventRules, numberEvents } from "../../../runs/number-events.ts";
 import { readEvents } from "../../../runs/read-events.ts";
-import type { RunRegister, RunStep } from "../../../runs/run-register.ts";
+import type { RunRegister, RunStep, StepOptions } from "../../../runs/run-register.ts";
 import type { Change } from "../../../state/store.ts";
 import { applyEvent } from "./fold-run.ts";
 import type { PauseRequest } from "./pause-request.ts";
@@ -36,6 +36,9 @@ export interface RunLogOptions {
   readonly redact: Redact;
   readonly limits: Pick<RunLimits, "eventsPerRun" | "bytesPerRun">;
 }
+
+/** How events are kept. */
+export type AppendOptions = Pick<StepOptions, "isHolders">;
 
 type Step = RunStep<RunEntry, RunEvent>;
 type Decide = (entry: RunEntry) => Step | undefined;
@@ -86,6 +89,7 @@ export class RunLog {
   async append(
     drafts: readonly EventDraft[] | ((state: RunState) => readonly EventDraft[]),
     alongside: readonly Change[] = [],
+    { isHolders = false }: AppendOptions = {},
   ): Promise<readonly RunEvent[]> {
     let events: readonly RunEvent[] = [];
     let state = this.#state;
@@ -99,9 +103,12 @@ export class RunLog {
         state = events.reduce((before, one) => applyEvent(before, one, this.run), this.#state);
         return { run: this.#standing(numbered.run, state), events };
       },
-      alongside,
-      () => {
-        this.#state = state;
+      {
+        also: alongside,
+        isHolders,
+        onKept: () => {
+          this.#state = state;
+        },
       },
     );
     return events;
@@ -129,16 +136,27 @@ export class RunLog {
     }
   }
 
+  /** There are events that another node has kept, and that are not folded yet. */
+  get isBehind(): boolean {
+    const { runs, run } = this.#options;
+    return (runs.find(run.runId)?.eventCount ?? 0) > this.#state.nextSequence;
+  }
+
   #until(isDone: (state: RunState) => boolean, wait: Ends): Promise<void> {
-    return this.#options.runs.until(this.run.runId, () => isDone(this.#state), wait);
+    const { runs, run } = this.#options;
+    const isSeen = (): boolean => isDone(this.#state);
+    return within(wait, async (signal) => {
+      for (;;) {
+        await runs.until(run.runId, () => this.isBehind || isSeen(), { signals: [signal] });
+        if (signal.aborted || !this.isBehind) return;
+        await this.catchUp();
+        if (this.isBehind) throw new Error("the log of a run has a gap");
+      }
+    });
   }
 
   /** Takes a step from the end of the log, wherever that is when its turn has come. */
-  async #advance(
-    decide: Decide,
-    also: readonly Change[] = [],
-    onKept: () => void = () => undefined,
-  ): Promise<void> {
+  async #advance(decide: Decide, options: StepOptions = {}): Promise<void> {
     const { runs, run } = this.#options;
     let behind: number | undefined;
     const step: Decide = (entry) => {
@@ -146,7 +164,7 @@ export class RunLog {
       return behind === undefined ? decide(entry) : undefined;
     };
     for (;;) {
-      await runs.advance(run.runId, step, { also, onKept });
+      await runs.advance(run.runId, step, options);
       if (behind === undefined) return;
       await this.catchUp();
       if (this.#state.nextSequence !== behind) throw new Error("the log of a run has a gap");

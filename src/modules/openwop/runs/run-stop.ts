@@ -9,4 +9,6 @@ export type RunStop =
     }
   | { readonly kind: "timeout"; readonly limitMs: number }
   /** The log says who has paused it. */
-  | { readonly kind: "paused" };
+  | { readonly kind: "paused" }
+  /** Another node executes it. */
+  | { readonly kind: "taken" };

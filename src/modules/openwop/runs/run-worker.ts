@@ -8,6 +8,7 @@ import type { CallLog } from "../../../handlers/handler.ts";
 import { uuidv7 } from "../../../identity/uuid.ts";
 import { RunFullError } from "../../../runs/number-events.ts";
 import type { RunExecutor } from "../../../runs/run-schedule.ts";
+import { HolderLostError } from "../../../state/holders.ts";
 import type { AgentCatalog } from "../agent-catalog.ts";
 import type { NodeTypes } from "../nodes/node-type.ts";
 import type { RunError } from "../run-starter.ts";
@@ -18,6 +19,7 @@ import { isOver, type Run } from "./run.ts";
 import { MIN_DURATION_MS, type RunLimits } from "./run-limits.ts";
 import { type Redact, type RunLog, RunOverError } from "./run-log.ts";
 import { openInterrupt } from "./run-snapshot.ts";
+import type { RunState } from "./run-state.ts";
 import type { RunWatcher } from "./run-watchers.ts";
 import type { WorkflowRuns } from "./workflow-runs.ts";
 
@@ -52,12 +54,15 @@ export class RunWorker implements RunExecutor {
     const { register, log: lines, redact } = this.#options;
     let timer: NodeJS.Timeout | undefined;
     try {
+      if (!(await register.claim(runId))) return;
       const log = await register.log(runId, this.#options);
       if (log === undefined) return;
       const limitMs = this.#durationOf(log.run);
       timer = setTimeout(() => stop.abort({ kind: "timeout", limitMs }), limitMs).unref();
       await this.#drive(log, stop.signal);
     } catch (error) {
+      // Another node says what becomes of it.
+      if (error instanceof HolderLostError) return;
       // A run that could not be written down is taken up by the next process.
       lines.warn({ trace: redact(traceOf(error)), run_id: runId }, "a run could not go on");
     } finally {
@@ -76,8 +81,10 @@ export class RunWorker implements RunExecutor {
       });
     } catch (error) {
       if (error instanceof RunOverError) return;
+      if (error instanceof HolderLostError) throw error;
       const fault = this.#faultOf(run, error);
-      await log.append((state) => failWherever(fault, state, run, register.now()));
+      const failing = (state: RunState) => failWherever(fault, state, run, register.now());
+      await log.append(failing, [], { isHolders: true });
     }
     // A run that failed may have begun others.
     if (isOver(log.state.status)) await this.#options.ended(run);

@@ -85,10 +85,14 @@ export function say(
   drafts: (state: RunState) => readonly EventDraft[],
   alongside: readonly Change[] = [],
 ): Promise<readonly RunEvent[]> {
-  return log.append((state) => {
-    signal.throwIfAborted();
-    return drafts(state);
-  }, alongside);
+  return log.append(
+    (state) => {
+      signal.throwIfAborted();
+      return drafts(state);
+    },
+    alongside,
+    { isHolders: true },
+  );
 }
 
 function append(driven: Driven, drafts: readonly EventDraft[]): Promise<readonly RunEvent[]> {

@@ -1,6 +1,6 @@
 /**
- * Takes up runs that are not over, whoever left them: an earlier process, another deployment, a full
- * disk. What has been over for long is deleted on the way.
+ * Takes up runs that are not over, whoever left them: an earlier process, another deployment, a node
+ * that is gone, a full disk. What has been over for long is deleted on the way.
  */
 import { traceOf } from "../../../base/thrown.ts";
 import type { RunEnder } from "./end-runs.ts";
@@ -19,6 +19,7 @@ const LOOK_EVERY_MS = 60_000;
 export class UnfinishedRuns {
   readonly #options: UnfinishedRunsOptions;
   #looking: NodeJS.Timeout | undefined;
+  #forgetGone: () => void = () => undefined;
 
   constructor(options: UnfinishedRunsOptions) {
     this.#options = options;
@@ -28,10 +29,12 @@ export class UnfinishedRuns {
   start(): void {
     this.#look();
     this.#looking = setInterval(() => this.#look(), LOOK_EVERY_MS).unref();
+    this.#forgetGone = this.#options.register.onGone(() => this.#takeUp());
   }
 
   stop(): void {
     clearInterval(this.#looking);
+    this.#forgetGone();
   }
 
   #look(): void {
@@ -46,6 +49,7 @@ export class UnfinishedRuns {
     const { register, ender } = this.#options;
     const { schedule } = register;
     for (const entry of register.unfinished()) {
+      if (!register.isOurs(entry)) continue;
       if (ender.takeDown(entry) || isHeld(entry.status)) continue;
       const run = scheduled(entry);
       if (!schedule.has(run)) schedule.add(run);

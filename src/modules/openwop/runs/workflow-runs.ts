@@ -14,6 +14,7 @@ import type { RunEvent } from "./run-event.ts";
 import type { RunLimits } from "./run-limits.ts";
 import { type Redact, RunLog } from "./run-log.ts";
 import { type Interrupt, initialState, type RunState } from "./run-state.ts";
+import type { RunStop } from "./run-stop.ts";
 
 /** The options of a deployment for keeping runs. */
 export interface LogRules {
@@ -36,6 +37,9 @@ export type NotCreated =
   /** Another of its scope is under way. */
   | { readonly kind: "active"; readonly runId: string };
 
+const PAUSED: RunStop = { kind: "paused" };
+const TAKEN: RunStop = { kind: "taken" };
+
 /** Bounds that change with the deployment. */
 interface Bounds {
   limits?: Partial<RunLimits>;
@@ -50,14 +54,20 @@ export class WorkflowRuns {
   /** Of the deployment that asked last. */
   readonly #bounds: Bounds;
   readonly #logs = new OpenLogs();
+  /** Calls back when another node is found gone: its runs can be taken over. */
+  readonly onGone: (listener: () => void) => () => void;
 
   private constructor(store: Store, runs: RunRegister<RunEntry, RunEvent>, bounds: Bounds) {
     this.#store = store;
     this.#runs = runs;
     this.#bounds = bounds;
+    this.onGone = (listener) => runs.holders.watch(listener);
     runs.watch((before, after) => {
       if (after === undefined) this.#logs.forget(before.runId);
       else if (isOver(after.status)) this.#wakeParent(after);
+      if (after === undefined) return;
+      if (this.#isFromElsewhere(after)) this.#leave(after);
+      if (runs.hasLeft(before, after)) this.schedule.stop(after.runId, TAKEN);
     });
   }
 
@@ -77,6 +87,16 @@ export class WorkflowRuns {
   /** The newest first. */
   ofOwner(owner: Parameters<typeof ownerKey>[0]): readonly RunEntry[] {
     return this.#runs.ofOwner(ownerKey(owner)).toReversed();
+  }
+
+  /** Tells whether this process executes a run, or may take it over. */
+  isOurs(entry: RunEntry): boolean {
+    return this.#runs.isOurs(entry);
+  }
+
+  /** Makes this process the one that executes a run; false: another does. */
+  claim(runId: string): Promise<boolean> {
+    return this.#runs.claim(runId);
   }
 
   unfinished(): readonly RunEntry[] {
@@ -123,11 +143,13 @@ export class WorkflowRuns {
   /** The log of a run that is kept. */
   async log(runId: string, rules: LogRules): Promise<RunLog | undefined> {
     if (this.find(runId) === undefined) return undefined;
-    return this.#logs.find(runId, async () => {
-      const log = await this.#readLog(runId, rules);
+    const log = await this.#logs.find(runId, async () => {
+      const read = await this.#readLog(runId, rules);
       // A run that was forgotten meanwhile is not there, and what was read of it is not all of it.
-      return this.find(runId) === undefined ? undefined : log;
+      return this.find(runId) === undefined ? undefined : read;
     });
+    if (log?.isBehind === true) await log.catchUp();
+    return log;
   }
 
   /** Events behind a sequence, in order. */
@@ -173,10 +195,25 @@ export class WorkflowRuns {
     return new RunLog({ runs: this.#runs, run, limits, redact, state });
   }
 
+  /** A log that is open here lacks the latest events: another node has kept them. */
+  #isFromElsewhere({ runId, eventCount = 0 }: RunEntry): boolean {
+    const log = this.#logs.peek(runId);
+    return log !== undefined && eventCount > log.state.nextSequence;
+  }
+
+  /** What another node has ended, paused or taken over is not executed here any more. */
+  #leave({ runId, status, tenant, principal }: RunEntry): void {
+    if (isOver(status)) {
+      this.schedule.stop(runId, { kind: "cancelled", by: principal } satisfies RunStop);
+      this.schedule.remove(scheduled({ runId, tenant, principal }));
+    } else if (status === "paused") this.schedule.stop(runId, PAUSED);
+  }
+
   /** A run that waits for another goes on when that is over. */
   #wakeParent({ parentRunId = "" }: RunEntry): void {
     const parent = this.find(parentRunId);
     if (parent === undefined || isOver(parent.status) || isHeld(parent.status)) return;
+    if (!this.isOurs(parent)) return;
     this.schedule.add(scheduled(parent));
   }
 }

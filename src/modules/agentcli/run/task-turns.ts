@@ -1,0 +1,96 @@
+/**
+ * The turns of tasks that must not overlap, where several nodes run them: one of a task at once among
+ * all of them. The turn of a node that is gone is free.   agentcli spec "Overlap"
+ */
+import { type Ends, within } from "../../../base/deadline.ts";
+import { sha256Hex } from "../../../identity/canonical-form.ts";
+import { uuidv7 } from "../../../identity/uuid.ts";
+import { Collection } from "../../../state/collection.ts";
+import { type Holders, holding, holds, mayHold } from "../../../state/holders.ts";
+import type { Store } from "../../../state/store.ts";
+import { recordReader } from "../../../state/stored-record.ts";
+
+/** The turn of a task; one at a time. */
+interface TaskTurn {
+  readonly turnId: string;
+  readonly heldBy?: string;
+}
+
+/** A turn that was taken; end it, whatever comes. */
+export interface TakenTurn {
+  end(): Promise<void>;
+}
+
+export class TaskTurns {
+  readonly #turns: Collection<TaskTurn>;
+  readonly #holders: Holders;
+  readonly #waiting: Set<() => void>;
+
+  private constructor(turns: Collection<TaskTurn>, holders: Holders, waiting: Set<() => void>) {
+    this.#turns = turns;
+    this.#holders = holders;
+    this.#waiting = waiting;
+    const wake = (): void => {
+      for (const look of [...waiting]) look();
+    };
+    holders.watch(wake);
+  }
+
+  /** Opens the turns that the nodes of a store share. */
+  static async open(store: Store, holders: Holders): Promise<TaskTurns> {
+    const waiting = new Set<() => void>();
+    const turns = await Collection.open<TaskTurn>(store, {
+      name: "agentcli-turns",
+      read: recordReader<TaskTurn>({ turnId: "string" }),
+      onChange: () => {
+        for (const look of [...waiting]) look();
+      },
+    });
+    return new TaskTurns(turns, holders, waiting);
+  }
+
+  /** Takes the turn of a task where nobody has it; undefined: somebody has. */
+  async take(taskId: string): Promise<TakenTurn | undefined> {
+    const key = sha256Hex(taskId);
+    await this.#turns.take(key, (turn) => this.#isLeft(turn));
+    const turn = holding(this.#holders, { turnId: uuidv7() });
+    const adding = await this.#turns.add(key, turn);
+    if (adding.kind !== "added") return undefined;
+    const isOwn = ({ turnId }: TaskTurn): boolean => turnId === turn.turnId;
+    return { end: async () => void (await this.#turns.take(key, isOwn)) };
+  }
+
+  /** Takes it as soon as nobody has it; undefined: nobody waits for it any longer. */
+  async await(taskId: string, ends: Ends): Promise<TakenTurn | undefined> {
+    const key = sha256Hex(taskId);
+    return within(ends, async (signal) => {
+      while (!signal.aborted) {
+        const taken = await this.take(taskId);
+        if (taken !== undefined) return taken;
+        await this.#untilFree(key, signal);
+      }
+      return undefined;
+    });
+  }
+
+  #isLeft(turn: TaskTurn): boolean {
+    return !holds(this.#holders, turn) && mayHold(this.#holders, turn);
+  }
+
+  #untilFree(key: string, signal: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      const leave = (): void => {
+        signal.removeEventListener("abort", leave);
+        this.#waiting.delete(look);
+        resolve();
+      };
+      const look = (): void => {
+        const turn = this.#turns.get(key);
+        if (turn === undefined || this.#isLeft(turn)) leave();
+      };
+      signal.addEventListener("abort", leave, { once: true });
+      this.#waiting.add(look);
+      look();
+    });
+  }
+}
