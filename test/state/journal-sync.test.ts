@@ -113,6 +113,7 @@ describe("what a journal has written", () => {
     // The name of the segment that was begun is synced first, and that takes its time.
     while (!readdirSync(directory).includes("00000003.jws")) journal.write([makeRecord()]);
     const syncing = journal.sync();
+    while (syncDirectory.mock.calls.length === 0) await new Promise((done) => setImmediate(done));
     while (!readdirSync(directory).includes("00000004.jws")) journal.write([makeRecord()]);
     // Its index is made behind its end.
     while (!readdirSync(directory).includes("00000003.idx")) {
