@@ -50,6 +50,7 @@ export interface StatusSource {
   readonly metricsPort: number | undefined;
   readonly consolePort: number | undefined;
   readonly connectionCount: number;
+  readonly workers: number;
   readonly problems: readonly Problem[];
   documentVersion(): Promise<string | undefined>;
   journal(): Promise<JournalSize | undefined>;
@@ -117,7 +118,7 @@ async function statusOf(source: StatusSource): Promise<DaemonStatus> {
     server_id: config.server.serverId,
     ...{ address, port, gateway_port: gatewayPort ?? null, metrics_port: metricsPort ?? null },
     console_port: source.consolePort ?? null,
-    workers: 1,
+    workers: source.workers,
     node: source.node,
     connections: connectionCount,
     document_version: (await source.documentVersion()) ?? null,

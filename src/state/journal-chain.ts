@@ -11,12 +11,19 @@ import { openJournalView, type ViewedJournal } from "./journal-view.ts";
 import { NO_AUDIT_ID } from "./record.ts";
 import { segmentName } from "./segment.ts";
 import { describeGap, findBefore, findStray } from "./stray-records.ts";
-import { type ChainBreak, type ChainReport, truncation } from "./verify-chain.ts";
+import {
+  type ChainBreak,
+  type ChainReport,
+  type JudgePayload,
+  truncation,
+} from "./verify-chain.ts";
 
 /** Where a journal is, and whose chain is checked with what. */
 export interface JournalQuestion extends ViewedJournal {
   /** The Audit-ID of a record that is known to have been in the chain. */
   readonly trustedHead?: string | undefined;
+  /** Says what is false about a payload that is signed as it should be. */
+  readonly judge?: JudgePayload | undefined;
 }
 
 /** The findings, and what was taken away by a signed cut. */
@@ -40,9 +47,9 @@ export interface ChainCut {
 export async function verifyJournalChain(
   question: JournalQuestion,
 ): Promise<JournalReport | undefined> {
-  const { agentId, keys, trustedHead } = question;
+  const { agentId, keys, trustedHead, judge } = question;
   const { segments, begin, cut, fault } = await openJournalView(question);
-  const chain = { segments, begin: begin?.auditId, agentId, keys, trustedHead };
+  const chain = { segments, begin: begin?.auditId, agentId, keys, trustedHead, judge };
   const inOrder = await readInOrder(chain);
   const found = inOrder === "disorder" ? await findReason(chain) : inOrder;
   const isKnown = begin !== undefined || fault !== undefined;

@@ -21,9 +21,14 @@ export interface ChainSource {
   readonly trustedHead?: string | undefined;
   /** The record before the oldest one that is left, where older ones were taken away. */
   readonly begin?: string | undefined;
+  /** Says what is false about a payload that is signed as it should be. */
+  readonly judge?: JudgePayload | undefined;
   /** The compact JWS of a record; undefined when there is none. */
   fetch(auditId: string): Promise<string | undefined>;
 }
+
+/** A fault in the words of a break's message; undefined: there is none. */
+export type JudgePayload = (payload: JsonRecord) => string | undefined;
 
 /** One record, as a report names it. Texts are the record's own. */
 export interface ChainRecord {
@@ -43,6 +48,7 @@ export type ChainBreakKind =
   | "unknown-key"
   | "unsigned-head"
   | "wrong-agent"
+  | "false-passkey"
   | "time-reversed"
   | "truncated"
   | "fork"
@@ -120,7 +126,7 @@ interface ChainStep {
 
 /** Checks one record; `newer` is the one that names it, undefined for the head. */
 function checkStep(
-  { agentId, keys }: ChainSource,
+  { agentId, keys, judge }: ChainSource,
   auditId: string,
   jws: string | undefined,
   newer: ChainRecord | undefined,
@@ -142,6 +148,8 @@ function checkStep(
       "is the newest and not signed, so that no key vouches for it",
     );
   }
+  const falsehood = judge?.(verdict.payload);
+  if (falsehood !== undefined) return breakAt(auditId, "false-passkey", falsehood);
   return checkPayload(agentId, auditId, verdict, newer);
 }
 

@@ -13,7 +13,7 @@ const HANDLERS = "export const echo = ({ input }) => ({ body: input });";
 
 // AGTP "INSPECT", AGTP-IDENTIFIERS "Audit Log"
 describe("a daemon with [attribution.retention]", () => {
-  it("archives old segments, and answers 410 for their records", async () => {
+  it.each([1, 2])("archives old segments, and answers 410, with %i workers", async (workers) => {
     const records = makeChain({ agentId: ALICE, length: 30 });
     const segment = (from: number): string =>
       records
@@ -24,6 +24,7 @@ describe("a daemon with [attribution.retention]", () => {
       hostedFiles(
         { inspect_acl: "public" },
         {
+          server: { workers },
           store: { driver: "sqlite" },
           attribution: { retention: { days: 1, archive: "archive" } },
         },
