@@ -15,7 +15,7 @@ import type { Terminal } from "../src/programs/shell/terminal.ts";
 import { type DaemonLine, daemonProgram } from "./agtpd-program.ts";
 import { openLogSink, runHere } from "./process-terminal.ts";
 
-/** Whatever is drained by a signal. */
+/** The part that a signal drains. */
 let running: (Pick<Daemon, "drain"> & Partial<Pick<Daemon, "reload">>) | undefined;
 
 await runHere(daemonProgram(run));

@@ -34,7 +34,7 @@ export interface ProcessState {
   /** Aborted when the daemon begins to stop: everybody who only waits has an answer then. */
   readonly stopping: AbortController;
   /**
-   * What `open` makes, made when it is first asked for and kept through every reload. The function
+   * The thing that `open` makes, made when it is first asked for and kept through every reload. The function
    * itself is what it is known by.
    */
   once<T>(open: OpenKept<T>): Promise<T>;

@@ -75,15 +75,14 @@ function readComposition(
   return recipe === undefined ? undefined : { type: "composition", recipe };
 }
 
+const PIN = /^sha256:[0-9a-f]{64}$/;
+const TOOL_ERROR = "tool_error";
+
 /**
  * Reads the handler table of an MCP server's tool. Refused: a pin that is none, arguments that name
  * no field of the input, and errors that are not declared. Whether the server is configured is
  * decided where handlers are bound.   AGTP-API §12.3
  */
-const PIN = /^sha256:[0-9a-f]{64}$/;
-const TOOL_ERROR = "tool_error";
-
-/** The binding, or nothing and problems. */
 function readMcpTool(endpoint: DocumentPlace, context: HandlerContext): McpToolBinding | undefined {
   const table = endpoint.at("handler").record(Object.keys(MCP_TOOL_KEYS));
   if (table === undefined) return undefined;

@@ -67,16 +67,15 @@ function logFailure(call: Call, failure: HandlerError, origin: string, error: un
   call.log.warn({ upstream: origin, error: failure.error, cause }, "upstream call failed");
 }
 
+type Input = Readonly<Record<string, unknown>>;
+
+const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
+
 /**
  * Checks what a schema cannot say of an input that becomes a request: values of the URL stay in
  * their segments, values of headers stay on their line, content is the base64 it says it is. A
  * violation is answered with 422.   AGTP-API §12.3
  */
-type Input = Readonly<Record<string, unknown>>;
-
-const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
-
-/** Finds what keeps an input from being sent to the upstream; undefined when nothing does. */
 function checkUpstreamInput(
   url: UpstreamUrl,
   encoding: UpstreamEncoding | undefined,

@@ -5,8 +5,9 @@
  */
 import { randomBytes } from "node:crypto";
 import { realpathSync } from "node:fs";
-import { createRequire } from "node:module";
+import { createRequire, register } from "node:module";
 import { sep } from "node:path";
+import process from "node:process";
 import { pathToFileURL } from "node:url";
 import { describeFileError } from "../base/bounded-file.ts";
 import { suggest } from "../base/close-matches.ts";
@@ -15,7 +16,6 @@ import type { Problem } from "../base/problem.ts";
 import type { Handler } from "./handler.ts";
 import { describeImportFault, relativePath } from "./import-fault.ts";
 import { findModuleFile } from "./module-file.ts";
-import { registerModuleHooks } from "./module-registration.ts";
 import type { CallProcess } from "./processes/process-function.ts";
 import {
   createRegisteredFunction,
@@ -177,4 +177,17 @@ function commonJsExports(exports: ModuleExports, modulePath: string): ModuleExpo
   const whole = exports["default"];
   const isObject = typeof whole === "object" && whole !== null;
   return modulePath.endsWith(".js") && isObject ? (whole as ModuleExports) : exports;
+}
+
+let isRegistered = false;
+
+/** Prepares the process for `?agtpd=…` modules; does nothing the second time. */
+function registerModuleHooks(): void {
+  // Node keeps one chain of hooks a process and cannot take a hook off it again.
+  if (isRegistered) return;
+  isRegistered = true;
+  // Run from its TypeScript source, the daemon has a loader already that reads TypeScript.
+  if (import.meta.url.endsWith(".ts")) return;
+  process.setSourceMapsEnabled(true);
+  register("./module-hooks.js", import.meta.url);
 }

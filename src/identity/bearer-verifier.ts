@@ -100,12 +100,6 @@ function invalid(reason: TokenFault): TokenVerdict {
   return { kind: "invalid", reason };
 }
 
-/**
- * Verdicts on tokens, remembered by the hash of the token and never by the token. What was valid is
- * believed until it expires or for five minutes, what was not for seconds; a rotation of the
- * issuer's keys makes all of it forgotten. Both kinds are bounded, each for itself, so that a flood
- * of forged tokens cannot push out the good ones.
- */
 interface Remembered {
   readonly verdict: TokenVerdict;
   /** Milliseconds since the epoch. */
@@ -116,6 +110,12 @@ const MAX_REMEMBERED = 10_000;
 const VALID_MS = 300_000;
 const INVALID_MS = 5_000;
 
+/**
+ * Verdicts on tokens, remembered by the hash of the token and never by the token. What was valid is
+ * believed until it expires or for five minutes, what was not for seconds; a rotation of the
+ * issuer's keys makes all of it forgotten. Both kinds are bounded, each for itself, so that a flood
+ * of forged tokens cannot push out the good ones.
+ */
 class VerdictMemory {
   readonly #valid = new LRUCache<string, Remembered>({ max: MAX_REMEMBERED });
   readonly #invalid = new LRUCache<string, Remembered>({ max: MAX_REMEMBERED });

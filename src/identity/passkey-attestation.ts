@@ -1,5 +1,5 @@
 /**
- * What an operator's passkey signs when it approves, in a form that anybody can check later: the
+ * The statement that an operator's passkey signs when it approves, in a form that anybody can check later: the
  * challenge is a hash over the decision, and the public key stands beside the signature.
  * docs/approvals.md, Web Authentication §7.2
  */

@@ -2,8 +2,7 @@
  * The listeners of a register's runs: those that watch all of them, and those that wait for one. A
  * change that a step has made is told once whoever took the step knows of it.
  */
-import type { Ends } from "../base/deadline.ts";
-import { RunWaits } from "./run-waits.ts";
+import { type Ends, within } from "../base/deadline.ts";
 
 /** Hears of every run that has become another, or is gone: then `after` is undefined. */
 export type RunWatcher<Run> = (before: Run, after: Run | undefined) => void;
@@ -61,5 +60,39 @@ export class RunNews<Run> {
   #tell(before: Run, after: Run | undefined): void {
     for (const watcher of this.#watchers) watcher(before, after);
     this.#waits.wake(this.#idOf(before));
+  }
+}
+
+/** Waits for runs: until they stand as somebody wants them, or until nobody waits any longer. */
+class RunWaits {
+  readonly #looks = new Map<string, Set<() => void>>();
+
+  /** Resolves when `isDone`, or when the wait is ended; what becomes of the run is not its matter. */
+  async until(runId: string, isDone: () => boolean, wait: Ends): Promise<void> {
+    if (isDone() || (wait.timeoutMs !== undefined && wait.timeoutMs <= 0)) return;
+    await within(wait, (signal) => this.#watch(runId, isDone, signal));
+  }
+
+  /** Wakes everybody who waits for a run. */
+  wake(runId: string): void {
+    for (const look of [...(this.#looks.get(runId) ?? [])]) look();
+  }
+
+  #watch(runId: string, isDone: () => boolean, signal: AbortSignal): Promise<void> {
+    if (signal.aborted) return Promise.resolve();
+    return new Promise((resolve) => {
+      const looks = this.#looks.get(runId) ?? new Set();
+      const leave = (): void => {
+        signal.removeEventListener("abort", leave);
+        looks.delete(look);
+        if (looks.size === 0 && this.#looks.get(runId) === looks) this.#looks.delete(runId);
+        resolve();
+      };
+      const look = (): void => {
+        if (isDone()) leave();
+      };
+      signal.addEventListener("abort", leave, { once: true });
+      this.#looks.set(runId, looks.add(look));
+    });
   }
 }

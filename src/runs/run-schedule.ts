@@ -56,7 +56,7 @@ export class RunSchedule {
     return executing !== undefined;
   }
 
-  /** Has runs executed by another from now on; what is executed already stays where it is. */
+  /** Gives runs to another from now on; what is executed already stays where it is. */
   use(executor: RunExecutor): void {
     this.#executor = executor;
     this.#fill();
@@ -74,7 +74,7 @@ export class RunSchedule {
   }
 
   /**
-   * Has a run executed when its turn comes; once more, where it is being executed. False: it would
+   * Executes a run when its turn comes; once more, where it is being executed. False: it would
    * have to wait, and too many do.
    */
   add(run: ScheduledRun): boolean {

@@ -28,7 +28,7 @@ export interface MetricsOptions extends MeasuringOptions {
   readonly port: number;
 }
 
-/** What is measured, from now until it is closed. */
+/** The measurements, from now until they are closed. */
 export interface Measurements {
   readonly registry: Registry;
   close(): void;

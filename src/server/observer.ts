@@ -70,7 +70,7 @@ export function createObserver(log: Log): Observer {
   };
 }
 
-/** What a handler dispatches is a part of the same trace. */
+/** Calls that a handler dispatches are a part of the same trace. */
 function traceOf({ traceId, inner }: Exchange): string | undefined {
   return inner === undefined ? traceId : traceOf(inner.parent);
 }

@@ -23,7 +23,7 @@ export class WriteBatcher {
   /** Since when the first of them waits. */
   #since = 0;
 
-  /** Has a connection write when the turn ends; it does not ask again before then. */
+  /** Notes that a connection writes when the turn ends; it does not ask again before then. */
   add(one: BatchedWriter): void {
     const waiting = this.#waiting.push(one);
     const now = performance.now();

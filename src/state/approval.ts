@@ -1,5 +1,5 @@
 /**
- * What an escalation has to be when it asks for the approval of one call: the call itself, the digest
+ * The form of an escalation that asks for the approval of one call: the call itself, the digest
  * that it is bound to, and the one use that an approval has. An approval that was used stays so,
  * whatever became of the call.   docs/approvals.md
  */
@@ -33,7 +33,7 @@ export interface Approval {
   readonly question?: CallQuestion;
 }
 
-/** What an upstream asks for in the middle of a call. */
+/** The question of an upstream in the middle of a call. */
 export interface CallQuestion {
   /** The schema of an answer; a stranger's, bounded and checked. */
   readonly schema: Readonly<Record<string, unknown>>;

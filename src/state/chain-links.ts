@@ -33,7 +33,7 @@ export class ChainLinks {
   readonly #heads = new Map<string, string>();
   /** Heads that are known of, until they have come by. */
   readonly #expected: Map<string, string>;
-  /** What is wrong, by the Audit-ID that is not where it is named. */
+  /** The faults, by the Audit-ID that is not where it is named. */
   readonly #holes = new Map<string, string>();
 
   constructor({ heads, isWhole }: KnownLinks) {

@@ -13,7 +13,7 @@ import { RecordPlaces } from "./record-places.ts";
 import { listSegments, readSegment } from "./segment.ts";
 import { verifyRecord } from "./verify-record.ts";
 
-/** What is read, and what it is compared with. */
+/** The journal, and that with which it is compared. */
 export interface InspectionOptions {
   readonly directory: string;
   /** Heads as the store knows them. */

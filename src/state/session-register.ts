@@ -65,7 +65,7 @@ interface StoredSession extends Omit<Session, "tlsIdentity"> {
 }
 
 const PER_AGENT = 1_024;
-/** Whoever has most makes room, so that no agent pushes out another's. */
+/** The agent with most makes room, so that no agent pushes out another's. */
 const LIMITS: Quota = { perOwner: PER_AGENT, all: 65_536, takesFromLargest: true };
 /** How long a session that nobody uses is its holder's. */
 const IDLE_MS = 24 * 3_600_000;

@@ -18,7 +18,7 @@ export type StoreFaultKind =
   | "undecided";
 
 /**
- * What was asked of the store has not happened, and nothing of it is kept; only of `undecided`
+ * The change that was asked of the store has not happened, and nothing of it is kept; only of `undecided`
  * nobody knows.
  */
 export class StoreUnavailableError extends Error {
@@ -61,7 +61,7 @@ export function exceptStoreFaults(report: (error: unknown) => void): (error: unk
   };
 }
 
-/** What a driver's error means; undefined for one that says nothing of the disk. */
+/** The meaning of a driver's error; undefined for one that says nothing of the disk. */
 export function storeFaultKind(thrown: unknown): StoreFaultKind | undefined {
   const code = codeOf(thrown);
   if (code === "SQLITE_FULL") return "full";

@@ -54,7 +54,7 @@ const CHECKPOINTS = "session-checkpoints";
 const LIMITS: Quota = { openPerOwner: 64, perOwner: 256, open: 4_096, all: 8_192 };
 /** How long a spent nonce is known as one, and a session that is over as over. */
 const KEPT_MS = 7 * 24 * 3_600_000;
-/** What goes first when room is needed: spent nonces. What waits to be resumed never goes. */
+/** Spent nonces go first when room is needed; a task that waits to be resumed never goes. */
 const RANKS: Readonly<Record<SuspensionState, number | undefined>> = {
   suspended: undefined,
   resumed: 0,

@@ -17,7 +17,7 @@ export interface DeploymentVariant {
   readonly agents?: number;
   /** True if it serves MCP clients, over plain HTTP. */
   readonly mcp?: boolean;
-  /** What its endpoints are realised by; a function unless given. */
+  /** The handler of its endpoints; a function unless given. */
   readonly handler?: BenchHandler;
   /** True if it has a console. */
   readonly console?: boolean;

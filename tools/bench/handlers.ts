@@ -1,4 +1,4 @@
-/** What realises the endpoints of a deployment under test. */
+/** The handlers of the endpoints of a deployment under test. */
 import { ORDER_RESULT } from "./order.ts";
 
 /** A function in the daemon, the same one in a process of its own, or the URL of an HTTPS API. */

@@ -91,7 +91,7 @@ function rowOf(key: string, schema: Schema, isRequired: boolean): string {
 
 const PLAIN_TEXT = text("", "")["expected"];
 
-/** What may stand there, in words. */
+/** The values that may stand there, in words. */
 function formOf(schema: Schema): string {
   const { enum: words, const: only, expected, minimum, maximum, type } = schema;
   if (only !== undefined) return code(JSON.stringify(only));

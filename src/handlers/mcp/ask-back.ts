@@ -1,5 +1,5 @@
 /**
- * What is done where a tool asks for more before it goes on: the question is put before operators by
+ * The answer to a tool that asks for more before it goes on: the question is put before operators by
  * the call's own way to them, with what the server needs to go on; and the answer that comes back
  * with the call is given to the server.   MCP "Elicitation", "Multi Round-Trip Requests"
  */

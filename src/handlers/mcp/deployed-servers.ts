@@ -1,5 +1,6 @@
 /** The MCP servers that a deployment names, taken from those that are there or made anew. */
-import { McpServer, type McpServerOptions } from "./mcp-server.ts";
+import type { McpServerOptions } from "./kept-connection.ts";
+import { McpServer } from "./mcp-server.ts";
 import type { McpServers } from "./mcp-servers.ts";
 import { createMcpTool } from "./mcp-tool.ts";
 import type { McpServerSettings } from "./server-settings.ts";

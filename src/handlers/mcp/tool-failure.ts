@@ -9,8 +9,8 @@ import {
 } from "@modelcontextprotocol/client";
 import type { HandlerError } from "../handler.ts";
 import { MessageTooLong } from "./bounded-fetch.ts";
+import { Unreachable } from "./kept-connection.ts";
 import { MalformedAnswer } from "./mcp-connection.ts";
-import { Unreachable } from "./mcp-server.ts";
 import type { Secrets } from "./secrets.ts";
 import { ENDED_EARLY, isEndedEarly } from "./whole-answers.ts";
 

@@ -10,7 +10,7 @@ export const ENDED_EARLY = "the upstream ended its answer before it was whole";
 /** A code that no server has a reason to use. */
 const CODE = -32_099;
 
-/** Has each request answered once its stream is over. */
+/** Answers each request once its stream is over. */
 export function answerWhole(transport: StreamableHTTPClientTransport): void {
   const send = transport.send.bind(transport);
   transport.send = (message, options) => {

@@ -3,13 +3,13 @@
  * SIGKILL two seconds later. What is left of a group goes with the process that led it.
  */
 
-import type { Line } from "../../base/line-reader.ts";
+import type { Readable } from "node:stream";
+import { type Line, LineReader } from "../../base/line-reader.ts";
 import { killGroup, type ProcessGroups } from "../../base/process-groups.ts";
 import { codeOf, reasonOf } from "../../base/thrown.ts";
-import { readLines } from "./paced-lines.ts";
 import type { ProcessSettings } from "./process-settings.ts";
 
-/** What is heard of a process. */
+/** The listener of a process. */
 export interface ChildListener {
   /** A line of its standard output. */
   onLine(line: Line): void;
@@ -126,4 +126,58 @@ function startFault(error: unknown, program: string): string {
     default:
       return `cannot be started: ${reasonOf(error)}`;
   }
+}
+
+/** The receiver of lines. */
+interface LineListener {
+  onLine(line: Line): void;
+  /** After the last line. */
+  onEnd?(): void;
+}
+
+const SLICE_MS = 2;
+
+/** Begins to read. */
+function readLines(stream: Readable, maxBytes: number, listener: LineListener): void {
+  const reader = new LineReader(maxBytes);
+  let waiting: readonly Line[] = [];
+  let at = 0;
+  let isEnded = false;
+
+  function work(): void {
+    const until = performance.now() + SLICE_MS;
+    while (at < waiting.length) {
+      const line = waiting[at];
+      at += 1;
+      if (line !== undefined) listener.onLine(line);
+      if (at < waiting.length && performance.now() > until) {
+        setImmediate(work);
+        return;
+      }
+    }
+    waiting = [];
+    at = 0;
+    if (isEnded) listener.onEnd?.();
+    else stream.resume();
+  }
+
+  function take(lines: readonly Line[]): void {
+    const isIdle = waiting.length === 0;
+    waiting = isIdle ? lines : [...waiting.slice(at), ...lines];
+    if (!isIdle) at = 0;
+    else work();
+  }
+
+  stream.on("data", (chunk: Buffer) => {
+    const lines = reader.push(chunk);
+    if (lines.length === 0) return;
+    // More than one may take long.
+    if (lines.length > 1) stream.pause();
+    take(lines);
+  });
+  stream.on("end", () => {
+    isEnded = true;
+    take(reader.end());
+  });
+  stream.on("error", () => undefined);
 }

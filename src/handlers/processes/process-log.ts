@@ -1,4 +1,4 @@
-/** What a process has the daemon log: under the call that it is about, or under its own name. */
+/** Lines that the daemon logs for a process: under the call that it is about, or under its own name. */
 import { isRecord, type JsonRecord } from "../../base/json-value.ts";
 import type { CallLog } from "../handler.ts";
 import type { PendingCalls } from "./pending-calls.ts";

@@ -1,5 +1,5 @@
 /**
- * What is said between the daemon and one process, from its hello to its end. A call is answered
+ * The conversation of the daemon with one process, from its hello to its end. A call is answered
  * once; what belongs to no call is logged and dropped; what a process breaks is told to the log, and
  * to the calls that it had.   docs/processes.md
  */
@@ -34,7 +34,7 @@ export interface SessionParts {
 /** The functions that a process has said it has, with what it says of their parameters. */
 export type OfferedFunctions = ReadonlyMap<string, FunctionSignature | undefined>;
 
-/** What is heard of a session. */
+/** The listener of a session. */
 export interface SessionListener {
   onReady(functions: OfferedFunctions): void;
   /** A call is over: there may be room for another. */

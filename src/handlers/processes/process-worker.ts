@@ -6,7 +6,7 @@ import { type BackOff, pauseAfter } from "../../base/back-off.ts";
 import { publishRestart } from "./process-channels.ts";
 import { type OfferedFunctions, ProcessSession, type SessionParts } from "./process-session.ts";
 
-/** What is heard of a worker. */
+/** The listener of a worker. */
 export interface WorkerListener {
   onReady(functions: OfferedFunctions): void;
   onRoom(): void;
@@ -15,7 +15,7 @@ export interface WorkerListener {
 }
 
 const PAUSES: BackOff = { firstMs: 100, longestMs: 30_000 };
-/** Whoever has lasted as long has begun well: the pauses are short again. */
+/** A process that has lasted as long has begun well: the pauses are short again. */
 const LASTING_MS = 10_000;
 
 export class ProcessWorker {

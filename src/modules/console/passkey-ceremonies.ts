@@ -32,7 +32,7 @@ const ALGORITHMS = [-8, -7, -257];
 const REGISTRATION: JsonRecord = { purpose: "registration" };
 const TIMEOUT_MS = 120_000;
 
-/** What a browser is asked to make a passkey with. */
+/** The options by which a browser makes a passkey. */
 export async function beginRegistration(
   { passkeys, challenges, place }: CeremonyParts,
   { person, token }: SignedIn,
@@ -75,7 +75,7 @@ export async function endRegistration(
   };
 }
 
-/** What a browser is asked to sign a subject with. */
+/** The options by which a browser signs a subject. */
 export async function beginSignature(
   { passkeys, challenges, place }: CeremonyParts,
   { person, token }: SignedIn,

@@ -52,7 +52,7 @@ export class Background implements RunExecutor {
     return this.#ending.signal;
   }
 
-  /** Has the task of one done that is kept already. */
+  /** Does the task of one that is kept already. */
   run(delegation: KeptDelegation, perform: Perform): void {
     const { id: runId, agentId: owner } = delegation;
     this.#tasks.set(runId, perform);

@@ -26,6 +26,6 @@ export interface DelegateOptions {
   readonly register: DelegationRegister;
   readonly background: Pick<Background, "run" | "signal">;
   readonly callbacks: CallbackPlaces;
-  /** Has the task done, here or at a peer. */
+  /** Does the task, here or at a peer. */
   perform(performance: Performance): Promise<Outcome>;
 }

@@ -47,7 +47,7 @@ export interface KeptOutcome {
 /** How long an outcome can be asked for once it was delivered. */
 const KEPT_MS = 24 * 3_600_000;
 
-/** What waits to be delivered is not evicted. */
+/** Results that wait to be delivered are not evicted. */
 const KIND: RunKind<KeptDelegation, "running" | "ended" | "told"> = {
   name: "delegations",
   read: recordReader<KeptDelegation>({ id: "string", agentId: "string" }),

@@ -4,9 +4,9 @@
  * 262 and 401 for who is no agent of this server · 404 nobody of that name · 409 another
  * notification has the id · 410 the agent is retired · 422 malformed · 429 too many.   AGTP "NOTIFY"
  */
-
-import { quoteValue } from "../../base/json-value.ts";
+import { isRecord, quoteValue } from "../../base/json-value.ts";
 import type { RateWindow } from "../../base/rate-window.ts";
+import { refuseAuthority } from "../../dispatch/agent-authority.ts";
 import type { Caller } from "../../dispatch/caller.ts";
 import {
   recipientsFull,
@@ -14,6 +14,7 @@ import {
   tooManyUnread,
 } from "../../dispatch/floor-refusals-delivery.ts";
 import { floorResult } from "../../dispatch/floor-result.ts";
+import type { IdentityConfig } from "../../dispatch/policies-config.ts";
 import {
   agentRetired,
   agentUnauthenticated,
@@ -21,19 +22,18 @@ import {
   idempotencyConflict,
   notFound,
   type Refusal,
+  schemaViolation,
 } from "../../dispatch/refusal.ts";
-import type { RouteHandler } from "../../dispatch/route.ts";
+import type { ExchangeView, RouteHandler } from "../../dispatch/route.ts";
 import type { Call, HandlerSuccess } from "../../handlers/handler.ts";
+import type { AgentDirectory } from "../../identity/agent-directory.ts";
+import { uuidv7 } from "../../identity/uuid.ts";
+import { type CertificateRegister, normalizeSerial } from "../../state/certificate-register.ts";
 import type { Notification, NotificationDraft, Recipient } from "./notification.ts";
 import type { NotificationRegister } from "./notification-register.ts";
 import { type NotifyRequest, readNotifyRequest } from "./notify-request.ts";
 import { acceptedReceipt, acceptedState } from "./receipt.ts";
 import { type AddressBook, resolveRecipients } from "./recipients.ts";
-import {
-  BROADCAST,
-  type RevokeCertificateOptions,
-  revokeCertificate,
-} from "./revoke-certificate.ts";
 
 /** The parts that NOTIFY works on. */
 export interface NotifyOptions {
@@ -127,4 +127,50 @@ function refuseNobody(recipients: readonly Recipient[]): Refusal | undefined {
 function idTaken(): Refusal {
   const message = "the notification_id belongs to another notification of this sender";
   return idempotencyConflict("idempotency-key-reuse", message);
+}
+
+/** The registers that a revocation acts on. */
+interface RevokeCertificateOptions {
+  readonly directory: Pick<AgentDirectory, "find">;
+  readonly certificates: Pick<CertificateRegister, "revoke" | "isRevoked">;
+  readonly policy: IdentityConfig;
+}
+
+/** The recipient that stands for this server itself. */
+const BROADCAST = "infrastructure:broadcast";
+
+/** Acts on a broadcast; of all its events this server knows one. */
+async function revokeCertificate(
+  { directory, certificates, policy }: RevokeCertificateOptions,
+  call: Call,
+  exchange: ExchangeView,
+): Promise<HandlerSuccess | Refusal> {
+  const { content } = call.input;
+  if (!isRecord(content) || content["event_type"] !== "certificate_revoked") {
+    return malformed("event_type", 'must be "certificate_revoked"');
+  }
+  const { agent_id: agentId, certificate_serial: written, revocation_reason: reason } = content;
+  if (typeof agentId !== "string") return malformed("agent_id", "must be an Agent-ID");
+  const serial = typeof written === "string" ? normalizeSerial(written) : undefined;
+  if (serial === undefined) return malformed("certificate_serial", "must be hex digits");
+  const agent = directory.find(agentId);
+  const refusal = refuseAuthority(exchange, agent, { policy, certificates });
+  if (refusal !== undefined) {
+    call.log.warn({ code: refusal.code, serial }, "the revocation of a certificate was refused");
+    return refusal;
+  }
+  if (agent === undefined) return notFound("agent-not-found", "this server hosts no such agent");
+  exchange.addressed = agent;
+  await certificates.revoke({
+    serial,
+    agentId,
+    reason: typeof reason === "string" ? reason.slice(0, 256) : "",
+    revokedAt: new Date().toISOString(),
+  });
+  call.log.warn({ agent_id: agentId, serial }, "a certificate was revoked");
+  return floorResult(call, { notification_id: uuidv7(), recipient: BROADCAST, delivered: true });
+}
+
+function malformed(member: string, message: string): Refusal {
+  return schemaViolation([{ path: `/content/${member}`, keyword: "type", message }]);
 }

@@ -129,10 +129,9 @@ function agentOf({ fields }: McpCaller): string {
   return fields.get("agent-id") ?? "";
 }
 
-/** Compares two lists of tools as their reader is shown them. */
 type List = readonly ListedTool[];
 
-/** Compares lists; what was found of two of them is known as long as both are. */
+/** Compares lists as their reader is shown them; an answer is kept as long as both lists are. */
 class SameTools {
   readonly #digests = new WeakMap<ListedTool, string>();
   readonly #found = new WeakMap<List, WeakMap<List, boolean>>();

@@ -104,10 +104,9 @@ function protectionOf(
   };
 }
 
-/** The tools of a client as it would be shown them now, found without a request of its own. */
 const NOTHING: readonly ListedTool[] = [];
 
-/** Of a deployment; its callers are those that its gates would find. */
+/** The tools of a client as it would be shown them now, found without a request of its own. */
 function createProjection(
   { config, dispatch }: Pick<McpContext, "config" | "dispatch">,
   visible: VisibleTools,

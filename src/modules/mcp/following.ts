@@ -1,5 +1,5 @@
 /**
- * What an answer that is not the last word is followed by: the word of an operator, or
+ * The sequel of an answer that is not the last word: the word of an operator, or
  * work under way, by the place that the answer itself names.   AGTP-API §10.6, docs/approvals.md
  */
 import { isRecord, type JsonRecord } from "../../base/json-value.ts";

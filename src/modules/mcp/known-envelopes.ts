@@ -1,5 +1,5 @@
 /**
- * What clients say of themselves in every message of 2026-07-28: their name, and what they can do. The
+ * The facts that clients tell of themselves in every message of 2026-07-28: their name, and what they can do. The
  * library judges it when it comes for the first time; from then on it is known by its text.
  * MCP "Base Protocol" (_meta)
  */

@@ -1,5 +1,5 @@
 /**
- * What a call of a tool is to the pipeline. Endpoints are found at once; then come the server's own
+ * A call of a tool as the pipeline is asked for it. Endpoints are found at once; then come the server's own
  * tools, the caller's contracts, and pairs that a recipe would answer, for which a contract is
  * negotiated. Any other name is asked of EXECUTE, which says so and leaves the record.
  */
@@ -27,7 +27,7 @@ export interface ResolvedCall {
 const ANYWHERE = { method: "EXECUTE", path: "/" };
 
 /**
- * What the caller asks for; what it may not is for the gates to say. `fields` are those that its
+ * The request of the caller; the gates say what it may not. `fields` are those that its
  * `_meta` has; what is asked for in another way is taken out of them.
  */
 export function resolveCall(

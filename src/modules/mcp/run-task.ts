@@ -36,7 +36,7 @@ export async function beginTask(
 /** Tasks that somebody has go on at this moment, and how far they are: a second one only looks. */
 const busy = new WeakMap<McpTasks, Map<string, string | undefined>>();
 
-/** Has a task go on, and gives it as it is then. */
+/** Takes a task further, and gives it as it is then. */
 export async function advanceTask(request: McpRequest, task: McpTask): Promise<McpTask> {
   const { tasks } = request.front;
   const { taskId, status, message } = task;

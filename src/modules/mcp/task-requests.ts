@@ -36,7 +36,7 @@ export function declaresTasks(envelope: unknown): boolean {
 export interface ClientTasks {
   /** Undefined: none of this client's. */
   find(taskId: string): McpTask | undefined;
-  /** Has a task go on as far as it can. */
+  /** Takes a task as far as it can go. */
   advance(task: McpTask): Promise<McpTask>;
   cancel(task: McpTask): Promise<void>;
 }

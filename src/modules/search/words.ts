@@ -97,11 +97,6 @@ function pairsOf(run: string): string[] {
   return characters.slice(1).map((character, index) => `${characters[index]}${character}`);
 }
 
-/**
- * Brings the forms of an English word together: "reservations", "reserving" and "reserve" are
- * compared as "reserv". Words of other languages mostly pass unchanged, and what is done to a word
- * of a query is done to the same word of an entry.
- */
 const ENGLISH = /^[a-z]{4,}$/;
 const MIN_STEM_LENGTH = 3;
 
@@ -120,7 +115,11 @@ const ENDINGS: readonly (readonly [ending: RegExp, left: string, minLength: numb
 
 const DOUBLED = /([bdgklmnprt])\1$/;
 
-/** The stem of a lower-case word. */
+/**
+ * Brings the forms of an English word together: "reservations", "reserving" and "reserve" are
+ * compared as "reserv". Words of other languages mostly pass unchanged, and what is done to a word
+ * of a query is done to the same word of an entry.
+ */
 function stem(word: string): string {
   if (!ENGLISH.test(word)) return word;
   let left = word;

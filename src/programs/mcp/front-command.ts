@@ -69,14 +69,13 @@ function bearerField(bearer: string | undefined, { directory }: Terminal): Heade
   return [["Authorization", `Bearer ${token}`]];
 }
 
-/** The front of a server on standard input and output, for both protocols, until the input ends.   MCP "stdio" */
 const TASKS = { extensions: { [TASKS_EXTENSION]: {} } };
 const INFO: Implementation = { name: "agtp-mcp", version: VERSION };
 
 /** Says something to a person. */
 type Tell = (message: string) => void;
 
-/** Serves; resolves once the client has gone. */
+/** Serves on standard input and output, for both protocols; resolves once the client has gone.   MCP "stdio" */
 async function serveFront(
   front: ServerFront,
   { input, output }: Terminal["streams"],

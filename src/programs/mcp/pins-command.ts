@@ -3,22 +3,27 @@
  * now, and how the two differ. With --accept a changed definition becomes the one that counts; beside
  * a running daemon that is for CONFIRM to do.
  */
+
+import { existsSync } from "node:fs";
 import { relative } from "node:path";
 import type { Config } from "../../app/config/config.ts";
-import { formatProblem, type Problem } from "../../base/problem.ts";
+import type { Environment } from "../../base/environment.ts";
+import { formatProblem, isError, type Problem } from "../../base/problem.ts";
 import { reasonOf } from "../../base/thrown.ts";
 import { type DefinitionDifference, definitionDifferences } from "../../handlers/mcp/definition.ts";
 import type { OfferedTool, OfferedTools } from "../../handlers/mcp/mcp-server.ts";
 import { type PinnedTool, ToolPins } from "../../handlers/mcp/tool-pins.ts";
+import { createMemoryStore } from "../../state/memory-store.ts";
 import { openStore } from "../../state/open-store.ts";
+import { readStoreCopy } from "../../state/read-copy.ts";
 import { takeStateDirectory } from "../../state/state-directory.ts";
+import { loadDefinitions } from "../openapi/load-deployment.ts";
 import { type Command, command } from "../shell/command.ts";
 import { usage } from "../shell/command-file.ts";
 import { CommandRefusal } from "../shell/command-refusal.ts";
 import { defuse, defuseLine, type Terminal } from "../shell/terminal.ts";
 import { askTools } from "./ask-server.ts";
 import { readConfig, settingsOf } from "./named-server.ts";
-import { pinnedTools, readPins } from "./pinned-tools.ts";
 
 const NOTES = `
 Examples:
@@ -151,4 +156,33 @@ function tell(states: readonly PinState[], { out }: Terminal): void {
       if (after !== undefined) out.write(`${defuse(`    + ${JSON.stringify(after)}`)}\n`);
     }
   }
+}
+
+const COLLECTIONS = ["mcp-pins", "mcp-definitions"];
+
+/** The tools of all endpoints, each once. */
+function pinnedTools(config: Config, environment: Environment): readonly PinnedTool[] {
+  const loaded = loadDefinitions(config, environment);
+  if (loaded.catalog === undefined) {
+    throw usage(loaded.problems.filter(isError).map(formatProblem).join("; "));
+  }
+  const tools = new Map<string, PinnedTool>();
+  for (const { handler } of loaded.definitions) {
+    if (handler.type !== "mcp_tool") continue;
+    const { server, tool, definition } = handler;
+    tools.set(JSON.stringify([server, tool, definition]), { server, tool, definition });
+  }
+  return [...tools.values()];
+}
+
+/** The pins as the state has them, whether a daemon runs or not. */
+async function readPins({ store: { driver, path } }: Config): Promise<ToolPins> {
+  const store = createMemoryStore();
+  if (driver === "sqlite" && existsSync(path)) {
+    for (const [index, entries] of readStoreCopy(path, COLLECTIONS).entries()) {
+      const collection = COLLECTIONS[index] ?? "";
+      await store.commit(entries.map((entry) => ({ kind: "put", collection, ...entry })));
+    }
+  }
+  return ToolPins.open(store);
 }

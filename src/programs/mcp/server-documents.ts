@@ -1,5 +1,5 @@
 /**
- * What a server says beside its list of tools, read as a stranger's: its manifest has the output
+ * The documents of a server beside its list of tools, read as a stranger's: its manifest has the output
  * schemas, the identity document of the caller the scopes that it holds.   AGTP-API §8
  */
 import { isRecord } from "../../base/json-value.ts";

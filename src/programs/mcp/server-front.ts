@@ -140,7 +140,7 @@ export class ServerFront {
     return this.#make(made, call, new Map([...fields, ["escalation-id", id]]));
   }
 
-  /** What is composed is agreed with the answer, and is a tool from then on. */
+  /** A contract that is composed is agreed with the answer, and is a tool from then on. */
   async #propose(
     { arguments: input, meta, signal, isCurrent }: FrontCall,
     fields: Fields,

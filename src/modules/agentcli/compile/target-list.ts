@@ -67,7 +67,6 @@ export function listTargets(): readonly TargetRecord[] {
   }));
 }
 
-/** Compiles to a portable plan, bound to no runtime.   agentcli spec "standalone" */
 const CAPABILITIES = {
   authoring: true,
   planning: true,
@@ -86,7 +85,7 @@ const NOTES = {
   schedule: "Keeps the cron schedule as it is, for backends that know scheduled roots.",
 } as const;
 
-/** The plan; `explain` has a line for every task. */
+/** Compiles to a portable plan, bound to no runtime.   agentcli spec "standalone" */
 function compileStandalone(manifest: Manifest): Compiled {
   const workflows = expandWorkflows(manifest).map(planWorkflow);
   const explain = workflows.flatMap(({ tasks }) => tasks).map(explainTask);

@@ -7,7 +7,6 @@ import { PROFILE_LISTS } from "../manifest/profile-lists.ts";
 import { TASK, WORKFLOW } from "../manifest/task-fields.ts";
 import { MANIFEST_VERSION, MANIFEST_VERSIONS } from "../manifest/validate.ts";
 import { jobSchema, legacyJob, legacyPlan, planSchema } from "./artifact-schemas.ts";
-import { legacyRequest, legacyResponse, requestSchema, responseSchema } from "./message-schemas.ts";
 
 /** The names of old, in the way of command lines. */
 const ALIASES: ReadonlyMap<unknown, string> = new Map([
@@ -124,5 +123,70 @@ function legacyWorkflow(): Descriptor {
     type: "object",
     required: ["id", "name", "tasks"],
     fields: { ...(fields as object), tasks: { type: "array", minItems: 1 } },
+  };
+}
+
+const RPC_ID: JsonSchema = { type: ["string", "number", "null"] };
+
+/** A request. */
+function requestSchema(): JsonSchema {
+  return {
+    type: "object",
+    required: ["jsonrpc", "method"],
+    properties: {
+      jsonrpc: { const: "2.0" },
+      id: RPC_ID,
+      method: { type: "string" },
+      params: { type: ["object", "null"] },
+    },
+  };
+}
+
+/** A response. */
+function responseSchema(): JsonSchema {
+  return {
+    type: "object",
+    required: ["jsonrpc", "id"],
+    properties: {
+      jsonrpc: { const: "2.0" },
+      id: RPC_ID,
+      result: { type: "object" },
+      error: {
+        type: "object",
+        required: ["code", "message"],
+        properties: { code: { type: "integer" }, message: { type: "string" }, data: {} },
+      },
+    },
+    oneOf: [{ required: ["result"] }, { required: ["error"] }],
+  };
+}
+
+const LEGACY_ID = { type: ["string", "number"], nullable: true };
+
+/** A request, in the descriptors of old. */
+function legacyRequest(): Descriptor {
+  return {
+    type: "object",
+    required: ["jsonrpc", "method"],
+    fields: {
+      jsonrpc: { type: "string", const: "2.0" },
+      id: LEGACY_ID,
+      method: { type: "string" },
+      params: { type: "object", nullable: true },
+    },
+  };
+}
+
+/** A response, in the descriptors of old. */
+function legacyResponse(): Descriptor {
+  return {
+    type: "object",
+    required: ["jsonrpc"],
+    fields: {
+      jsonrpc: { type: "string", const: "2.0" },
+      id: LEGACY_ID,
+      result: { type: "object", nullable: true },
+      error: { type: "object", nullable: true },
+    },
   };
 }

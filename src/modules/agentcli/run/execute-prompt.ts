@@ -1,4 +1,4 @@
-/** Has the configured agent answer the prompt of a task that may run. */
+/** Asks the configured agent to answer the prompt of a task that may run. */
 import {
   type Executor,
   type Run,

@@ -156,7 +156,7 @@ export class TaskRuns implements RunExecutor {
     return none(signal.aborted ? NOBODY : "too many tasks are running");
   }
 
-  /** Has a run wait for a place, as long as that many may. */
+  /** Lets a run wait for a place, as long as that many may. */
   async #enter(run: TaskRun): Promise<void> {
     if (!this.#schedule.add(run)) await this.#runs.delete(run.runId);
   }

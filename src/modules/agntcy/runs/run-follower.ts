@@ -53,7 +53,7 @@ export class RunFollower implements RunExecutor {
     this.#forgetGone = this.#register.onGone(() => this.#takeUp());
   }
 
-  /** Has a run followed, by whoever is served then; `begun` is the stream that it was begun by. */
+  /** Follows a run under the deployment that is served then; `begun` is the stream that it was begun by. */
   follow({ runId, owner }: AgentRun, begun?: RunStream): void {
     // A request that outlives its configuration may still begin a run.
     if (this.#closing.signal.aborted) begun?.close();

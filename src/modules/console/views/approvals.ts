@@ -1,6 +1,5 @@
 /** Escalations that wait for a decision, and the decision. */
-import type { JsonRecord } from "../../../base/json-value.ts";
-import { isRecord } from "../../../base/json-value.ts";
+import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
 import type { AgentDirectory } from "../../../identity/agent-directory.ts";
 import {
   type Escalation,
@@ -14,7 +13,6 @@ import { type ApiRoute, reasonIn, textIn } from "../console-api.ts";
 import { unknown } from "../console-fault.ts";
 import { confirmSigned, type PasskeyDesk } from "../passkey-desk.ts";
 import type { Role } from "../person.ts";
-import { escalationFor } from "./redacted.ts";
 
 /** The sources of these routes. */
 export interface ApprovalParts {
@@ -112,4 +110,30 @@ function lastApproved({ state }: ApprovalParts, escalation: Escalation): Escalat
 function pairOf({ approval, context }: Escalation): string | undefined {
   const call = approval !== undefined && isRecord(context) ? context["call"] : undefined;
   return isRecord(call) ? `${String(call["method"])} ${String(call["path"])}` : undefined;
+}
+
+/** Inputs of calls, which viewers of the console do not see. */
+const CONCEALED = "[operators only]";
+
+/** An escalation as a person of this role sees it. */
+function escalationFor(escalation: JsonRecord, role: Role): JsonRecord {
+  if (role === "operator") return escalation;
+  const { context, decision } = escalation;
+  return {
+    ...escalation,
+    ...(context === undefined ? {} : { context: concealed(context) }),
+    ...(isRecord(decision) && "content" in decision
+      ? { decision: { ...decision, content: CONCEALED } }
+      : {}),
+  };
+}
+
+/** Of a call everything but its input; of whatever else an agent wrote, nothing. */
+function concealed(context: unknown): unknown {
+  if (!isRecord(context)) return CONCEALED;
+  const { kind, call } = context;
+  return {
+    ...(typeof kind === "string" ? { kind } : {}),
+    ...(isRecord(call) ? { call: { ...call, input: CONCEALED } } : {}),
+  };
 }

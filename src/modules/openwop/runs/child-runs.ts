@@ -20,7 +20,7 @@ export interface ChildRunsOptions {
   readonly register: WorkflowRuns;
   readonly rules: LogRules;
   readonly maker: RunMaker;
-  /** Has a run executed that nobody had begun. */
+  /** Executes a run that nobody had begun. */
   go(log: RunLog): void;
   /** Ends a run whose parent ended while it was begun. */
   orphaned(log: RunLog): Promise<unknown>;

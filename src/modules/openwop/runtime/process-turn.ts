@@ -41,7 +41,7 @@ export function createProcessTurn(
   };
 }
 
-/** What of it is JSON. */
+/** The parts of it that are JSON. */
 function toldOf(turn: unknown): JsonRecord {
   const { signal: _, callTool: __, reason: ___, ...told } = isRecord(turn) ? turn : {};
   return told;

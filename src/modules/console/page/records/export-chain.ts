@@ -15,7 +15,7 @@ export async function chainFile(agentId: string): Promise<Blob> {
   return new Blob(lines.toReversed(), { type: "application/octet-stream" });
 }
 
-/** Has the browser keep a file. */
+/** Lets the browser keep a file. */
 export function saveFile(name: string, content: Blob): void {
   const link = document.createElement("a");
   link.href = URL.createObjectURL(content);

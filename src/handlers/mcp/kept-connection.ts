@@ -1,0 +1,172 @@
+/**
+ * The connection to an MCP server: opened when it is needed, again after a loss, with longer and longer
+ * waits while that fails.
+ */
+import { Deadline } from "../../base/deadline.ts";
+import { raceAbort } from "../../base/race-abort.ts";
+import { reasonOf } from "../../base/thrown.ts";
+import type { CallLog } from "../handler.ts";
+import { McpConnection } from "./mcp-connection.ts";
+import type { Secrets } from "./secrets.ts";
+import type { McpServerSettings } from "./server-settings.ts";
+
+/** How a server does. */
+export type McpServerHealth =
+  | { readonly status: "not-connected" | "connected" }
+  | { readonly status: "unreachable"; readonly reason: string };
+
+/** The server cannot be reached; why is for operators. */
+export class Unreachable extends Error {}
+
+/** The log and the clock. */
+export interface McpServerOptions {
+  readonly log: Pick<CallLog, "info" | "warn">;
+  /** Milliseconds that never decrease. */
+  now?(): number;
+}
+
+/** The listener of a connection. */
+export interface ConnectionListener {
+  /** Its tools may be others: it is new, it was lost, or it said so. */
+  onStale(): void;
+  onListChanged(): void;
+  readonly onQuestion: Parameters<typeof McpConnection.open>[1]["onQuestion"];
+}
+
+const FIRST_RETRY_MS = 250;
+const LAST_RETRY_MS = 30_000;
+
+export class KeptConnection {
+  readonly #settings: McpServerSettings;
+  readonly #secrets: Secrets;
+  readonly #options: McpServerOptions;
+  readonly #listener: ConnectionListener;
+  readonly #closing = new AbortController();
+  #connection: McpConnection | undefined;
+  #connecting: Promise<McpConnection> | undefined;
+  #failures = 0;
+  #retryAt = Number.NEGATIVE_INFINITY;
+  #reason = "";
+
+  constructor(
+    settings: McpServerSettings,
+    secrets: Secrets,
+    options: McpServerOptions,
+    listener: ConnectionListener,
+  ) {
+    this.#settings = settings;
+    this.#secrets = secrets;
+    this.#options = options;
+    this.#listener = listener;
+  }
+
+  get isOpen(): boolean {
+    return this.#connection !== undefined;
+  }
+
+  /** Aborted once it is closed for good. */
+  get closing(): AbortSignal {
+    return this.#closing.signal;
+  }
+
+  get health(): McpServerHealth {
+    if (this.#connection !== undefined) return { status: "connected" };
+    return this.#failures === 0
+      ? { status: "not-connected" }
+      : { status: "unreachable", reason: this.#reason };
+  }
+
+  now(): number {
+    return this.#options.now?.() ?? performance.now();
+  }
+
+  /** The connection, for whoever waits no longer than the signal says. Throws `Unreachable`. */
+  async get(signal: AbortSignal): Promise<McpConnection> {
+    return this.#connection ?? unlessAborted(this.open(), signal);
+  }
+
+  /** The connection. Throws `Unreachable`, at once where it failed a moment ago. */
+  async open(): Promise<McpConnection> {
+    if (this.#connection !== undefined) return this.#connection;
+    if (this.#closing.signal.aborted) throw new Unreachable("the server is closed");
+    if (this.#connecting === undefined) {
+      if (this.now() < this.#retryAt) throw new Unreachable(this.#reason);
+      this.#connecting = this.#open().finally(() => {
+        this.#connecting = undefined;
+      });
+    }
+    return this.#connecting;
+  }
+
+  /** Ends this connection; the next one who needs it connects anew. */
+  async drop(): Promise<void> {
+    const connection = this.#connection;
+    this.#connection = undefined;
+    await connection?.close();
+  }
+
+  /** Ends it for good, with what is under way. */
+  async close(): Promise<void> {
+    this.#closing.abort();
+    await this.#connecting?.catch(() => undefined);
+    await this.drop();
+  }
+
+  /** The server fails: nobody connects for a while. */
+  fail(error: unknown): void {
+    if (this.#closing.signal.aborted) return;
+    const delay = Math.min(LAST_RETRY_MS, FIRST_RETRY_MS * 2 ** Math.min(this.#failures, 10));
+    this.#failures += 1;
+    this.#retryAt = this.now() + delay;
+    this.#reason = this.#secrets.conceal(reasonOf(error));
+    const fields = { mcp_server: this.#settings.name, reason: this.#reason, retry_ms: delay };
+    this.#options.log.warn(fields, "an MCP server fails");
+  }
+
+  async #open(): Promise<McpConnection> {
+    const { signal } = this.#closing;
+    const deadline = new Deadline({ signals: [signal], timeoutMs: this.#settings.timeoutMs });
+    let opened: McpConnection | undefined;
+    try {
+      opened = await McpConnection.open(
+        this.#settings,
+        {
+          onListChanged: () => this.#listener.onListChanged(),
+          onClosed: () => this.#lost(opened),
+          onQuestion: this.#listener.onQuestion,
+        },
+        deadline.signal,
+      );
+    } catch (error) {
+      this.fail(error);
+      throw new Unreachable(this.#reason, { cause: error });
+    } finally {
+      deadline.clear();
+    }
+    if (signal.aborted) {
+      await opened.close();
+      throw new Unreachable("the server is being closed");
+    }
+    const { name } = this.#settings;
+    if (this.#failures > 0) this.#options.log.info({ mcp_server: name }, "connected");
+    this.#failures = 0;
+    this.#listener.onStale();
+    this.#connection = opened;
+    return opened;
+  }
+
+  #lost(connection: McpConnection | undefined): void {
+    if (connection === undefined || this.#connection !== connection) return;
+    this.#connection = undefined;
+    this.#listener.onStale();
+    this.fail(new Error(`the connection was closed ${connection.lastWords}`));
+    void connection.close();
+  }
+}
+
+/** The outcome of work for somebody who may leave before; then it throws `Unreachable`. */
+export async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  const outcome = await raceAbort(work, signal);
+  if (outcome === "aborted") throw new Unreachable("nobody waits any more");
+  return outcome;
+}
