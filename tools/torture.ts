@@ -1,12 +1,12 @@
 #!/usr/bin/env node
 /**
  * `npm run torture`: what an attacker and a bad day do to a daemon, on loopback, each against a
- * daemon of its own and for a bounded time, while another process asks it how it is. Exit 0: it held;
- * 1: it did not, and the report says where.   docs/torture.md
+ * daemon of its own and for a bounded time, while another process asks it how it is; and to a cluster
+ * of three with a PostgreSQL of its own. Exit 0: it held; 1: it did not, and the report says where.
+ * docs/torture.md
  */
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { command } from "../src/programs/shell/command.ts";
 import type { Options } from "../src/programs/shell/command-line.ts";
 import { InvalidValue } from "../src/programs/shell/run-program.ts";
@@ -14,27 +14,23 @@ import type { Terminal } from "../src/programs/shell/terminal.ts";
 import { ensureCertificate } from "../src/server/certificate.ts";
 import { writeDeployment } from "./bench/deployment.ts";
 import { runHere } from "./process-terminal.ts";
-import type { Attack } from "./torture/attack.ts";
-import * as connections from "./torture/connection-attacks.ts";
-import { noDescriptors } from "./torture/descriptor-attack.ts";
-import * as operations from "./torture/operation-attacks.ts";
-import * as requests from "./torture/request-attacks.ts";
+import { type Attack, inScratch } from "./torture/attack.ts";
+import { ATTACKS } from "./torture/attacks.ts";
+import { FAULTS } from "./torture/cluster/faults.ts";
+import { reportCluster } from "./torture/cluster/report.ts";
 import { Heart, Victim } from "./torture/victim.ts";
 
-const ATTACKS: readonly Attack[] = [
-  ...[requests.dearRequests, requests.garbage, requests.abortedRequests],
-  ...[connections.slowReaders, connections.idleConnections, connections.halfOpenHandshakes],
-  ...[connections.keyUpdates, noDescriptors, connections.freshConnections],
-  ...[operations.kill9, operations.reloads, operations.clockSteps],
-];
-
 const COUNT = { parse: readCount } as const;
+const PROGRAM_PATH = fileURLToPath(new URL("agtpd.js", import.meta.url));
+/** Not an attack on one daemon. */
+const CLUSTER = "cluster";
+const NAMES = [...ATTACKS.map(({ name }) => name), CLUSTER];
 
 const OPTIONS = {
   "--seconds <count>": { help: "how long each attack lasts", ...COUNT, default: 10 },
   "--only <names>": {
-    help: ATTACKS.map(({ name }) => name).join(","),
-    parse: chooseAttacks,
+    help: NAMES.join(","),
+    parse: (text: string) => chooseFrom(NAMES, "attack", text),
   },
   "--max-stall-ms <count>": {
     help: "the longest that nobody may be answered",
@@ -42,6 +38,12 @@ const OPTIONS = {
     default: 1_000,
   },
   "--endpoints <count>": { help: "endpoints of the daemon", ...COUNT, default: 500 },
+  "--seed <count>": { help: "of the cluster's faults; another one each time without", ...COUNT },
+  "--faults <count>": { help: "the cluster's faults at most", ...COUNT, default: 100_000 },
+  "--plan <names>": {
+    help: `the cluster's faults in this order, over and over: ${Object.keys(FAULTS).join(",")}`,
+    parse: (text: string) => chooseFrom(Object.keys(FAULTS), "fault", text),
+  },
 } as const;
 
 type TortureOptions = Options<typeof OPTIONS>;
@@ -62,15 +64,20 @@ const PROGRAM = command({
 });
 
 async function run(options: TortureOptions, { out }: Terminal): Promise<boolean> {
-  const outcomes: Outcome[] = [];
-  for (const attack of options.only ?? ATTACKS) {
-    const outcome = await inDeployment((directory) => torture(attack, directory, options));
-    outcomes.push(outcome);
+  const names = options.only ?? NAMES;
+  let held = 0;
+  for (const name of names) {
+    const attack = ATTACKS.find((one) => one.name === name);
+    if (attack === undefined) {
+      if (await reportCluster({ program: PROGRAM_PATH, ...options }, out)) held += 1;
+      continue;
+    }
+    const outcome = await inScratch((directory) => torture(attack, directory, options));
     out.write(`${formatOutcome(outcome)}\n`);
+    if (outcome.fault === undefined) held += 1;
   }
-  const failed = outcomes.filter(({ fault }) => fault !== undefined);
-  out.write(`${outcomes.length - failed.length} of ${outcomes.length} held\n`);
-  return failed.length === 0;
+  out.write(`${held} of ${names.length} held\n`);
+  return held === names.length;
 }
 
 function readCount(text: string): number {
@@ -78,11 +85,10 @@ function readCount(text: string): number {
   return Number(text);
 }
 
-function chooseAttacks(text: string): readonly Attack[] {
+function chooseFrom(names: readonly string[], kind: string, text: string): readonly string[] {
   return text.split(",").map((name) => {
-    const found = ATTACKS.find((attack) => attack.name === name);
-    if (found === undefined) throw new InvalidValue(`"${name}" is no attack`);
-    return found;
+    if (!names.includes(name)) throw new InvalidValue(`"${name}" is no ${kind}`);
+    return name;
   });
 }
 
@@ -128,15 +134,6 @@ function formatOutcome({ name, count, stallMs, ownMs, fault }: Outcome): string 
     `(own ${Math.round(ownMs)} ms)`.padStart(16),
   ];
   return `${columns.join(" ")}  ${fault === undefined ? "held" : `FAILED: ${fault}`}`;
-}
-
-async function inDeployment<T>(run: (directory: string) => Promise<T>): Promise<T> {
-  const directory = mkdtempSync(join(tmpdir(), "agtpd-torture-"));
-  try {
-    return await run(directory);
-  } finally {
-    rmSync(directory, { recursive: true, force: true });
-  }
 }
 
 await runHere(PROGRAM);

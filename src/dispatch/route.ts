@@ -44,6 +44,8 @@ export interface ExchangeView {
   header(name: string): string | undefined;
   /** Notes an action of another agent that this one depends on. */
   dependsOn(prior: PriorAction): void;
+  /** Notes that something was done, so that a later failure is not answered as if nothing was. */
+  markActed(): void;
   /** The part of a handler whose upstream may ask back. */
   readonly upstream?: CallUpstream | undefined;
   /** Which agent the request turned out to be about. */

@@ -19,6 +19,9 @@ export interface ImportedFile {
   readonly content: string;
 }
 
+/** The path of the signing key, relative to the deployment. */
+export const SIGNING_KEY = ".agtp/keys/signing.pem";
+
 /** Every file of the deployment. */
 export function importFiles(
   imported: ImportedDocument,
@@ -136,6 +139,9 @@ function configText(imported: ImportedDocument, redirects: readonly HttpRedirect
     "# Before it serves: set the variables of .env.example, and go through REVIEW.md.",
     "",
     writeToml({ server: { server_id: serverId(baseUrls[0] ?? "") } }).trimEnd(),
+    "",
+    "# Signs records and the manifest, and the agents of agtp-keys genesis: secret, and kept a copy of.",
+    writeToml({ signing: { key: SIGNING_KEY } }).trimEnd(),
     "",
     "# Listed by DISCOVER /apis and in the manifest.",
     writeToml(literalValue({ apis })).trimEnd(),

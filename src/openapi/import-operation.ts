@@ -6,6 +6,7 @@
 
 import type { JsonRecord } from "../base/json-value.ts";
 import { UPSTREAM_ERRORS } from "../endpoint/endpoint.ts";
+import { isScopeToken } from "../identity/authority-scope.ts";
 import type { JsonSchema } from "../schema/json-schema.ts";
 import { assembleSchema } from "./assemble-schema.ts";
 import type { AssignedPair, PairRules } from "./assign-pairs.ts";
@@ -77,7 +78,7 @@ export function importOperation(
   const table = {
     ...{ method, path, description: told.description ?? descriptionOf(operation, context) },
     ...(namespace === undefined ? {} : { namespace }),
-    ...(told.scopes === undefined ? {} : { required_scopes: told.scopes }),
+    ...requiredScopes(told, namespace, draft.semantic.impact),
     errors: told.errors === undefined ? errors : [...new Set([...told.errors, ...UPSTREAM_ERRORS])],
     semantic: told.semantic ?? draft.semantic,
     input_schema: assembleInput(fields, context.input, notes),
@@ -128,12 +129,25 @@ function readWays(
   return { fields, credentials, parameters, body, output };
 }
 
+/** The document's own, else one to read or to write what is of this namespace. */
+function requiredScopes(
+  told: AgtpExtension,
+  namespace: string | undefined,
+  impact: string,
+): JsonRecord {
+  if (told.scopes !== undefined) return { required_scopes: told.scopes };
+  if (told.semantic !== undefined) return {};
+  const action = impact === "informational" ? "read" : "write";
+  const scope = `${namespace}:${action}`;
+  return { required_scopes: [isScopeToken(scope) ? scope : `api:${action}`] };
+}
+
 function noteCredentials({ unsupported, scopes }: Credentials, told: AgtpExtension, notes: Notes) {
   for (const name of unsupported) {
     notes.add(`the security scheme ${JSON.stringify(name)} cannot be followed, nothing is sent`);
   }
   if (scopes.length === 0 || told.scopes !== undefined) return;
-  notes.add(`the document asks for ${scopes.join(", ")}: consider required_scopes`);
+  notes.add(`the document asks for ${scopes.join(", ")}: they may be better required_scopes`);
 }
 
 function pairReviews({ methodDoubt, pathDoubt }: AssignedPair): readonly Review[] {

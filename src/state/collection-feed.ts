@@ -16,6 +16,8 @@ export class CollectionFeed<Item> implements FeedWatcher {
   #awaited: Promise<void> | undefined;
   /** The revision that the view is complete up to, but for its own writes. */
   #seen = 0;
+  /** Everything is to be read, whatever has been seen. */
+  #isOutdated = false;
 
   constructor(store: Store, name: string, view: CollectionView<Item>) {
     this.#store = store;
@@ -38,10 +40,11 @@ export class CollectionFeed<Item> implements FeedWatcher {
     this.#view.ask();
     const { upTo, changed } = await this.#store.changes(this.#seen, this.#name);
     // A view that has seen nothing yet wants more than the latest changes.
-    if (changed === undefined || this.#seen === 0) {
+    if (changed === undefined || this.#seen === 0 || this.#isOutdated) {
       const entries: StoredEntry[] = [];
       for await (const entry of readAll(this.#store, this.#name)) entries.push(entry);
       this.#view.adoptAll(entries, upTo);
+      this.#isOutdated = false;
     } else {
       this.#adopt(changed, upTo);
     }
@@ -59,6 +62,10 @@ export class CollectionFeed<Item> implements FeedWatcher {
       if (feed?.changed?.length === 0) return;
       await this.#refreshing;
       if (feed?.changed !== undefined) this.#adopt(feed.changed, feed.upTo);
+      if (feed?.isAnew === true) {
+        this.#isOutdated = true;
+        this.#view.forgetRevisions();
+      }
     } finally {
       this.#view.caughtUp();
     }

@@ -231,6 +231,16 @@ export class CollectionView<Item> {
     if (this.#asking === 0) this.#settled.clear();
   }
 
+  /** What is read next holds whatever is known: the store counts its revisions in another way. */
+  forgetRevisions(): void {
+    this.#settled.clear();
+    for (const [key, held] of this.#held) this.#held.set(key, { ...held, revision: 0 });
+    for (const key of this.#foreign.keys()) this.#foreign.set(key, 0);
+    for (const [key, { stored, writes }] of this.#early) {
+      this.#early.set(key, { stored: stored && { ...stored, revision: 0 }, writes });
+    }
+  }
+
   /** Takes in how a key stood at a revision of the store. */
   adopt(key: string, entry: StoredEntry | undefined, upTo: number): void {
     const before = this.#storedOf(key)?.revision;

@@ -213,8 +213,11 @@ export class Collection<Item> {
 
   /** Waits until a key is known on every node as it is here. */
   async everywhere(key: string): Promise<void> {
+    if (this.#store.everywhere === undefined) return;
+    // Unknown also where another server's revisions have just taken the place of all that were known.
+    if (this.#view.expectationOf(key).revision === 0) await this.refresh();
     const { revision } = this.#view.expectationOf(key);
-    if (revision > 0) await this.#store.everywhere?.(revision);
+    if (revision > 0) await this.#store.everywhere(revision);
   }
 
   /** Takes in what others have changed. */

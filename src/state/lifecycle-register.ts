@@ -44,6 +44,7 @@ export type LifecycleOutcome =
 const EVENTS = "lifecycle-events";
 /** Of an agent, beside those that changed where it stands: those are for good. */
 const EVENTS_KEPT = 10_000;
+const SAVE_AGAIN_MS = 500;
 
 export class LifecycleRegister {
   readonly #store: Store;
@@ -53,6 +54,7 @@ export class LifecycleRegister {
   readonly #unstored = new Map<string, readonly LifecycleEvent[]>();
   /** Ends with the save that is under way. */
   #saving: Promise<void> = Promise.resolve();
+  #retry: NodeJS.Timeout | undefined;
   /** By agent: its changes are decided one after the other. */
   readonly #turns = new KeyedTurns();
 
@@ -147,7 +149,7 @@ export class LifecycleRegister {
     const hasHistory = this.#stateOf(agent.agentId)?.status !== undefined;
     const decided = transition(method, previousStatus, hasHistory);
     if (decided.kind === "noop") {
-      await this.#stored.everywhere(agent.agentId);
+      await this.#spread(agent.agentId);
       return { kind: "noop", status: previousStatus };
     }
     if (decided.kind !== "change") return decided;
@@ -162,9 +164,33 @@ export class LifecycleRegister {
     const event = readEvent(written);
     if (event === undefined) throw new Error("a lifecycle event cannot be read back");
     this.#adopt(event);
-    await this.#whereverItIsKept(() => this.save());
-    await this.#stored.everywhere(agent.agentId);
+    await this.#spread(agent.agentId);
     return { kind: "changed", status, previousStatus, event };
+  }
+
+  /** Other nodes hear of a state from the store: nobody is answered before it is there, and they have. */
+  async #spread(agentId: string): Promise<void> {
+    if (this.#store.everywhere === undefined) {
+      await this.#whereverItIsKept(() => this.save());
+      return;
+    }
+    try {
+      await this.save();
+    } catch (error) {
+      this.#saveLater();
+      throw error;
+    }
+    await this.#stored.everywhere(agentId);
+  }
+
+  /** What holds on this node has to hold on the others, though nobody asks for it again. */
+  #saveLater(): void {
+    this.#retry ??= setTimeout(() => {
+      this.#retry = undefined;
+      this.save().catch((error: unknown) => {
+        if (isStoreUnavailable(error)) this.#saveLater();
+      });
+    }, SAVE_AGAIN_MS).unref();
   }
 
   /** Which events of an agent are not in the store, and never were. */

@@ -55,6 +55,8 @@ export function makePool({ url, ca }: PostgresLocation): PostgresPool {
     const pool = new driver.Pool(config);
     // An idle connection that ends is replaced when the next is needed.
     pool.on("error", () => undefined);
+    // So is one that ends between two statements of a transaction, or more than once: the next fails.
+    pool.on("connect", (client) => client.on("error", () => undefined));
     return { pool };
   } catch (error) {
     return faulty("url", `cannot be read: ${reasonOf(error)}`);

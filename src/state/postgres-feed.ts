@@ -1,7 +1,8 @@
 /**
  * The feed of a database: which keys have changed, read by the horizon of a snapshot. What commits
  * later than its number says lies behind the horizon until then, so nothing is ever skipped; what is
- * told before the horizon has passed it is told again.
+ * told before the horizon has passed it is told again. A server that was started anew, or another in
+ * its place, may use a number again that was seen already: who has read from the one before reads all.
  */
 import type { Pool } from "pg";
 import { COMMITS_A_TRANSACTION, revisionOf } from "./postgres-commit.ts";
@@ -11,6 +12,7 @@ import type { ChangedEntry, Feed, StoredEntry } from "./store.ts";
 const MAX_CHANGED = 8_192;
 
 interface FeedRow {
+  readonly server: string;
   readonly horizon: string;
   readonly forgotten: string;
   readonly collection: string | null;
@@ -22,18 +24,27 @@ interface FeedRow {
 /** Reads an entry as it is stored; throws for one that is no JSON. */
 export type ReadEntry = (key: string, json: string, revision: string) => StoredEntry;
 
+/** A feed, and the server that it is from. */
+export interface PostgresFeed extends Feed {
+  /** When it was started. */
+  readonly server: string;
+}
+
+/** The expression of `server`. */
+export const SERVER = "pg_postmaster_start_time()::text";
+
 /** Reads what has changed after a revision, of some collections or of all, in one snapshot. */
 export async function readFeed(
   pool: Pick<Pool, "query">,
   name: string,
   { after, only }: { readonly after: number; readonly only: readonly string[] | undefined },
   readEntry: ReadEntry,
-): Promise<Feed> {
+): Promise<PostgresFeed> {
   // The last revision of a transaction is followed by the next transaction's first.
   const from = Math.floor((after + 1) / COMMITS_A_TRANSACTION);
   const { rows } = await pool.query<FeedRow>(
     `WITH reach AS MATERIALIZED (
-      SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint
+      SELECT ${SERVER} AS server, pg_snapshot_xmin(pg_current_snapshot())::text::bigint
           + (SELECT value::bigint FROM ${name}.meta WHERE name = 'base') - 1 AS horizon,
         (SELECT value::bigint FROM ${name}.meta WHERE name = 'forgotten') AS forgotten
     ), changed AS (
@@ -42,7 +53,7 @@ export async function readFeed(
         AND $1 > (SELECT forgotten FROM reach)
       LIMIT ${MAX_CHANGED + 1}
     )
-    SELECT horizon, forgotten, collection, key, value, revision
+    SELECT server, horizon, forgotten, collection, key, value, revision
     FROM reach LEFT JOIN (changed LEFT JOIN ${name}.entries USING (collection, key)) ON true
     ORDER BY collection, key`,
     [from, only ?? null],
@@ -50,14 +61,15 @@ export async function readFeed(
   const [first] = rows;
   if (first === undefined) throw new Error("the database has lost its meta table");
   const upTo = revisionOf(Number(first.horizon), COMMITS_A_TRANSACTION - 1);
+  const { server } = first;
   const isKnown = from > Number(first.forgotten) && rows.length <= MAX_CHANGED;
-  if (!isKnown) return { upTo, changed: undefined };
+  if (!isKnown) return { server, upTo, changed: undefined };
   const changed = rows.flatMap(({ collection, key, value, revision }): readonly ChangedEntry[] => {
     if (collection === null) return [];
     const isGone = value === null || revision === null;
     return [{ collection, key, entry: isGone ? undefined : readEntry(key, value, revision) }];
   });
-  return { upTo, changed };
+  return { server, upTo, changed };
 }
 
 /** How long changes are kept: a node that was away longer loads everything anew. */

@@ -10,7 +10,8 @@ import type { AcknowledgedRecord } from "./acknowledged-records.ts";
 import { LiveProcesses } from "./live-processes.ts";
 import type { StateNotice } from "./notice.ts";
 import { COMMITS_A_TRANSACTION } from "./postgres-commit.ts";
-import { forgetChanges } from "./postgres-feed.ts";
+import { withClient } from "./postgres-driver.ts";
+import { forgetChanges, type PostgresFeed, SERVER } from "./postgres-feed.ts";
 import type { PostgresStore } from "./postgres-store.ts";
 import type { NodeEntry } from "./state.ts";
 import type { ChangedEntry, Feed } from "./store.ts";
@@ -55,6 +56,8 @@ export class PostgresNode {
   #forgotAt = performance.now();
   /** The revision that the views are complete up to. */
   #seen = 0;
+  /** The server that said so. */
+  #server = "";
   /** The last one that the table has as taken. */
   #told = 0;
   #hasOthers = false;
@@ -72,7 +75,7 @@ export class PostgresNode {
   #wake: () => void = () => undefined;
   #isAwake = false;
   #notifying: NodeJS.Timeout | undefined;
-  #listener: PoolClient | undefined;
+  #deafen: () => void = () => undefined;
   #running: Promise<void> = Promise.resolve();
 
   constructor(options: NodeOptions) {
@@ -96,8 +99,9 @@ export class PostgresNode {
         return `another daemon is the node "${node}" of this store`;
       }
     }
-    const { upTo } = await this.#options.store.changes(Number.MAX_SAFE_INTEGER - 1);
+    const { upTo, server } = await this.#options.store.feed(Number.MAX_SAFE_INTEGER - 1, undefined);
     this.#seen = upTo;
+    this.#server = server;
     await this.#pool.query(
       `INSERT INTO ${this.#name}.nodes (node, process, address, version, lease_ms)
         VALUES ($1, $2, $3, $4, $5)
@@ -122,11 +126,6 @@ export class PostgresNode {
 
   get node(): string {
     return this.#options.node;
-  }
-
-  /** True while no other node has been heard of lately. */
-  get isAlone(): boolean {
-    return !this.#hasOthers;
   }
 
   /** True while what the views say holds on all nodes. */
@@ -189,7 +188,7 @@ export class PostgresNode {
     this.#leaseUntil = Number.NEGATIVE_INFINITY;
     this.#wakeUp();
     clearTimeout(this.#notifying);
-    this.#listener?.release(true);
+    this.#deafen();
     await this.#running;
     const { node, process } = this.#options;
     await this.#pool
@@ -233,10 +232,11 @@ export class PostgresNode {
     const look = this.holders.look();
     const { rows } = await this.#pool.query<BeatRow>(
       `WITH beat AS (
-          UPDATE ${this.#name}.nodes SET beat = beat + 1, beat_at = clock_timestamp(), taken = $3
+          UPDATE ${this.#name}.nodes SET beat = beat + 1, beat_at = clock_timestamp(),
+            taken = CASE WHEN ${SERVER} = $4 THEN $3::bigint ELSE 0 END
           WHERE node = $1 AND process = $2 RETURNING node
         ) SELECT n.node, n.process, n.beat, n.lease_ms FROM beat JOIN ${this.#name}.nodes n ON true`,
-      [node, process, Math.floor(taken / COMMITS_A_TRANSACTION)],
+      [node, process, Math.floor(taken / COMMITS_A_TRANSACTION), this.#server],
     );
     if (rows.length === 0) {
       this.#leaseUntil = Number.NEGATIVE_INFINITY;
@@ -258,12 +258,15 @@ export class PostgresNode {
     const { store } = this.#options;
     const watchers = [...store.watchers];
     for (const [, all] of watchers) for (const watcher of all) watcher.ask();
-    let feed: Feed | undefined;
+    let feed: PostgresFeed | undefined;
+    let isSame = false;
     try {
-      feed = await store.feed(
+      const told = await store.feed(
         this.#seen,
         watchers.map(([collection]) => collection),
       );
+      isSame = told.server === this.#server;
+      feed = isSame ? told : { ...told, changed: undefined, isAnew: true };
     } finally {
       const taken = watchers.flatMap(([collection, all]) => {
         const own = feed && ofCollection(feed, collection);
@@ -271,7 +274,8 @@ export class PostgresNode {
       });
       await Promise.all(taken);
     }
-    this.#seen = Math.max(this.#seen, feed.upTo);
+    this.#seen = isSame ? Math.max(this.#seen, feed.upTo) : feed.upTo;
+    this.#server = feed.server;
   }
 
   /** The leases of the nodes that have not taken a transaction in. */
@@ -323,22 +327,27 @@ export class PostgresNode {
   async #listen(): Promise<void> {
     while (!this.#isClosing) {
       try {
-        const listener = await this.#pool.connect();
-        this.#listener = listener;
-        listener.on("notification", (_: Notification) => this.#wakeUp());
-        const ended = new Promise((resolve) => {
-          listener.once("error", resolve);
-          listener.once("end", resolve);
-        });
-        await listener.query(`LISTEN ${this.#channel}`);
-        await ended;
-        if (!this.#isClosing) listener.release(true);
+        await withClient(this.#pool, (listener) => this.#hear(listener));
       } catch {
         // The poll goes on.
       }
-      this.#listener = undefined;
       if (!this.#isClosing) await pause(LISTEN_AGAIN_MS);
     }
+  }
+
+  /** Hears the others until the connection ends; never settles otherwise than by throwing. */
+  async #hear(listener: PoolClient): Promise<void> {
+    const ended = new Promise((_, reject) => {
+      this.#deafen = () => reject(new Error("the node is closed"));
+      listener.once("error", reject);
+      listener.once("end", () => reject(new Error("the connection has ended")));
+    });
+    // It may end before it is waited for.
+    ended.catch(() => undefined);
+    if (this.#isClosing) return;
+    listener.on("notification", (_: Notification) => this.#wakeUp());
+    await listener.query(`LISTEN ${this.#channel}`);
+    await ended;
   }
 
   #wakeUp(): void {
@@ -373,9 +382,9 @@ export function describeLoss({ agentId, auditId }: AcknowledgedRecord): string {
   return `the store went back: it lacks record ${auditId} of agent ${agentId}, which was acknowledged`;
 }
 
-function ofCollection({ upTo, changed }: Feed, collection: string): Feed {
-  const own = changed?.filter((one: ChangedEntry) => one.collection === collection);
-  return { upTo, changed: own };
+function ofCollection(feed: Feed, collection: string): Feed {
+  const own = feed.changed?.filter((one: ChangedEntry) => one.collection === collection);
+  return { ...feed, changed: own };
 }
 
 function pause(milliseconds: number): Promise<undefined> {

@@ -9,7 +9,7 @@ import { checkName } from "./entry-limits.ts";
 import { compileRange } from "./key-range.ts";
 import { COMMITS_A_TRANSACTION, PostgresCommitter } from "./postgres-commit.ts";
 import { isAnswer, postgresFaultKind } from "./postgres-fault.ts";
-import { readFeed } from "./postgres-feed.ts";
+import { type PostgresFeed, readFeed } from "./postgres-feed.ts";
 import type {
   Change,
   CommitOutcome,
@@ -103,7 +103,7 @@ export class PostgresStore implements Store {
   }
 
   /** The feed of some collections, or of all. */
-  async feed(after: number, only: readonly string[] | undefined): Promise<Feed> {
+  async feed(after: number, only: readonly string[] | undefined): Promise<PostgresFeed> {
     await this.#written();
     return this.#ask(() =>
       readFeed(this.pool, this.name, { after, only }, (...row) => this.#entryOf(...row)),

@@ -64,6 +64,8 @@ export interface Feed {
   readonly upTo: number;
   /** Undefined: too much has changed to say what. */
   readonly changed: readonly ChangedEntry[] | undefined;
+  /** True where another server has taken the place of the one before: no revision that is known holds. */
+  readonly isAnew?: boolean;
 }
 
 /** Takes in what other nodes have changed. */

@@ -1,6 +1,6 @@
 /** Two daemons over one PostgreSQL: one chain an agent, one standing of it, whoever is asked. */
 import { createPublicKey, generateKeyPairSync, type KeyObject } from "node:crypto";
-import { expect, it } from "vitest";
+import { expect, it, vi } from "vitest";
 import { askDaemon } from "../../src/programs/control/ask-daemon.ts";
 import { openDaemon, type RawClient, type TestDaemon } from "../support/daemon.ts";
 import { encodeRequest, type TestReply } from "../support/dispatch.ts";
@@ -180,6 +180,34 @@ describeWithPostgres("two nodes of one store", () => {
     );
     expect(await recordsOf(url)).toHaveLength(1);
   });
+
+  it("take everything in anew where a server that knows less has taken the place of theirs", async () => {
+    const url = await postgres().makeDatabase();
+    const [first, second] = [await openNode(url, "a"), await openNode(url, "b")];
+    postgres().copy();
+    // Numbers that the other server will use again.
+    for (let count = 0; count < 50; count += 1) {
+      await postgres().query("SELECT pg_current_xact_id()", url);
+    }
+    const [{ number } = {}] = await postgres().query("SELECT pg_current_xact_id() AS number", url);
+    await vi.waitFor(async () => {
+      const [row] = await postgres().query("SELECT min(taken) AS taken FROM agtp.nodes", url);
+      expect(Number(row?.["taken"])).toBeGreaterThanOrEqual(Number(number));
+    }, 50_000);
+    postgres().putBack();
+    const body = { agent_id: ALICE, reason: "test" };
+    const revoked = await vi.waitFor(async () => {
+      const reply = await ask(first, ALICE, "REVOKE", "/", body);
+      expect(reply.status).toBe(200);
+      return reply;
+    }, 50_000);
+    expect((await ask(second, ALICE, "QUERY", "/lists")).status).not.toBe(200);
+    expect(recordOf(revoked).payload["status"]).toBe(200);
+    await vi.waitFor(async () => {
+      expect((await ask(second, BOB, "QUERY", "/lists")).status).toBe(200);
+    }, 50_000);
+    expect((await ask(second, ALICE, "QUERY", "/lists")).status).toBe(410);
+  }, 180_000);
 
   it("list each other by name", async () => {
     const url = await postgres().makeDatabase();

@@ -1,9 +1,10 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import type { AgentDocument, AgentStatus } from "../../src/identity/agent-document.ts";
 import { readAgentFile } from "../../src/identity/agent-file.ts";
 import type { JournalRecord } from "../../src/state/journal.ts";
 import type { LifecycleMethod } from "../../src/state/lifecycle.ts";
 import { type LifecycleOutcome, LifecycleRegister } from "../../src/state/lifecycle-register.ts";
+import { StoreUnavailableError } from "../../src/state/store-fault.ts";
 import { agentFile } from "../support/deployment.ts";
 import { readJws, sha256 } from "../support/records.ts";
 import { makeLastingStore } from "../support/state.ts";
@@ -320,6 +321,71 @@ describe("LifecycleRegister over a store that fails", () => {
     store.fault = undefined;
     await register.save();
     expect((await LifecycleRegister.open(store)).statusOf(ALICE)).toBe("retired");
+  });
+});
+
+describe("LifecycleRegister on a store that other nodes share", () => {
+  const unreachable = new StoreUnavailableError("unreachable", new Error("gone"));
+
+  /** A store that notes which revisions were awaited everywhere. */
+  function makeSharedStore() {
+    const lasting = makeLastingStore();
+    const awaited: number[] = [];
+    const everywhere = async (revision: number): Promise<void> => void awaited.push(revision);
+    return { store: Object.assign(lasting, { everywhere }), awaited };
+  }
+
+  it("says of no change that it is made while the others cannot hear of it", async () => {
+    const { store, awaited } = makeSharedStore();
+    const register = await LifecycleRegister.open(store);
+    store.fault = unreachable;
+    await expect(change(register, ALICE, "REVOKE")).rejects.toBe(unreachable);
+    // It holds here, and asked for again it is no news, but still not there.
+    expect(register.statusOf(ALICE)).toBe("retired");
+    await expect(change(register, ALICE, "REVOKE")).rejects.toBe(unreachable);
+    expect(awaited).toEqual([]);
+    store.fault = undefined;
+    expect(await change(register, ALICE, "REVOKE")).toMatchObject({ kind: "noop" });
+    expect(awaited).toHaveLength(1);
+    expect((await LifecycleRegister.open(store)).statusOf(ALICE)).toBe("retired");
+  });
+
+  it("tells the others by itself once the store can be reached again", async () => {
+    const { store } = makeSharedStore();
+    const register = await LifecycleRegister.open(store);
+    store.fault = unreachable;
+    await expect(change(register, ALICE, "REVOKE")).rejects.toBe(unreachable);
+    store.fault = undefined;
+    await vi.waitFor(async () => {
+      expect((await LifecycleRegister.open(store)).statusOf(ALICE)).toBe("retired");
+    }, 30_000);
+  });
+
+  it("waits for a change that another one of the same moment stores", async () => {
+    const { store, awaited } = makeSharedStore();
+    let go: () => void = () => undefined;
+    const gate = new Promise<void>((resolve) => {
+      go = resolve;
+    });
+    const register = await LifecycleRegister.open({
+      ...store,
+      commit: async (changes, expectations) => {
+        await gate;
+        return store.commit(changes, expectations);
+      },
+    });
+    const [first, second] = [change(register, ALICE, "REVOKE"), change(register, BOB, "REVOKE")];
+    let isAnswered = false;
+    void second.then(() => {
+      isAnswered = true;
+    });
+    for (let turn = 0; turn < 10; turn += 1) {
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    expect(isAnswered).toBe(false);
+    go();
+    await Promise.all([first, second]);
+    expect(awaited).toHaveLength(2);
   });
 });
 

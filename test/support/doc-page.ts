@@ -3,9 +3,11 @@
  * built programs. `sh` must succeed, in `refused` every line of `agtp` must be refused, and `daemon` is
  * started and waited for, on a free port that stands for the one that the page names.
  */
-import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { text } from "node:stream/consumers";
 import { onTestFinished } from "vitest";
 import { ROOT } from "./source-tree.ts";
 
@@ -28,12 +30,16 @@ export interface PageOptions {
 }
 
 /** Runs the page, relative to the root of the project; a block that does otherwise than it should throws. */
-export async function runPage(page: string, options: PageOptions): Promise<PageRun> {
-  const text = readFileSync(join(ROOT, page), "utf8");
+export function runPage(page: string, options: PageOptions): Promise<PageRun> {
+  return runText(readFileSync(join(ROOT, page), "utf8"), options);
+}
+
+/** Runs a page that a test has put together. */
+export async function runText(page: string, options: PageOptions): Promise<PageRun> {
   const reader = new Reader(options);
-  for (const [, kind = "", block = ""] of text.matchAll(BLOCK)) {
+  for (const [, kind = "", block = ""] of page.matchAll(BLOCK)) {
     if (kind === "daemon") await reader.start(block);
-    else reader.run(block, kind === "refused");
+    else await reader.run(block, kind === "refused");
   }
   return { outputs: reader.outputs, text: reader.outputs.join("\n") };
 }
@@ -53,18 +59,13 @@ class Reader {
     this.#env = { ...process.env, ...options.env, PATH: path };
   }
 
-  run(block: string, isRefused: boolean): void {
-    const text = this.#here(block);
-    const commands = isRefused ? text.replace(/^agtp .*$/gm, "! $&") : text;
-    const { directory } = this.#options;
-    const run = spawnSync("bash", ["-c", `set -e\n${this.#before}\n${commands}`], {
-      ...{ cwd: directory, env: this.#env, encoding: "utf8" as const },
-    });
-    if (run.status !== 0) {
-      throw new Error(`exit code ${run.status}:\n${block}\n${run.stdout}\n${run.stderr}`);
-    }
-    this.outputs.push(run.stdout + run.stderr);
-    this.#remember(text);
+  async run(block: string, isRefused: boolean): Promise<void> {
+    const here = this.#here(block);
+    const commands = isRefused ? here.replace(/^agtp .*$/gm, "! $&") : here;
+    const { status, out, err } = await this.#bash(`set -e\n${this.#before}\n${commands}`);
+    if (status !== 0) throw new Error(`exit code ${status}:\n${block}\n${out}\n${err}`);
+    this.outputs.push(out + err);
+    this.#remember(here);
   }
 
   async start(block: string): Promise<void> {
@@ -72,7 +73,7 @@ class Reader {
     const command = this.#here(block)
       .replace(/ --port \d+/, "")
       .trim();
-    for (const file of this.#configurations()) {
+    for (const file of await this.#configurations()) {
       writeFileSync(file, readFileSync(file, "utf8").replace(/^port = \d+/gm, "port = 0"));
     }
     const script = `set -e\n${this.#before}\nexec ${command} --port 0`;
@@ -90,8 +91,8 @@ class Reader {
 
   /** The text with the ports that there are. */
   #here(block: string): string {
-    const text = this.#options.edit?.(block) ?? block;
-    return text.replace(
+    const edited = this.#options.edit?.(block) ?? block;
+    return edited.replace(
       /\b((?:localhost|127\.0\.0\.1)):(\d+)|agtp:\/\/localhost\b(?!:)/g,
       (whole: string, host: string | undefined, port = DEFAULT_PORT) => {
         const real = this.#ports.get(port);
@@ -100,18 +101,28 @@ class Reader {
     );
   }
 
-  #remember(text: string): void {
-    const lines = text.match(/^(?:cd |[A-Z]+=).*$/gm) ?? [];
+  #remember(block: string): void {
+    const lines = block.match(/^(?:cd |[A-Z]+=).*$/gm) ?? [];
     this.#before += lines.map((line) => `${line}\n`).join("");
   }
 
   /** The configuration that the reader stands at, if any. */
-  #configurations(): readonly string[] {
-    const { directory } = this.#options;
-    const script = `${this.#before}\npwd`;
-    const at = spawnSync("bash", ["-c", script], { cwd: directory, env: this.#env });
-    const file = join(String(at.stdout).trim().split("\n").at(-1) ?? "", "agtp-server.toml");
+  async #configurations(): Promise<readonly string[]> {
+    const { out } = await this.#bash(`${this.#before}\npwd`);
+    const file = join(out.trim().split("\n").at(-1) ?? "", "agtp-server.toml");
     return existsSync(file) ? [file] : [];
+  }
+
+  /** Not waited for in the way of all others: an upstream of the test answers meanwhile. */
+  async #bash(script: string): Promise<{ status: number | null; out: string; err: string }> {
+    const child = spawn("bash", ["-c", script], {
+      ...{ cwd: this.#options.directory, env: this.#env },
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    const ended = once(child, "close");
+    const [out, err] = await Promise.all([text(child.stdout), text(child.stderr)]);
+    const [status] = await ended;
+    return { status, out, err };
   }
 }
 

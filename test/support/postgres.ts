@@ -27,6 +27,10 @@ export interface TestPostgres {
   /** Ends all at once, as `pg_ctl -m immediate` does. */
   crash(): void;
   start(): void;
+  /** Keeps a copy of all that the server has, while it is stopped for a moment. */
+  copy(): void;
+  /** Has a server take over that knows what the copy has. */
+  putBack(): void;
 }
 
 let server: TestPostgres | undefined;
@@ -38,23 +42,28 @@ export function postgres(): TestPostgres {
   return server;
 }
 
-/** A suite that needs PostgreSQL. */
+/** A suite that needs a PostgreSQL of its own. */
 export function describeWithPostgres(name: string, suite: () => void): void {
-  if (PROGRAMS !== undefined) {
-    describe(name, () => {
-      let stop = (): void => undefined;
-      beforeAll(() => {
-        ({ server, stop } = launch(PROGRAMS));
-      });
-      afterAll(() => stop());
-      suite();
+  describeWherePostgresIs(name, (programs) => {
+    let stop = (): void => undefined;
+    beforeAll(() => {
+      ({ server, stop } = launch(programs));
     });
+    afterAll(() => stop());
+    suite();
+  });
+}
+
+/** A suite that needs the programs of PostgreSQL. */
+export function describeWherePostgresIs(name: string, suite: (programs: string) => void): void {
+  if (PROGRAMS !== undefined) {
+    describe(name, () => suite(PROGRAMS));
     return;
   }
   console.warn(`\nNOT RUN, there is no PostgreSQL (set POSTGRES_BIN to its programs): ${name}\n`);
   if (process.env["CI"] === "true") {
     it(`${name}: has a PostgreSQL`, () => expect(PROGRAMS, "initdb and pg_ctl").toBeDefined());
-  } else describe.skip(name, suite);
+  } else describe.skip(name, () => it("is not run", () => undefined));
 }
 
 /** Opens the store in a database; it is closed when the running test is over. */
@@ -90,12 +99,28 @@ function launch(programs: string): { readonly server: TestPostgres; stop(): void
       await client.end();
     }
   };
+  const crash = (): void => control("-m", "immediate", "-s", "stop");
+  const move = (...args: readonly string[]): void => {
+    const [file = "", ...rest] = [...OTHER_USER, ...args];
+    execFileSync(file, rest, { cwd: directory });
+  };
   let made = 0;
   const server: TestPostgres = {
     directory,
     query,
     start,
-    crash: () => control("-m", "immediate", "-s", "stop"),
+    crash,
+    copy() {
+      crash();
+      move("cp", "-a", data, `${data}.copy`);
+      start();
+    },
+    putBack() {
+      crash();
+      move("mv", data, `${data}.gone`);
+      move("mv", `${data}.copy`, data);
+      start();
+    },
     async makeDatabase() {
       made += 1;
       await query(`CREATE DATABASE test${made}`);
@@ -103,7 +128,7 @@ function launch(programs: string): { readonly server: TestPostgres; stop(): void
     },
   };
   const stop = (): void => {
-    control("-m", "immediate", "-s", "stop");
+    crash();
     rmSync(directory, { recursive: true, force: true });
   };
   return { server, stop };

@@ -1,6 +1,7 @@
 import { execFile } from "node:child_process";
 import { resolve } from "node:path";
 import { describe, expect, it } from "vitest";
+import { describeWherePostgresIs } from "../support/postgres.ts";
 
 const PROGRAM = resolve(import.meta.dirname, "../../dist/tools/torture.js");
 
@@ -34,4 +35,14 @@ describe("npm run torture", () => {
     expect(text).toContain('"flattery" is no attack');
     expect(code).toBe(1);
   });
+});
+
+describeWherePostgresIs("npm run torture for a cluster", () => {
+  it("holds while one node is killed and the database is stopped once", async () => {
+    const few = ["--seconds", "60", "--faults", "2", "--plan", "kill-node,stop-database"];
+    const { code, text } = await torture("--only", "cluster", "--seed", "5", ...few);
+    expect(text).toContain("cluster  seed 5\n   1 kill-node\n   2 stop-database\n");
+    expect(text).toMatch(/^cluster {2}2 faults, \d{3,} requests, \d{2,} records {2}held$/m);
+    expect(code).toBe(0);
+  }, 120_000);
 });

@@ -6,6 +6,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { agtpRequest, benchAgentId } from "../bench/order.ts";
 import { type Arena, type Attack, ask, inParallel } from "./attack.ts";
+import { STEPPING_CLOCK } from "./stepping-clock.ts";
 
 const ORDER = agtpRequest("CREATE", "/orders/00000");
 const KEYS = fileURLToPath(new URL("../agtp-keys.js", import.meta.url));
@@ -44,14 +45,6 @@ export const reloads: Attack = {
     return undefined;
   },
 };
-
-/** Loaded into the daemon: the clock steps when it is told to. */
-const STEPPING_CLOCK = `data:text/javascript,${encodeURIComponent(`
-  const now = Date.now;
-  let stepMs = 0;
-  Date.now = () => now() + stepMs;
-  process.on("message", (message) => { if (message.stepMs !== undefined) stepMs += message.stepMs; });
-`)}`;
 
 /** The clock steps back and forth by up to a minute; times in a chain never decrease. */
 export const clockSteps: Attack = {

@@ -29,6 +29,8 @@ import type { JournalRecord } from "../../state/journal.ts";
 import type { Ledger } from "../../state/ledger.ts";
 import { LIFECYCLE_METHODS, type LifecycleMethod } from "../../state/lifecycle.ts";
 import type { LifecycleRegister } from "../../state/lifecycle-register.ts";
+import { UnknownOutcomeError } from "../../state/record-store.ts";
+import { StoreUnavailableError } from "../../state/store-fault.ts";
 import { type ContractMethodsOptions, revokeContract } from "./contracts.ts";
 import { sweepContracts } from "./stale-contracts.ts";
 
@@ -220,9 +222,13 @@ async function recordEvent(
   });
   try {
     await ledger.settled();
-  } catch {
+  } catch (error) {
     // The ledger has reported why.
-    return undefined;
+    if (!(error instanceof UnknownOutcomeError)) return undefined;
+    exchange.markActed();
+    throw new StoreUnavailableError("undecided", error);
   }
-  return draft.jws === "" ? undefined : draft;
+  if (draft.jws === "") return undefined;
+  exchange.markActed();
+  return draft;
 }

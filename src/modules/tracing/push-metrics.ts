@@ -28,7 +28,7 @@ const TIMEOUT_MS = 5_000;
 /** Sends from now on; `until` is how long the last time may take. */
 export function pushMetrics(
   sections: Pick<TracingSections, "tracing" | "server">,
-  registry: Registry,
+  registry: Pick<Registry, "getMetricsAsJSON">,
   untilMs: number,
 ): PushedMetrics {
   const { tracing, server } = sections;
@@ -52,7 +52,10 @@ export function pushMetrics(
   };
 }
 
-function producerOf(registry: Registry, resource: Resource): MetricProducer {
+function producerOf(
+  registry: Pick<Registry, "getMetricsAsJSON">,
+  resource: Resource,
+): MetricProducer {
   const since: [number, number] = hrTime(Date.now());
   return {
     async collect(): Promise<CollectionResult> {

@@ -7,6 +7,7 @@ import { type Command, command } from "../shell/command.ts";
 import { usage } from "../shell/command-file.ts";
 import type { Line } from "../shell/command-line.ts";
 import { printJson } from "../shell/findings.ts";
+import { shellWord } from "../shell/shell-word.ts";
 import { defuseLine, type Terminal } from "../shell/terminal.ts";
 import { type Answers, DEFAULT_AGENT, DEFAULT_PORT } from "./answers.ts";
 import { type Ask, interview, type Questions } from "./interview.ts";
@@ -118,10 +119,4 @@ function asText({ answers, deployment: { files, agentId } }: Made, written: stri
     "README.md has the rest.",
   ];
   return `${lines.join("\n")}\n`;
-}
-
-/** A path as a shell takes it for one word. */
-function shellWord(path: string): string {
-  const word = defuseLine(path);
-  return /^[\w./][\w./-]*$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }

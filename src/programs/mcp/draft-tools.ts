@@ -27,6 +27,8 @@ export interface DraftedTool {
   readonly path: string;
   /** Relative to the directory of endpoints. */
   readonly file: string;
+  /** The content of `[endpoint]`. */
+  readonly table: JsonRecord;
   readonly text: string;
   readonly reviews: readonly Review[];
 }
@@ -217,10 +219,10 @@ function draftTool(
     ...guessReview(definition, method),
     { key: "endpoint.semantic.impact", message: why },
     { key: "endpoint.semantic.is_idempotent", message: "the server's own word, or the strictest" },
-    { key: "", message: "who may call it: consider required_scopes and approval" },
+    { key: "", message: "who may call it: required_scopes and approval" },
   ];
   const text = textOf(server, definition.name, table, reviews);
-  return { tool: definition.name, pin, method, path, file, text, reviews };
+  return { tool: definition.name, pin, method, path, file, table, text, reviews };
 }
 
 function guessReview({ name }: ToolDefinition, method: string): readonly Review[] {

@@ -2,14 +2,17 @@
  * `agtp-mcp import`: the tools of an MCP server as endpoint files to review. Nothing is written
  * unless all of it can be, and nothing that is there is replaced unless that is asked for.
  */
-import { join } from "node:path";
+import { existsSync } from "node:fs";
+import { join, resolve } from "node:path";
 import { reasonOf } from "../../base/thrown.ts";
+import { SIGNING_KEY } from "../../openapi/import-files.ts";
 import { loadShippedCatalog } from "../../openapi/shipped-catalog-text.ts";
 import { writeToml } from "../../openapi/write-toml.ts";
 import { withEndpointLines } from "../editors/schema-files.ts";
 import { type Command, command } from "../shell/command.ts";
 import { usage } from "../shell/command-file.ts";
 import { CommandRefusal } from "../shell/command-refusal.ts";
+import { firstCall, firstCallText } from "../shell/first-call.ts";
 import { defuseLine, type Terminal } from "../shell/terminal.ts";
 import { writeFiles } from "../shell/write-files.ts";
 import { askTools } from "./ask-server.ts";
@@ -103,7 +106,7 @@ function tell(
   { entry }: NamedServer,
   { tools, leftOut }: DraftedTools,
   output: string,
-  { out, err }: Terminal,
+  { out, err, directory }: Terminal,
 ): void {
   for (const { tool, method, path, pin } of tools) {
     out.write(`${defuseLine(`${method} ${path}  ${tool}  ${pin}`)}\n`);
@@ -111,7 +114,11 @@ function tell(
   for (const { tool, reason } of leftOut)
     err.write(`${defuseLine(`left out: ${tool}: ${reason}`)}\n`);
   err.write(`${tools.length} endpoints in ${output}, all to review: look for REVIEW\n`);
-  if (entry === undefined) return;
-  err.write("add to agtp-server.toml:\n");
-  out.write(`\n[[mcp.servers]]\n${writeToml(entry)}`);
+  if (entry !== undefined) {
+    err.write("add to agtp-server.toml:\n");
+    out.write(`\n[[mcp.servers]]\n${writeToml(entry)}`);
+  }
+  const hasKey = existsSync(resolve(directory, SIGNING_KEY));
+  const way = { endpoints: output, scope: "imported:call", hasKey, hasVariables: false };
+  err.write(firstCallText(firstCall(tools, way)));
 }

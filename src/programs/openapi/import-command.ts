@@ -2,12 +2,13 @@
  * `agtp-openapi import`: reads a document, drafts a deployment and writes it. Nothing is written
  * unless all of it can be, and nothing that is there is replaced unless that is asked for.
  */
-import { readdirSync } from "node:fs";
+import { existsSync, readdirSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
 import type { JsonRecord } from "../../base/json-value.ts";
+import { makeKey } from "../../identity/certificate-keys.ts";
 import { checkDocument } from "../../openapi/check-document.ts";
 import { type ImportedDocument, importDocument } from "../../openapi/import-document.ts";
-import { importFiles, importReport, needsReview } from "../../openapi/import-files.ts";
+import { importFiles, importReport, needsReview, SIGNING_KEY } from "../../openapi/import-files.ts";
 import { readDocument } from "../../openapi/read-document.ts";
 import { checkBaseUrl } from "../../openapi/server-url.ts";
 import { loadShippedCatalog } from "../../openapi/shipped-catalog-text.ts";
@@ -18,6 +19,7 @@ import { readText, usage } from "../shell/command-file.ts";
 import type { Line } from "../shell/command-line.ts";
 import { CommandRefusal } from "../shell/command-refusal.ts";
 import { printJson } from "../shell/findings.ts";
+import { firstCall, firstCallText } from "../shell/first-call.ts";
 import { defuseLine, type Terminal } from "../shell/terminal.ts";
 import { writeFiles } from "../shell/write-files.ts";
 
@@ -73,6 +75,10 @@ async function run(line: ImportLine, terminal: Terminal): Promise<boolean> {
   });
   writeFiles(terminal.directory, placed, force);
   writeFiles(directory, schemaFiles(), true);
+  if (!existsSync(join(directory, SIGNING_KEY))) {
+    const key = { path: SIGNING_KEY, content: makeKey("ed25519"), isSecret: true };
+    writeFiles(directory, [key], false);
+  }
   if (json) printJson(importReport(imported, warnings), terminal.out);
   tell(imported, { line, warnings, earlier }, terminal);
   return !strict || !(needsReview(imported) || warnings.length > 0);
@@ -130,4 +136,8 @@ function tell(
     say(`the document breaks its specification in ${warnings.length} places`);
   for (const { name, sentTo } of variables) say(`set ${name}, sent to ${sentTo.join(", ")}`);
   if (earlier.length > 0) say(`there before, and still served: ${earlier.join(", ")}`);
+  if (endpoints.length === 0) return;
+  const place = { endpoints: "endpoints", scope: "imported:call", hasKey: true };
+  const way = { ...place, directory: line.output, hasVariables: variables.length > 0 };
+  err.write(firstCallText(firstCall(endpoints, way)));
 }

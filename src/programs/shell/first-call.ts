@@ -1,0 +1,109 @@
+/**
+ * The way from drafted endpoints to a first governed call, as commands for a shell: an agent with a
+ * scope, the marks of the review, the checks, the daemon, and a call that fits the input schema.
+ */
+import { isRecord, type JsonRecord } from "../../base/json-value.ts";
+import { schemaSample } from "../../schema/schema-sample.ts";
+import { shellWord } from "./shell-word.ts";
+
+/** The agent that calls. */
+const AGENT = "guide";
+const WIDTH = 46;
+
+/** A drafted endpoint: the content of `[endpoint]`. */
+export interface DraftedCall {
+  readonly method: string;
+  readonly path: string;
+  readonly table: JsonRecord;
+}
+
+/** Where the endpoints are. */
+export interface FirstCallPlace {
+  /** The deployment as the command line has it; undefined: where the reader stands. */
+  readonly directory?: string;
+  /** The directory of the endpoint files, from the deployment's. */
+  readonly endpoints: string;
+  /** The scope of an agent where no endpoint asks for any. */
+  readonly scope: string;
+  readonly hasVariables: boolean;
+  readonly hasKey: boolean;
+}
+
+/** Commands before the daemon, and those in another terminal beside it. */
+export interface FirstCall {
+  readonly before: readonly string[];
+  readonly beside: readonly string[];
+}
+
+/** The commands; those beside the daemon end with a call of the endpoint that changes least. */
+export function firstCall(calls: readonly DraftedCall[], place: FirstCallPlace): FirstCall {
+  const { directory, endpoints, scope, hasVariables, hasKey } = place;
+  const scopes = new Set(calls.flatMap(({ table }) => scopesOf(table)));
+  const held = [...(scopes.size === 0 ? [scope] : scopes)].join(",");
+  const folder = shellWord(endpoints);
+  return {
+    before: [
+      ...(directory === undefined ? [] : [`cd ${shellWord(directory)}`]),
+      ...(hasVariables
+        ? [noted("cp .env.example .env && chmod 600 .env", "put the secrets in")]
+        : []),
+      ...(hasKey ? [] : ["agtp-keys signing"]),
+      `agtp-keys genesis --name ${AGENT} --principal Operator --owner-id operator --issuer-key .agtp/keys/signing.pem --agent-key --scope ${shellWord(held)}`,
+      noted(`grep -rn REVIEW ${folder}`, "judge each; then take the marks away:"),
+      `find ${folder} -name '*.toml' -exec sed -i.bak 's/ *# REVIEW:.*//' {} + && find ${folder} -name '*.bak' -delete`,
+      "agtpd --check && agtpd doctor",
+    ],
+    beside: [
+      `GUIDE=$(node -p 'require("./agents/${AGENT}.agent.json").agent_id')`,
+      ...calls
+        .toSorted((one, other) => weight(one) - weight(other))
+        .slice(0, 1)
+        .map(callOf),
+    ],
+  };
+}
+
+/** The commands as they are told after an import. */
+export function firstCallText({ before, beside }: FirstCall): string {
+  const lines = [
+    "next, to the first call:",
+    ...before.map((command) => `  ${command}`),
+    "  agtpd",
+    "and in another terminal, in the same directory:",
+    ...beside.map((command) => `  ${command}`),
+  ];
+  return `${lines.join("\n")}\n`;
+}
+
+function noted(command: string, remark: string): string {
+  return `${command.padEnd(WIDTH)}  # ${remark}`;
+}
+
+function scopesOf({ required_scopes: scopes }: JsonRecord): readonly string[] {
+  return Array.isArray(scopes) ? scopes.map(String) : [];
+}
+
+/** Least for what only reads and asks for little. */
+function weight({ table }: DraftedCall): number {
+  const { impact } = isRecord(table["semantic"]) ? table["semantic"] : {};
+  const changes = ["informational", "reversible"].indexOf(String(impact));
+  return (changes === -1 ? 2 : changes) * 1000 + requiredOf(table).length;
+}
+
+function requiredOf({ input_schema: schema }: JsonRecord): readonly string[] {
+  const required = isRecord(schema) ? schema["required"] : undefined;
+  return Array.isArray(required) ? required.map(String) : [];
+}
+
+function callOf({ method, path, table }: DraftedCall): string {
+  const sample = schemaSample(table["input_schema"]);
+  const input = new Map(Object.entries(isRecord(sample) ? sample : {}));
+  const filled = path.replace(/\{([^{}]+)\}/g, (_, name: string) => {
+    const value = input.get(name) ?? "1";
+    input.delete(name);
+    return encodeURIComponent(String(value));
+  });
+  const rest =
+    input.size === 0 ? "" : ` -d ${shellWord(JSON.stringify(Object.fromEntries(input)))}`;
+  return `agtp agtp://localhost ${method} ${shellWord(filled)} --agent-id $GUIDE${rest}`;
+}

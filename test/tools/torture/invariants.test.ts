@@ -1,0 +1,143 @@
+/** The checker of the cluster's torture: it finds nothing wrong with what is right, and each wrong. */
+import { describe, expect, it } from "vitest";
+import type { Asked, Evidence, StoredRecord } from "../../../tools/torture/cluster/history.ts";
+import { contradictions } from "../../../tools/torture/cluster/invariants.ts";
+
+const AGENT = "a".repeat(64);
+const ROOT = "0".repeat(64);
+
+function asked(id: string, changes: Partial<Asked> = {}): Asked {
+  const at = 10 * Number(id.slice(1));
+  const answer = { heardAt: at + 5, status: 200, auditId: `record-${id}` };
+  return { id, node: "a", agent: AGENT, kind: "call", sentAt: at, ...answer, ...changes };
+}
+
+function record(id: string, previous: string, changes: Partial<StoredRecord> = {}): StoredRecord {
+  const auditId = `record-${id}`;
+  return {
+    auditId,
+    agent: AGENT,
+    previous,
+    requestId: id,
+    status: 200,
+    isSigned: true,
+    ...changes,
+  };
+}
+
+/** Four requests in one chain: a call, an effect, a resumption and a revocation. */
+const TRUE: Evidence = {
+  asked: [
+    asked("r1"),
+    asked("r2", { kind: "effect", key: "k" }),
+    asked("r3", { kind: "resume", key: "n", node: "b" }),
+    asked("r4", { kind: "revoke", key: AGENT }),
+    asked("r5", { status: 410, auditId: undefined }),
+  ],
+  cutOffs: [{ node: "c", from: 100, until: 2_000 }],
+  failovers: [],
+  leaseMs: 1_000,
+  records: [
+    record("r1", ROOT),
+    record("r2", "record-r1"),
+    record("r3", "record-r2"),
+    record("r4", "record-r3"),
+  ],
+  heads: new Map([[AGENT, "record-r4"]]),
+  effects: [{ key: "k", at: 21 }],
+  runEnds: [{ run: "w", outcome: "completed" }],
+};
+
+/** With further requests. */
+function more(...others: readonly Asked[]): Evidence {
+  return { ...TRUE, asked: [...TRUE.asked, ...others] };
+}
+
+const cutOff = { node: "c", sentAt: 1_200, heardAt: 1_205, auditId: undefined };
+const unheard = { heardAt: undefined, status: undefined, auditId: undefined };
+
+describe("the checker of a cluster", () => {
+  it.each<[string, Evidence]>([
+    ["a history that is true", TRUE],
+    ["a request that was never answered", more(asked("r9", unheard))],
+    [
+      "an effect that nobody knows the outcome of",
+      {
+        ...more(asked("r9", { kind: "effect", key: "x", ...unheard })),
+        effects: [...TRUE.effects, { key: "x", at: 91 }],
+      },
+    ],
+    ["a node that is cut off and says so", more(asked("r9", { ...cutOff, status: 503 }))],
+    [
+      "a node that is cut off, within its lease",
+      more(asked("r9", { ...cutOff, sentAt: 900, agent: "b" })),
+    ],
+    [
+      "a record that a failover lost, and whose node ended",
+      {
+        ...more(asked("r9", { agent: "b" })),
+        failovers: [{ at: 1_000, told: ["a"] }],
+      },
+    ],
+    [
+      "a revocation that a failover lost",
+      {
+        ...more(
+          asked("r6", { kind: "revoke", key: "b", agent: "b" }),
+          asked("r9", { agent: "b", auditId: undefined }),
+        ),
+        failovers: [{ at: 80, told: ["a"] }],
+      },
+    ],
+  ])("finds nothing wrong with %s", (_, evidence) => {
+    expect(contradictions(evidence)).toEqual([]);
+  });
+
+  it.each<[number, string, Evidence]>([
+    [1, "is there 0 times", more(asked("r9", { agent: "b", auditId: "record-gone" }))],
+    [1, "is there 2 times", { ...TRUE, records: [...TRUE.records, record("r2", "record-r4")] }],
+    [
+      1,
+      "its node did not end",
+      { ...more(asked("r9", { agent: "b" })), failovers: [{ at: 1_000, told: ["b"] }] },
+    ],
+    [
+      2,
+      "follow the same record",
+      { ...TRUE, records: [...TRUE.records, record("r6", "record-r3")] },
+    ],
+    [2, "has 1 of 3 records", { ...TRUE, records: TRUE.records.toSpliced(1, 1) }],
+    [2, "is not its last record", { ...TRUE, heads: new Map([[AGENT, "record-r3"]]) }],
+    [
+      2,
+      "is not signed",
+      { ...TRUE, records: TRUE.records.with(0, record("r1", ROOT, { isSigned: false })) },
+    ],
+    [
+      3,
+      "request r2 was sent after r1 was answered, and comes before it",
+      {
+        ...TRUE,
+        records: [
+          record("r2", ROOT),
+          record("r1", "record-r2"),
+          record("r3", "record-r1"),
+          record("r4", "record-r3"),
+        ],
+      },
+    ],
+    [4, "had 2 effects", { ...TRUE, effects: [...TRUE.effects, { key: "k", at: 22 }] }],
+    [4, "has no record", { ...TRUE, effects: [...TRUE.effects, { key: "x", at: 22 }] }],
+    [5, "answered 200 to r9, 45 ms after", more(asked("r9", { node: "b", auditId: undefined }))],
+    [6, "was won 2 times", more(asked("r2", { kind: "resume", key: "n", auditId: undefined }))],
+    [7, "answered 200 to r9, 1100 ms after", more(asked("r9", { ...cutOff, agent: "b" }))],
+    [
+      8,
+      "ended 2 times: completed,failed",
+      { ...TRUE, runEnds: [...TRUE.runEnds, { run: "w", outcome: "failed" }] },
+    ],
+  ])("tells that invariant %i does not hold: %s", (number, message, evidence) => {
+    const found = contradictions(evidence);
+    expect(found.filter((one) => one.startsWith(`${number}. `)).join("\n")).toContain(message);
+  });
+});

@@ -1,0 +1,137 @@
+/** A client of one node, over one connection at a time, that notes what it was told. */
+
+import { connect, type TLSSocket } from "node:tls";
+import { uuidv7 } from "../../../src/identity/uuid.ts";
+import { isWireFault } from "../../../src/wire/message.ts";
+import { type ReceivedResponse, ResponseParser } from "../../../src/wire/response-parser.ts";
+import { sha256Hex } from "./evidence.ts";
+import type { Asked } from "./history.ts";
+
+/** How long a client waits for an answer. */
+const PATIENCE_MS = 8_000;
+
+/** A request that a client sends, and how it is noted. */
+export interface Request {
+  readonly kind: Asked["kind"];
+  readonly agent: string;
+  readonly method: string;
+  readonly path: string;
+  readonly body?: object;
+  /** Noted, and sent as the Idempotency-Key of an effect. */
+  readonly key?: string;
+}
+
+/** A note, and the body that came. */
+export interface Told {
+  readonly asked: Asked;
+  readonly body: Readonly<Record<string, unknown>>;
+}
+
+/** Milliseconds of the monotonic clock that all processes of a machine share. */
+export function now(): number {
+  return Number(process.hrtime.bigint()) / 1e6;
+}
+
+export class Caller {
+  readonly #node: { readonly name: string; readonly port: number };
+  readonly #note: (asked: Asked) => void;
+  #socket: TLSSocket | undefined;
+
+  constructor(
+    node: { readonly name: string; readonly port: number },
+    note: (asked: Asked) => void,
+  ) {
+    this.#node = node;
+    this.#note = note;
+  }
+
+  /** Sends a request, and waits for what comes; undefined: there was nobody to send it to. */
+  async ask(request: Request): Promise<Told | undefined> {
+    const socket = await this.#connect();
+    if (socket === undefined) return undefined;
+    const id = uuidv7();
+    const { kind, agent, key } = request;
+    const sent = { id, node: this.#node.name, agent, kind, key, sentAt: now() };
+    const response = await exchange(socket, encode(request, id));
+    let told: Told = { asked: sent, body: {} };
+    if (response === undefined) this.close();
+    else {
+      const body = parse(response.body);
+      const jws = response.headers.get("attribution-record");
+      const error = body["error"] as { readonly code?: string } | undefined;
+      const { status } = response;
+      const auditId = jws === undefined ? undefined : sha256Hex(jws);
+      told = { body, asked: { ...sent, heardAt: now(), status, code: error?.code, auditId } };
+    }
+    this.#note(told.asked);
+    return told;
+  }
+
+  close(): void {
+    this.#socket?.destroy();
+    this.#socket = undefined;
+  }
+
+  async #connect(): Promise<TLSSocket | undefined> {
+    if (this.#socket !== undefined && !this.#socket.destroyed) return this.#socket;
+    const { port } = this.#node;
+    const socket = connect({ host: "127.0.0.1", port, rejectUnauthorized: false });
+    socket.on("error", () => undefined);
+    const isOpen = await settled<true>(socket, (done) => {
+      socket.once("secureConnect", () => done(true));
+    });
+    if (isOpen === undefined) socket.destroy();
+    this.#socket = isOpen === undefined ? undefined : socket;
+    return this.#socket;
+  }
+}
+
+function exchange(socket: TLSSocket, request: Buffer) {
+  const parser = new ResponseParser();
+  return settled<ReceivedResponse>(socket, (done) => {
+    const take = (chunk: Buffer): void => {
+      parser.push(chunk);
+      const next = parser.next();
+      if (next === undefined) return;
+      socket.off("data", take);
+      done(isWireFault(next) ? undefined : next);
+    };
+    socket.on("data", take);
+    socket.write(request);
+  });
+}
+
+/** Waits for something of a socket; undefined where it closes first, or it takes too long. */
+function settled<Value>(
+  socket: TLSSocket,
+  begin: (done: (value: Value | undefined) => void) => void,
+): Promise<Value | undefined> {
+  return new Promise((resolve) => {
+    const done = (value?: Value): void => {
+      clearTimeout(timer);
+      socket.off("close", closed);
+      resolve(value);
+    };
+    const closed = (): void => done();
+    const timer = setTimeout(() => done(), PATIENCE_MS);
+    socket.once("close", closed);
+    begin(done);
+  });
+}
+
+function encode({ agent, method, path, body = {}, key, kind }: Request, id: string): Buffer {
+  const content = JSON.stringify(body);
+  const idempotent = kind === "effect" ? `Idempotency-Key: ${key}\r\n` : "";
+  return Buffer.from(
+    `AGTP/1.0 ${method} ${path}\r\nAgent-ID: ${agent}\r\nRequest-ID: ${id}\r\n${idempotent}` +
+      `Content-Type: application/vnd.agtp+json\r\nContent-Length: ${Buffer.byteLength(content)}\r\n\r\n${content}`,
+  );
+}
+
+function parse(body: Uint8Array): Readonly<Record<string, unknown>> {
+  try {
+    return JSON.parse(Buffer.from(body).toString("utf8"));
+  } catch {
+    return {};
+  }
+}

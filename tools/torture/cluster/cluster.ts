@@ -1,0 +1,129 @@
+/**
+ * Three daemons over one PostgreSQL in a scratch directory, under load and faults, and the checker's
+ * word on what was told and kept.
+ */
+import { generateKeyPairSync } from "node:crypto";
+import { chmodSync, createWriteStream, mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { ensureCertificate } from "../../../src/server/certificate.ts";
+import { STEPPING_CLOCK } from "../stepping-clock.ts";
+import { Database } from "./database.ts";
+import { writeNode } from "./deployment.ts";
+import { readEffects, readHeads, readRecords } from "./evidence.ts";
+import { expose } from "./expose.ts";
+import type { Scene } from "./faults.ts";
+import type { Asked } from "./history.ts";
+import { contradictions } from "./invariants.ts";
+import { Link } from "./link.ts";
+import { Node } from "./node.ts";
+import { seeded } from "./random.ts";
+import { Workload } from "./workload.ts";
+
+export interface ClusterOptions {
+  readonly seed: number;
+  /** No fault begins later. */
+  readonly seconds: number;
+  /** So many faults at most. */
+  readonly faults: number;
+  /** The faults in order, over and over; at random without this. */
+  readonly plan?: readonly string[] | undefined;
+  /** The folder of initdb. */
+  readonly postgres: string;
+  /** The built daemon. */
+  readonly program: string;
+  /** Told of each fault as it begins, and at the end. */
+  say(line: string): void;
+}
+
+/** What came of it. */
+export interface ClusterOutcome {
+  readonly faults: number;
+  readonly requests: number;
+  readonly records: number;
+  /** The directory with history, logs and data is kept where there are any. */
+  readonly contradictions: readonly string[];
+}
+
+const LEASE_MS = 1_000;
+const NODES = ["a", "b", "c"];
+
+/** Runs the whole, and removes what it made unless something is wrong. */
+export async function tortureCluster(options: ClusterOptions): Promise<ClusterOutcome> {
+  const directory = mkdtempSync(join(tmpdir(), "agtpd-torture-"));
+  let scene: Scene | undefined;
+  let outcome: ClusterOutcome | undefined;
+  try {
+    const made = await build(directory, options);
+    scene = made.scene;
+    outcome = await run(made, directory, options);
+    return outcome;
+  } finally {
+    for (const { link } of scene?.nodes ?? []) link.close();
+    await Promise.all((scene?.nodes ?? []).map((node) => node.end("SIGKILL")));
+    await scene?.database.stop();
+    if (outcome?.contradictions.length === 0) rmSync(directory, { recursive: true, force: true });
+    else options.say(`history and logs are in ${directory}`);
+  }
+}
+
+interface Made {
+  readonly scene: Scene;
+  readonly signingKey: string;
+  readonly effects: string;
+}
+
+async function build(directory: string, { postgres, program }: ClusterOptions): Promise<Made> {
+  const scratch = join(directory, "postgres");
+  mkdirSync(scratch);
+  const database = new Database(postgres, scratch);
+  // Its user passes through here.
+  chmodSync(directory, 0o711);
+  await database.make();
+  await ensureCertificate(directory);
+  const { privateKey } = generateKeyPairSync("ed25519");
+  const signingKey = String(privateKey.export({ type: "pkcs8", format: "pem" }));
+  const effects = join(directory, "effects.log");
+  const tls = { cert: join(directory, "cert.pem"), key: join(directory, "key.pem") };
+  const nodes: Node[] = [];
+  for (const name of NODES) {
+    const link = await Link.open(database.socket);
+    const config = writeNode(join(directory, name), {
+      ...{ node: name, databasePort: link.port, leaseMs: LEASE_MS, tls, signingKey, effects },
+    });
+    const log = join(directory, `${name}.log`);
+    nodes.push(new Node({ name, config, link, program, log, preload: STEPPING_CLOCK }));
+  }
+  const scene = { nodes, database, leaseMs: LEASE_MS, cutOffs: [], failovers: [] };
+  return { scene, signingKey, effects };
+}
+
+async function run(
+  { scene, signingKey, effects }: Made,
+  directory: string,
+  options: ClusterOptions,
+): Promise<ClusterOutcome> {
+  const { nodes, database, cutOffs, failovers } = scene;
+  const asked: Asked[] = [];
+  const history = createWriteStream(join(directory, "history.jsonl"));
+  const note = (one: Asked): void => {
+    asked.push(one);
+    history.write(`${JSON.stringify(one)}\n`);
+  };
+  const started = await Promise.all(nodes.map((node) => node.start()));
+  if (started.includes(false)) throw new Error("a node does not start");
+  const workload = new Workload(nodes, seeded(options.seed + 1), note);
+  workload.start();
+  const { count, fault } = await expose(scene, options, note);
+  await workload.stop();
+  history.end();
+  await Promise.all(nodes.map((node) => node.end("SIGTERM")));
+  const records = await readRecords(database, signingKey);
+  const heads = await readHeads(database);
+  const found = contradictions({
+    ...{ asked, cutOffs, failovers, leaseMs: scene.leaseMs, records, heads },
+    ...{ effects: readEffects(effects), runEnds: [] },
+  });
+  const all = fault === undefined ? found : [fault, ...found];
+  return { faults: count, requests: asked.length, records: records.length, contradictions: all };
+}

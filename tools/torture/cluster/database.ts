@@ -1,0 +1,133 @@
+/**
+ * A PostgreSQL of the torture's own in a scratch directory, behind a Unix socket: it can be ended all
+ * at once, and a standby that follows it can take its place.
+ */
+import { execFile } from "node:child_process";
+import { chmodSync } from "node:fs";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import pg from "pg";
+import { Link } from "./link.ts";
+
+/** PostgreSQL does not run as root. */
+const OTHER_USER = process.getuid?.() === 0 ? ["runuser", "-u", "nobody", "--"] : [];
+const FIRST_PORT = 5432;
+
+export class Database {
+  readonly #programs: string;
+  readonly #directory: string;
+  /** How many servers there were. */
+  #number = 0;
+  #isRunning = false;
+  #replication: Link | undefined;
+
+  constructor(programs: string, directory: string) {
+    this.#programs = programs;
+    this.#directory = directory;
+    chmodSync(directory, 0o777);
+  }
+
+  /** Makes the first server, with a database. */
+  async make(): Promise<void> {
+    const data = this.#data(0);
+    await this.#run(
+      "initdb",
+      "-D",
+      data,
+      ...["-A", "trust", "-U", "agtp", "-E", "UTF8"],
+      "--locale=C",
+      "-N",
+    );
+    await this.start();
+    await this.query("CREATE DATABASE agtp", "postgres");
+  }
+
+  /** The socket of the server that is the primary. */
+  get socket(): string {
+    return this.#socket(this.#number);
+  }
+
+  async start(): Promise<void> {
+    await this.#start(this.#number);
+    this.#isRunning = true;
+  }
+
+  /** Ends it all at once, as a crash does. */
+  async crash(): Promise<void> {
+    this.#isRunning = false;
+    await this.#run("pg_ctl", "-D", this.#data(this.#number), "-m", "immediate", "-s", "stop");
+  }
+
+  /** Makes a standby that follows the primary, and does not hold it up. */
+  async addStandby(): Promise<void> {
+    const next = this.#number + 1;
+    this.#replication = await Link.open(this.socket);
+    const from = `host=127.0.0.1 port=${this.#replication.port} user=agtp`;
+    await this.#run("pg_basebackup", "-d", from, "-D", this.#data(next), "-R", "-c", "fast");
+    await this.#start(next);
+  }
+
+  /** From now on the standby receives nothing more. */
+  leaveStandbyBehind(): void {
+    this.#replication?.set("half-open");
+  }
+
+  /** The standby becomes the primary; the old one is gone for good. */
+  async promote(): Promise<void> {
+    await this.crash();
+    this.#replication?.close();
+    this.#replication = undefined;
+    this.#number += 1;
+    await this.#run("pg_ctl", "-D", this.#data(this.#number), "-w", "-s", "promote");
+    this.#isRunning = true;
+  }
+
+  async query(sql: string, database = "agtp"): Promise<readonly Record<string, unknown>[]> {
+    const client = new pg.Client({
+      ...{ host: this.#directory, port: FIRST_PORT + this.#number, user: "agtp", database },
+    });
+    client.on("error", () => undefined);
+    await client.connect();
+    try {
+      return (await client.query(sql)).rows;
+    } finally {
+      await client.end();
+    }
+  }
+
+  async stop(): Promise<void> {
+    this.#replication?.close();
+    if (this.#isRunning) await this.crash().catch(() => undefined);
+    const standby = ["-D", this.#data(this.#number + 1), "-m", "immediate", "-s", "stop"];
+    await this.#run("pg_ctl", ...standby).catch(() => undefined);
+  }
+
+  async #start(number: number): Promise<void> {
+    const options = [
+      ...[`-k ${this.#directory}`, `-p ${FIRST_PORT + number}`, "-c listen_addresses=''"],
+      ...["-c max_connections=100", "-c wal_sender_timeout=60s", "-c autovacuum=off"],
+    ].join(" ");
+    const log = join(this.#directory, `log-${number}`);
+    await this.#run("pg_ctl", "-D", this.#data(number), "-w", "-o", options, "-l", log, "start");
+  }
+
+  #data(number: number): string {
+    return join(this.#directory, `data-${number}`);
+  }
+
+  #socket(number: number): string {
+    return join(this.#directory, `.s.PGSQL.${FIRST_PORT + number}`);
+  }
+
+  async #run(program: string, ...args: readonly string[]): Promise<void> {
+    const [file = "", ...rest] = [...OTHER_USER, join(this.#programs, program), ...args];
+    // A server that goes on has its output: nobody may wait for the end of that.
+    await promisify(execFile)(
+      "/bin/sh",
+      ["-c", '"$@" >/dev/null 2>&1 </dev/null', "sh", file, ...rest],
+      {
+        cwd: this.#directory,
+      },
+    );
+  }
+}

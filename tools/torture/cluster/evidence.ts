@@ -1,0 +1,46 @@
+/** Reads what a cluster has kept: records and heads from its database, effects from their file. */
+import { createHash, createPublicKey, type KeyObject, verify } from "node:crypto";
+import { existsSync, readFileSync } from "node:fs";
+import type { Database } from "./database.ts";
+import type { Effect, StoredRecord } from "./history.ts";
+
+export function sha256Hex(text: string): string {
+  return createHash("sha256").update(text).digest("hex");
+}
+
+/** Reads all records; `signingKey` is the PEM that they are signed with. */
+export async function readRecords(
+  database: Database,
+  signingKey: string,
+): Promise<readonly StoredRecord[]> {
+  const publicKey = createPublicKey(signingKey);
+  const rows = await database.query("SELECT jws FROM agtp.records ORDER BY number");
+  return rows.map(({ jws }) => readRecord(String(jws), publicKey));
+}
+
+/** By agent the last record. */
+export async function readHeads(database: Database): Promise<ReadonlyMap<string, string>> {
+  const rows = await database.query("SELECT agent_id, audit_id FROM agtp.heads");
+  return new Map(rows.map((row) => [String(row["agent_id"]), String(row["audit_id"])]));
+}
+
+/** What handlers have noted. */
+export function readEffects(path: string): readonly Effect[] {
+  const text = existsSync(path) ? readFileSync(path, "utf8") : "";
+  return text.split("\n").flatMap((line) => (line === "" ? [] : [JSON.parse(line) as Effect]));
+}
+
+function readRecord(jws: string, publicKey: KeyObject): StoredRecord {
+  const end = jws.lastIndexOf(".");
+  const signature = Buffer.from(jws.slice(end + 1), "base64url");
+  const [, payload = ""] = jws.split(".");
+  const facts = JSON.parse(Buffer.from(payload, "base64url").toString("utf8"));
+  return {
+    auditId: sha256Hex(jws),
+    agent: String(facts.agent_id),
+    previous: String(facts.previous_audit_id),
+    requestId: String(facts.request_id ?? ""),
+    status: Number(facts.status ?? 0),
+    isSigned: verify(null, Buffer.from(jws.slice(0, end), "ascii"), publicKey, signature),
+  };
+}

@@ -1,0 +1,120 @@
+/** The faults that a cluster is exposed to, each for a bounded time, and how it is mended again. */
+import { setTimeout as delay } from "node:timers/promises";
+import { now } from "./caller.ts";
+import type { Database } from "./database.ts";
+import type { CutOff, Failover } from "./history.ts";
+import type { Node } from "./node.ts";
+import { between, pick, type Random } from "./random.ts";
+
+/** A cluster under fault. */
+export interface Scene {
+  readonly nodes: readonly Node[];
+  readonly database: Database;
+  readonly leaseMs: number;
+  readonly cutOffs: CutOff[];
+  readonly failovers: Failover[];
+}
+
+/** One of the ways; `random` says how long, and to whom. */
+export type Fault = (scene: Scene, random: Random) => Promise<string | undefined>;
+
+/** How long a node has to end once its store went back. */
+const LOSS_MS = 15_000;
+
+async function killNode({ nodes }: Scene, random: Random): Promise<undefined> {
+  const node = pick(random, nodes);
+  await node.end("SIGKILL");
+  await delay(between(random, 0, 1_000));
+  await node.start();
+}
+
+async function stopNode({ nodes, leaseMs }: Scene, random: Random): Promise<undefined> {
+  const node = pick(random, nodes);
+  node.signal("SIGSTOP");
+  await delay(between(random, 100, 3 * leaseMs));
+  node.signal("SIGCONT");
+}
+
+function cutLink(state: "cut" | "half-open"): Fault {
+  return async ({ nodes, leaseMs, cutOffs }, random) => {
+    const node = pick(random, nodes);
+    node.link.set(state);
+    const from = now();
+    await delay(between(random, 50, 3 * leaseMs));
+    const until = now();
+    node.link.set("open");
+    cutOffs.push({ node: node.name, from, until });
+    return undefined;
+  };
+}
+
+async function slowLink({ nodes }: Scene, random: Random): Promise<undefined> {
+  const node = pick(random, nodes);
+  node.link.slow(between(random, 20, 700));
+  await delay(between(random, 300, 3_000));
+  node.link.slow(0);
+}
+
+async function stopDatabase({ database }: Scene, random: Random): Promise<undefined> {
+  await database.crash();
+  await delay(between(random, 0, 2_500));
+  await database.start();
+}
+
+async function endBackends({ database }: Scene, random: Random): Promise<undefined> {
+  for (let count = between(random, 1, 10); count > 0; count -= 1) {
+    await database.query(
+      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+        WHERE application_name = 'agtpd' AND random() < 0.7`,
+    );
+    await delay(between(random, 10, 100));
+  }
+}
+
+async function stepClock({ nodes }: Scene, random: Random): Promise<undefined> {
+  pick(random, nodes).stepClock(between(random, -60_000, 40_000));
+}
+
+/** A standby that has not received everything takes the place of the primary. */
+async function failOver(scene: Scene, random: Random): Promise<string | undefined> {
+  const { nodes, database, failovers } = scene;
+  await database.addStandby();
+  await delay(between(random, 100, 500));
+  if (random() < 0.7) database.leaveStandbyBehind();
+  await delay(between(random, 50, 600));
+  await database.promote();
+  for (const { link } of nodes) link.lead(database.socket);
+  const at = now();
+  // A node that was told of what is lost asks for it within a second or so.
+  await delay(2_500);
+  const told = nodes.filter(({ wentBack }) => wentBack);
+  for (const node of told) {
+    if (!(await node.ended(LOSS_MS))) return `node ${node.name} goes on after the store went back`;
+    await node.acceptLoss();
+    if (!(await node.start()))
+      return `node ${node.name} does not start after its loss was accepted`;
+  }
+  failovers.push({ at, told: told.map(({ name }) => name) });
+  return undefined;
+}
+
+/** By name, with how often each comes among others. */
+export const FAULTS: Readonly<Record<string, { readonly weight: number; readonly run: Fault }>> = {
+  "kill-node": { weight: 4, run: killNode },
+  "stop-node": { weight: 4, run: stopNode },
+  "cut-link": { weight: 4, run: cutLink("cut") },
+  "half-open-link": { weight: 4, run: cutLink("half-open") },
+  "slow-link": { weight: 3, run: slowLink },
+  "stop-database": { weight: 3, run: stopDatabase },
+  "end-backends": { weight: 3, run: endBackends },
+  "step-clock": { weight: 2, run: stepClock },
+  "fail-over": { weight: 1, run: failOver },
+};
+
+/** The name of the next fault. */
+export function nextFault(random: Random): string {
+  const names = Object.entries(FAULTS).flatMap(([name, { weight }]) =>
+    Array.from({ length: weight }, () => name),
+  );
+  return pick(random, names);
+}

@@ -1,0 +1,129 @@
+/** One daemon of a cluster, in a process of its own over a directory of its own. */
+import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { createWriteStream, type WriteStream } from "node:fs";
+import { createInterface } from "node:readline";
+import type { Readable } from "node:stream";
+import { promisify } from "node:util";
+import { daemonFlags } from "../../daemon-flags.ts";
+import type { Link } from "./link.ts";
+
+/** The longest that a daemon may take to listen, or to end. */
+const PATIENCE_MS = 30_000;
+
+export interface NodeOptions {
+  readonly name: string;
+  readonly config: string;
+  readonly link: Link;
+  /** The built daemon. */
+  readonly program: string;
+  /** The file that all its logs go to. */
+  readonly log: string;
+  /** A module that is loaded first: its clock can be stepped. */
+  readonly preload: string;
+}
+
+export class Node {
+  readonly name: string;
+  readonly link: Link;
+  readonly #options: NodeOptions;
+  readonly #log: WriteStream;
+  #child: ChildProcess | undefined;
+  /** Set while it is to run: its end is then a fault. */
+  #isWanted = false;
+  port = 0;
+  /** True once it has ended, or did not start, since the store lacks what was acknowledged. */
+  wentBack = false;
+  /** The last way in which it ended though nobody wanted it to. */
+  unwantedEnd: string | undefined;
+
+  constructor(options: NodeOptions) {
+    this.#options = options;
+    this.name = options.name;
+    this.link = options.link;
+    this.#log = createWriteStream(options.log, { flags: "a" });
+  }
+
+  /** Starts it; false where it refuses since the store went back. */
+  async start(): Promise<boolean> {
+    const { program, config, preload } = this.#options;
+    const flags = [...daemonFlags(program), "--import", preload];
+    const args = [program, "--config", config, "--log-level", "warn", "--port", String(this.port)];
+    const stdio = ["ignore", "pipe", "pipe", "ipc"] as const;
+    const child = spawn(process.execPath, [...flags, ...args], { stdio: [...stdio] });
+    this.#child = child;
+    this.wentBack = false;
+    this.#isWanted = true;
+    child.on("error", () => undefined);
+    createInterface({ input: child.stderr as Readable }).on("line", (line) => this.#take(line));
+    const listening = new Promise<boolean>((resolve) => {
+      const timer = setTimeout(() => child.kill("SIGKILL"), PATIENCE_MS);
+      createInterface({ input: child.stdout as Readable }).on("line", (line) => {
+        this.#take(line);
+        if (!line.includes('"event":"listening"')) return;
+        this.port = (JSON.parse(line) as { readonly port: number }).port;
+        clearTimeout(timer);
+        resolve(true);
+      });
+      child.once("exit", () => {
+        clearTimeout(timer);
+        resolve(false);
+      });
+    });
+    child.once("close", (code, signal) => {
+      if (this.#isWanted && this.#child === child && !this.wentBack) {
+        this.unwantedEnd = `node ${this.name} ended by itself (${code ?? signal})`;
+      }
+    });
+    return listening;
+  }
+
+  get isAlive(): boolean {
+    const child = this.#child;
+    return child !== undefined && child.exitCode === null && child.signalCode === null;
+  }
+
+  /** SIGSTOP, SIGCONT. */
+  signal(name: NodeJS.Signals): void {
+    this.#child?.kill(name);
+  }
+
+  stepClock(stepMs: number): void {
+    if (this.#child?.connected === true) this.#child.send({ stepMs }, () => undefined);
+  }
+
+  async end(signal: NodeJS.Signals): Promise<void> {
+    this.#isWanted = false;
+    const child = this.#child;
+    if (child === undefined || !this.isAlive) return;
+    const gone = new Promise((resolve) => child.once("exit", resolve));
+    child.kill(signal);
+    const timer = setTimeout(() => child.kill("SIGKILL"), PATIENCE_MS);
+    await gone;
+    clearTimeout(timer);
+  }
+
+  /** Waits for its end by itself; false where it does not end. */
+  async ended(milliseconds: number): Promise<boolean> {
+    const child = this.#child;
+    if (child === undefined || !this.isAlive) return true;
+    return new Promise((resolve) => {
+      const timer = setTimeout(() => resolve(false), milliseconds);
+      child.once("exit", () => {
+        clearTimeout(timer);
+        resolve(true);
+      });
+    });
+  }
+
+  /** `agtpd state accept-loss`. */
+  async acceptLoss(): Promise<void> {
+    const { program, config } = this.#options;
+    const args = ["state", "accept-loss", "--config", config, "--reason", "torture"];
+    await promisify(execFile)(process.execPath, [...daemonFlags(program), program, ...args]);
+  }
+
+  #take(line: string): void {
+    this.#log.write(`${line}\n`);
+    if (line.includes("the store went back")) this.wentBack = true;
+  }
+}

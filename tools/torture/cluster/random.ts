@@ -1,0 +1,26 @@
+/** Numbers that a seed brings about: the same seed makes the same plan. */
+
+/** A generator of numbers from 0 up to 1. */
+export type Random = () => number;
+
+/** Mulberry32. */
+export function seeded(seed: number): Random {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = state;
+    mixed = Math.imul(mixed ^ (mixed >>> 15), mixed | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
+  };
+}
+
+/** One of these. */
+export function pick<Item>(random: Random, items: readonly Item[]): Item {
+  return items[Math.floor(random() * items.length)] as Item;
+}
+
+/** A whole number between two. */
+export function between(random: Random, least: number, most: number): number {
+  return Math.round(least + random() * (most - least));
+}
