@@ -3,11 +3,11 @@ import { readFileSync } from "node:fs";
 import type { TracingConfig } from "./tracing-section.ts";
 
 const SEND_TIMEOUT_MS = 5_000;
-/** Batches on their way at once. */
-const AT_ONCE = 4;
+/** More are never on their way at once. */
+const AT_ONCE = 64;
 
-/** The part of the library's options that is used. */
-export interface ExporterOptions {
+/** The part of the exporters' options that is used. */
+export interface CollectorAddress {
   readonly url: string;
   readonly headers: Record<string, string>;
   readonly timeoutMillis: number;
@@ -16,10 +16,10 @@ export interface ExporterOptions {
 }
 
 /** The options of an exporter. Throws where the file of certificates cannot be read. */
-export function exporterOptions(
+export function collectorAddress(
   { endpoint, headers, ca }: TracingConfig,
   path: string,
-): ExporterOptions {
+): CollectorAddress {
   return {
     url: `${endpoint.replace(/\/+$/, "")}${path}`,
     headers: { ...headers },
