@@ -167,7 +167,8 @@ export function storeFault({ directory, file, store }: Config, error: unknown): 
   return { file: relative(directory, file), key, message };
 }
 
-function journalFault({ directory }: Config, error: unknown): Problem {
+/** Why the journal cannot be opened, for the operator. */
+export function journalFault({ directory }: Config, error: unknown): Problem {
   const message = `the journal cannot be opened: ${reasonOf(error)}`;
   return { file: relative(directory, journalDirectory(directory)), key: "", message };
 }

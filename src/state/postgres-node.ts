@@ -135,11 +135,6 @@ export class PostgresNode {
     return this.#options.node;
   }
 
-  /** True while no other node has been heard of lately. */
-  get isAlone(): boolean {
-    return !this.#hasOthers;
-  }
-
   /** True while what the views say holds on all nodes. */
   get isFresh(): boolean {
     return performance.now() < this.#leaseUntil;

@@ -51,8 +51,6 @@ export interface ServerState {
 export interface ViewLease {
   /** False once other nodes may have changed something that this one has not heard of. */
   readonly isFresh: boolean;
-  /** True while no other node serves: what nobody works on was left by one that ended. */
-  readonly isAlone: boolean;
   /** The processes that work is taken over from; without it, no other works. */
   readonly holders?: Holders;
   /** The name of this process among the nodes; undefined where there can be no others. */
@@ -81,7 +79,7 @@ export interface NodeEntry {
 }
 
 /** Nobody else changes anything. */
-const ALONE: ViewLease = { isFresh: true, isAlone: true };
+const ALONE: ViewLease = { isFresh: true };
 
 export interface StateOptions {
   readonly store: Store;
