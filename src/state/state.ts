@@ -60,6 +60,11 @@ export interface ViewLease {
   readonly node?: string;
   /** Resolves once the store is known to have lost what was acknowledged. */
   readonly lost?: Promise<void>;
+  /**
+   * Takes in what was committed so far, for all who ask at the same time at once; settled after a bounded
+   * time in any case. Without it, nobody else commits.
+   */
+  catchUp?(): Promise<void>;
   /** Every node that has been heard of lately, this one included. */
   nodes?(): Promise<readonly NodeEntry[]>;
 }
