@@ -14,7 +14,7 @@ export function layout(page: SitePage, home: SitePage): string {
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; img-src 'self' file:; style-src 'self' file:; script-src 'self' file:">
-<title>${escape(page.title)} · agtpd</title>
+<title>${escapeHtml(page.title)} · agtpd</title>
 <link rel="stylesheet" href="${up}style.css">
 </head>
 <body data-up="${up}">
@@ -50,7 +50,7 @@ function navigation(page: SitePage, home: SitePage): string {
   return lines.join("\n");
 }
 
-function escape(text: string): string {
+function escapeHtml(text: string): string {
   return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll('"', "&quot;");
 }
 
