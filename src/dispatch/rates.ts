@@ -16,6 +16,14 @@ export interface RateExcess {
   readonly retryAfterSeconds: number;
 }
 
+/** A part of the server that a payer has taken. */
+export interface Taking {
+  readonly scope: RateExcess["scope"];
+  readonly payer: string;
+  /** Requests, or milliseconds of work. */
+  readonly amount: number;
+}
+
 /** Unused rate that is saved up: a second for requests, two for work, which comes in lumps. */
 const REQUESTS_SAVED_SECONDS = 1;
 const WORK_SAVED_SECONDS = 2;
@@ -27,6 +35,8 @@ export class Rates {
   readonly #requests = new Buckets();
   readonly #work = new Buckets();
   #limits: RateLimits;
+  /** Told of all that is taken here. */
+  onTaken: ((taking: Taking) => void) | undefined;
 
   constructor(limits: RateLimits = { requestsPerSecond: 0, workMsPerSecond: 0 }) {
     this.#limits = limits;
@@ -55,7 +65,16 @@ export class Rates {
     if (excess > 0)
       return { scope: "requests", retryAfterSeconds: wait(excess, requestsPerSecond) };
     this.#requests.add(key, 1, now, requestsPerSecond);
+    this.onTaken?.({ scope: "requests", payer: key, amount: 1 });
     return undefined;
+  }
+
+  /** Counts what a payer has taken of another process of this daemon. */
+  add({ scope, payer, amount }: Taking, now: number): void {
+    const { requestsPerSecond, workMsPerSecond } = this.#limits;
+    const [buckets, perSecond] =
+      scope === "work" ? [this.#work, workMsPerSecond] : [this.#requests, requestsPerSecond];
+    if (perSecond > 0) buckets.add(payer, amount, now, perSecond);
   }
 
   /** The number of accounts that are kept. */
@@ -66,7 +85,9 @@ export class Rates {
   /** Charges a payer for a slice of the loop. */
   charge(payer: string, ms: number, now: number): void {
     const { workMsPerSecond } = this.#limits;
-    if (workMsPerSecond > 0) this.#work.add(payer, ms, now, workMsPerSecond);
+    if (workMsPerSecond === 0) return;
+    this.#work.add(payer, ms, now, workMsPerSecond);
+    this.onTaken?.({ scope: "work", payer, amount: ms });
   }
 }
 
