@@ -5,20 +5,21 @@
  * `[limits] work_ms_per_second`, `requests_per_second`
  */
 import type { LimitsConfig } from "../wire/limits-section.ts";
+import type { RateScope, RateShares } from "./rate-shares.ts";
 
 /** The limits in force; 0 is none. */
 export type RateLimits = Pick<LimitsConfig, "requestsPerSecond" | "workMsPerSecond">;
 
 /** A payer that has to wait. */
 export interface RateExcess {
-  readonly scope: "requests" | "work";
+  readonly scope: RateScope;
   /** At least 1. */
   readonly retryAfterSeconds: number;
 }
 
 /** A part of the server that a payer has taken. */
 export interface Taking {
-  readonly scope: RateExcess["scope"];
+  readonly scope: RateScope;
   readonly payer: string;
   /** Requests, or milliseconds of work. */
   readonly amount: number;
@@ -35,8 +36,8 @@ export class Rates {
   readonly #requests = new Buckets();
   readonly #work = new Buckets();
   #limits: RateLimits;
-  /** Told of all that is taken here. */
-  onTaken: ((taking: Taking) => void) | undefined;
+  /** Undefined: nobody else gives anything. */
+  #shares: RateShares | undefined;
 
   constructor(limits: RateLimits = { requestsPerSecond: 0, workMsPerSecond: 0 }) {
     this.#limits = limits;
@@ -45,6 +46,16 @@ export class Rates {
   /** Holds everybody to these from now on; what was taken stays taken. */
   limit({ requestsPerSecond, workMsPerSecond }: RateLimits): void {
     this.#limits = { requestsPerSecond, workMsPerSecond };
+  }
+
+  /** Has other nodes say what they give. */
+  share(shares: RateShares): void {
+    this.#shares = shares;
+  }
+
+  /** What all nodes together give a payer per second; 0 is as much as it asks for. */
+  limitOf(scope: RateScope): number {
+    return scope === "work" ? this.#limits.workMsPerSecond : this.#limits.requestsPerSecond;
   }
 
   /** Takes one request in, or says what there is too much of; `now` as of `performance.now()`. */
@@ -61,20 +72,25 @@ export class Rates {
     }
     if (!isCounted) return undefined;
     const most = REQUESTS_SAVED_SECONDS * requestsPerSecond;
-    const excess = this.#requests.level(key, now, requestsPerSecond) + 1 - most;
+    const cost = Math.min(this.#costOf("requests", key), most);
+    const excess = this.#requests.level(key, now, requestsPerSecond) + cost - most;
     if (excess > 0)
       return { scope: "requests", retryAfterSeconds: wait(excess, requestsPerSecond) };
-    this.#requests.add(key, 1, now, requestsPerSecond);
-    this.onTaken?.({ scope: "requests", payer: key, amount: 1 });
+    this.#requests.add(key, cost, now, requestsPerSecond);
+    this.#shares?.took("requests", key, 1);
     return undefined;
   }
 
-  /** Counts what a payer has taken of another process of this daemon. */
+  /** Counts the taking of a payer from another process of this daemon. */
   add({ scope, payer, amount }: Taking, now: number): void {
-    const { requestsPerSecond, workMsPerSecond } = this.#limits;
-    const [buckets, perSecond] =
-      scope === "work" ? [this.#work, workMsPerSecond] : [this.#requests, requestsPerSecond];
+    const perSecond = this.limitOf(scope);
+    const buckets = scope === "work" ? this.#work : this.#requests;
     if (perSecond > 0) buckets.add(payer, amount, now, perSecond);
+  }
+
+  /** How much of the whole rate a payer spends with one of its share here. */
+  #costOf(scope: RateScope, payer: string): number {
+    return 1 / (this.#shares?.partOf(scope, payer) ?? 1);
   }
 
   /** The number of accounts that are kept. */
@@ -86,8 +102,8 @@ export class Rates {
   charge(payer: string, ms: number, now: number): void {
     const { workMsPerSecond } = this.#limits;
     if (workMsPerSecond === 0) return;
-    this.#work.add(payer, ms, now, workMsPerSecond);
-    this.onTaken?.({ scope: "work", payer, amount: ms });
+    this.#work.add(payer, ms * this.#costOf("work", payer), now, workMsPerSecond);
+    this.#shares?.took("work", payer, ms);
   }
 }
 

@@ -19,9 +19,16 @@ export interface ChainSource {
   readonly keys: readonly Ed25519PublicKey[];
   /** Audit-ID of a record that was in the chain once, as somebody remembers. */
   readonly trustedHead?: string | undefined;
+  /** The record before the oldest one that is left, where older ones were taken away. */
+  readonly begin?: string | undefined;
+  /** Says what is false about a payload that is signed as it should be. */
+  readonly judge?: JudgePayload | undefined;
   /** The compact JWS of a record; undefined when there is none. */
   fetch(auditId: string): Promise<string | undefined>;
 }
+
+/** A fault in the words of a break's message; undefined: there is none. */
+export type JudgePayload = (payload: JsonRecord) => string | undefined;
 
 /** One record, as a report names it. Texts are the record's own. */
 export interface ChainRecord {
@@ -41,9 +48,13 @@ export type ChainBreakKind =
   | "unknown-key"
   | "unsigned-head"
   | "wrong-agent"
+  | "false-passkey"
   | "time-reversed"
   | "truncated"
-  | "fork";
+  | "fork"
+  | "bad-checkpoint"
+  | "missing-segment"
+  | "altered-archive";
 
 /** The first place where a chain does not hold. */
 export interface ChainBreak {
@@ -81,8 +92,9 @@ export async function verifyChain(source: ChainSource): Promise<ChainReport> {
   let last: ChainRecord | undefined;
   let records = 0;
   let broken: ChainBreak | undefined;
-  let isTrusted = source.trustedHead === undefined;
-  for (let wanted = head; wanted !== NO_AUDIT_ID; ) {
+  const isOver = (auditId: string): boolean => auditId === NO_AUDIT_ID || auditId === source.begin;
+  let isTrusted = source.trustedHead === undefined || source.trustedHead === source.begin;
+  for (let wanted = head; !isOver(wanted); ) {
     const step = checkStep(source, wanted, await source.fetch(wanted), first);
     if ("message" in step) {
       broken = step;
@@ -114,7 +126,7 @@ interface ChainStep {
 
 /** Checks one record; `newer` is the one that names it, undefined for the head. */
 function checkStep(
-  { agentId, keys }: ChainSource,
+  { agentId, keys, judge }: ChainSource,
   auditId: string,
   jws: string | undefined,
   newer: ChainRecord | undefined,
@@ -136,6 +148,8 @@ function checkStep(
       "is the newest and not signed, so that no key vouches for it",
     );
   }
+  const falsehood = judge?.(verdict.payload);
+  if (falsehood !== undefined) return breakAt(auditId, "false-passkey", falsehood);
   return checkPayload(agentId, auditId, verdict, newer);
 }
 

@@ -14,12 +14,16 @@ export function shareRates(link: Link, rates: Rates): void {
     link.tell("rates", [...taken.values()]);
     taken = new Map();
   };
-  rates.onTaken = ({ scope, payer, amount }) => {
-    if (taken.size === 0) setTimeout(tell, TELL_AFTER_MS).unref();
-    const key = `${scope} ${payer}`;
-    const before = taken.get(key)?.amount ?? 0;
-    taken.set(key, { scope, payer, amount: before + amount });
-  };
+  rates.share({
+    // Each account counts the whole.
+    partOf: () => 1,
+    took: (scope, payer, amount) => {
+      if (taken.size === 0) setTimeout(tell, TELL_AFTER_MS).unref();
+      const key = `${scope} ${payer}`;
+      const before = taken.get(key)?.amount ?? 0;
+      taken.set(key, { scope, payer, amount: before + amount });
+    },
+  });
   link.serve({
     rates: (takings: readonly Taking[]) => {
       const now = performance.now();

@@ -12,8 +12,8 @@ import {
 } from "@opentelemetry/sdk-metrics";
 import type { Registry } from "prom-client";
 import { VERSION } from "../../base/version.ts";
+import { collectorAddress } from "./collector-address.ts";
 import type { TracingSections } from "./config.ts";
-import { exporterOptions } from "./exporter-options.ts";
 import { type PromMetric, readHistogram, readPoints } from "./prom-points.ts";
 
 /** Sending, until it is closed. */
@@ -38,7 +38,7 @@ export function pushMetrics(
     "service.instance.id": server.serverId,
   });
   const reader = new PeriodicExportingMetricReader({
-    exporter: new OTLPMetricExporter(exporterOptions(tracing, "/v1/metrics")),
+    exporter: new OTLPMetricExporter(collectorAddress(tracing, "/v1/metrics")),
     exportIntervalMillis: INTERVAL_MS,
     exportTimeoutMillis: TIMEOUT_MS,
   });

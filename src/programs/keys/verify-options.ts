@@ -19,9 +19,14 @@ export const VERIFY_OPTIONS = {
   },
   "--ca <file>": "authorities to trust, PEM",
   "--chain <where>": "a journal directory, or agtp://HOST to ask by INSPECT",
+  "--archive <directory>": "where [attribution.retention] moved older segments of that journal",
   "--agent <id>": "whose chain",
   "--head <audit-id>":
     "a record that was in the chain, or agtp://HOST to ask for the newest: says where the chain was cut",
+  "--passkey <file>": {
+    help: "the public key of an operator's passkey, JWK or PEM: no other may have signed approvals; repeatable",
+    isRepeated: true,
+  },
   "--agent-id <id>": "Agent-ID: who asks; default: the agent itself",
   "--client-cert <file>": "certificate of who asks, PEM",
   "--client-key <file>": "its key, PEM",
