@@ -6,6 +6,8 @@
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { VERSION } from "../base/version.ts";
+import { readCutLines, readLastCut } from "./cut-file.ts";
+import { readCutHeads } from "./cut-heads.ts";
 import type { JournalPosition, MemoryJournal } from "./journal.ts";
 import { CHAIN_CHECKPOINTS, readCheckpoint } from "./known-chains.ts";
 import { listSegments, readSegment } from "./segment.ts";
@@ -15,10 +17,17 @@ import type { ChangedEntry, Store } from "./store.ts";
 /** A record, or where the entries know of all that stands before. */
 export type RecordLine = Extract<StateLine, { readonly kind: "record" | "checkpoint" }>;
 
+/** A signed cut, or where a chain stood at the last one. */
+export type CutLine = Extract<StateLine, { readonly kind: "cut" | "cut-head" }>;
+
 /** The records that are exported. */
 export interface RecordsSource {
   /** Numbers below were used before. */
   readonly firstSegment: number;
+  /** Keeps what there is until the result is called. */
+  hold?(): () => void;
+  /** The signed cuts of the journal, and where chains stood at the last of them. */
+  cuts?(): AsyncIterable<CutLine>;
   /** The records up to now, in their order; they are read later. */
   cut(): (checkpoint: JournalPosition | undefined) => AsyncIterable<RecordLine>;
 }
@@ -41,13 +50,18 @@ const PAGE = 500;
 export async function* exportState(source: ExportSource): AsyncGenerator<string> {
   const digest = createHash("sha256");
   const count = { entries: 0, records: 0 };
-  for await (const one of linesOf(source)) {
-    if (typeof one !== "string") count[one.kind === "record" ? "records" : "entries"] += 1;
-    const text = typeof one === "string" ? one : stateLine(one);
-    digest.update(text);
-    yield text;
+  const release = source.records.hold?.();
+  try {
+    for await (const one of linesOf(source)) {
+      if (typeof one !== "string") count[one.kind === "record" ? "records" : "entries"] += 1;
+      const text = typeof one === "string" ? one : stateLine(one);
+      digest.update(text);
+      yield text;
+    }
+    yield stateLine({ kind: "end", ...count, sha256: digest.digest("hex") });
+  } finally {
+    release?.();
   }
-  yield stateLine({ kind: "end", ...count, sha256: digest.digest("hex") });
 }
 
 type EntryLine = Extract<StateLine, { readonly kind: "put" | "delete" }>;
@@ -59,6 +73,7 @@ async function* linesOf({
 }: ExportSource): AsyncGenerator<string | EntryLine | Extract<StateLine, { kind: "record" }>> {
   const created = { server_id: serverId, created_at: new Date().toISOString(), agtpd: VERSION };
   yield headerLine({ ...created, first_segment: records.firstSegment });
+  for await (const one of records.cuts?.() ?? []) yield stateLine(one);
   let cut: ReturnType<RecordsSource["cut"]> | undefined;
   let checkpoint: JournalPosition | undefined;
   const onCut = (): void => {
@@ -101,13 +116,18 @@ function changeLines(changed: readonly ChangedEntry[] | undefined): readonly Ent
   });
 }
 
-/** The records of a journal; `endOf` is where it ends when it is asked. */
+/** The records of a journal; `endOf` is where it ends when it is asked, `hold` keeps its segments. */
 export function journalSource(
   directory: string,
   endOf: () => JournalPosition | undefined,
+  hold: () => () => void = () => () => undefined,
 ): RecordsSource {
   return {
-    firstSegment: segmentsOf(directory)[0] ?? 1,
+    get firstSegment() {
+      return segmentsOf(directory)[0] ?? 1;
+    },
+    hold,
+    cuts: () => cutLines(directory),
     cut: () => {
       const end = endOf();
       return (checkpoint) => journalLines(directory, checkpoint, end);
@@ -128,6 +148,14 @@ export function rememberedRecords(journal: MemoryJournal): RecordsSource {
       };
     },
   };
+}
+
+/** Where nothing of what was cut is left: half a cut is finished by the next start. */
+async function* cutLines(directory: string): AsyncGenerator<CutLine> {
+  const cut = existsSync(directory) ? await readLastCut(directory) : undefined;
+  if (cut === undefined || (segmentsOf(directory)[0] ?? 1) <= cut.through) return;
+  for await (const jws of readCutLines(directory)) yield { kind: "cut", jws };
+  for await (const head of readCutHeads(directory, cut.heads)) yield { kind: "cut-head", head };
 }
 
 async function* journalLines(

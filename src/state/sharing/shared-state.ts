@@ -151,6 +151,7 @@ export class SharedState {
       append: (batch: SealedBatch) => chains.append(batch),
       probe: () => chains.probe(),
       find: async (auditId: string) => ({ jws: await chains.find(auditId) }),
+      "where-cut": async (auditId: string) => ({ where: await chains.whereCut(auditId) }),
       head: (agentId: string) => ({ head: chains.heads.get(agentId) }),
     };
   }
