@@ -2,7 +2,7 @@
 import { generateKeyPairSync } from "node:crypto";
 import { cpSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { type BenchHandler, handlerTable, PROCESS, processConfig } from "./handlers.ts";
+import { type BenchHandler, handlerTable, PROCESS, PYTHON, processConfig } from "./handlers.ts";
 import { benchAgentId, ORDER_RESULT } from "./order.ts";
 import { endpointFile } from "./order-endpoint.ts";
 
@@ -15,6 +15,8 @@ export interface DeploymentVariant {
   readonly records: Records;
   /** One, unless given. */
   readonly agents?: number;
+  /** The processes that answer; one, unless given. */
+  readonly workers?: number;
   /** True if it serves MCP clients, over plain HTTP. */
   readonly mcp?: boolean;
   /** The handler of its endpoints; a function unless given. */
@@ -29,8 +31,10 @@ export interface DeploymentVariant {
 export function writeDeployment(
   directory: string,
   endpointCount: number,
-  { tls, records, mcp, console, agents = 1, handler = "function", tracing }: DeploymentVariant,
+  variant: DeploymentVariant,
 ): string {
+  const { tls, records, mcp, console, tracing } = variant;
+  const { agents = 1, workers = 1, handler = "function" } = variant;
   for (const name of ["endpoints", "catalog", "agents", "recipes"]) {
     mkdirSync(join(directory, name), { recursive: true });
   }
@@ -44,6 +48,9 @@ export function writeDeployment(
   }
   writeFileSync(join(directory, "orders.mjs"), HANDLER);
   writeFileSync(join(directory, "orders-process.mjs"), PROCESS);
+  writeFileSync(join(directory, "orders.py"), PYTHON);
+  const library = new URL("../../../handlers/agtp_handlers.py", import.meta.url);
+  cpSync(library, join(directory, "agtp_handlers.py"));
   for (let index = 0; index < agents; index += 1) {
     const document = { ...AGENT, agent_id: benchAgentId(index), name: `bench-${index}` };
     writeFileSync(join(directory, `agents/bench-${index}.agent.json`), JSON.stringify(document));
@@ -51,11 +58,11 @@ export function writeDeployment(
   const config = join(directory, "agtp-server.toml");
   writeFileSync(
     config,
-    configFile(tls) +
+    configFile(tls, workers) +
       recordsConfig(directory, records) +
       (mcp === true ? MCP : "") +
       (console === true ? CONSOLE : "") +
-      (handler === "process" ? processConfig() : "") +
+      processConfig(handler) +
       (tracing === undefined
         ? ""
         : `[tracing]\nenabled = true\nendpoint = "${tracing.endpoint}"\nsample_ratio = ${tracing.ratio}\n`),
@@ -84,12 +91,13 @@ function recordsConfig(directory: string, records: Records): string {
   return records === "power" ? `${signing}[attribution]\ndurability = "power"\n` : signing;
 }
 
-function configFile(tls: { readonly cert: string; readonly key: string }): string {
+function configFile(tls: { readonly cert: string; readonly key: string }, workers: number): string {
   return `[server]
 server_id = "bench.example"
 operator = "Bench"
 contact = "ops@bench.example"
 port = 0
+workers = ${workers}
 [tls]
 cert = ${JSON.stringify(tls.cert)}
 key = ${JSON.stringify(tls.key)}
