@@ -173,7 +173,9 @@ class Running implements Daemon, Controlled {
   get #counts(): MeasuringOptions {
     const connectionCount = (): number =>
       this.#listener.connectionCount + (this.#http?.connectionCount ?? 0);
-    return { connectionCount, sendBudget: this.#sendBudget };
+    const { view } = this.#kept.state;
+    const figures = view.figures && { nodeFigures: () => view.figures!() };
+    return { connectionCount, sendBudget: this.#sendBudget, ...figures };
   }
 
   /** To the collector of traces, where it is to have them. */

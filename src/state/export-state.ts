@@ -38,11 +38,20 @@ export class ExportRefusal extends Error {
 const PAGE = 500;
 
 /** The lines of an export. */
-export async function* exportState(source: ExportSource): AsyncGenerator<string> {
+export function exportState(source: ExportSource): AsyncGenerator<string> {
+  return exportLines(linesOf(source));
+}
+
+/** Writes lines down, the header first, and what they add up to behind them. */
+export async function* exportLines(
+  lines: AsyncIterable<string | EntryLine | RecordLine>,
+): AsyncGenerator<string> {
   const digest = createHash("sha256");
   const count = { entries: 0, records: 0 };
-  for await (const one of linesOf(source)) {
-    if (typeof one !== "string") count[one.kind === "record" ? "records" : "entries"] += 1;
+  for await (const one of lines) {
+    if (typeof one !== "string" && one.kind !== "checkpoint") {
+      count[one.kind === "record" ? "records" : "entries"] += 1;
+    }
     const text = typeof one === "string" ? one : stateLine(one);
     digest.update(text);
     yield text;
@@ -50,13 +59,14 @@ export async function* exportState(source: ExportSource): AsyncGenerator<string>
   yield stateLine({ kind: "end", ...count, sha256: digest.digest("hex") });
 }
 
-type EntryLine = Extract<StateLine, { readonly kind: "put" | "delete" }>;
+/** An entry, or that it is gone. */
+export type EntryLine = Extract<StateLine, { readonly kind: "put" | "delete" }>;
 
 async function* linesOf({
   serverId,
   store,
   records,
-}: ExportSource): AsyncGenerator<string | EntryLine | Extract<StateLine, { kind: "record" }>> {
+}: ExportSource): AsyncGenerator<string | EntryLine | RecordLine> {
   const created = { server_id: serverId, created_at: new Date().toISOString(), agtpd: VERSION };
   yield headerLine({ ...created, first_segment: records.firstSegment });
   let cut: ReturnType<RecordsSource["cut"]> | undefined;
@@ -68,9 +78,7 @@ async function* linesOf({
     if (one.collection !== CHAIN_CHECKPOINTS) yield one;
     else checkpoint = one.kind === "put" ? readCheckpoint(one.value) : undefined;
   }
-  for await (const one of cut?.(checkpoint) ?? []) {
-    yield one.kind === "record" ? one : stateLine(one);
-  }
+  yield* cut?.(checkpoint) ?? [];
 }
 
 /** The entries page by page, and behind each page what has changed meanwhile. */

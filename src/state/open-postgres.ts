@@ -7,6 +7,7 @@ import {
   AcknowledgedRecords,
   readAcknowledged,
 } from "./acknowledged-records.ts";
+import { exportPostgres } from "./export-postgres.ts";
 import type { StateNotice } from "./notice.ts";
 import type { SharedRecords } from "./open-ledger.ts";
 import { makePool, type PostgresLocation, quoteName, withClient } from "./postgres-driver.ts";
@@ -93,7 +94,13 @@ export async function openNode(
     pool,
     name,
     checkLease: () => node.checkLease(),
-    onKept: (record) => acknowledged.note(record),
+    onKept: (record) => {
+      store.counts.records += 1;
+      acknowledged.note(record);
+    },
+    onMoved: (count) => {
+      store.counts.recordsAgain += count;
+    },
     onLoss: (record) => {
       // The next start has to know of it as well.
       acknowledged.note(record);
@@ -104,7 +111,8 @@ export async function openNode(
   store.everywhere = (revision) => node.everywhere(revision);
   const events = await readLatestEvents(pool, name);
   acknowledged.start();
-  return { node, shared: { records, heads, events }, acknowledged };
+  const exported = (serverId: string) => exportPostgres(store, serverId);
+  return { node, shared: { records, heads, events, exported }, acknowledged };
 }
 
 function describe(error: unknown): SchemaFault {

@@ -28,6 +28,8 @@ export interface PostgresRecordsOptions {
   onLoss(record: AcknowledgedRecord): void;
   /** Told of each record that is kept. */
   onKept(record: AcknowledgedRecord): void;
+  /** Told of how many have to be signed again. */
+  onMoved(count: number): void;
 }
 
 /** How long a batch is tried for. */
@@ -59,10 +61,13 @@ export class PostgresRecords implements RecordStore {
       try {
         const won = await this.#attempt(batch);
         const appended = await this.#settle(batch, won, isRepeated);
+        let moved = 0;
         for (const { auditId, chain } of batch.records) {
           const { agentId } = chain;
-          if (appended.moved?.has(agentId) !== true) this.#options.onKept({ agentId, auditId });
+          if (appended.moved?.has(agentId) === true) moved += 1;
+          else this.#options.onKept({ agentId, auditId });
         }
+        this.#options.onMoved(moved);
         return appended;
       } catch (error) {
         if (error instanceof StoreUnavailableError) throw error;
@@ -191,7 +196,7 @@ export async function findLostRecords(
 }
 
 /** An event is stored right after its record: what a node that ended could not store is among these. */
-const EVENTS = 1_000;
+export const EVENTS = 1_000;
 
 /** Reads the latest lifecycle events of all agents, in order. */
 export async function readLatestEvents(
@@ -206,8 +211,8 @@ export async function readLatestEvents(
   return rows.map(({ audit_id: auditId, jws }) => ({ auditId, jws })).reverse();
 }
 
-/** Within a text of JSON its quotes would be escaped. */
-function isEvent(jws: string): boolean {
+/** Tells whether a record is of a lifecycle event: within a text of JSON its quotes would be escaped. */
+export function isEvent(jws: string): boolean {
   const payload = jws.slice(jws.indexOf(".") + 1, jws.lastIndexOf("."));
   return Buffer.from(payload, "base64url").includes('"event_type":"');
 }
