@@ -1,16 +1,13 @@
 #!/usr/bin/env -S node --min-semi-space-size=16 --max-semi-space-size=16
 /** `agtpd`: the daemon. Parses flags, starts, and turns signals into drain and reload. */
 import { accessSync, constants, statSync } from "node:fs";
-import { dirname, resolve } from "node:path";
 import type { DaemonOptions } from "../src/app/build.ts";
-import { environmentAt } from "../src/app/config/env-file.ts";
 import { checkDeployment, type Daemon, startDaemon } from "../src/app/daemon.ts";
+import { logProcessFaults } from "../src/app/process-faults.ts";
 import { describeFileError } from "../src/base/bounded-file.ts";
 import { createLog } from "../src/base/log.ts";
 import { formatProblem, isError, type Problem } from "../src/base/problem.ts";
-import { codeOf, traceOf } from "../src/base/thrown.ts";
-import { createRedactor } from "../src/modules/openwop/redaction.ts";
-import { environmentSecrets } from "../src/modules/openwop/secrets.ts";
+import { codeOf } from "../src/base/thrown.ts";
 import type { Terminal } from "../src/programs/shell/terminal.ts";
 import { type DaemonLine, daemonProgram } from "./agtpd-program.ts";
 import { openLogSink, runHere } from "./process-terminal.ts";
@@ -112,7 +109,8 @@ async function finish(code: number): Promise<never> {
   process.exit(code);
 }
 
-function handleSignals({ log, env, configPath }: DaemonOptions): void {
+function handleSignals(options: DaemonOptions): void {
+  const { log } = options;
   let isStopping = false;
   const stop = async (): Promise<void> => {
     // A second signal means now.
@@ -128,15 +126,7 @@ function handleSignals({ log, env, configPath }: DaemonOptions): void {
       log.logger.error({ event: "reload-refused", error }, "nothing changed");
     });
   });
-  // A fault in an operator's function may quote what the function was given.
-  const redactor = createRedactor(
-    environmentSecrets(environmentAt(dirname(resolve(configPath)), env).environment),
-  );
-  const fault = (error: unknown, what: string): void => {
-    log.logger.error({ event: "fault", trace: redactor.text(traceOf(error)) }, what);
-  };
-  process.on("unhandledRejection", (error) => fault(error, "unhandled rejection"));
-  process.on("uncaughtException", (error) => fault(error, "uncaught exception"));
+  logProcessFaults(options);
 }
 
 function formatReport(problems: readonly Problem[]): string {

@@ -17,7 +17,7 @@ import { loadTlsIdentity } from "../server/tls-identity.ts";
 import type { StateNotice } from "../state/notice.ts";
 import { exceptStoreFaults, isStoreUnavailable } from "../state/store-fault.ts";
 import type { Config } from "./config/config.ts";
-import { loadConfig } from "./config/load.ts";
+import { type LoadedConfig, loadConfig } from "./config/load.ts";
 import {
   type Deployment,
   type DeploymentOptions,
@@ -25,7 +25,7 @@ import {
   loadDeployment,
 } from "./deployment.ts";
 import type { AnyModule } from "./provision.ts";
-import { openServerState, storeFault } from "./server-state.ts";
+import { openServerState, type StateOpening, type StateWatch, storeFault } from "./server-state.ts";
 import { surveyDeployment } from "./survey.ts";
 
 /** The parts that a daemon is started with. */
@@ -38,6 +38,17 @@ export interface DaemonOptions {
   readonly log: Log;
   /** All of them, unless given. */
   readonly modules?: readonly AnyModule[];
+  /** Of a process that is one of several of a daemon. */
+  readonly seat?: Seat;
+}
+
+/** The place of a process among those of a daemon: others hold what it keeps. */
+export interface Seat {
+  openState(config: Config, watch: StateWatch): Promise<StateOpening>;
+  /** False where another of them has the listeners of HTTP. */
+  readonly servesHttp: boolean;
+  /** 48 octets that all of them have. */
+  readonly ticketKeys: () => Buffer;
 }
 
 /** Nothing can be served, and why. */
@@ -68,25 +79,27 @@ export interface BuildOptions {
   readonly isPersistent: boolean;
   /** Of the daemon that is being reloaded. */
   readonly kept?: ProcessState;
+  /** The configuration, where it was read already. */
+  readonly loaded?: LoadedConfig;
+}
+
+/** Reads the configuration that a daemon is started with. */
+export function loadFor({ configPath, env, host, port }: DaemonOptions): LoadedConfig {
+  const overrides = {
+    ...(host === undefined ? {} : { host }),
+    ...(port === undefined ? {} : { port }),
+  };
+  return loadConfig(configPath, env, overrides);
 }
 
 /** Builds it all, or says everything that is in the way. */
 export async function build(
   options: DaemonOptions,
-  { isPersistent, kept: before }: BuildOptions,
+  { isPersistent, kept: before, loaded: read }: BuildOptions,
 ): Promise<Built | Refused> {
-  const { configPath, log, host, port, modules } = options;
-  const overrides = {
-    ...(host === undefined ? {} : { host }),
-    ...(port === undefined ? {} : { port }),
-  };
+  const { log, modules, seat } = options;
   const drive = before === undefined ? atOnce : untilStopping(before);
-  const {
-    config,
-    draft,
-    problems,
-    environment: env,
-  } = loadConfig(configPath, options.env, overrides);
+  const { config, draft, problems, environment: env } = read ?? loadFor(options);
   if (config === undefined) {
     const others = draft === undefined ? [] : await surveyDeployment(draft, env, drive);
     return { kind: "refused", problems: [...problems, ...others] };
@@ -98,7 +111,11 @@ export async function build(
   const onNotice = ({ level, event, fields, message }: StateNotice): void =>
     log.logger[level]({ event, ...fields }, message);
   const watch = { onFault, onNotice };
-  const opening = before ? { kept: before } : await openServerState(config, isPersistent, watch);
+  const open = (): Promise<StateOpening> =>
+    seat === undefined
+      ? openServerState(config, isPersistent, watch)
+      : seat.openState(config, watch);
+  const opening = before ? { kept: before } : await open();
   // A directory that another daemon has is not written to.
   const isOurs = opening.kept !== undefined;
   const tls = await loadTlsIdentity(config, { isPersistent: isPersistent && isOurs });
@@ -137,7 +154,9 @@ export async function build(
     if (before === undefined) await kept.state.close();
     return { kind: "refused", problems: found };
   }
-  const { identity, fingerprint256 } = tls;
+  const { fingerprint256 } = tls;
+  const keys = seat === undefined ? {} : { ticketKeys: seat.ticketKeys() };
+  const identity = { ...tls.identity, ...keys };
   const secrets = { identity, fingerprint256, httpTls: http.tls, consoleTls: pages.tls };
   return { kind: "built", deployment, kept, ...secrets, problems: found };
 }

@@ -44,6 +44,7 @@ export interface StatusSource {
   readonly metricsPort: number | undefined;
   readonly consolePort: number | undefined;
   readonly connectionCount: number;
+  readonly workers: number;
   readonly problems: readonly Problem[];
   documentVersion(): Promise<string | undefined>;
   nodes(): Promise<readonly NodeFacts[]>;
@@ -109,7 +110,7 @@ async function statusOf(source: StatusSource): Promise<DaemonStatus> {
     server_id: config.server.serverId,
     ...{ address, port, gateway_port: gatewayPort ?? null, metrics_port: metricsPort ?? null },
     console_port: source.consolePort ?? null,
-    workers: 1,
+    workers: source.workers,
     node: source.node,
     connections: connectionCount,
     document_version: (await source.documentVersion()) ?? null,

@@ -12,8 +12,11 @@ export interface NodeSource {
 }
 
 /** The name of this process among those that serve the deployment. */
-export function nodeName({ port }: Pick<NodeSource, "port">, view: ViewLease): string {
-  return view.node ?? `${hostname()}:${port}`;
+export function nodeName(
+  { port }: Pick<NodeSource, "port">,
+  view: Pick<ViewLease, "node"> | undefined,
+): string {
+  return view?.node ?? `${hostname()}:${port}`;
 }
 
 /** Every process; this one first. */
@@ -21,17 +24,21 @@ export async function listNodes(
   source: NodeSource,
   view: ViewLease,
 ): Promise<readonly NodeFacts[]> {
-  const { isReady, address, port } = source;
-  const host = address.includes(":") ? `[${address}]` : address;
+  const { isReady } = source;
   const name = nodeName(source, view);
   // A store that does not answer knows of no others.
   const all: readonly NodeEntry[] = (await view.nodes?.().catch(() => [])) ?? [];
   const own: NodeFacts = {
-    ...{ node: name, address: `${host}:${port}`, version: VERSION, since: SINCE },
+    ...{ node: name, address: hostAndPort(source), version: VERSION, since: SINCE },
     state: isReady && view.isFresh ? "ready" : "draining",
     lease_ms: all.find(({ node }) => node === name)?.leaseMs ?? null,
   };
   return [own, ...all.filter(({ node }) => node !== name).map(factsOf)];
+}
+
+/** An address as it stands in a URL. */
+export function hostAndPort({ address, port }: Omit<NodeSource, "isReady">): string {
+  return `${address.includes(":") ? `[${address}]` : address}:${port}`;
 }
 
 function factsOf({ leaseMs, state, ...entry }: NodeEntry): NodeFacts {

@@ -20,6 +20,7 @@ function bindings({
   return {
     "server.host": server.host,
     "server.port": server.port,
+    "server.workers": server.workers,
     "gateway.enabled": gateway.enabled,
     "gateway.host": gateway.host,
     "gateway.port": gateway.port,

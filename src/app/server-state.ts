@@ -8,6 +8,7 @@ import type { Problem } from "../base/problem.ts";
 import { reasonOf } from "../base/thrown.ts";
 import { VERSION } from "../base/version.ts";
 import { createProcessState, type ProcessState } from "../dispatch/process-state.ts";
+import { type LeasedShares, openRateShares } from "../dispatch/rate-shares.ts";
 import type { AcknowledgedRecord, AcknowledgedRecords } from "../state/acknowledged-records.ts";
 import {
   damageNotice,
@@ -29,7 +30,7 @@ import {
 } from "../state/state-directory.ts";
 import type { StateLock } from "../state/state-lock.ts";
 import type { Store } from "../state/store.ts";
-import { isStoreUnavailable } from "../state/store-fault.ts";
+import { exceptStoreFaults, isStoreUnavailable } from "../state/store-fault.ts";
 import type { Config } from "./config/config.ts";
 
 /** The state, or what keeps it from being opened. */
@@ -166,7 +167,8 @@ export function storeFault({ directory, file, store }: Config, error: unknown): 
   return { file: relative(directory, file), key, message };
 }
 
-function journalFault({ directory }: Config, error: unknown): Problem {
+/** Why the journal cannot be opened, for the operator. */
+export function journalFault({ directory }: Config, error: unknown): Problem {
   const message = `the journal cannot be opened: ${reasonOf(error)}`;
   return { file: relative(directory, journalDirectory(directory)), key: "", message };
 }
@@ -214,7 +216,9 @@ async function openOver(
     ...cluster,
     ...watch,
   });
+  let shares: LeasedShares | undefined;
   const close = async (): Promise<void> => {
+    shares?.close();
     try {
       // The name is given back before the store that has it.
       await state.ledger.settled().catch(() => undefined);
@@ -225,5 +229,12 @@ async function openOver(
       lock?.release();
     }
   };
-  return { kept: createProcessState({ ...state, close }) };
+  const kept = createProcessState({ ...state, close });
+  shares = await openRateShares(store, {
+    holders: state.holders,
+    limitOf: (scope) => kept.rates.limitOf(scope),
+    onFault: exceptStoreFaults((error) => watch.onFault(error)),
+  });
+  if (shares !== undefined) kept.rates.share(shares);
+  return { kept };
 }

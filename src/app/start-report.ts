@@ -2,10 +2,60 @@
  * The report of a start or a reload to the operator: problems, trust postures, unsigned records.
  */
 
+import { relative } from "node:path";
 import type { Log } from "../base/log.ts";
 import type { Paced } from "../base/paced.ts";
 import { formatProblem, isError, type Problem } from "../base/problem.ts";
+import { codeOf, reasonOf } from "../base/thrown.ts";
+import type { Config } from "./config/config.ts";
 import type { Deployment } from "./deployment.ts";
+import type { PortFault } from "./serving.ts";
+
+/** The facts of a daemon that listens. */
+export interface ReadyFacts {
+  readonly address: string;
+  readonly port: number;
+  readonly serverId: string;
+  readonly fingerprint256: string;
+  readonly workers: number;
+  readonly node: string;
+  readonly gatewayPort: number | undefined;
+  readonly metricsPort: number | undefined;
+  readonly consolePort: number | undefined;
+}
+
+/** The ready line: programs that start a daemon wait for it, so no log level hides it. */
+export function announce(log: Log, facts: ReadyFacts): void {
+  const { address, port, fingerprint256, workers, node } = facts;
+  const { serverId, gatewayPort, metricsPort, consolePort } = facts;
+  const ready = { event: "listening", address, port, server_id: serverId, fingerprint256 };
+  const gateway = gatewayPort === undefined ? {} : { gateway_port: gatewayPort };
+  const metrics = metricsPort === undefined ? {} : { metrics_port: metricsPort };
+  const console = consolePort === undefined ? {} : { console_port: consolePort };
+  log.logger
+    .child({}, { level: "info" })
+    .info(
+      { ...ready, workers, node, ...gateway, ...metrics, ...console },
+      `listening on ${address} port ${port}`,
+    );
+  void log.flush();
+}
+
+/** A port that cannot be had, with the way out. */
+export function portProblem(
+  { directory, file }: Config,
+  { key, host, port, error }: PortFault,
+): Problem {
+  const message = `cannot listen on ${host} port ${port}: ${reasonOf(error)}`;
+  const hint = portHint(key, codeOf(error));
+  return { file: relative(directory, file), key, message, ...hint };
+}
+
+function portHint(key: string, code: string): { readonly hint?: string } {
+  if (code !== "EADDRINUSE" && code !== "EACCES") return {};
+  const option = key === "server.port" ? ", or --port N for this start" : "";
+  return { hint: `choose another port there${option}; 0 is any free one` };
+}
 
 /** One line a problem, a problem a step. */
 export function* reportingProblems({ logger }: Log, problems: readonly Problem[]): Paced<void> {

@@ -6,10 +6,10 @@ import { channel } from "node:diagnostics_channel";
 
 /** Where it goes. */
 export interface Leaving {
-  readonly kind: "peer" | "mcp" | "process";
+  readonly kind: "peer" | "mcp" | "process" | "model";
   /** The name that the operator has given the other side. */
   readonly to: string;
-  /** The method, tool or function that is called. */
+  /** The method, tool, function or model that is called. */
   readonly operation: string;
 }
 
@@ -19,7 +19,13 @@ export interface TraceFields {
   readonly tracestate?: string;
 }
 
-/** The message of both channels. */
+/** What a call took, where it is counted. */
+export interface LeavingUsage {
+  readonly inputTokens?: number | undefined;
+  readonly outputTokens?: number | undefined;
+}
+
+/** The message of the first channel. */
 export interface LeavingMessage {
   readonly leaving: Leaving;
   /** Set by who traces, when the first channel is published to. */
@@ -28,17 +34,29 @@ export interface LeavingMessage {
   around: (<T>(call: () => T) => T) | undefined;
 }
 
-/** Channel names; on the second one a message may have an `error`. */
+/** The message of the second channel. */
+export interface LeavingEnd {
+  readonly message: LeavingMessage;
+  /** What the call was rejected with. */
+  readonly error?: unknown;
+  readonly usage?: LeavingUsage | undefined;
+}
+
+/** Channel names. */
 export const LEAVING_CHANNELS = { begin: "agtpd:leaving", end: "agtpd:leaving:end" } as const;
 
 const begun = channel(LEAVING_CHANNELS.begin);
 const ended = channel(LEAVING_CHANNELS.end);
 const NO_FIELDS: TraceFields = {};
 
-/** Calls the other side, and tells of it; costs nothing while nobody listens. */
+/**
+ * Calls the other side, and tells of it; costs nothing while nobody listens. `usageOf` says what a
+ * result has taken.
+ */
 export function tellingOf<T>(
   leaving: Leaving,
   call: (fields: TraceFields) => Promise<T>,
+  usageOf?: (result: T) => LeavingUsage,
 ): Promise<T> {
   if (!begun.hasSubscribers) return call(NO_FIELDS);
   const message: LeavingMessage = { leaving, fields: NO_FIELDS, around: undefined };
@@ -46,10 +64,10 @@ export function tellingOf<T>(
   const telling = async (): Promise<T> => {
     try {
       const result = await call(message.fields);
-      ended.publish({ message });
+      ended.publish({ message, usage: usageOf?.(result) } satisfies LeavingEnd);
       return result;
     } catch (error) {
-      ended.publish({ message, error });
+      ended.publish({ message, error } satisfies LeavingEnd);
       throw error;
     }
   };

@@ -81,6 +81,8 @@ export class Exchange {
 
   /** The trace that the request is a part of; undefined: it is not traced. */
   traceId: string | undefined;
+  /** Left here by who traces, and looked at by nobody else. */
+  span: unknown;
   /** The name of the gate that refused. */
   refusedBy: string | undefined;
   /** Approval: what has to be kept before the handler is called. */

@@ -31,6 +31,7 @@ export interface FloorMethod {
   readonly deepMembers?: ReadonlySet<string>;
   readonly endsInTime?: boolean;
   readonly leadsTo?: LeadsTo;
+  readonly looksUp?: readonly string[];
   /** Tells whether a call is this method's, where its path answers something else as well. */
   isAsked?(input: JsonRecord): boolean;
 }

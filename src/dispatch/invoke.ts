@@ -31,7 +31,6 @@ export interface InvokeServices extends CallServices {
 export type Finish<T> = (reply: Reply) => T;
 
 const handling = channel(CHANNELS.handler);
-const handled = channel(CHANNELS.handled);
 
 /** Answers the exchange with its route's handler; synchronous when the handler is. */
 export function invoke<T>(
@@ -41,14 +40,18 @@ export function invoke<T>(
   finish: Finish<T>,
 ): T | Promise<T> {
   if (!handling.hasSubscribers) return callRoute(exchange, route, services, finish);
+  const message: HandlerBegin = { exchange, route, around: undefined, onEnd: undefined };
+  handling.publish(message);
+  const { around, onEnd } = message;
+  if (around === undefined && onEnd === undefined) {
+    return callRoute(exchange, route, services, finish);
+  }
   const telling: Finish<T> = (reply) => {
-    handled.publish({ exchange, status: reply.status });
+    onEnd?.(reply.status);
     return finish(reply);
   };
-  const message: HandlerBegin = { exchange, around: undefined };
-  handling.publish(message);
   const call = (): T | Promise<T> => callRoute(exchange, route, services, telling);
-  return message.around === undefined ? call() : message.around(call);
+  return around === undefined ? call() : around(call);
 }
 
 function callRoute<T>(

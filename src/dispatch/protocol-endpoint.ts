@@ -7,8 +7,10 @@ import { filterPaced, type Paced } from "../base/paced.ts";
 import type { Capability, EndpointDefinition, Impact } from "../endpoint/endpoint.ts";
 import type { JsonSchema } from "../schema/json-schema.ts";
 import type { SchemaCompiler } from "../schema/schema.ts";
+import type { ViewLease } from "../state/state.ts";
 import type { Concealment } from "./concealment.ts";
 import { createRoute, type LeadsTo, type Route, type RouteHandler } from "./route.ts";
+import { withSecondLook } from "./second-look.ts";
 
 /** An endpoint of the protocol, in short. */
 export interface ProtocolEndpoint {
@@ -41,6 +43,11 @@ export interface ProtocolEndpoint {
   readonly isFindable?: boolean;
   /** True: no endpoint of the operator's takes its place. */
   readonly isReserved?: boolean;
+  /**
+   * Input members that name something: where the handler says 404, which must leave all as it was,
+   * it is asked again once what other nodes have made is known.
+   */
+  readonly looksUp?: readonly string[];
   readonly handler: RouteHandler;
 }
 
@@ -69,15 +76,22 @@ function protocolDefinition(from: ProtocolEndpoint): EndpointDefinition {
   };
 }
 
+/** The surroundings of protocol endpoints. */
+export interface ProtocolContext {
+  readonly compiler: SchemaCompiler;
+  readonly state?: { readonly view: Pick<ViewLease, "catchUp"> };
+}
+
 /** The route of a protocol endpoint. Its schema is this program's own: a problem is a bug. */
-export function protocolRoute(from: ProtocolEndpoint, compiler: SchemaCompiler): Route {
+export function protocolRoute(from: ProtocolEndpoint, { compiler, state }: ProtocolContext): Route {
   const definition = protocolDefinition(from);
   const place = { file: `${from.method} ${from.path}`, key: "input_schema" };
   const { compiled, problems } = compiler.compile(from.inputSchema, place);
   if (compiled === undefined) throw new Error(problems.map(({ message }) => message).join("; "));
   const { isReading, startsWork, takesCertificate, endsInTime, concealment } = from;
   const { idempotencyMember, deepMembers, leadsTo } = from;
-  return createRoute(definition, from.handler, {
+  const handler = withSecondLook(from.handler, from.looksUp ?? [], state?.view ?? {});
+  return createRoute(definition, handler, {
     ...{ tier: "A", input: compiled, isReading, concealment, idempotencyMember, deepMembers },
     leadsTo,
     startsWork: startsWork ?? false,
@@ -92,9 +106,9 @@ export function protocolRoute(from: ProtocolEndpoint, compiler: SchemaCompiler):
 /** The routes of floor methods and of other endpoints of the protocol. */
 export function protocolRoutes(
   endpoints: readonly ProtocolEndpoint[],
-  { compiler }: { readonly compiler: SchemaCompiler },
+  context: ProtocolContext,
 ): readonly Route[] {
-  return endpoints.map((endpoint) => protocolRoute(endpoint, compiler));
+  return endpoints.map((endpoint) => protocolRoute(endpoint, context));
 }
 
 /** A shorter schema's validator is generated in a few milliseconds. */

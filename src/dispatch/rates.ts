@@ -5,13 +5,14 @@
  * `[limits] work_ms_per_second`, `requests_per_second`
  */
 import type { LimitsConfig } from "../wire/limits-section.ts";
+import type { RateScope, RateShares } from "./rate-shares.ts";
 
 /** The limits in force; 0 is none. */
 export type RateLimits = Pick<LimitsConfig, "requestsPerSecond" | "workMsPerSecond">;
 
 /** A payer that has to wait. */
 export interface RateExcess {
-  readonly scope: "requests" | "work";
+  readonly scope: RateScope;
   /** At least 1. */
   readonly retryAfterSeconds: number;
 }
@@ -27,6 +28,8 @@ export class Rates {
   readonly #requests = new Buckets();
   readonly #work = new Buckets();
   #limits: RateLimits;
+  /** Undefined: nobody else gives anything. */
+  #shares: RateShares | undefined;
 
   constructor(limits: RateLimits = { requestsPerSecond: 0, workMsPerSecond: 0 }) {
     this.#limits = limits;
@@ -35,6 +38,16 @@ export class Rates {
   /** Holds everybody to these from now on; what was taken stays taken. */
   limit({ requestsPerSecond, workMsPerSecond }: RateLimits): void {
     this.#limits = { requestsPerSecond, workMsPerSecond };
+  }
+
+  /** Has other nodes say what they give. */
+  share(shares: RateShares): void {
+    this.#shares = shares;
+  }
+
+  /** What all nodes together give a payer per second; 0 is as much as it asks for. */
+  limitOf(scope: RateScope): number {
+    return scope === "work" ? this.#limits.workMsPerSecond : this.#limits.requestsPerSecond;
   }
 
   /** Takes one request in, or says what there is too much of; `now` as of `performance.now()`. */
@@ -51,11 +64,18 @@ export class Rates {
     }
     if (!isCounted) return undefined;
     const most = REQUESTS_SAVED_SECONDS * requestsPerSecond;
-    const excess = this.#requests.level(key, now, requestsPerSecond) + 1 - most;
+    const cost = Math.min(this.#costOf("requests", key), most);
+    const excess = this.#requests.level(key, now, requestsPerSecond) + cost - most;
     if (excess > 0)
       return { scope: "requests", retryAfterSeconds: wait(excess, requestsPerSecond) };
-    this.#requests.add(key, 1, now, requestsPerSecond);
+    this.#requests.add(key, cost, now, requestsPerSecond);
+    this.#shares?.took("requests", key, 1);
     return undefined;
+  }
+
+  /** How much of the whole rate a payer spends with one of its share here. */
+  #costOf(scope: RateScope, payer: string): number {
+    return 1 / (this.#shares?.partOf(scope, payer) ?? 1);
   }
 
   /** The number of accounts that are kept. */
@@ -66,7 +86,9 @@ export class Rates {
   /** Charges a payer for a slice of the loop. */
   charge(payer: string, ms: number, now: number): void {
     const { workMsPerSecond } = this.#limits;
-    if (workMsPerSecond > 0) this.#work.add(payer, ms, now, workMsPerSecond);
+    if (workMsPerSecond === 0) return;
+    this.#work.add(payer, ms * this.#costOf("work", payer), now, workMsPerSecond);
+    this.#shares?.took("work", payer, ms);
   }
 }
 

@@ -2,11 +2,10 @@
  * The channels that tell the outcome of requests: `node:diagnostics_channel`, for metrics, traces
  * and pages.
  */
-/** Where it is told what became of requests: `node:diagnostics_channel`, for metrics, traces and pages. */
-
 import type { Response } from "../wire/message.ts";
 import type { Exchange } from "./exchange.ts";
 import type { Refusal } from "./refusal.ts";
+import type { Route } from "./route.ts";
 
 /** Channel names, and what their messages carry. */
 export const CHANNELS = {
@@ -18,12 +17,8 @@ export const CHANNELS = {
   end: "agtpd:request:end",
   /** `HandlerBegin` */
   handler: "agtpd:handler",
-  /** `{exchange, status}`: the handler has answered. */
-  handled: "agtpd:handler:end",
-  /** `{exchange}`, of a request that a handler dispatches. */
+  /** `InnerBegin` */
   inner: "agtpd:inner",
-  /** `InnerEnd` */
-  innerEnd: "agtpd:inner:end",
 } as const;
 
 /** `{count}`: spans that no collector will see. */
@@ -32,15 +27,18 @@ export const DROPPED_CHANNEL = "agtpd:trace:dropped";
 /** A handler is about to be called. */
 export interface HandlerBegin {
   readonly exchange: Exchange;
+  readonly route: Route;
   /** Set by who wants to have it called within something of their own. */
   around: (<T>(call: () => T) => T) | undefined;
+  /** Set by who wants to hear of its answer. */
+  onEnd: ((status: number) => void) | undefined;
 }
 
-/** The end of a request that a handler dispatched. */
-export interface InnerEnd {
+/** A handler dispatches a request. */
+export interface InnerBegin {
   readonly exchange: Exchange;
-  readonly status: number;
-  readonly refusal: Refusal | undefined;
+  /** Set by who wants to hear what became of it. */
+  onEnd: ((status: number, refusal: Refusal | undefined) => void) | undefined;
 }
 
 /** The message of the refusal channel. */

@@ -2,10 +2,9 @@
 import { channel } from "node:diagnostics_channel";
 import type { Exchange } from "./exchange.ts";
 import type { Reply } from "./reply.ts";
-import { CHANNELS, type InnerEnd } from "./request-channels.ts";
+import { CHANNELS, type InnerBegin } from "./request-channels.ts";
 
 const begun = channel(CHANNELS.inner);
-const ended = channel(CHANNELS.innerEnd);
 const tellNobody = (): void => undefined;
 
 /** Answers it; `answer` says what the reply is, once there is one. */
@@ -14,8 +13,8 @@ export function tellingOfInner<T>(
   answer: (told: (reply: Reply) => void) => T,
 ): T {
   if (!begun.hasSubscribers) return answer(tellNobody);
-  const told = ({ status, refusal }: Reply): void =>
-    ended.publish({ exchange, status, refusal } satisfies InnerEnd);
-  begun.publish({ exchange });
-  return answer(told);
+  const message: InnerBegin = { exchange, onEnd: undefined };
+  begun.publish(message);
+  const { onEnd } = message;
+  return answer(onEnd === undefined ? tellNobody : ({ status, refusal }) => onEnd(status, refusal));
 }

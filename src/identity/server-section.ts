@@ -10,7 +10,7 @@ export interface ServerConfig {
   readonly domain?: string;
   readonly host: string;
   readonly port: number;
-  /** One process answers, as yet: another number is refused. */
+  /** "auto" is one a core. */
   readonly workers: number | "auto";
   readonly documentVersion?: string;
   readonly onInvalid: "skip" | "fail";
@@ -38,7 +38,8 @@ export const serverSection: Schema = table(
     port: port(4480, "TCP port to listen on; 0 takes any free one"),
     workers: {
       default: 1,
-      description: 'Processes that answer; this build has one, which "auto" takes',
+      description:
+        'Processes that answer on one port, over one state: a number, or "auto" for one a core',
       if: { type: "integer" },
       // biome-ignore lint/suspicious/noThenProperty: a JSON Schema keyword
       then: { type: "integer", minimum: 1, maximum: 1024 },

@@ -18,6 +18,7 @@ export class Admission {
   readonly #limits: () => LimitsConfig;
   readonly #sockets = new Set<Socket>();
   readonly #perAddress = new Map<string, number>();
+  #sayEmpty: () => void = () => undefined;
   /** By peer, oldest first. */
   readonly #handshakes = new Map<string, Handshake>();
 
@@ -67,6 +68,14 @@ export class Admission {
     for (const { socket } of this.#handshakes.values()) socket.destroy();
   }
 
+  /** Resolves once there is no socket; nobody may be admitted any more. */
+  emptied(): Promise<void> {
+    if (this.count === 0) return Promise.resolve();
+    return new Promise((resolve) => {
+      this.#sayEmpty = resolve;
+    });
+  }
+
   endAll(): void {
     for (const socket of this.#sockets) socket.destroy();
   }
@@ -77,6 +86,7 @@ export class Admission {
     const left = (this.#perAddress.get(address) ?? 1) - 1;
     if (left > 0) this.#perAddress.set(address, left);
     else this.#perAddress.delete(address);
+    if (this.count === 0) this.#sayEmpty();
   }
 }
 

@@ -24,6 +24,8 @@ import { WriteBatcher } from "./write-batcher.ts";
 export interface TlsIdentity extends PeerRules {
   readonly cert: string;
   readonly key: string;
+  /** 48 octets that all workers of a daemon have, to resume each other's sessions. */
+  readonly ticketKeys?: Buffer;
 }
 
 export interface ListenerOptions {
@@ -41,6 +43,8 @@ export interface ListenerOptions {
 
 export interface Listener {
   listen(host: string, port: number): Promise<net.AddressInfo>;
+  /** Serves a connection that another process has accepted. */
+  take(socket: net.Socket): void;
   /**
    * A new certificate for new connections. With new rules for clients' own, those made under the old
    * rules are answered and closed: what they proved then may not hold any more.
@@ -72,11 +76,13 @@ export function createListener(options: ListenerOptions): Listener {
   };
   let { identity: rules } = options;
   let secure = handshakerFor(rules);
-  const acceptor = net.createServer({ noDelay: true }, (socket) => {
+  let isDraining = false;
+  const take = (socket: net.Socket): void => {
     socket.on("error", () => socket.destroy());
-    if (admission.admit(socket)) secure.emit("connection", socket);
+    if (!isDraining && admission.admit(socket)) secure.emit("connection", socket);
     else socket.destroy();
-  });
+  };
+  const acceptor = net.createServer({ noDelay: true }, take);
   const sweeper = startSweeper(options, (now) => {
     admission.sweep(now);
     options.sendBudget.sweep(now);
@@ -89,6 +95,7 @@ export function createListener(options: ListenerOptions): Listener {
       acceptor.on("error", quietened(options.onFault));
       return address;
     },
+    take,
     replaceIdentity(identity) {
       secure = handshakerFor(identity);
       const isAsBefore =
@@ -102,6 +109,7 @@ export function createListener(options: ListenerOptions): Listener {
       return admission.count;
     },
     async drain(timeoutMs) {
+      isDraining = true;
       await drainAll({ acceptor, connections, admission, timeoutMs });
       sweeper.stop();
     },
@@ -131,9 +139,12 @@ function serve(
   socket.on("close", () => connections.delete(connection));
 }
 
+/** Sessions of one worker are those of another. */
+const SESSIONS = "agtp";
+
 /** A TLS server that is handed its connections; it never listens itself. */
 function createHandshaker(
-  { cert, key, clientAuth, clientCa }: TlsIdentity,
+  { cert, key, clientAuth, clientCa, ticketKeys }: TlsIdentity,
   onSecured: (socket: tls.TLSSocket) => void,
 ): tls.Server {
   const asksForCertificate = clientAuth !== "none";
@@ -149,6 +160,7 @@ function createHandshaker(
     // In a session that is resumed nobody proves anything again.
     ...(asksForCertificate ? { secureOptions: constants.SSL_OP_NO_TICKET } : {}),
     ...(clientCa === undefined ? {} : { ca: clientCa }),
+    ...(ticketKeys === undefined ? {} : { ticketKeys, sessionIdContext: SESSIONS }),
   });
   return secure.on("secureConnection", onSecured);
 }
@@ -209,5 +221,7 @@ async function drainAll({ acceptor, connections, admission, timeoutMs }: Drain):
     admission.endAll();
   }, timeoutMs);
   await closed;
+  // Those that another process has accepted are not the acceptor's.
+  await admission.emptied();
   clearTimeout(timer);
 }

@@ -27,10 +27,13 @@ export interface MeasuringOptions {
 }
 
 /** Where to serve metrics. */
-export interface MetricsOptions extends MeasuringOptions {
+export interface MetricsPlace extends Pick<MeasuringOptions, "sendBudget"> {
   readonly host: string;
   readonly port: number;
 }
+
+/** Where to serve the metrics of this process. */
+export interface MetricsOptions extends MetricsPlace, MeasuringOptions {}
 
 /** The measurements, from now until they are closed. */
 export interface Measurements {
@@ -87,7 +90,17 @@ export async function createMetrics(options: MetricsOptions): Promise<Metrics> {
   }
 }
 
-async function serveMetrics(options: MetricsOptions, measurements: Measurements): Promise<Metrics> {
+/** The metrics of one process or of several, until they are closed. */
+export interface ServedMeasurements {
+  readonly registry: Pick<Registry, "metrics" | "contentType">;
+  close(): void;
+}
+
+/** Serves measurements. Throws when the port cannot be bound. */
+export async function serveMetrics(
+  options: MetricsPlace,
+  measurements: ServedMeasurements,
+): Promise<Metrics> {
   const { registry } = measurements;
   const ServerResponse = pacedResponses(options.sendBudget);
   const timeouts = { headersTimeout: SCRAPE_TIMEOUT_MS, requestTimeout: SCRAPE_TIMEOUT_MS };
@@ -205,6 +218,8 @@ function createGauges(
   new Gauge({
     name: "agtp_event_loop_delay_seconds",
     help: "99th percentile of the event-loop delay since the last scrape.",
+    // Of several processes, the slowest one's.
+    aggregator: "max",
     registers,
     collect() {
       this.set(Number.isNaN(delay.mean) ? 0 : delay.percentile(99) / 1e9);

@@ -42,9 +42,9 @@ export class BackwardWalk {
     while (head !== undefined) {
       await this.#rewind();
       this.#passed = [];
-      const { agentId, keys, trustedHead } = this.#chain;
+      const { agentId, keys, trustedHead, judge } = this.#chain;
       const fetch = (auditId: string): Promise<string | undefined> => this.#find(auditId);
-      const report = await verifyChain({ agentId, head, keys, trustedHead, fetch });
+      const report = await verifyChain({ agentId, head, keys, trustedHead, judge, fetch });
       while ((await this.#next()) !== undefined);
       // A copy of an older record may stand behind the newest one.
       const later = newestBehind(head, this.#passed);

@@ -7,9 +7,9 @@ import { codeOf } from "../base/thrown.ts";
 import { FIRST_SEGMENT } from "./export-postgres.ts";
 import type { ImportReport } from "./import-state.ts";
 import { CHAIN_CHECKPOINTS, CHAIN_HEADS, readHead } from "./known-chains.ts";
+import { isLifecycleRecord } from "./lifecycle-event.ts";
 import { COMMITS_A_TRANSACTION } from "./postgres-commit.ts";
 import { quoteName, withClient } from "./postgres-driver.ts";
-import { isEvent } from "./postgres-records.ts";
 import { schemaStatement } from "./postgres-schema.ts";
 import type { PostgresStore } from "./postgres-store.ts";
 import { type ReadLine, readStateFile, StateFileError } from "./read-state-file.ts";
@@ -209,7 +209,7 @@ class Entering {
         records.map(({ linked }) => linked.auditId),
         records.map(({ linked }) => linked.agentId),
         records.map(({ jws }) => jws),
-        records.map(({ jws }) => isEvent(jws)),
+        records.map(({ jws }) => isLifecycleRecord(jws)),
       ],
     );
   }

@@ -17,10 +17,11 @@ export async function verifyJournalChain(
   directory: string,
   agentId: string,
   keys: readonly Ed25519PublicKey[],
-  trustedHead?: string,
+  { trustedHead, judge }: Partial<Pick<JournalChain, "trustedHead" | "judge">> = {},
 ): Promise<ChainReport | undefined> {
-  const report = await readInOrder({ directory, agentId, keys, trustedHead });
-  return report === "disorder" ? findReason({ directory, agentId, keys, trustedHead }) : report;
+  const chain = { directory, agentId, keys, trustedHead, judge };
+  const report = await readInOrder(chain);
+  return report === "disorder" ? findReason(chain) : report;
 }
 
 /** Walks back from the head, and looks for what the walk has passed over. */

@@ -6,7 +6,13 @@
 import type { Ed25519PublicKey } from "../identity/ed25519.ts";
 import { NO_AUDIT_ID } from "./record.ts";
 import { listSegments, readSegment } from "./segment.ts";
-import { type ChainRecord, type ChainReport, describeRecord, truncation } from "./verify-chain.ts";
+import {
+  type ChainRecord,
+  type ChainReport,
+  describeRecord,
+  type JudgePayload,
+  truncation,
+} from "./verify-chain.ts";
 import { verifyRecord } from "./verify-record.ts";
 
 /** A chain in a journal, and what it is checked with. */
@@ -15,6 +21,7 @@ export interface JournalChain {
   readonly agentId: string;
   readonly keys: readonly Ed25519PublicKey[];
   readonly trustedHead: string | undefined;
+  readonly judge?: JudgePayload | undefined;
 }
 
 /** The state of the walk after the record that was read last. */
@@ -57,7 +64,7 @@ export async function readInOrder(
 /** Takes one record that may be of the agent; false where it is not the next one. */
 function advance(
   progress: Progress,
-  { agentId, keys, trustedHead }: JournalChain,
+  { agentId, keys, trustedHead, judge }: JournalChain,
   auditId: string,
   jws: string,
 ): boolean {
@@ -65,6 +72,7 @@ function advance(
   if ("fault" in verdict) return false;
   const { kind, payload } = verdict;
   if (payload["agent_id"] !== agentId) return true;
+  if (judge?.(payload) !== undefined) return false;
   const { issued_at: issuedAt, previous_audit_id: previous } = payload;
   const at = typeof issuedAt === "string" ? Date.parse(issuedAt) : Number.NaN;
   // Not a number is not later, either.

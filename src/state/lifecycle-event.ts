@@ -51,6 +51,12 @@ export function readEvent({ auditId, jws }: JournalRecord): LifecycleEvent | und
   return { auditId, jws, agentId, eventType, status: isStatus(status) ? status : undefined, at };
 }
 
+/** Tells events from other records; within a text of JSON the quotes would be escaped. */
+export function isLifecycleRecord(jws: string): boolean {
+  const payload = jws.slice(jws.indexOf(".") + 1, jws.lastIndexOf("."));
+  return Buffer.from(payload, "base64url").includes('"event_type":"');
+}
+
 function isStatus(value: unknown): value is AgentStatus {
   return typeof value === "string" && STATUSES.includes(value);
 }

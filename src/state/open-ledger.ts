@@ -49,9 +49,8 @@ export interface SharedRecords {
   exported?(serverId: string): AsyncIterable<string>;
 }
 
-/** A ledger that is open. */
-export interface OpenLedger {
-  readonly ledger: Ledger;
+/** Records of chains over a journal that is open. */
+export interface OpenRecords {
   /** Lifecycle events that the journal has beyond the last checkpoint, in order. */
   readonly events: readonly JournalRecord[];
   /** When the newest record was made, in milliseconds since the epoch; minus infinity without any. */
@@ -64,21 +63,50 @@ export interface OpenLedger {
   close(): Promise<void>;
 }
 
+/** A ledger that is open. */
+export interface OpenLedger extends OpenRecords {
+  readonly ledger: Ledger;
+}
+
+/** Chains that grow in a journal, and which of them have. */
+export interface GrowingChains {
+  takeChanged(): ReadonlyMap<string, ChainHead>;
+  markChanged(agentIds: Iterable<string>): void;
+  settled(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Makes the chains over a store of records, from where each of them ends. */
+export type MakeChains<Chains extends GrowingChains> = (
+  records: RecordStore,
+  heads: ReadonlyMap<string, ChainHead>,
+) => Chains;
+
 const START: JournalPosition = { segment: 1, offset: 0 };
 
-/** Opens the journal and brings the chain heads up to date; rejects with what the journal lacks. */
+/** Opens the ledger; rejects with what the journal lacks. */
 export async function openLedger(options: LedgerOptions): Promise<OpenLedger> {
-  const { journalDirectory, onFault, shared } = options;
-  if (shared !== undefined) return openShared(shared, options);
-  if (journalDirectory === undefined) {
-    const journal = createMemoryJournal();
-    const ledger = new Ledger(createJournalStore(journal), new Map(), onFault, clockOf(options));
-    const checkpoint = (): Promise<void> => Promise.resolve();
-    const newestAt = newestOf([]);
-    const exported = rememberedRecords(journal);
-    return { ledger, events: [], newestAt, checkpoint, exported, close: () => ledger.close() };
-  }
-  return openKept({ ...options, journalDirectory });
+  if (options.shared !== undefined) return openShared(options.shared, options);
+  const { chains: ledger, ...opened } = await openChains(
+    options,
+    (records, heads) => new Ledger(records, heads, options.onFault, clockOf(options)),
+  );
+  return { ...opened, ledger };
+}
+
+/** Opens the journal and brings the chain heads up to date; rejects with what the journal lacks. */
+export async function openChains<Chains extends GrowingChains>(
+  options: Omit<LedgerOptions, "shared">,
+  make: MakeChains<Chains>,
+): Promise<OpenRecords & { readonly chains: Chains }> {
+  const { journalDirectory } = options;
+  if (journalDirectory !== undefined) return openKept({ ...options, journalDirectory }, make);
+  const journal = createMemoryJournal();
+  const chains = make(createJournalStore(journal), new Map());
+  const checkpoint = (): Promise<void> => Promise.resolve();
+  const newestAt = newestOf([]);
+  const exported = rememberedRecords(journal);
+  return { chains, events: [], newestAt, checkpoint, exported, close: () => chains.close() };
 }
 
 function openShared({ records, heads, events }: SharedRecords, options: LedgerOptions): OpenLedger {
@@ -101,7 +129,10 @@ interface KeptOptions extends LedgerOptions {
   readonly journalDirectory: string;
 }
 
-async function openKept(options: KeptOptions): Promise<OpenLedger> {
+async function openKept<Chains extends GrowingChains>(
+  options: KeptOptions,
+  make: MakeChains<Chains>,
+): Promise<OpenRecords & { readonly chains: Chains }> {
   const known = await readKnownChains(options.store);
   const { damages, placed } = await compareJournal(options.journalDirectory, known);
   if (damages.length > 0) throw new JournalDamageError(damages);
@@ -116,26 +147,26 @@ async function openKept(options: KeptOptions): Promise<OpenLedger> {
   }
   const all = new Map([...heads, ...grown]);
   const create = isPowerSafe(options) ? createPowerSafeStore : createJournalStore;
-  const ledger = new Ledger(create(journal), all, options.onFault, clockOf(options));
+  const chains = make(create(journal), all);
   const newestAt = newestOf(all.values());
   continueIdsAfter(newestAt);
-  ledger.markChanged(placed.keys());
-  ledger.markChanged(grown.keys());
-  checkpointNow = () => storeCheckpoint(options, ledger, journal);
+  chains.markChanged(placed.keys());
+  chains.markChanged(grown.keys());
+  checkpointNow = () => storeCheckpoint(options, chains, journal);
   return {
-    ledger,
+    chains,
     events,
     newestAt,
     checkpoint: checkpointNow,
     exported: journalSource(options.journalDirectory, () => journal.position),
     close: async () => {
-      await ledger.settled().catch(() => undefined);
+      await chains.settled().catch(() => undefined);
       // The journal's position reaches what was written last.
       await nextTurn();
       try {
         await checkpointNow();
       } finally {
-        await ledger.close();
+        await chains.close();
       }
     },
   };
@@ -187,20 +218,20 @@ function withPlaces(
 
 async function storeCheckpoint(
   { store, beforeCheckpoint }: LedgerOptions,
-  ledger: Ledger,
+  chains: GrowingChains,
   journal: FileJournal,
 ): Promise<void> {
   // Records written from here on are replayed again: they may not have been taken in yet.
   const { position } = journal;
   await beforeCheckpoint?.();
-  const changed = ledger.takeChanged();
+  const changed = chains.takeChanged();
   try {
     // The store is synced: it must not know of records that a power cut takes from the journal.
     await journal.sync();
     await store.commit(knownChainChanges(changed, position));
   } catch (error) {
     // A later checkpoint lies beyond these records, and nothing would tell of them again.
-    ledger.markChanged(changed.keys());
+    chains.markChanged(changed.keys());
     throw error;
   }
 }

@@ -10,7 +10,7 @@ import type { AcknowledgedRecord } from "./acknowledged-records.ts";
 import { LiveProcesses } from "./live-processes.ts";
 import type { NodeFigures } from "./node-figures.ts";
 import type { StateNotice } from "./notice.ts";
-import { COMMITS_A_TRANSACTION } from "./postgres-commit.ts";
+import { COMMITS_A_TRANSACTION, revisionOf } from "./postgres-commit.ts";
 import { withClient } from "./postgres-driver.ts";
 import { forgetChanges, type PostgresFeed, SERVER } from "./postgres-feed.ts";
 import type { PostgresStore } from "./postgres-store.ts";
@@ -41,6 +41,9 @@ const POLL_MS = 100;
 const BARRIER_POLL_MS = 20;
 const NOTIFY_AFTER_MS = 2;
 const FORGET_EVERY_MS = 60_000;
+/** What is asked for and not found waits so long for what was just committed. */
+const CATCH_UP_MS = 500;
+const CATCH_UP_PAUSE_MS = 20;
 const LISTEN_AGAIN_MS = 5_000;
 /** A node that says nothing for so long is no node any more. */
 const GONE_AFTER = "1 hour";
@@ -72,6 +75,10 @@ export class PostgresNode {
   readonly lost: Promise<void> = new Promise((resolve) => {
     this.#sayLost = resolve;
   });
+  /** The looks for all that was committed that is under way, and the one behind it. */
+  #catching: Promise<void> = Promise.resolve();
+  #awaited: Promise<void> | undefined;
+  readonly #looking = new Set<() => void>();
   #isClosing = false;
   #hasLost = false;
   #wake: () => void = () => undefined;
@@ -130,11 +137,6 @@ export class PostgresNode {
     return this.#options.node;
   }
 
-  /** True while no other node has been heard of lately. */
-  get isAlone(): boolean {
-    return !this.#hasOthers;
-  }
-
   /** True while what the views say holds on all nodes. */
   get isFresh(): boolean {
     return performance.now() < this.#leaseUntil;
@@ -170,6 +172,40 @@ export class PostgresNode {
       for (const leaseMs of others ?? []) longest = Math.max(longest, leaseMs);
       await pause(BARRIER_POLL_MS);
     }
+  }
+
+  /**
+   * Takes in what was committed so far: one question to the store for all who ask meanwhile, and not more
+   * than so many a second.
+   */
+  catchUp(): Promise<void> {
+    this.#awaited ??= this.#catching.then(() => {
+      this.#awaited = undefined;
+      const catching = this.#catchUp().catch(() => undefined);
+      this.#catching = Promise.all([catching, pause(CATCH_UP_PAUSE_MS)]).then(() => undefined);
+      return catching;
+    });
+    return this.#awaited;
+  }
+
+  async #catchUp(): Promise<void> {
+    const { rows } = await this.#pool.query<{ newest: string }>(
+      `SELECT coalesce(max(transaction), 0) AS newest FROM ${this.#name}.changes`,
+    );
+    const newest = revisionOf(Number(rows[0]?.newest), COMMITS_A_TRANSACTION - 1);
+    const until = performance.now() + CATCH_UP_MS;
+    while (this.#seen < newest && performance.now() < until && !this.#isClosing) {
+      const seen = this.#untilSeen();
+      this.#wakeUp();
+      await Promise.race([seen, pause(CATCH_UP_PAUSE_MS)]);
+    }
+  }
+
+  /** Resolves with the next look at what has changed. */
+  #untilSeen(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#looking.add(resolve);
+    });
   }
 
   /** Every node that has been heard of lately. */
@@ -295,6 +331,8 @@ export class PostgresNode {
     }
     this.#seen = isSame ? Math.max(this.#seen, feed.upTo) : feed.upTo;
     this.#server = feed.server;
+    for (const resolve of this.#looking) resolve();
+    this.#looking.clear();
   }
 
   /** The leases of the nodes that have not taken a transaction in. */

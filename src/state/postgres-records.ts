@@ -7,6 +7,7 @@
 import type { Pool } from "pg";
 import type { AcknowledgedRecord } from "./acknowledged-records.ts";
 import type { JournalRecord } from "./journal.ts";
+import { isLifecycleRecord } from "./lifecycle-event.ts";
 import { isAnswer, isRace, postgresFaultKind } from "./postgres-fault.ts";
 import { NO_AUDIT_ID } from "./record.ts";
 import {
@@ -113,7 +114,7 @@ export class PostgresRecords implements RecordStore {
       records.map(({ auditId }) => auditId),
       records.map(({ chain }) => chain.agentId),
       records.map(({ jws }) => jws),
-      records.map(({ jws }) => isEvent(jws)),
+      records.map(({ jws }) => isLifecycleRecord(jws)),
     ]);
     return new Set(rows.map(({ agent_id: agentId }) => agentId));
   }
@@ -209,12 +210,6 @@ export async function readLatestEvents(
     ),
   );
   return rows.map(({ audit_id: auditId, jws }) => ({ auditId, jws })).reverse();
-}
-
-/** Tells whether a record is of a lifecycle event: within a text of JSON its quotes would be escaped. */
-export function isEvent(jws: string): boolean {
-  const payload = jws.slice(jws.indexOf(".") + 1, jws.lastIndexOf("."));
-  return Buffer.from(payload, "base64url").includes('"event_type":"');
 }
 
 function headOf({ audit_id: auditId, at, method }: HeadRow): ChainHead {

@@ -52,14 +52,17 @@ export interface ServerState {
 export interface ViewLease {
   /** False once other nodes may have changed something that this one has not heard of. */
   readonly isFresh: boolean;
-  /** True while no other node serves: what nobody works on was left by one that ended. */
-  readonly isAlone: boolean;
   /** The processes that work is taken over from; without it, no other works. */
   readonly holders?: Holders;
   /** The name of this process among the nodes; undefined where there can be no others. */
   readonly node?: string;
   /** Resolves once the store is known to have lost what was acknowledged. */
   readonly lost?: Promise<void>;
+  /**
+   * Takes in what was committed so far, for all who ask at the same time at once; settled after a bounded
+   * time in any case. Without it, nobody else commits.
+   */
+  catchUp?(): Promise<void>;
   /** Every node that has been heard of lately, this one included. */
   nodes?(): Promise<readonly NodeEntry[]>;
   /** How this node is; without this, there are no others. */
@@ -79,7 +82,7 @@ export interface NodeEntry {
 }
 
 /** Nobody else changes anything. */
-const ALONE: ViewLease = { isFresh: true, isAlone: true };
+const ALONE: ViewLease = { isFresh: true };
 
 export interface StateOptions {
   readonly store: Store;

@@ -19,9 +19,14 @@ export interface ChainSource {
   readonly keys: readonly Ed25519PublicKey[];
   /** Audit-ID of a record that was in the chain once, as somebody remembers. */
   readonly trustedHead?: string | undefined;
+  /** Says what is false about a payload that is signed as it should be. */
+  readonly judge?: JudgePayload | undefined;
   /** The compact JWS of a record; undefined when there is none. */
   fetch(auditId: string): Promise<string | undefined>;
 }
+
+/** A fault in the words of a break's message; undefined: there is none. */
+export type JudgePayload = (payload: JsonRecord) => string | undefined;
 
 /** One record, as a report names it. Texts are the record's own. */
 export interface ChainRecord {
@@ -41,6 +46,7 @@ export type ChainBreakKind =
   | "unknown-key"
   | "unsigned-head"
   | "wrong-agent"
+  | "false-passkey"
   | "time-reversed"
   | "truncated"
   | "fork";
@@ -114,7 +120,7 @@ interface ChainStep {
 
 /** Checks one record; `newer` is the one that names it, undefined for the head. */
 function checkStep(
-  { agentId, keys }: ChainSource,
+  { agentId, keys, judge }: ChainSource,
   auditId: string,
   jws: string | undefined,
   newer: ChainRecord | undefined,
@@ -136,6 +142,8 @@ function checkStep(
       "is the newest and not signed, so that no key vouches for it",
     );
   }
+  const falsehood = judge?.(verdict.payload);
+  if (falsehood !== undefined) return breakAt(auditId, "false-passkey", falsehood);
   return checkPayload(agentId, auditId, verdict, newer);
 }
 

@@ -1,4 +1,5 @@
 /** Passkeys at the console, over HTTP: what they sign, and what is no signature of the decision. */
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { decodeJws } from "../../src/identity/jws.ts";
 import { passkeyFault, readPasskeyAttestation } from "../../src/identity/passkey-attestation.ts";
@@ -250,6 +251,36 @@ describe("an operator with a passkey", () => {
     expect(house.log.filter(({ event }) => event === "console-passkey-removed")).toMatchObject([
       { person: "link:Nina", passkey: first.id },
     ]);
+  });
+
+  it("is a record in the chain of the server when it comes and when it goes, with its key", async () => {
+    const house = await open();
+    const nina = await house.signIn({ name: "Nina" });
+    const passkey = await withPasskey(house, nina);
+    const about = { for: "removal", passkey_id: passkey.id };
+    const assertion = passkey.sign(await challengeFor(nina, about));
+    await nina.post(`/api/passkeys/${passkey.id}`, { action: "remove", assertion });
+    await withPasskey(house, nina);
+    await runIn(house.directory, passkeysCommand(), ["--forget", "link:Nina"]);
+    const { chains } = (await nina.get("/api/records")).body;
+    const [server] = chains;
+    expect(server.name).toContain("(this server)");
+    const { records } = (await nina.get(`/api/records/${server.agent_id}`)).body;
+    const said = records.map(({ jws }: { jws: string }) => decodeJws(jws)?.payload);
+    const who = { id: "link:Nina", name: "Nina" };
+    const key = { person: "link:Nina", credential_id: passkey.id, public_key: passkey.jwk };
+    expect(said.toReversed()).toMatchObject([
+      { event_type: "passkey_registered", operator: { ...who, via: "link" }, ...key },
+      { event_type: "passkey_removed", operator: { ...who, via: "passkey" }, ...key },
+      { event_type: "passkey_registered", operator: { ...who, via: "link" } },
+      { event_type: "passkey_removed", via: "control-socket", person: "link:Nina" },
+    ]);
+    const program = makeKeysProgram({});
+    const journal = join(house.directory, ".agtp/journal");
+    const { json } = await program.run(
+      ...["verify", "--chain", journal, "--agent", server.agent_id, "--json"],
+    );
+    expect(json).toMatchObject({ ok: true, records: 4 });
   });
 
   it("has eight at most, each for one person, and no viewer has any", async () => {

@@ -21,6 +21,8 @@ export interface Lies {
 /** One passkey. */
 export interface SoftPasskey {
   readonly id: string;
+  /** Its public key, as records have it. */
+  readonly jwk: Readonly<Record<string, unknown>>;
   register(options: CeremonyOptions, lies?: Lies): object;
   sign(options: CeremonyOptions, lies?: Lies): object;
 }
@@ -56,6 +58,7 @@ export function makeSoftPasskey(origin: string): SoftPasskey {
   };
   return {
     id,
+    jwk: { ...publicKey.export({ format: "jwk" }), alg: "ES256" },
     register(options, lies = {}) {
       const cose = Buffer.concat([
         Buffer.from("a5010203262001215820", "hex"),

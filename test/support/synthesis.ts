@@ -8,8 +8,8 @@ import type {
   Synthesizer,
 } from "../../src/endpoint/plan.ts";
 import type { Recipe } from "../../src/endpoint/recipe.ts";
-import type { StepReaches } from "../../src/modules/negotiation/match-recipe.ts";
-import { createSynthesizer } from "../../src/modules/negotiation/plan-synthesizer.ts";
+import type { StepReaches } from "../../src/modules/negotiation/planner/match-recipe.ts";
+import { createSynthesizer } from "../../src/modules/negotiation/planner/plan-synthesizer.ts";
 import type { JsonSchema } from "../../src/schema/json-schema.ts";
 import { makeEndpoint } from "./endpoint-definition.ts";
 

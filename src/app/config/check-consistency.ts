@@ -196,13 +196,13 @@ const mcpFront: CrossCheck = {
   },
 };
 
-/** Half of a daemon in each of several processes would be worse than one. */
+/** Workers share the store of their parent, and nodes a database: one or the other. */
 const workers: CrossCheck = {
-  sections: ["server"],
-  check: ({ server }, report) => {
-    if (server.workers === 1 || server.workers === "auto") return;
-    const message = `must be 1 or "auto": this build answers in one process, got ${server.workers}`;
-    report("server.workers", message, { hint: "leave it out" });
+  sections: ["server", "store"],
+  check: ({ server, store }, report) => {
+    if (server.workers === 1 || store.driver !== "postgres") return;
+    const hint = "start a daemon for each, with a directory and a port of its own";
+    report("server.workers", 'must be 1 with store.driver = "postgres"', { hint });
   },
 };
 

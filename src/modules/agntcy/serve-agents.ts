@@ -149,10 +149,10 @@ function routesOf(
   { declared, remote, dependencies, readiness }: ConnectedAgent,
   document: AgentDocument,
   hosted: HostedRuns | undefined,
-  { methodPolicy }: AgntcyContext,
+  { methodPolicy, state: { view } }: AgntcyContext,
 ): readonly Route[] {
   const { manifest, settings, choice, access } = declared;
-  const context = { manifest, settings };
+  const context = { manifest, settings, view };
   const own =
     hosted === undefined
       ? []

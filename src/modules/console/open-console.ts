@@ -14,6 +14,7 @@ import { openOidc } from "./open-oidc.ts";
 import { loadPageFiles } from "./page-files.ts";
 import { PasskeyChallenges } from "./passkey-challenges.ts";
 import { openDesk, type PasskeyDesk } from "./passkey-desk.ts";
+import { recordingPasskeys } from "./passkey-records.ts";
 import { Passkeys } from "./passkeys.ts";
 import { type Person, ROLES, type Role } from "./person.ts";
 import { ConsolePlace } from "./place.ts";
@@ -26,7 +27,7 @@ import { contractRoutes } from "./views/contracts.ts";
 import { endpointRoutes } from "./views/endpoints.ts";
 import { nodeRoute } from "./views/nodes.ts";
 import { historyRoute, overview, overviewRoute, waitingCount } from "./views/overview.ts";
-import { type PasskeyParts, passkeyRoutes } from "./views/passkeys.ts";
+import { passkeyRoutes } from "./views/passkeys.ts";
 import { recordRoutes } from "./views/records.ts";
 import { sessionRoute } from "./views/session.ts";
 import { trafficRoutes } from "./views/traffic-routes.ts";
@@ -57,7 +58,7 @@ export async function openConsole(context: ConsoleContext): Promise<OpenedConsol
   let daemon: () => DaemonFacts | undefined = () => undefined;
   const api = apiOf(context, { sessions, traffic, desk, daemon: () => daemon() });
   const reportFault = reporting(context);
-  const report = reportingPasskeys(context);
+  const record = recordingPasskeys(context);
   const pages = await loadPageFiles();
   const provider = await openOidc(context, { place, sessions });
   const { oidc } = provider;
@@ -75,7 +76,7 @@ export async function openConsole(context: ConsoleContext): Promise<OpenedConsol
     },
     commands: new Map<string, (options: JsonRecord) => unknown>([
       ["login", openLogin(links, place)],
-      ["passkeys", (options) => listPasskeys(options, { passkeys: desk.passkeys, report })],
+      ["passkeys", (options) => listPasskeys(options, { passkeys: desk.passkeys, record })],
     ]),
     problems: provider.problems,
     start: () => {
@@ -131,7 +132,7 @@ function apiOf(context: ConsoleContext, { sessions, traffic, desk, daemon }: Api
       ...endpointRoutes(dispatch),
       ...tryRoutes({ ...parts, served: dispatch }),
       ...contractRoutes(state),
-      ...recordRoutes({ ...parts, publicKey }),
+      ...recordRoutes({ ...parts, publicKey, serverId }),
       ...upstreamRoutes({
         servers: mcpServers,
         processes,
@@ -140,7 +141,7 @@ function apiOf(context: ConsoleContext, { sessions, traffic, desk, daemon }: Api
         health: traffic.upstreams,
       }),
       nodeRoute(daemon),
-      ...passkeyRoutes({ desk, state, report: reportingPasskeys(context) }),
+      ...passkeyRoutes({ desk, state, record: recordingPasskeys(context) }),
     ],
     events: createEvents({
       traffic,
@@ -155,11 +156,6 @@ function apiOf(context: ConsoleContext, { sessions, traffic, desk, daemon }: Api
 function reporting({ log }: ConsoleContext): (errorId: string, error: unknown) => void {
   return (errorId, error) =>
     log.error({ event: "fault", error_id: errorId, error }, "the console failed");
-}
-
-function reportingPasskeys({ log }: ConsoleContext): PasskeyParts["report"] {
-  return (event, { id, personId }) =>
-    log.info({ event, passkey: id, person: personId }, "somebody's passkeys are others");
 }
 
 const MAX_NAME = 128;

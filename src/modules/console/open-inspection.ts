@@ -57,7 +57,7 @@ export async function openInspection(parts: InspectionParts): Promise<OpenedCons
       sessionRoute(serverId),
       overviewRoute(sources),
       historyRoute(sources.traffic),
-      ...recordRoutes({ state: { ledger: journal }, directory, publicKey }),
+      ...recordRoutes({ state: { ledger: journal }, directory, publicKey, serverId }),
       ...UNSERVED.flatMap(unserved),
     ],
     events: createEvents({

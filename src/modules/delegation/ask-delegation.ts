@@ -27,6 +27,7 @@ export function delegationEndpoint(register: Pick<DelegationRegister, "find">): 
       type: "object",
       properties: { delegation_id: { type: "string", minLength: 1, maxLength: 128 } },
     },
+    looksUp: ["delegation_id"],
     handler: (call, exchange) => {
       const delegation = register.find(String(call.input["delegation_id"]));
       if (delegation === undefined || !maySee(delegation, exchange)) {

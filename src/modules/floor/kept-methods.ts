@@ -37,7 +37,13 @@ export function keptMethods(options: KeptMethodsOptions): ReadonlyMap<string, Fl
   const inspected = { directory, ledger, register, policy, contracts, work, others };
   return new Map<string, FloorMethod>([
     ...lifecycleMethods(options),
-    ["INSPECT", { inputSchema: inspectSchema(inspected), handler: inspectHandler(inspected) }],
+    [
+      "INSPECT",
+      {
+        ...{ inputSchema: inspectSchema(inspected), handler: inspectHandler(inspected) },
+        looksUp: ["synthesis_id", "notification_id", "escalation_id", "session_id"],
+      },
+    ],
   ]);
 }
 

@@ -58,7 +58,7 @@ export function createToolListing(visible: VisibleTools, compiler: SchemaCompile
         return { body: page };
       },
     },
-    compiler,
+    { compiler },
   );
   return { route, pageOf: (exchange) => given.get(exchange) };
 }

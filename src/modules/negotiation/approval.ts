@@ -13,7 +13,7 @@ import type { SynthesisPlan } from "../../endpoint/plan.ts";
 import type { HandlerSuccess } from "../../handlers/handler.ts";
 import type { ContractRegister } from "../../state/contract-register.ts";
 import { makeContract } from "./make-contract.ts";
-import { strongestImpact } from "./planner-impact.ts";
+import { strongestImpact } from "./planner/impact.ts";
 import type { ProposalRequest } from "./proposal-request.ts";
 import type { SynthesisConfig } from "./synthesis-section.ts";
 

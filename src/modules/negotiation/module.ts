@@ -24,8 +24,8 @@ import { contractSource } from "./contract-source.ts";
 import { answerLater } from "./later-answer.ts";
 import { negotiationRoute } from "./negotiate.ts";
 import { contractOffers } from "./offers.ts";
-import { planMethod } from "./plan.ts";
-import type { PlanPlaces } from "./plan-search.ts";
+import { planMethod } from "./plan/plan.ts";
+import type { PlanPlaces } from "./plan/plan-search.ts";
 import { creatingPlanning, creatingPlanPlaces, type Planning } from "./planning.ts";
 import { proposalEndpoints } from "./proposal-endpoints.ts";
 import {

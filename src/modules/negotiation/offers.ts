@@ -61,7 +61,7 @@ function settleRoute(context: NegotiationContext, routes: Pick<ContractRoutes, "
         return refuseContract(exchange, attempts, reason, explanation);
       },
     },
-    compiler,
+    { compiler },
   );
 
   async function decide(

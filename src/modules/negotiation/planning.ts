@@ -14,11 +14,11 @@ import type { Synthesizer } from "../../endpoint/plan.ts";
 import type { Recipe } from "../../endpoint/recipe.ts";
 import { compilingStepTargets } from "../../handlers/step-target.ts";
 import type { NegotiationContext } from "./config.ts";
-import { indexingGoals } from "./goal-index.ts";
-import type { StepReaches } from "./match-recipe.ts";
-import { createValueDescriber } from "./offered-values.ts";
-import type { PlanPlaces } from "./plan-search.ts";
-import { creatingSynthesizer } from "./plan-synthesizer.ts";
+import { indexingGoals } from "./plan/goal-index.ts";
+import type { PlanPlaces } from "./plan/plan-search.ts";
+import type { StepReaches } from "./planner/match-recipe.ts";
+import { createValueDescriber } from "./planner/offered-values.ts";
+import { creatingSynthesizer } from "./planner/plan-synthesizer.ts";
 
 /** Plans, whoever wants one. */
 export interface Planning {

@@ -21,6 +21,7 @@ export function proposalEndpoints(proposals: Proposals): readonly ProtocolEndpoi
       properties: { proposal_id: { type: "string", minLength: 1, maxLength: 128 } },
     },
     isListed: false,
+    looksUp: ["proposal_id"],
     handler: pollHandler(proposals),
   }));
 }

@@ -93,6 +93,7 @@ export function runEndpoints(options: RunEndpointsOptions): readonly ProtocolEnd
         properties: reads ? properties : { ...properties, idempotency_key: TEXT },
         additionalProperties: false,
       },
+      looksUp: ["run_id"],
       handler: asCaller(options, handle),
     };
   };

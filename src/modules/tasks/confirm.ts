@@ -13,6 +13,7 @@ export function confirmMethod(approvals: () => readonly ApprovalKind[]): FloorMe
   return {
     inputSchema: CONFIRM_SCHEMA,
     takesCertificate: true,
+    looksUp: ["target_id", "escalation_id", "notification_id", "attestation_target"],
     handler: async (call, exchange) => {
       const confirmation = readConfirmation(call);
       if ("kind" in confirmation) return confirmation;

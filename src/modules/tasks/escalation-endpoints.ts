@@ -58,6 +58,7 @@ export function escalationEndpoints(
       path: "/escalations/{escalation_id}",
       description: "Returns one escalation, and what was decided.",
       inputSchema: { type: "object", properties: { escalation_id: ID } },
+      looksUp: ["escalation_id"],
       handler: readHandler(options),
     },
     {

@@ -34,6 +34,7 @@ export function resumeEndpoint(options: ResumeOptions): ProtocolEndpoint {
     impact: "reversible",
     isReading: false,
     isListed: false,
+    looksUp: ["resumption_nonce"],
     inputSchema: {
       type: "object",
       required: ["resumption_nonce"],

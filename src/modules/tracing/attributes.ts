@@ -25,6 +25,10 @@ export const ATTRIBUTES = {
   mcpMethod: "mcp.method.name",
   toolName: "gen_ai.tool.name",
   operation: "gen_ai.operation.name",
+  provider: "gen_ai.provider.name",
+  model: "gen_ai.request.model",
+  inputTokens: "gen_ai.usage.input_tokens",
+  outputTokens: "gen_ai.usage.output_tokens",
   /** The name that the operator has given what is called. */
   peer: "agtp.upstream",
 } as const;

@@ -4,25 +4,18 @@
  */
 import type { AsyncLocalStorage } from "node:async_hooks";
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
-import {
-  type Context,
-  SpanKind,
-  SpanStatusCode,
-  TraceFlags,
-  type Tracer,
-  trace,
-} from "@opentelemetry/api";
 import { ATTRIBUTES } from "./attributes.ts";
 import { now } from "./clock.ts";
 import type { HttpMessage, HttpRequest, Place } from "./place.ts";
-import type { RootDecision } from "./root-decision.ts";
-import { contextOf, readContext } from "./trace-context.ts";
+import { SPAN_KINDS, type SpanLink, SpanRecord } from "./span-record.ts";
+import type { Spans } from "./spans.ts";
+import { readParent } from "./trace-context.ts";
 
 const START = "http.server.request.start";
 const FINISH = "http.server.response.finish";
 
 /** Notes requests from now on; answers how to end it. */
-export function listenToHttp(places: AsyncLocalStorage<Place>): () => void {
+export function listenToHttp(places: AsyncLocalStorage<Place>, spans: Spans): () => void {
   const known = new WeakMap<HttpMessage, HttpRequest>();
   const onStart = (message: unknown): void => {
     const { request } = message as { readonly request: HttpMessage };
@@ -36,10 +29,10 @@ export function listenToHttp(places: AsyncLocalStorage<Place>): () => void {
       readonly response: { readonly statusCode: number };
     };
     const span = known.get(request)?.span;
-    if (span === undefined) return;
-    span.setAttribute(ATTRIBUTES.httpStatus, response.statusCode);
-    if (response.statusCode >= 500) span.setStatus({ code: SpanStatusCode.ERROR });
-    span.end(now());
+    if (!(span instanceof SpanRecord)) return;
+    span.set(ATTRIBUTES.httpStatus, response.statusCode);
+    if (response.statusCode >= 500) span.fail();
+    spans.end(span);
   };
   subscribe(START, onStart);
   subscribe(FINISH, onFinish);
@@ -49,28 +42,24 @@ export function listenToHttp(places: AsyncLocalStorage<Place>): () => void {
   };
 }
 
-/** The context of what comes of it; `own` are fields that count more than its own. */
-export function httpContext(
+/** The span of it, for what comes of it; `own` are fields that count more than its own. */
+export function httpSpan(
   http: HttpRequest,
-  { tracer, roots }: { readonly tracer: Tracer; readonly roots: RootDecision },
+  spans: Spans,
   own: (name: string) => string | undefined,
-): Context {
-  if (http.span !== undefined) return contextOf(http.span);
+): SpanLink {
+  if (http.span !== undefined) return http.span;
   const { method = "", headers } = http.request;
-  const parent = readContext((name) => {
+  const parent = readParent((name) => {
     const value = own("traceparent") === undefined ? headers[name] : own(name);
     return typeof value === "string" ? value : undefined;
   });
-  const begin = (): void => {
-    const attributes = { [ATTRIBUTES.httpMethod]: method };
-    const options = { kind: SpanKind.SERVER, startTime: http.startedAt, attributes };
-    http.span = tracer.startSpan(method, options, parent);
-  };
-  if (trace.getSpanContext(parent) !== undefined) begin();
-  else {
-    const traceId = roots.decide(begin);
-    const spanId = roots.ids.generateSpanId();
-    http.span ??= trace.wrapSpanContext({ traceId, spanId, traceFlags: TraceFlags.NONE });
-  }
-  return http.span === undefined ? parent : contextOf(http.span);
+  const made =
+    parent === undefined
+      ? spans.root(method, SPAN_KINDS.server, http.startedAt)
+      : (spans.within(parent, method, SPAN_KINDS.server, http.startedAt) ?? parent);
+  const span = typeof made === "string" ? spans.unsampled(made) : made;
+  http.span = span;
+  if (span instanceof SpanRecord) span.set(ATTRIBUTES.httpMethod, method);
+  return span;
 }

@@ -1,42 +1,42 @@
-/** Spans of what leaves over AGTP, MCP and the pipes of processes. */
+/** Spans of what leaves over AGTP, MCP and the pipes of processes, and of questions to models. */
 import type { AsyncLocalStorage } from "node:async_hooks";
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import {
-  type Attributes,
-  type Span,
-  SpanKind,
-  SpanStatusCode,
-  type Tracer,
-} from "@opentelemetry/api";
-import { LEAVING_CHANNELS, type Leaving, type LeavingMessage } from "../../base/leaving.ts";
+  LEAVING_CHANNELS,
+  type Leaving,
+  type LeavingEnd,
+  type LeavingMessage,
+} from "../../base/leaving.ts";
 import { ATTRIBUTES } from "./attributes.ts";
-import { now } from "./clock.ts";
 import type { Place } from "./place.ts";
-import { contextOf, fieldsOf } from "./trace-context.ts";
-import { errorTypeOf } from "./undici-spans.ts";
+import { SPAN_KINDS, type SpanRecord } from "./span-record.ts";
+import type { Spans } from "./spans.ts";
+import { fieldsOf } from "./trace-context.ts";
+import { errorTypeOf, markFailed } from "./undici-spans.ts";
 
 /** Makes spans from now on; answers how to end it. */
-export function listenToLeaving(tracer: Tracer, places: AsyncLocalStorage<Place>): () => void {
-  const spans = new WeakMap<object, Span>();
+export function listenToLeaving(spans: Spans, places: AsyncLocalStorage<Place>): () => void {
+  const known = new WeakMap<object, SpanRecord>();
   const onBegin = (told: unknown): void => {
     const message = told as LeavingMessage;
     const place = places.getStore();
     if (place?.span === undefined) return;
     const { leaving } = message;
-    const options = { kind: SpanKind.CLIENT, startTime: now(), attributes: attributesOf(leaving) };
-    const span = tracer.startSpan(nameOf(leaving), options, contextOf(place.span));
-    spans.set(message, span);
-    message.fields = fieldsOf(span);
+    const span = spans.within(place.span, nameOf(leaving), SPAN_KINDS.client);
+    message.fields = fieldsOf(span ?? place.span);
+    if (span === undefined) return;
+    known.set(message, span);
+    describe(span, leaving);
     message.around = (call) => places.run({ ...place, span }, call);
   };
   const onEnd = (told: unknown): void => {
-    const { message, error } = told as { readonly message: object; readonly error?: unknown };
-    const span = spans.get(message);
-    if (error !== undefined) {
-      span?.setAttribute(ATTRIBUTES.errorType, errorTypeOf(error));
-      span?.setStatus({ code: SpanStatusCode.ERROR });
-    }
-    span?.end(now());
+    const { message, error, usage } = told as LeavingEnd;
+    const span = known.get(message);
+    if (span === undefined) return;
+    if (error !== undefined) markFailed(span, errorTypeOf(error));
+    if (usage?.inputTokens !== undefined) span.set(ATTRIBUTES.inputTokens, usage.inputTokens);
+    if (usage?.outputTokens !== undefined) span.set(ATTRIBUTES.outputTokens, usage.outputTokens);
+    spans.end(span);
   };
   subscribe(LEAVING_CHANNELS.begin, onBegin);
   subscribe(LEAVING_CHANNELS.end, onEnd);
@@ -54,22 +54,28 @@ function nameOf({ kind, operation, to }: Leaving): string {
       return `tools/call ${operation}`;
     case "process":
       return `${to}:${operation}`;
+    case "model":
+      return `chat ${operation}`;
   }
 }
 
-function attributesOf({ kind, operation, to }: Leaving): Attributes {
-  const peer = { [ATTRIBUTES.peer]: to };
+function describe(span: SpanRecord, { kind, operation, to }: Leaving): void {
+  span.set(ATTRIBUTES.peer, to);
   switch (kind) {
     case "peer":
-      return { ...peer, [ATTRIBUTES.method]: operation };
+      span.set(ATTRIBUTES.method, operation);
+      return;
     case "mcp":
-      return {
-        ...peer,
-        [ATTRIBUTES.mcpMethod]: "tools/call",
-        [ATTRIBUTES.toolName]: operation,
-        [ATTRIBUTES.operation]: "execute_tool",
-      };
+      span.set(ATTRIBUTES.mcpMethod, "tools/call");
+      span.set(ATTRIBUTES.toolName, operation);
+      span.set(ATTRIBUTES.operation, "execute_tool");
+      return;
+    case "model":
+      span.set(ATTRIBUTES.operation, "chat");
+      span.set(ATTRIBUTES.provider, to);
+      span.set(ATTRIBUTES.model, operation);
+      return;
     case "process":
-      return peer;
+      return;
   }
 }

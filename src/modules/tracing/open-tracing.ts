@@ -1,43 +1,83 @@
 /** Traces of a deployment: begun when it is served, ended with the last of its requests. */
 import { AsyncLocalStorage } from "node:async_hooks";
+import { relative } from "node:path";
+import { reasonOf } from "../../base/thrown.ts";
+import { VERSION } from "../../base/version.ts";
 import type { Contribution } from "../../dispatch/module.ts";
-import type { TracingContext } from "./config.ts";
+import { type CollectorAddress, collectorAddress } from "./collector-address.ts";
+import type { TracingContext, TracingSections } from "./config.ts";
 import { listenToHttp } from "./http-requests.ts";
 import { listenToLeaving } from "./leaving-spans.ts";
-import { openTracer } from "./open-tracer.ts";
 import type { Place } from "./place.ts";
 import { RequestSpans } from "./request-spans.ts";
+import { SpanIds } from "./span-ids.ts";
+import { SpanQueue } from "./span-queue.ts";
+import { openSender } from "./span-sender.ts";
+import { Spans } from "./spans.ts";
 import { listenToUndici } from "./undici-spans.ts";
 
 /** The contribution of a deployment that is traced. */
 export function openTracing({ config, catalog }: TracingContext): Contribution {
-  const opened = openTracer(config);
-  if ("message" in opened) return { blockers: [opened] };
-  const { tracer, roots } = opened;
-  const places = new AsyncLocalStorage<Place>();
-  const spans = new RequestSpans({ tracer, roots, places, isMethod: (name) => catalog.has(name) });
-  let unlisten: readonly (() => void)[] = [];
-  const end = async (): Promise<void> => {
-    for (const one of unlisten) one();
-    unlisten = [];
-    places.disable();
-    spans.close();
-    await opened.close(config.limits.drainTimeoutMs);
-  };
+  let collector: CollectorAddress;
+  try {
+    collector = collectorAddress(config.tracing, "/v1/traces");
+  } catch (error) {
+    const file = relative(config.directory, config.file);
+    const message = `cannot be used: ${reasonOf(error)}`;
+    return { blockers: [{ file, key: "tracing.ca", message }] };
+  }
+  let stop = async (_onLast: () => void): Promise<void> => undefined;
+  let end = async (): Promise<void> => undefined;
   return {
     features: ["tracing"],
     start: () => {
-      unlisten = [
-        spans.listen(),
-        listenToHttp(places),
-        listenToUndici(tracer, places),
-        listenToLeaving(tracer, places),
-      ];
+      const tracing = beginTracing(config, collector, (name) => catalog.has(name));
+      stop = async (onLast) => tracing.requests.beginNoMore(onLast);
+      end = tracing.end;
     },
     // What has begun is told of to its end.
-    stop: async () => {
-      spans.beginNoMore(() => void end());
+    stop: () => stop(() => void end()),
+    close: () => end(),
+  };
+}
+
+interface Tracing {
+  readonly requests: RequestSpans;
+  /** Sends what waits; done once. */
+  end(): Promise<void>;
+}
+
+function beginTracing(
+  { tracing, server, limits }: TracingSections,
+  collector: CollectorAddress,
+  isMethod: (name: string) => boolean,
+): Tracing {
+  const resource = {
+    "service.name": tracing.serviceName,
+    "service.version": VERSION,
+    "service.instance.id": server.serverId,
+  };
+  const queue = new SpanQueue(openSender({ collector, resource }));
+  const spans = new Spans(new SpanIds(tracing.sampleRatio), queue);
+  const places = new AsyncLocalStorage<Place>();
+  const requests = new RequestSpans({ spans, places, isMethod });
+  const unlisten = [
+    requests.listen(),
+    listenToHttp(places, spans),
+    listenToUndici(spans, places),
+    listenToLeaving(spans, places),
+  ];
+  let ended: Promise<void> | undefined;
+  const end = async (): Promise<void> => {
+    for (const one of unlisten) one();
+    places.disable();
+    await queue.close(limits.drainTimeoutMs);
+  };
+  return {
+    requests,
+    end: () => {
+      ended ??= end();
+      return ended;
     },
-    close: end,
   };
 }

@@ -1,9 +1,9 @@
 /** Where something is done, as far as traces go: kept by `AsyncLocalStorage`. */
-import type { Span } from "@opentelemetry/api";
+import type { SpanLink } from "./span-record.ts";
 
 /** The span that is under way, or the request over HTTP that has none yet. */
 export interface Place {
-  readonly span?: Span;
+  readonly span?: SpanLink;
   readonly http?: HttpRequest;
 }
 
@@ -11,7 +11,7 @@ export interface Place {
 export interface HttpRequest {
   readonly request: HttpMessage;
   readonly startedAt: number;
-  span?: Span;
+  span?: SpanLink;
 }
 
 /** The part of the platform's message that is looked at. */

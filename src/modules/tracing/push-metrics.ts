@@ -12,8 +12,8 @@ import {
 } from "@opentelemetry/sdk-metrics";
 import type { Registry } from "prom-client";
 import { VERSION } from "../../base/version.ts";
+import { collectorAddress } from "./collector-address.ts";
 import type { TracingSections } from "./config.ts";
-import { exporterOptions } from "./exporter-options.ts";
 import { type PromMetric, readHistogram, readPoints } from "./prom-points.ts";
 
 /** Sending, until it is closed. */
@@ -28,7 +28,7 @@ const TIMEOUT_MS = 5_000;
 /** Sends from now on; `until` is how long the last time may take. */
 export function pushMetrics(
   sections: Pick<TracingSections, "tracing" | "server">,
-  registry: Registry,
+  registry: Pick<Registry, "getMetricsAsJSON">,
   untilMs: number,
 ): PushedMetrics {
   const { tracing, server } = sections;
@@ -38,7 +38,7 @@ export function pushMetrics(
     "service.instance.id": server.serverId,
   });
   const reader = new PeriodicExportingMetricReader({
-    exporter: new OTLPMetricExporter(exporterOptions(tracing, "/v1/metrics")),
+    exporter: new OTLPMetricExporter(collectorAddress(tracing, "/v1/metrics")),
     exportIntervalMillis: INTERVAL_MS,
     exportTimeoutMillis: TIMEOUT_MS,
   });
@@ -52,7 +52,10 @@ export function pushMetrics(
   };
 }
 
-function producerOf(registry: Registry, resource: Resource): MetricProducer {
+function producerOf(
+  registry: Pick<Registry, "getMetricsAsJSON">,
+  resource: Resource,
+): MetricProducer {
   const since: [number, number] = hrTime(Date.now());
   return {
     async collect(): Promise<CollectionResult> {

@@ -4,49 +4,36 @@
  */
 import type { AsyncLocalStorage } from "node:async_hooks";
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
-import {
-  type Context,
-  type Span,
-  SpanKind,
-  SpanStatusCode,
-  TraceFlags,
-  type Tracer,
-  trace,
-} from "@opentelemetry/api";
 import type { Exchange } from "../../dispatch/exchange.ts";
 import type { Refusal } from "../../dispatch/refusal.ts";
 import {
   CHANNELS,
   type HandlerBegin,
-  type InnerEnd,
+  type InnerBegin,
   type RequestEnd,
   type RequestRefusal,
 } from "../../dispatch/request-channels.ts";
-import type { EndpointDefinition } from "../../endpoint/endpoint.ts";
+import type { Route } from "../../dispatch/route.ts";
 import { ATTRIBUTES } from "./attributes.ts";
-import { now } from "./clock.ts";
-import { EndingSpans } from "./ending-spans.ts";
-import { httpContext } from "./http-requests.ts";
+import { timeOf } from "./clock.ts";
+import { httpSpan } from "./http-requests.ts";
 import type { Place } from "./place.ts";
-import type { RootDecision } from "./root-decision.ts";
-import { contextOf, readContext } from "./trace-context.ts";
+import { SPAN_KINDS, type SpanLink, SpanRecord } from "./span-record.ts";
+import type { Spans } from "./spans.ts";
+import { staysInside } from "./stays-inside.ts";
+import { readParent } from "./trace-context.ts";
+import { markFailed } from "./undici-spans.ts";
 
 /** The parts that spans of requests are made with. */
 export interface RequestSpansParts {
-  readonly tracer: Tracer;
-  readonly roots: RootDecision;
+  readonly spans: Spans;
   readonly places: AsyncLocalStorage<Place>;
   /** Tells a method of the catalog: no other name stands in a trace. */
   isMethod(name: string): boolean;
 }
 
-type WithExchange = { readonly exchange: Exchange };
-
 export class RequestSpans {
   readonly #parts: RequestSpansParts;
-  readonly #requests = new WeakMap<Exchange, Span>();
-  readonly #handlers = new WeakMap<Exchange, Span>();
-  readonly #ending = new EndingSpans();
   #underWay = 0;
   #onLast: (() => void) | undefined;
   #endBeginning: () => void = () => undefined;
@@ -58,21 +45,19 @@ export class RequestSpans {
   /** Makes spans from now on; answers how to end it. */
   listen(): () => void {
     const listeners: Readonly<Record<string, (message: never) => void>> = {
-      [CHANNELS.refusal]: ({ exchange, refusal }: RequestRefusal) =>
-        this.#refused(exchange, refusal),
+      [CHANNELS.refusal]: ({ exchange, refusal }: RequestRefusal) => {
+        const span = knownSpan(exchange);
+        if (span instanceof SpanRecord) describeRefusal(span, exchange, refusal);
+      },
       [CHANNELS.end]: (message: RequestEnd) => this.#ended(message),
-      [CHANNELS.handled]: ({ exchange, status }: WithExchange & { readonly status: number }) =>
-        this.#handled(exchange, status),
       [CHANNELS.handler]: (message: HandlerBegin) => this.#handling(message),
-      [CHANNELS.inner]: ({ exchange }: WithExchange) => this.#dispatching(exchange),
-      [CHANNELS.innerEnd]: (message: InnerEnd) => this.#innerEnded(message),
+      [CHANNELS.inner]: (message: InnerBegin) => this.#dispatching(message),
     };
-    const begin = (message: unknown): void => this.#began((message as WithExchange).exchange);
+    const begin = (message: unknown): void =>
+      this.#began((message as { readonly exchange: Exchange }).exchange);
     subscribe(CHANNELS.start, begin);
     this.#endBeginning = () => unsubscribe(CHANNELS.start, begin);
-    const entries = Object.entries(listeners).map(
-      ([name, listener]) => [name, (message: unknown) => listener(message as never)] as const,
-    );
+    const entries = Object.entries(listeners) as [string, (message: unknown) => void][];
     for (const [name, listener] of entries) subscribe(name, listener);
     return () => {
       this.#endBeginning();
@@ -87,142 +72,116 @@ export class RequestSpans {
     else this.#onLast = onLast;
   }
 
-  /** Ends what waits for the id of its record. */
-  close(): void {
-    this.#ending.close();
-  }
-
   #began(exchange: Exchange): void {
-    const { places, roots } = this.#parts;
+    const { spans, places } = this.#parts;
     const field = (name: string): string | undefined => exchange.header(name);
-    const { span: around, http } = places.getStore() ?? {};
-    if (around !== undefined) this.#begin(exchange, contextOf(around));
-    else if (http !== undefined) this.#begin(exchange, httpContext(http, this.#parts, field));
-    else {
-      const parent = readContext(field);
-      if (trace.getSpanContext(parent) !== undefined) this.#begin(exchange, parent);
-      else exchange.traceId = roots.decide(() => this.#begin(exchange, parent));
+    const { span, http } = places.getStore() ?? {};
+    const parent = span ?? (http === undefined ? readParent(field) : httpSpan(http, spans, field));
+    const at = timeOf(exchange.startedAt);
+    const { server } = SPAN_KINDS;
+    const made =
+      parent === undefined
+        ? spans.root("AGTP", server, at)
+        : (spans.within(parent, "AGTP", server, at) ?? parent);
+    if (typeof made === "string") {
+      exchange.traceId = made;
+      return;
     }
+    exchange.traceId = made.traceId;
+    exchange.span = made;
+    if (made instanceof SpanRecord) this.#underWay += 1;
   }
 
-  #begin(exchange: Exchange, parent: Context): void {
-    const options = { kind: SpanKind.SERVER, startTime: now() };
-    const span = this.#parts.tracer.startSpan("AGTP", options, parent);
-    this.#requests.set(exchange, span);
-    this.#underWay += 1;
-    exchange.traceId = span.spanContext().traceId;
-  }
-
-  /** The span of a request; of one that is not sampled, what others are to be told of it. */
-  #spanOf(exchange: Exchange): Span | undefined {
-    const known = this.#requests.get(exchange);
-    const { traceId } = exchange;
-    if (known !== undefined || traceId === undefined) return known;
-    const spanId = this.#parts.roots.ids.generateSpanId();
-    return trace.wrapSpanContext({ traceId, spanId, traceFlags: TraceFlags.NONE });
+  /** The span of a request; of one that is not sampled, a name for others to follow. */
+  #linkOf(exchange: Exchange): SpanLink | undefined {
+    const known = knownSpan(exchange);
+    const { traceId, inner } = exchange;
+    if (known !== undefined) return known;
+    if (inner !== undefined) return this.#linkOf(inner.parent);
+    return traceId === undefined ? undefined : this.#parts.spans.unsampled(traceId);
   }
 
   #handling(message: HandlerBegin): void {
-    const { tracer } = this.#parts;
-    const { exchange } = message;
-    const { definition } = exchange.route ?? {};
-    const isInside = definition !== undefined && staysInside(definition);
-    const request = isInside ? this.#requests.get(exchange) : this.#spanOf(exchange);
+    const { exchange, route } = message;
+    const isInside = staysInside(route);
+    const request = isInside ? knownSpan(exchange) : this.#linkOf(exchange);
     if (request === undefined) return;
-    let span = request;
     // What is dispatched has a span of its own, which is that of its handler.
-    if (request.isRecording() && exchange.inner === undefined) {
-      const attributes =
-        definition === undefined ? {} : { [ATTRIBUTES.handler]: definition.handler.type };
-      span = tracer.startSpan("handler", { attributes, startTime: now() }, contextOf(request));
-      this.#handlers.set(exchange, span);
-    }
+    const span = exchange.inner === undefined ? this.#handlerSpan(message, request) : undefined;
     if (isInside) return;
     const { places } = this.#parts;
-    message.around = (call) => places.run({ ...places.getStore(), span }, call);
+    message.around = (call) => places.run({ ...places.getStore(), span: span ?? request }, call);
   }
 
-  #handled(exchange: Exchange, status: number): void {
-    const span = this.#handlers.get(exchange);
-    if (span === undefined) return;
-    this.#handlers.delete(exchange);
-    markFault(span, status);
-    span.end(now());
+  #handlerSpan(message: HandlerBegin, request: SpanLink): SpanRecord | undefined {
+    const { spans } = this.#parts;
+    const span = spans.within(request, "handler", SPAN_KINDS.internal);
+    if (span === undefined) return undefined;
+    const { definition } = message.route;
+    if (definition !== undefined) span.set(ATTRIBUTES.handler, definition.handler.type);
+    if (request instanceof SpanRecord) request.handler = span;
+    message.onEnd = (status) => {
+      if (status >= 500) markFailed(span, String(status));
+      spans.end(span);
+    };
+    return span;
   }
 
-  #dispatching(exchange: Exchange): void {
+  #dispatching(message: InnerBegin): void {
+    const { exchange } = message;
     const parent = exchange.inner?.parent;
-    const around = parent && (this.#handlers.get(parent) ?? this.#spanOf(parent));
-    if (around === undefined) return;
-    const span = this.#parts.tracer.startSpan("AGTP", { startTime: now() }, contextOf(around));
-    this.#requests.set(exchange, span);
-  }
-
-  #innerEnded({ exchange, status, refusal }: InnerEnd): void {
-    const span = this.#requests.get(exchange);
+    const known = parent && knownSpan(parent);
+    if (known === undefined) return;
+    const around = (known instanceof SpanRecord && known.handler) || known;
+    const { spans } = this.#parts;
+    const span = spans.within(around, "AGTP", SPAN_KINDS.internal);
+    exchange.span = span ?? around;
     if (span === undefined) return;
-    this.#requests.delete(exchange);
-    if (refusal !== undefined) describeRefusal(span, exchange, refusal);
-    this.#describe(span, exchange, status);
-    span.end(now());
-  }
-
-  #refused(exchange: Exchange, refusal: Refusal): void {
-    const span = this.#requests.get(exchange);
-    if (span?.isRecording() === true) describeRefusal(span, exchange, refusal);
-  }
-
-  #ended({ exchange, status, response }: RequestEnd): void {
-    const span = exchange && this.#requests.get(exchange);
-    if (span === undefined || exchange === undefined) return;
-    this.#requests.delete(exchange);
-    if (span.isRecording()) {
+    message.onEnd = (status, refusal) => {
+      if (refusal !== undefined) describeRefusal(span, exchange, refusal);
       this.#describe(span, exchange, status);
-      this.#ending.end(span, response?.lateFields);
-    }
+      spans.end(span);
+    };
+  }
+
+  #ended({ exchange, status, response, durationMs }: RequestEnd): void {
+    if (exchange === undefined) return;
+    const span = knownSpan(exchange);
+    if (!(span instanceof SpanRecord)) return;
+    this.#describe(span, exchange, status);
+    this.#parts.spans.end(span, span.startedAt + durationMs, response?.lateFields);
     this.#underWay -= 1;
     if (this.#underWay === 0) this.#onLast?.();
   }
 
-  #describe(span: Span, exchange: Exchange, status: number): void {
-    if (!span.isRecording()) return;
+  #describe(span: SpanRecord, exchange: Exchange, status: number): void {
     const { route, caller, contract } = exchange;
     const method = route?.method ?? exchange.method;
-    const isKnown = this.#parts.isMethod(method) || route !== undefined;
-    if (isKnown) {
-      span.updateName(route === undefined ? method : `${method} ${route.path}`);
-      span.setAttribute(ATTRIBUTES.method, method);
+    if (route !== undefined || this.#parts.isMethod(method)) {
+      span.name = route === undefined ? method : nameOf(route);
+      span.set(ATTRIBUTES.method, method);
     }
     if (route !== undefined) {
-      span.setAttribute(ATTRIBUTES.path, route.path);
-      span.setAttribute(ATTRIBUTES.tier, route.tier);
+      span.set(ATTRIBUTES.path, route.path);
+      span.set(ATTRIBUTES.tier, route.tier);
     }
-    span.setAttribute(ATTRIBUTES.status, status);
-    if (caller.agentId !== undefined) span.setAttribute(ATTRIBUTES.agentId, caller.agentId);
-    if (contract !== undefined) {
-      span.setAttribute(ATTRIBUTES.synthesisId, contract.synthesis_id);
-    }
-    markFault(span, status);
+    span.set(ATTRIBUTES.status, status);
+    if (caller.agentId !== undefined) span.set(ATTRIBUTES.agentId, caller.agentId);
+    if (contract !== undefined) span.set(ATTRIBUTES.synthesisId, contract.synthesis_id);
+    if (status >= 500) markFailed(span, String(status));
   }
 }
 
-/**
- * A function that an endpoint file names, and a composition, are called as they are: keeping places
- * slows every promise of the process down, and what they dispatch is found by its request.
- */
-function staysInside({ handler, file }: EndpointDefinition): boolean {
-  if (handler.type === "composition") return true;
-  const isModules = handler.type === "registered_function" && !handler.function.includes(":");
-  return isModules && file.endsWith(".toml");
+/** The span of a request; of one that is not sampled, its parent, if it has named one. */
+function knownSpan({ span }: Exchange): SpanLink | undefined {
+  return span as SpanLink | undefined;
 }
 
-function describeRefusal(span: Span, exchange: Exchange, { code }: Refusal): void {
-  if (exchange.refusedBy !== undefined) span.setAttribute(ATTRIBUTES.gate, exchange.refusedBy);
-  span.setAttribute(ATTRIBUTES.error, code);
+function nameOf({ method, path }: Route): string {
+  return `${method} ${path}`;
 }
 
-function markFault(span: Span, status: number): void {
-  if (status < 500) return;
-  span.setAttribute(ATTRIBUTES.errorType, String(status));
-  span.setStatus({ code: SpanStatusCode.ERROR });
+function describeRefusal(span: SpanRecord, exchange: Exchange, { code }: Refusal): void {
+  if (exchange.refusedBy !== undefined) span.set(ATTRIBUTES.gate, exchange.refusedBy);
+  span.set(ATTRIBUTES.error, code);
 }

@@ -4,11 +4,11 @@
  */
 import type { AsyncLocalStorage } from "node:async_hooks";
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
-import { type Span, SpanKind, SpanStatusCode, type Tracer } from "@opentelemetry/api";
 import { ATTRIBUTES } from "./attributes.ts";
-import { now } from "./clock.ts";
 import type { Place } from "./place.ts";
-import { contextOf, fieldsOf } from "./trace-context.ts";
+import { SPAN_KINDS, type SpanRecord } from "./span-record.ts";
+import type { Spans } from "./spans.ts";
+import { fieldsOf } from "./trace-context.ts";
 
 /** The part of undici's request that is used. */
 interface Leaving {
@@ -24,43 +24,40 @@ interface Told {
 }
 
 /** Makes spans from now on; answers how to end it. */
-export function listenToUndici(tracer: Tracer, places: AsyncLocalStorage<Place>): () => void {
-  const spans = new WeakMap<Leaving, Span>();
+export function listenToUndici(spans: Spans, places: AsyncLocalStorage<Place>): () => void {
+  const known = new WeakMap<Leaving, SpanRecord>();
   const listeners: Readonly<Record<string, (told: Told) => void>> = {
     "undici:request:create": ({ request }) => {
-      const parent = places.getStore()?.span;
-      if (parent === undefined) return;
-      const { hostname, port, protocol } = new URL(request.origin);
-      const span = tracer.startSpan(
-        request.method,
-        {
-          kind: SpanKind.CLIENT,
-          startTime: now(),
-          attributes: {
-            [ATTRIBUTES.httpMethod]: request.method,
-            [ATTRIBUTES.serverAddress]: hostname,
-            [ATTRIBUTES.serverPort]: Number(port) || (protocol === "https:" ? 443 : 80),
-          },
-        },
-        contextOf(parent),
-      );
-      spans.set(request, span);
-      for (const [name, value] of Object.entries(fieldsOf(span))) request.addHeader(name, value);
+      const around = places.getStore()?.span;
+      if (around === undefined) return;
+      const span = spans.within(around, request.method, SPAN_KINDS.client);
+      if (span !== undefined) {
+        known.set(request, span);
+        const { hostname, port, protocol } = new URL(request.origin);
+        span.set(ATTRIBUTES.httpMethod, request.method);
+        span.set(ATTRIBUTES.serverAddress, hostname);
+        span.set(ATTRIBUTES.serverPort, Number(port) || (protocol === "https:" ? 443 : 80));
+      }
+      for (const [name, value] of Object.entries(fieldsOf(span ?? around))) {
+        request.addHeader(name, value);
+      }
     },
     "undici:request:headers": ({ request, response }) => {
+      const span = known.get(request);
+      if (span === undefined) return;
       const status = response?.statusCode ?? 0;
-      const span = spans.get(request);
-      span?.setAttribute(ATTRIBUTES.httpStatus, status);
-      if (status < 400) return;
-      span?.setAttribute(ATTRIBUTES.errorType, String(status));
-      span?.setStatus({ code: SpanStatusCode.ERROR });
+      span.set(ATTRIBUTES.httpStatus, status);
+      if (status >= 400) markFailed(span, String(status));
     },
-    "undici:request:trailers": ({ request }) => spans.get(request)?.end(now()),
+    "undici:request:trailers": ({ request }) => {
+      const span = known.get(request);
+      if (span !== undefined) spans.end(span);
+    },
     "undici:request:error": ({ request, error }) => {
-      const span = spans.get(request);
-      span?.setAttribute(ATTRIBUTES.errorType, errorTypeOf(error));
-      span?.setStatus({ code: SpanStatusCode.ERROR });
-      span?.end(now());
+      const span = known.get(request);
+      if (span === undefined) return;
+      markFailed(span, errorTypeOf(error));
+      spans.end(span);
     },
   };
   const entries = Object.entries(listeners).map(
@@ -70,6 +67,12 @@ export function listenToUndici(tracer: Tracer, places: AsyncLocalStorage<Place>)
   return () => {
     for (const [name, listener] of entries) unsubscribe(name, listener);
   };
+}
+
+/** Marks a span as failed; `type` is the `error.type`. */
+export function markFailed(span: SpanRecord, type: string): void {
+  span.set(ATTRIBUTES.errorType, type);
+  span.fail();
 }
 
 /** The code or the class of an error: its message may quote anything. */

@@ -8,7 +8,7 @@ import type { AgtpClient, ClientResponse } from "../../client/agtp-client.ts";
 import { AgtpClientError } from "../../client/client-error.ts";
 import { isAccepted } from "../../client/response.ts";
 import type { Ed25519PublicKey } from "../../identity/ed25519.ts";
-import { type ChainReport, verifyChain } from "../../state/verify-chain.ts";
+import { type ChainReport, type JudgePayload, verifyChain } from "../../state/verify-chain.ts";
 import { CommandRefusal } from "../shell/command-refusal.ts";
 import { defuseLine } from "../shell/terminal.ts";
 
@@ -18,17 +18,18 @@ export interface InspectedChain {
   readonly callerId: string;
   readonly keys: readonly Ed25519PublicKey[];
   readonly trustedHead?: string | undefined;
+  readonly judge?: JudgePayload | undefined;
 }
 
 /** Walks the chain; undefined when the server has none of this agent. */
 export async function verifyInspectedChain(
   client: AgtpClient,
-  { agentId, callerId, keys, trustedHead }: InspectedChain,
+  { agentId, callerId, keys, trustedHead, judge }: InspectedChain,
 ): Promise<ChainReport | undefined> {
   const head = await inspectHead(client, { agentId, callerId });
   if (head === undefined) return undefined;
   return verifyChain({
-    ...{ agentId, head, keys, trustedHead },
+    ...{ agentId, head, keys, trustedHead, judge },
     fetch: (auditId) => inspect(client, callerId, { target: "audit", audit_id: auditId }, "jws"),
   });
 }

@@ -2,7 +2,7 @@
  * Keys that a command line names, read from their files. A private key that others can read is
  * used all the same, and its owner is told.
  */
-import type { KeyObject } from "node:crypto";
+import { createPublicKey, type JsonWebKey, type KeyObject } from "node:crypto";
 import { statSync } from "node:fs";
 import { resolve } from "node:path";
 import {
@@ -47,4 +47,20 @@ export function readVerificationKey(file: string, terminal: Terminal): Ed25519Pu
   const key = isPrivate ? publicKeyOf(readSigningKey(file, terminal)) : readPublicKey(text);
   if (key !== undefined) return key;
   throw usage(`${JSON.stringify(file)} must be an Ed25519 public key, base64url or PEM`);
+}
+
+/** Public keys of passkeys: files with a JWK, a record's `public_key`, or PEM. */
+export function readPasskeys(
+  files: readonly string[],
+  { directory }: Terminal,
+): readonly KeyObject[] {
+  return files.map((file) => {
+    const text = readText(directory, file);
+    try {
+      if (!text.trimStart().startsWith("{")) return createPublicKey(text);
+      return createPublicKey({ key: JSON.parse(text) as JsonWebKey, format: "jwk" });
+    } catch {
+      throw usage(`${JSON.stringify(file)} must be the public key of a passkey, JWK or PEM`);
+    }
+  });
 }

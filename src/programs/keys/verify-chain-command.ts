@@ -11,8 +11,9 @@ import { usage } from "../shell/command-file.ts";
 import { CommandRefusal } from "../shell/command-refusal.ts";
 import { printJson } from "../shell/findings.ts";
 import { defuseLine, type Terminal } from "../shell/terminal.ts";
+import { PasskeyChecks } from "./check-passkey.ts";
 import { inspectHead, verifyInspectedChain } from "./inspect-chain.ts";
-import { readVerificationKeys } from "./key-files.ts";
+import { readPasskeys, readVerificationKeys } from "./key-files.ts";
 import type { VerifyLine } from "./verify-options.ts";
 
 /** A chain that is asked for, and what it is checked with. */
@@ -21,6 +22,7 @@ interface Question {
   readonly agentId: string;
   readonly keys: readonly Ed25519PublicKey[];
   readonly trustedHead: string | undefined;
+  readonly passkeys: PasskeyChecks;
 }
 
 const SERVER = /^agtp:\/\//i;
@@ -39,14 +41,15 @@ export async function verifyChainOf(
   const keys = readVerificationKeys(line.key, terminal);
   // Asked for first, so that records written meanwhile are not missing.
   const trustedHead = await readTrustedHead(line, agent, terminal);
-  const question: Question = { line, agentId: agent, keys, trustedHead };
+  const passkeys = new PasskeyChecks(readPasskeys(line.passkey, terminal));
+  const question: Question = { line, agentId: agent, keys, trustedHead, passkeys };
   const walked = SERVER.test(chain)
     ? await walkServer(question, terminal)
     : await walkJournal(question, terminal);
   const report = walked ?? nothingLeft(question);
   if (report === undefined) throw new CommandRefusal(`${chain} has no record of agent ${agent}`);
-  if (json) printJson(asDocument(report, chain), terminal.out);
-  else terminal.out.write(asText(report, chain));
+  if (json) printJson(asDocument(report, question), terminal.out);
+  else terminal.out.write(asText(report, question));
   return report.broken === undefined;
 }
 
@@ -80,17 +83,17 @@ function nothingLeft({ agentId, trustedHead }: Question): ChainReport | undefine
 }
 
 function walkServer(
-  { line, agentId, keys, trustedHead }: Question,
+  { line, agentId, keys, trustedHead, passkeys: { judge } }: Question,
   terminal: Terminal,
 ): Promise<ChainReport | undefined> {
   const callerId = line.agentId ?? agentId;
   return askServer(trustFlags(line), line.chain, terminal, (client) =>
-    verifyInspectedChain(client, { agentId, callerId, keys, trustedHead }),
+    verifyInspectedChain(client, { agentId, callerId, keys, trustedHead, judge }),
   );
 }
 
 async function walkJournal(
-  { line: { chain }, agentId, keys, trustedHead }: Question,
+  { line: { chain }, agentId, keys, trustedHead, passkeys: { judge } }: Question,
   { directory }: Terminal,
 ): Promise<ChainReport | undefined> {
   const path = resolve(directory, chain);
@@ -98,23 +101,27 @@ async function walkJournal(
     throw usage(`expected --chain to be a journal directory or agtp://HOST, got "${chain}"`);
   }
   try {
-    return await verifyJournalChain(path, agentId, keys, trustedHead);
+    return await verifyJournalChain(path, agentId, keys, { trustedHead, judge });
   } catch (error) {
     throw usage(`${JSON.stringify(chain)} cannot be read: ${reasonOf(error)}`);
   }
 }
 
-function asDocument({ broken, ...report }: ChainReport, source: string): object {
+function asDocument({ broken, ...report }: ChainReport, question: Question): object {
+  const { line, passkeys } = question;
   const { agentId, head, records, first, last, verified, unsigned, unchecked } = report;
   return {
     ok: broken === undefined,
-    source,
+    source: line.chain,
     agent_id: agentId,
     head,
     records,
     first: first && recordAsJson(first),
     last: last && recordAsJson(last),
     signatures: { verified, unsigned, unchecked },
+    ...(passkeys.signed === 0
+      ? {}
+      : { passkeys: { verified: passkeys.signed, pinned: passkeys.arePinned } }),
     broken:
       broken === undefined
         ? null
@@ -126,15 +133,16 @@ function recordAsJson({ auditId, issuedAt, method, path, status }: ChainRecord) 
   return { audit_id: auditId, issued_at: issuedAt, method, path, status };
 }
 
-function asText(report: ChainReport, source: string): string {
+function asText(report: ChainReport, { line, passkeys }: Question): string {
   const { agentId, records, first, last, broken } = report;
   const lines: readonly (readonly [string, string])[] = [
     ["agent", agentId],
-    ["source", source],
+    ["source", line.chain],
     ["records", String(records)],
     ["first", describeRecord(first)],
     ["last", describeRecord(last)],
     ["signatures", describeSignatures(report)],
+    ...(passkeys.signed === 0 ? [] : [["passkeys", describePasskeys(passkeys)] as const]),
     broken === undefined ? ["chain", "holds"] : ["broken", `${broken.kind}: ${broken.message}`],
   ];
   return lines.map(([name, text]) => `${name.padEnd(10)}  ${defuseLine(text)}\n`).join("");
@@ -144,6 +152,13 @@ function describeRecord(record: ChainRecord | undefined): string {
   if (record === undefined) return "none";
   const { issuedAt, method, path, status = "", auditId } = record;
   return `${issuedAt}  ${method} ${path} ${status}  ${auditId}`;
+}
+
+function describePasskeys({ signed, arePinned }: PasskeyChecks): string {
+  const by = arePinned
+    ? "by keys that --passkey names"
+    : "by the keys in their records, no --passkey";
+  return `${signed} approvals signed, ${by}`;
 }
 
 function describeSignatures({ verified, unsigned, unchecked }: ChainReport): string {

@@ -22,6 +22,10 @@ export const VERIFY_OPTIONS = {
   "--agent <id>": "whose chain",
   "--head <audit-id>":
     "a record that was in the chain, or agtp://HOST to ask for the newest: says where the chain was cut",
+  "--passkey <file>": {
+    help: "the public key of an operator's passkey, JWK or PEM: no other may have signed approvals; repeatable",
+    isRepeated: true,
+  },
   "--agent-id <id>": "Agent-ID: who asks; default: the agent itself",
   "--client-cert <file>": "certificate of who asks, PEM",
   "--client-key <file>": "its key, PEM",

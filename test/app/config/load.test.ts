@@ -32,17 +32,17 @@ function problemsOf(...deployment: Parameters<typeof load>): string[] {
 }
 
 describe("loadConfig", () => {
-  it.each([
-    [
-      "4",
-      [
-        'server.workers: must be 1 or "auto": this build answers in one process, got 4 (leave it out)',
-      ],
-    ],
-    ["1", []],
-    ['"auto"', []],
-  ])("takes no more workers than there are: %s", (workers, expected) => {
-    expect(problemsOf(`${MINIMAL}workers = ${workers}\n`)).toEqual(expected);
+  it.each(["1", "4", '"auto"'])("takes %s for a number of workers", (workers) => {
+    expect(problemsOf(`${MINIMAL}workers = ${workers}\n`)).toEqual([]);
+  });
+
+  it("takes several workers over a database for a mistake", () => {
+    const store = '[store]\ndriver = "postgres"\nurl = "postgres://db.example/agtpd"\n';
+    expect(problemsOf(`${MINIMAL}workers = 1\n${store}`)).toEqual([]);
+    expect(problemsOf(`${MINIMAL}workers = "auto"\n${store}`)).toEqual([
+      'server.workers: must be 1 with store.driver = "postgres" ' +
+        "(start a daemon for each, with a directory and a port of its own)",
+    ]);
   });
 
   it.each(["0", "1.5", '"many"'])("takes %s for no number of workers", (workers) => {

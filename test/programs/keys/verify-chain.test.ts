@@ -1,6 +1,8 @@
 import { createPrivateKey } from "node:crypto";
 import { mkdirSync } from "node:fs";
 import { describe, expect, it, onTestFinished } from "vitest";
+import type { JsonRecord } from "../../../src/base/json-value.ts";
+import { challengeOf } from "../../../src/identity/passkey-attestation.ts";
 import { reply, startPeer } from "../../support/agtp-peer.ts";
 import {
   AGENT,
@@ -10,6 +12,7 @@ import {
   OTHER_AGENT,
 } from "../../support/attribution-chain.ts";
 import { type KeysProgram, makeKeysProgram } from "../../support/keys-program.ts";
+import { makeSoftPasskey } from "../../support/soft-passkey.ts";
 
 const KEY = ".agtp/keys/signing.pem";
 
@@ -196,5 +199,97 @@ describe("agtp-keys verify --chain, over INSPECT", () => {
     expect((await program.run(...args)).exitCode).toBe(2);
     const half = await program.run(...args, "--client-cert", KEY);
     expect(half.err).toContain("expected --client-cert and --client-key together");
+  });
+});
+
+/** A chain whose second record is a decision that a passkey signed. */
+async function approve(change: (payload: JsonRecord) => JsonRecord = (one) => one) {
+  const program = makeKeysProgram({ "journal/notes.txt": "" });
+  await program.run("signing");
+  const key = createPrivateKey(program.read(KEY));
+  const passkey = makeSoftPasskey("http://localhost:4490");
+  const subject = { escalation_id: "esc-1", digest: "sha256:00", decision: "accepted" };
+  const signed = passkey.sign({ challenge: challengeOf(subject, "n") }) as {
+    readonly response: Readonly<Record<string, string>>;
+  };
+  const { clientDataJSON, authenticatorData, signature } = signed.response;
+  const decision = {
+    ...{ event_type: "escalation_decided", escalation_id: "esc-1", escalation_status: "accepted" },
+    ...{ call_digest: "sha256:00", operator: { id: "link:Nina", name: "Nina", via: "passkey" } },
+    attestation: {
+      ...{ type: "webauthn", credential_id: passkey.id, public_key: passkey.jwk },
+      ...{ digest: "sha256:00", nonce: "n", client_data_json: clientDataJSON },
+      ...{ authenticator_data: authenticatorData, signature },
+    },
+  };
+  const records = makeChain({
+    ...{ agentId: AGENT, key, length: 3 },
+    change: (payload, index) => (index === 1 ? change({ ...payload, ...decision }) : payload),
+  });
+  writeJournal(program, records);
+  program.write("nina.jwk", JSON.stringify(passkey.jwk));
+  program.write("otto.jwk", JSON.stringify(makeSoftPasskey("http://localhost:4490").jwk));
+  return { program, passkey, auditId: records[1]?.auditId };
+}
+
+describe("agtp-keys verify --chain, with approvals that a passkey signed", () => {
+  it("checks each with the key that the operator pinned", async () => {
+    const { program } = await approve();
+    const { exitCode, out } = await program.run(...CHAIN, "--passkey", "nina.jwk");
+    expect(out).toContain("passkeys    1 approvals signed, by keys that --passkey names\n");
+    expect(exitCode).toBe(0);
+    const { json } = await program.run(
+      ...[...CHAIN, "--passkey", "otto.jwk", "--passkey", "nina.jwk", "--json"],
+    );
+    expect(json).toMatchObject({ ok: true, passkeys: { verified: 1, pinned: true } });
+  });
+
+  it("says so where none is pinned", async () => {
+    const { program } = await approve();
+    const { exitCode, out } = await program.run(...CHAIN);
+    expect(out).toContain("1 approvals signed, by the keys in their records, no --passkey\n");
+    expect(exitCode).toBe(0);
+  });
+
+  it("names the record that another passkey signed", async () => {
+    const { program, passkey, auditId } = await approve();
+    const { exitCode, out } = await program.run(...CHAIN, "--passkey", "otto.jwk");
+    expect(exitCode).toBe(1);
+    expect(out).toContain(
+      `broken      false-passkey: record ${auditId} was decided with a passkey, but the attestation is signed with passkey ${passkey.id}, which no --passkey names\n`,
+    );
+  });
+
+  it.each<readonly [string, (payload: JsonRecord) => JsonRecord, string]>([
+    [
+      "is of another decision",
+      (payload) => ({ ...payload, escalation_status: "rejected" }),
+      "the attestation is for another decision",
+    ],
+    [
+      "is of another call",
+      (payload) => ({ ...payload, call_digest: "sha256:01" }),
+      "the attestation is for another call than the one that was decided",
+    ],
+    [
+      "nobody made",
+      (payload) => ({ ...payload, attestation: undefined }),
+      "the record says that a passkey decided, and has no signature of one",
+    ],
+  ])("names the record whose signature %s, though it is signed by the server", async (...given) => {
+    const [, change, reason] = given;
+    const { program, auditId } = await approve(change);
+    for (const pinned of [[], ["--passkey", "nina.jwk"]]) {
+      const { exitCode, out } = await program.run(...CHAIN, ...pinned);
+      expect(exitCode).toBe(1);
+      expect(out).toContain(`record ${auditId} was decided with a passkey, but ${reason}\n`);
+    }
+  });
+
+  it("wants a key for --passkey", async () => {
+    const { program } = await approve();
+    const { exitCode, err } = await program.run(...CHAIN, "--passkey", "journal/notes.txt");
+    expect(exitCode).toBe(2);
+    expect(err).toContain('"journal/notes.txt" must be the public key of a passkey, JWK or PEM');
   });
 });

@@ -6,9 +6,11 @@
 
 import { payerOf } from "../../../dispatch/payer.ts";
 import { createRoute, type Route, type RouteHandler } from "../../../dispatch/route.ts";
+import { withSecondLook } from "../../../dispatch/second-look.ts";
 import type { Capability, EndpointDefinition, Impact } from "../../../endpoint/endpoint.ts";
 import { UPSTREAM_ERRORS } from "../../../endpoint/endpoint.ts";
 import type { JsonSchema } from "../../../schema/json-schema.ts";
+import type { ViewLease } from "../../../state/state.ts";
 import type { AgentManifest } from "../manifest/manifest.ts";
 import type { AgntcySettings } from "../settings.ts";
 import { cancelRun } from "./cancel-run.ts";
@@ -34,6 +36,7 @@ import { createThread, queryThread } from "./threads.ts";
 export interface RouteContext {
   readonly manifest: AgentManifest;
   readonly settings: AgntcySettings;
+  readonly view: Pick<ViewLease, "catchUp">;
 }
 
 /** One endpoint, in short. */
@@ -174,7 +177,10 @@ function threadEndpoints({ manifest }: RouteContext, hosted: HostedRuns): readon
 /** The methods that have the agent do nothing, whatever the operator says of the impact. */
 const LOOKING: ReadonlySet<string> = new Set(["QUERY", "DESCRIBE"]);
 
-function toRoute({ manifest, settings }: RouteContext, endpoint: AgentEndpoint): Route {
+/** The paths of what another node may just have made. */
+const LOOKED_UP: readonly string[] = ["/runs/", "/threads/"];
+
+function toRoute({ manifest, settings, view }: RouteContext, endpoint: AgentEndpoint): Route {
   const { method, capability, impact, intent, outcome, inputSchema } = endpoint;
   const path = settings.base + endpoint.path;
   const isOpen = endpoint.isOpen === true;
@@ -192,7 +198,9 @@ function toRoute({ manifest, settings }: RouteContext, endpoint: AgentEndpoint):
     requiredScopes: isOpen ? [] : settings.requiredScopes,
     handler: { type: "registered_function", function: "agntcy.agent" },
   };
-  return createRoute(definition, endpoint.handler, {
+  const isAbout = LOOKED_UP.some((below) => endpoint.path.startsWith(below));
+  const handler = withSecondLook(endpoint.handler, isAbout ? ["run_id", "thread_id"] : [], view);
+  return createRoute(definition, handler, {
     tier: "B",
     startsWork: !LOOKING.has(method),
     input: compileSchema(endpoint.judged ?? inputSchema),

@@ -53,6 +53,7 @@ export class InterruptDesk implements InterruptSource<InterruptSubject> {
   #agents: ReadonlyMap<string, RemoteAgent> = new Map();
   #record: RecordStreamEvents = () => Promise.resolve([]);
   #unwatch = (): void => undefined;
+  #forgetGone: () => void = () => undefined;
 
   constructor(options: DeskOptions) {
     const { escalations, onFault } = options;
@@ -69,11 +70,13 @@ export class InterruptDesk implements InterruptSource<InterruptSubject> {
     this.#record = record;
     this.#unwatch = this.#options.register.watch((before, after) => this.#changed(before, after));
     this.#queue.start();
+    this.#forgetGone = this.#options.register.onGone(() => this.#queue.start());
   }
 
   /** Leaves the rest to the desk that is started next. */
   async close(): Promise<void> {
     this.#unwatch();
+    this.#forgetGone();
     await this.settled();
   }
 
@@ -125,7 +128,10 @@ export class InterruptDesk implements InterruptSource<InterruptSubject> {
   }
 
   async *waiting(): AsyncGenerator<InterruptQuestion> {
-    for (const run of this.#options.register.interrupted()) {
+    const { register } = this.#options;
+    for (const run of register.interrupted()) {
+      // Of several nodes one asks people.
+      if (!(await register.claim(run.runId))) continue;
       const question = await this.#questionOf(run);
       if (question !== undefined) yield question;
     }
@@ -140,7 +146,7 @@ export class InterruptDesk implements InterruptSource<InterruptSubject> {
 
   #changed(before: AgentRun, after: AgentRun | undefined): void {
     const [asked, asks] = [before.interrupt?.interruptId, after?.interrupt?.interruptId];
-    if (asked === asks) return;
+    if (asked === asks || !this.#options.register.isHeldHere(after ?? before)) return;
     if (asked !== undefined) {
       const approval = this.#options.approvals.get(asked);
       this.#queue.answered(asked, approval ?? withoutApproval(after));

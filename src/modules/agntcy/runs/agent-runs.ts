@@ -10,7 +10,7 @@ import type { NumberedEvent } from "../../../runs/run-kind.ts";
 import type { RunWatcher } from "../../../runs/run-news.ts";
 import { RunRegister, type RunStep } from "../../../runs/run-register.ts";
 import { RunSchedule } from "../../../runs/run-schedule.ts";
-import type { Holders } from "../../../state/holders.ts";
+import { type Holders, holds } from "../../../state/holders.ts";
 import type { Store } from "../../../state/store.ts";
 import { agentRunKind, EVENT_RULES, RESULTS } from "./agent-run-kind.ts";
 import type { AgentRun, RunEvent, RunResult, RunState } from "./run.ts";
@@ -82,6 +82,11 @@ export class AgentRuns {
   /** Calls back when another node is found gone, until the function that is answered was called. */
   onGone(listener: () => void): () => void {
     return this.#runs.holders.watch(listener);
+  }
+
+  /** Tells whether it is this process that a run belongs to. */
+  isHeldHere(run: AgentRun): boolean {
+    return holds(this.#runs.holders, run);
   }
 
   /** Makes this process the one that follows a run; false: another does. */

@@ -6,14 +6,15 @@ import type { ServerState } from "../../../state/state.ts";
 import { type ApiRequest, type ApiRoute, textIn } from "../console-api.ts";
 import { ConsoleFault, malformed, unknown } from "../console-fault.ts";
 import { type PasskeyDesk, signatureIn, signedDecision } from "../passkey-desk.ts";
+import type { RecordPasskey } from "../passkey-records.ts";
 import { MAX_PASSKEYS, type Passkey } from "../passkeys.ts";
+import { operatorOfPerson } from "../person.ts";
 
 /** The sources of these routes. */
 export interface PasskeyParts {
   readonly desk: PasskeyDesk;
   readonly state: Pick<ServerState, "escalations">;
-  /** Tells of a passkey that came or went. */
-  report(event: "console-passkey-registered" | "console-passkey-removed", passkey: Passkey): void;
+  readonly record: RecordPasskey;
 }
 
 const MAX_NAME = 64;
@@ -69,28 +70,37 @@ async function challenge({ desk, state }: PasskeyParts, request: ApiRequest): Pr
   }
 }
 
-async function register({ desk, report }: PasskeyParts, request: ApiRequest): Promise<object> {
+async function register({ desk, record }: PasskeyParts, request: ApiRequest): Promise<object> {
   const { body, signedIn } = request;
   const name = textIn(body, "name");
   if (name.length > MAX_NAME) throw malformed(`name must be at most ${MAX_NAME} characters long`);
   const own = desk.passkeys.of(signedIn.person.id);
   if (own.length >= MAX_PASSKEYS) throw full();
+  const operator = operatorOfPerson(signedIn.person);
   if (own.length > 0) await signatureIn(desk, request, ADDITION);
   const { endRegistration } = await desk.ceremonies();
   const passkey = await endRegistration(desk, signedIn, { name, response: body["registration"] });
   if (!(await desk.passkeys.add(passkey))) throw full();
-  report("console-passkey-registered", passkey);
+  const signed = own.length > 0 ? ({ ...operator, via: "passkey" } as const) : operator;
+  try {
+    await record("passkey_registered", passkey, signed);
+  } catch (error) {
+    // A key that no record names signs for nobody.
+    await desk.passkeys.remove([passkey.id]);
+    throw error;
+  }
   return { passkey: viewOf(passkey) };
 }
 
-async function remove({ desk, report }: PasskeyParts, request: ApiRequest): Promise<object> {
+async function remove({ desk, record }: PasskeyParts, request: ApiRequest): Promise<object> {
   const { body, params, signedIn } = request;
   textIn(body, "action", ["remove"]);
   const passkey = desk.passkeys.find(signedIn.person.id, params["id"] ?? "");
   if (passkey === undefined) throw unknown("passkey of yours");
   await signatureIn(desk, request, removal(passkey.id));
   await desk.passkeys.remove([passkey.id]);
-  report("console-passkey-removed", passkey);
+  const operator = operatorOfPerson(signedIn.person);
+  await record("passkey_removed", passkey, { ...operator, via: "passkey" });
   return {};
 }
 

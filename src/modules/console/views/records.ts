@@ -4,6 +4,7 @@ import type { Ed25519PublicKey } from "../../../identity/ed25519.ts";
 import { decodeJws, keyId } from "../../../identity/jws.ts";
 import type { Ledger } from "../../../state/ledger.ts";
 import { NO_AUDIT_ID } from "../../../state/record.ts";
+import { serverChainId } from "../../../state/server-chain.ts";
 import type { ApiRequest, ApiRoute } from "../console-api.ts";
 import { malformed } from "../console-fault.ts";
 
@@ -14,6 +15,8 @@ export interface RecordParts {
   readonly directory: {
     list(): readonly { readonly agentId: string; readonly name: string | null }[];
   };
+  /** Whose own chain is shown beside those of agents. */
+  readonly serverId: string;
   /** Undefined: records are not signed. */
   readonly publicKey: Ed25519PublicKey | undefined;
 }
@@ -35,8 +38,15 @@ export function recordRoutes(parts: RecordParts): readonly ApiRoute[] {
   ];
 }
 
-function chainsOf({ state, directory }: RecordParts): readonly object[] {
-  return directory.list().flatMap(({ agentId, name }) => {
+/** Everybody who may have a chain, the server first. */
+function holdersOf({ directory, serverId }: RecordParts): ReturnType<typeof directory.list> {
+  const server = { agentId: serverChainId(serverId), name: `${serverId} (this server)` };
+  return [server, ...directory.list().filter(({ agentId }) => agentId !== server.agentId)];
+}
+
+function chainsOf(parts: RecordParts): readonly object[] {
+  const { state } = parts;
+  return holdersOf(parts).flatMap(({ agentId, name }) => {
     const head = state.ledger.headOf(agentId);
     if (head === undefined) return [];
     const { auditId, at } = head;
@@ -46,13 +56,14 @@ function chainsOf({ state, directory }: RecordParts): readonly object[] {
 
 /** From the head or a named record backwards, as each record says which one came before it. */
 async function walk(
-  { state: { ledger }, directory }: RecordParts,
+  parts: RecordParts,
   agentId: string,
   query: ApiRequest["query"],
 ): Promise<object> {
+  const { ledger } = parts.state;
   const head = (await ledger.currentHeadOf(agentId))?.auditId ?? null;
   const records: { readonly audit_id: string; readonly jws: string }[] = [];
-  const name = directory.list().find((one) => one.agentId === agentId)?.name ?? null;
+  const name = holdersOf(parts).find((one) => one.agentId === agentId)?.name ?? null;
   let next = startOf(query) ?? head;
   const most = countIn(query);
   const reader = ledger.openReader();

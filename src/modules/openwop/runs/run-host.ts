@@ -122,11 +122,13 @@ export class RunHost {
     return this.#options.register.ofOwner(owner);
   }
 
-  /** Every run that waits for an answer. */
+  /** Every run that waits for an answer, and that no other node tells people of. */
   async waiting(): Promise<readonly RunLog[]> {
     const { register } = this.#options;
     const waiting = register.unfinished().filter(({ status }) => isWaiting(status));
-    const logs = await Promise.all(waiting.map(({ runId }) => register.log(runId, this.#rules)));
+    const find = async ({ runId }: RunEntry): Promise<RunLog | undefined> =>
+      (await register.claim(runId)) ? register.log(runId, this.#rules) : undefined;
+    const logs = await Promise.all(waiting.map(find));
     return logs.flatMap((log) => log ?? []);
   }
 

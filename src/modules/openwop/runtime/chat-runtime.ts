@@ -3,6 +3,7 @@
  * until it answers, at most so often. Its reasoning is told while it arrives where the host streams.
  * Nothing that a model says is more than a text until it was checked.
  */
+import { tellingOf } from "../../../base/leaving.ts";
 import {
   type AgentRuntime,
   type RuntimeAnswer,
@@ -50,6 +51,9 @@ export function createChatRuntime(options: ChatRuntimeOptions): AgentRuntime {
 export function modelOf(models: ReadonlyMap<string, string>, name: string): string | undefined {
   return models.size === 0 ? name : (models.get(name) ?? models.get("default"));
 }
+
+/** Who answers, as far as this server knows. */
+const PROVIDER = "openai-compatible";
 
 const CUT = "the model's answer was cut off: it is longer than it was allowed to be";
 
@@ -111,7 +115,14 @@ class ChatTurn {
     };
     const model = createChatModel({ server, owner, name, isStreaming });
     const question = chatQuestion(this.#messages, this.#tools, this.#turn);
-    return askModel(() => model.complete(question, listener), {
+    const leaving = { kind: "model", to: PROVIDER, operation: name } as const;
+    const complete = (): Promise<Completion> =>
+      tellingOf(
+        leaving,
+        () => model.complete(question, listener),
+        ({ usage }) => usage ?? {},
+      );
+    return askModel(complete, {
       ...{ retries, signal, isCommitted: () => isCommitted },
     });
   }

@@ -1,0 +1,206 @@
+/**
+ * The workers of a daemon: the first is started before the others, since it makes what the directory
+ * lacks, and each is replaced when it ends though nobody told it to, later each time.
+ */
+import { existsSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import type { Log } from "../../base/log.ts";
+import type { Problem } from "../../base/problem.ts";
+import { WorkerProcess } from "../../server/worker-process.ts";
+import { STORE_FAULTS } from "../../state/sharing/link-faults.ts";
+import type { SharedState } from "../../state/sharing/shared-state.ts";
+import type { DaemonOptions } from "../build.ts";
+import type { HttpPorts } from "../serving.ts";
+import type { BeginAnswer, BeginOrder, WholeFacts } from "./orders.ts";
+
+/** A worker that serves. */
+export interface CrewMember {
+  /** From 1 on; the first is the lead. */
+  readonly number: number;
+  readonly node: string;
+  readonly process: WorkerProcess;
+  readonly since: string;
+}
+
+/** The surroundings of the workers. */
+export interface CrewOptions {
+  readonly daemon: DaemonOptions;
+  readonly shared: SharedState;
+  readonly count: number;
+  /** The part of the first order that is the same for all of them, as it is now. */
+  order(): Pick<BeginOrder, "address" | "boundPort" | "ticketKeys"> & HttpPorts;
+  nodeOf(number: number): string;
+  facts(): Promise<WholeFacts>;
+  onStarted(member: CrewMember, answer: Extract<BeginAnswer, { kind: "started" }>): void;
+  onReleased(member: CrewMember, socket: number): void;
+  onLost(member: CrewMember): void;
+}
+
+/** Back-off: the first replacement comes at once, those of workers that end soon again later. */
+const FIRST_PAUSE_MS = 100;
+const MAX_PAUSE_MS = 10_000;
+const LASTING_MS = 30_000;
+
+export class Crew {
+  readonly #options: CrewOptions;
+  readonly #members = new Map<number, CrewMember>();
+  readonly #failures = new Map<number, number>();
+  readonly #timers = new Set<NodeJS.Timeout>();
+  /** Every process that has not ended, those that do not serve yet included. */
+  readonly #processes = new Set<WorkerProcess>();
+  #isEnding = false;
+
+  constructor(options: CrewOptions) {
+    this.#options = options;
+  }
+
+  /** How many there are to be. */
+  get count(): number {
+    return this.#options.count;
+  }
+
+  /** Those that serve, the lead first. */
+  get members(): readonly CrewMember[] {
+    return [...this.#members.values()].sort((left, right) => left.number - right.number);
+  }
+
+  /** The one that has the listeners of HTTP; undefined while it is being replaced. */
+  get lead(): CrewMember | undefined {
+    return this.#members.get(1);
+  }
+
+  /** Starts the lead, and then all others; answers the problems of one that cannot start. */
+  async start(): Promise<readonly Problem[] | undefined> {
+    const refusal = await this.#begin(1);
+    if (refusal !== undefined) return refusal;
+    const others = Array.from({ length: this.count - 1 }, (_, index) => this.#begin(index + 2));
+    return (await Promise.all(others)).find((problems) => problems !== undefined);
+  }
+
+  /** Ends all of them, once they have answered what they received and kept their state. */
+  async end(timeoutMs: number): Promise<void> {
+    this.#isEnding = true;
+    for (const timer of this.#timers) clearTimeout(timer);
+    const late = setTimeout(() => this.kill(), timeoutMs + LAST_WORDS_MS);
+    await Promise.all(
+      this.members.map(async ({ process }) => {
+        await process.link.ask("end").catch(() => undefined);
+        process.link.close();
+        await process.exited;
+      }),
+    );
+    clearTimeout(late);
+    this.kill();
+    await Promise.all([...this.#processes].map(({ exited }) => exited));
+  }
+
+  /** Ends them at once. */
+  kill(): void {
+    this.#isEnding = true;
+    for (const process of this.#processes) process.kill();
+  }
+
+  async #begin(number: number): Promise<readonly Problem[] | undefined> {
+    const { daemon, shared, order, nodeOf, facts } = this.#options;
+    const { configPath, host, port, log } = daemon;
+    const process = new WorkerProcess({
+      ...{ script: PROGRAM, args: [String(number)], env: daemon.env, codec: STORE_FAULTS },
+      onLines: (lines) => log.writeLine(lines),
+    });
+    this.#processes.add(process);
+    const node = nodeOf(number);
+    const member: CrewMember = { number, node, process, since: new Date().toISOString() };
+    process.link.serve({
+      facts,
+      released: (socket: number) => this.#options.onReleased(member, socket),
+    });
+    void shared.serve(process.link, node);
+    void process.exited.then((exit) => {
+      this.#processes.delete(process);
+      this.#lost(member, exit);
+    });
+    const isLead = number === 1;
+    const said = await this.#ask(process, {
+      ...{ configPath, host, port, isLead, ...order() },
+      logLevel: log.logger.level as BeginOrder["logLevel"],
+    });
+    if (said.kind === "refused") {
+      process.kill();
+      await process.exited;
+      return said.problems;
+    }
+    this.#members.set(number, member);
+    this.#options.onStarted(member, said);
+    return undefined;
+  }
+
+  async #ask(process: WorkerProcess, order: BeginOrder): Promise<BeginAnswer> {
+    try {
+      return await process.link.ask<BeginAnswer>("begin", order);
+    } catch {
+      const { code, signal } = await process.exited;
+      const message = `a worker ended when it began (${signal ?? `exit code ${code}`})`;
+      return { kind: "refused", problems: [{ file: order.configPath, key: "", message }] };
+    }
+  }
+
+  /** One that served is replaced. */
+  #lost(member: CrewMember, exit: Awaited<WorkerProcess["exited"]>): void {
+    const { number, process, since } = member;
+    if (this.#members.get(number) !== member) return;
+    this.#members.delete(number);
+    this.#options.onLost(member);
+    if (this.#isEnding) return;
+    const { code, signal } = exit;
+    const fields = { event: "worker-lost", worker: number, pid: process.pid, code, signal };
+    this.#log.warn(fields, `worker ${number} has ended (${signal ?? `exit code ${code}`})`);
+    const hasLasted = Date.now() - Date.parse(since) > LASTING_MS;
+    if (hasLasted) this.#failures.delete(number);
+    this.#replaceLater(number);
+  }
+
+  #replaceLater(number: number): void {
+    const failures = this.#failures.get(number) ?? 0;
+    this.#failures.set(number, failures + 1);
+    const pause =
+      failures === 0 ? 0 : Math.min(MAX_PAUSE_MS, FIRST_PAUSE_MS * 2 ** Math.min(failures - 1, 10));
+    const timer = setTimeout(() => {
+      this.#timers.delete(timer);
+      void this.#replace(number);
+    }, pause);
+    this.#timers.add(timer);
+  }
+
+  async #replace(number: number): Promise<void> {
+    const refusal = await this.#begin(number);
+    if (this.#isEnding) return;
+    if (refusal === undefined) {
+      this.#options.shared.replaced();
+      const pid = this.#members.get(number)?.process.pid;
+      const fields = { event: "worker-replaced", worker: number, pid };
+      this.#log.info(fields, `worker ${number} is replaced`);
+      return;
+    }
+    for (const problem of refusal) {
+      const fields = { event: "worker-refused", worker: number, ...problem };
+      this.#log.error(fields, `worker ${number} cannot be replaced: ${problem.message}`);
+    }
+    this.#replaceLater(number);
+  }
+
+  get #log(): Log["logger"] {
+    return this.#options.daemon.log.logger;
+  }
+}
+
+/** The time of a worker to end after everything was answered or ended. */
+const LAST_WORDS_MS = 5_000;
+
+const PROGRAM = programPath();
+
+/** Node runs built code only: where the sources themselves run, it is the one that was built. */
+function programPath(): string {
+  const built = fileURLToPath(new URL("../../../tools/agtpd-worker.js", import.meta.url));
+  if (existsSync(built)) return built;
+  return fileURLToPath(new URL("../../../dist/tools/agtpd-worker.js", import.meta.url));
+}

@@ -1,0 +1,294 @@
+/**
+ * A daemon with workers: it holds the port, the store, the journal and the lock, and its workers
+ * answer. A reload, a drain, the control socket, the metrics and the log are of the whole.
+ */
+import { randomBytes } from "node:crypto";
+import { relative } from "node:path";
+import { atOnce } from "../../base/paced.ts";
+import type { Problem } from "../../base/problem.ts";
+import { reasonOf } from "../../base/thrown.ts";
+import { VERSION } from "../../base/version.ts";
+import type { NodeFacts } from "../../dispatch/http-gateway.ts";
+import type { ControlCommand, ControlSocket } from "../../server/control-socket.ts";
+import { SharedPort } from "../../server/shared-port.ts";
+import type { OpenSharedState } from "../../state/sharing/open-shared-state.ts";
+import { controlPath } from "../../state/state-directory.ts";
+import { exceptStoreFaults } from "../../state/store-fault.ts";
+import { type DaemonOptions, loadFor, type Refused } from "../build.ts";
+import type { Config } from "../config/config.ts";
+import { type Controlled, openControl, type StatusSource } from "../control.ts";
+import { hostAndPort, nodeName } from "../nodes.ts";
+import type { PortFault } from "../serving.ts";
+import { announce, portProblem, reportingProblems } from "../start-report.ts";
+import type { Daemon, StartResult } from "../start-result.ts";
+import { countWorkers } from "./count-workers.ts";
+import { Crew } from "./crew.ts";
+import type {
+  BeginAnswer,
+  CommandAnswer,
+  CommandOrder,
+  WholeFacts,
+  WorkerStatus,
+} from "./orders.ts";
+import { openParentState } from "./parent-state.ts";
+import { distinct, reloadAll } from "./reload-all.ts";
+import { type ServedMetrics, serveWhole } from "./whole-metrics.ts";
+
+/** Starts a daemon whose workers answer, or says everything that is in the way. */
+export async function startWorkers(options: DaemonOptions, config: Config): Promise<StartResult> {
+  const { logger } = options.log;
+  const onFault = exceptStoreFaults((error) =>
+    logger.error({ event: "fault", error }, "the server's state cannot be kept"),
+  );
+  const opening = await openParentState(config, {
+    onFault,
+    onNotice: ({ level, event, fields, message }) => logger[level]({ event, ...fields }, message),
+  });
+  if (opening.state === undefined) {
+    const { problems, isInspectable } = opening;
+    const canInspect = isInspectable === true && config.console.enabled;
+    return { kind: "refused", problems, isInspectable: canInspect };
+  }
+  const parent = new Parent(options, config, opening.state);
+  const refused = await parent.start();
+  return refused ?? { kind: "started", daemon: parent };
+}
+
+class Parent implements Daemon, Controlled {
+  readonly #options: DaemonOptions;
+  readonly #state: OpenSharedState;
+  readonly #crew: Crew;
+  readonly #port: SharedPort;
+  #config: Config;
+  #problems: readonly Problem[] = [];
+  #metrics: ServedMetrics | undefined;
+  #control: ControlSocket | undefined;
+  #ticketKeys = freshTicketKeys();
+  #reloading: Promise<unknown> = Promise.resolve();
+  #stopped: Promise<void> | undefined;
+  #sayEnded: () => void = () => undefined;
+  readonly ended: Promise<void> = new Promise((resolve) => {
+    this.#sayEnded = resolve;
+  });
+  readonly exitCode = 0;
+  address = "";
+  port = 0;
+  gatewayPort: number | undefined;
+  #consolePort: number | undefined;
+  fingerprint256 = "";
+
+  constructor(options: DaemonOptions, config: Config, state: OpenSharedState) {
+    this.#options = options;
+    this.#config = config;
+    this.#state = state;
+    this.#port = new SharedPort({
+      limits: () => this.#config.limits,
+      onFault: (error) =>
+        options.log.logger.error({ event: "fault", error }, "a connection failed"),
+    });
+    this.#crew = new Crew({
+      ...{ daemon: options, shared: state.shared, count: countWorkers(config) },
+      order: () => ({
+        ...{ address: this.address, boundPort: this.port, ticketKeys: this.#ticketKeys },
+        ...{ gatewayPort: this.gatewayPort, consolePort: this.#consolePort },
+      }),
+      nodeOf: (number) => `${this.#node}/${number}`,
+      facts: () => this.#whole(),
+      onStarted: (member, { problems, ...started }) => {
+        if (member.number === 1) this.#adoptLead(started);
+        this.#adoptProblems(problems);
+        this.#port.join(member.process);
+      },
+      onReleased: ({ process }, socket) => this.#port.released(process, socket),
+      onLost: ({ process }) => this.#port.leave(process),
+    });
+  }
+
+  /** Binds the port and starts the workers; on failure everything is closed again. */
+  async start(): Promise<Refused | undefined> {
+    const { server, metrics } = this.#config;
+    try {
+      const bound = await this.#port.listen(server.host, server.port);
+      this.address = bound.address;
+      this.port = bound.port;
+    } catch (error) {
+      return this.#refusePort({ key: "server.port", host: server.host, port: server.port, error });
+    }
+    const problems = await this.#crew.start();
+    if (problems !== undefined) return this.#refuse(problems);
+    try {
+      this.#metrics = await serveWhole(this.#config, this.#crew);
+    } catch (error) {
+      const { host, port } = metrics;
+      return this.#refusePort({ key: "metrics.port", host, port, error });
+    }
+    await this.#openControl();
+    announce(this.#options.log, {
+      ...{ address: this.address, port: this.port, serverId: server.serverId },
+      ...{ fingerprint256: this.fingerprint256, node: this.#node },
+      ...{ workers: this.#crew.count, gatewayPort: this.gatewayPort },
+      ...{ metricsPort: this.#metrics?.port, consolePort: this.#consolePort },
+    });
+    return undefined;
+  }
+
+  reload(): Promise<readonly Problem[]> {
+    const reloading = this.#reloading.then(() => this.#reload());
+    this.#reloading = reloading.catch(() => undefined);
+    return reloading;
+  }
+
+  status(): StatusSource {
+    const { address, port, gatewayPort } = this;
+    const isReady = this.#stopped === undefined;
+    return {
+      ...{ address, port, gatewayPort, metricsPort: this.#metrics?.port },
+      ...{ consolePort: this.#consolePort, config: this.#config, isReady },
+      ...{ connectionCount: this.#port.connectionCount, problems: this.#problems },
+      workers: this.#crew.count,
+      documentVersion: async () => {
+        const status = await this.#crew.lead?.process.link.ask<WorkerStatus>("status");
+        return status?.documentVersion ?? undefined;
+      },
+      nodes: () => this.#nodes(),
+      node: this.#node,
+    };
+  }
+
+  exported(): AsyncIterable<string> {
+    return this.#state.exported(this.#config.server.serverId);
+  }
+
+  /** Commands of the deployment are the lead's. */
+  command(name: string): ControlCommand {
+    return async (options) => {
+      const lead = this.#crew.lead;
+      if (lead === undefined) throw new Error("the worker that does this is being replaced");
+      const order: CommandOrder = { name, options };
+      const { isKnown, result } = await lead.process.link.ask<CommandAnswer>("command", order);
+      if (!isKnown) throw new Error(`this daemon has no command ${JSON.stringify(name)}`);
+      return result;
+    };
+  }
+
+  async drain(): Promise<void> {
+    await this.stop();
+    await this.ended;
+  }
+
+  /** Asked twice, it drains once. Who asked over the control socket is answered after it. */
+  stop(): Promise<void> {
+    this.#stopped ??= this.#drain().finally(() => {
+      void (this.#control?.close() ?? Promise.resolve()).finally(this.#sayEnded);
+    });
+    return this.#stopped;
+  }
+
+  get #node(): string {
+    return this.#config.cluster.node ?? nodeName(this, undefined);
+  }
+
+  async #reload(): Promise<readonly Problem[]> {
+    const { log } = this.#options;
+    const ticketKeys = freshTicketKeys();
+    const reloaded = await reloadAll(this.#crew.members, ticketKeys);
+    atOnce(reportingProblems(log, reloaded.found));
+    const { config } = loadFor(this.#options);
+    if (reloaded.adopted === undefined || config === undefined) {
+      log.logger.error({ event: "reload-refused" }, "nothing changed");
+      return reloaded.errors;
+    }
+    this.#ticketKeys = ticketKeys;
+    this.#config = config;
+    this.#problems = reloaded.found;
+    this.fingerprint256 = reloaded.adopted.fingerprint256;
+    atOnce(reportingProblems(log, reloaded.adopted.remaining));
+    const { fingerprint256 } = this;
+    log.logger.info({ event: "reloaded", fingerprint256 }, "reloaded");
+    return [];
+  }
+
+  #adoptLead({ gatewayPort, consolePort, fingerprint256 }: LeadFacts): void {
+    this.gatewayPort = gatewayPort;
+    this.#consolePort = consolePort;
+    this.fingerprint256 = fingerprint256;
+  }
+
+  /** Every worker finds the same; it is told once. */
+  #adoptProblems(problems: readonly Problem[]): void {
+    const before = this.#problems;
+    this.#problems = distinct([...before, ...problems]);
+    atOnce(reportingProblems(this.#options.log, this.#problems.slice(before.length)));
+  }
+
+  /** Without it everything is served; only the programs that ask for it find nobody. */
+  async #openControl(): Promise<void> {
+    const { directory } = this.#config;
+    const path = controlPath(directory);
+    try {
+      this.#control = await openControl(path, this);
+    } catch (error) {
+      const message = `the control socket cannot be opened: ${reasonOf(error)}`;
+      this.#adoptProblems([
+        { file: relative(directory, path), key: "", message, severity: "warning" },
+      ]);
+    }
+  }
+
+  async #whole(): Promise<WholeFacts> {
+    return { connectionCount: this.#port.connectionCount, nodes: await this.#nodes() };
+  }
+
+  #nodes(): Promise<readonly NodeFacts[]> {
+    const address = hostAndPort(this);
+    const { viewLeaseMs } = this.#config.cluster;
+    const isEnding = this.#stopped !== undefined;
+    return Promise.all(
+      this.#crew.members.map(async ({ node, since, process }): Promise<NodeFacts> => {
+        const status = await process.link.ask<WorkerStatus>("status").catch(() => undefined);
+        const served = isEnding || status?.isFresh !== true ? "draining" : "ready";
+        const state = status === undefined ? "lost" : served;
+        return { node, address, version: VERSION, since, state, lease_ms: viewLeaseMs };
+      }),
+    );
+  }
+
+  #refusePort(fault: PortFault): Promise<Refused> {
+    return this.#refuse([portProblem(this.#config, fault)]);
+  }
+
+  async #refuse(problems: readonly Problem[]): Promise<Refused> {
+    this.#port.close();
+    await this.#close(0);
+    return { kind: "refused", problems };
+  }
+
+  async #drain(): Promise<void> {
+    const { log } = this.#options;
+    log.logger.info({ event: "draining" }, "draining");
+    this.#port.close();
+    await this.#close(this.#config.limits.drainTimeoutMs);
+    log.logger.info({ event: "stopped" }, "stopped");
+    await log.flush();
+  }
+
+  async #close(timeoutMs: number): Promise<void> {
+    await this.#metrics?.close();
+    await this.#crew.end(timeoutMs);
+    // The next daemon takes its place as soon as the state is free.
+    await this.#control?.leave();
+    try {
+      await this.#state.close();
+    } catch (error) {
+      // Every record is in the journal, from which the next start makes the rest.
+      const message = "the server's state cannot be kept";
+      this.#options.log.logger.error({ event: "fault", error }, message);
+    }
+  }
+}
+
+type LeadFacts = Omit<Extract<BeginAnswer, { kind: "started" }>, "kind" | "problems">;
+
+function freshTicketKeys(): string {
+  return randomBytes(48).toString("base64");
+}

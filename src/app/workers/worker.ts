@@ -1,0 +1,193 @@
+/**
+ * One of several processes that answer for a daemon. Its parent has accepted its connections, keeps
+ * what it commits, and says when it begins, takes over another deployment, and ends.
+ */
+import type { Environment } from "../../base/environment.ts";
+import { createLog } from "../../base/log.ts";
+import { atOnce } from "../../base/paced.ts";
+import type { DaemonFacts } from "../../dispatch/http-gateway.ts";
+import { whileServing } from "../../dispatch/while-serving.ts";
+import type { Measurements } from "../../server/metrics.ts";
+import { openStdout } from "../../server/stdout.ts";
+import type { WorkerChannel } from "../../server/worker-channel.ts";
+import { type Built, build, type DaemonOptions } from "../build.ts";
+import type { Deployment } from "../deployment.ts";
+import { logProcessFaults } from "../process-faults.ts";
+import { Serving } from "../serving.ts";
+import { portProblem, reportingTrust } from "../start-report.ts";
+import type {
+  AdoptAnswer,
+  BeginAnswer,
+  BeginOrder,
+  CommandAnswer,
+  CommandOrder,
+  PrepareAnswer,
+  PrepareOrder,
+  WholeFacts,
+  WorkerStatus,
+} from "./orders.ts";
+import { openWorkerState } from "./worker-state.ts";
+
+/** Answers a parent until it says to end, and then ends the process. */
+export function serveParent(channel: WorkerChannel, env: Environment): void {
+  let worker: Worker | undefined;
+  const begun = (): Worker => {
+    if (worker === undefined) throw new Error("the worker has not begun");
+    return worker;
+  };
+  channel.link.serve({
+    begin: async (order: BeginOrder): Promise<BeginAnswer> => {
+      worker = new Worker(channel, order, env);
+      return worker.begin();
+    },
+    prepare: (order: PrepareOrder) => begun().prepare(order),
+    adopt: () => begun().adopt(),
+    discard: () => begun().discard(),
+    status: () => begun().status(),
+    metrics: () => begun().metrics(),
+    command: (order: CommandOrder) => begun().command(order),
+    end: () => begun().end(),
+  });
+}
+
+class Worker {
+  readonly #channel: WorkerChannel;
+  readonly #order: BeginOrder;
+  readonly #options: DaemonOptions;
+  #ticketKeys: Buffer;
+  #serving: Serving | undefined;
+  #measurements: Measurements | undefined;
+  #next: Built | undefined;
+  #whole: WholeFacts = { connectionCount: 0, nodes: [] };
+
+  constructor(channel: WorkerChannel, order: BeginOrder, env: Environment) {
+    this.#channel = channel;
+    this.#order = order;
+    this.#ticketKeys = Buffer.from(order.ticketKeys, "base64");
+    const { configPath, host, port, logLevel, isLead } = order;
+    this.#options = {
+      ...{ configPath, env, log: createLog(logLevel, openStdout()) },
+      ...(host === undefined ? {} : { host }),
+      ...(port === undefined ? {} : { port }),
+      seat: {
+        openState: (config, watch) => openWorkerState(channel.link, config, watch),
+        servesHttp: isLead,
+        ticketKeys: () => this.#ticketKeys,
+      },
+    };
+    logProcessFaults(this.#options);
+  }
+
+  async begin(): Promise<BeginAnswer> {
+    const { isLead, boundPort, gatewayPort, consolePort } = this.#order;
+    const built = await build(this.#options, { isPersistent: true });
+    if (built.kind === "refused") return built;
+    const serving = new Serving(built, this.#options);
+    this.#serving = serving;
+    const { deployment } = serving;
+    const { metrics, tracing } = deployment.config;
+    if (metrics.enabled || (tracing.enabled && tracing.metrics)) {
+      const { createMeasurements } = await import("../../server/metrics.ts");
+      this.#measurements = createMeasurements(serving.counts);
+    }
+    serving.port = boundPort;
+    const fault = await serving.listenForHttp({ gatewayPort, consolePort });
+    if (fault !== undefined) {
+      return { kind: "refused", problems: [portProblem(deployment.config, fault)] };
+    }
+    this.#bind(deployment);
+    const problems = [...built.problems, ...(await deployment.commit())];
+    if (isLead) atOnce(reportingTrust(this.#options.log, deployment));
+    this.#channel.takeSockets((socket) => serving.listener.take(socket));
+    const ports = { gatewayPort: serving.gatewayPort, consolePort: serving.consolePort };
+    return { kind: "started", problems, fingerprint256: serving.fingerprint256, ...ports };
+  }
+
+  async prepare({ ticketKeys }: PrepareOrder): Promise<PrepareAnswer> {
+    const before = this.#ticketKeys;
+    this.#ticketKeys = Buffer.from(ticketKeys, "base64");
+    const { next, found, errors } = await this.#served.prepare((one) => this.#bind(one));
+    this.#next = next;
+    if (next === undefined) this.#ticketKeys = before;
+    return { isPrepared: next !== undefined, found, errors };
+  }
+
+  async adopt(): Promise<AdoptAnswer> {
+    const serving = this.#served;
+    const next = this.#next;
+    this.#next = undefined;
+    if (next === undefined) throw new Error("no deployment was prepared");
+    const remaining = await serving.adopt(next);
+    if (this.#order.isLead) {
+      const drive = whileServing(serving.kept);
+      await drive(reportingTrust(this.#options.log, next.deployment));
+    }
+    return { remaining, fingerprint256: serving.fingerprint256 };
+  }
+
+  async discard(): Promise<void> {
+    const next = this.#next;
+    this.#next = undefined;
+    if (next !== undefined) await this.#served.discard(next);
+  }
+
+  async status(): Promise<WorkerStatus> {
+    const { deployment, listener, connectionCount, problems, kept } = this.#served;
+    return {
+      httpConnections: connectionCount - listener.connectionCount,
+      documentVersion: (await deployment.documentVersion()) ?? null,
+      problems,
+      isFresh: kept.state.view.isFresh,
+    };
+  }
+
+  async metrics(): Promise<unknown> {
+    return (await this.#measurements?.registry.getMetricsAsJSON()) ?? [];
+  }
+
+  async command({ name, options }: CommandOrder): Promise<CommandAnswer> {
+    const command = this.#served.deployment.commands.get(name);
+    if (command === undefined) return { isKnown: false };
+    return { isKnown: true, result: await command(options) };
+  }
+
+  /** Answers what was received, keeps the state, and ends once the parent has heard of it. */
+  async end(): Promise<void> {
+    const serving = this.#served;
+    this.#measurements?.close();
+    await serving.end(serving.deployment.config.limits.drainTimeoutMs, []);
+    if (await serving.closeState()) this.#channel.link.tell("kept");
+    await this.#options.log.flush();
+  }
+
+  get #served(): Serving {
+    if (this.#serving === undefined) throw new Error("the worker has not begun");
+    return this.#serving;
+  }
+
+  #bind(deployment: Deployment): void {
+    const { gatewayPort, consolePort } = this.#order;
+    const serving = this.#served;
+    const gateway = serving.gatewayPort ?? gatewayPort;
+    deployment.bind({
+      agtp: serving.port,
+      gateway: deployment.gateway === undefined ? undefined : gateway,
+    });
+    const pages = serving.consolePort ?? consolePort;
+    if (pages !== undefined) deployment.console?.bind(pages, () => this.#facts());
+  }
+
+  /** The whole is asked for beside; until it has answered, what it said before. */
+  #facts(): DaemonFacts {
+    const { address } = this.#order;
+    const { port, gatewayPort, problems } = this.#served;
+    const asked = this.#channel.link.ask<WholeFacts>("facts").then((whole) => {
+      this.#whole = whole;
+      return whole;
+    });
+    asked.catch(() => undefined);
+    const { connectionCount } = this.#whole;
+    const nodes = async () => (await asked).nodes;
+    return { address, port, gatewayPort, connectionCount, problems, nodes };
+  }
+}

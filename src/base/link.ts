@@ -1,0 +1,146 @@
+/**
+ * Questions, answers and news between two processes of one build over a stream: a message is a line
+ * of JSON, and what one turn of the loop has to say is written at once. Both ends trust each other.
+ */
+import type { Duplex } from "node:stream";
+
+/** Errors that the other end has to tell from others. */
+export interface FaultCodec {
+  encode(error: unknown): unknown;
+  decode(fault: unknown): Error;
+}
+
+/** Answers a question, or hears news; what it throws is the answer of a question. */
+export type LinkHandlers = Readonly<Record<string, (body: never) => unknown>>;
+
+/** A question has a number, news have none; an answer has the number of its question. */
+interface Message {
+  readonly name?: string;
+  readonly number?: number;
+  readonly body?: unknown;
+  readonly fault?: unknown;
+}
+
+interface Pending {
+  resolve(answer: unknown): void;
+  reject(error: Error): void;
+}
+
+const LINE_FEED = 0x0a;
+
+export class Link {
+  readonly #stream: Duplex;
+  readonly #codec: FaultCodec;
+  readonly #handlers = new Map<string, (body: never) => unknown>();
+  readonly #pending = new Map<number, Pending>();
+  #number = 0;
+  #incoming: Buffer[] = [];
+  #outgoing = "";
+  #isOpen = true;
+  /** Resolves once the other end is gone, or this one has gone. */
+  readonly closed: Promise<void>;
+
+  constructor(stream: Duplex, codec: FaultCodec) {
+    this.#stream = stream;
+    this.#codec = codec;
+    stream.on("data", (chunk: Buffer) => this.#receive(chunk));
+    // Its end is what counts.
+    stream.on("error", () => undefined);
+    this.closed = new Promise((resolve) => {
+      stream.on("end", () => stream.destroy());
+      stream.on("close", () => {
+        this.#fail();
+        resolve();
+      });
+    });
+  }
+
+  /** Answers with these from now on, beside those before. */
+  serve(handlers: LinkHandlers): void {
+    for (const [name, handler] of Object.entries(handlers)) this.#handlers.set(name, handler);
+  }
+
+  /** Asks the other end; rejects with what it threw, or when it is gone. */
+  ask<Answer>(name: string, body?: unknown): Promise<Answer> {
+    if (!this.#isOpen) return Promise.reject(gone());
+    this.#number += 1;
+    const number = this.#number;
+    return new Promise<Answer>((resolve, reject) => {
+      // Both ends are of one build.
+      this.#pending.set(number, { resolve: resolve as (answer: unknown) => void, reject });
+      this.#send({ name, number, body });
+    });
+  }
+
+  /** Tells the other end, which does not answer. */
+  tell(name: string, body?: unknown): void {
+    this.#send({ name, body });
+  }
+
+  /** Ends the link once everything is sent. */
+  close(): void {
+    this.#flush();
+    this.#stream.end();
+  }
+
+  #send(message: Message): void {
+    if (!this.#isOpen) return;
+    if (this.#outgoing === "") queueMicrotask(() => this.#flush());
+    this.#outgoing += `${JSON.stringify(message)}\n`;
+  }
+
+  #flush(): void {
+    const text = this.#outgoing;
+    this.#outgoing = "";
+    if (text !== "" && this.#isOpen && this.#stream.writable) this.#stream.write(text);
+  }
+
+  #receive(chunk: Buffer): void {
+    let from = 0;
+    for (;;) {
+      const end = chunk.indexOf(LINE_FEED, from);
+      if (end < 0) break;
+      const rest = chunk.subarray(from, end);
+      const line = this.#incoming.length === 0 ? rest : Buffer.concat([...this.#incoming, rest]);
+      this.#incoming = [];
+      from = end + 1;
+      this.#hear(JSON.parse(line.toString("utf8")) as Message);
+    }
+    if (from < chunk.length) this.#incoming.push(chunk.subarray(from));
+  }
+
+  #hear({ name, number, body, fault }: Message): void {
+    if (name === undefined) {
+      const pending = this.#pending.get(number ?? 0);
+      this.#pending.delete(number ?? 0);
+      if (fault === undefined) pending?.resolve(body);
+      else pending?.reject(this.#codec.decode(fault));
+      return;
+    }
+    const answered = this.#answer(name, body);
+    if (number === undefined) {
+      answered.catch(() => undefined);
+      return;
+    }
+    answered.then(
+      (answer) => this.#send({ number, body: answer }),
+      (error: unknown) => this.#send({ number, fault: this.#codec.encode(error) ?? null }),
+    );
+  }
+
+  async #answer(name: string, body: unknown): Promise<unknown> {
+    const handler = this.#handlers.get(name);
+    if (handler === undefined) throw new Error(`nobody answers "${name}" here`);
+    return handler(body as never);
+  }
+
+  #fail(): void {
+    this.#isOpen = false;
+    for (const { reject } of this.#pending.values()) reject(gone());
+    this.#pending.clear();
+  }
+}
+
+function gone(): Error {
+  return new Error("the other process is gone");
+}

@@ -1,0 +1,71 @@
+/**
+ * The traces that calling an endpoint can leave. Whoever fills a template with a value that
+ * somebody else chose may arrive at a sibling with fewer parameters, so the stronger of the two
+ * counts. AGTP-API §5.4, §7.1
+ */
+import type { Paced } from "../../../base/paced.ts";
+import { type EndpointDefinition, IMPACTS, type Impact } from "../../../endpoint/endpoint.ts";
+import { compileTemplate } from "../../../endpoint/path-template.ts";
+
+/** Tells whether one impact is stronger than another one. */
+export function isStronger(impact: Impact, than: Impact): boolean {
+  return IMPACTS.indexOf(impact) > IMPACTS.indexOf(than);
+}
+
+/** The strongest of some impacts; nothing at all is informational. */
+export function strongestImpact(impacts: Iterable<Impact>): Impact {
+  let strongest: Impact = "informational";
+  for (const impact of impacts) if (isStronger(impact, strongest)) strongest = impact;
+  return strongest;
+}
+
+interface Route {
+  readonly segments: readonly string[];
+  readonly parameters: number;
+  readonly impact: Impact;
+}
+
+/** Tells the impact of each endpoint, its more literal siblings included. */
+export function* compilingImpacts(
+  endpoints: readonly EndpointDefinition[],
+): Paced<(endpoint: EndpointDefinition) => Impact> {
+  // Only what leaves something behind can make a difference, and such endpoints share few methods.
+  const notable = new Map<string, Route[]>();
+  for (const endpoint of endpoints) {
+    yield;
+    const route = routeOf(endpoint);
+    if (route.impact === "informational") continue;
+    const key = keyOf(endpoint, route);
+    const alike = notable.get(key) ?? [];
+    alike.push(route);
+    notable.set(key, alike);
+  }
+  return (endpoint) => {
+    const route = routeOf(endpoint);
+    if (route.parameters === 0) return route.impact;
+    const siblings = notable.get(keyOf(endpoint, route)) ?? [];
+    const reached = siblings.filter((other) => isMoreLiteral(other, route));
+    return strongestImpact([route.impact, ...reached.map(({ impact }) => impact)]);
+  };
+}
+
+function routeOf({ path, semantic }: EndpointDefinition): Route {
+  const segments = path.slice(1).split("/");
+  const parameters = compileTemplate(path)?.parameters.length ?? 0;
+  return { segments, parameters, impact: semantic.impact };
+}
+
+function keyOf({ method }: EndpointDefinition, { segments }: Route): string {
+  return `${method} ${segments.length}`;
+}
+
+/** Tells whether a path that matches `route` may be answered by `other` instead. */
+function isMoreLiteral(other: Route, route: Route): boolean {
+  return (
+    other.parameters < route.parameters &&
+    other.segments.every((segment, at) => {
+      const own = route.segments[at] ?? "";
+      return segment === own || segment.startsWith("{") || own.startsWith("{");
+    })
+  );
+}

@@ -1,0 +1,203 @@
+/**
+ * The kind of values that a schema lets through: their types, their formats, and the values
+ * themselves where it lists them. `type`, `format`, `enum`, `const`, local references and the
+ * branches of `allOf`, `anyOf` and `oneOf` are read; every other keyword is passed over.
+ */
+
+import { isRecord } from "../../../base/json-value.ts";
+import { canonicalText } from "../../../schema/equality-keywords.ts";
+import type { JsonSchema } from "../../../schema/json-schema.ts";
+import { resolveLocalReference } from "../../../schema/local-reference.ts";
+import { FORMATS } from "../../../schema/schema-formats.ts";
+import { SCHEMA_TYPES, type SchemaType } from "../../../schema/schema-vocabulary.ts";
+
+/** A type of values that shares none with another one: numbers are integers or fractions. */
+export type DisjointType = Exclude<SchemaType, "number"> | "fraction";
+
+/** The facts that are known about the values of one type. */
+export interface TypedValues {
+  /** Each of them holds. */
+  readonly formats: ReadonlySet<string>;
+  /** Canonical texts of the only values there are; absent: any value of the type. */
+  readonly values?: ReadonlySet<string>;
+}
+
+/** Alternatives by type; a type that is absent is not let through. */
+export type SchemaKind = ReadonlyMap<DisjointType, readonly TypedValues[]>;
+
+/** A schema as members of `properties` have them. */
+export type PropertySchema = JsonSchema | boolean;
+
+const NUMBERS = ["integer", "fraction"] as const;
+/** Beyond these a schema is no description of one parameter any more. */
+const MAX_SCHEMAS = 256;
+const MAX_ALTERNATIVES = 64;
+
+const NO_FORMATS: ReadonlySet<string> = new Set();
+const ANYTHING: readonly TypedValues[] = [{ formats: NO_FORMATS }];
+
+/** Every value there is. */
+export const ANY_KIND: SchemaKind = new Map<DisjointType, readonly TypedValues[]>([
+  ["string", ANYTHING],
+  ["integer", ANYTHING],
+  ["fraction", ANYTHING],
+  ["object", ANYTHING],
+  ["array", ANYTHING],
+  // So few that an enum may cover them.
+  ["boolean", [{ formats: NO_FORMATS, values: new Set(["true", "false"]) }]],
+  ["null", [{ formats: NO_FORMATS, values: new Set(["null"]) }]],
+]);
+
+/**
+ * The kind of a schema; its references are into `root`. Undefined: it has more branches than anybody
+ * would look into, or refers to itself.
+ */
+export function kindOfSchema(schema: PropertySchema, root: JsonSchema): SchemaKind | undefined {
+  return new KindReader(root).read(schema);
+}
+
+/** Tells whether no value is of both kinds; of what nobody could work out, nothing is said. */
+export function areDisjoint(one: SchemaKind | undefined, other: SchemaKind | undefined): boolean {
+  if (one === undefined || other === undefined) return false;
+  return intersect(one, other)?.size === 0;
+}
+
+/** Reads one schema; it counts what it looked at. */
+class KindReader {
+  readonly #root: JsonSchema;
+  #schemas = 0;
+
+  constructor(root: JsonSchema) {
+    this.#root = root;
+  }
+
+  read(schema: unknown): SchemaKind | undefined {
+    this.#schemas += 1;
+    if (this.#schemas > MAX_SCHEMAS) return undefined;
+    if (schema === false) return new Map();
+    if (!isRecord(schema)) return ANY_KIND;
+    let kind: SchemaKind | undefined = describedKind(schema);
+    for (const limit of this.#limits(schema)) {
+      kind = kind && limit && intersect(kind, limit);
+      if (kind === undefined) return undefined;
+    }
+    return kind;
+  }
+
+  /** The facts that lists of values, and other schemas, tell about the same value. */
+  *#limits(schema: JsonSchema): Generator<SchemaKind | undefined> {
+    const { $ref, allOf, anyOf, oneOf } = schema;
+    if (Array.isArray(schema["enum"])) yield listedKind(schema["enum"]);
+    if (Object.hasOwn(schema, "const")) yield listedKind([schema["const"]]);
+    if (typeof $ref === "string") yield this.read(resolveLocalReference($ref, this.#root));
+    if (Array.isArray(allOf)) {
+      for (const branch of allOf) yield this.read(branch);
+    }
+    for (const branches of [anyOf, oneOf]) {
+      if (Array.isArray(branches)) yield this.#unite(branches);
+    }
+  }
+
+  #unite(branches: readonly unknown[]): SchemaKind | undefined {
+    const united = new Map<DisjointType, readonly TypedValues[]>();
+    for (const branch of branches) {
+      const kind = this.read(branch);
+      if (kind === undefined) return undefined;
+      for (const [type, alternatives] of kind) {
+        const all = [...(united.get(type) ?? []), ...alternatives];
+        if (all.length > MAX_ALTERNATIVES) return undefined;
+        united.set(type, all);
+      }
+    }
+    return united;
+  }
+}
+
+/** The facts that `type` and `format` tell. */
+function describedKind({ type, format }: JsonSchema): SchemaKind {
+  let kind = ANY_KIND;
+  if (type !== undefined) kind = restrictTypes(kind, type);
+  if (typeof format === "string") kind = restrictFormat(kind, format);
+  return kind;
+}
+
+function restrictTypes(kind: SchemaKind, type: unknown): SchemaKind {
+  const named: readonly unknown[] = Array.isArray(type) ? type : [type];
+  const types = new Set<DisjointType>();
+  for (const word of SCHEMA_TYPES) {
+    if (!named.includes(word)) continue;
+    for (const one of word === "number" ? NUMBERS : [word]) types.add(one);
+  }
+  return new Map([...kind].filter(([one]) => types.has(one)));
+}
+
+function restrictFormat(kind: SchemaKind, format: string): SchemaKind {
+  const formats: ReadonlySet<string> = new Set([format]);
+  const types = new Set<DisjointType>(isNumberFormat(format) ? NUMBERS : ["string"]);
+  return new Map(
+    Array.from(kind, ([type, alternatives]) => [
+      type,
+      types.has(type) ? [{ formats }] : alternatives,
+    ]),
+  );
+}
+
+/** `int32` and the like, which say nothing about texts. */
+function isNumberFormat(format: string): boolean {
+  const definition = FORMATS.get(format);
+  return typeof definition === "object" && "type" in definition && definition.type === "number";
+}
+
+function listedKind(values: readonly unknown[]): SchemaKind {
+  const texts = new Map<DisjointType, Set<string>>();
+  for (const value of values) {
+    const type = typeOf(value);
+    const known = texts.get(type) ?? new Set();
+    texts.set(type, known.add(canonicalText(value)));
+  }
+  return new Map(
+    Array.from(texts, ([type, known]) => [type, [{ formats: NO_FORMATS, values: known }]]),
+  );
+}
+
+function typeOf(value: unknown): DisjointType {
+  if (value === null) return "null";
+  if (Array.isArray(value)) return "array";
+  switch (typeof value) {
+    case "string":
+      return "string";
+    case "boolean":
+      return "boolean";
+    case "number":
+      return Number.isInteger(value) ? "integer" : "fraction";
+    default:
+      return "object";
+  }
+}
+
+/** The kind that both let through; undefined: there are too many alternatives. */
+function intersect(one: SchemaKind, other: SchemaKind): SchemaKind | undefined {
+  const both = new Map<DisjointType, readonly TypedValues[]>();
+  for (const [type, alternatives] of one) {
+    const others = other.get(type) ?? [];
+    if (alternatives.length * others.length > MAX_ALTERNATIVES) return undefined;
+    const common = alternatives.flatMap((left) => others.flatMap((right) => meet(left, right)));
+    if (common.length > 0) both.set(type, common);
+  }
+  return both;
+}
+
+function meet(left: TypedValues, right: TypedValues): readonly TypedValues[] {
+  const formats = new Set([...left.formats, ...right.formats]);
+  const values = meetValues(left.values, right.values);
+  if (values === undefined) return [{ formats }];
+  return values.size === 0 ? [] : [{ formats, values }];
+}
+
+function meetValues(
+  left: ReadonlySet<string> | undefined,
+  right: ReadonlySet<string> | undefined,
+): ReadonlySet<string> | undefined {
+  if (left === undefined || right === undefined) return left ?? right;
+  return new Set([...left].filter((text) => right.has(text)));
+}

@@ -1,0 +1,55 @@
+/**
+ * Ids of traces and spans, and the decision about traces that nobody else has decided about: it is
+ * made with the id, before anything else is, since most requests are in no trace that is sent.
+ */
+import { randomFillSync } from "node:crypto";
+
+const TRACE_BYTES = 16;
+const SPAN_BYTES = 8;
+const POOL_BYTES = 8_192;
+const WORDS = 2 ** 32;
+
+/** Randomness is drawn for many at a time. */
+const pool = Buffer.alloc(POOL_BYTES);
+let drawn = POOL_BYTES;
+
+export class SpanIds {
+  readonly #bound: number;
+  /** True if the trace that was made last is sampled. */
+  isChosen = false;
+
+  /** `ratio` from 0 to 1: the part of the traces that is sampled. */
+  constructor(ratio: number) {
+    this.#bound = ratio * WORDS;
+  }
+
+  /** The id of a new trace; `isChosen` is set. */
+  newTrace(): string {
+    const at = draw(TRACE_BYTES);
+    // As the library's sampler by ratio has it, so that others decide likewise by the id.
+    const word =
+      pool.readInt32BE(at) ^
+      pool.readInt32BE(at + 4) ^
+      pool.readInt32BE(at + 8) ^
+      pool.readInt32BE(at + 12);
+    this.isChosen = word >>> 0 < this.#bound;
+    return pool.toString("hex", at, at + TRACE_BYTES);
+  }
+
+  newSpan(): string {
+    const at = draw(SPAN_BYTES);
+    return pool.toString("hex", at, at + SPAN_BYTES);
+  }
+}
+
+/** The place of unused randomness; an id of nothing but zeros is none.   W3C Trace Context §3.2.2 */
+function draw(bytes: number): number {
+  if (drawn + bytes > POOL_BYTES) {
+    randomFillSync(pool);
+    drawn = 0;
+  }
+  const at = drawn;
+  drawn += bytes;
+  pool[at + bytes - 1]! ||= 1;
+  return at;
+}

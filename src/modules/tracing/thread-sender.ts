@@ -1,0 +1,87 @@
+/** Sends spans by a thread of its own: what they cost there is no part of any request. */
+import { Worker } from "node:worker_threads";
+import type { SenderOptions, SpanSender } from "./sending.ts";
+import type { SpanRow } from "./span-record.ts";
+
+export interface ThreadSenderOptions extends SenderOptions {
+  /** The built sending-thread.js. */
+  readonly script: URL;
+  /** How long none is started after one failed; 10 seconds unless given. */
+  readonly restMs?: number;
+}
+
+/** Spans for the thread. */
+export interface Batch {
+  readonly id: number;
+  readonly rows: readonly SpanRow[];
+}
+
+/** Its answer. */
+export interface Fate {
+  readonly id: number;
+  readonly isTaken: boolean;
+}
+
+const REST_MS = 10_000;
+/** Its heap: batches are few and small. */
+const HEAP_MB = 64;
+
+export class ThreadSender implements SpanSender {
+  readonly #options: ThreadSenderOptions;
+  #thread: Worker | undefined;
+  readonly #waiting = new Map<number, (isTaken: boolean) => void>();
+  #last = 0;
+  #restUntil = Number.NEGATIVE_INFINITY;
+
+  /** The thread is started at once: it takes a while until it is ready. */
+  constructor(options: ThreadSenderOptions) {
+    this.#options = options;
+    this.#thread = this.#start();
+  }
+
+  send(rows: readonly SpanRow[]): Promise<boolean> {
+    if (performance.now() < this.#restUntil) return Promise.resolve(false);
+    this.#thread ??= this.#start();
+    this.#last += 1;
+    const id = this.#last;
+    this.#thread.postMessage({ id, rows } satisfies Batch);
+    return new Promise((resolve) => this.#waiting.set(id, resolve));
+  }
+
+  async close(): Promise<void> {
+    const thread = this.#thread;
+    this.#giveUp(Number.POSITIVE_INFINITY);
+    await thread?.terminate();
+  }
+
+  #start(): Worker {
+    const { script, collector, resource, restMs = REST_MS } = this.#options;
+    const thread = new Worker(script, {
+      workerData: { collector, resource } satisfies SenderOptions,
+      execArgv: [],
+      resourceLimits: { maxOldGenerationSizeMb: HEAP_MB },
+      ...{ stdout: false, stderr: false },
+    });
+    // Requests keep the process alive, not their spans.
+    thread.unref();
+    thread.on("message", ({ id, isTaken }: Fate) => this.#settle(id, isTaken));
+    const fail = (): void => {
+      if (this.#thread === thread) this.#giveUp(performance.now() + restMs);
+    };
+    thread.on("error", fail);
+    thread.on("exit", fail);
+    return thread;
+  }
+
+  #settle(id: number, isTaken: boolean): void {
+    const resolve = this.#waiting.get(id);
+    this.#waiting.delete(id);
+    resolve?.(isTaken);
+  }
+
+  #giveUp(restUntil: number): void {
+    this.#thread = undefined;
+    this.#restUntil = restUntil;
+    for (const id of this.#waiting.keys()) this.#settle(id, false);
+  }
+}

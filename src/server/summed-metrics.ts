@@ -1,0 +1,64 @@
+/**
+ * The metrics of several workers as those of one daemon. What a worker counted that is gone stays in
+ * the sums: as a scrape has seen it, they never fall.
+ */
+import {
+  AggregatorRegistry,
+  type MetricObjectWithValues,
+  type MetricValue,
+  Registry,
+} from "prom-client";
+
+/** The metrics of one process. */
+export type ProcessMetrics = readonly MetricObjectWithValues<MetricValue<string>>[];
+
+/** Asks each process for its metrics; a process has one key all its life. */
+export type CollectMetrics = () => Promise<ReadonlyMap<unknown, ProcessMetrics>>;
+
+export class SummedMetrics {
+  readonly contentType: typeof CONTENT_TYPE = CONTENT_TYPE;
+  readonly #collect: CollectMetrics;
+  #last: ReadonlyMap<unknown, ProcessMetrics> = new Map();
+  /** What those counted that are gone. */
+  #past: ProcessMetrics = [];
+  #summing: Promise<unknown> = Promise.resolve();
+
+  constructor(collect: CollectMetrics) {
+    this.#collect = collect;
+  }
+
+  async metrics(): Promise<string> {
+    return (await this.#sum()).metrics();
+  }
+
+  async getMetricsAsJSON(): Promise<MetricObjectWithValues<MetricValue<string>>[]> {
+    return (await this.#sum()).getMetricsAsJSON();
+  }
+
+  /** One at a time: a process that is gone counts once. */
+  #sum(): Promise<Registry> {
+    const sum = this.#summing.then(() => this.#collectSum());
+    this.#summing = sum.catch(() => undefined);
+    return sum;
+  }
+
+  async #collectSum(): Promise<Registry> {
+    const now = await this.#collect();
+    for (const [key, metrics] of this.#last) {
+      if (now.has(key)) continue;
+      const counted = metrics.filter(({ type }) => COUNTING.includes(String(type)));
+      this.#past = await sum([this.#past, counted]).getMetricsAsJSON();
+    }
+    this.#last = now;
+    return sum([...now.values(), this.#past]);
+  }
+}
+
+const CONTENT_TYPE: typeof Registry.PROMETHEUS_CONTENT_TYPE = Registry.PROMETHEUS_CONTENT_TYPE;
+
+/** The types whose values only grow. */
+const COUNTING = ["counter", "histogram"];
+
+function sum(all: readonly ProcessMetrics[]): Registry {
+  return AggregatorRegistry.aggregate(all.map((metrics) => [...metrics]));
+}

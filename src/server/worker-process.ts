@@ -1,0 +1,89 @@
+/**
+ * A worker, as its parent has it: a process with a link over a socket pair, a channel over which it
+ * is handed the connections that the parent has accepted, and its log, line by line.
+ */
+import { type ChildProcess, spawn } from "node:child_process";
+import type { Socket } from "node:net";
+import type { Duplex, Readable } from "node:stream";
+import type { Environment } from "../base/environment.ts";
+import { type FaultCodec, Link } from "../base/link.ts";
+
+/** How a worker is started. */
+export interface WorkerProcessOptions {
+  /** A built program, which opens the other end by `openWorkerChannel`. */
+  readonly script: string;
+  readonly args: readonly string[];
+  readonly env: Environment;
+  readonly codec: FaultCodec;
+  /** Hears whole lines of what the worker writes on its standard output. */
+  onLines(text: string): void;
+}
+
+/** The end of a worker. */
+export interface WorkerExit {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+}
+
+/** The descriptor of the link within the worker; the channel of Node has the one before. */
+export const LINK_DESCRIPTOR = 4;
+/** Longer lines are passed on in pieces. */
+const MAX_LINE_BYTES = 1024 * 1024;
+
+export class WorkerProcess {
+  readonly #child: ChildProcess;
+  readonly link: Link;
+  readonly exited: Promise<WorkerExit>;
+
+  constructor({ script, args, env, codec, onLines }: WorkerProcessOptions) {
+    const child = spawn(process.execPath, [...process.execArgv, script, ...args], {
+      env: { ...env },
+      stdio: ["ignore", "pipe", "inherit", "ipc", "pipe"],
+    });
+    this.#child = child;
+    this.link = new Link(child.stdio[LINK_DESCRIPTOR] as Duplex, codec);
+    passLines(child.stdout as Readable, onLines);
+    this.exited = new Promise((resolve) => {
+      child.once("exit", (code, signal) => resolve({ code, signal }));
+      // It could not be started at all.
+      child.once("error", () => resolve({ code: 1, signal: null }));
+    });
+  }
+
+  get pid(): number {
+    return this.#child.pid ?? 0;
+  }
+
+  /** Hands a connection over, by a number; what cannot be handed over is told, and closed. */
+  hand(id: number, socket: Socket, onFailed: () => void): void {
+    this.#child.send(id, socket, { keepOpen: false }, (error) => {
+      if (error === null) return;
+      socket.destroy();
+      onFailed();
+    });
+  }
+
+  kill(): void {
+    this.#child.kill("SIGKILL");
+  }
+}
+
+function passLines(stream: Readable, onLines: (text: string) => void): void {
+  let rest: Buffer[] = [];
+  let length = 0;
+  const pass = (chunk: Buffer): void => {
+    onLines(Buffer.concat([...rest, chunk]).toString("utf8"));
+    rest = [];
+    length = 0;
+  };
+  stream.on("data", (chunk: Buffer) => {
+    const end = chunk.lastIndexOf("\n");
+    if (end >= 0) pass(chunk.subarray(0, end));
+    const last = chunk.subarray(end + 1);
+    if (last.length === 0) return;
+    rest.push(last);
+    length += last.length;
+    if (length > MAX_LINE_BYTES) pass(Buffer.alloc(0));
+  });
+  stream.on("error", () => undefined);
+}

@@ -1,0 +1,133 @@
+/**
+ * A worker among those of its parent: the feed into its views, and the lease by which it may serve
+ * from them. The lease counts from before it was asked for, by the monotonic clock, and begins once
+ * everything is taken in that was committed before; one that was stopped for longer serves nothing
+ * when it goes on, before it has heard what happened meanwhile.
+ */
+import type { Link } from "../../base/link.ts";
+import { LiveProcesses } from "../live-processes.ts";
+import type { ViewLease } from "../state.ts";
+import type { Feed } from "../store.ts";
+import { StoreUnavailableError } from "../store-fault.ts";
+import type { ParentStore } from "./parent-store.ts";
+import type { AskedFeed, Joined, SharedFeed } from "./shared-state.ts";
+
+export interface ParentNodeOptions {
+  readonly link: Link;
+  readonly store: ParentStore;
+  readonly joined: Pick<Joined, "leaseMs" | "upTo" | "process" | "node">;
+}
+
+export class ParentNode implements ViewLease {
+  readonly #link: Link;
+  readonly #store: ParentStore;
+  readonly #leaseMs: number;
+  readonly node: string;
+  /** The processes that work may be taken over from. */
+  readonly holders: LiveProcesses;
+  #leaseUntil = Number.NEGATIVE_INFINITY;
+  /** The revision that the views are complete up to. */
+  #seen: number;
+  #isClosed = false;
+  #isAwake = false;
+  #wake: () => void = () => undefined;
+  #running: Promise<void> = Promise.resolve();
+
+  constructor({ link, store, joined }: ParentNodeOptions) {
+    this.#link = link;
+    this.#store = store;
+    this.#leaseMs = joined.leaseMs;
+    this.#seen = joined.upTo;
+    this.holders = new LiveProcesses(joined.process);
+    this.node = joined.node;
+    link.serve({ wake: () => this.#wakeUp() });
+  }
+
+  get isFresh(): boolean {
+    return performance.now() < this.#leaseUntil;
+  }
+
+  /** @throws StoreUnavailableError without a lease */
+  checkLease(): void {
+    if (this.isFresh) return;
+    const cause = new Error(
+      "this worker has heard nothing of its parent for longer than its lease",
+    );
+    throw new StoreUnavailableError("unreachable", cause);
+  }
+
+  /** Begins to take in what others change, and to renew the lease; resolves once there is one. */
+  async start(): Promise<void> {
+    await this.#tick();
+    this.#running = this.#run();
+  }
+
+  /** Gives the lease up. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#leaseUntil = Number.NEGATIVE_INFINITY;
+    this.#wakeUp();
+    await this.#running;
+  }
+
+  async #run(): Promise<void> {
+    while (!this.#isClosed) {
+      await this.#sleep();
+      if (this.#isClosed) return;
+      try {
+        await this.#tick();
+      } catch {
+        // The lease ends by itself; the parent tells of its store.
+      }
+    }
+  }
+
+  async #tick(): Promise<void> {
+    const askedAt = performance.now();
+    const look = this.holders.look();
+    const watchers = [...this.#store.watchers];
+    for (const [, all] of watchers) for (const watcher of all) watcher.ask();
+    let feed: SharedFeed | undefined;
+    try {
+      const only = watchers.map(([collection]) => collection);
+      const asked: AskedFeed = { after: this.#seen, only };
+      feed = await this.#link.ask<SharedFeed>("feed", asked);
+    } finally {
+      const taken = watchers.flatMap(([collection, all]) => {
+        const own = feed && ofCollection(feed, collection);
+        return [...all].map((watcher) => watcher.take(own));
+      });
+      await Promise.all(taken);
+    }
+    this.#seen = Math.max(this.#seen, feed.upTo);
+    look(new Set(feed.live));
+    this.#link.tell("taken", this.#seen);
+    if (!this.#isClosed) this.#leaseUntil = askedAt + this.#leaseMs;
+  }
+
+  #wakeUp(): void {
+    this.#isAwake = true;
+    this.#wake();
+  }
+
+  async #sleep(): Promise<void> {
+    if (!this.#isAwake) {
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, this.#leaseMs / RENEWALS);
+        this.#wake = () => {
+          clearTimeout(timer);
+          resolve();
+        };
+      });
+    }
+    this.#isAwake = false;
+  }
+}
+
+/** The lease is renewed so often in its time. */
+const RENEWALS = 5;
+
+function ofCollection({ upTo, changed }: SharedFeed, collection: string): Feed {
+  const own = changed.find(([name]) => name === collection);
+  return { upTo, changed: own === undefined ? [] : (own[1] ?? undefined) };
+}

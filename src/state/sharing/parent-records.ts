@@ -1,0 +1,70 @@
+/**
+ * The records of a worker: appended by its parent, which decides between the workers. A batch is
+ * kept once the parent has answered; who is sooner than another in a chain is decided there.
+ * AGTP-IDENTIFIERS "Attribution Chain"
+ */
+import type { Link } from "../../base/link.ts";
+import { isLifecycleRecord } from "../lifecycle-event.ts";
+import type { Appended, ChainHead, RecordBatch, RecordStore } from "../record-store.ts";
+import type { Moved, SealedBatch } from "./sealed-chains.ts";
+
+export class ParentRecords implements RecordStore {
+  readonly isImmediate = false;
+  readonly #link: Link;
+  readonly #checkLease: () => void;
+  #fault: unknown;
+  #isProbing = false;
+
+  constructor(link: Link, checkLease: () => void) {
+    this.#link = link;
+    this.#checkLease = checkLease;
+  }
+
+  async append({ records, expected }: RecordBatch): Promise<Appended> {
+    const batch: SealedBatch = {
+      records: records.map((one) => ({ ...one, isEvent: isLifecycleRecord(one.jws) })),
+      expected: [...expected],
+    };
+    try {
+      const moved = await this.#link.ask<Moved>("append", batch);
+      this.#fault = undefined;
+      return { moved: new Map(moved) };
+    } catch (error) {
+      this.#fault = error;
+      throw error;
+    }
+  }
+
+  /** After a failure the parent is asked; until it has answered, nothing can be appended. */
+  probe(): void {
+    this.#checkLease();
+    if (this.#fault === undefined) return;
+    if (!this.#isProbing) {
+      this.#isProbing = true;
+      this.#link
+        .ask("probe")
+        .then(
+          () => {
+            this.#fault = undefined;
+          },
+          () => undefined,
+        )
+        .finally(() => {
+          this.#isProbing = false;
+        });
+    }
+    throw this.#fault;
+  }
+
+  async find(auditId: string): Promise<string | undefined> {
+    return (await this.#link.ask<{ readonly jws?: string }>("find", auditId)).jws;
+  }
+
+  async headOf(agentId: string): Promise<ChainHead | undefined> {
+    return (await this.#link.ask<{ readonly head?: ChainHead }>("head", agentId)).head;
+  }
+
+  close(): Promise<void> {
+    return Promise.resolve();
+  }
+}

@@ -1,0 +1,73 @@
+/**
+ * The store of a worker: its parent's, over the link between them. Both ends keep the order of what
+ * is asked, so a later read sees an earlier commit, awaited or not.
+ */
+import type { Link } from "../../base/link.ts";
+import { encodeChange } from "../encoded-change.ts";
+import type {
+  Change,
+  CommitOutcome,
+  Expectation,
+  Feed,
+  FeedWatcher,
+  ListRange,
+  Store,
+  StoredEntry,
+} from "../store.ts";
+
+/** A commit that is asked for. */
+export interface AskedCommit {
+  readonly changes: readonly Change[];
+  readonly expectations: readonly Expectation[];
+}
+
+export class ParentStore implements Store {
+  readonly #link: Link;
+  readonly #watchers = new Map<string, Set<FeedWatcher>>();
+
+  constructor(link: Link) {
+    this.#link = link;
+  }
+
+  /** The watchers of changes, by collection. */
+  get watchers(): ReadonlyMap<string, ReadonlySet<FeedWatcher>> {
+    return this.#watchers;
+  }
+
+  async get(collection: string, key: string): Promise<unknown> {
+    const { value } = await this.#link.ask<{ readonly value?: unknown }>("get", [collection, key]);
+    return value;
+  }
+
+  list(collection: string, range: ListRange = {}): Promise<readonly StoredEntry[]> {
+    const { limit, ...rest } = range;
+    const isLimited = limit !== undefined && Number.isFinite(limit);
+    return this.#link.ask("list", [collection, isLimited ? range : rest]);
+  }
+
+  async commit(
+    changes: readonly Change[],
+    expectations: readonly Expectation[] = [],
+  ): Promise<CommitOutcome> {
+    // One that breaks the rules is a fault of whoever commits it.
+    for (const change of changes) encodeChange(change);
+    return this.#link.ask("commit", { changes, expectations } satisfies AskedCommit);
+  }
+
+  changes(after: number, only?: string): Promise<Feed> {
+    return this.#link.ask("changes", [after, only]);
+  }
+
+  everywhere(revision: number): Promise<void> {
+    return this.#link.ask("everywhere", revision);
+  }
+
+  watch(collection: string, watcher: FeedWatcher): void {
+    const watchers = this.#watchers.get(collection) ?? new Set();
+    this.#watchers.set(collection, watchers.add(watcher));
+  }
+
+  close(): Promise<void> {
+    return Promise.resolve();
+  }
+}

@@ -1,0 +1,169 @@
+/**
+ * The chains that several workers append to. A batch was sealed by its worker after the heads that
+ * it knew; where another was sooner, nothing of that chain is kept and its head is answered. What
+ * arrives in one turn of the loop is written together.   AGTP-IDENTIFIERS "Attribution Chain"
+ */
+import type { JournalRecord } from "../journal.ts";
+import type { GrowingChains } from "../open-ledger.ts";
+import { NO_AUDIT_ID } from "../record.ts";
+import type { ChainedRecord, ChainHead, RecordStore } from "../record-store.ts";
+
+/** A record as a worker has sealed it. */
+export interface SealedRecord extends ChainedRecord {
+  /** It says what has happened to its agent. */
+  readonly isEvent: boolean;
+}
+
+/** Records that a worker appends together, by chain in order. */
+export interface SealedBatch {
+  readonly records: readonly SealedRecord[];
+  /** By chain, the Audit-ID that it is expected to end with; 64 zeros for a new one. */
+  readonly expected: readonly (readonly [string, string])[];
+}
+
+/** By agent, where chains end that others have moved. */
+export type Moved = readonly (readonly [string, ChainHead])[];
+
+interface PendingBatch {
+  readonly batch: SealedBatch;
+  resolve(moved: Moved): void;
+  reject(error: unknown): void;
+}
+
+export class SealedChains implements GrowingChains {
+  readonly #records: RecordStore;
+  readonly #heads: Map<string, ChainHead>;
+  /** In order; of those that are in the store everywhere, none. */
+  #events: JournalRecord[] = [];
+  #changed = new Set<string>();
+  #pending: PendingBatch[] = [];
+  #writing: Promise<void> | undefined;
+
+  constructor(records: RecordStore, heads: ReadonlyMap<string, ChainHead>) {
+    this.#records = records;
+    this.#heads = new Map(heads);
+  }
+
+  /** Where all chains end. */
+  get heads(): ReadonlyMap<string, ChainHead> {
+    return this.#heads;
+  }
+
+  /** The events that a worker may have appended and not stored. */
+  get events(): readonly JournalRecord[] {
+    return this.#events;
+  }
+
+  /** Forgets the oldest events: what they led to is in the store. */
+  forgetEvents(count: number): void {
+    this.#events = this.#events.slice(count);
+  }
+
+  /** Resolves with the chains that others have moved; rejects where nothing of the batch is kept. */
+  append(batch: SealedBatch): Promise<Moved> {
+    return new Promise((resolve, reject) => {
+      this.#pending.push({ batch, resolve, reject });
+      this.#writing ??= this.#writeAll();
+    });
+  }
+
+  /** Throws while nothing can be appended. */
+  probe(): void {
+    this.#records.probe();
+  }
+
+  find(auditId: string): Promise<string | undefined> {
+    return this.#records.find(auditId);
+  }
+
+  takeChanged(): ReadonlyMap<string, ChainHead> {
+    const changed = new Map<string, ChainHead>();
+    for (const agentId of this.#changed) {
+      const head = this.#heads.get(agentId);
+      if (head !== undefined) changed.set(agentId, head);
+    }
+    this.#changed = new Set();
+    return changed;
+  }
+
+  markChanged(agentIds: Iterable<string>): void {
+    for (const agentId of agentIds) this.#changed.add(agentId);
+  }
+
+  async settled(): Promise<void> {
+    await this.#writing;
+  }
+
+  async close(): Promise<void> {
+    await this.settled();
+    await this.#records.close();
+  }
+
+  async #writeAll(): Promise<void> {
+    // After all that arrives in this turn of the loop.
+    await new Promise<void>((resolve) => setImmediate(resolve));
+    while (this.#pending.length > 0) await this.#write(this.#pending.splice(0));
+    this.#writing = undefined;
+  }
+
+  async #write(group: readonly PendingBatch[]): Promise<void> {
+    const heads = new Map<string, ChainHead>();
+    const kept: SealedRecord[] = [];
+    const lost = group.map(({ batch }) => this.#decide(batch, heads, kept));
+    try {
+      if (kept.length > 0) {
+        // The heads were compared here: nobody else writes to the journal.
+        const { first } = await this.#records.append({ records: kept, expected: new Map() });
+        this.#adopt(kept, first);
+      }
+    } catch (error) {
+      for (const { reject } of group) reject(error);
+      return;
+    }
+    for (const [index, { resolve }] of group.entries()) {
+      resolve((lost[index] ?? []).flatMap((agentId) => this.#movedHead(agentId)));
+    }
+  }
+
+  /** The chains of a batch that have moved; the records of the others are kept behind those before. */
+  #decide(
+    { records, expected }: SealedBatch,
+    heads: Map<string, ChainHead>,
+    kept: SealedRecord[],
+  ): readonly string[] {
+    const lost = expected.flatMap(([agentId, auditId]) => {
+      const head = heads.get(agentId) ?? this.#heads.get(agentId);
+      return (head?.auditId ?? NO_AUDIT_ID) === auditId ? [] : [agentId];
+    });
+    for (const record of records) {
+      const { agentId, at, method } = record.chain;
+      if (lost.includes(agentId)) continue;
+      heads.set(agentId, { auditId: record.auditId, at, method });
+      kept.push(record);
+    }
+    return lost;
+  }
+
+  #adopt(kept: readonly SealedRecord[], first: Parameters<typeof placed>[0]): void {
+    let next = first;
+    for (const { auditId, jws, chain, isEvent } of kept) {
+      const { agentId, at, method } = chain;
+      this.#heads.set(agentId, { auditId, at, method, place: placed(next, jws) });
+      this.#changed.add(agentId);
+      next = next && { segment: next.segment, offset: next.offset + jws.length + 1 };
+      if (isEvent) this.#events.push({ auditId, jws });
+    }
+  }
+
+  #movedHead(agentId: string): Moved {
+    const head = this.#heads.get(agentId);
+    return head === undefined ? [] : [[agentId, head]];
+  }
+}
+
+function placed(
+  first: { readonly segment: number; readonly offset: number } | undefined,
+  { length }: string,
+): ChainHead["place"] {
+  return first && { ...first, length };
+}

@@ -1,0 +1,214 @@
+/**
+ * The state that workers have in common, at their parent: its store and its journal, one seat a
+ * worker, and who has taken in what. A change holds everywhere once each worker has taken it in, is
+ * gone, or cannot serve any more from what was before it.
+ */
+import { randomUUID } from "node:crypto";
+import type { Link } from "../../base/link.ts";
+import type { JournalRecord } from "../journal.ts";
+import type { ChainHead } from "../record-store.ts";
+import type { CommitOutcome, Feed, ListRange, Store, StoredEntry } from "../store.ts";
+import type { AskedCommit } from "./parent-store.ts";
+import type { SealedBatch, SealedChains } from "./sealed-chains.ts";
+
+/** The start of a worker's state. */
+export interface Joined {
+  readonly node: string;
+  readonly leaseMs: number;
+  /** The revision of the store that the worker has to know of. */
+  readonly upTo: number;
+  /** By which others know whose work is this worker's; no other has it, before or after. */
+  readonly process: string;
+  readonly heads: readonly (readonly [string, ChainHead])[];
+  /** Lifecycle events that may not be in the store. */
+  readonly events: readonly JournalRecord[];
+}
+
+/** The collections of which a worker wants to hear what has changed. */
+export interface AskedFeed {
+  readonly after: number;
+  readonly only: readonly string[];
+}
+
+/** The changes of those collections that have any; null: too many to say. */
+export interface SharedFeed {
+  readonly upTo: number;
+  /** The processes that serve. */
+  readonly live: readonly string[];
+  readonly changed: readonly (readonly [string, Feed["changed"] | null])[];
+}
+
+interface Seat {
+  readonly link: Link;
+  readonly process: string;
+  /** When it asked for the feed last. */
+  heardAt: number;
+  /** The revision that its views are complete up to. */
+  taken: number;
+}
+
+export interface SharedStateOptions {
+  readonly store: Store;
+  readonly chains: SealedChains;
+  readonly leaseMs: number;
+}
+
+/** A worker that is busy for so many leases is taken for one that stands still. */
+const LEASES_UNHEARD = 1.5;
+/** The time that a worker's answer may be under way when its lease runs out. */
+const SLACK_MS = 50;
+
+export class SharedState {
+  readonly #options: SharedStateOptions;
+  readonly #seats = new Set<Seat>();
+  /** Workers that were killed and have no successor yet: what they did may not be stored. */
+  #missing = 0;
+  #isChanged: () => void = () => undefined;
+  #change: Promise<void> = Promise.resolve();
+
+  constructor(options: SharedStateOptions) {
+    this.#options = options;
+    this.#renewChange();
+  }
+
+  /** Answers a worker; resolves once it has gone, with whether it had kept everything. */
+  async serve(link: Link, node: string): Promise<{ readonly isOrderly: boolean }> {
+    let seat: Seat | undefined;
+    let isOrderly = false;
+    link.serve({
+      ...this.#storeAnswers(() => seat),
+      ...this.#recordAnswers(),
+      join: async () => {
+        const joined = await this.#join(node, randomUUID());
+        const { process, upTo: taken } = joined;
+        seat = { link, process, taken, heardAt: performance.now() };
+        this.#seats.add(seat);
+        return joined;
+      },
+      taken: (revision: number) => {
+        if (seat === undefined) return;
+        seat.taken = Math.max(seat.taken, revision);
+        this.#isChanged();
+      },
+      kept: () => {
+        isOrderly = true;
+      },
+    });
+    await link.closed;
+    if (seat !== undefined) {
+      this.#seats.delete(seat);
+      if (!isOrderly) this.#missing += 1;
+      this.#isChanged();
+      this.#wakeOthers(undefined);
+    }
+    return { isOrderly };
+  }
+
+  /** A worker has taken the place of one that was killed, with what that one had left. */
+  replaced(): void {
+    this.#missing = Math.max(0, this.#missing - 1);
+  }
+
+  /** Resolves once every worker has stored what it made of its records; rejects while one is being replaced. */
+  async save(): Promise<void> {
+    if (this.#missing > 0) throw new Error("a worker is being replaced");
+    const count = this.#options.chains.events.length;
+    await Promise.all([...this.#seats].map(({ link }) => link.ask("save")));
+    if (this.#missing > 0) throw new Error("a worker was lost");
+    this.#options.chains.forgetEvents(count);
+  }
+
+  async #join(node: string, process: string): Promise<Joined> {
+    const { store, chains, leaseMs } = this.#options;
+    const { upTo } = await store.changes(Number.MAX_SAFE_INTEGER);
+    const { heads, events } = chains;
+    return { node, process, leaseMs, upTo, heads: [...heads].map(withoutPlace), events };
+  }
+
+  #storeAnswers(own: () => Seat | undefined) {
+    const { store } = this.#options;
+    return {
+      get: async ([collection, key]: [string, string]) => ({
+        value: await store.get(collection, key),
+      }),
+      list: ([collection, range]: [string, ListRange]): Promise<readonly StoredEntry[]> =>
+        store.list(collection, range),
+      changes: ([after, only]: [number, string | null]): Promise<Feed> =>
+        store.changes(after, only ?? undefined),
+      commit: async ({ changes, expectations }: AskedCommit): Promise<CommitOutcome> => {
+        const outcome = await store.commit(changes, expectations);
+        if (outcome.kind === "committed" && changes.length > 0) this.#wakeOthers(own());
+        return outcome;
+      },
+      feed: (asked: AskedFeed): Promise<SharedFeed> => this.#feed(asked, own()),
+      everywhere: (revision: number): Promise<void> => this.#everywhere(revision, own()),
+    };
+  }
+
+  #recordAnswers() {
+    const { chains } = this.#options;
+    return {
+      append: (batch: SealedBatch) => chains.append(batch),
+      probe: () => chains.probe(),
+      find: async (auditId: string) => ({ jws: await chains.find(auditId) }),
+      head: (agentId: string) => ({ head: chains.heads.get(agentId) }),
+    };
+  }
+
+  async #feed({ after, only }: AskedFeed, own: Seat | undefined): Promise<SharedFeed> {
+    if (own !== undefined) own.heardAt = performance.now();
+    const { store } = this.#options;
+    const feeds = await Promise.all(only.map((collection) => store.changes(after, collection)));
+    const { upTo } = await store.changes(Number.MAX_SAFE_INTEGER);
+    const changed = only.flatMap((collection, index): SharedFeed["changed"] => {
+      const feed = feeds[index];
+      return feed?.changed?.length === 0 ? [] : [[collection, feed?.changed ?? null]];
+    });
+    // What was committed in between is told again.
+    const taken = Math.min(upTo, ...feeds.map((feed) => feed.upTo));
+    return { upTo: taken, live: this.#live(), changed };
+  }
+
+  /** One that was stopped for longer than its lease serves no more, and its work goes to others. */
+  #live(): readonly string[] {
+    const since = performance.now() - LEASES_UNHEARD * this.#options.leaseMs;
+    return [...this.#seats].filter((one) => one.heardAt >= since).map(({ process }) => process);
+  }
+
+  #wakeOthers(own: Seat | undefined): void {
+    for (const seat of this.#seats) if (seat !== own) seat.link.tell("wake");
+  }
+
+  async #everywhere(revision: number, own: Seat | undefined): Promise<void> {
+    const until = performance.now() + this.#options.leaseMs + SLACK_MS;
+    for (;;) {
+      const left = until - performance.now();
+      const isTaken = [...this.#seats].every((one) => one === own || one.taken >= revision);
+      if (isTaken || left <= 0) return;
+      await Promise.race([this.#change, pause(left)]);
+    }
+  }
+
+  /** Resolves `#change`, and begins the next, whenever a worker has taken something in or has gone. */
+  #renewChange(): void {
+    this.#change = new Promise((resolve) => {
+      this.#isChanged = () => {
+        this.#renewChange();
+        resolve();
+      };
+    });
+  }
+}
+
+function withoutPlace([agentId, { auditId, at, method }]: [string, ChainHead]): [
+  string,
+  ChainHead,
+] {
+  return [agentId, { auditId, at, method }];
+}
+
+function pause(milliseconds: number): Promise<void> {
+  return new Promise((resolve) => {
+    setTimeout(resolve, milliseconds).unref();
+  });
+}

@@ -1,0 +1,128 @@
+/** Workers and parents that are killed: what was acknowledged is kept, and somebody goes on. */
+import { expect, it, vi } from "vitest";
+import { startProgram } from "../../support/agtpd.ts";
+import type { RawClient, TestDaemon } from "../../support/daemon.ts";
+import { makeDeployment } from "../../support/deployment.ts";
+import { ALICE, BOB } from "../../support/hosted-agents.ts";
+import { readJournal, recordOf, walkChain } from "../../support/records.ts";
+import {
+  askOn,
+  bytesOf,
+  connectToEach,
+  control,
+  openWorkers,
+  recordsIn,
+  workerFiles,
+} from "../../support/workers.ts";
+
+const KILLED = 3;
+
+/** Calls one after the other until the test has enough; a connection that is lost is opened anew. */
+async function call(
+  daemon: TestDaemon,
+  agent: string,
+  seen: string[],
+  isEnough: () => boolean,
+): Promise<void> {
+  while (!isEnough()) {
+    let client: RawClient;
+    try {
+      client = await daemon.connect();
+    } catch {
+      continue;
+    }
+    let count = 0;
+    while (!isEnough()) {
+      client.write(bytesOf(agent, "QUERY", "/lists"));
+      count += 1;
+      const replies = await client.replies(count);
+      const reply = replies[count - 1];
+      if (reply === undefined) break;
+      expect([200, 503]).toContain(reply.status);
+      if (reply.status === 200) seen.push(recordOf(reply).auditId);
+    }
+    client.destroy();
+  }
+}
+
+it("replaces a worker that is killed under load, and loses nothing that was acknowledged", async () => {
+  const daemon = await openWorkers(2);
+  const seen = new Map<string, string[]>([
+    [ALICE, []],
+    [BOB, []],
+  ]);
+  let isDone = false;
+  const callers = [ALICE, ALICE, ALICE, BOB].map((agent) =>
+    call(daemon, agent, seen.get(agent) ?? [], () => isDone),
+  );
+  for (let killed = 0; killed < KILLED; killed += 1) {
+    const enough = (seen.get(ALICE)?.length ?? 0) + 20;
+    await vi.waitFor(() => expect(seen.get(ALICE)?.length).toBeGreaterThan(enough), 20_000);
+    const client = await daemon.connect();
+    const pid = Number((await askOn(client, ALICE, "QUERY", "/lists"))?.body["pid"]);
+    process.kill(pid, "SIGKILL");
+    await vi.waitFor(() => {
+      const replaced = daemon.log.filter(({ event }) => event === "worker-replaced");
+      expect(replaced).toHaveLength(killed + 1);
+    }, 20_000);
+  }
+  isDone = true;
+  await Promise.all(callers);
+  const records = recordsIn(daemon);
+  for (const [agent, auditIds] of seen) {
+    const chain = new Set(walkChain(records, agent).map(({ auditId }) => auditId));
+    expect(auditIds.filter((auditId) => !chain.has(auditId))).toEqual([]);
+    expect(new Set(auditIds).size).toBe(auditIds.length);
+  }
+  expect((await control(daemon, "nodes"))["nodes"]).toHaveLength(2);
+});
+
+// AGTP "REVOKE"
+it("answers a revocation while the other worker stands still, which serves the agent no more", async () => {
+  const daemon = await openWorkers(2, { cluster: { view_lease_ms: 1_000 } });
+  const clients = await connectToEach(daemon, 2);
+  const pids = await Promise.all(
+    clients.map(async (client) =>
+      Number((await askOn(client, ALICE, "QUERY", "/lists"))?.body["pid"]),
+    ),
+  );
+  expect(new Set(pids).size).toBe(2);
+  const [first, second] = clients;
+  const stopped = pids[1] ?? 0;
+  if (first === undefined || second === undefined) throw new Error("no clients");
+  process.kill(stopped, "SIGSTOP");
+  try {
+    const revoked = await askOn(first, BOB, "REVOKE", "/", { agent_id: ALICE, reason: "test" });
+    expect(revoked?.status).toBe(200);
+    second.write(bytesOf(ALICE, "QUERY", "/lists"));
+  } finally {
+    process.kill(stopped, "SIGCONT");
+  }
+  const late = (await second.replies(2))[1];
+  expect([410, 503]).toContain(late?.status);
+  await vi.waitFor(async () => {
+    expect((await askOn(second, ALICE, "QUERY", "/lists"))?.status).toBe(410);
+  });
+});
+
+it("ends its workers when it is killed itself, and another daemon goes on from what they kept", async () => {
+  const { configPath, directory } = makeDeployment(workerFiles(2));
+  const running = await startProgram(configPath);
+  expect(running.ready).toMatchObject({ workers: 2 });
+  const client = await running.connect();
+  const reply = await askOn(client, ALICE, "QUERY", "/lists");
+  const pid = Number(reply?.body["pid"]);
+  expect(pid).not.toBe(running.child.pid);
+  running.child.kill("SIGKILL");
+  await running.outcome;
+  await vi.waitFor(() => expect(() => process.kill(pid, 0)).toThrow("ESRCH"), 10_000);
+  const next = await startProgram(configPath);
+  const again = await askOn(await next.connect(), ALICE, "QUERY", "/lists");
+  expect(again?.status).toBe(200);
+  const chain = walkChain(readJournal(`${directory}/.agtp/journal`), ALICE);
+  if (reply === undefined || again === undefined) throw new Error("no reply");
+  expect(chain.map(({ auditId }) => auditId)).toEqual([
+    recordOf(reply).auditId,
+    recordOf(again).auditId,
+  ]);
+});

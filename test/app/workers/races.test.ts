@@ -1,0 +1,95 @@
+/** What is there to be won once is won once, though two workers are asked at the same time. */
+import { expect, it } from "vitest";
+import { askRaw, makeOperator } from "../../support/approval-ways.ts";
+import { ALMA, approvingFiles, booking, ranIn, under } from "../../support/approving.ts";
+import { openDaemon, type TestDaemon } from "../../support/daemon.ts";
+import { encodeRequest, type TestReply, type TestRequest } from "../../support/dispatch.ts";
+import {
+  confirmation,
+  refusalOf,
+  resultOf,
+  resumption,
+  suspension,
+} from "../../support/waiting.ts";
+import { PRIVATE_KEY } from "../../support/workers.ts";
+
+const OPERATOR = makeOperator();
+const CONNECTIONS = 50;
+const ROUNDS = 3;
+
+async function openWorkers(): Promise<TestDaemon> {
+  const files = await approvingFiles([], {
+    server: { workers: 2 },
+    signing: { key: "signing.pem" },
+    policies: { identity: { operator_certificates: [OPERATOR.fingerprint] } },
+  });
+  return openDaemon({ ...files, "ca.pem": OPERATOR.ca, "signing.pem": PRIVATE_KEY });
+}
+
+function byAlma(request: TestRequest): TestRequest {
+  return { ...request, headers: { "Agent-ID": ALMA, ...request.headers } };
+}
+
+/** The same request on many connections, which the workers share, in one moment. */
+async function race(daemon: TestDaemon, request: TestRequest): Promise<readonly TestReply[]> {
+  const clients = await Promise.all(Array.from({ length: CONNECTIONS }, () => daemon.connect()));
+  for (const client of clients) client.write(encodeRequest(byAlma(request)));
+  const replies = await Promise.all(clients.map(async (client) => (await client.replies(1))[0]));
+  for (const client of clients) client.destroy();
+  return replies.flatMap((reply) => reply ?? []);
+}
+
+function codesOf(replies: readonly TestReply[]): ReadonlySet<string> {
+  const lost = replies.filter(({ status }) => status !== 200);
+  return new Set(lost.map((reply) => refusalOf(reply).join(" ")));
+}
+
+function winners(replies: readonly TestReply[]): readonly TestReply[] {
+  return replies.filter(({ status }) => status === 200);
+}
+
+// AGTP-API §11
+it("runs a call under an approval once", async () => {
+  const daemon = await openWorkers();
+  for (let round = 0; round < ROUNDS; round += 1) {
+    const request = booking(String(round));
+    const asked = await askRaw(daemon, byAlma(request));
+    const id = String(asked.body["escalation_id"]);
+    const decided = await askRaw(daemon, confirmation(id, "accepted"), OPERATOR.connection);
+    expect(decided.status).toBe(200);
+    const replies = await race(daemon, under(id, request));
+    expect(replies).toHaveLength(CONNECTIONS);
+    expect(winners(replies)).toHaveLength(1);
+    expect(codesOf(replies)).toEqual(new Set(["409 approval-used"]));
+  }
+  const ran = Array.from({ length: ROUNDS }, (_, room) => `book ${room} Ada`);
+  expect(ranIn(daemon).toSorted()).toEqual(ran);
+});
+
+// AGTP-API §10.1.5
+it("runs a request under an Idempotency-Key once", async () => {
+  const daemon = await openWorkers();
+  const request: TestRequest = {
+    ...{ method: "RESERVE", path: "/rooms/7", body: { guest: "Ada" } },
+    headers: { "Idempotency-Key": "k" },
+  };
+  const replies = await race(daemon, request);
+  expect(replies).toHaveLength(CONNECTIONS);
+  // A worker does not wait for a call that another one runs.
+  const codes = ["409 idempotency-outcome-unknown", "409 idempotency-key-in-use"];
+  for (const code of codesOf(replies)) expect(codes).toContain(code);
+  expect(winners(replies).length).toBeGreaterThan(0);
+  expect(ranIn(daemon)).toEqual(["book 7 Ada"]);
+});
+
+// AGTP "RESUME"
+it("resumes a session by its nonce once", async () => {
+  const daemon = await openWorkers();
+  const suspended = await askRaw(daemon, byAlma(suspension("s")));
+  const replies = await race(daemon, resumption(resultOf(suspended, "resumption_nonce")));
+  expect(replies).toHaveLength(CONNECTIONS);
+  expect(winners(replies)).toHaveLength(1);
+  // A worker may not have heard of the session yet.
+  const codes = ["409 nonce-reused", "404 record-not-found"];
+  for (const code of codesOf(replies)) expect(codes).toContain(code);
+});

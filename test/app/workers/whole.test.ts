@@ -1,0 +1,133 @@
+/** A daemon with workers is one daemon to whoever asks, watches, reloads or stops it. */
+import { rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, it, vi } from "vitest";
+import type { RawClient, TestDaemon } from "../../support/daemon.ts";
+import { endpointFile } from "../../support/deployment.ts";
+import { ALICE } from "../../support/hosted-agents.ts";
+import { askOn, bytesOf, connectToEach, control, openWorkers } from "../../support/workers.ts";
+
+async function pidOf(client: RawClient): Promise<number> {
+  return Number((await askOn(client, ALICE, "QUERY", "/lists"))?.body["pid"]);
+}
+
+function readyLine({ log }: TestDaemon): Readonly<Record<string, unknown>> {
+  return log.find(({ event }) => event === "listening") ?? {};
+}
+
+async function requestsCounted(daemon: TestDaemon): Promise<number> {
+  const port = Number(readyLine(daemon)["metrics_port"]);
+  const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
+  const lines = text.split("\n").filter((line) => line.startsWith("agtp_requests_total{"));
+  return lines.reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(" "))), 0);
+}
+
+it("says once that it listens, and answers the control socket for all of them", async () => {
+  const daemon = await openWorkers(2, { cluster: { node: "a" } });
+  expect(daemon.log.filter(({ event }) => event === "listening")).toHaveLength(1);
+  expect(readyLine(daemon)).toMatchObject({ workers: 2, node: "a", port: daemon.daemon.port });
+  const clients = await connectToEach(daemon, 3);
+  for (const client of clients) await pidOf(client);
+  expect(await control(daemon, "status")).toMatchObject({
+    ...{ pid: process.pid, ready: true, workers: 2, node: "a", connections: 3 },
+    ...{ port: daemon.daemon.port, problems: [] },
+  });
+  expect((await control(daemon, "nodes"))["nodes"]).toMatchObject([
+    { node: "a/1", state: "ready" },
+    { node: "a/2", state: "ready" },
+  ]);
+  // Each worker's requests are in the one log.
+  await vi.waitFor(() => {
+    expect(daemon.log.filter(({ event }) => event === "request")).toHaveLength(3);
+  });
+});
+
+it("reloads all of them, or none", async () => {
+  const daemon = await openWorkers(2);
+  const clients = await connectToEach(daemon, 2);
+  const later = join(daemon.directory, "endpoints/later.toml");
+  writeFileSync(later, endpointFile({ method: "QUERY", path: "/later" }));
+  expect(await control(daemon, "reload")).toMatchObject({ reloaded: true });
+  for (const client of clients) {
+    expect((await askOn(client, ALICE, "QUERY", "/later"))?.status).toBe(200);
+  }
+  rmSync(later);
+  const config = join(daemon.directory, "agtp-server.toml");
+  writeFileSync(config, "[server]\nserver_id = 7\n");
+  const refused = await control(daemon, "reload");
+  expect(refused).toMatchObject({ reloaded: false });
+  expect(refused["problems"]).toHaveLength(1);
+  for (const client of clients) {
+    expect((await askOn(client, ALICE, "QUERY", "/later"))?.status).toBe(200);
+  }
+  const told = daemon.log.filter(({ event }) => event === "reloaded" || event === "reload-refused");
+  expect(told.map(({ event }) => event)).toEqual(["reloaded", "reload-refused"]);
+});
+
+it("sums its metrics, which never fall when a worker is replaced", async () => {
+  const daemon = await openWorkers(2, { metrics: { enabled: true, port: 0 } });
+  const clients = await connectToEach(daemon, 2);
+  const pids = await Promise.all(clients.map(pidOf));
+  expect(new Set(pids).size).toBe(2);
+  for (const client of clients) await pidOf(client);
+  expect(await requestsCounted(daemon)).toBe(4);
+  process.kill(pids[0] ?? 0, "SIGKILL");
+  await vi.waitFor(() => {
+    expect(daemon.log.some(({ event }) => event === "worker-replaced")).toBe(true);
+  }, 20_000);
+  expect(await requestsCounted(daemon)).toBe(4);
+  await pidOf(await daemon.connect());
+  expect(await requestsCounted(daemon)).toBe(5);
+});
+
+it("answers what it has received before it stops", async () => {
+  const slow = `
+export const echo = async ({ log, input }) => {
+  log.info({ event: "begun" }, "begun");
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  return { body: { ...input, pid: process.pid } };
+};`;
+  const daemon = await openWorkers(2, {}, { "handlers.mjs": slow });
+  const clients = await connectToEach(daemon, 2);
+  for (const client of clients) client.write(bytesOf(ALICE, "QUERY", "/lists"));
+  await vi.waitFor(() => {
+    expect(daemon.log.filter(({ event }) => event === "begun")).toHaveLength(2);
+  });
+  await daemon.daemon.drain();
+  for (const client of clients) {
+    expect((await client.closed()).map(({ status }) => status)).toEqual([200]);
+  }
+  await expect(daemon.connect()).rejects.toThrow();
+  expect(daemon.log.filter(({ event }) => event === "stopped")).toHaveLength(1);
+});
+
+it("takes so many connections as the limits say in all", async () => {
+  const daemon = await openWorkers(2, { limits: { max_connections: 3 } });
+  const clients = await connectToEach(daemon, 3);
+  for (const client of clients) await pidOf(client);
+  await expect(daemon.connect()).rejects.toThrow();
+  clients[0]?.destroy();
+  await vi.waitFor(async () => pidOf(await daemon.connect()));
+});
+
+it("resumes a session of TLS on another worker", async () => {
+  const daemon = await openWorkers(2);
+  const first = await daemon.connect();
+  const session = new Promise<Buffer>((resolve) => {
+    first.socket.once("session", resolve);
+  });
+  const pids = new Set([await pidOf(first)]);
+  const ticket = await session;
+  for (let count = 0; count < 3; count += 1) {
+    const next = await daemon.connect({ session: ticket });
+    expect(next.socket.isSessionReused()).toBe(true);
+    pids.add(await pidOf(next));
+  }
+  expect(pids.size).toBe(2);
+});
+
+it("refuses what stops its first worker, and leaves nothing behind", async () => {
+  const broken = { "endpoints/broken.toml": "[endpoint" };
+  const start = openWorkers(2, { server: { on_invalid: "fail" } }, broken);
+  await expect(start).rejects.toThrow("endpoints/broken.toml");
+});

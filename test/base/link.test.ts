@@ -1,0 +1,84 @@
+/** Two ends of a link over a stream that delivers in whatever pieces. */
+import { Duplex } from "node:stream";
+import { expect, it } from "vitest";
+import { type FaultCodec, Link } from "../../src/base/link.ts";
+
+const CODEC: FaultCodec = {
+  encode: (error) => String(error),
+  decode: (fault) => new Error(`there: ${String(fault)}`),
+};
+
+class End extends Duplex {
+  other: End | undefined;
+
+  override _read(): void {
+    // Pushed when the other end writes.
+  }
+
+  /** In pieces of one octet, as the worst of streams would. */
+  override _write(chunk: Buffer, _: BufferEncoding, done: () => void): void {
+    for (const octet of chunk) this.other?.push(Buffer.of(octet));
+    done();
+  }
+
+  override _final(done: () => void): void {
+    this.other?.push(null);
+    done();
+  }
+}
+
+function makeLinks(): readonly [Link, Link, End] {
+  const [left, right] = [new End(), new End()];
+  left.other = right;
+  right.other = left;
+  return [new Link(left, CODEC), new Link(right, CODEC), right];
+}
+
+it("answers questions, each with its own answer", async () => {
+  const [left, right] = makeLinks();
+  right.serve({
+    double: (text: string) => `${text}${text}`,
+    later: async (text: string) => {
+      await new Promise((resolve) => setImmediate(resolve));
+      return text;
+    },
+  });
+  const asked = [left.ask("later", "ä\n"), left.ask("double", "b"), left.ask("later")];
+  expect(await Promise.all(asked)).toEqual(["ä\n", "bb", undefined]);
+});
+
+it("carries news both ways, in their order", async () => {
+  const [left, right] = makeLinks();
+  const heard: number[] = [];
+  right.serve({
+    news: (number: number) => {
+      heard.push(number);
+      left.serve({ heard: () => heard });
+      return undefined;
+    },
+    all: () => right.ask("heard"),
+  });
+  for (let number = 0; number < 5; number += 1) left.tell("news", number);
+  expect(await left.ask("all")).toEqual([0, 1, 2, 3, 4]);
+});
+
+it("rejects with what the other end threw, and with what nobody answers", async () => {
+  const [left, right] = makeLinks();
+  right.serve({
+    fail: () => {
+      throw new Error("no");
+    },
+  });
+  await expect(left.ask("fail")).rejects.toThrow("there: Error: no");
+  await expect(left.ask("constructor")).rejects.toThrow("nobody answers");
+});
+
+it("rejects what is asked of an end that goes, and afterwards", async () => {
+  const [left, right, end] = makeLinks();
+  right.serve({ never: () => new Promise(() => undefined) });
+  const asked = left.ask("never");
+  end.end();
+  await expect(asked).rejects.toThrow("the other process is gone");
+  await left.closed;
+  await expect(left.ask("never")).rejects.toThrow("the other process is gone");
+});

@@ -1,0 +1,142 @@
+/** Workers' stores and leases over the state of their parent, in one process. */
+import { duplexPair } from "node:stream";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { Link } from "../../../src/base/link.ts";
+import { Collection } from "../../../src/state/collection.ts";
+import { createMemoryJournal } from "../../../src/state/journal.ts";
+import { createMemoryStore } from "../../../src/state/memory-store.ts";
+import { createJournalStore } from "../../../src/state/record-store.ts";
+import { STORE_FAULTS } from "../../../src/state/sharing/link-faults.ts";
+import { ParentNode } from "../../../src/state/sharing/parent-node.ts";
+import { ParentRecords } from "../../../src/state/sharing/parent-records.ts";
+import { ParentStore } from "../../../src/state/sharing/parent-store.ts";
+import { SealedChains } from "../../../src/state/sharing/sealed-chains.ts";
+import { type Joined, SharedState } from "../../../src/state/sharing/shared-state.ts";
+import type { Store } from "../../../src/state/store.ts";
+import { StoreUnavailableError } from "../../../src/state/store-fault.ts";
+import { alterStore } from "../../support/store.ts";
+
+const LEASE_MS = 300;
+
+function makeParent(store: Store = createMemoryStore()) {
+  const chains = new SealedChains(createJournalStore(createMemoryJournal()), new Map());
+  return { chains, shared: new SharedState({ store, chains, leaseMs: LEASE_MS }) };
+}
+
+async function join(shared: SharedState, name: string) {
+  const [near, far] = duplexPair();
+  const link = new Link(near, STORE_FAULTS);
+  const gone = shared.serve(new Link(far, STORE_FAULTS), name);
+  onTestFinished(() => link.close());
+  const joined = await link.ask<Joined>("join");
+  const store = new ParentStore(link);
+  const node = new ParentNode({ link, store, joined });
+  link.serve({ save: () => undefined });
+  const items = await Collection.open<string>(store, {
+    name: "items",
+    read: (value) => (typeof value === "string" ? value : undefined),
+  });
+  onTestFinished(() => node.close());
+  return { link, store, node, items, joined, gone };
+}
+
+describe("workers of one parent", () => {
+  it("see what another has changed once that says that it holds everywhere", async () => {
+    const { shared } = makeParent();
+    const [left, right] = [await join(shared, "1"), await join(shared, "2")];
+    await Promise.all([left.node.start(), right.node.start()]);
+    for (const value of ["one", "two", "three"]) {
+      await left.items.put("key", value);
+      await left.items.everywhere("key");
+      expect(right.items.get("key")).toBe(value);
+    }
+    await left.items.delete(["key"]);
+    await left.items.put("other", "x");
+    await left.items.everywhere("other");
+    expect(right.items.get("key")).toBeUndefined();
+  });
+
+  it("win a key once", async () => {
+    const { shared } = makeParent();
+    const [left, right] = [await join(shared, "1"), await join(shared, "2")];
+    const both = await Promise.all([
+      left.items.add("key", "left"),
+      right.items.add("key", "right"),
+    ]);
+    expect(both.map(({ kind }) => kind).toSorted()).toEqual(["added", "taken"]);
+    expect(left.items.get("key")).toBe(right.items.get("key"));
+  });
+
+  it("wait for one that says nothing no longer than its lease, and it does not serve by then", async () => {
+    const { shared } = makeParent();
+    const [left, right] = [await join(shared, "1"), await join(shared, "2")];
+    await Promise.all([left.node.start(), right.node.start()]);
+    expect(right.node.isFresh).toBe(true);
+    // From here on it takes nothing in, and renews nothing.
+    await right.node.close();
+    const begun = performance.now();
+    await left.items.put("key", "one");
+    await left.items.everywhere("key");
+    expect(performance.now() - begun).toBeGreaterThanOrEqual(LEASE_MS);
+    expect(right.node.isFresh).toBe(false);
+    expect(() => right.node.checkLease()).toThrow(StoreUnavailableError);
+  });
+
+  it("wait for none that is gone", async () => {
+    const { shared } = makeParent();
+    const [left, right] = [await join(shared, "1"), await join(shared, "2")];
+    await left.node.start();
+    right.link.close();
+    expect(await right.gone).toEqual({ isOrderly: false });
+    await left.items.put("key", "one");
+    const { revision } = (await left.store.list("items"))[0] ?? { revision: 0 };
+    await left.store.everywhere(revision);
+    await expect(shared.save()).rejects.toThrow("a worker is being replaced");
+    shared.replaced();
+    await shared.save();
+  });
+
+  it("hear that one is gone, whose work they may then take over, and of none that is there", async () => {
+    const { shared } = makeParent();
+    const [left, right] = [await join(shared, "1"), await join(shared, "2")];
+    const { holders } = left.node;
+    expect(left.joined.process).not.toBe(right.joined.process);
+    expect(holders.isGone(right.joined.process)).toBe(false);
+    await Promise.all([left.node.start(), right.node.start()]);
+    expect(holders.isGone(right.joined.process)).toBe(false);
+    const isFound = new Promise<void>((resolve) => void holders.watch(resolve));
+    right.link.close();
+    await isFound;
+    expect(holders.isGone(right.joined.process)).toBe(true);
+    expect(holders.isGone(left.joined.process)).toBe(false);
+  });
+
+  it("are told of a fault of the store as their own store would tell them", async () => {
+    const full = alterStore(createMemoryStore(), {
+      commit: () => Promise.reject(new StoreUnavailableError("full", new Error("no room"))),
+    });
+    const { shared } = makeParent(full);
+    const { items } = await join(shared, "1");
+    const put = items.put("key", "one");
+    await expect(put).rejects.toThrow(StoreUnavailableError);
+    await expect(put).rejects.toMatchObject({ kind: "full" });
+  });
+
+  it("are told at their start where chains end, and of events that may not be stored", async () => {
+    const { chains, shared } = makeParent();
+    const { link, node } = await join(shared, "1");
+    await node.start();
+    const records = new ParentRecords(link, () => node.checkLease());
+    const payload = Buffer.from('{"event_type":"lifecycle_revoked"}').toString("base64url");
+    const jws = `e30.${payload}.c2ln`;
+    const chain = { agentId: "a", at: 5, method: "REVOKE" };
+    await records.append({ records: [{ auditId: "1", jws, chain }], expected: new Map() });
+    expect(await records.headOf("a")).toMatchObject({ auditId: "1", at: 5 });
+    expect(await records.find("1")).toBe(jws);
+    const { joined } = await join(shared, "2");
+    expect(joined.heads).toEqual([["a", { auditId: "1", at: 5, method: "REVOKE" }]]);
+    expect(joined.events).toEqual([{ auditId: "1", jws }]);
+    await shared.save();
+    expect(chains.events).toEqual([]);
+  });
+});
