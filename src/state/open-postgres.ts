@@ -115,8 +115,23 @@ export async function openNode(
   return { node, shared: { records, heads, events, exported }, acknowledged };
 }
 
+/** Codes of OpenSSL for a chain that does not lead to a CA that is known. */
+const UNTRUSTED = /^(UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_|CERT_|ERR_SSL_)/;
+
 function describe(error: unknown): SchemaFault {
   const reason = reasonOf(error) || codeOf(error);
+  if (codeOf(error) === "ERR_TLS_CERT_ALTNAME_INVALID") {
+    const hint = "name the server in store.url as its certificate does";
+    return { key: "url", message: `the server's certificate is another's: ${reason}`, hint };
+  }
+  if (UNTRUSTED.test(codeOf(error))) {
+    const hint = "name the CA that signed it in store.ca";
+    return { key: "ca", message: `the server's certificate is not trusted: ${reason}`, hint };
+  }
+  if (/does not support SSL/.test(reason)) {
+    const hint = "switch TLS on there, or say sslmode=disable where nobody can listen";
+    return { key: "url", message: "the server has no TLS, which the URL asks for", hint };
+  }
   switch (postgresFaultKind(error)) {
     case "refused":
       return { key: "url", message: `the server refuses this role: ${reason}` };
