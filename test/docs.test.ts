@@ -166,7 +166,7 @@ describe("the golden exchanges", () => {
     // Only MCP has a requestState.
     const elsewhere = [
       ...["request-timeout", "attribution-unavailable", "inspect-forbidden", "zone-violation"],
-      ...["store-unavailable", "outcome-unknown"],
+      ...["store-unavailable", "outcome-unknown", "record-archived", "record-removed"],
       ...["lifecycle-forbidden", "certificate-invalid", "certificate-mismatch"],
       ...["certificate-required", "certificate-revoked"],
       ...["idempotency-key-in-use", "idempotency-outcome-unknown", "synthesis-error"],

@@ -30,6 +30,7 @@ import type { Row } from "./bench/row.ts";
 import { createServerPool, type ServerPool } from "./bench/servers.ts";
 import { measureFirstCalls, measureStart, measureWarmth } from "./bench/start-scenarios.ts";
 import { measureTraces } from "./bench/trace-scenario.ts";
+import { measureWorkers } from "./bench/worker-scenario.ts";
 import { runHere } from "./process-terminal.ts";
 
 const SCENARIOS = {
@@ -37,6 +38,7 @@ const SCENARIOS = {
   records: measureRecords,
   durability: measureDurability,
   connections: measureConnections,
+  workers: measureWorkers,
   refusals: measureRefusals,
   endpoints: measureEndpoints,
   agents: measureAgents,

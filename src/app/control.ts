@@ -9,6 +9,7 @@ import {
   type ControlSocket,
   openControlSocket,
 } from "../server/control-socket.ts";
+import type { JournalSize } from "../state/journal-retention.ts";
 import { failureLine } from "../state/state-file.ts";
 import type { Config } from "./config/config.ts";
 
@@ -30,6 +31,11 @@ export interface DaemonStatus {
   readonly connections: number;
   /** Of the manifest; null without the module that makes it. */
   readonly document_version: string | null;
+  /** Of its own journal; null without one. */
+  readonly journal_segments: number | null;
+  readonly journal_bytes: number | null;
+  /** The last segment that retention took away. */
+  readonly journal_cut_through: string | null;
   /** Of the deployment that is served. */
   readonly problems: readonly Problem[];
 }
@@ -47,6 +53,7 @@ export interface StatusSource {
   readonly workers: number;
   readonly problems: readonly Problem[];
   documentVersion(): Promise<string | undefined>;
+  journal(): Promise<JournalSize | undefined>;
   nodes(): Promise<readonly NodeFacts[]>;
   readonly node: string;
 }
@@ -102,6 +109,7 @@ async function* tellingFailure(lines: AsyncIterable<string>): AsyncGenerator<str
 
 async function statusOf(source: StatusSource): Promise<DaemonStatus> {
   const { config, isReady, address, port, gatewayPort, metricsPort, connectionCount } = source;
+  const size = await source.journal();
   return {
     pid: process.pid,
     version: VERSION,
@@ -114,6 +122,9 @@ async function statusOf(source: StatusSource): Promise<DaemonStatus> {
     node: source.node,
     connections: connectionCount,
     document_version: (await source.documentVersion()) ?? null,
+    journal_segments: size?.segments ?? null,
+    journal_bytes: size?.bytes ?? null,
+    journal_cut_through: size?.cutThrough ?? null,
     problems: source.problems,
   };
 }

@@ -112,6 +112,7 @@ class Running implements Daemon, Controlled {
     const fault = await this.#serving.listenForHttp();
     if (fault !== undefined) return this.#refuse(fault);
     this.#bind(deployment);
+    this.#retain(deployment);
     atOnce(reportingProblems(this.#options.log, await deployment.commit()));
     atOnce(reportingTrust(this.#options.log, deployment));
     await this.#openControl(config);
@@ -150,6 +151,11 @@ class Running implements Daemon, Controlled {
     if (consolePort !== undefined) deployment.console?.bind(consolePort, () => this.status());
   }
 
+  #retain({ config: { attribution, server }, signer }: Deployment): void {
+    const { retention: limits } = attribution;
+    this.#serving.kept.state.retention?.apply({ limits, signer, serverId: server.serverId });
+  }
+
   async #refuse(fault: PortFault): Promise<Refused> {
     const { config } = this.#serving.deployment;
     await this.#close(0);
@@ -181,6 +187,7 @@ class Running implements Daemon, Controlled {
       return errors;
     }
     const remaining = await this.#serving.adopt(next);
+    this.#retain(next.deployment);
     await drive(reportingProblems(log, remaining));
     await drive(reportingTrust(log, next.deployment));
     log.logger.info({ event: "reloaded", fingerprint256: next.fingerprint256 }, "reloaded");
@@ -195,6 +202,7 @@ class Running implements Daemon, Controlled {
       ...{ address, port, gatewayPort, metricsPort: this.#metrics?.port, consolePort },
       ...{ config: deployment.config, isReady, connectionCount, problems, workers: 1 },
       documentVersion: () => deployment.documentVersion(),
+      journal: async () => this.#serving.kept.state.retention?.size(),
       nodes: () => listNodes({ isReady, address, port }, this.#view),
       node: nodeName({ port }, this.#view),
     };

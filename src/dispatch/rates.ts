@@ -17,6 +17,14 @@ export interface RateExcess {
   readonly retryAfterSeconds: number;
 }
 
+/** A part of the server that a payer has taken. */
+export interface Taking {
+  readonly scope: RateScope;
+  readonly payer: string;
+  /** Requests, or milliseconds of work. */
+  readonly amount: number;
+}
+
 /** Unused rate that is saved up: a second for requests, two for work, which comes in lumps. */
 const REQUESTS_SAVED_SECONDS = 1;
 const WORK_SAVED_SECONDS = 2;
@@ -71,6 +79,13 @@ export class Rates {
     this.#requests.add(key, cost, now, requestsPerSecond);
     this.#shares?.took("requests", key, 1);
     return undefined;
+  }
+
+  /** Counts the taking of a payer from another process of this daemon. */
+  add({ scope, payer, amount }: Taking, now: number): void {
+    const perSecond = this.limitOf(scope);
+    const buckets = scope === "work" ? this.#work : this.#requests;
+    if (perSecond > 0) buckets.add(payer, amount, now, perSecond);
   }
 
   /** How much of the whole rate a payer spends with one of its share here. */

@@ -28,6 +28,8 @@ export type RefusalCode =
   | UnauthenticatedCode
   | "agent-suspended"
   | "agent-retired"
+  | "record-archived"
+  | "record-removed"
   | "zone-violation"
   | "lifecycle-forbidden"
   | "lifecycle-conflict"

@@ -7,6 +7,7 @@
 import { jsonMembers, jsonText } from "../base/json-value.ts";
 import type { SchemaViolation } from "../schema/schema.ts";
 import { reportViolations } from "../schema/violation-wording.ts";
+import type { WhereCut } from "../state/archived-records.ts";
 import type { Status } from "../wire/status.ts";
 import type {
   NoContractReason,
@@ -210,6 +211,16 @@ export function notFound(
   message: string,
 ): Refusal {
   return refusal(404, code, message);
+}
+
+/** 410: the record was in the journal, and went with the age or the size that the operator set. */
+export function recordGone({ isArchived, segment, through }: WhereCut): Refusal {
+  const code = isArchived ? "record-archived" : "record-removed";
+  const message = isArchived
+    ? "the record was moved to the operator's archive"
+    : "the record was removed, as the operator's retention demands";
+  const details = { cut_through: through, ...(segment === undefined ? {} : { segment }) };
+  return refusal(410, code, message, { details });
 }
 
 /** 405: method and path are fine, the combination is not exposed.   AGTP-API §11 */

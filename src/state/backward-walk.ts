@@ -42,9 +42,11 @@ export class BackwardWalk {
     while (head !== undefined) {
       await this.#rewind();
       this.#passed = [];
-      const { agentId, keys, trustedHead, judge } = this.#chain;
+      const { agentId, begin, keys, trustedHead, judge } = this.#chain;
       const fetch = (auditId: string): Promise<string | undefined> => this.#find(auditId);
-      const report = await verifyChain({ agentId, head, keys, trustedHead, judge, fetch });
+      const report = await verifyChain({
+        ...{ agentId, head, begin, keys, trustedHead, judge, fetch },
+      });
       while ((await this.#next()) !== undefined);
       // A copy of an older record may stand behind the newest one.
       const later = newestBehind(head, this.#passed);
@@ -93,8 +95,8 @@ export class BackwardWalk {
 }
 
 /** The records of an agent, the last one first. */
-async function* recordsOf({ directory, agentId }: JournalChain): AsyncGenerator<StoredRecord> {
-  for await (const record of readBackward(directory)) {
+async function* recordsOf({ segments, agentId }: JournalChain): AsyncGenerator<StoredRecord> {
+  for await (const record of readBackward(segments)) {
     if (decodeJws(record.jws)?.payload["agent_id"] === agentId) yield record;
   }
 }

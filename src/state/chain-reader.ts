@@ -3,8 +3,9 @@
  * read along with it, as the record before it in its chain is most often there.
  */
 import { hash } from "node:crypto";
-import { open } from "node:fs/promises";
+import { type FileHandle, open } from "node:fs/promises";
 import { join } from "node:path";
+import { codeOf } from "../base/thrown.ts";
 import type { RecordPlace, RecordReader } from "./journal.ts";
 import { segmentName } from "./segment.ts";
 
@@ -36,7 +37,8 @@ async function readBefore(
 ): Promise<ReadonlyMap<string, string>> {
   const end = offset + length;
   const start = Math.max(0, Math.min(offset, end - BLOCK));
-  const file = await open(join(directory, segmentName(segment)), "r");
+  const file = await openIfThere(join(directory, segmentName(segment)));
+  if (file === undefined) return new Map();
   try {
     const octets = Buffer.alloc(end - start);
     await file.read(octets, 0, octets.length, start);
@@ -46,5 +48,15 @@ async function readBefore(
     return new Map(whole.map((jws) => [hash("sha256", jws), jws]));
   } finally {
     await file.close();
+  }
+}
+
+/** Segments may be taken away while the server runs. */
+async function openIfThere(path: string): Promise<FileHandle | undefined> {
+  try {
+    return await open(path, "r");
+  } catch (error) {
+    if (codeOf(error) === "ENOENT") return undefined;
+    throw error;
   }
 }

@@ -13,6 +13,9 @@ import { headerLine, type StateLine } from "./state-file.ts";
 /** The name in `meta` of the number below which segments of an imported journal were taken away. */
 export const FIRST_SEGMENT = "first_segment";
 
+/** The names in `meta` of the lines about what was taken away begin so. */
+export const CUT_LINE = "cut-line:";
+
 type EntryLine = Extract<StateLine, { readonly kind: "put" }>;
 
 const PAGE = 500;
@@ -35,6 +38,10 @@ async function* linesOf(
     );
     const created = { server_id: serverId, created_at: new Date().toISOString(), agtpd: VERSION };
     yield headerLine({ ...created, first_segment: Number(found.rows[0]?.value ?? 1) });
+    const { rows: cuts } = await client.query<{ value: string }>(
+      `SELECT value FROM ${name}.meta WHERE name LIKE '${CUT_LINE}%' ORDER BY name`,
+    );
+    for (const { value } of cuts) yield value;
     yield* entriesOf(client, name);
     yield* headsOf(client, name);
     yield* recordsOf(client, name);

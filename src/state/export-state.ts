@@ -6,6 +6,8 @@
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { VERSION } from "../base/version.ts";
+import { readCutLines, readLastCut } from "./cut-file.ts";
+import { readCutHeads } from "./cut-heads.ts";
 import type { JournalPosition, MemoryJournal } from "./journal.ts";
 import { CHAIN_CHECKPOINTS, readCheckpoint } from "./known-chains.ts";
 import { listSegments, readSegment } from "./segment.ts";
@@ -15,10 +17,17 @@ import type { ChangedEntry, Store } from "./store.ts";
 /** A record, or where the entries know of all that stands before. */
 export type RecordLine = Extract<StateLine, { readonly kind: "record" | "checkpoint" }>;
 
+/** A signed cut, or where a chain stood at the last one. */
+export type CutLine = Extract<StateLine, { readonly kind: "cut" | "cut-head" }>;
+
 /** The records that are exported. */
 export interface RecordsSource {
   /** Numbers below were used before. */
   readonly firstSegment: number;
+  /** Keeps what there is until the result is called. */
+  hold?(): () => void;
+  /** The signed cuts of the journal, and where chains stood at the last of them. */
+  cuts?(): AsyncIterable<CutLine>;
   /** The records up to now, in their order; they are read later. */
   cut(): (checkpoint: JournalPosition | undefined) => AsyncIterable<RecordLine>;
 }
@@ -38,8 +47,13 @@ export class ExportRefusal extends Error {
 const PAGE = 500;
 
 /** The lines of an export. */
-export function exportState(source: ExportSource): AsyncGenerator<string> {
-  return exportLines(linesOf(source));
+export async function* exportState(source: ExportSource): AsyncGenerator<string> {
+  const release = source.records.hold?.();
+  try {
+    yield* exportLines(linesOf(source));
+  } finally {
+    release?.();
+  }
 }
 
 /** Writes lines down, the header first, and what they add up to behind them. */
@@ -69,6 +83,7 @@ async function* linesOf({
 }: ExportSource): AsyncGenerator<string | EntryLine | RecordLine> {
   const created = { server_id: serverId, created_at: new Date().toISOString(), agtpd: VERSION };
   yield headerLine({ ...created, first_segment: records.firstSegment });
+  for await (const one of records.cuts?.() ?? []) yield stateLine(one);
   let cut: ReturnType<RecordsSource["cut"]> | undefined;
   let checkpoint: JournalPosition | undefined;
   const onCut = (): void => {
@@ -109,13 +124,18 @@ function changeLines(changed: readonly ChangedEntry[] | undefined): readonly Ent
   });
 }
 
-/** The records of a journal; `endOf` is where it ends when it is asked. */
+/** The records of a journal; `endOf` is where it ends when it is asked, `hold` keeps its segments. */
 export function journalSource(
   directory: string,
   endOf: () => JournalPosition | undefined,
+  hold: () => () => void = () => () => undefined,
 ): RecordsSource {
   return {
-    firstSegment: segmentsOf(directory)[0] ?? 1,
+    get firstSegment() {
+      return segmentsOf(directory)[0] ?? 1;
+    },
+    hold,
+    cuts: () => cutLines(directory),
     cut: () => {
       const end = endOf();
       return (checkpoint) => journalLines(directory, checkpoint, end);
@@ -136,6 +156,14 @@ export function rememberedRecords(journal: MemoryJournal): RecordsSource {
       };
     },
   };
+}
+
+/** Where nothing of what was cut is left: half a cut is finished by the next start. */
+async function* cutLines(directory: string): AsyncGenerator<CutLine> {
+  const cut = existsSync(directory) ? await readLastCut(directory) : undefined;
+  if (cut === undefined || (segmentsOf(directory)[0] ?? 1) <= cut.through) return;
+  for await (const jws of readCutLines(directory)) yield { kind: "cut", jws };
+  for await (const head of readCutHeads(directory, cut.heads)) yield { kind: "cut-head", head };
 }
 
 async function* journalLines(

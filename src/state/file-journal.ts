@@ -124,6 +124,26 @@ export class FileJournal implements Journal {
     return this.#durable.pending ?? this.#end;
   }
 
+  /** Segments that are not written any more, in order. */
+  get finished(): readonly number[] {
+    return this.#finished.numbers;
+  }
+
+  /** The one that is. */
+  get open(): number {
+    return this.#active.number;
+  }
+
+  /** Segments were moved or deleted. */
+  forget(numbers: readonly number[]): void {
+    this.#finished.remove(numbers);
+  }
+
+  /** Begins the next segment, unless the open one is empty or being synced. */
+  rotate(): void {
+    if (this.#active.size > 0 && this.#durable.pending === undefined) this.#finish();
+  }
+
   get #end(): JournalPosition {
     return { segment: this.#active.number, offset: this.#active.size };
   }

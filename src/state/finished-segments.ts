@@ -6,15 +6,15 @@ import { hash } from "node:crypto";
 import { codeOf } from "../base/thrown.ts";
 import type { RecordPlace } from "./journal.ts";
 import { RecordPlaces } from "./record-places.ts";
-import type { ActiveSegment, Extent } from "./segment.ts";
+import { type ActiveSegment, type Extent, segmentName } from "./segment.ts";
 import { findInIndex, readExtent, readRecords, writeIndex } from "./segment-index.ts";
-import { describeSegments, type FinishedSegment } from "./segment-manifest.ts";
+import { describeSegments, type FinishedSegment, forgetSegments } from "./segment-manifest.ts";
 
 export class FinishedSegments {
   readonly #directory: string;
   readonly #onFault: (error: unknown) => void;
   /** In order. */
-  readonly #numbers: number[];
+  #numbers: readonly number[];
   /** Those whose index is being written. */
   readonly #finishing = new Map<number, RecordPlaces>();
   /** Those that are read for the index that they lack. */
@@ -38,9 +38,16 @@ export class FinishedSegments {
   /** Takes a segment over, with the places of all its records. */
   add(segment: ActiveSegment, records: RecordPlaces): void {
     const { number } = segment;
-    this.#numbers.push(number);
+    this.#numbers = [...this.#numbers, number];
     this.#finishing.set(number, records);
     this.#beside(() => this.#complete(segment, { number, records }));
+  }
+
+  /** Forgets segments that were taken away. */
+  remove(numbers: readonly number[]): void {
+    const gone = new Set(numbers);
+    this.#numbers = this.#numbers.filter((number) => !gone.has(number));
+    this.#beside(() => forgetSegments(this.#directory, numbers.map(segmentName)));
   }
 
   /** The compact JWS of a record. */
@@ -108,13 +115,18 @@ export class FinishedSegments {
   }
 }
 
-/** One record; undefined when it was altered, and is not the one that is asked for any more. */
+/** One record; undefined when it was altered, or its segment was taken away meanwhile. */
 export async function readRecord(
   directory: string,
   number: number,
   extent: Extent,
   auditId: string,
 ): Promise<string | undefined> {
-  const jws = await readExtent(directory, number, extent);
-  return hash("sha256", jws) === auditId ? jws : undefined;
+  try {
+    const jws = await readExtent(directory, number, extent);
+    return hash("sha256", jws) === auditId ? jws : undefined;
+  } catch (error) {
+    if (codeOf(error) === "ENOENT") return undefined;
+    throw error;
+  }
 }

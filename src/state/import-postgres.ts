@@ -4,7 +4,7 @@
  */
 import type { PoolClient } from "pg";
 import { codeOf } from "../base/thrown.ts";
-import { FIRST_SEGMENT } from "./export-postgres.ts";
+import { CUT_LINE, FIRST_SEGMENT } from "./export-postgres.ts";
 import type { ImportReport } from "./import-state.ts";
 import { CHAIN_CHECKPOINTS, CHAIN_HEADS, readHead } from "./known-chains.ts";
 import { isLifecycleRecord } from "./lifecycle-event.ts";
@@ -14,7 +14,7 @@ import { schemaStatement } from "./postgres-schema.ts";
 import type { PostgresStore } from "./postgres-store.ts";
 import { type ReadLine, readStateFile, StateFileError } from "./read-state-file.ts";
 import type { ChainHead } from "./record-store.ts";
-import type { StateHeader } from "./state-file.ts";
+import { type StateHeader, stateLine } from "./state-file.ts";
 
 export interface PostgresImport {
   readonly store: PostgresStore;
@@ -117,6 +117,8 @@ class Entering {
   #entries = new Map<string, Extract<Line, { readonly kind: "put" | "delete" }>>();
   #records: Extract<Line, { readonly kind: "record" }>[] = [];
   #characters = 0;
+  /** Lines about a journal whose first segments were taken away: the next export has them again. */
+  readonly #cuts: string[] = [];
 
   constructor(client: PoolClient, name: string) {
     this.#client = client;
@@ -125,6 +127,10 @@ class Entering {
 
   async add(line: Line): Promise<void> {
     if (line.kind === "checkpoint") return;
+    if (line.kind === "cut" || line.kind === "cut-head") {
+      this.#cuts.push(stateLine(line));
+      return;
+    }
     if (line.kind === "record") {
       const { agentId, auditId, at, method } = line.linked;
       this.#heads.set(agentId, { auditId, at, method });
@@ -163,6 +169,12 @@ class Entering {
       `INSERT INTO ${this.#name}.meta VALUES ('${FIRST_SEGMENT}', $1)
         ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
       [String(first_segment)],
+    );
+    await this.#client.query(
+      `INSERT INTO ${this.#name}.meta
+        SELECT '${CUT_LINE}' || lpad(number::text, 9, '0'), line
+        FROM unnest($1::text[]) WITH ORDINALITY AS u (line, number)`,
+      [this.#cuts],
     );
     // A node that was stopped meanwhile finds none of this among the changes: it reads all.
     await this.#client.query(`UPDATE ${this.#name}.meta

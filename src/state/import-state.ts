@@ -2,6 +2,9 @@
  * Imports an export into an empty store and an empty directory for the journal. Where records stand
  * is noted anew; everything else is as it was. What is half imported is for the caller to throw away.
  */
+import { appendCut } from "./cut-file.ts";
+import { type CutHead, writeCutHeads } from "./cut-heads.ts";
+import { findCutFault, type JournalCut, readCut } from "./cut-record.ts";
 import { FileJournal } from "./file-journal.ts";
 import type { JournalPosition, JournalRecord } from "./journal.ts";
 import { CHAIN_HEADS, knownChainChanges, readHead } from "./known-chains.ts";
@@ -51,7 +54,9 @@ export async function importState(
       else if (one.kind === "checkpoint") entering?.checkpoint();
       else if (one.kind === "record") {
         entering?.addRecord({ auditId: one.linked.auditId, jws: one.jws }, one.linked);
-      } else await entering?.addEntry(one);
+      } else if (one.kind === "cut") await entering?.addCut(one.jws);
+      else if (one.kind === "cut-head") entering?.addCutHead(one.head);
+      else await entering?.addEntry(one);
     }
     if (header === undefined || totals === undefined) throw new StateFileError("is empty");
     await entering?.finish();
@@ -69,18 +74,23 @@ class Entering {
   #changes: Change[] = [];
   #characters = 0;
   #checkpoint: JournalPosition | undefined;
+  readonly #directory: string;
+  #cut: JournalCut | undefined;
+  readonly #cutHeads: CutHead[] = [];
 
-  private constructor(store: Store, journal: FileJournal) {
+  private constructor({ store, directory }: ImportTarget, journal: FileJournal) {
     this.#store = store;
+    this.#directory = directory;
     this.#journal = journal;
   }
 
-  static async begin({ store, directory }: ImportTarget, firstSegment: number): Promise<Entering> {
+  static async begin(target: ImportTarget, firstSegment: number): Promise<Entering> {
+    const { directory } = target;
     const onFault = (error: unknown): never => {
       throw error;
     };
     const journal = await FileJournal.open({ directory, firstSegment, onFault });
-    return new Entering(store, journal);
+    return new Entering(target, journal);
   }
 
   async addEntry(change: Change): Promise<void> {
@@ -91,6 +101,18 @@ class Entering {
       if (change.kind === "put") this.#characters += JSON.stringify(change.value)?.length ?? 0;
     }
     if (this.#changes.length >= BATCH || this.#characters >= BATCH_CHARACTERS) await this.#flush();
+  }
+
+  async addCut(jws: string): Promise<void> {
+    const cut = readCut(jws);
+    const fault = cut === undefined ? "is none" : findCutFault(cut, this.#cut);
+    if (fault !== undefined) throw new StateFileError(`has a checkpoint that ${fault}`);
+    this.#cut = cut;
+    await appendCut(this.#directory, jws);
+  }
+
+  addCutHead(head: CutHead): void {
+    this.#cutHeads.push(head);
   }
 
   addRecord(
@@ -108,6 +130,7 @@ class Entering {
 
   /** Behind the last line: only now the entries say where the chains end. */
   async finish(): Promise<void> {
+    await this.#writeCutHeads();
     await this.#flush();
     await this.#journal.sync();
     const { position } = this.#journal;
@@ -116,6 +139,14 @@ class Entering {
 
   async close(): Promise<void> {
     await this.#journal.close();
+  }
+
+  async #writeCutHeads(): Promise<void> {
+    if (this.#cut === undefined) return;
+    const { file, sha256 } = this.#cut.heads;
+    const written = await writeCutHeads(this.#directory, file, this.#cutHeads);
+    if (written.sha256 === sha256) return;
+    throw new StateFileError("has other ends of chains than were signed with the last cut");
   }
 
   #noteHead(change: Change): void {

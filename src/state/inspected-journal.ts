@@ -4,7 +4,10 @@
  * For a server that was not started because of its journal.   AGTP-IDENTIFIERS "Audit Log"
  */
 import type { Ed25519PublicKey } from "../identity/ed25519.ts";
+import { ArchivedRecords, type WhereCut } from "./archived-records.ts";
 import { openChainReader } from "./chain-reader.ts";
+import { readLastCut } from "./cut-file.ts";
+import type { JournalCut } from "./cut-record.ts";
 import type { RecordReader } from "./journal.ts";
 import { readChainRecord } from "./journal-replay.ts";
 import type { ChainHead } from "./ledger.ts";
@@ -48,8 +51,17 @@ export class InspectedJournal {
   readonly #missing: ReadonlyMap<string, NamedBy>;
   readonly #heads: ReadonlyMap<string, ChainHead>;
 
-  private constructor(directory: string, found: Found, heads: ReadonlyMap<string, ChainHead>) {
+  readonly #archived: ArchivedRecords;
+
+  private constructor(
+    directory: string,
+    found: Found,
+    heads: ReadonlyMap<string, ChainHead>,
+    cut: JournalCut | undefined,
+  ) {
     this.#directory = directory;
+    this.#archived = new ArchivedRecords(directory);
+    this.#archived.follow(cut, undefined);
     this.#places = found.places;
     this.#altered = found.altered;
     this.#missing = found.missing;
@@ -61,7 +73,8 @@ export class InspectedJournal {
     const { directory } = options;
     const found = await readLines(options);
     const has = (auditId: string): boolean => findPlace(found.places, auditId) !== undefined;
-    return new InspectedJournal(directory, found, headsOf(found.heads, options.heads, has));
+    const heads = headsOf(found.heads, options.heads, has);
+    return new InspectedJournal(directory, found, heads, await readLastCut(directory));
   }
 
   headOf(agentId: string): ChainHead | undefined {
@@ -71,6 +84,11 @@ export class InspectedJournal {
   /** The same: nobody writes. */
   currentHeadOf(agentId: string): Promise<ChainHead | undefined> {
     return Promise.resolve(this.headOf(agentId));
+  }
+
+  /** Where a record went that was cut off the journal; archives are not looked into. */
+  whereCut(auditId: string): Promise<WhereCut | undefined> {
+    return this.#archived.find(auditId);
   }
 
   /** The agents that have a chain. */

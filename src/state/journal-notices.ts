@@ -1,5 +1,6 @@
 /** Lines of the log that are about the journal. */
 import { reasonOf } from "../base/thrown.ts";
+import type { JournalCut } from "./cut-record.ts";
 import type { StateNotice } from "./notice.ts";
 
 /** A segment ended in half a record. */
@@ -13,4 +14,21 @@ export function syncFailed(file: string, error: unknown): StateNotice {
   const message = `${file} cannot be synced: a power cut may lose its records; the next segment is begun`;
   const fields = { file, reason: reasonOf(error) };
   return { level: "error", event: "journal-sync-failed", message, fields };
+}
+
+/** Segments were archived or deleted, as the operator wants. */
+export function journalCut({ segments, isArchived, cutId }: JournalCut): StateNotice {
+  const [first, last] = [segments[0]?.file ?? "", segments.at(-1)?.file ?? ""];
+  const done = isArchived ? "moved to the archive" : "deleted";
+  const which = first === last ? `${first} was` : `${first} to ${last} were`;
+  const octets = segments.reduce((sum, { bytes }) => sum + bytes, 0);
+  const records = segments.reduce((sum, one) => sum + one.records, 0);
+  const fields = { segments: segments.length, records, octets, checkpoint: cutId };
+  return { level: "info", event: "journal-cut", message: `${which} ${done}`, fields };
+}
+
+/** Nothing is cut until the reason is gone. */
+export function retentionFailed(reason: string): StateNotice {
+  const message = `old segments of the journal stay: ${reason}`;
+  return { level: "error", event: "journal-retention-failed", message, fields: { reason } };
 }

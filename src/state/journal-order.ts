@@ -4,8 +4,9 @@
  * is out of order is for a walk that can say why.   AGTP-IDENTIFIERS "Attribution Chain"
  */
 import type { Ed25519PublicKey } from "../identity/ed25519.ts";
+import type { SegmentPlace } from "./journal-view.ts";
 import { NO_AUDIT_ID } from "./record.ts";
-import { listSegments, readSegment } from "./segment.ts";
+import { readSegment } from "./segment.ts";
 import {
   type ChainRecord,
   type ChainReport,
@@ -17,7 +18,10 @@ import { verifyRecord } from "./verify-record.ts";
 
 /** A chain in a journal, and what it is checked with. */
 export interface JournalChain {
-  readonly directory: string;
+  /** In order. */
+  readonly segments: readonly SegmentPlace[];
+  /** The record before the oldest one that is left; undefined: the chain's first is there. */
+  readonly begin: string | undefined;
   readonly agentId: string;
   readonly keys: readonly Ed25519PublicKey[];
   readonly trustedHead: string | undefined;
@@ -39,15 +43,15 @@ interface Progress {
 export async function readInOrder(
   chain: JournalChain,
 ): Promise<ChainReport | "disorder" | undefined> {
-  const { directory, agentId, keys, trustedHead } = chain;
+  const { segments, begin, agentId, keys, trustedHead } = chain;
   const progress: Progress = {
     counts: { verified: 0, unsigned: 0, unchecked: 0 },
     ...{ records: 0, first: undefined, last: undefined },
     ...{ lastAt: Number.NEGATIVE_INFINITY, isLastUnsigned: false },
-    isTrusted: trustedHead === undefined,
+    isTrusted: trustedHead === undefined || trustedHead === begin,
   };
-  for (const segment of listSegments(directory)) {
-    for await (const { auditId, jws } of readSegment(directory, segment)) {
+  for (const { directory, number } of segments) {
+    for await (const { auditId, jws } of readSegment(directory, number)) {
       if (!mayBeOf(jws, agentId)) continue;
       if (!advance(progress, chain, auditId, jws)) return "disorder";
     }
@@ -64,7 +68,7 @@ export async function readInOrder(
 /** Takes one record that may be of the agent; false where it is not the next one. */
 function advance(
   progress: Progress,
-  { agentId, keys, trustedHead, judge }: JournalChain,
+  { agentId, begin, keys, trustedHead, judge }: JournalChain,
   auditId: string,
   jws: string,
 ): boolean {
@@ -76,7 +80,7 @@ function advance(
   const { issued_at: issuedAt, previous_audit_id: previous } = payload;
   const at = typeof issuedAt === "string" ? Date.parse(issuedAt) : Number.NaN;
   // Not a number is not later, either.
-  if (previous !== (progress.last?.auditId ?? NO_AUDIT_ID) || !(at >= progress.lastAt))
+  if (previous !== (progress.last?.auditId ?? begin ?? NO_AUDIT_ID) || !(at >= progress.lastAt))
     return false;
   const record = describeRecord(auditId, String(issuedAt), payload);
   progress.records += 1;

@@ -6,6 +6,7 @@
  */
 
 import type { LateFields } from "../wire/message.ts";
+import type { WhereCut } from "./archived-records.ts";
 import { ChainClock } from "./chain-clock.ts";
 import { type Chain, RecordDraft } from "./draft.ts";
 import type { JournalRecord, RecordPlace, RecordReader } from "./journal.ts";
@@ -146,6 +147,11 @@ export class Ledger {
   /** The compact JWS of a record that was written. */
   find(auditId: string): Promise<string | undefined> {
     return this.#store.find(auditId);
+  }
+
+  /** Where a record went that the journal had, as retention demands; undefined: nobody knows of it. */
+  whereCut(auditId: string): Promise<WhereCut | undefined> {
+    return this.#store.whereCut?.(auditId) ?? Promise.resolve(undefined);
   }
 
   /** Finds many records of one chain, one behind the other. */

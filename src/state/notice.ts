@@ -2,12 +2,14 @@
 
 /** Something that happened to what is kept. */
 export interface StateNotice {
-  readonly level: "warn" | "error";
+  readonly level: "info" | "warn" | "error";
   readonly event:
     | "clock-stepped-back"
     | "journal-tail-cut"
     | "node-taken-over"
     | "journal-sync-failed"
+    | "journal-cut"
+    | "journal-retention-failed"
     | "store-available"
     | "store-unavailable"
     | "store-went-back";

@@ -5,6 +5,7 @@
  */
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { continueIdsAfter } from "../identity/uuid.ts";
+import { withCut } from "./cut-chains.ts";
 import { journalSource, type RecordsSource, rememberedRecords } from "./export-state.ts";
 import { FileJournal } from "./file-journal.ts";
 import { createMemoryJournal, type JournalPosition, type JournalRecord } from "./journal.ts";
@@ -12,6 +13,7 @@ import { compareJournal } from "./journal-comparison.ts";
 import { JournalDamageError } from "./journal-damage.ts";
 import type { JournalDisk } from "./journal-disk.ts";
 import { replayJournal } from "./journal-replay.ts";
+import { JournalRetention, type RetainedJournal } from "./journal-retention.ts";
 import { type KnownChains, knownChainChanges, readKnownChains } from "./known-chains.ts";
 import { type ChainHead, Ledger, type LedgerClock, newestOf } from "./ledger.ts";
 import type { StateNotice } from "./notice.ts";
@@ -59,6 +61,8 @@ export interface OpenRecords {
   checkpoint(): Promise<void>;
   /** The records, for an export beside those that come. */
   readonly exported: RecordsSource | undefined;
+  /** Keeps the journal within limits; undefined without one. */
+  readonly retention?: JournalRetention | undefined;
   /** Writes what is pending, keeps the heads, and closes the journal; not the store. */
   close(): Promise<void>;
 }
@@ -133,7 +137,11 @@ async function openKept<Chains extends GrowingChains>(
   options: KeptOptions,
   make: MakeChains<Chains>,
 ): Promise<OpenRecords & { readonly chains: Chains }> {
-  const known = await readKnownChains(options.store);
+  const {
+    known,
+    events: older,
+    added,
+  } = await withCut(options.journalDirectory, await readKnownChains(options.store));
   const { damages, placed } = await compareJournal(options.journalDirectory, known);
   if (damages.length > 0) throw new JournalDamageError(damages);
   const checkpoint = known.checkpoint ?? START;
@@ -146,20 +154,51 @@ async function openKept<Chains extends GrowingChains>(
     throw new JournalDamageError(found);
   }
   const all = new Map([...heads, ...grown]);
+  let takenIn = checkpoint.segment;
+  let readers = 0;
+  const retained = retainedJournal(options.journalDirectory, journal, {
+    takenIn: () => takenIn,
+    isHeld: () => readers > 0,
+  });
+  const { onNotice, now } = options;
+  const retention = await JournalRetention.open({
+    journal: retained,
+    ...(onNotice && { onNotice }),
+    ...(now && { now }),
+  });
   const create = isPowerSafe(options) ? createPowerSafeStore : createJournalStore;
-  const chains = make(create(journal), all);
+  const records: RecordStore = {
+    ...create(journal),
+    whereCut: (auditId) => retention.whereCut(auditId),
+  };
+  const chains = make(records, all);
   const newestAt = newestOf(all.values());
   continueIdsAfter(newestAt);
   chains.markChanged(placed.keys());
   chains.markChanged(grown.keys());
-  checkpointNow = () => storeCheckpoint(options, chains, journal);
+  chains.markChanged(added);
+  checkpointNow = async () => {
+    const { segment } = await storeCheckpoint(options, chains, journal);
+    takenIn = Math.max(takenIn, segment);
+  };
   return {
     chains,
-    events,
+    events: [...older, ...events],
     newestAt,
     checkpoint: checkpointNow,
-    exported: journalSource(options.journalDirectory, () => journal.position),
+    retention,
+    exported: journalSource(
+      options.journalDirectory,
+      () => journal.position,
+      () => {
+        readers += 1;
+        return () => {
+          readers -= 1;
+        };
+      },
+    ),
     close: async () => {
+      await retention.close();
       await chains.settled().catch(() => undefined);
       // The journal's position reaches what was written last.
       await nextTurn();
@@ -220,7 +259,7 @@ async function storeCheckpoint(
   { store, beforeCheckpoint }: LedgerOptions,
   chains: GrowingChains,
   journal: FileJournal,
-): Promise<void> {
+): Promise<JournalPosition> {
   // Records written from here on are replayed again: they may not have been taken in yet.
   const { position } = journal;
   await beforeCheckpoint?.();
@@ -234,4 +273,29 @@ async function storeCheckpoint(
     chains.markChanged(changed.keys());
     throw error;
   }
+  return position;
+}
+
+function retainedJournal(
+  directory: string,
+  journal: FileJournal,
+  { takenIn, isHeld }: { takenIn(): number; isHeld(): boolean },
+): RetainedJournal {
+  return {
+    directory,
+    get finished() {
+      return journal.finished;
+    },
+    get open() {
+      return journal.open;
+    },
+    get takenIn() {
+      return takenIn();
+    },
+    get isHeld() {
+      return isHeld();
+    },
+    forget: (numbers) => journal.forget(numbers),
+    rotate: () => journal.rotate(),
+  };
 }

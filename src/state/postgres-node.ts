@@ -10,7 +10,7 @@ import type { AcknowledgedRecord } from "./acknowledged-records.ts";
 import { LiveProcesses } from "./live-processes.ts";
 import type { NodeFigures } from "./node-figures.ts";
 import type { StateNotice } from "./notice.ts";
-import { COMMITS_A_TRANSACTION, revisionOf } from "./postgres-commit.ts";
+import { COMMITS_A_TRANSACTION } from "./postgres-commit.ts";
 import { withClient } from "./postgres-driver.ts";
 import { forgetChanges, type PostgresFeed, SERVER } from "./postgres-feed.ts";
 import type { PostgresStore } from "./postgres-store.ts";
@@ -78,6 +78,7 @@ export class PostgresNode {
   /** The looks for all that was committed that is under way, and the one behind it. */
   #catching: Promise<void> = Promise.resolve();
   #awaited: Promise<void> | undefined;
+  /** Those that wait for the next look at what has changed. */
   readonly #looking = new Set<() => void>();
   #isClosing = false;
   #hasLost = false;
@@ -188,24 +189,13 @@ export class PostgresNode {
     return this.#awaited;
   }
 
+  /** Waits for the next look at what has changed. */
   async #catchUp(): Promise<void> {
-    const { rows } = await this.#pool.query<{ newest: string }>(
-      `SELECT coalesce(max(transaction), 0) AS newest FROM ${this.#name}.changes`,
-    );
-    const newest = revisionOf(Number(rows[0]?.newest), COMMITS_A_TRANSACTION - 1);
-    const until = performance.now() + CATCH_UP_MS;
-    while (this.#seen < newest && performance.now() < until && !this.#isClosing) {
-      const seen = this.#untilSeen();
-      this.#wakeUp();
-      await Promise.race([seen, pause(CATCH_UP_PAUSE_MS)]);
-    }
-  }
-
-  /** Resolves with the next look at what has changed. */
-  #untilSeen(): Promise<void> {
-    return new Promise((resolve) => {
+    const seen = new Promise<void>((resolve) => {
       this.#looking.add(resolve);
     });
+    this.#wakeUp();
+    await Promise.race([seen, pause(CATCH_UP_MS)]);
   }
 
   /** Every node that has been heard of lately. */
@@ -312,6 +302,8 @@ export class PostgresNode {
   async #take(): Promise<void> {
     const { store } = this.#options;
     const watchers = [...store.watchers];
+    const looking = [...this.#looking];
+    this.#looking.clear();
     for (const [, all] of watchers) for (const watcher of all) watcher.ask();
     let feed: PostgresFeed | undefined;
     let isSame = false;
@@ -328,11 +320,10 @@ export class PostgresNode {
         return [...all].map((watcher) => watcher.take(own));
       });
       await Promise.all(taken);
+      for (const resolve of looking) resolve();
     }
     this.#seen = isSame ? Math.max(this.#seen, feed.upTo) : feed.upTo;
     this.#server = feed.server;
-    for (const resolve of this.#looking) resolve();
-    this.#looking.clear();
   }
 
   /** The leases of the nodes that have not taken a transaction in. */

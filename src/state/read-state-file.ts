@@ -21,7 +21,7 @@ export class StateFileError extends Error {
 /** One line of a file that holds so far. */
 export type ReadLine =
   | { readonly kind: "header"; readonly header: StateHeader }
-  | Extract<StateLine, { readonly kind: "put" | "delete" | "checkpoint" }>
+  | Extract<StateLine, { readonly kind: "put" | "delete" | "checkpoint" | "cut" | "cut-head" }>
   | { readonly kind: "record"; readonly jws: string; readonly linked: LinkedRecord }
   | {
       readonly kind: "end";
@@ -73,7 +73,11 @@ export async function* readStateFile(octets: AsyncIterable<Buffer>): AsyncGenera
       continue;
     }
     digest.update(raw);
-    if (one.kind === "put" || one.kind === "delete") {
+    if (one.kind === "cut" || one.kind === "cut-head") {
+      // They stand before the entries, and count as such.
+      if (links !== undefined) throw lineError(number, "is a cut behind records");
+      yield one;
+    } else if (one.kind === "put" || one.kind === "delete") {
       if (links !== undefined) throw lineError(number, "is an entry behind records");
       counts.entries += 1;
       if (one.collection === CHAIN_HEADS) noteHead(known, one);

@@ -3,6 +3,7 @@
  * compare-and-set: each chain names the record that it was sealed after, and where another writer
  * was sooner, nothing of that chain is kept and its head is answered.   AGTP-IDENTIFIERS "Attribution Chain"
  */
+import type { WhereCut } from "./archived-records.ts";
 import type { Chain } from "./draft.ts";
 import type { Journal, JournalRecord, RecordPlace, RecordReader } from "./journal.ts";
 
@@ -64,6 +65,8 @@ export interface RecordStore {
   find(auditId: string): Promise<string | undefined>;
   /** Finds many records of one chain, one behind the other; without this, `find` does. */
   openReader?(): RecordReader;
+  /** Where a record went that was cut off; without this, nothing ever is. */
+  whereCut?(auditId: string): Promise<WhereCut | undefined>;
   /** The head of a chain as it is now; without this, the ledger knows it itself. */
   headOf?(agentId: string): Promise<ChainHead | undefined>;
   close(): Promise<void>;

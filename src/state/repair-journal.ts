@@ -5,6 +5,7 @@
  */
 import { hash } from "node:crypto";
 import { uuidv7 } from "../identity/uuid.ts";
+import { withCut } from "./cut-chains.ts";
 import { FileJournal } from "./file-journal.ts";
 import type { JournalRecord } from "./journal.ts";
 import { compareJournal } from "./journal-comparison.ts";
@@ -58,7 +59,7 @@ export interface RepairReport {
 /** Repairs the journal of a directory that no daemon has; a whole one is left as it is. */
 export async function repairJournal(options: RepairOptions): Promise<RepairReport> {
   const { store, directory, now } = options;
-  const known = await readKnownChains(store);
+  const { known } = await withCut(directory, await readKnownChains(store));
   const { damages: missing } = await compareJournal(directory, known);
   const ofStore = options.ofStore ?? { damages: [], copies: [] };
   const { damages: stray, copies: segments } = await setStrayLinesAside(directory, now);

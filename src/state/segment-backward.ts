@@ -5,7 +5,8 @@
 import { hash } from "node:crypto";
 import { type FileHandle, open } from "node:fs/promises";
 import { join } from "node:path";
-import { listSegments, type StoredRecord, segmentName } from "./segment.ts";
+import type { SegmentPlace } from "./journal-view.ts";
+import { type StoredRecord, segmentName } from "./segment.ts";
 
 const LINE_FEED = 0x0a;
 const CHUNK = 64 * 1024;
@@ -14,13 +15,13 @@ const MAX_LINE = 1024 * 1024;
 
 /** Every whole line of every segment, the last one first. */
 export async function* readBackward(
-  directory: string,
+  segments: readonly SegmentPlace[],
 ): AsyncGenerator<StoredRecord & { readonly segment: number }> {
-  for (const segment of listSegments(directory).toReversed()) {
-    const file = await open(join(directory, segmentName(segment)), "r");
+  for (const { directory, number } of segments.toReversed()) {
+    const file = await open(join(directory, segmentName(number)), "r");
     try {
-      for await (const record of readSegmentBackward(file, segmentName(segment))) {
-        yield { ...record, segment };
+      for await (const record of readSegmentBackward(file, segmentName(number))) {
+        yield { ...record, segment: number };
       }
     } finally {
       await file.close();

@@ -24,7 +24,7 @@ const WINDOW = 64;
 const STRIDE = 2_000;
 
 /** The index file of a segment. */
-function indexName(number: number): string {
+export function indexName(number: number): string {
   return segmentName(number).replace(".jws", ".idx");
 }
 

@@ -91,6 +91,7 @@ export class ActiveSegment {
   /** The last sync. */
   #synced: Promise<void> = Promise.resolve();
   #hasFailedSync = false;
+  #isClosed = false;
 
   /** Opens the segment, or begins it; cuts a torn last line off. */
   constructor(directory: string, number: number, disk: JournalDisk = DISK) {
@@ -135,8 +136,12 @@ export class ActiveSegment {
     return this.#hasFailedSync;
   }
 
-  /** Resolves once what was appended is on the disk; after one failure, each fails as that did. */
+  /**
+   * Resolves once what was appended is on the disk; after one failure, each fails as that did. A
+   * segment is closed behind its last sync, and what is asked for later is that one.
+   */
   sync(): Promise<void> {
+    if (this.#isClosed) return this.#synced;
     this.#synced = this.#synced.then(() => this.#disk.sync(this.#file));
     this.#synced.catch(() => {
       this.#hasFailedSync = true;
@@ -164,6 +169,7 @@ export class ActiveSegment {
 
   /** Closes the segment behind a sync that still runs. */
   async close(): Promise<void> {
+    this.#isClosed = true;
     await this.#synced.catch(() => undefined);
     closeSync(this.#file);
   }

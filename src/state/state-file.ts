@@ -4,6 +4,7 @@
  * more memory than one line of it takes.   docs/state.md
  */
 import { isRecord, type JsonRecord } from "../base/json-value.ts";
+import { type CutHead, cutHeadValue, readCutHead } from "./cut-heads.ts";
 import { MAX_NAME_BYTES, MAX_VALUE_BYTES } from "./entry-limits.ts";
 import type { StoredValue } from "./store.ts";
 
@@ -34,6 +35,10 @@ export type StateLine =
   /** Of an entry that stands further up, and was deleted while it was exported. */
   | { readonly kind: "delete"; readonly collection: string; readonly key: string }
   | { readonly kind: "record"; readonly jws: string }
+  /** The signed checkpoint of segments that were taken away; before all entries. */
+  | { readonly kind: "cut"; readonly jws: string }
+  /** Where a chain stood at the last cut; behind the cuts. */
+  | { readonly kind: "cut-head"; readonly head: CutHead }
   /** The entries know everything that the records before it tell. */
   | { readonly kind: "checkpoint" }
   | ({ readonly kind: "end" } & StateTotals)
@@ -63,6 +68,10 @@ export function stateLine(one: StateLine): string {
       return line({ delete: [one.collection, one.key] });
     case "record":
       return line({ record: one.jws });
+    case "cut":
+      return line({ cut: one.jws });
+    case "cut-head":
+      return line({ cut_head: cutHeadValue(one.head) });
     case "checkpoint":
       return line({ checkpoint: true });
     case "failed":
@@ -105,9 +114,12 @@ export function readStateLine(text: string): StateLine | undefined {
   const value = parse(text);
   if (value === undefined) return undefined;
   if (value["checkpoint"] === true) return { kind: "checkpoint" };
-  const { record, put, delete: gone, end, failed } = value;
+  const { record, put, delete: gone, end, failed, cut } = value;
   if (typeof failed === "string") return { kind: "failed", message: failed };
   if (typeof record === "string") return { kind: "record", jws: record };
+  if (typeof cut === "string") return { kind: "cut", jws: cut };
+  const head = readCutHead(value["cut_head"]);
+  if (head !== undefined) return { kind: "cut-head", head };
   if (isPlace(put) && "value" in value) {
     return { kind: "put", collection: put[0], key: put[1], value: value["value"] };
   }

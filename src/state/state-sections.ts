@@ -1,6 +1,7 @@
 /** `[store]`, `[cluster]`, `[signing]` and `[attribution]`: what is kept, by whom, and how it is signed. */
 import {
   choice,
+  count,
   flag,
   milliseconds,
   optional,
@@ -10,6 +11,7 @@ import {
   word,
 } from "../schema/section-field.ts";
 import { secret } from "../schema/section-words.ts";
+import type { RetentionLimits } from "./journal-retention.ts";
 
 /** `[store]` */
 export interface StoreConfig {
@@ -38,6 +40,7 @@ export type Durability = "process" | "power";
 export interface AttributionConfig {
   readonly enabled: boolean;
   readonly durability: Durability;
+  readonly retention?: RetentionLimits;
 }
 
 /** The schema of `[store]`. */
@@ -88,5 +91,21 @@ export const attributionSection: Schema = table("Attribution-Records", {
     "process",
     ["process", "power"],
     "What a reply survives that has left: the end of the process, or a power cut",
+  ),
+  retention: optional(
+    table("How much of the journal is kept; all of it without this", {
+      days: optional(
+        count(90, "A segment goes when its newest record is older than so many days", 36_500),
+      ),
+      bytes: optional(
+        count(
+          10_737_418_240,
+          "The oldest segments go while all of them have more octets",
+          2 ** 50,
+          64 * 1024 * 1024,
+        ),
+      ),
+      archive: optional(path("", "Where segments are moved to; without it they are deleted")),
+    }),
   ),
 });

@@ -11,6 +11,7 @@ import { ExportRefusal, exportState } from "./export-state.ts";
 import { type Holders, SOLE_HOLDER } from "./holders.ts";
 import { IdempotencyRegister } from "./idempotency-register.ts";
 import type { JournalDisk } from "./journal-disk.ts";
+import type { JournalRetention } from "./journal-retention.ts";
 import type { Ledger } from "./ledger.ts";
 import { LifecycleRegister } from "./lifecycle-register.ts";
 import type { NodeFigures } from "./node-figures.ts";
@@ -42,6 +43,8 @@ export interface ServerState {
   readonly escalations: EscalationRegister;
   /** Sessions that may not be used. */
   readonly suspensions: SuspensionRegister;
+  /** Keeps the journal within limits; undefined where there is none. */
+  readonly retention: JournalRetention | undefined;
   /** Everything that is kept, as the lines of a file; a consistent cut beside what goes on. */
   exported(serverId: string): AsyncIterable<string>;
   /** Keeps what is pending and closes everything, the store too. */
@@ -88,6 +91,7 @@ export interface StateOptions {
   readonly store: Store;
   /** Undefined: records end with the process. */
   readonly journalDirectory: string | undefined;
+  readonly segmentBytes?: number;
   onFault(error: unknown): void;
   onNotice?(notice: StateNotice): void;
   readonly disk?: JournalDisk;
@@ -123,6 +127,7 @@ export async function openState(options: StateOptions): Promise<ServerState> {
     store,
     clock,
     ledger: opened.ledger,
+    retention: opened.retention,
     view,
     holders: view.holders ?? SOLE_HOLDER,
     lifecycle,

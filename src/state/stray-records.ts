@@ -6,7 +6,7 @@ import { decodeJws } from "../identity/jws.ts";
 import { MAX_PASSED, type PassedRecord } from "./backward-walk.ts";
 import type { JournalChain } from "./journal-order.ts";
 import { NO_AUDIT_ID } from "./record.ts";
-import { listSegments, readSegment, segmentName } from "./segment.ts";
+import { readSegment, segmentName } from "./segment.ts";
 import type { ChainBreak } from "./verify-chain.ts";
 
 /** Where a journal has a record, and what it says of the one before it. */
@@ -24,7 +24,7 @@ export async function findStray(
 ): Promise<ChainBreak | undefined> {
   const wanted = new Set(passed.map(({ previous }) => previous));
   if (wanted.size === 0) return undefined;
-  const known = new Set<unknown>([NO_AUDIT_ID]);
+  const known = new Set<unknown>([NO_AUDIT_ID, chain.begin]);
   const behind = new Map<string, unknown>();
   for await (const { auditId, previous } of readEntries(chain)) {
     if (wanted.has(auditId)) known.add(auditId);
@@ -66,8 +66,8 @@ export function describeGap({ auditId, segment, offset }: JournalEntry): string 
 }
 
 /** The agent's records in the order they were written. */
-async function* readEntries({ directory, agentId }: JournalChain): AsyncGenerator<JournalEntry> {
-  for (const segment of listSegments(directory)) {
+async function* readEntries({ segments, agentId }: JournalChain): AsyncGenerator<JournalEntry> {
+  for (const { directory, number: segment } of segments) {
     for await (const { auditId, jws, offset } of readSegment(directory, segment)) {
       const payload = decodeJws(jws)?.payload;
       if (payload?.["agent_id"] !== agentId) continue;

@@ -19,6 +19,8 @@ export interface ChainSource {
   readonly keys: readonly Ed25519PublicKey[];
   /** Audit-ID of a record that was in the chain once, as somebody remembers. */
   readonly trustedHead?: string | undefined;
+  /** The record before the oldest one that is left, where older ones were taken away. */
+  readonly begin?: string | undefined;
   /** Says what is false about a payload that is signed as it should be. */
   readonly judge?: JudgePayload | undefined;
   /** The compact JWS of a record; undefined when there is none. */
@@ -49,7 +51,10 @@ export type ChainBreakKind =
   | "false-passkey"
   | "time-reversed"
   | "truncated"
-  | "fork";
+  | "fork"
+  | "bad-checkpoint"
+  | "missing-segment"
+  | "altered-archive";
 
 /** The first place where a chain does not hold. */
 export interface ChainBreak {
@@ -87,8 +92,9 @@ export async function verifyChain(source: ChainSource): Promise<ChainReport> {
   let last: ChainRecord | undefined;
   let records = 0;
   let broken: ChainBreak | undefined;
-  let isTrusted = source.trustedHead === undefined;
-  for (let wanted = head; wanted !== NO_AUDIT_ID; ) {
+  const isOver = (auditId: string): boolean => auditId === NO_AUDIT_ID || auditId === source.begin;
+  let isTrusted = source.trustedHead === undefined || source.trustedHead === source.begin;
+  for (let wanted = head; !isOver(wanted); ) {
     const step = checkStep(source, wanted, await source.fetch(wanted), first);
     if ("message" in step) {
       broken = step;

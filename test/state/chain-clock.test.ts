@@ -96,7 +96,11 @@ describe("a server whose clock steps back", () => {
     state.attributor.chained(makeFacts(ALICE));
     await state.close();
     for (const agent of [ALICE, BOB]) {
-      const report = await verifyJournalChain(`${directory}/journal`, agent, []);
+      const report = await verifyJournalChain({
+        directory: `${directory}/journal`,
+        agentId: agent,
+        keys: [],
+      });
       expect(report?.broken).toBeUndefined();
     }
     const newest = readJournal(`${directory}/journal`).at(-1)?.payload["issued_at"];

@@ -28,7 +28,7 @@ function writeSegment(directory: string, number: number, records: readonly Chain
 function verify(records: readonly ChainedRecord[]): Promise<ChainReport | undefined> {
   const directory = makeDirectory();
   writeSegment(directory, 1, records);
-  return verifyJournalChain(directory, AGENT, [publicKey]);
+  return verifyJournalChain({ directory, agentId: AGENT, keys: [publicKey] });
 }
 
 describe("verifyJournalChain", () => {
@@ -44,7 +44,7 @@ describe("verifyJournalChain", () => {
     const names = readdirSync(directory).filter((name) => name.endsWith(".jws"));
     expect(names.length).toBeGreaterThan(3);
 
-    const report = await verifyJournalChain(directory, AGENT, [publicKey]);
+    const report = await verifyJournalChain({ directory, agentId: AGENT, keys: [publicKey] });
     expect(report).toMatchObject({ records: 30, verified: 30, broken: undefined });
     expect(report?.head).toBe(ours.at(-1)?.auditId);
   });
@@ -55,7 +55,7 @@ describe("verifyJournalChain", () => {
     const path = join(directory, "00000002.jws");
     writeFileSync(path, "eyJhbGciOi");
     const before = readdirSync(directory);
-    const report = await verifyJournalChain(directory, AGENT, [publicKey]);
+    const report = await verifyJournalChain({ directory, agentId: AGENT, keys: [publicKey] });
     expect(report).toMatchObject({ records: 3, broken: undefined });
     expect(readdirSync(directory)).toEqual(before);
     expect(statSync(path).size).toBe(10);
@@ -63,9 +63,9 @@ describe("verifyJournalChain", () => {
 
   it("knows nothing of an agent without records", async () => {
     const directory = makeDirectory();
-    expect(await verifyJournalChain(directory, AGENT, [])).toBeUndefined();
+    expect(await verifyJournalChain({ directory, agentId: AGENT, keys: [] })).toBeUndefined();
     writeSegment(directory, 1, chainOf(OTHER_AGENT, 1));
-    expect(await verifyJournalChain(directory, AGENT, [])).toBeUndefined();
+    expect(await verifyJournalChain({ directory, agentId: AGENT, keys: [] })).toBeUndefined();
   });
 
   it("points at a record that was altered", async () => {
@@ -155,7 +155,9 @@ describe("verifyJournalChain", () => {
     const records = chainOf(AGENT, 200);
     const directory = makeDirectory();
     writeSegment(directory, 1, [...records.slice(0, -1).reverse(), records.at(-1)!]);
-    await expect(verifyJournalChain(directory, AGENT, [])).rejects.toThrow("in an order in which");
+    await expect(verifyJournalChain({ directory, agentId: AGENT, keys: [] })).rejects.toThrow(
+      "in an order in which",
+    );
   });
 
   it("says the same of a long chain, and of a torn end", async () => {
@@ -164,7 +166,7 @@ describe("verifyJournalChain", () => {
     writeSegment(directory, 1, [...records.slice(0, 200), ...records.slice(201, 400)]);
     writeSegment(directory, 2, records.slice(400));
     appendFileSync(join(directory, "00000002.jws"), "x".repeat(200_000));
-    const report = await verifyJournalChain(directory, AGENT, []);
+    const report = await verifyJournalChain({ directory, agentId: AGENT, keys: [] });
     expect(report).toMatchObject({ records: 399, head: records.at(-1)?.auditId });
     expect(report?.broken).toMatchObject({
       kind: "missing-record",
@@ -185,15 +187,20 @@ describe("verifyJournalChain", () => {
     );
     const directory = makeDirectory();
     writeSegment(directory, 1, [...trunk, ...branches.flat()]);
-    const chain = { directory, agentId: AGENT, keys: [], trustedHead: undefined };
+    const segments = [{ directory, number: 1 }];
+    const chain = { segments, begin: undefined, agentId: AGENT, keys: [], trustedHead: undefined };
     const walk = new BackwardWalk(chain);
     expect(await walk.report()).toMatchObject({ records: 3, broken: undefined });
     expect(walk.passed).toHaveLength(MAX_PASSED);
-    expect((await verifyJournalChain(directory, AGENT, []))?.broken?.kind).toBe("fork");
+    expect((await verifyJournalChain({ directory, agentId: AGENT, keys: [] }))?.broken?.kind).toBe(
+      "fork",
+    );
   });
 
   it("rejects for a directory that is not there", async () => {
     const missing = join(makeDirectory(), "none");
-    await expect(verifyJournalChain(missing, AGENT, [])).rejects.toThrow("ENOENT");
+    await expect(
+      verifyJournalChain({ directory: missing, agentId: AGENT, keys: [] }),
+    ).rejects.toThrow("ENOENT");
   });
 });

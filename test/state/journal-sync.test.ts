@@ -52,6 +52,14 @@ async function openWatched(segmentBytes = 1e6) {
   return { directory, disk, journal, notices, faults };
 }
 
+function gate(): { readonly passed: Promise<void>; open(): void } {
+  let open = (): void => undefined;
+  const passed = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  return { passed, open: () => open() };
+}
+
 describe("what a journal has written", () => {
   beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] }));
   afterEach(() => void vi.useRealTimers());
@@ -91,6 +99,30 @@ describe("what a journal has written", () => {
     await journal.sync();
     expect(disk.asked.filter((one) => one === "sync")).toHaveLength(2);
     expect(disk.asked).toContain("directory journal");
+    await journal.close();
+  });
+
+  it("is synced no more where its segment was closed behind a sync meanwhile", async () => {
+    const { directory, disk, journal, notices, faults } = await openWatched(200);
+    const opened = gate();
+    journal.write([makeRecord()]);
+    journal.write([makeRecord()]);
+    await journal.sync();
+    const syncDirectory = vi.spyOn(disk, "syncDirectory");
+    syncDirectory.mockImplementation(() => opened.passed);
+    // The name of the segment that was begun is synced first, and that takes its time.
+    while (!readdirSync(directory).includes("00000003.jws")) journal.write([makeRecord()]);
+    const syncing = journal.sync();
+    while (syncDirectory.mock.calls.length === 0) await new Promise((done) => setImmediate(done));
+    while (!readdirSync(directory).includes("00000004.jws")) journal.write([makeRecord()]);
+    // Its index is made behind its end.
+    while (!readdirSync(directory).includes("00000003.idx")) {
+      await new Promise((done) => setImmediate(done));
+    }
+    disk.asked.length = 0;
+    opened.open();
+    await syncing;
+    expect([disk.asked, notices, faults]).toEqual([[], [], []]);
     await journal.close();
   });
 

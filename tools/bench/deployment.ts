@@ -15,6 +15,8 @@ export interface DeploymentVariant {
   readonly records: Records;
   /** One, unless given. */
   readonly agents?: number;
+  /** The processes that answer; one, unless given. */
+  readonly workers?: number;
   /** True if it serves MCP clients, over plain HTTP. */
   readonly mcp?: boolean;
   /** The handler of its endpoints; a function unless given. */
@@ -29,8 +31,10 @@ export interface DeploymentVariant {
 export function writeDeployment(
   directory: string,
   endpointCount: number,
-  { tls, records, mcp, console, agents = 1, handler = "function", tracing }: DeploymentVariant,
+  variant: DeploymentVariant,
 ): string {
+  const { tls, records, mcp, console, tracing } = variant;
+  const { agents = 1, workers = 1, handler = "function" } = variant;
   for (const name of ["endpoints", "catalog", "agents", "recipes"]) {
     mkdirSync(join(directory, name), { recursive: true });
   }
@@ -51,7 +55,7 @@ export function writeDeployment(
   const config = join(directory, "agtp-server.toml");
   writeFileSync(
     config,
-    configFile(tls) +
+    configFile(tls, workers) +
       recordsConfig(directory, records) +
       (mcp === true ? MCP : "") +
       (console === true ? CONSOLE : "") +
@@ -84,12 +88,13 @@ function recordsConfig(directory: string, records: Records): string {
   return records === "power" ? `${signing}[attribution]\ndurability = "power"\n` : signing;
 }
 
-function configFile(tls: { readonly cert: string; readonly key: string }): string {
+function configFile(tls: { readonly cert: string; readonly key: string }, workers: number): string {
   return `[server]
 server_id = "bench.example"
 operator = "Bench"
 contact = "ops@bench.example"
 port = 0
+workers = ${workers}
 [tls]
 cert = ${JSON.stringify(tls.cert)}
 key = ${JSON.stringify(tls.key)}

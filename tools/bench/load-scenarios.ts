@@ -11,7 +11,7 @@ import type { ServerPool } from "./servers.ts";
 /** The load of most scenarios. */
 export const ONE_IN_FLIGHT: Shape = { connections: 16, inFlight: 1 };
 export const PIPELINED: Shape = { connections: 16, inFlight: 16 };
-const FRESH: Shape = { connections: 16, inFlight: 1, fresh: true };
+export const FRESH: Shape = { connections: 16, inFlight: 1, fresh: true };
 
 /** Goals 1, 4 and 6: the whole pipeline against the raw echo and against fastify. */
 export async function measureThroughput(pool: ServerPool, timing: Timing): Promise<Row[]> {

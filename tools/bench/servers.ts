@@ -16,6 +16,8 @@ export interface Variant {
   readonly logLevel: "info" | "warn";
   readonly records: Records;
   readonly agents: number;
+  /** The processes that answer. */
+  readonly workers: number;
   /** True if it serves MCP clients, over plain HTTP. */
   readonly mcp: boolean;
   /** What its endpoints are realised by. */
@@ -64,6 +66,7 @@ export function createServerPool(directory: string, tls: BenchTls): ServerPool {
         records = "off",
         mcp = false,
         agents = 1,
+        workers = 1,
         handler = "function",
         console = false,
         tracing,
@@ -75,6 +78,7 @@ export function createServerPool(directory: string, tls: BenchTls): ServerPool {
         records,
         mcp,
         agents,
+        workers,
         handler,
         console,
         tracing,

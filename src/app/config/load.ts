@@ -11,6 +11,7 @@ import { parseToml, type TomlTable } from "../../base/toml-document.ts";
 import { consistencyChecks } from "./check-consistency.ts";
 import { exposureChecks } from "./check-exposure.ts";
 import { fileChecks } from "./check-files.ts";
+import { retentionCheck } from "./check-retention.ts";
 import type { Config } from "./config.ts";
 import type { Report } from "./cross-check.ts";
 import { draftTree } from "./draft.ts";
@@ -161,7 +162,12 @@ function checkAcross(
   const report: Report = (key, message, more = {}) => {
     problems.push({ file, key, message, ...more });
   };
-  for (const { sections, check } of [...consistencyChecks, ...exposureChecks, ...fileChecks]) {
+  for (const { sections, check } of [
+    ...consistencyChecks,
+    retentionCheck,
+    ...exposureChecks,
+    ...fileChecks,
+  ]) {
     if (sections.every((section) => !malformed.has(section))) check(config, report);
   }
   return problems;

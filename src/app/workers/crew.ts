@@ -112,6 +112,12 @@ export class Crew {
     const member: CrewMember = { number, node, process, since: new Date().toISOString() };
     process.link.serve({
       facts,
+      // Of one worker, for all others.
+      rates: (takings: unknown) => {
+        for (const other of this.members) {
+          if (other !== member) other.process.link.tell("rates", takings);
+        }
+      },
       released: (socket: number) => this.#options.onReleased(member, socket),
     });
     void shared.serve(process.link, node);
@@ -175,7 +181,6 @@ export class Crew {
     const refusal = await this.#begin(number);
     if (this.#isEnding) return;
     if (refusal === undefined) {
-      this.#options.shared.replaced();
       const pid = this.#members.get(number)?.process.pid;
       const fields = { event: "worker-replaced", worker: number, pid };
       this.#log.info(fields, `worker ${number} is replaced`);

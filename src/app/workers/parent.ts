@@ -12,11 +12,13 @@ import type { NodeFacts } from "../../dispatch/http-gateway.ts";
 import type { ControlCommand, ControlSocket } from "../../server/control-socket.ts";
 import { SharedPort } from "../../server/shared-port.ts";
 import type { OpenSharedState } from "../../state/sharing/open-shared-state.ts";
+import { createRecordSigner } from "../../state/signer.ts";
 import { controlPath } from "../../state/state-directory.ts";
 import { exceptStoreFaults } from "../../state/store-fault.ts";
 import { type DaemonOptions, loadFor, type Refused } from "../build.ts";
 import type { Config } from "../config/config.ts";
 import { type Controlled, openControl, type StatusSource } from "../control.ts";
+import { loadSigningKey } from "../identity-parts.ts";
 import { hostAndPort, nodeName } from "../nodes.ts";
 import type { PortFault } from "../serving.ts";
 import { announce, portProblem, reportingProblems } from "../start-report.ts";
@@ -123,6 +125,7 @@ class Parent implements Daemon, Controlled {
       return this.#refusePort({ key: "metrics.port", host, port, error });
     }
     await this.#openControl();
+    this.#retain();
     announce(this.#options.log, {
       ...{ address: this.address, port: this.port, serverId: server.serverId },
       ...{ fingerprint256: this.fingerprint256, node: this.#node },
@@ -150,6 +153,7 @@ class Parent implements Daemon, Controlled {
         const status = await this.#crew.lead?.process.link.ask<WorkerStatus>("status");
         return status?.documentVersion ?? undefined;
       },
+      journal: async () => this.#state.retention?.size(),
       nodes: () => this.#nodes(),
       node: this.#node,
     };
@@ -201,11 +205,20 @@ class Parent implements Daemon, Controlled {
     this.#ticketKeys = ticketKeys;
     this.#config = config;
     this.#problems = reloaded.found;
+    this.#retain();
     this.fingerprint256 = reloaded.adopted.fingerprint256;
     atOnce(reportingProblems(log, reloaded.adopted.remaining));
     const { fingerprint256 } = this;
     log.logger.info({ event: "reloaded", fingerprint256 }, "reloaded");
     return [];
+  }
+
+  /** The journal is the parent's, and so are its checkpoints. */
+  #retain(): void {
+    const { attribution, server } = this.#config;
+    const signer = createRecordSigner(loadSigningKey(this.#config));
+    const { retention: limits } = attribution;
+    this.#state.retention?.apply({ limits, signer, serverId: server.serverId });
   }
 
   #adoptLead({ gatewayPort, consolePort, fingerprint256 }: LeadFacts): void {

@@ -8,6 +8,7 @@ import type { Joined } from "../../state/sharing/shared-state.ts";
 import { openState } from "../../state/state.ts";
 import type { Config } from "../config/config.ts";
 import type { StateOpening, StateWatch } from "../server-state.ts";
+import { shareRates } from "./shared-rates.ts";
 
 /** Joins the other workers. */
 export async function openWorkerState(
@@ -37,5 +38,7 @@ export async function openWorkerState(
     await view.close();
     await state.close();
   };
-  return { kept: createProcessState({ ...state, close }) };
+  const kept = createProcessState({ ...state, close });
+  shareRates(link, kept.rates);
+  return { kept };
 }

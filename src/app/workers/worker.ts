@@ -98,6 +98,7 @@ class Worker {
     this.#bind(deployment);
     const problems = [...built.problems, ...(await deployment.commit())];
     if (isLead) atOnce(reportingTrust(this.#options.log, deployment));
+    this.#channel.link.tell("serving");
     this.#channel.takeSockets((socket) => serving.listener.take(socket));
     const ports = { gatewayPort: serving.gatewayPort, consolePort: serving.consolePort };
     return { kind: "started", problems, fingerprint256: serving.fingerprint256, ...ports };

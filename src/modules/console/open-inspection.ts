@@ -25,7 +25,10 @@ import { sessionRoute } from "./views/session.ts";
 /** The records that can be looked at, and the console for them. */
 export interface InspectionParts extends Pick<ProcessState, "collection"> {
   readonly config: { readonly console: ConsoleConfig; readonly server: ServerConfig };
-  readonly journal: Pick<InspectedJournal, "headOf" | "currentHeadOf" | "openReader" | "agentIds">;
+  readonly journal: Pick<
+    InspectedJournal,
+    "headOf" | "currentHeadOf" | "openReader" | "whereCut" | "agentIds"
+  >;
   /** Names of agents, as far as they are known. */
   readonly names: ReadonlyMap<string, string>;
   readonly publicKey: Ed25519PublicKey | undefined;

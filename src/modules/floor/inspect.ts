@@ -1,7 +1,7 @@
 /**
  * INSPECT: what this server recorded, for those whom `inspect_acl` lets see it. Targets `audit`,
  * `chain_head` and `lifecycle`. 400 without the parameter that the target needs · 401 and 403 by the
- * access list · 404 no such record.   AGTP "INSPECT"
+ * access list · 404 no such record · 410 a record that retention took away.   AGTP "INSPECT"
  */
 
 import type { JsonRecord } from "../../base/json-value.ts";
@@ -18,6 +18,7 @@ import {
   notFound,
   type Refusal,
   rateLimited,
+  recordGone,
 } from "../../dispatch/refusal.ts";
 import type { ExchangeView, RouteHandler } from "../../dispatch/route.ts";
 import type { Call, HandlerSuccess } from "../../handlers/handler.ts";
@@ -32,7 +33,7 @@ import { type ContractMethodsOptions, inspectAttempt, inspectContract } from "./
 /** The parts that INSPECT looks into. */
 export interface InspectOptions {
   readonly directory: AgentDirectory;
-  readonly ledger: Pick<Ledger, "find" | "currentHeadOf">;
+  readonly ledger: Pick<Ledger, "find" | "currentHeadOf" | "whereCut">;
   readonly register: Pick<LifecycleRegister, "events" | "statusOf">;
   readonly policy: Pick<IdentityConfig, "inspectAcl" | "operatorCertificates">;
   readonly contracts: ContractMethodsOptions;
@@ -104,7 +105,11 @@ async function inspectAudit(
   if (anonymous !== undefined) return anonymous;
   const jws = await ledger.find(auditId);
   const decoded = jws === undefined ? undefined : decodeJws(jws);
-  if (decoded === undefined) return notFound("record-not-found", "no record has this Audit-ID");
+  if (decoded === undefined) {
+    const where = await ledger.whereCut(auditId);
+    if (where !== undefined) return recordGone(where);
+    return notFound("record-not-found", "no record has this Audit-ID");
+  }
   const { header, payload } = decoded;
   const refusal = refuseSubject(exchange, payload["agent_id"], policy);
   if (refusal !== undefined) return refusal;

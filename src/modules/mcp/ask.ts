@@ -9,7 +9,7 @@ import type { Route } from "../../dispatch/route.ts";
 import { RecordDraft } from "../../state/draft.ts";
 import type { Response } from "../../wire/message.ts";
 import type { McpRequest } from "./front.ts";
-import type { TellProgress } from "./tool-call.ts";
+import type { TellProgress } from "./tools/tool-call.ts";
 
 /** A request of a client, as the pipeline is asked. */
 export interface Asking {

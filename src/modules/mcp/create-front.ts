@@ -7,18 +7,18 @@ import type { HttpSide } from "../../dispatch/http-gateway.ts";
 import type { CallRules } from "../../dispatch/may-call.ts";
 import { isOpen } from "../../state/escalation.ts";
 import type { EscalationRegister } from "../../state/escalation-register.ts";
-import { APPROVED_CALL, APPROVED_CALL_TOOL } from "./approved-call-tool.ts";
 import type { McpContext, McpSections } from "./config.ts";
+import { APPROVED_CALL, APPROVED_CALL_TOOL } from "./contracts/approved-call-tool.ts";
+import { creatingFrontContracts, type FrontContracts } from "./contracts/front-contracts.ts";
+import { PROPOSE, PROPOSE_TOOL } from "./contracts/propose-tool.ts";
 import type { McpFront, Projection, Protection } from "./front.ts";
-import { creatingFrontContracts, type FrontContracts } from "./front-contracts.ts";
-import { PROPOSE, PROPOSE_TOOL } from "./propose-tool.ts";
 import { reportingTo } from "./report-fault.ts";
 import { METADATA_PREFIX } from "./resource-metadata.ts";
 import type { McpState } from "./state.ts";
-import type { AskedCall } from "./task.ts";
-import { createToolListing } from "./tool-listing.ts";
-import { type ListedTool, Toolbox } from "./toolbox.ts";
-import { type VisibleTools, visibleTools } from "./visible-tools.ts";
+import type { AskedCall } from "./tasks/task.ts";
+import { createToolListing } from "./tools/tool-listing.ts";
+import { type ListedTool, Toolbox } from "./tools/toolbox.ts";
+import { type VisibleTools, visibleTools } from "./tools/visible-tools.ts";
 
 /** Makes what clients meet, once the deployment is put together. */
 export function* creatingFront(

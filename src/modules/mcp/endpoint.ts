@@ -11,16 +11,16 @@ import {
   type Server,
 } from "@modelcontextprotocol/server";
 import { isRecord } from "../../base/json-value.ts";
-import type { Audience } from "./audience.ts";
 import { canElicitBy } from "./client-capabilities.ts";
 import type { McpFront, McpRequest } from "./front.ts";
 import { KnownEnvelopes } from "./known-envelopes.ts";
+import type { Audience } from "./listening/audience.ts";
+import { Subscriptions } from "./listening/subscriptions.ts";
 import { authInfoOf, createMcpServer } from "./mcp-server.ts";
-import { disagreement } from "./param-headers.ts";
 import { answerPlain, type OnLeave, type PlainAnswer } from "./plain-answer.ts";
 import { type HttpFields, readPlain, VERSION_CLAIM } from "./plain-request.ts";
 import { jsonError, Sessions } from "./sessions.ts";
-import { Subscriptions } from "./subscriptions.ts";
+import { disagreement } from "./tools/param-headers.ts";
 
 /** The library says that it failed, and tells the reason elsewhere. */
 interface Failure {

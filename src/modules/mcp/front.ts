@@ -4,11 +4,11 @@ import type { Dispatcher } from "../../dispatch/dispatcher.ts";
 import type { Peer } from "../../dispatch/peer.ts";
 import type { AgentDocument } from "../../identity/agent-document.ts";
 import type { TokenVerifier } from "../../identity/bearer-tokens.ts";
-import type { FrontContracts } from "./front-contracts.ts";
+import type { FrontContracts } from "./contracts/front-contracts.ts";
 import type { ReportFault } from "./report-fault.ts";
-import type { AskedCall, McpTasks } from "./task.ts";
-import type { ToolListing } from "./tool-listing.ts";
-import type { ListedTool, Toolbox } from "./toolbox.ts";
+import type { AskedCall, McpTasks } from "./tasks/task.ts";
+import type { ToolListing } from "./tools/tool-listing.ts";
+import type { ListedTool, Toolbox } from "./tools/toolbox.ts";
 
 /** One deployment, as MCP clients meet it. */
 export interface McpFront {

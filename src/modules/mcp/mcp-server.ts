@@ -14,24 +14,24 @@ import {
   type ServerContext,
 } from "@modelcontextprotocol/server";
 import { VERSION } from "../../base/version.ts";
-import { bodyText } from "./answer-body.ts";
-import { answerMeta } from "./answer-meta.ts";
 import { ask } from "./ask.ts";
-import { callAsking } from "./ask-user.ts";
-import { callTool } from "./call-tool.ts";
 import { canElicit } from "./client-capabilities.ts";
+import { callAsking } from "./contracts/ask-user.ts";
 import { COURTESIES, handleCourtesies, OLDER_COURTESIES } from "./courtesies.ts";
 import { findResource, listResources } from "./described-resources.ts";
 import type { McpRequest } from "./front.ts";
-import { listTools } from "./list-tools.ts";
 import { SCHEMAS_UNUSED } from "./no-validator.ts";
 import { OpaqueServer } from "./opaque-server.ts";
 import { LIST_PARAMS, refuseCursor, withText } from "./params.ts";
 import { refuseRequest } from "./refuse-request.ts";
-import { tasksOf } from "./run-task.ts";
-import { handleTasks, knowsTasks, TASKS_EXTENSION } from "./task-requests.ts";
-import type { ToolCall } from "./tool-call.ts";
-import { isDone } from "./tool-result.ts";
+import { tasksOf } from "./tasks/run-task.ts";
+import { handleTasks, knowsTasks, TASKS_EXTENSION } from "./tasks/task-requests.ts";
+import { bodyText } from "./tools/answer-body.ts";
+import { answerMeta } from "./tools/answer-meta.ts";
+import { callTool } from "./tools/call-tool.ts";
+import { listTools } from "./tools/list-tools.ts";
+import type { ToolCall } from "./tools/tool-call.ts";
+import { isDone } from "./tools/tool-result.ts";
 
 const CAPABILITIES: ServerCapabilities = { tools: { listChanged: true }, resources: {} };
 const OLDER: ServerCapabilities = { ...CAPABILITIES, ...OLDER_COURTESIES };

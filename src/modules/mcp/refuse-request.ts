@@ -1,10 +1,11 @@
 /** Refusals of requests that have no result to say them in: each is an error of JSON-RPC. */
-import { bodyText, refusalWords } from "./answer-body.ts";
-import { answerMeta } from "./answer-meta.ts";
+
 import type { Answer } from "./ask.ts";
 import { challengeFor } from "./challenge.ts";
 import type { McpRequest } from "./front.ts";
 import { challenged, internalError, invalidParams, refused } from "./protocol-errors.ts";
+import { bodyText, refusalWords } from "./tools/answer-body.ts";
+import { answerMeta } from "./tools/answer-meta.ts";
 
 /** Said where the record of an answer could not be kept, so that nothing may be answered. */
 export const UNRECORDED = "the record of the answer could not be kept";

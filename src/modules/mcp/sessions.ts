@@ -11,9 +11,9 @@ import {
 } from "@modelcontextprotocol/server";
 import { LRUCache } from "lru-cache";
 import { isRecord } from "../../base/json-value.ts";
-import type { Audience, Listener } from "./audience.ts";
-import { BoundedNews } from "./bounded-news.ts";
 import type { McpRequest } from "./front.ts";
+import type { Audience, Listener } from "./listening/audience.ts";
+import { BoundedNews } from "./listening/bounded-news.ts";
 import { authInfoOf, createMcpServer } from "./mcp-server.ts";
 import type { PlainAnswer } from "./plain-answer.ts";
 import { type HttpFields, isMessageId, readPlainInSession } from "./plain-request.ts";

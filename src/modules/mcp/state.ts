@@ -1,10 +1,10 @@
 /** Streams, sessions and tasks of a process; nothing is loaded before the first client may ask. */
 import type { ProcessState } from "../../dispatch/process-state.ts";
-import { Audience } from "./audience.ts";
+import type { RequestStates } from "./contracts/request-state.ts";
 import type { McpEndpoint } from "./endpoint.ts";
 import type { McpFront } from "./front.ts";
-import type { RequestStates } from "./request-state.ts";
-import type { McpTasks } from "./task.ts";
+import { Audience } from "./listening/audience.ts";
+import type { McpTasks } from "./tasks/task.ts";
 
 /** The endpoint of a process. */
 export class McpState {

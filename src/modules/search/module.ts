@@ -26,7 +26,7 @@ import { queryMethod } from "./query.ts";
 import { recipeEntry } from "./recipe-entry.ts";
 import { Search, type Surface } from "./search.ts";
 import { createSourcePlaces } from "./source-places.ts";
-import { summarizeMethod } from "./summarize.ts";
+import { summarizeMethod } from "./summarize/summarize.ts";
 
 /** The indexes are built once the deployment is served. */
 export const searchModule: Module<SearchSections> = {

@@ -11,7 +11,7 @@ import type { RegisteredRoute } from "../../dispatch/route.ts";
 import { createRegistry, type EndpointRegistry } from "../../endpoint/endpoint-registry.ts";
 import type { ServerConfig } from "../../identity/server-section.ts";
 import type { SearchContext } from "./config.ts";
-import type { RegisteredPair, SourcePlaces } from "./summary-sources.ts";
+import type { RegisteredPair, SourcePlaces } from "./summarize/summary-sources.ts";
 
 /** Methods that would read themselves without end. */
 const NO_SOURCES: readonly string[] = ["SUMMARIZE", "PLAN"];

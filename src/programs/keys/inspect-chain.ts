@@ -21,17 +21,32 @@ export interface InspectedChain {
   readonly judge?: JudgePayload | undefined;
 }
 
+/** The findings of a walk, and the record with which the server's archive begins. */
+export interface InspectedReport extends ChainReport {
+  /** By the server's word alone. */
+  readonly archived?: string | undefined;
+}
+
 /** Walks the chain; undefined when the server has none of this agent. */
 export async function verifyInspectedChain(
   client: AgtpClient,
   { agentId, callerId, keys, trustedHead, judge }: InspectedChain,
-): Promise<ChainReport | undefined> {
+): Promise<InspectedReport | undefined> {
   const head = await inspectHead(client, { agentId, callerId });
   if (head === undefined) return undefined;
-  return verifyChain({
+  let archived: string | undefined;
+  const report = await verifyChain({
     ...{ agentId, head, keys, trustedHead, judge },
-    fetch: (auditId) => inspect(client, callerId, { target: "audit", audit_id: auditId }, "jws"),
+    fetch: async (auditId) => {
+      const question = { target: "audit", audit_id: auditId };
+      const jws = await inspect(client, callerId, question, "jws");
+      if (jws === GONE) archived = auditId;
+      return jws === GONE ? undefined : jws;
+    },
   });
+  // A walk ends at the first record that is not to be had.
+  const isCut = archived !== undefined && report.broken?.auditId === archived;
+  return isCut ? { ...report, broken: undefined, archived } : report;
 }
 
 /** The newest record of an agent's chain; undefined when the server has none. */
@@ -39,28 +54,41 @@ export function inspectHead(
   client: AgtpClient,
   { agentId, callerId }: Pick<InspectedChain, "agentId" | "callerId">,
 ): Promise<string | undefined> {
-  return inspect(client, callerId, { target: "chain_head", agent_id: agentId }, "audit_id");
+  const question = { target: "chain_head", agent_id: agentId };
+  return inspect(client, callerId, question, "audit_id").then((head) =>
+    head === GONE ? undefined : head,
+  );
 }
+
+/** The answer about a record that the server's retention took away. */
+const GONE = Symbol("gone");
 
 async function inspect(
   client: AgtpClient,
   callerId: string,
   parameters: object,
   member: string,
-): Promise<string | undefined> {
+): Promise<string | typeof GONE | undefined> {
   const request = { method: "INSPECT", path: "/", parameters, agentId: callerId };
   return readResult(await client.request(request), member);
 }
 
 /** A text of the result; undefined for 404. */
-function readResult(response: ClientResponse, member: string): string | undefined {
+function readResult(response: ClientResponse, member: string): string | typeof GONE | undefined {
   const { status, body } = response;
   if (status === 404) return undefined;
+  if (status === 410 && isAboutRecord(body)) return GONE;
   if (!isAccepted(status)) throw new CommandRefusal(`INSPECT was refused: ${reasonOf(response)}`);
   const result = isRecord(body) && isRecord(body["result"]) ? body["result"] : body;
   const value = isRecord(result) ? result[member] : undefined;
   if (typeof value === "string") return value;
   throw new AgtpClientError("ERR_AGTP_RESPONSE", `the response to INSPECT has no "${member}"`);
+}
+
+/** The agent that is asked about may be gone as well. */
+function isAboutRecord(body: unknown): boolean {
+  const code = isRecord(body) && isRecord(body["error"]) ? body["error"]["code"] : undefined;
+  return code === "record-archived" || code === "record-removed";
 }
 
 function reasonOf({ status, body }: ClientResponse): string {

@@ -4,7 +4,11 @@ import { resolve } from "node:path";
 import { reasonOf } from "../../base/thrown.ts";
 import type { Ed25519PublicKey } from "../../identity/ed25519.ts";
 import { isAgentId } from "../../identity/identifiers.ts";
-import { verifyJournalChain } from "../../state/journal-chain.ts";
+import {
+  type ChainCut,
+  type JournalReport,
+  verifyJournalChain,
+} from "../../state/journal-chain.ts";
 import { type ChainRecord, type ChainReport, truncation } from "../../state/verify-chain.ts";
 import { askServer, trustFlags } from "../shell/ask-server.ts";
 import { usage } from "../shell/command-file.ts";
@@ -12,7 +16,7 @@ import { CommandRefusal } from "../shell/command-refusal.ts";
 import { printJson } from "../shell/findings.ts";
 import { defuseLine, type Terminal } from "../shell/terminal.ts";
 import { PasskeyChecks } from "./check-passkey.ts";
-import { inspectHead, verifyInspectedChain } from "./inspect-chain.ts";
+import { type InspectedReport, inspectHead, verifyInspectedChain } from "./inspect-chain.ts";
 import { readPasskeys, readVerificationKeys } from "./key-files.ts";
 import type { VerifyLine } from "./verify-options.ts";
 
@@ -41,9 +45,12 @@ export async function verifyChainOf(
   const keys = readVerificationKeys(line.key, terminal);
   // Asked for first, so that records written meanwhile are not missing.
   const trustedHead = await readTrustedHead(line, agent, terminal);
+  if (line.archive !== undefined && SERVER.test(chain)) {
+    throw usage("expected --archive beside a journal directory, got agtp://HOST");
+  }
   const passkeys = new PasskeyChecks(readPasskeys(line.passkey, terminal));
   const question: Question = { line, agentId: agent, keys, trustedHead, passkeys };
-  const walked = SERVER.test(chain)
+  const walked: WalkedChain | undefined = SERVER.test(chain)
     ? await walkServer(question, terminal)
     : await walkJournal(question, terminal);
   const report = walked ?? nothingLeft(question);
@@ -85,7 +92,7 @@ function nothingLeft({ agentId, trustedHead }: Question): ChainReport | undefine
 function walkServer(
   { line, agentId, keys, trustedHead, passkeys: { judge } }: Question,
   terminal: Terminal,
-): Promise<ChainReport | undefined> {
+): Promise<InspectedReport | undefined> {
   const callerId = line.agentId ?? agentId;
   return askServer(trustFlags(line), line.chain, terminal, (client) =>
     verifyInspectedChain(client, { agentId, callerId, keys, trustedHead, judge }),
@@ -93,21 +100,27 @@ function walkServer(
 }
 
 async function walkJournal(
-  { line: { chain }, agentId, keys, trustedHead, passkeys: { judge } }: Question,
+  { line, agentId, keys, trustedHead, passkeys: { judge } }: Question,
   { directory }: Terminal,
-): Promise<ChainReport | undefined> {
+): Promise<JournalReport | undefined> {
+  const { chain } = line;
   const path = resolve(directory, chain);
   if (!statSync(path, { throwIfNoEntry: false })?.isDirectory()) {
     throw usage(`expected --chain to be a journal directory or agtp://HOST, got "${chain}"`);
   }
+  const archive = line.archive === undefined ? undefined : resolve(directory, line.archive);
   try {
-    return await verifyJournalChain(path, agentId, keys, { trustedHead, judge });
+    const question = { directory: path, archive, agentId, keys, trustedHead, judge };
+    return await verifyJournalChain(question);
   } catch (error) {
     throw usage(`${JSON.stringify(chain)} cannot be read: ${reasonOf(error)}`);
   }
 }
 
-function asDocument({ broken, ...report }: ChainReport, question: Question): object {
+/** A report from a journal, or from a server. */
+type WalkedChain = JournalReport & InspectedReport;
+
+function asDocument({ broken, cut, archived, ...report }: WalkedChain, question: Question): object {
   const { line, passkeys } = question;
   const { agentId, head, records, first, last, verified, unsigned, unchecked } = report;
   return {
@@ -119,6 +132,8 @@ function asDocument({ broken, ...report }: ChainReport, question: Question): obj
     first: first && recordAsJson(first),
     last: last && recordAsJson(last),
     signatures: { verified, unsigned, unchecked },
+    ...(cut === undefined ? {} : { cut: cutAsJson(cut) }),
+    ...(archived === undefined ? {} : { archived }),
     ...(passkeys.signed === 0
       ? {}
       : { passkeys: { verified: passkeys.signed, pinned: passkeys.arePinned } }),
@@ -129,12 +144,16 @@ function asDocument({ broken, ...report }: ChainReport, question: Question): obj
   };
 }
 
+function cutAsJson({ auditId, records, through, at, isArchived }: ChainCut) {
+  return { audit_id: auditId ?? null, records, through, at, is_archived: isArchived };
+}
+
 function recordAsJson({ auditId, issuedAt, method, path, status }: ChainRecord) {
   return { audit_id: auditId, issued_at: issuedAt, method, path, status };
 }
 
-function asText(report: ChainReport, { line, passkeys }: Question): string {
-  const { agentId, records, first, last, broken } = report;
+function asText(report: WalkedChain, { line, passkeys }: Question): string {
+  const { agentId, records, first, last, broken, cut, archived } = report;
   const lines: readonly (readonly [string, string])[] = [
     ["agent", agentId],
     ["source", line.chain],
@@ -142,6 +161,8 @@ function asText(report: ChainReport, { line, passkeys }: Question): string {
     ["first", describeRecord(first)],
     ["last", describeRecord(last)],
     ["signatures", describeSignatures(report)],
+    ...(cut === undefined ? [] : [["cut", describeCut(cut)] as const]),
+    ...(archived === undefined ? [] : [["cut", describeArchived(archived)] as const]),
     ...(passkeys.signed === 0 ? [] : [["passkeys", describePasskeys(passkeys)] as const]),
     broken === undefined ? ["chain", "holds"] : ["broken", `${broken.kind}: ${broken.message}`],
   ];
@@ -152,6 +173,16 @@ function describeRecord(record: ChainRecord | undefined): string {
   if (record === undefined) return "none";
   const { issuedAt, method, path, status = "", auditId } = record;
   return `${issuedAt}  ${method} ${path} ${status}  ${auditId}`;
+}
+
+function describeCut({ auditId, records, through, at, isArchived }: ChainCut): string {
+  const done = isArchived ? "moved to an archive" : "deleted";
+  const which = auditId === undefined ? "none of this chain" : `${records} up to ${auditId}`;
+  return `${which}, with the segments through ${through}, ${done} at ${at}`;
+}
+
+function describeArchived(auditId: string): string {
+  return `record ${auditId} and those before it are not served any more, by the server's word`;
 }
 
 function describePasskeys({ signed, arePinned }: PasskeyChecks): string {

@@ -10,7 +10,7 @@ import { COURTESIES, handleCourtesies, OLDER_COURTESIES } from "../../modules/mc
 import { SCHEMAS_UNUSED } from "../../modules/mcp/no-validator.ts";
 import { OpaqueServer } from "../../modules/mcp/opaque-server.ts";
 import { LIST_PARAMS, refuseCursor, withText } from "../../modules/mcp/params.ts";
-import { handleTasks, knowsTasks, TASKS_EXTENSION } from "../../modules/mcp/task-requests.ts";
+import { handleTasks, knowsTasks, TASKS_EXTENSION } from "../../modules/mcp/tasks/task-requests.ts";
 import type { HeaderField } from "../../wire/message.ts";
 import { clientOptions } from "../shell/ask-server.ts";
 import { readText, usage } from "../shell/command-file.ts";

@@ -1,8 +1,11 @@
 /** The tools of `agtp-mcp` itself; a server's tool of such a name takes its place. */
-import { APPROVED_CALL, APPROVED_CALL_TOOL } from "../../modules/mcp/approved-call-tool.ts";
-import { PROPOSE, PROPOSE_AT_ONCE } from "../../modules/mcp/propose-tool.ts";
-import { withOutput } from "../../modules/mcp/tool-description.ts";
-import type { ListedTool } from "../../modules/mcp/toolbox.ts";
+import {
+  APPROVED_CALL,
+  APPROVED_CALL_TOOL,
+} from "../../modules/mcp/contracts/approved-call-tool.ts";
+import { PROPOSE, PROPOSE_AT_ONCE } from "../../modules/mcp/contracts/propose-tool.ts";
+import { withOutput } from "../../modules/mcp/tools/tool-description.ts";
+import type { ListedTool } from "../../modules/mcp/tools/toolbox.ts";
 
 /** The tools, as clients are shown them. */
 export const OWN_TOOLS: readonly ListedTool[] = [

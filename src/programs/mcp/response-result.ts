@@ -7,12 +7,12 @@ import { isRecord } from "../../base/json-value.ts";
 import { isTooDeep } from "../../base/nesting.ts";
 import type { ClientResponse } from "../../client/agtp-client.ts";
 import { isAccepted } from "../../client/response.ts";
-import { refusalWords } from "../../modules/mcp/answer-body.ts";
-import { metaMembers, type RequestMeta } from "../../modules/mcp/answer-meta.ts";
-import { readContent } from "../../modules/mcp/content.ts";
-import { laterText } from "../../modules/mcp/following.ts";
-import type { Following } from "../../modules/mcp/task.ts";
-import { partsIn } from "../../modules/mcp/tool-content.ts";
+import { laterText } from "../../modules/mcp/tasks/following.ts";
+import type { Following } from "../../modules/mcp/tasks/task.ts";
+import { refusalWords } from "../../modules/mcp/tools/answer-body.ts";
+import { metaMembers, type RequestMeta } from "../../modules/mcp/tools/answer-meta.ts";
+import { readContent } from "../../modules/mcp/tools/content.ts";
+import { partsIn } from "../../modules/mcp/tools/tool-content.ts";
 
 /** How a call was asked for. */
 export interface Asked {

@@ -9,9 +9,9 @@ import { isTooDeep } from "../../base/nesting.ts";
 import type { ClientRequest, ClientResponse } from "../../client/agtp-client.ts";
 import { toolHints } from "../../dispatch/tool.ts";
 import { nextToolName } from "../../dispatch/tool-names.ts";
-import { saidIn } from "../../modules/mcp/following.ts";
-import { withOutput } from "../../modules/mcp/tool-description.ts";
-import { toolInputSchema } from "../../modules/mcp/tool-schema.ts";
+import { saidIn } from "../../modules/mcp/tasks/following.ts";
+import { withOutput } from "../../modules/mcp/tools/tool-description.ts";
+import { toolInputSchema } from "../../modules/mcp/tools/tool-schema.ts";
 import type { ServerTool } from "./server-tools.ts";
 
 /** The parts that contracts are asked by. */

@@ -7,7 +7,7 @@ import type { ClientRequest, ClientResponse } from "../../client/agtp-client.ts"
 import { AgtpClientError } from "../../client/client-error.ts";
 import { compileGrants } from "../../identity/authority-scope.ts";
 import { MANIFEST_TYPE } from "../../identity/manifest-signature.ts";
-import { byName as inOrder } from "../../modules/mcp/toolbox.ts";
+import { byName as inOrder } from "../../modules/mcp/tools/toolbox.ts";
 import { OWN_NAMES } from "./own-tools.ts";
 import { refusalText } from "./response-result.ts";
 import { ServerContracts } from "./server-contracts.ts";

@@ -6,9 +6,9 @@
 import type { Tool } from "@modelcontextprotocol/server";
 import { isRecord, type JsonRecord } from "../../base/json-value.ts";
 import { isTooDeep } from "../../base/nesting.ts";
-import { withOutput } from "../../modules/mcp/tool-description.ts";
-import { toolInputSchema } from "../../modules/mcp/tool-schema.ts";
-import { byName as inOrder, type ListedTool } from "../../modules/mcp/toolbox.ts";
+import { withOutput } from "../../modules/mcp/tools/tool-description.ts";
+import { toolInputSchema } from "../../modules/mcp/tools/tool-schema.ts";
+import { byName as inOrder, type ListedTool } from "../../modules/mcp/tools/toolbox.ts";
 import type { JsonSchema } from "../../schema/json-schema.ts";
 
 /** A tool, and the pair that it stands for. */

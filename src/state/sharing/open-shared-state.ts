@@ -3,6 +3,7 @@
  * up for before any of them begins.
  */
 import { exportState } from "../export-state.ts";
+import type { JournalRetention } from "../journal-retention.ts";
 import { LifecycleRegister } from "../lifecycle-register.ts";
 import type { StateNotice } from "../notice.ts";
 import { openChains } from "../open-ledger.ts";
@@ -24,6 +25,8 @@ export interface SharedStatePlaces {
 /** The state at the parent. */
 export interface OpenSharedState {
   readonly shared: SharedState;
+  /** Keeps the journal within limits; undefined where there is none. */
+  readonly retention: JournalRetention | undefined;
   /** Everything that is kept, as the lines of a file. */
   exported(serverId: string): AsyncIterable<string>;
   /** Keeps where the chains end, and closes everything; once no worker is left. */
@@ -45,6 +48,7 @@ export async function openSharedState(places: SharedStatePlaces): Promise<OpenSh
   const own = shared;
   return {
     shared,
+    retention: opened.retention,
     exported: async function* (serverId) {
       await own.save();
       await opened.checkpoint();

@@ -3,7 +3,9 @@
  * kept once the parent has answered; who is sooner than another in a chain is decided there.
  * AGTP-IDENTIFIERS "Attribution Chain"
  */
+
 import type { Link } from "../../base/link.ts";
+import type { WhereCut } from "../archived-records.ts";
 import { isLifecycleRecord } from "../lifecycle-event.ts";
 import type { Appended, ChainHead, RecordBatch, RecordStore } from "../record-store.ts";
 import type { Moved, SealedBatch } from "./sealed-chains.ts";
@@ -58,6 +60,10 @@ export class ParentRecords implements RecordStore {
 
   async find(auditId: string): Promise<string | undefined> {
     return (await this.#link.ask<{ readonly jws?: string }>("find", auditId)).jws;
+  }
+
+  async whereCut(auditId: string): Promise<WhereCut | undefined> {
+    return (await this.#link.ask<{ readonly where?: WhereCut }>("where-cut", auditId)).where;
   }
 
   async headOf(agentId: string): Promise<ChainHead | undefined> {

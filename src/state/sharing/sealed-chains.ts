@@ -3,6 +3,7 @@
  * it knew; where another was sooner, nothing of that chain is kept and its head is answered. What
  * arrives in one turn of the loop is written together.   AGTP-IDENTIFIERS "Attribution Chain"
  */
+import type { WhereCut } from "../archived-records.ts";
 import type { JournalRecord } from "../journal.ts";
 import type { GrowingChains } from "../open-ledger.ts";
 import { NO_AUDIT_ID } from "../record.ts";
@@ -74,6 +75,10 @@ export class SealedChains implements GrowingChains {
 
   find(auditId: string): Promise<string | undefined> {
     return this.#records.find(auditId);
+  }
+
+  whereCut(auditId: string): Promise<WhereCut | undefined> {
+    return this.#records.whereCut?.(auditId) ?? Promise.resolve(undefined);
   }
 
   takeChanged(): ReadonlyMap<string, ChainHead> {

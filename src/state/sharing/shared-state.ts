@@ -62,7 +62,7 @@ export class SharedState {
   readonly #options: SharedStateOptions;
   readonly #seats = new Set<Seat>();
   /** Workers that were killed and have no successor yet: what they did may not be stored. */
-  #missing = 0;
+  readonly #missing = new Set<string>();
   #isChanged: () => void = () => undefined;
   #change: Promise<void> = Promise.resolve();
 
@@ -71,10 +71,10 @@ export class SharedState {
     this.#renewChange();
   }
 
-  /** Answers a worker; resolves once it has gone, with whether it had kept everything. */
-  async serve(link: Link, node: string): Promise<{ readonly isOrderly: boolean }> {
+  /** Answers a worker until it has gone; a later one of its name is its successor. */
+  async serve(link: Link, node: string): Promise<void> {
     let seat: Seat | undefined;
-    let isOrderly = false;
+    let isServing = false;
     link.serve({
       ...this.#storeAnswers(() => seat),
       ...this.#recordAnswers(),
@@ -90,31 +90,29 @@ export class SharedState {
         seat.taken = Math.max(seat.taken, revision);
         this.#isChanged();
       },
+      // It has stored the events that it was told of when it joined.
+      serving: () => {
+        isServing = true;
+        this.#missing.delete(node);
+      },
       kept: () => {
-        isOrderly = true;
+        isServing = false;
       },
     });
     await link.closed;
-    if (seat !== undefined) {
-      this.#seats.delete(seat);
-      if (!isOrderly) this.#missing += 1;
-      this.#isChanged();
-      this.#wakeOthers(undefined);
-    }
-    return { isOrderly };
-  }
-
-  /** A worker has taken the place of one that was killed, with what that one had left. */
-  replaced(): void {
-    this.#missing = Math.max(0, this.#missing - 1);
+    if (seat === undefined) return;
+    this.#seats.delete(seat);
+    if (isServing) this.#missing.add(node);
+    this.#isChanged();
+    this.#wakeOthers(undefined);
   }
 
   /** Resolves once every worker has stored what it made of its records; rejects while one is being replaced. */
   async save(): Promise<void> {
-    if (this.#missing > 0) throw new Error("a worker is being replaced");
+    if (this.#missing.size > 0) throw new Error("a worker is being replaced");
     const count = this.#options.chains.events.length;
     await Promise.all([...this.#seats].map(({ link }) => link.ask("save")));
-    if (this.#missing > 0) throw new Error("a worker was lost");
+    if (this.#missing.size > 0) throw new Error("a worker was lost");
     this.#options.chains.forgetEvents(count);
   }
 
@@ -151,6 +149,7 @@ export class SharedState {
       append: (batch: SealedBatch) => chains.append(batch),
       probe: () => chains.probe(),
       find: async (auditId: string) => ({ jws: await chains.find(auditId) }),
+      "where-cut": async (auditId: string) => ({ where: await chains.whereCut(auditId) }),
       head: (agentId: string) => ({ head: chains.heads.get(agentId) }),
     };
   }

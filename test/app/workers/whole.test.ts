@@ -1,11 +1,21 @@
 /** A daemon with workers is one daemon to whoever asks, watches, reloads or stops it. */
 import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, it, vi } from "vitest";
+import { expect, it, onTestFinished, vi } from "vitest";
+import { stateCommand } from "../../../src/programs/state/command.ts";
 import type { RawClient, TestDaemon } from "../../support/daemon.ts";
-import { endpointFile } from "../../support/deployment.ts";
+import { createDeployment, endpointFile } from "../../support/deployment.ts";
 import { ALICE } from "../../support/hosted-agents.ts";
-import { askOn, bytesOf, connectToEach, control, openWorkers } from "../../support/workers.ts";
+import { readJournal, recordOf, walkChain } from "../../support/records.ts";
+import { runIn } from "../../support/terminal.ts";
+import {
+  askOn,
+  bytesOf,
+  connectToEach,
+  control,
+  openWorkers,
+  workerFiles,
+} from "../../support/workers.ts";
 
 async function pidOf(client: RawClient): Promise<number> {
   return Number((await askOn(client, ALICE, "QUERY", "/lists"))?.body["pid"]);
@@ -108,6 +118,24 @@ it("takes so many connections as the limits say in all", async () => {
   await expect(daemon.connect()).rejects.toThrow();
   clients[0]?.destroy();
   await vi.waitFor(async () => pidOf(await daemon.connect()));
+});
+
+it("exports what all of them keep, beside what goes on", async () => {
+  const daemon = await openWorkers(2);
+  const clients = await connectToEach(daemon, 2);
+  const auditIds: string[] = [];
+  for (const client of clients) {
+    const reply = await askOn(client, ALICE, "QUERY", "/lists");
+    if (reply !== undefined) auditIds.push(recordOf(reply).auditId);
+  }
+  const target = createDeployment(workerFiles(1));
+  onTestFinished(() => target.remove());
+  const file = join(daemon.directory, "state.jsonl");
+  expect((await runIn(daemon.directory, stateCommand(), ["export", file])).exitCode).toBe(0);
+  await daemon.daemon.drain();
+  expect((await runIn(target.directory, stateCommand(), ["import", file])).exitCode).toBe(0);
+  const chain = walkChain(readJournal(join(target.directory, ".agtp/journal")), ALICE);
+  expect(chain.map(({ auditId }) => auditId)).toEqual(auditIds);
 });
 
 it("resumes a session of TLS on another worker", async () => {

@@ -1,6 +1,18 @@
 /** State, disks, files and machines that something is wrong with. */
 import { expect } from "vitest";
+import { type Machine, thisMachine } from "../../../src/programs/doctor/machine.ts";
 import { agent, type Case, DAY_MS, endpoint } from "./case.ts";
+
+const LITTLE_JOURNAL = { ".agtp/journal/00000001.jws": "" };
+
+/** As if each segment had so many octets. */
+function grown(size: number): Machine["status"] {
+  const real = thisMachine();
+  return (path) => {
+    const status = real.status(path);
+    return status && path.endsWith(".jws") ? { ...status, size } : status;
+  };
+}
 
 export const keptCases: readonly Case[] = [
   {
@@ -38,6 +50,22 @@ export const keptCases: readonly Case[] = [
     id: "journal",
     site: { files: { ".agtp/journal/00000001.jws": "no record\n" } },
     found: { severity: "error", file: ".agtp/journal/00000001.jws" },
+  },
+  {
+    title: "a journal that nothing bounds",
+    id: "journal-size",
+    site: { files: LITTLE_JOURNAL, machine: { status: grown(2 * 1024 ** 3) } },
+    found: { severity: "warning", message: "has 2048 MiB of records" },
+  },
+  {
+    title: "a large journal within its bounds, and its archive",
+    id: "journal-size",
+    site: {
+      files: { ...LITTLE_JOURNAL, "archive/00000000.jws": "" },
+      tables: { attribution: { retention: { days: 30, archive: "archive" } } },
+      machine: { status: grown(1024 ** 3) },
+    },
+    found: { severity: "note", message: "has 1024 MiB of records, and its archive 1024 MiB" },
   },
   {
     title: "a disk with little room",

@@ -1,7 +1,7 @@
 /** Sessions of 2025-11-25: how they end, and how many there may be.   MCP 2025-11-25 "Session Management" */
 import { describe, expect, it } from "vitest";
-import type { Audience } from "../../../src/modules/mcp/audience.ts";
 import type { McpRequest } from "../../../src/modules/mcp/front.ts";
+import type { Audience } from "../../../src/modules/mcp/listening/audience.ts";
 import { Sessions } from "../../../src/modules/mcp/sessions.ts";
 import { mcpFiles, openMcp } from "../../support/mcp.ts";
 import { beginSession, inSession, message, messageOf, post } from "../../support/mcp-session.ts";

@@ -153,6 +153,19 @@ describe("agtp-keys verify --chain, over INSPECT", () => {
     };
   }
 
+  it("ends where the server says that older records were archived", async () => {
+    const answers = new Map<string, Buffer>();
+    const { program, args, records } = await serve(answers);
+    const archived = records[0]?.auditId ?? "";
+    answers.set(archived, reply('{"error":{"code":"record-archived"}}', "410 Gone"));
+    const { exitCode, json } = await program.run(...args, "--json");
+    expect(exitCode).toBe(0);
+    expect(json).toMatchObject({ records: 2, broken: null, archived });
+    expect((await program.run(...args)).out).toContain(`cut         record ${archived} and those`);
+    answers.set(archived, reply('{"error":{"code":"agent-retired"}}', "410 Gone"));
+    expect((await program.run(...args)).exitCode).toBe(1);
+  });
+
   it("walks record by record, as the agent itself or somebody else", async () => {
     const { program, args, callers } = await serve();
     const { exitCode, out, err } = await program.run(...args);

@@ -86,13 +86,18 @@ describe("workers of one parent", () => {
     const { shared } = makeParent();
     const [left, right] = [await join(shared, "1"), await join(shared, "2")];
     await left.node.start();
+    for (const { link } of [left, right]) link.tell("serving");
+    await shared.save();
     right.link.close();
-    expect(await right.gone).toEqual({ isOrderly: false });
+    await right.gone;
     await left.items.put("key", "one");
     const { revision } = (await left.store.list("items"))[0] ?? { revision: 0 };
     await left.store.everywhere(revision);
     await expect(shared.save()).rejects.toThrow("a worker is being replaced");
-    shared.replaced();
+    const successor = await join(shared, "2");
+    await expect(shared.save()).rejects.toThrow("a worker is being replaced");
+    successor.link.tell("serving");
+    await successor.store.list("items");
     await shared.save();
   });
 

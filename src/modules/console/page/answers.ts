@@ -181,6 +181,12 @@ export interface ChainPage {
   readonly records: readonly { readonly audit_id: string; readonly jws: string }[];
   readonly next: string | null;
   readonly broken?: { readonly audit_id: string; readonly reason: string };
+  /** The record that the daemon says was taken away, with all before it. */
+  readonly cut?: {
+    readonly audit_id: string;
+    readonly is_archived: boolean;
+    readonly through: string;
+  };
 }
 
 export interface ServerKey {

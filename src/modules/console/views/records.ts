@@ -10,7 +10,9 @@ import { malformed } from "../console-fault.ts";
 
 /** The sources of these routes. */
 export interface RecordParts {
-  readonly state: { readonly ledger: Pick<Ledger, "headOf" | "currentHeadOf" | "openReader"> };
+  readonly state: {
+    readonly ledger: Pick<Ledger, "headOf" | "currentHeadOf" | "openReader" | "whereCut">;
+  };
   /** Agents that may have a chain; null for a name that nobody knows. */
   readonly directory: {
     list(): readonly { readonly agentId: string; readonly name: string | null }[];
@@ -70,6 +72,11 @@ async function walk(
   while (next !== null && records.length < most) {
     const jws = await reader.find(next);
     if (jws === undefined) {
+      const where = await ledger.whereCut(next);
+      if (where !== undefined) {
+        const cut = { audit_id: next, is_archived: where.isArchived, through: where.through };
+        return { agent_id: agentId, name, head, records, next: null, cut };
+      }
       const broken = { audit_id: next, reason: "the record is not in the journal" };
       return { agent_id: agentId, name, head, records, next: null, broken };
     }

@@ -6,6 +6,7 @@ import { describeDamage, type JournalDamage } from "../../../state/journal-damag
 import { examineJournal } from "../../../state/journal-health.ts";
 import { KNOWN_CHAINS, knownChainsOf } from "../../../state/known-chains.ts";
 import { readStoreCopy } from "../../../state/read-copy.ts";
+import { listSegments, segmentName } from "../../../state/segment.ts";
 import { describeLogDamage } from "../../../state/sqlite-file.ts";
 import { findSqliteFault } from "../../../state/sqlite-header.ts";
 import { findLogDamage } from "../../../state/sqlite-log.ts";
@@ -116,6 +117,44 @@ function lossesOf({ config, machine }: Subject, directory: string): readonly Jou
 }
 
 const MEBIBYTE = 1024 * 1024;
+const LARGE_JOURNAL = 1024 * MEBIBYTE;
+
+/** The journal grows for good, or has more than it may. */
+const journalSize: Check = {
+  id: "journal-size",
+  asks: "is the journal kept within bounds?",
+  look: (subject) => {
+    const { config, machine } = subject;
+    const { retention } = config.attribution;
+    if (config.store.driver !== "sqlite") return [];
+    const directory = journalDirectory(config.directory);
+    if (machine.status(directory) === undefined) return [];
+    const bytes = sizeOf(directory, machine);
+    const archive = retention?.archive;
+    const archived = archive === undefined ? 0 : sizeOf(archive, machine);
+    if (bytes + archived < LARGE_JOURNAL) return [];
+    const inMib = (octets: number): string => `${Math.floor(octets / MEBIBYTE)} MiB`;
+    const beside = archive === undefined ? "" : `, and its archive ${inMib(archived)}`;
+    const place = { file: nameOf(subject, directory), key: "" };
+    const message = `has ${inMib(bytes)} of records${beside}`;
+    if (retention !== undefined) {
+      const hint = "nothing while there is room: [attribution.retention] bounds the journal";
+      return [{ ...place, severity: "note", message, hint }];
+    }
+    const hint = "set days or bytes under [attribution.retention]: nothing is ever taken away";
+    return [{ ...place, severity: "warning", message, hint }];
+  },
+};
+
+/** The octets of the segments in a directory; none where it is not there. */
+function sizeOf(directory: string, machine: Machine): number {
+  if (machine.status(directory) === undefined) return 0;
+  const sizes = listSegments(directory).map(
+    (number) => machine.status(join(directory, segmentName(number)))?.size ?? 0,
+  );
+  return sizes.reduce((sum, size) => sum + size, 0);
+}
+
 const LITTLE = 1024 * MEBIBYTE;
 const NEXT_TO_NOTHING = 128 * MEBIBYTE;
 const FEW_FILES = 1_000;
@@ -154,4 +193,11 @@ function measureSpace(path: string, subject: Subject): readonly Observation[] {
 }
 
 /** In the order in which they are asked. */
-export const STATE_CHECKS: readonly Check[] = [signingKey, store, stateFile, journal, diskSpace];
+export const STATE_CHECKS: readonly Check[] = [
+  signingKey,
+  store,
+  stateFile,
+  journal,
+  journalSize,
+  diskSpace,
+];

@@ -37,7 +37,7 @@ const COLUMNS = [
 
 /** The page at `/records/AGENT`. */
 export function ChainPage({ id }: { readonly id: string }): VNode {
-  const { records, error, broken, name, more, take } = useChain(id);
+  const { records, error, broken, cut, name, more, take } = useChain(id);
   const keys = useKeys();
   return html`<${Page} name="Records">
     <p><a href="/records">All chains</a></p>
@@ -52,6 +52,7 @@ export function ChainPage({ id }: { readonly id: string }): VNode {
         html`<${VirtualList} label="Records" columns=${COLUMNS} rows=${records} onEnd=${more} empty="The agent has no record yet." />`
       }
       ${broken !== undefined && html`<p class="warning" role="note">Here the chain breaks: record <${LongId} id=${broken.audit_id} /> is not in the journal.</p>`}
+      ${cut !== undefined && html`<p role="note">Record <${LongId} id=${cut.audit_id} /> and those before it were ${cut.is_archived ? "moved to the archive" : "deleted"}, with the segments through ${cut.through}.</p>`}
     <//>
   <//>`;
 }

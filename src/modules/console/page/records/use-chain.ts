@@ -22,6 +22,8 @@ export interface ListedChain {
   readonly error: ApiError | undefined;
   /** The record that is not there, behind the last one in the list. */
   readonly broken: ChainPage["broken"];
+  /** The record behind the last one, which retention took away. */
+  readonly cut: ChainPage["cut"];
   /** Of the agent, where it is known. */
   readonly name: string | null;
   /** Asks for older ones, if there are any. */
@@ -35,6 +37,7 @@ export function useChain(agentId: string): ListedChain {
   const [records, setRecords] = useState<readonly ListedRecord[] | undefined>(undefined);
   const [error, setError] = useState<ApiError | undefined>(undefined);
   const [broken, setBroken] = useState<ChainPage["broken"]>(undefined);
+  const [cut, setCut] = useState<ChainPage["cut"]>(undefined);
   const [name, setName] = useState<string | null>(null);
   const next = useRef<string | null | undefined>(undefined);
   const isAsking = useRef(false);
@@ -45,6 +48,7 @@ export function useChain(agentId: string): ListedChain {
     const fresh = page.records.slice(at).map(listed);
     next.current = page.next;
     setBroken(page.broken);
+    setCut(page.cut);
     setName(page.name);
     setRecords((known = []) => [...known, ...fresh]);
   }, []);
@@ -59,7 +63,7 @@ export function useChain(agentId: string): ListedChain {
       });
   }, [agentId, take]);
   useEffect(more, [more]);
-  return { records, error, broken, name, more, take };
+  return { records, error, broken, cut, name, more, take };
 }
 
 /** One page of a chain, of so many records. */

@@ -33,6 +33,8 @@ export interface ChainReport {
   readonly records: number;
   readonly head: string | null;
   readonly broken: { readonly auditId: string; readonly reason: string } | undefined;
+  /** The record at which the walk ended since the daemon says that retention took it away. */
+  readonly cut?: string | undefined;
 }
 
 interface Walk {
@@ -43,13 +45,17 @@ interface Walk {
   wanted: string;
   newer: { readonly auditId: string; readonly issuedAt: string } | undefined;
   isTrusted: boolean;
+  cut: string | undefined;
 }
 
 const NO_AUDIT_ID = "0".repeat(64);
 const AUDIT_ID = /^[0-9a-f]{64}$/;
 
 /** The sentence of a report. */
-export function reportText({ records, broken }: ChainReport): string {
+export function reportText({ records, broken, cut }: ChainReport): string {
+  if (broken === undefined && cut !== undefined) {
+    return `Chain verified: ${records} records; those before were taken away, as the daemon says`;
+  }
   if (broken === undefined) return `Chain verified: ${records} records`;
   return `Chain broken at ${broken.auditId}: ${broken.reason}`;
 }
@@ -65,9 +71,18 @@ export async function verifyChain(source: ChainSource): Promise<ChainReport> {
   }
   const keys = await Promise.all(source.keys.map(importKey));
   const isTrusted = trustedHead === undefined;
-  const walk: Walk = { source, keys, records: 0, wanted: head, newer: undefined, isTrusted };
+  const walk: Walk = {
+    source,
+    keys,
+    records: 0,
+    wanted: head,
+    newer: undefined,
+    isTrusted,
+    cut: undefined,
+  };
   const found = await walkPages(walk, first);
-  return { records: walk.records, head, broken: found ?? truncationOf(walk) };
+  const { records, cut } = walk;
+  return { records, head, broken: found ?? truncationOf(walk), cut };
 }
 
 type ChainBreak = NonNullable<ChainReport["broken"]>;
@@ -82,6 +97,10 @@ async function walkPages(walk: Walk, first: ChainPage): Promise<ChainBreak | und
     walk.source.onProgress?.(walk.records);
     if (fault !== undefined || walk.wanted === NO_AUDIT_ID) return fault;
     if (page.broken?.audit_id === walk.wanted) return asBreak(page.broken);
+    if (page.cut?.audit_id === walk.wanted) {
+      walk.cut = walk.wanted;
+      return undefined;
+    }
     // Without a record that is asked for, its place is empty.
     if (walk.records === before) return breakAt(walk.wanted, missing(walk));
     const isNext = page.next === walk.wanted && following !== undefined;

@@ -1,0 +1,100 @@
+/**
+ * A contract that can be had, as a question to the client's user. Accepted, the call runs under it;
+ * anything else leaves the answer as it is, a refusal. A client that cannot ask its user is told how
+ * the contract is accepted.   MCP "Elicitation", AGTP-API §10.1.3
+ */
+import { type InputResponses, inputRequired, inputResponse } from "@modelcontextprotocol/server";
+import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
+import type { OfferDecision } from "../../../dispatch/contract-offers.ts";
+import type { McpRequest } from "../front.ts";
+import { bodyText, bodyValue, textsIn } from "../tools/answer-body.ts";
+import { answerMeta } from "../tools/answer-meta.ts";
+import type { ToolCall } from "../tools/tool-call.ts";
+import { type Answered, type Result, refusalResult, successResult } from "../tools/tool-result.ts";
+import { contractToolText } from "./propose-tool.ts";
+
+/** The name of the question. */
+export const QUESTION = "contract";
+
+/** The word of the client's user; undefined: none yet. */
+export function decisionOf({ inputResponses }: ToolCall): OfferDecision | undefined {
+  const response = inputResponse(inputResponses as InputResponses | undefined, QUESTION);
+  if (response.kind !== "elicit") return undefined;
+  if (response.action === "accept") return "accept";
+  // A question that was closed is not answered: the offer stays.
+  return response.action === "decline" ? "decline" : "show";
+}
+
+/** The answer to a call that a contract can be had for. */
+export function offerResult(request: McpRequest, call: ToolCall, answered: Answered): Result {
+  const text = bodyText(answered.answer.response);
+  const offer = readOffer(bodyValue(text));
+  const isAnswered = call.requestState !== undefined && decisionOf(call) !== undefined;
+  if (offer === undefined || isAnswered) return refusalResult(answered);
+  if (!call.canElicit) return withHint(refusalResult(answered), offer);
+  const { states } = request.front.contracts;
+  const asked = { caller: request.caller.key, tool: call.name, arguments: call.arguments };
+  const question = inputRequired({
+    inputRequests: {
+      [QUESTION]: inputRequired.elicit({
+        message: messageOf(offer),
+        requestedSchema: { type: "object", properties: {} },
+      }),
+    },
+    requestState: states.issue(asked, offer.synthesisId, offer.expiresAt),
+  });
+  const _meta = { ...answerMeta(answered.answer, answered.serverId, answered.meta) };
+  return { ...question, _meta } as unknown as Result;
+}
+
+/** The contract that was made, and the tool that it is now. */
+export function acceptedResult({ front, caller }: McpRequest, answered: Answered): Result {
+  const result = successResult(undefined, answered);
+  const made = readOffer(bodyValue(bodyText(answered.answer.response)));
+  const agentId = caller.fields.get("agent-id") ?? "";
+  const name = made && front.contracts.tools.nameOf(agentId, made.synthesisId);
+  if (name === undefined) return result;
+  return {
+    ...result,
+    content: [...result.content, { type: "text", text: contractToolText(name) }],
+  };
+}
+
+/** The offer of a 461. */
+interface Offer {
+  readonly synthesisId: string;
+  /** Milliseconds since the epoch. */
+  readonly expiresAt: number;
+  readonly pair: string;
+  readonly description: string;
+  readonly impact: string;
+  readonly steps: readonly string[];
+}
+
+function readOffer(body: unknown): Offer | undefined {
+  if (!isRecord(body) || typeof body["synthesis_id"] !== "string") return undefined;
+  const endpoint = recordIn(body, "endpoint");
+  return {
+    synthesisId: body["synthesis_id"],
+    expiresAt: Date.parse(String(body["expires_at"])),
+    pair: `${endpoint["method"]} ${endpoint["path"]}`,
+    description: String(endpoint["description"]),
+    impact: String(recordIn(endpoint, "semantic")["impact"]),
+    steps: textsIn(recordIn(body, "contract")["plan_summary"]),
+  };
+}
+
+function recordIn(value: JsonRecord, name: string): JsonRecord {
+  const member = value[name];
+  return isRecord(member) ? member : {};
+}
+
+function messageOf({ pair, description, impact, steps, expiresAt }: Offer): string {
+  const until = new Date(expiresAt).toISOString();
+  return `Accept a contract for ${pair}? ${description} It runs ${steps.join(", then ")}. Its effects are ${impact}. It is good until ${until}.`;
+}
+
+function withHint(result: Result, { synthesisId, pair }: Offer): Result {
+  const text = `A contract for ${pair} can be had. To accept it, make the same call with "io.agtp/contract-synthesized": "${synthesisId}" in _meta.`;
+  return { ...result, content: [...result.content, { type: "text", text }] };
+}

@@ -1,0 +1,170 @@
+/**
+ * Who hears that its tools are others. Each listener remembers what it was shown; whatever may have
+ * changed that has the listeners of the agent looked at again, in turns with all other work, and those
+ * whose tools are others are told, once for all that happened meanwhile.
+ * MCP "List Changed Notification"
+ */
+
+import { hash } from "node:crypto";
+import type { Paced } from "../../../base/paced.ts";
+import { type TaskQueue, THE_SERVER } from "../../../base/task-queue.ts";
+import type { McpCaller, McpFront } from "../front.ts";
+import { toolText } from "../tools/tool-description.ts";
+import type { ListedTool } from "../tools/toolbox.ts";
+import { ExpiryTimer } from "./expiry-timer.ts";
+
+/** A client that hears of changes. */
+export interface Listener {
+  /** As it asked last; its token may be another by now. */
+  caller: McpCaller;
+  /** Hears nothing more. */
+  end(): void;
+}
+
+interface Kept extends Listener {
+  shown: readonly ListedTool[];
+  tell(): void;
+}
+
+/** The parts that changes are looked at with. */
+export interface AudienceParts {
+  readonly work: Pick<TaskQueue, "pace">;
+  readonly stopping: AbortSignal;
+  now(): number;
+}
+
+type Front = Pick<McpFront, "projection">;
+
+/** The listeners of a process. */
+export class Audience {
+  readonly #parts: AudienceParts;
+  /** By agent. */
+  readonly #listeners = new Map<string, Set<Kept>>();
+  readonly #same = new SameTools();
+  readonly #timer: ExpiryTimer;
+  #front: Front | undefined;
+  /** Agents whose listeners have to be looked at. */
+  readonly #changed = new Set<string>();
+  #isLooking = false;
+
+  constructor(parts: AudienceParts) {
+    this.#parts = parts;
+    this.#timer = new ExpiryTimer(parts.now, (agentId) => this.changed(agentId));
+    parts.stopping.addEventListener("abort", () => this.#timer.stop(), { once: true });
+  }
+
+  /** This deployment is served from now on. */
+  serve(front: Front): void {
+    this.#front = front;
+    for (const agentId of this.#listeners.keys()) this.#changed.add(agentId);
+    this.#look();
+  }
+
+  /** Adds a client, which knows what this deployment shows it. */
+  add({ projection }: Front, caller: McpCaller, tell: () => void): Listener {
+    const agentId = agentOf(caller);
+    const listeners = this.#listeners.get(agentId) ?? new Set<Kept>();
+    this.#listeners.set(agentId, listeners);
+    const listener: Kept = {
+      ...{ caller, tell, shown: projection.toolsOf(caller) },
+      end: () => {
+        listeners.delete(listener);
+        if (listeners.size > 0 || this.#listeners.get(agentId) !== listeners) return;
+        this.#listeners.delete(agentId);
+        this.#timer.set(agentId, Number.POSITIVE_INFINITY);
+      },
+    };
+    listeners.add(listener);
+    this.#timer.set(agentId, projection.validUntil(agentId));
+    return listener;
+  }
+
+  /** Something has happened to an agent or to what is its own. */
+  changed(agentId: string): void {
+    if (!this.#listeners.has(agentId)) return;
+    this.#changed.add(agentId);
+    this.#look();
+  }
+
+  #look(): void {
+    if (this.#isLooking || this.#changed.size === 0) return;
+    this.#isLooking = true;
+    const { work, stopping } = this.#parts;
+    void work
+      .pace(this.#looking(), THE_SERVER, stopping)
+      // A server that stops tells nobody; those that listen are told that it does.
+      .catch(() => undefined)
+      .finally(() => {
+        this.#isLooking = false;
+        if (!stopping.aborted) this.#look();
+      });
+  }
+
+  *#looking(): Paced<void> {
+    for (const agentId of this.#changed) {
+      this.#changed.delete(agentId);
+      for (const listener of this.#listeners.get(agentId) ?? []) {
+        yield;
+        yield* this.#lookAt(listener);
+      }
+      const front = this.#front;
+      if (front !== undefined && this.#listeners.has(agentId)) {
+        this.#timer.set(agentId, front.projection.validUntil(agentId));
+      }
+    }
+  }
+
+  *#lookAt(listener: Kept): Paced<void> {
+    const front = this.#front;
+    if (front === undefined) return;
+    const { shown } = listener;
+    const now = front.projection.toolsOf(listener.caller);
+    listener.shown = now;
+    const areSame = yield* this.#same.compare(shown, now);
+    if (!areSame) listener.tell();
+  }
+}
+
+function agentOf({ fields }: McpCaller): string {
+  return fields.get("agent-id") ?? "";
+}
+
+type List = readonly ListedTool[];
+
+/** Compares lists as their reader is shown them; an answer is kept as long as both lists are. */
+class SameTools {
+  readonly #digests = new WeakMap<ListedTool, string>();
+  readonly #found = new WeakMap<List, WeakMap<List, boolean>>();
+
+  /** Compares two, a tool a step. */
+  *compare(one: List, other: List): Paced<boolean> {
+    if (one === other) return true;
+    const found = this.#found.get(one) ?? new WeakMap<List, boolean>();
+    this.#found.set(one, found);
+    const known = found.get(other);
+    if (known !== undefined) return known;
+    const areSame = one.length === other.length && (yield* this.#compareEach(one, other));
+    found.set(other, areSame);
+    return areSame;
+  }
+
+  *#compareEach(one: List, other: List): Paced<boolean> {
+    for (const [index, tool] of one.entries()) {
+      const counterpart = other[index];
+      if (tool === counterpart) continue;
+      if (counterpart === undefined || tool.name !== counterpart.name) return false;
+      yield;
+      if (this.#digestOf(tool) !== this.#digestOf(counterpart)) return false;
+    }
+    return true;
+  }
+
+  #digestOf(tool: ListedTool): string {
+    const known = this.#digests.get(tool);
+    if (known !== undefined) return known;
+    const { current, isOutputTold } = tool.description;
+    const digest = hash("sha256", `${isOutputTold} ${toolText(current)}`);
+    this.#digests.set(tool, digest);
+    return digest;
+  }
+}

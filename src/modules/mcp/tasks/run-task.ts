@@ -1,0 +1,180 @@
+/**
+ * Tasks from their beginning to their end. Nothing happens to a task by itself: whoever asks for it
+ * has it go on as far as it can, as its caller, through every gate; so that a call that was approved
+ * is made once and by nobody else.   MCP Tasks extension
+ */
+import { randomUUID } from "node:crypto";
+import { ProtocolError } from "@modelcontextprotocol/server";
+import type { JsonRecord } from "../../../base/json-value.ts";
+import { type Answer, type Asking, ask } from "../ask.ts";
+import { approvedCall } from "../contracts/approved-call-tool.ts";
+import type { McpRequest } from "../front.ts";
+import { bodyText, bodyValue } from "../tools/answer-body.ts";
+import type { TellProgress } from "../tools/tool-call.ts";
+import { isDone, refusalResult, successResult } from "../tools/tool-result.ts";
+import { followingOf, waitingText } from "./following.ts";
+import type { AskedCall, Following, McpTask, McpTasks } from "./task.ts";
+import type { ClientTasks } from "./task-requests.ts";
+import { workState } from "./work-state.ts";
+
+/** Keeps a task; undefined: there is no room for one. */
+export async function beginTask(
+  { front, caller }: McpRequest,
+  tool: string,
+  call: AskedCall,
+  following: Following,
+): Promise<McpTask | undefined> {
+  const now = front.tasks.now();
+  const task: McpTask = {
+    ...{ taskId: randomUUID(), owner: caller.key, tool, call, following },
+    ...{ status: "working", message: waitingText(following), createdAt: now, updatedAt: now },
+  };
+  const adding = await front.tasks.add(task.taskId, task);
+  return adding.kind === "added" ? task : undefined;
+}
+
+/** Tasks that somebody has go on at this moment, and how far they are: a second one only looks. */
+const busy = new WeakMap<McpTasks, Map<string, string | undefined>>();
+
+/** Takes a task further, and gives it as it is then. */
+export async function advanceTask(request: McpRequest, task: McpTask): Promise<McpTask> {
+  const { tasks } = request.front;
+  const { taskId, status, message } = task;
+  const taken = busy.get(tasks) ?? new Map<string, string | undefined>();
+  busy.set(tasks, taken);
+  if (status !== "working") return task;
+  if (taken.has(taskId)) return { ...task, message: taken.get(taskId) ?? message };
+  taken.set(taskId, undefined);
+  try {
+    const change = await step(request, task, (progress) => taken.set(taskId, progress));
+    return change === undefined ? task : await keep(tasks, task.taskId, change, task);
+  } finally {
+    taken.delete(taskId);
+  }
+}
+
+type TaskChange = Partial<Pick<McpTask, "status" | "message" | "result" | "error" | "following">>;
+
+async function keep(
+  tasks: McpTasks,
+  taskId: string,
+  change: TaskChange,
+  task: McpTask,
+): Promise<McpTask> {
+  const { item } = await tasks.change(taskId, (one) =>
+    one.status === "working" ? { ...one, ...change, updatedAt: tasks.now() } : one,
+  );
+  return item ?? task;
+}
+
+/** Undefined: nothing has changed. */
+function step(
+  request: McpRequest,
+  task: McpTask,
+  tell: (message: string) => void,
+): Promise<TaskChange | undefined> {
+  const { following, call, tool } = task;
+  if (following.kind === "approval") {
+    const { escalationId } = following;
+    const progress: TellProgress = (done, total, message) =>
+      tell(
+        `under way: ${done}${total === undefined ? "" : ` of ${total}`} ${message ?? ""}`.trim(),
+      );
+    const asking = { ...approvedCall(call, escalationId), progress };
+    return afterApproval(request, { escalationId, asking, tool });
+  }
+  return afterWork(request, task, following);
+}
+
+interface Approved {
+  readonly escalationId: string;
+  readonly asking: Asking;
+  readonly tool: string;
+}
+
+/** An approval that is not given yet is asked for without a call: each would be a record. */
+async function afterApproval(
+  request: McpRequest,
+  { escalationId, asking, tool }: Approved,
+): Promise<TaskChange | undefined> {
+  if (request.front.isUndecided(escalationId)) return undefined;
+  const answer = await ask(request, asking);
+  if (answer === undefined) return undefined;
+  const following = followingOf(answer);
+  const isAsked = following?.kind === "approval" && following.escalationId === escalationId;
+  if (isAsked) return undefined;
+  if (following !== undefined) return { following, message: waitingText(following) };
+  return endOf(request, tool, answer);
+}
+
+async function afterWork(
+  request: McpRequest,
+  { tool, message: before }: McpTask,
+  { method, path }: { readonly method: string; readonly path: string },
+): Promise<TaskChange | undefined> {
+  const answer = await ask(request, { method, path, input: {} });
+  if (answer === undefined) return undefined;
+  const { response, exchange } = answer;
+  const body = bodyValue(bodyText(response));
+  const state = workState({ status: response.status, body, path: exchange.path });
+  switch (state.kind) {
+    case "unsaid":
+      return undefined;
+    case "cancelled":
+      return { status: "cancelled", message: "cancelled" };
+    case "under-way":
+      return state.message === before ? undefined : { message: state.message };
+    case "over": {
+      const end = endOf(request, tool, answer);
+      return state.isFailed ? { ...end, result: { ...end.result, isError: true } } : end;
+    }
+  }
+}
+
+function endOf(request: McpRequest, tool: string, answer: Answer): TaskChange {
+  const { front } = request;
+  const answered = { answer, serverId: front.serverId, meta: {}, isCurrent: true };
+  try {
+    const result = isDone(answer.response.status)
+      ? successResult(front.toolbox.find(tool), answered)
+      : refusalResult(answered);
+    return { status: "completed", message: "done", result: { ...result } as JsonRecord };
+  } catch (error) {
+    const told =
+      error instanceof ProtocolError ? error : front.reportFault(error, `task of ${tool}`);
+    const { code, message, data } = told;
+    return { status: "failed", message, error: { code, message, data } };
+  }
+}
+
+/** Gives a task up: work is cancelled where it can be, a question is left unanswered. */
+export async function cancelTask(request: McpRequest, task: McpTask): Promise<void> {
+  const { following, status, taskId } = task;
+  if (status !== "working") return;
+  const { tasks } = request.front;
+  if (following.kind === "approval") {
+    await keep(tasks, taskId, { status: "cancelled", message: "cancelled by its client" }, task);
+    return;
+  }
+  const answer = await ask(request, { method: "CANCEL", path: following.path, input: {} });
+  if (answer !== undefined && isDone(answer.response.status)) {
+    await advanceTask(request, task);
+    return;
+  }
+  // It may be over by now; what cannot be cancelled goes on, and nobody waits for it here.
+  const now = await advanceTask(request, task);
+  const message = "given up by its client; what is under way goes on";
+  if (now.status === "working") await keep(tasks, taskId, { status: "cancelled", message }, now);
+}
+
+/** The tasks of the client of a request. */
+export function tasksOf(request: McpRequest): ClientTasks {
+  return {
+    find: (taskId) => {
+      const task = request.front.tasks.get(taskId);
+      return task?.owner === request.caller.key ? task : undefined;
+    },
+    advance: (task) => advanceTask(request, task),
+    cancel: (task) => cancelTask(request, task),
+  };
+}

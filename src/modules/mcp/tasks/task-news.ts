@@ -1,0 +1,129 @@
+/**
+ * `taskIds` of `subscriptions/listen`: whoever listens hears how its tasks stand, as `tasks/get` would
+ * say it, whenever that has changed. They are looked at one after the other, every now and then, as
+ * their caller; where there is nothing to tell, nothing is sent.   MCP Tasks extension
+ */
+import { pause } from "../../../base/back-off.ts";
+import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
+import type { McpFront, McpRequest } from "../front.ts";
+import { advanceTask } from "./run-task.ts";
+import type { McpTask } from "./task.ts";
+import { POLL_INTERVAL_MS, taskView } from "./task-requests.ts";
+
+/** As many tasks as one stream tells of. */
+const MOST = 16;
+const SUBSCRIPTION_ID = "io.modelcontextprotocol/subscriptionId";
+
+/** The tasks that a message asks to hear of; undefined: it asks for none. */
+export function askedTasks(body: unknown): readonly string[] | undefined {
+  const filter = filterOf(body);
+  const ids = filter?.["taskIds"];
+  return Array.isArray(ids) ? ids.filter((id) => typeof id === "string") : undefined;
+}
+
+/** The message as the library knows it; it keeps a stream open that hears of lists alone. */
+export function withoutTasks(body: unknown): unknown {
+  const message = body as { readonly params: JsonRecord };
+  const { taskIds: _, ...filter } = filterOf(body) ?? {};
+  const notifications = { ...filter, toolsListChanged: true };
+  return { ...message, params: { ...message.params, notifications } };
+}
+
+/** True if a message asks to hear of tools. */
+export function asksForTools(body: unknown): boolean {
+  return filterOf(body)?.["toolsListChanged"] === true;
+}
+
+/** Of those, the caller's own. */
+export function ownTasks(
+  { front, caller }: McpRequest,
+  taskIds: readonly string[],
+): readonly string[] {
+  const own = taskIds.filter((id) => front.tasks.get(id)?.owner === caller.key);
+  return [...new Set(own)].slice(0, MOST);
+}
+
+/** The parts of a stream of news. */
+export interface TaskNews {
+  readonly request: McpRequest;
+  readonly taskIds: readonly string[];
+  /** The id of the message. */
+  readonly id: unknown;
+  readonly hearsTools: boolean;
+  readonly signal: AbortSignal;
+  /** The deployment that is served now. */
+  front(): McpFront | undefined;
+}
+
+/** The library's stream with news of tasks between its own. */
+export function withTaskNews(response: Response, news: TaskNews): Response {
+  const encoder = new TextEncoder();
+  let isBegun = false;
+  const stream = new TransformStream<Uint8Array, Uint8Array>(
+    {
+      transform(chunk, controller) {
+        if (isBegun) return controller.enqueue(chunk);
+        isBegun = true;
+        controller.enqueue(encoder.encode(acknowledgement(chunk, news)));
+        const tell = (task: McpTask): boolean => {
+          // A reader that is slow is told no more until it has read.
+          if ((controller.desiredSize ?? 0) <= 0) return false;
+          controller.enqueue(encoder.encode(frameOf(notification(task, news))));
+          return true;
+        };
+        void followTasks(news, tell).catch((error: unknown) => {
+          if (!news.signal.aborted) news.request.front.reportFault(error, news.id);
+        });
+      },
+    },
+    undefined,
+    { highWaterMark: MOST },
+  );
+  const { status, headers } = response;
+  return new Response(response.body?.pipeThrough(stream), { status, headers });
+}
+
+/** The first event, with all that is heard of. */
+function acknowledgement(chunk: Uint8Array, { taskIds, hearsTools }: TaskNews): string {
+  const text = Buffer.from(chunk).toString("utf8");
+  const [, data = "{}"] = /^data: (.*)$/m.exec(text) ?? [];
+  const message = JSON.parse(data) as { readonly params: JsonRecord };
+  const { toolsListChanged, ...others } = message.params["notifications"] as JsonRecord;
+  const notifications = { ...others, ...(hearsTools ? { toolsListChanged } : {}), taskIds };
+  return frameOf({ ...message, params: { ...message.params, notifications } });
+}
+
+async function followTasks(news: TaskNews, tell: (task: McpTask) => boolean): Promise<void> {
+  const { request, signal } = news;
+  const open = new Set(news.taskIds);
+  const told = new Map<string, string>();
+  while (open.size > 0 && !signal.aborted) {
+    for (const taskId of open) {
+      const front = news.front() ?? request.front;
+      const task = front.tasks.get(taskId);
+      const now = task && (await advanceTask({ ...request, front }, task));
+      if (signal.aborted) return;
+      const state = JSON.stringify([now?.status, now?.message]);
+      const isNews = now !== undefined && told.get(taskId) !== state;
+      if (isNews && !tell(now)) continue;
+      told.set(taskId, state);
+      if (now?.status !== "working") open.delete(taskId);
+    }
+    await pause(POLL_INTERVAL_MS, signal);
+  }
+}
+
+function notification(task: McpTask, { id }: TaskNews): JsonRecord {
+  const params = { ...taskView(task), _meta: { [SUBSCRIPTION_ID]: id } };
+  return { jsonrpc: "2.0", method: "notifications/tasks", params };
+}
+
+function frameOf(message: JsonRecord): string {
+  return `event: message\ndata: ${JSON.stringify(message)}\n\n`;
+}
+
+function filterOf(body: unknown): JsonRecord | undefined {
+  const params = isRecord(body) ? body["params"] : undefined;
+  const filter = isRecord(params) ? params["notifications"] : undefined;
+  return isRecord(filter) ? filter : undefined;
+}

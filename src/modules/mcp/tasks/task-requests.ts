@@ -1,0 +1,88 @@
+/**
+ * `tasks/get`, `tasks/update` and `tasks/cancel` of 2026-07-28, for clients that have said that they
+ * know tasks. Another's task does not exist.
+ * -32602 no such task · -32021 the client has not said so.   MCP Tasks extension
+ */
+import {
+  MissingRequiredClientCapabilityError,
+  type Server,
+  type ServerContext,
+} from "@modelcontextprotocol/server";
+import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
+import { withText } from "../params.ts";
+import { invalidParams } from "../protocol-errors.ts";
+import { type McpTask, TASK_TTL_MS } from "./task.ts";
+
+/** The name of the extension. */
+export const TASKS_EXTENSION = "io.modelcontextprotocol/tasks";
+
+const CAPABILITIES = "io.modelcontextprotocol/clientCapabilities";
+/** How often it is worth asking for a task. */
+export const POLL_INTERVAL_MS = 2_000;
+
+/** True if the client of a request knows tasks. */
+export function knowsTasks({ mcpReq }: Pick<ServerContext, "mcpReq">): boolean {
+  return declaresTasks(mcpReq.envelope);
+}
+
+/** The same by what the client says of itself. */
+export function declaresTasks(envelope: unknown): boolean {
+  const capabilities = isRecord(envelope) ? envelope[CAPABILITIES] : undefined;
+  const extensions = isRecord(capabilities) ? capabilities["extensions"] : undefined;
+  return isRecord(extensions) && isRecord(extensions[TASKS_EXTENSION]);
+}
+
+/** The tasks of one client. */
+export interface ClientTasks {
+  /** Undefined: none of this client's. */
+  find(taskId: string): McpTask | undefined;
+  /** Takes a task as far as it can go. */
+  advance(task: McpTask): Promise<McpTask>;
+  cancel(task: McpTask): Promise<void>;
+}
+
+/** Adds the handlers. */
+export function handleTasks(
+  server: Server,
+  tasksIn: (context: ServerContext) => ClientTasks,
+): void {
+  const find = (taskId: string, context: ServerContext): [ClientTasks, McpTask] => {
+    if (!knowsTasks(context)) {
+      const requiredCapabilities = { extensions: { [TASKS_EXTENSION]: {} } };
+      throw new MissingRequiredClientCapabilityError({ requiredCapabilities });
+    }
+    const tasks = tasksIn(context);
+    const task = tasks.find(taskId);
+    if (task === undefined) throw invalidParams("no task of this client has this id");
+    return [tasks, task];
+  };
+  server.setRequestHandler("tasks/get", { params: TASK }, async ({ taskId }, context) => {
+    const [tasks, task] = find(taskId, context);
+    return taskView(await tasks.advance(task));
+  });
+  server.setRequestHandler("tasks/cancel", { params: TASK }, async ({ taskId }, context) => {
+    const [tasks, task] = find(taskId, context);
+    await tasks.cancel(task);
+    return {};
+  });
+  // No task here asks its client for anything: what is said to one is passed over.
+  server.setRequestHandler("tasks/update", { params: TASK }, async ({ taskId }, context) => {
+    find(taskId, context);
+    return {};
+  });
+}
+
+const TASK = withText("taskId");
+
+/** A task as its client sees it. */
+export function taskView(task: McpTask): JsonRecord {
+  const { taskId, status, message, createdAt, updatedAt, result, error } = task;
+  return {
+    ...{ taskId, status, statusMessage: message },
+    createdAt: new Date(createdAt).toISOString(),
+    lastUpdatedAt: new Date(updatedAt).toISOString(),
+    ...{ ttlMs: TASK_TTL_MS, pollIntervalMs: POLL_INTERVAL_MS },
+    ...(result === undefined ? {} : { result: { resultType: "complete", ...result } }),
+    ...(error === undefined ? {} : { error }),
+  };
+}

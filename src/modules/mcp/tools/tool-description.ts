@@ -1,0 +1,63 @@
+/**
+ * A tool as `tools/list` describes it, in the words of each protocol: the semantic block is its
+ * hints, the schemas are its own.   MCP "Tools", AGTP-API §7.1
+ */
+import type { Tool } from "@modelcontextprotocol/server";
+import { toolHints } from "../../../dispatch/tool.ts";
+import type { EndpointDefinition } from "../../../endpoint/endpoint.ts";
+import type { JsonSchema } from "../../../schema/json-schema.ts";
+import { type ParamHeader, readParamHeaders } from "./param-headers.ts";
+import { isContentSchema } from "./tool-content.ts";
+import { isObjectSchema, toolInputSchema } from "./tool-schema.ts";
+
+/** Both descriptions of a tool. */
+export interface ToolDescription {
+  /** 2026-07-28 */
+  readonly current: Tool;
+  /** 2025-11-25 */
+  readonly older: Tool;
+  /** True if the older protocol is told what the tool gives. */
+  readonly isOutputTold: boolean;
+  /** True if it gives MCP's own content, of whose form nobody has to be told. */
+  readonly isContent: boolean;
+  /** Arguments that are told in header fields as well. */
+  readonly headers: readonly ParamHeader[];
+}
+
+const texts = new WeakMap<Tool, string>();
+
+/** A tool as JSON; encoded once, in whatever lists it stands. */
+export function toolText(tool: Tool): string {
+  const text = texts.get(tool) ?? JSON.stringify(tool);
+  texts.set(tool, text);
+  return text;
+}
+
+/** Describes the tool that an endpoint is. */
+export function describeTool(name: string, definition: EndpointDefinition): ToolDescription {
+  return withOutput(baseOf(name, definition), definition.outputSchema);
+}
+
+/** The descriptions of a tool whose output is known. */
+export function withOutput(older: Tool, outputSchema: JsonSchema): ToolDescription {
+  const isContent = isContentSchema(outputSchema);
+  const headers = readParamHeaders(older.inputSchema);
+  if (isContent || Object.keys(outputSchema).length === 0) {
+    return { current: older, older, isOutputTold: false, isContent, headers };
+  }
+  const isOutputTold = isObjectSchema(outputSchema);
+  const current = { ...older, outputSchema } as Tool;
+  return { current, older: isOutputTold ? current : older, isOutputTold, isContent, headers };
+}
+
+function baseOf(name: string, definition: EndpointDefinition): Tool {
+  const { method, path, description, inputSchema, deprecated } = definition;
+  return {
+    name,
+    title: `${method} ${path}`,
+    description: deprecated === undefined ? description : `${description} (deprecated)`,
+    // The library's type has JSON values alone in it; what a file of TOML says is nothing else.
+    inputSchema: toolInputSchema(inputSchema) as Tool["inputSchema"] & JsonSchema,
+    annotations: { ...toolHints(definition) },
+  };
+}

@@ -1,0 +1,152 @@
+/**
+ * The tools of a deployment: which endpoint each stands for, which of them a caller may call, and how
+ * both protocols describe them. All of it is decided when the deployment is loaded, so that a call is
+ * one look-up however many there are.   MCP "Tools"
+ */
+import type { Tool } from "@modelcontextprotocol/server";
+import { mapPaced, type Paced } from "../../../base/paced.ts";
+import { sortPaced } from "../../../base/sort-paced.ts";
+import { type CallRules, type Candidate, mayCall } from "../../../dispatch/may-call.ts";
+import type { Route } from "../../../dispatch/route.ts";
+import { isTool } from "../../../dispatch/tool.ts";
+import { namingTools } from "../../../dispatch/tool-names.ts";
+import { describeTool, type ToolDescription, toolText, withOutput } from "./tool-description.ts";
+
+/** A tool as it is listed. */
+export interface ListedTool {
+  readonly name: string;
+  readonly description: ToolDescription;
+}
+
+/** One that is an endpoint. */
+export interface McpTool extends ListedTool {
+  readonly route: Route;
+}
+
+/** The parts that tools are made of. */
+export interface ToolboxParts {
+  /** In the order in which they are served. */
+  readonly routes: readonly Route[];
+  /** True for an endpoint that DISCOVER lists: no other can be used here. */
+  isListed(route: Route): boolean;
+  /** `[mcp] tools` */
+  readonly tools: "operator" | "all";
+  readonly rules: CallRules;
+  isAllowed(method: string): boolean;
+  /** Tools that are no endpoint of their own; for every agent that this server knows. */
+  readonly further: readonly Tool[];
+}
+
+/** Endpoints that are tools, and those of the protocol itself. */
+interface ChosenRoutes {
+  readonly own: readonly Route[];
+  readonly floor: readonly Route[];
+}
+
+function* choosing({ routes, tools, isAllowed, isListed }: ToolboxParts): Paced<ChosenRoutes> {
+  const [own, floor]: [Route[], Route[]] = [[], []];
+  for (const route of routes) {
+    yield;
+    if (!isAllowed(route.method)) continue;
+    if (isTool(route) && isListed(route)) own.push(route);
+    if (tools === "all" && route.tier === "A" && route.path === "/") floor.push(route);
+  }
+  return { own, floor };
+}
+
+function* describing({ further }: ToolboxParts, { own, floor }: ChosenRoutes): Paced<McpTool[]> {
+  const taken = further.map(({ name }) => name);
+  const ownNames = yield* naming(own, taken);
+  const floorNames = yield* naming(floor, [...taken, ...ownNames]);
+  const names = [...ownNames, ...floorNames];
+  return yield* mapPaced([...own, ...floor].entries(), ([index, route]) => {
+    const name = names[index] ?? "";
+    return { name, route, description: describeTool(name, route.definition) };
+  });
+}
+
+function naming(routes: readonly Route[], taken: readonly string[]): Paced<readonly string[]> {
+  return namingTools(
+    routes.map(({ definition }) => definition),
+    taken,
+  );
+}
+
+/** Tools by their names, and the scopes that they ask for. */
+interface IndexedTools {
+  readonly byName: ReadonlyMap<string, McpTool>;
+  readonly scopes: ReadonlySet<string>;
+}
+
+function* indexing(tools: readonly McpTool[]): Paced<IndexedTools> {
+  const named = new Map<string, McpTool>();
+  const scopes = new Set<string>();
+  for (const tool of tools) {
+    named.set(tool.name, tool);
+    for (const scope of tool.route.requiredScopes) scopes.add(scope);
+    // Encoded ahead of the first list that it stands in.
+    toolText(tool.description.current);
+    yield;
+  }
+  return { byName: named, scopes };
+}
+
+/** All tools of a deployment. */
+export class Toolbox {
+  readonly #rules: CallRules;
+  readonly #byName: ReadonlyMap<string, McpTool>;
+  /** By name, so that the order is the same whatever was loaded first. */
+  readonly #sorted: readonly McpTool[];
+  readonly #further: readonly ListedTool[];
+  /** The tools that an authority shows; it is the same object as long as its holder is remembered. */
+  readonly #visible = new WeakMap<object, Map<string, readonly ListedTool[]>>();
+
+  /** Those that some tool asks for. */
+  readonly scopes: readonly string[];
+
+  private constructor(
+    { rules, further }: ToolboxParts,
+    sorted: readonly McpTool[],
+    { byName, scopes }: IndexedTools,
+  ) {
+    this.#rules = rules;
+    this.#byName = byName;
+    this.#sorted = sorted;
+    this.#further = further.map((tool) => ({
+      name: tool.name,
+      description: withOutput(tool, {}),
+    }));
+    this.scopes = [...scopes].sort();
+  }
+
+  /** Makes them. */
+  static *creating(parts: ToolboxParts): Paced<Toolbox> {
+    const tools = yield* describing(parts, yield* choosing(parts));
+    const sorted = yield* sortPaced(tools, byName);
+    return new Toolbox(parts, sorted, yield* indexing(sorted));
+  }
+
+  /** The gates say if its caller may call it. */
+  find(name: string): McpTool | undefined {
+    return this.#byName.get(name);
+  }
+
+  /** The tools that a caller may call, in the order of names; the same list for the same authority. */
+  visibleTo(candidate: Candidate): readonly ListedTool[] {
+    const { caller, peer } = candidate;
+    const lists = this.#visible.get(caller.authority) ?? new Map<string, readonly ListedTool[]>();
+    this.#visible.set(caller.authority, lists);
+    const key = `${caller.principalId === undefined} ${peer.isAnybody === true}`;
+    const known = lists.get(key);
+    if (known !== undefined) return known;
+    const own = this.#sorted.filter(({ route }) => mayCall(route, candidate, this.#rules));
+    const list = caller.document === undefined ? own : [...own, ...this.#further].sort(byName);
+    lists.set(key, list);
+    return list;
+  }
+}
+
+/** The order of lists of tools. */
+export function byName(one: ListedTool, other: ListedTool): number {
+  return one.name < other.name ? -1 : 1;
+}

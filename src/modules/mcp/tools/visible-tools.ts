@@ -1,0 +1,36 @@
+/**
+ * The tools that a caller may call: of those that everybody has and of its own contracts, what its
+ * authority reaches, and nothing while it may not act but what it may call even then.
+ */
+import type { LifecycleStanding } from "../../../dispatch/caller-state.ts";
+import { isExemptFromLifecycle, refuseInactive } from "../../../dispatch/inactive-agent.ts";
+import type { Candidate } from "../../../dispatch/may-call.ts";
+import type { ContractTools } from "../contracts/contract-tools.ts";
+import type { ListedTool, McpTool, Toolbox } from "./toolbox.ts";
+
+/** Where they are looked up. */
+export interface VisibleParts {
+  readonly toolbox: Pick<Toolbox, "visibleTo">;
+  readonly contracts: { readonly tools: Pick<ContractTools, "withOwn"> };
+  readonly standing: LifecycleStanding;
+}
+
+/** Lists tools; the same list as long as nothing has changed for the caller. */
+export type VisibleTools = (candidate: Candidate) => readonly ListedTool[];
+
+/** Over the tools of a deployment. */
+export function visibleTools({ toolbox, contracts, standing }: VisibleParts): VisibleTools {
+  const exempt = new WeakMap<readonly ListedTool[], readonly ListedTool[]>();
+  return (candidate) => {
+    const all = toolbox.visibleTo(candidate);
+    const isActive = refuseInactive(candidate.caller.document, standing) === undefined;
+    if (isActive) return contracts.tools.withOwn(all, candidate);
+    const known = exempt.get(all) ?? all.filter(isExempt);
+    exempt.set(all, known);
+    return known;
+  };
+}
+
+function isExempt(tool: ListedTool & Partial<McpTool>): boolean {
+  return tool.route !== undefined && isExemptFromLifecycle(tool.route.method);
+}

@@ -1,0 +1,143 @@
+/**
+ * Extracts a summary: whole sentences of the sources, those that say most of what the sources say,
+ * or most about what is asked for. Nothing is written anew. The same sources give the same summary,
+ * in time proportional to their size; whoever runs it decides when it pauses.   AGTP "SUMMARIZE"
+ */
+
+import { isRecord } from "../../../base/json-value.ts";
+import {
+  type Choice,
+  chooseSentences,
+  longestSentence,
+  type SummaryLimits,
+} from "./extract-choice.ts";
+import { type RankedSentences, Ranking } from "./extract-ranking.ts";
+import { createSentenceSplitter } from "./extract-sentences.ts";
+
+/** The summary that is asked for. */
+export interface ExtractOptions extends SummaryLimits {
+  /** The subject of it; empty for everything. */
+  readonly focus: string;
+}
+
+/** Sentences, and how many characters they have. */
+export interface Amount {
+  readonly sentences: number;
+  readonly characters: number;
+}
+
+/** A summary, and what it was made from. */
+export interface Extract extends Choice {
+  /** The texts of each source. */
+  readonly amounts: readonly Amount[];
+  /** The share of the sources' content that the summary has, from 0 to 1. */
+  readonly coverage: number;
+  /** The number of sentences about the focus. */
+  readonly focused: number;
+}
+
+/** Yields often: before anything that may take long, and whatever comes of it. */
+export function* extractSummary(
+  sources: readonly ExtractSource[],
+  options: ExtractOptions,
+): Generator<undefined, Extract> {
+  const split = createSentenceSplitter();
+  const ranking = new Ranking(options.focus);
+  const amounts: Amount[] = [];
+  for (const [source, content] of sources.entries()) {
+    const amount = { sentences: 0, characters: 0 };
+    for (const text of textsOf(content)) {
+      for (const sentence of split(text)) {
+        yield;
+        if (sentence === undefined) continue;
+        ranking.add({ text: sentence, source, position: amount.sentences });
+        amount.sentences += 1;
+        amount.characters += sentence.length;
+      }
+    }
+    amounts.push(amount);
+  }
+  const ranked = yield* ranking.rank(longestSentence(options));
+  yield;
+  const choice = yield* chooseSentences(ranked, options);
+  const coverage = ranking.coverageOf(choice.sentences) * shareOfCut(choice, ranked);
+  return { ...choice, amounts, coverage, focused: ranking.focused };
+}
+
+/** The beginning of a sentence says no more than its share of it. */
+function shareOfCut({ isCut, sentences }: Choice, { best }: RankedSentences): number {
+  const [begun] = sentences;
+  if (!isCut || begun === undefined || best === undefined) return 1;
+  return begun.text.length / best.text.length;
+}
+
+/** A source: a text, or any other value of parsed JSON. */
+type ExtractSource = unknown;
+
+/** Values of a list that share a line. */
+const LINE_ITEMS = 16;
+const SHORT = 80;
+/** A full stop within a number, a version or a name ends nothing. */
+const SENTENCE_END = /[.!?](?:\s|$)|[。！？।؟]/u;
+
+type Part = { readonly name: string; readonly value: unknown };
+
+/** The texts of a source, in its order. */
+function* textsOf(source: ExtractSource): Generator<string> {
+  // Not by recursion: a value may be nested more deeply than the stack is.
+  const pending: Part[] = [{ name: "", value: source }];
+  for (let part = pending.pop(); part !== undefined; part = pending.pop()) {
+    const { name, value } = part;
+    if (typeof value === "string" && !isShort(value)) yield value;
+    else if (isScalar(value)) yield named(name, [value]);
+    else if (Array.isArray(value)) {
+      yield* linesOf(name, value.filter(isShort));
+      pushAll(
+        pending,
+        value.filter(isLong).map((item) => ({ name, value: item })),
+      );
+    } else if (isRecord(value)) {
+      const members = Object.entries(value).map(([member, item]) => ({
+        name: member,
+        value: item,
+      }));
+      const short = members.filter((member) => isShort(member.value));
+      if (short.length > 0)
+        yield short.map((member) => named(member.name, [member.value])).join("; ");
+      pushAll(
+        pending,
+        members.filter((member) => isLong(member.value)),
+      );
+    }
+  }
+}
+
+/** The first is to be taken first, from the end. */
+function pushAll(pending: Part[], parts: readonly Part[]): void {
+  for (const part of parts.toReversed()) pending.push(part);
+}
+
+function* linesOf(name: string, values: readonly unknown[]): Generator<string> {
+  for (let at = 0; at < values.length; at += LINE_ITEMS) {
+    yield named(name, values.slice(at, at + LINE_ITEMS));
+  }
+}
+
+function named(name: string, values: readonly unknown[]): string {
+  const list = values.join(", ");
+  return name === "" ? list : `${name}: ${list}`;
+}
+
+function isScalar(value: unknown): boolean {
+  return ["string", "number", "boolean"].includes(typeof value);
+}
+
+/** Tells whether a value is no sentence of its own. */
+function isShort(value: unknown): boolean {
+  if (typeof value === "string") return value.length <= SHORT && !SENTENCE_END.test(value);
+  return isScalar(value);
+}
+
+function isLong(value: unknown): boolean {
+  return value !== null && value !== undefined && !isShort(value);
+}

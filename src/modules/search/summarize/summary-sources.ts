@@ -1,0 +1,264 @@
+/**
+ * Gets the sources of a summary together: what was sent, and what a dispatch with the caller's own
+ * permissions reads. 422 `source-refused` for what is never read, `source-unreadable` for what was
+ * asked for in vain · 262, 401, 403 and 455 as the source itself answers them.   AGTP "SUMMARIZE"
+ */
+
+import { isRecord, quoteValue } from "../../../base/json-value.ts";
+import { sourceRefused, sourceUnreadable } from "../../../dispatch/floor-refusals-thinking.ts";
+import { type Refusal, refusal } from "../../../dispatch/refusal.ts";
+import type { Impact } from "../../../endpoint/endpoint.ts";
+import type { Call, DispatchResult } from "../../../handlers/handler.ts";
+import { canonicalText, sha256Hex } from "../../../identity/canonical-form.ts";
+import { isStatus, isSuccess } from "../../../wire/status.ts";
+import {
+  type IsHere,
+  type NamedSource,
+  readSourceName,
+  type SourceReference,
+} from "../source-reference.ts";
+
+/** The endpoint that is registered under a pair. */
+export interface RegisteredPair {
+  /** The strongest that calling it may have. */
+  readonly impact: Impact;
+  /** Answers `{status, result}`. */
+  readonly isFloor: boolean;
+}
+
+/** The places that sources may be read from. */
+export interface SourcePlaces {
+  readonly isHere: IsHere;
+  /** The pair that a dispatch arrives at; a contract does not count. */
+  registered(method: string, path: string): RegisteredPair | undefined;
+  /** The methods that are registered for a path. */
+  methodsFor(path: string): readonly string[];
+}
+
+/** A source, and where it comes from. */
+export interface ReadSource {
+  readonly content: unknown;
+  /** "METHOD /path"; undefined for what was sent. */
+  readonly reference: string | undefined;
+  /** Of the text, or of the JSON text. */
+  readonly length: number;
+  readonly hash: string;
+}
+
+/** All sources. */
+export interface ReadSources {
+  readonly kind: "sources";
+  readonly sources: readonly ReadSource[];
+  /** SHA-256 of all there was to read: of a text itself, of anything else in its canonical form. */
+  readonly hash: string;
+}
+
+/** Of all sources together, as texts or as JSON. */
+export const MAX_SOURCE_CHARACTERS = 262_144;
+const MAX_REFERENCES = 8;
+/** The methods to read a path by that is named alone; the first that fits is taken. */
+const PREFERRED_METHODS = ["QUERY", "FETCH", "DESCRIBE", "DISCOVER"];
+/** A source that may not be read is refused for the reason that it gives itself. */
+const AUTHORITY_STATUSES: readonly number[] = [262, 401, 403, 455];
+
+/** Does steps in turns with others, and answers what they come to. */
+export type InTurns = <T>(steps: Generator<undefined, T>) => Promise<T>;
+
+/** The parts that sources are read with. */
+export interface ReadingOptions {
+  readonly call: Pick<Call, "dispatch" | "signal" | "log">;
+  readonly places: SourcePlaces;
+  readonly inTurns: InTurns;
+}
+
+/** Reads the source, or each source of a list; one after the other. */
+export async function readSources(
+  given: unknown,
+  { call, places, inTurns }: ReadingOptions,
+): Promise<ReadSources | Refusal> {
+  const list: readonly unknown[] = Array.isArray(given) ? given : [given];
+  const named = await inTurns(nameSources(list, places.isHere));
+  const references = named.filter(({ kind }) => kind === "reference").length;
+  if (references > MAX_REFERENCES) {
+    return sourceRefused(`${references} sources are named, expected at most ${MAX_REFERENCES}`);
+  }
+  const found: FoundSource[] = [];
+  for (const source of named) {
+    if (source.kind === "refused") return sourceRefused(source.message);
+    call.signal.throwIfAborted();
+    const read = source.kind === "inline" ? source : await readReference(call, source, places);
+    if (read.kind === "refusal") return read;
+    found.push({
+      content: read.content,
+      reference: "reference" in read ? read.reference : undefined,
+    });
+  }
+  return inTurns(takeSources(found, Array.isArray(given)));
+}
+
+/** Sources between two pauses. */
+const PAUSE_SOURCES = 32;
+
+function* nameSources(
+  list: readonly unknown[],
+  isHere: IsHere,
+): Generator<undefined, readonly NamedSource[]> {
+  const named: NamedSource[] = [];
+  for (const source of list) {
+    if (named.length % PAUSE_SOURCES === 0) yield;
+    named.push(readSourceName(source, isHere));
+  }
+  return named;
+}
+
+interface FoundSource {
+  readonly content: unknown;
+  readonly reference: string | undefined;
+}
+
+/** Measures and hashes what was found, as far as there is room for it. */
+function* takeSources(
+  found: readonly FoundSource[],
+  isList: boolean,
+): Generator<undefined, ReadSources | Refusal> {
+  const sources: ReadSource[] = [];
+  const texts: string[] = [];
+  let room = MAX_SOURCE_CHARACTERS;
+  for (const { content, reference } of found) {
+    const taken = yield* takeContent(content, room);
+    if (taken.kind === "refusal") return taken;
+    const { canonical, ...source } = taken;
+    if (isList && canonical === undefined) return notCanonical();
+    room -= source.length;
+    texts.push(canonical ?? "");
+    sources.push({ ...source, reference });
+  }
+  // Item by item, as the canonical form of the list has them.
+  const hash = isList ? sha256Hex(`[${texts.join(",")}]`) : (sources[0]?.hash ?? "");
+  return { kind: "sources", sources, hash };
+}
+
+interface Taken extends Omit<ReadSource, "reference"> {
+  readonly kind: "content";
+  /** As an item of a list; a text alone needs no canonical form. */
+  readonly canonical: string | undefined;
+}
+
+/** A handler's output need not be JSON yet: it may have no end, and may change meanwhile. */
+function* takeContent(content: unknown, room: number): Generator<undefined, Taken | Refusal> {
+  yield;
+  if (typeof content === "string") return takeText(content, room);
+  const text = textOf(content);
+  if (text === undefined) return sourceUnreadable("the source is no JSON value");
+  if (text.length > room) return tooLong();
+  yield;
+  const copy: unknown = JSON.parse(text);
+  yield;
+  const canonical = canonicalOf(copy);
+  if (canonical === undefined) return notCanonical();
+  yield;
+  const hash = sha256Hex(canonical);
+  return { kind: "content", content: copy, length: text.length, hash, canonical };
+}
+
+function takeText(text: string, room: number): Taken | Refusal {
+  if (text.length > room) return tooLong();
+  const canonical = canonicalOf(text);
+  return { kind: "content", content: text, length: text.length, hash: sha256Hex(text), canonical };
+}
+
+/** Undefined for what JSON cannot say. */
+function textOf(content: unknown): string | undefined {
+  try {
+    return JSON.stringify(content) ?? undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function canonicalOf(content: unknown): string | undefined {
+  try {
+    return canonicalText(content);
+  } catch {
+    return undefined;
+  }
+}
+
+function tooLong(): Refusal {
+  const allowed = `${MAX_SOURCE_CHARACTERS} characters in all`;
+  return sourceRefused(`the source is longer than this server reads: ${allowed}`);
+}
+
+function notCanonical(): Refusal {
+  return sourceUnreadable("the source has no canonical form: it has malformed text, or no bottom");
+}
+
+interface ReadReference {
+  readonly kind: "read";
+  readonly content: unknown;
+  readonly reference: string;
+}
+
+async function readReference(
+  call: Pick<Call, "dispatch" | "log">,
+  source: SourceReference,
+  places: SourcePlaces,
+): Promise<ReadReference | Refusal> {
+  const { path, query, input } = source;
+  const method = source.method ?? readingMethod(path, places);
+  const reference = `${method ?? "QUERY"} ${path}`;
+  const target = method === undefined ? undefined : places.registered(method, path);
+  if (method === undefined || target === undefined) {
+    const message = `${quoteValue(reference)} is no endpoint of this server that can be read`;
+    return sourceUnreadable(message, { reference });
+  }
+  if (target.impact !== "informational") {
+    const message = `${quoteValue(reference)} is ${target.impact}: only what changes nothing is read`;
+    return sourceRefused(message);
+  }
+  const result = await dispatchQuietly(call, reference, () =>
+    call.dispatch(method, query === undefined ? path : `${path}?${query}`, input),
+  );
+  if (!isSuccess(result.status)) return refuseAsAnswered(reference, result);
+  const content = target.isFloor ? resultOf(result.body) : result.body;
+  if (content !== undefined) return { kind: "read", content, reference };
+  return sourceUnreadable(`${quoteValue(reference)} answered with nothing`, { reference });
+}
+
+function readingMethod(path: string, places: SourcePlaces): string | undefined {
+  const others = path === "/" ? [] : places.methodsFor(path);
+  const candidates = path === "/" ? ["DISCOVER"] : [...PREFERRED_METHODS, ...others];
+  return candidates.find((method) => places.registered(method, path)?.impact === "informational");
+}
+
+/** A fault below is a source that failed: the caller learns which, the log learns why. */
+async function dispatchQuietly(
+  call: Pick<Call, "log">,
+  reference: string,
+  dispatch: () => Promise<DispatchResult>,
+): Promise<DispatchResult> {
+  try {
+    return await dispatch();
+  } catch (error) {
+    call.log.error({ err: error, reference }, "a source threw");
+    return { status: 500, headers: {}, body: undefined };
+  }
+}
+
+function refuseAsAnswered(reference: string, { status, body }: DispatchResult): Refusal {
+  const error = isRecord(body) && isRecord(body["error"]) ? body["error"] : {};
+  const { code, message } = error;
+  const said = typeof message === "string" ? `: ${message}` : "";
+  const text = `the source ${quoteValue(reference)} answered ${status}${said}`;
+  const details = { reference, status, error };
+  if (!AUTHORITY_STATUSES.includes(status) || !isStatus(status) || typeof code !== "string") {
+    return sourceUnreadable(text, details);
+  }
+  const { error: _error, ...carried } = isRecord(body) ? body : {};
+  return refusal(status, code, text, { carried, details });
+}
+
+/** A floor method wraps what it has to say. */
+function resultOf(body: unknown): unknown {
+  return isRecord(body) && Object.hasOwn(body, "result") ? body["result"] : body;
+}

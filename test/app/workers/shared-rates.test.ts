@@ -1,0 +1,32 @@
+/** Accounts of payers that several workers have in common. */
+import { duplexPair } from "node:stream";
+import { expect, it, vi } from "vitest";
+import { shareRates } from "../../../src/app/workers/shared-rates.ts";
+import { Link } from "../../../src/base/link.ts";
+import { Rates } from "../../../src/dispatch/rates.ts";
+import { STORE_FAULTS } from "../../../src/state/sharing/link-faults.ts";
+
+const payer = (): string => "a";
+
+/** Two workers whose parent passes on what one tells. */
+function makeWorkers(limits: ConstructorParameters<typeof Rates>[0]): readonly [Rates, Rates] {
+  const [near, far] = duplexPair();
+  const rates = [new Rates(limits), new Rates(limits)] as const;
+  shareRates(new Link(near, STORE_FAULTS), rates[0]);
+  shareRates(new Link(far, STORE_FAULTS), rates[1]);
+  return rates;
+}
+
+it.each([
+  ["requests", { requestsPerSecond: 1, workMsPerSecond: 0 }],
+  ["work", { requestsPerSecond: 0, workMsPerSecond: 100 }],
+] as const)("counts %s wherever they were taken, and once", async (scope, limits) => {
+  const [here, there] = makeWorkers(limits);
+  here.admit(payer, 0);
+  here.charge("a", 200, 0);
+  await vi.waitFor(() => expect(there.size).toBe(1));
+  expect(there.admit(payer, 0)).toMatchObject({ scope });
+  expect(there.admit(() => "b", 0)).toBeUndefined();
+  // What it was told it does not tell again: there it would count twice.
+  expect(here.admit(payer, 1_000 + performance.now())).toBeUndefined();
+});

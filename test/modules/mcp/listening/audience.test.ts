@@ -1,0 +1,131 @@
+/** Who is told that its tools are others, and how often. */
+import { describe, expect, it } from "vitest";
+import { TaskQueue } from "../../../../src/base/task-queue.ts";
+import type { McpCaller, McpFront } from "../../../../src/modules/mcp/front.ts";
+import { Audience } from "../../../../src/modules/mcp/listening/audience.ts";
+import { ExpiryTimer } from "../../../../src/modules/mcp/listening/expiry-timer.ts";
+import type { ListedTool } from "../../../../src/modules/mcp/tools/toolbox.ts";
+
+function toolsCalled(...names: readonly string[]): readonly ListedTool[] {
+  return names.map((name) => ({ name, description: { current: { name } } as never }));
+}
+
+function callerOf(agentId: string): McpCaller {
+  return { fields: new Map([["agent-id", agentId]]), key: agentId } as unknown as McpCaller;
+}
+
+/** An audience whose agents are shown what a test says. */
+function openAudience() {
+  const shown = new Map<string, readonly ListedTool[]>();
+  let looks = 0;
+  const front: Pick<McpFront, "projection"> = {
+    projection: {
+      toolsOf: ({ key }) => {
+        looks += 1;
+        return shown.get(key) ?? [];
+      },
+      validUntil: () => Number.POSITIVE_INFINITY,
+    },
+  };
+  const stopping = new AbortController();
+  const work = new TaskQueue({ sliceMs: 4 });
+  const audience = new Audience({ work, stopping: stopping.signal, now: () => 0 });
+  audience.serve(front);
+  const heard: string[] = [];
+  return {
+    ...{ audience, shown, heard, stopping },
+    looks: () => looks,
+    listen: (agentId: string, name = agentId) =>
+      audience.add(front, callerOf(agentId), () => heard.push(name)),
+    /** What was begun before it is done. */
+    settled: async () => {
+      for (let round = 0; round < 20; round += 1) await new Promise((next) => setImmediate(next));
+    },
+    serve: () => audience.serve(front),
+  };
+}
+
+describe("Audience", () => {
+  it("tells those whose tools are others, and nobody else", async () => {
+    const { audience, shown, heard, listen, settled } = openAudience();
+    shown.set("a", toolsCalled("one"));
+    for (const agentId of ["a", "b"]) listen(agentId);
+    shown.set("a", toolsCalled("one", "two"));
+    shown.set("b", toolsCalled("three"));
+    audience.changed("a");
+    await settled();
+    expect(heard).toEqual(["a"]);
+  });
+
+  it("tells nobody of tools that are the same, though they were made anew", async () => {
+    const { audience, shown, heard, listen, settled, serve } = openAudience();
+    shown.set("a", toolsCalled("one", "two"));
+    listen("a");
+    shown.set("a", toolsCalled("one", "two"));
+    serve();
+    audience.changed("a");
+    await settled();
+    expect(heard).toEqual([]);
+  });
+
+  it("tells once of all that has happened meanwhile, and again of what happens later", async () => {
+    const { audience, shown, heard, listen, settled } = openAudience();
+    listen("a");
+    for (let count = 0; count < 1_000; count += 1) {
+      shown.set("a", toolsCalled(`tool ${count}`));
+      audience.changed("a");
+    }
+    await settled();
+    expect(heard).toEqual(["a"]);
+    shown.set("a", []);
+    audience.changed("a");
+    await settled();
+    expect(heard).toEqual(["a", "a"]);
+  });
+
+  it("does not look for agents of whom nobody listens", async () => {
+    const { audience, looks, listen, settled } = openAudience();
+    listen("a").end();
+    const before = looks();
+    for (const agentId of ["a", "b"]) audience.changed(agentId);
+    await settled();
+    expect(looks()).toBe(before);
+  });
+
+  it("tells nobody once the server stops", async () => {
+    const { audience, shown, heard, listen, settled, stopping } = openAudience();
+    listen("a");
+    shown.set("a", toolsCalled("one"));
+    stopping.abort(new Error("the server is stopping"));
+    audience.changed("a");
+    await settled();
+    expect(heard).toEqual([]);
+  });
+});
+
+describe("ExpiryTimer", () => {
+  it("calls back with what is over, the first of it first", async () => {
+    const over: string[] = [];
+    let seen: () => void = () => undefined;
+    const both = new Promise<void>((resolve) => {
+      seen = () => over.length === 2 && resolve();
+    });
+    const timer = new ExpiryTimer(
+      () => performance.now(),
+      (key) => {
+        over.push(key);
+        seen();
+      },
+    );
+    const now = performance.now();
+    timer.set("late", now + 40);
+    timer.set("never", Number.POSITIVE_INFINITY);
+    timer.set("gone", now + 10);
+    timer.set("early", now + 20);
+    timer.set("gone", Number.POSITIVE_INFINITY);
+    timer.set("far", now + 1e15);
+    await both;
+    expect(over).toEqual(["early", "late"]);
+    timer.stop();
+  });
+});

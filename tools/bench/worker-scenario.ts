@@ -1,0 +1,65 @@
+/**
+ * The scenario of `[server] workers`: one process and two, each answering the same load. The load takes
+ * a core of its own; on a machine without one for it, the ratios say little and are held to no goal.
+ */
+import { availableParallelism } from "node:os";
+import { aimAt } from "./aim.ts";
+import { FRESH, PIPELINED } from "./load-scenarios.ts";
+import { type Contender, measureRounds, medianOf, ratioOf, type Timing } from "./measure.ts";
+import { agtpRequest } from "./order.ts";
+import { orderPath } from "./order-endpoint.ts";
+import { atLeast, type Row } from "./row.ts";
+import type { ServerPool } from "./servers.ts";
+
+const WORKERS = 2;
+/** Beside the workers, the parent and the load want one each. */
+const HAS_CORES: boolean = availableParallelism() >= WORKERS + 2;
+const AGENTS = PIPELINED.connections;
+
+/** Handshakes, unsigned and signed calls of many agents, and signed ones of a single agent. */
+export async function measureWorkers(pool: ServerPool, timing: Timing): Promise<Row[]> {
+  const unsigned = await startBoth(pool, "unsigned", AGENTS);
+  const signed = await startBoth(pool, "signed", AGENTS);
+  const single = await startBoth(pool, "signed", 1);
+  const cases = [
+    { what: "new connections, 16 at a time", contenders: unsigned, shape: FRESH, share: 0.85 },
+    { what: "unsigned records, 16 x 16", contenders: unsigned, shape: PIPELINED, share: 0.85 },
+    { what: "signed records, 16 x 16", contenders: signed, shape: PIPELINED, share: 0.7 },
+    { what: "signed records of one agent, 16 x 16", contenders: single, shape: PIPELINED },
+  ];
+  const rows: Row[] = [];
+  for (const { what, contenders, shape, share } of cases) {
+    const { one, two } = await measureRounds(contenders, shape, timing);
+    const ratio = ratioOf(two, one, "perSecond");
+    const told = HAS_CORES ? "" : `: ${ratio.median.toFixed(2)} x, the load on the same cores`;
+    const isHeld = HAS_CORES && share !== undefined;
+    rows.push(
+      {
+        ...{ scenario: "workers", label: `one process, ${what}`, unit: "req/s", goals: [] },
+        agtpd: medianOf(one, "perSecond"),
+      },
+      {
+        ...{ scenario: "workers", label: `two workers, ${what}${told}`, unit: "req/s" },
+        agtpd: medianOf(two, "perSecond"),
+        goals: isHeld ? [atLeast(ratio, share * WORKERS, "of one process")] : [],
+      },
+    );
+  }
+  return rows;
+}
+
+async function startBoth(
+  pool: ServerPool,
+  records: "unsigned" | "signed",
+  agents: number,
+): Promise<Record<"one" | "two", Contender>> {
+  const start = async (workers: number): Promise<Contender> => {
+    const server = await pool.agtpd(10, { records, agents, workers });
+    // Each connection is one agent's, as far as there are so many.
+    const requests = Array.from({ length: agents }, (_, agent) =>
+      agtpRequest("CREATE", orderPath(0), { agent }),
+    );
+    return aimAt(server, pool.ca, "AGTP/1.0 200", requests);
+  };
+  return { one: await start(1), two: await start(WORKERS) };
+}
