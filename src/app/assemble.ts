@@ -12,6 +12,7 @@ import {
   type InnerEntrance,
 } from "../dispatch/dispatcher.ts";
 import type { Contribution, Negotiation, Served } from "../dispatch/module.ts";
+import { observeSent } from "../dispatch/observe-sent.ts";
 import type { Observer } from "../dispatch/observer.ts";
 import type { ProcessState } from "../dispatch/process-state.ts";
 import type { RegisteredRoute, Route } from "../dispatch/route.ts";
@@ -121,8 +122,8 @@ function creatingPipeline(
   const { state, attempts, rates, time } = kept;
   const { routes, route } = parts.negotiation;
   return creatingDispatcher({
-    ...{ catalog, names, methodPolicy, policies, registry, directory, observer, delegations },
-    approvals,
+    ...{ catalog, names, methodPolicy, policies, registry, directory, delegations, approvals },
+    observer: observeSent(observer, state.ledger),
     view: state.view,
     serverId: server.serverId,
     defaultAgent: defaultAgent(config, directory),

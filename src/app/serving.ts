@@ -110,7 +110,10 @@ export class Serving {
 
   /** The counts that only the server has. */
   get counts(): MeasuringOptions {
-    return { connectionCount: () => this.connectionCount, sendBudget: this.#sendBudget };
+    const { view } = this.kept.state;
+    const figures = view.figures && { nodeFigures: () => view.figures!() };
+    const connectionCount = (): number => this.connectionCount;
+    return { connectionCount, sendBudget: this.#sendBudget, ...figures };
   }
 
   /**

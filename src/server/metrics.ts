@@ -11,6 +11,8 @@ import type { RateExcess } from "../dispatch/rates.ts";
 import { CHANNELS, type RequestEnd, type RequestRefusal } from "../dispatch/request-channels.ts";
 import type { Route } from "../dispatch/route.ts";
 import { EXCESS_CHANNEL } from "../dispatch/toll.ts";
+import type { NodeFigures } from "../state/node-figures.ts";
+import { measureNode } from "./node-metrics.ts";
 import { pacedResponses } from "./paced-response.ts";
 import { measureProcesses } from "./process-metrics.ts";
 import type { SendBudget } from "./send-budget.ts";
@@ -20,6 +22,8 @@ import { measureDroppedSpans } from "./trace-metrics.ts";
 export interface MeasuringOptions {
   connectionCount(): number;
   readonly sendBudget: SendBudget;
+  /** Without this, the process shares its store with no other. */
+  readonly nodeFigures?: (() => NodeFigures) | undefined;
 }
 
 /** Where to serve metrics. */
@@ -57,6 +61,7 @@ export function createMeasurements(options: MeasuringOptions): Measurements {
   const onEnd = createRecorder(registry);
   const { onRefusal, onExcess } = createRateCounter(registry);
   createGauges(registry, options, delay);
+  if (options.nodeFigures !== undefined) measureNode(registry, options.nodeFigures);
   delay.enable();
   subscribe(CHANNELS.end, onEnd);
   subscribe(CHANNELS.refusal, onRefusal);

@@ -48,29 +48,39 @@ const PAGE = 500;
 
 /** The lines of an export. */
 export async function* exportState(source: ExportSource): AsyncGenerator<string> {
-  const digest = createHash("sha256");
-  const count = { entries: 0, records: 0 };
   const release = source.records.hold?.();
   try {
-    for await (const one of linesOf(source)) {
-      if (typeof one !== "string") count[one.kind === "record" ? "records" : "entries"] += 1;
-      const text = typeof one === "string" ? one : stateLine(one);
-      digest.update(text);
-      yield text;
-    }
-    yield stateLine({ kind: "end", ...count, sha256: digest.digest("hex") });
+    yield* exportLines(linesOf(source));
   } finally {
     release?.();
   }
 }
 
-type EntryLine = Extract<StateLine, { readonly kind: "put" | "delete" }>;
+/** Writes lines down, the header first, and what they add up to behind them. */
+export async function* exportLines(
+  lines: AsyncIterable<string | EntryLine | RecordLine>,
+): AsyncGenerator<string> {
+  const digest = createHash("sha256");
+  const count = { entries: 0, records: 0 };
+  for await (const one of lines) {
+    if (typeof one !== "string" && one.kind !== "checkpoint") {
+      count[one.kind === "record" ? "records" : "entries"] += 1;
+    }
+    const text = typeof one === "string" ? one : stateLine(one);
+    digest.update(text);
+    yield text;
+  }
+  yield stateLine({ kind: "end", ...count, sha256: digest.digest("hex") });
+}
+
+/** An entry, or that it is gone. */
+export type EntryLine = Extract<StateLine, { readonly kind: "put" | "delete" }>;
 
 async function* linesOf({
   serverId,
   store,
   records,
-}: ExportSource): AsyncGenerator<string | EntryLine | Extract<StateLine, { kind: "record" }>> {
+}: ExportSource): AsyncGenerator<string | EntryLine | RecordLine> {
   const created = { server_id: serverId, created_at: new Date().toISOString(), agtpd: VERSION };
   yield headerLine({ ...created, first_segment: records.firstSegment });
   for await (const one of records.cuts?.() ?? []) yield stateLine(one);
@@ -83,9 +93,7 @@ async function* linesOf({
     if (one.collection !== CHAIN_CHECKPOINTS) yield one;
     else checkpoint = one.kind === "put" ? readCheckpoint(one.value) : undefined;
   }
-  for await (const one of cut?.(checkpoint) ?? []) {
-    yield one.kind === "record" ? one : stateLine(one);
-  }
+  yield* cut?.(checkpoint) ?? [];
 }
 
 /** The entries page by page, and behind each page what has changed meanwhile. */

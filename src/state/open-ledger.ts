@@ -47,6 +47,8 @@ export interface SharedRecords {
   readonly heads: ReadonlyMap<string, ChainHead>;
   /** The latest lifecycle events, in order: the store may not have seen them. */
   readonly events: readonly JournalRecord[];
+  /** Everything that the nodes keep, as the lines of an export. */
+  exported?(serverId: string): AsyncIterable<string>;
 }
 
 /** Records of chains over a journal that is open. */

@@ -7,6 +7,7 @@ import {
   AcknowledgedRecords,
   readAcknowledged,
 } from "./acknowledged-records.ts";
+import { exportPostgres } from "./export-postgres.ts";
 import type { StateNotice } from "./notice.ts";
 import type { SharedRecords } from "./open-ledger.ts";
 import { makePool, type PostgresLocation, quoteName, withClient } from "./postgres-driver.ts";
@@ -93,7 +94,13 @@ export async function openNode(
     pool,
     name,
     checkLease: () => node.checkLease(),
-    onKept: (record) => acknowledged.note(record),
+    onKept: (record) => {
+      store.counts.records += 1;
+      acknowledged.note(record);
+    },
+    onMoved: (count) => {
+      store.counts.recordsAgain += count;
+    },
     onLoss: (record) => {
       // The next start has to know of it as well.
       acknowledged.note(record);
@@ -104,11 +111,27 @@ export async function openNode(
   store.everywhere = (revision) => node.everywhere(revision);
   const events = await readLatestEvents(pool, name);
   acknowledged.start();
-  return { node, shared: { records, heads, events }, acknowledged };
+  const exported = (serverId: string) => exportPostgres(store, serverId);
+  return { node, shared: { records, heads, events, exported }, acknowledged };
 }
+
+/** Codes of OpenSSL for a chain that does not lead to a CA that is known. */
+const UNTRUSTED = /^(UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_|CERT_|ERR_SSL_)/;
 
 function describe(error: unknown): SchemaFault {
   const reason = reasonOf(error) || codeOf(error);
+  if (codeOf(error) === "ERR_TLS_CERT_ALTNAME_INVALID") {
+    const hint = "name the server in store.url as its certificate does";
+    return { key: "url", message: `the server's certificate is another's: ${reason}`, hint };
+  }
+  if (UNTRUSTED.test(codeOf(error))) {
+    const hint = "name the CA that signed it in store.ca";
+    return { key: "ca", message: `the server's certificate is not trusted: ${reason}`, hint };
+  }
+  if (/does not support SSL/.test(reason)) {
+    const hint = "switch TLS on there, or say sslmode=disable where nobody can listen";
+    return { key: "url", message: "the server has no TLS, which the URL asks for", hint };
+  }
   switch (postgresFaultKind(error)) {
     case "refused":
       return { key: "url", message: `the server refuses this role: ${reason}` };

@@ -25,6 +25,8 @@ const ATTEMPTS = 5;
 /** How long the outcome of a commit is looked for. */
 const LOOK_UP_MS = 4_000;
 const LOOK_UP_PAUSE_MS = 100;
+/** How long the server waits for the next statement of a transaction. */
+const IDLE_MS = 3_000;
 
 /** The revisions of a transaction's commits begin here. */
 export function revisionOf(transaction: number, index = 0): number {
@@ -89,7 +91,9 @@ export class PostgresCommitter {
       for (const one of expectations) stripes.add(this.#stripeOf(one));
     }
     const sorted = [...stripes].sort((left, right) => left - right);
-    return `BEGIN; SELECT pg_advisory_xact_lock(${this.#lockSpace}, stripe)
+    // A node that vanishes in the middle, and whose connection nobody ends, holds nobody up for long.
+    return `BEGIN; SET LOCAL idle_in_transaction_session_timeout = ${IDLE_MS};
+      SELECT pg_advisory_xact_lock(${this.#lockSpace}, stripe)
       FROM unnest(ARRAY[${sorted.join()}]::int[]) AS stripe`;
   }
 

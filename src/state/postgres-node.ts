@@ -8,6 +8,7 @@ import { hash } from "node:crypto";
 import type { Notification, Pool, PoolClient } from "pg";
 import type { AcknowledgedRecord } from "./acknowledged-records.ts";
 import { LiveProcesses } from "./live-processes.ts";
+import type { NodeFigures } from "./node-figures.ts";
 import type { StateNotice } from "./notice.ts";
 import { COMMITS_A_TRANSACTION } from "./postgres-commit.ts";
 import { withClient } from "./postgres-driver.ts";
@@ -56,6 +57,7 @@ export class PostgresNode {
   readonly holders: LiveProcesses;
   #leaseUntil = Number.NEGATIVE_INFINITY;
   #beatAt = Number.NEGATIVE_INFINITY;
+  #takenAt = performance.now();
   #forgotAt = performance.now();
   /** The revision that the views are complete up to. */
   #seen = 0;
@@ -213,6 +215,17 @@ export class PostgresNode {
     }));
   }
 
+  /** How this node is, now. */
+  figures(): NodeFigures {
+    const now = performance.now();
+    return {
+      ...this.#options.store.counts,
+      leaseMs: Math.max(0, Math.min(this.#leaseUntil - now, this.#options.leaseMs)),
+      viewAgeMs: now - this.#takenAt,
+      heartbeatAgeMs: now - this.#beatAt,
+    };
+  }
+
   /** Gives the lease up, and the name. */
   async close(): Promise<void> {
     this.#isClosing = true;
@@ -247,6 +260,7 @@ export class PostgresNode {
     if (isDue || this.#told < this.#seen) await this.#beat();
     const before = this.#seen;
     await this.#take();
+    this.#takenAt = sentAt;
     if (isDue && !this.#hasLost && !this.#isClosing) {
       this.#beatAt = sentAt;
       this.#leaseUntil = sentAt + this.#options.leaseMs;

@@ -29,6 +29,8 @@ export interface PostgresRecordsOptions {
   onLoss(record: AcknowledgedRecord): void;
   /** Told of each record that is kept. */
   onKept(record: AcknowledgedRecord): void;
+  /** Told of how many have to be signed again. */
+  onMoved(count: number): void;
 }
 
 /** How long a batch is tried for. */
@@ -60,10 +62,13 @@ export class PostgresRecords implements RecordStore {
       try {
         const won = await this.#attempt(batch);
         const appended = await this.#settle(batch, won, isRepeated);
+        let moved = 0;
         for (const { auditId, chain } of batch.records) {
           const { agentId } = chain;
-          if (appended.moved?.has(agentId) !== true) this.#options.onKept({ agentId, auditId });
+          if (appended.moved?.has(agentId) === true) moved += 1;
+          else this.#options.onKept({ agentId, auditId });
         }
+        this.#options.onMoved(moved);
         return appended;
       } catch (error) {
         if (error instanceof StoreUnavailableError) throw error;
@@ -192,7 +197,7 @@ export async function findLostRecords(
 }
 
 /** An event is stored right after its record: what a node that ended could not store is among these. */
-const EVENTS = 1_000;
+export const EVENTS = 1_000;
 
 /** Reads the latest lifecycle events of all agents, in order. */
 export async function readLatestEvents(

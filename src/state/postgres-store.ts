@@ -7,6 +7,7 @@ import type { Pool } from "pg";
 import { type EncodedChange, encodeChange } from "./encoded-change.ts";
 import { checkName } from "./entry-limits.ts";
 import { compileRange } from "./key-range.ts";
+import type { StoreCounts } from "./node-figures.ts";
 import { COMMITS_A_TRANSACTION, PostgresCommitter } from "./postgres-commit.ts";
 import { isAnswer, postgresFaultKind } from "./postgres-fault.ts";
 import { type PostgresFeed, readFeed } from "./postgres-feed.ts";
@@ -46,6 +47,7 @@ export class PostgresStore implements Store {
   /** The transaction that is being made, and those that wait. */
   #writing: Promise<void> | undefined;
   #isClosed = false;
+  readonly counts: StoreCounts = { commits: 0, conflicts: 0, records: 0, recordsAgain: 0 };
   /** Set by the node that this process is. */
   everywhere?: (revision: number) => Promise<void>;
   /** Called once something was committed. */
@@ -170,7 +172,11 @@ export class PostgresStore implements Store {
       const outcomes = await this.#committer.commit(group);
       this.#health.succeeded();
       this.onCommit();
-      for (const [index, { resolve }] of group.entries()) resolve(outcomes[index]!);
+      for (const [index, { resolve }] of group.entries()) {
+        const outcome = outcomes[index]!;
+        this.counts[outcome.kind === "committed" ? "commits" : "conflicts"] += 1;
+        resolve(outcome);
+      }
     } catch (error) {
       if (group.length > 1 && isAnswer(error)) {
         for (const one of group) await this.#write([one]);

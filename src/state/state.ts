@@ -14,6 +14,7 @@ import type { JournalDisk } from "./journal-disk.ts";
 import type { JournalRetention } from "./journal-retention.ts";
 import type { Ledger } from "./ledger.ts";
 import { LifecycleRegister } from "./lifecycle-register.ts";
+import type { NodeFigures } from "./node-figures.ts";
 import type { StateNotice } from "./notice.ts";
 import { openLedger, type SharedRecords } from "./open-ledger.ts";
 import { SessionRegister } from "./session-register.ts";
@@ -67,6 +68,8 @@ export interface ViewLease {
   catchUp?(): Promise<void>;
   /** Every node that has been heard of lately, this one included. */
   nodes?(): Promise<readonly NodeEntry[]>;
+  /** How this node is; without this, there are no others. */
+  figures?(): NodeFigures;
 }
 
 /** A node, as the others know it. */
@@ -135,10 +138,14 @@ export async function openState(options: StateOptions): Promise<ServerState> {
     escalations: await EscalationRegister.open(store, { now }),
     suspensions: await SuspensionRegister.open(store, { now }),
     exported: async function* (serverId) {
-      const records = opened.exported;
-      if (records === undefined) throw new ExportRefusal("this store cannot be exported");
       await sessions.save();
       await lifecycle?.save();
+      if (options.shared?.exported !== undefined) {
+        yield* options.shared.exported(serverId);
+        return;
+      }
+      const records = opened.exported;
+      if (records === undefined) throw new ExportRefusal("this store cannot be exported");
       await opened.checkpoint();
       yield* exportState({ serverId, store, records });
     },

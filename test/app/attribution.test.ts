@@ -225,6 +225,13 @@ describe("a journal that the disk has no room for", () => {
       for (; last?.status === 200; last = await send(ALICE)) kept.push(last);
       // The first reply whose record did not fit was not sent: it may have been done.
       expect(last).toMatchObject({ status: 503, body: { error: { code: "outcome-unknown" } } });
+      // It is logged as what was sent.
+      await vi.waitFor(() => {
+        const statuses = daemon.log.flatMap((line) =>
+          line["event"] === "request" ? line["status"] : [],
+        );
+        expect(statuses).toEqual([...kept.map(({ status }) => status), 503]);
+      }, 20_000);
       expect(last?.headers.has("attribution-record")).toBe(false);
       const refused = await send(ALICE);
       expect([refused?.status, refused?.body["error"]?.["code"]]).toEqual([

@@ -209,6 +209,26 @@ describeWithPostgres("two nodes of one store", () => {
     expect((await ask(second, ALICE, "QUERY", "/lists")).status).toBe(410);
   }, 180_000);
 
+  it("show in figures how fresh they are, and what sharing a store costs", async () => {
+    const url = await postgres().makeDatabase();
+    const metrics = { metrics: { enabled: true, port: 0 } };
+    const node = await openNode(url, "a", metrics);
+    await ask(node, ALICE, "QUERY", "/lists");
+    await ask(node, ALICE, "REVOKE", "/", { agent_id: ALICE, reason: "test" });
+    const ready = node.log.find(({ event }) => event === "listening");
+    const page = await (await fetch(`http://127.0.0.1:${ready?.["metrics_port"]}/metrics`)).text();
+    const figure = (name: string): number =>
+      Number(new RegExp(`^agtp_node_${name} (\\S+)$`, "m").exec(page)?.[1]);
+    expect(figure("lease_seconds")).toBeGreaterThan(0);
+    expect(figure("lease_seconds")).toBeLessThanOrEqual(2);
+    expect(figure("view_age_seconds")).toBeLessThan(60);
+    expect(figure("heartbeat_age_seconds")).toBeLessThan(60);
+    expect(figure("commits_total")).toBeGreaterThan(0);
+    expect(figure("conflicts_total")).toBe(0);
+    expect(figure("records_total")).toBe(3);
+    expect(figure("records_signed_again_total")).toBe(0);
+  });
+
   it("list each other by name", async () => {
     const url = await postgres().makeDatabase();
     const [first] = [await openNode(url, "a"), await openNode(url, "b")];

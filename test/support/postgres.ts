@@ -26,7 +26,8 @@ export interface TestPostgres {
   query(sql: string, url?: string): Promise<readonly Readonly<Record<string, unknown>>[]>;
   /** Ends all at once, as `pg_ctl -m immediate` does. */
   crash(): void;
-  start(): void;
+  /** With further options of the server, such as `-c ssl=on`. */
+  start(more?: string): void;
   /** Keeps a copy of all that the server has, while it is stopped for a moment. */
   copy(): void;
   /** Has a server take over that knows what the copy has. */
@@ -85,7 +86,8 @@ function launch(programs: string): { readonly server: TestPostgres; stop(): void
   };
   const control = (...args: readonly string[]): void => run("pg_ctl", ["-D", data, "-w", ...args]);
   const options = `-k ${directory} -c listen_addresses='' -c max_connections=200 -c autovacuum=off`;
-  const start = (): void => control("-o", options, "-l", join(directory, "log"), "-s", "start");
+  const start = (more = ""): void =>
+    control("-o", `${options} ${more}`, "-l", join(directory, "log"), "-s", "start");
   run("initdb", ["-D", data, "-A", "trust", "-U", "agtp", "-E", "UTF8", "--locale=C", "-N"]);
   start();
   const urlOf = (database: string): string =>

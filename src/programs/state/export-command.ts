@@ -6,6 +6,7 @@ import type { Config } from "../../app/config/config.ts";
 import { isRecord } from "../../base/json-value.ts";
 import { codeOf, reasonOf } from "../../base/thrown.ts";
 import { openControlLines } from "../../client/ask-control.ts";
+import { exportPostgres } from "../../state/export-postgres.ts";
 import { exportState, journalSource } from "../../state/export-state.ts";
 import { compareJournal } from "../../state/journal-comparison.ts";
 import { describeDamage } from "../../state/journal-damage.ts";
@@ -20,6 +21,7 @@ import {
   checkDriver,
   readConfig,
   syncDirectory,
+  withPostgres,
   withState,
   withStore,
 } from "./state-deployment.ts";
@@ -99,7 +101,13 @@ async function askDaemon({ directory }: Config): Promise<AsyncIterable<Buffer> |
 }
 
 async function exportOffline(config: Config, file: number): Promise<Totals> {
-  checkDriver(config, "no daemon runs, only that of sqlite is kept without one");
+  const { serverId } = config.server;
+  if (config.store.driver === "postgres") {
+    return withPostgres(config, (store) =>
+      write(Readable.from(exportPostgres(store, serverId), { objectMode: false }), file),
+    );
+  }
+  checkDriver(config, "no daemon runs, and what is in memory ends with it");
   return withState(config, "agtpd state export", () =>
     withStore(config, config.store.path, async (store) => {
       const journal = journalDirectory(config.directory);
@@ -109,7 +117,7 @@ async function exportOffline(config: Config, file: number): Promise<Totals> {
         throw new CommandRefusal(`${damage.file} ${describeDamage(damage)}`);
       }
       const records = journalSource(journal, () => undefined);
-      const lines = exportState({ serverId: config.server.serverId, store, records });
+      const lines = exportState({ serverId, store, records });
       return write(Readable.from(lines, { objectMode: false }), file);
     }),
   );

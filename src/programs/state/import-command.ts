@@ -6,6 +6,7 @@ import { createReadStream, existsSync, renameSync, rmSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import type { Config } from "../../app/config/config.ts";
 import { codeOf, reasonOf } from "../../base/thrown.ts";
+import { ImportRefusal, importPostgres } from "../../state/import-postgres.ts";
 import { type ImportReport, importState } from "../../state/import-state.ts";
 import { StateFileError } from "../../state/read-state-file.ts";
 import { listSegments } from "../../state/segment.ts";
@@ -19,6 +20,7 @@ import {
   checkDriver,
   readConfig,
   syncDirectory,
+  withPostgres,
   withState,
   withStore,
 } from "./state-deployment.ts";
@@ -35,9 +37,12 @@ export const importCommand: Command = command({
   },
   run: async ({ file, config: path, replace = false, json = false }, terminal) => {
     const config = readConfig(path, terminal);
-    checkDriver(config, "state is imported into sqlite");
+    if (config.store.driver !== "postgres") {
+      checkDriver(config, "state is imported into sqlite or postgres");
+    }
     const source = resolve(terminal.directory, file);
     const { report, setAside } = await withState(config, "agtpd state import", async () => {
+      if (config.store.driver === "postgres") return importShared(source, config, replace);
       if (!replace) await checkEmpty(config);
       return importFrom(source, config);
     });
@@ -67,6 +72,9 @@ async function checkEmpty(config: Config): Promise<void> {
     "the deployment has a state already: --replace sets it aside and takes that of the file",
   );
 }
+
+/** A name of PostgreSQL has no more octets. */
+const MAX_SCHEMA = 63;
 
 interface Imported {
   readonly report: ImportReport;
@@ -101,6 +109,26 @@ async function importFrom(source: string, config: Config): Promise<Imported> {
     throw explained(error, source);
   } finally {
     clear();
+  }
+}
+
+/** Into PostgreSQL, all or nothing; what is there is set aside under another name of its schema. */
+async function importShared(source: string, config: Config, replaces: boolean): Promise<Imported> {
+  const { schema } = config.store;
+  const stamp = new Date().toISOString().replaceAll(/[-:.]/g, "").toLowerCase();
+  const suffix = `_replaced_${stamp}`;
+  const aside = replaces ? `${schema.slice(0, MAX_SCHEMA - suffix.length)}${suffix}` : undefined;
+  try {
+    return await withPostgres(config, async (store) => {
+      const { isSetAside, ...report } = await importPostgres(createReadStream(source), {
+        ...{ store, schema, aside },
+        onHeader: ({ server_id }) => checkServer(server_id, config),
+      });
+      return { report, setAside: isSetAside && aside !== undefined ? [`schema ${aside}`] : [] };
+    });
+  } catch (error) {
+    if (error instanceof ImportRefusal) throw new CommandRefusal(error.message);
+    throw explained(error, source);
   }
 }
 

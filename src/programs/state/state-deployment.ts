@@ -4,7 +4,9 @@ import { relative, resolve } from "node:path";
 import type { Config } from "../../app/config/config.ts";
 import { loadConfig } from "../../app/config/load.ts";
 import { formatProblem, isError, type Problem } from "../../base/problem.ts";
+import { openPostgres } from "../../state/open-postgres.ts";
 import { openStore } from "../../state/open-store.ts";
+import type { PostgresStore } from "../../state/postgres-store.ts";
 import { takeStateDirectory } from "../../state/state-directory.ts";
 import type { Store } from "../../state/store.ts";
 import { usage } from "../shell/command-file.ts";
@@ -46,6 +48,23 @@ export async function withStore<T>(
     relative(directory, file),
   );
   if (store === undefined) throw refusal(problems);
+  try {
+    return await act(store);
+  } finally {
+    await store.close();
+  }
+}
+
+/** Opens the PostgreSQL of a deployment for as long as something is done with it. */
+export async function withPostgres<T>(
+  { store: location, directory, file }: Config,
+  act: (store: PostgresStore) => Promise<T>,
+): Promise<T> {
+  const { store, fault } = await openPostgres({ ...location, url: location.url ?? "" });
+  if (store === undefined) {
+    const { key, ...problem } = fault;
+    throw refusal([{ file: relative(directory, file), key: `store.${key}`, ...problem }]);
+  }
   try {
     return await act(store);
   } finally {

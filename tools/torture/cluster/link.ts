@@ -5,22 +5,17 @@ import { type AddressInfo, connect, createServer, type Server, type Socket } fro
 /** What passes: all, nothing and everybody hears of it, or nothing and nobody does. */
 export type LinkState = "open" | "cut" | "half-open";
 
-interface Pair {
-  readonly client: Socket;
-  readonly server: Socket;
-}
-
 /** A proxy on a port of its own to a Unix socket. */
 export class Link {
   readonly #server: Server;
-  readonly #pairs = new Set<Pair>();
+  readonly #sockets = new Set<Socket>();
   #target: string;
   #state: LinkState = "open";
   #delayMs = 0;
 
   private constructor(target: string) {
     this.#target = target;
-    this.#server = createServer({ allowHalfOpen: false }, (client) => this.#take(client));
+    this.#server = createServer((client) => this.#take(client));
   }
 
   static async open(target: string): Promise<Link> {
@@ -40,11 +35,10 @@ export class Link {
     this.#endAll();
   }
 
+  /** A link that is open again ends what was open before: octets are missing from it. */
   set(state: LinkState): void {
     this.#state = state;
-    // What was held back would tell of another time.
-    if (state === "cut") this.#endAll();
-    if (state === "open") this.#endAll();
+    if (state !== "half-open") this.#endAll();
   }
 
   /** Every octet is so late from now on, either way. */
@@ -58,10 +52,7 @@ export class Link {
   }
 
   #endAll(): void {
-    for (const { client, server } of this.#pairs) {
-      client.resetAndDestroy();
-      server.destroy();
-    }
+    for (const socket of this.#sockets) socket.destroy();
   }
 
   #take(client: Socket): void {
@@ -70,27 +61,31 @@ export class Link {
       client.resetAndDestroy();
       return;
     }
-    const pair = { client, server: connect(this.#target) };
-    this.#pairs.add(pair);
-    this.#pass(pair.client, pair.server);
-    this.#pass(pair.server, pair.client);
-    for (const socket of [pair.client, pair.server]) {
-      socket.on("error", () => undefined);
-      socket.on("close", () => {
-        if (this.#state !== "half-open") {
-          pair.client.destroy();
-          pair.server.destroy();
-        }
-        this.#pairs.delete(pair);
-      });
-    }
+    const server = connect(this.#target);
+    this.#pass(client, server);
+    this.#pass(server, client);
   }
 
   #pass(from: Socket, to: Socket): void {
+    this.#sockets.add(from);
+    // In their order, though the delay may have become a shorter one.
+    const waiting: Buffer[] = [];
     from.on("data", (chunk: Buffer) => {
       if (this.#state !== "open") return;
-      if (this.#delayMs === 0) to.write(chunk);
-      else setTimeout(() => this.#state === "open" && to.write(chunk), this.#delayMs);
+      if (this.#delayMs === 0 && waiting.length === 0) {
+        to.write(chunk);
+        return;
+      }
+      waiting.push(chunk);
+      setTimeout(() => {
+        const next = waiting.shift();
+        if (next !== undefined && this.#state === "open") to.write(next);
+      }, this.#delayMs);
+    });
+    from.on("error", () => undefined);
+    from.on("close", () => {
+      this.#sockets.delete(from);
+      if (this.#state !== "half-open") to.destroy();
     });
   }
 }

@@ -1,0 +1,20 @@
+/** How a node is, in figures: what its operator watches. */
+
+/** The counts that a store keeps of what was asked of it. */
+export interface StoreCounts {
+  commits: number;
+  conflicts: number;
+  records: number;
+  /** Records whose chains another node had moved. */
+  recordsAgain: number;
+}
+
+/** All of them, at one moment. */
+export interface NodeFigures extends Readonly<StoreCounts> {
+  /** The rest of the lease by which it serves. */
+  readonly leaseMs: number;
+  /** Since everything that others had changed was taken in. */
+  readonly viewAgeMs: number;
+  /** Since the store heard of it. */
+  readonly heartbeatAgeMs: number;
+}
