@@ -4,23 +4,12 @@ import { booking } from "../support/approving.ts";
 import { describeInBrowser, openPage, signIn } from "../support/browser.ts";
 import type { TestConsole } from "../support/console.ts";
 import { askHouse, MALLORY, openHouse } from "../support/console-house.ts";
+import { DECEPTIVE, HARM, HARMLESS, MARKS, PROGRAMS } from "../support/hostile-text.ts";
 
-/** Whoever shows it in any other way than as text runs one of its parts; the first fit into a name. */
-const PROGRAMS = [
-  "</dd><script>window.hacked=1</script>",
-  `"' autofocus onfocus=window.hacked=1 x='"><img src=x onerror=window.hacked=1>`,
-  `<svg/onload="window.hacked=1">`,
-  `javascript:window.hacked=1//<a href="javascript:window.hacked=1">x</a>`,
-  "$\u007bwindow.hacked=1} {{window.hacked=1}} <%= window.hacked=1 %> &lt;img&gt; &#60;",
-].join(" ");
-const MARKS = "paid \u202e\u2066eur 01\u2069\u202c \u200b\u2028 \u061c end";
 const PAYLOADS = {
   "programs of every kind, and marks of direction": `${PROGRAMS} ${MARKS}`,
   "a long address that is a program": `javascript:window.hacked=1//${"W".repeat(10_000)}`,
 } as const;
-/** Characters that no page may show as they are. */
-const DECEPTIVE = "[\\u061c\\u200b-\\u200f\\u2028-\\u202e\\u2066-\\u2069]";
-
 /** Has an agent write it wherever it can; answers the pages that show something of it. */
 async function fillAll(house: TestConsole, text: string): Promise<readonly string[]> {
   const ask = async (body: object, method = "ESCALATE", path = "/") =>
@@ -61,28 +50,6 @@ async function fillAll(house: TestConsole, text: string): Promise<readonly strin
     ...["/agents", `/agents/${MALLORY}`, "/records", `/records/${MALLORY}`, "/account"],
   ];
 }
-
-/** What of it became more than text, as the page tells. */
-const HARM = `(() => {
-  const main = document.querySelector("main");
-  const elements = [...main.querySelectorAll("*")];
-  const attributes = elements.flatMap((one) => [...one.attributes]);
-  const strange = "script, img, iframe, object, embed, svg, base, style";
-  return {
-    hacked: "hacked" in globalThis,
-    elements: elements.filter((one) => one.matches(strange)).map((one) => one.outerHTML),
-    handlers: attributes.filter(({ name }) => name.startsWith("on")).map(({ name }) => name),
-    links: [...main.querySelectorAll("a[href]")]
-      .map((one) => one.getAttribute("href"))
-      .filter((href) => !/^[/#]/.test(href) || href.startsWith("//")),
-    deceptive: /${DECEPTIVE}/u.test(document.body.innerText + document.title),
-    wide: document.documentElement.scrollWidth > innerWidth,
-  };
-})()`;
-
-const HARMLESS = {
-  ...{ hacked: false, elements: [], handlers: [], links: [], deceptive: false, wide: false },
-};
 
 describeInBrowser("no page is harmed by", () => {
   it.each(Object.entries(PAYLOADS))("%s", async (_, payload) => {

@@ -37,6 +37,11 @@ describeInBrowser("a chain of records", () => {
     change(house, victim.jws);
     const said = await verified(page);
     expect(said).toContain(`Chain broken at ${victim.audit_id}: `);
+    // It and what it vouched for are there to be looked at, for what they are.
+    const marked = page.getByRole("row").filter({ hasText: "not verified" });
+    await marked.first().waitFor();
+    expect(await page.getByRole("row").count()).toBe(1 + 5);
+    expect(await marked.count()).toBe(3);
   });
 
   it("signed with a key that was not pinned is broken at its head, and says so before", async () => {

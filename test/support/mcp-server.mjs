@@ -3,10 +3,17 @@ import { pathToFileURL } from "node:url";
 import { Server } from "@modelcontextprotocol/server";
 import { serveStdio } from "@modelcontextprotocol/server/stdio";
 
+const { ECHO_DESCRIPTION = "Says it again.", ECHO_PROPERTY } = process.env;
 const ECHO = {
   name: "echo",
-  description: process.env.ECHO_DESCRIPTION ?? "Says it again.",
-  inputSchema: { type: "object", properties: { text: { type: "string" } } },
+  description: ECHO_DESCRIPTION,
+  inputSchema: {
+    type: "object",
+    properties: {
+      text: { type: "string" },
+      ...(ECHO_PROPERTY && { [ECHO_PROPERTY]: { type: "string", description: ECHO_PROPERTY } }),
+    },
+  },
   annotations: { readOnlyHint: true },
 };
 const ADD = {

@@ -2,7 +2,7 @@
 import { generateKeyPairSync } from "node:crypto";
 import { cpSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { type BenchHandler, handlerTable, PROCESS, processConfig } from "./handlers.ts";
+import { type BenchHandler, handlerTable, PROCESS, PYTHON, processConfig } from "./handlers.ts";
 import { benchAgentId, ORDER_RESULT } from "./order.ts";
 import { endpointFile } from "./order-endpoint.ts";
 
@@ -48,6 +48,9 @@ export function writeDeployment(
   }
   writeFileSync(join(directory, "orders.mjs"), HANDLER);
   writeFileSync(join(directory, "orders-process.mjs"), PROCESS);
+  writeFileSync(join(directory, "orders.py"), PYTHON);
+  const library = new URL("../../../handlers/agtp_handlers.py", import.meta.url);
+  cpSync(library, join(directory, "agtp_handlers.py"));
   for (let index = 0; index < agents; index += 1) {
     const document = { ...AGENT, agent_id: benchAgentId(index), name: `bench-${index}` };
     writeFileSync(join(directory, `agents/bench-${index}.agent.json`), JSON.stringify(document));
@@ -59,7 +62,7 @@ export function writeDeployment(
       recordsConfig(directory, records) +
       (mcp === true ? MCP : "") +
       (console === true ? CONSOLE : "") +
-      (handler === "process" ? processConfig() : "") +
+      processConfig(handler) +
       (tracing === undefined
         ? ""
         : `[tracing]\nenabled = true\nendpoint = "${tracing.endpoint}"\nsample_ratio = ${tracing.ratio}\n`),

@@ -1,19 +1,29 @@
 /** The handlers of the endpoints of a deployment under test. */
+import { spawnSync } from "node:child_process";
 import { ORDER_RESULT } from "./order.ts";
 
-/** A function in the daemon, the same one in a process of its own, or the URL of an HTTPS API. */
-export type BenchHandler = "function" | "process" | { readonly url: string };
+/** A function in the daemon, the same one in a process of its own, one in Python, or the URL of an HTTPS API. */
+export type BenchHandler = "function" | "process" | "python" | { readonly url: string };
 
-/** The configuration of the process. */
-export function processConfig(): string {
-  const command = JSON.stringify([process.execPath, "orders-process.mjs"]);
-  return `[[processes]]\nname = "orders"\ncommand = ${command}\n`;
+/** The configuration of the process, where there is one. */
+export function processConfig(handler: BenchHandler): string {
+  const commands = { process: [process.execPath, "orders-process.mjs"], python: PYTHON_COMMAND };
+  if (handler !== "process" && handler !== "python") return "";
+  return `[[processes]]\nname = "orders"\ncommand = ${JSON.stringify(commands[handler])}\n`;
+}
+
+const PYTHON_COMMAND = ["python3", "orders.py"];
+
+/** True where there is a Python to run. */
+export function hasPython(): boolean {
+  return spawnSync("python3", ["--version"]).status === 0;
 }
 
 /** What realises an endpoint; a certificate of the benchmark's own is what its API shows. */
 export function handlerTable(handler: BenchHandler, cert: string): string {
   if (handler === "function") return `type = "registered_function"\nfunction = "orders.place"`;
-  if (handler === "process") return `type = "registered_function"\nfunction = "orders:place"`;
+  if (handler === "process" || handler === "python")
+    return `type = "registered_function"\nfunction = "orders:place"`;
   return `type = "external_service"\nmethod = "POST"\nurl = "${handler.url}"\nca = ${JSON.stringify(cert)}`;
 }
 
@@ -35,4 +45,17 @@ createInterface({ input: process.stdin }).on("line", (line) => {
   const { id, method } = JSON.parse(line);
   if (method === "call") send({ id, result: { body: ${JSON.stringify(ORDER_RESULT)} } });
 });
+`;
+
+/** The same function in Python, by the library that `agtpd init --handlers python` puts there. */
+export const PYTHON: string = `import json
+from agtp_handlers import handler, run
+
+RESULT = json.loads(${JSON.stringify(JSON.stringify(ORDER_RESULT))})
+
+@handler
+def place(call):
+    return RESULT
+
+run()
 `;

@@ -1,6 +1,6 @@
 /** The scenario of handlers: a function in the daemon, in a process of its own, behind an HTTPS API. */
 import { aimAt } from "./aim.ts";
-import type { BenchHandler } from "./handlers.ts";
+import { type BenchHandler, hasPython } from "./handlers.ts";
 import { type Contender, measureRounds, medianOf, type Sample, type Timing } from "./measure.ts";
 import { agtpRequest } from "./order.ts";
 import { orderPath } from "./order-endpoint.ts";
@@ -20,6 +20,7 @@ export async function measureProcesses(pool: ServerPool, timing: Timing): Promis
     api: await aim(pool, { url: `https://localhost:${api.port}/orders` }),
   };
   const single = await measureRounds(contenders, ONE, timing);
+  const python = await measurePython(pool, timing);
   const many = await measureRounds(contenders, MANY, timing);
   const p50 = (samples: readonly Sample[]): number => medianOf(samples, "p50Micros");
   const perSecond = (samples: readonly Sample[]): number => medianOf(samples, "perSecond");
@@ -39,6 +40,9 @@ export async function measureProcesses(pool: ServerPool, timing: Timing): Promis
         atLeast(p50(single.api) / p50(single.process), 3, "as fast as an HTTPS API", false),
       ],
     },
+    ...python.map((samples) =>
+      row(scenario, "the same in a process in Python", "µs", p50(samples)),
+    ),
     row(scenario, "the same as an HTTPS API on the host", "µs", p50(single.api)),
     {
       ...row(
@@ -50,6 +54,13 @@ export async function measureProcesses(pool: ServerPool, timing: Timing): Promis
       goals: [atLeast(perSecond(many.process) / perSecond(many.api), 3, "an HTTPS API", false)],
     },
   ];
+}
+
+/** Where there is a Python: the same function in it, by the library of `handlers/`. */
+async function measurePython(pool: ServerPool, timing: Timing): Promise<readonly Sample[][]> {
+  if (!hasPython()) return [];
+  const { python } = await measureRounds({ python: await aim(pool, "python") }, ONE, timing);
+  return [python];
 }
 
 function row(scenario: string, label: string, unit: Row["unit"], agtpd: number): Row {

@@ -3,7 +3,7 @@
  * between keys. It answers with a whole configuration or with every reason why there is none.
  */
 import { basename, dirname, resolve } from "node:path";
-import { Ajv2020, type ErrorObject, type ValidateFunction } from "ajv/dist/2020.js";
+import type { ErrorObject } from "ajv/dist/2020.js";
 import { readBoundedFile } from "../../base/bounded-file.ts";
 import type { Environment } from "../../base/environment.ts";
 import { isError, type Problem } from "../../base/problem.ts";
@@ -13,6 +13,7 @@ import { exposureChecks } from "./check-exposure.ts";
 import { fileChecks } from "./check-files.ts";
 import { retentionCheck } from "./check-retention.ts";
 import type { Config } from "./config.ts";
+import { configValidator } from "./config-validator.ts";
 import type { Report } from "./cross-check.ts";
 import { draftTree } from "./draft.ts";
 import { environmentAt } from "./env-file.ts";
@@ -121,23 +122,9 @@ interface Validation {
   readonly malformed: ReadonlySet<string>;
 }
 
-/** Compiling it takes far longer than a check: a reload, which others wait for, does without. */
-let validator: ValidateFunction | undefined;
-
-function compileSchema(): ValidateFunction {
-  const ajv = new Ajv2020({
-    ...{ allErrors: true, useDefaults: true, verbose: true },
-    // A start waits for it: the schema is the program's own, and its code runs seldom.
-    ...{ validateSchema: false, code: { optimize: false } },
-  });
-  ajv.addVocabulary(["expected", "isPath"]);
-  return ajv.compile(configSchema);
-}
-
 /** Fills in defaults as it goes. */
 function validate(tree: TomlTable, written: WrittenFile): Validation {
-  validator ??= compileSchema();
-  const isValid = validator;
+  const isValid = configValidator();
   isValid(tree);
   const errors = isValid.errors ?? [];
   const problems = describeSchemaErrors(errors, written);

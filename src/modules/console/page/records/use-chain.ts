@@ -9,6 +9,8 @@ import { decodeRecord } from "./decode-record.ts";
 
 /** A record in the list, as it says of itself; a hundred thousand of them have to fit. */
 export interface ListedRecord {
+  /** Its place, from the newest, which is 0. */
+  readonly place: number;
   readonly auditId: string;
   readonly issuedAt: string | null;
   readonly method: unknown;
@@ -45,12 +47,15 @@ export function useChain(agentId: string): ListedChain {
     const from = next.current;
     const at = from === undefined ? 0 : page.records.findIndex((one) => one.audit_id === from);
     if (at < 0 || from === null) return;
-    const fresh = page.records.slice(at).map(listed);
+    const fresh = page.records.slice(at);
     next.current = page.next;
     setBroken(page.broken);
     setCut(page.cut);
     setName(page.name);
-    setRecords((known = []) => [...known, ...fresh]);
+    setRecords((known = []) => [
+      ...known,
+      ...fresh.map((one, index) => listed(one, known.length + index)),
+    ]);
   }, []);
   const more = useCallback(() => {
     if (isAsking.current || next.current === null) return;
@@ -72,8 +77,8 @@ export function fetchChain(agentId: string, from?: string, count = 200): Promise
   return get<ChainPage>(`/api${address("records", agentId)}?${query}`);
 }
 
-function listed({ audit_id, jws }: ChainPage["records"][number]): ListedRecord {
+function listed({ audit_id, jws }: ChainPage["records"][number], place: number): ListedRecord {
   const { issued_at, method, path, status } = decodeRecord(jws)?.payload ?? {};
   const issuedAt = typeof issued_at === "string" ? issued_at : null;
-  return { auditId: audit_id, issuedAt, method, path, status };
+  return { place, auditId: audit_id, issuedAt, method, path, status };
 }

@@ -26,14 +26,20 @@ export function VerifyPanel(props: {
   readonly keys: Keys;
   /** Hears of every page that was asked for. */
   readonly onPage: (page: ChainPage) => void;
+  /** Hears what came of it. */
+  readonly onReport: (report: ChainReport) => void;
 }): VNode {
-  const { agentId, keys, onPage } = props;
+  const { agentId, keys, onPage, onReport } = props;
   const [outcome, setOutcome] = useState<Outcome | undefined>(undefined);
   const isBusy = outcome?.kind === "under-way";
   const verify = (): void => {
     setOutcome({ kind: "under-way", records: 0 });
     const onProgress = (records: number): void => setOutcome({ kind: "under-way", records });
-    walk(agentId, keys, { onProgress, onPage }).then(setOutcome, (error: unknown) =>
+    const tell = (walked: Outcome): void => {
+      setOutcome(walked);
+      if (walked.kind === "done") onReport(walked.report);
+    };
+    walk(agentId, keys, { onProgress, onPage }).then(tell, (error: unknown) =>
       setOutcome({ kind: "failed", text: asApiError(error).message }),
     );
   };

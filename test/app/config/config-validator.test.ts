@@ -1,0 +1,32 @@
+/** The code that the build generates judges as the schema does that it was made from. */
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import type { ValidateFunction } from "ajv/dist/2020.js";
+import { describe, expect, it } from "vitest";
+import { compileConfigSchema, GENERATED } from "../../../src/app/config/config-validator.ts";
+import { configSchema } from "../../../src/app/config/schema.ts";
+import { ROOT } from "../../support/source-tree.ts";
+
+const generated: ValidateFunction = createRequire(import.meta.url)(
+  join(ROOT, "dist/src/app/config", GENERATED),
+);
+const compiled = compileConfigSchema().compile(configSchema);
+
+function judge(validator: ValidateFunction, tree: object): readonly unknown[] {
+  const filled = structuredClone(tree);
+  const isValid = validator(filled);
+  return [isValid, JSON.stringify(validator.errors), filled];
+}
+
+describe("the generated validator of the configuration", () => {
+  it.each([
+    {},
+    { server: { server_id: "agents.acme.example" } },
+    { server: { server_id: "a", port: "x", unknown: 1 }, limits: { body_bytes: -1 } },
+    { server: { server_id: "a" }, attribution: { retention: { days: 0, archive: "a" } } },
+    { server: { server_id: "a" }, store: { driver: "oracle", url: 7 }, peers: [{}], apis: {} },
+    { server: { server_id: "a" }, policies: { methods: { custom: "all" } }, nothing: {} },
+  ])("finds the same, and fills in the same: %j", (tree) => {
+    expect(judge(generated, tree)).toEqual(judge(compiled, tree));
+  });
+});
