@@ -41,9 +41,10 @@ max_client_conn = 100
   );
   const [file = "", ...args] = [...OTHER_USER, PGBOUNCER ?? "", "--quiet", config];
   const child: ChildProcess = spawn(file, args, { stdio: "ignore" });
+  // Passed on by who runs it as another user.
   onTestFinished(async () => {
     const gone = new Promise((resolve) => child.once("exit", resolve));
-    child.kill("SIGKILL");
+    child.kill("SIGTERM");
     await gone;
   });
   const behind = url.replace(/host=[^&]*/, `host=${encodeURIComponent(directory)}&port=${PORT}`);
