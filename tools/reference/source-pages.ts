@@ -5,13 +5,11 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import ts from "typescript";
-
-type Found = Map<string, readonly string[]>;
+import { handlerShapes } from "./handler-shapes.ts";
+import { code, type Found, table } from "./source-table.ts";
 
 const METRICS = new Set(["Counter", "Gauge", "Histogram", "Summary"]);
 const LEVELS = new Set(["debug", "info", "warn", "error", "fatal"]);
-/** Interfaces of src/handlers/handler.ts, in the order in which a handler meets them. */
-const SHAPES = ["Call", "CallLog", "DispatchResult", "HandlerSuccess", "HandlerError"];
 /** Tell their own story to their own reader: browsers, and what only annotates a type. */
 const OTHER_EVENTS = /^src\/modules\/(?:openwop\/http|console\/page)\//;
 
@@ -32,7 +30,7 @@ export function sourcePages(): ReadonlyMap<string, string> {
   return new Map([
     ["metrics.md", `${METRICS_PAGE}${table(["metric", "kind", "labels", "meaning"], metrics)}`],
     ["events.md", `${EVENTS_PAGE}${table(["event", "level", "message", "fields"], events)}`],
-    ["handlers.md", `${HANDLERS_PAGE}${shapes()}`],
+    ["handlers.md", `${HANDLERS_PAGE}${handlerShapes()}`],
   ]);
 }
 
@@ -95,55 +93,6 @@ function memberOf(object: ts.ObjectLiteralExpression, name: string): ts.Expressi
 function textAt(object: ts.ObjectLiteralExpression, name: string): string | undefined {
   const value = memberOf(object, name);
   return value !== undefined && ts.isStringLiteral(value) ? value.text : undefined;
-}
-
-function shapes(): string {
-  const file = "src/handlers/handler.ts";
-  const text = readFileSync(file, "utf8");
-  const source = ts.createSourceFile(file, text, ts.ScriptTarget.ESNext, true);
-  const declared = source.statements.filter(ts.isInterfaceDeclaration);
-  return SHAPES.map((name) => {
-    const shape = declared.find((one) => one.name.text === name);
-    if (shape === undefined) throw new Error(`${file} has no interface ${name}`);
-    const members: Found = new Map(
-      shape.members.map((member) => {
-        const key = `${member.name?.getText() ?? ""}${member.questionToken ? "?" : ""}`;
-        return [key, [code(typeOf(member)), commentOf(member)]];
-      }),
-    );
-    return `\n## ${name}\n\n${commentOf(shape)}\n\n${table(["member", "type", "meaning"], members, false)}`;
-  }).join("");
-}
-
-function typeOf(member: ts.TypeElement): string {
-  if (ts.isPropertySignature(member)) return oneLine(member.type?.getText() ?? "");
-  if (!ts.isMethodSignature(member)) return "";
-  const parameters = member.parameters.map((one) => oneLine(one.getText())).join(", ");
-  return `(${parameters}) => ${oneLine(member.type?.getText() ?? "void")}`;
-}
-
-function commentOf(node: ts.Node): string {
-  const [comment] = ts.getJSDocCommentsAndTags(node);
-  return oneLine(ts.getTextOfJSDocComment(comment?.comment) ?? "");
-}
-
-function oneLine(text: string): string {
-  return text.replace(/\s+/g, " ").trim();
-}
-
-function code(text: string): string {
-  return text === "" ? "" : `\`${text}\``;
-}
-
-function table(heads: readonly string[], rows: Found, isSorted = true): string {
-  const listed = [...rows];
-  if (isSorted) listed.sort(([one], [other]) => (one < other ? -1 : 1));
-  const lines = listed.map(([name, cells]) => row([code(name), ...cells]));
-  return `${[row(heads), `|${heads.map(() => "---|").join("")}`, ...lines].join("\n")}\n`;
-}
-
-function row(cells: readonly string[]): string {
-  return `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`;
 }
 
 const MADE = "<!-- Made by `npm run reference` from the sources. -->";

@@ -1,0 +1,21 @@
+/** Tables of Markdown for what is read off the sources. */
+
+/** Cells by the name in the first column. */
+export type Found = Map<string, readonly string[]>;
+
+/** A text as code; nothing for an empty one. */
+export function code(text: string): string {
+  return text === "" ? "" : `\`${text}\``;
+}
+
+/** A table, by name unless told otherwise. */
+export function table(heads: readonly string[], rows: Found, isSorted = true): string {
+  const listed = [...rows];
+  if (isSorted) listed.sort(([one], [other]) => (one < other ? -1 : 1));
+  const lines = listed.map(([name, cells]) => row([code(name), ...cells]));
+  return `${[row(heads), `|${heads.map(() => "---|").join("")}`, ...lines].join("\n")}\n`;
+}
+
+function row(cells: readonly string[]): string {
+  return `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`;
+}
