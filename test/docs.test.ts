@@ -39,7 +39,7 @@ const UNIONS = ["RefusalCode", "UnauthenticatedCode", "RejectionReason", "NoCont
 
 /** A rejected proposal and a contract that cannot be had have a reason in common. */
 const refusalCodes = [
-  ...new Set(UNIONS.flatMap((union) => codesOf("src/dispatch/refusal-code.ts", union))),
+  ...new Set(UNIONS.flatMap((union) => codesOf("src/dispatch/refusals/refusal-code.ts", union))),
 ];
 const faultCodes = codesOf("src/wire/message.ts", "WireFaultCode");
 

@@ -2,8 +2,8 @@
 
 import { type Drive, filterPaced, type Paced } from "../base/paced.ts";
 import { createActAs } from "../dispatch/acting.ts";
-import type { ApprovalPolicy } from "../dispatch/approval-policy.ts";
-import { Approvals } from "../dispatch/approvals.ts";
+import type { ApprovalPolicy } from "../dispatch/approvals/approval-policy.ts";
+import { Approvals } from "../dispatch/approvals/approvals.ts";
 import { Deadlines } from "../dispatch/deadlines.ts";
 import {
   creatingDispatcher,

@@ -8,7 +8,10 @@ import { relative } from "node:path";
 import { type Paced, turn } from "../base/paced.ts";
 import { isError, type Problem } from "../base/problem.ts";
 import { THE_SERVER } from "../base/task-queue.ts";
-import { type CompiledApprovals, compilingApprovalPolicy } from "../dispatch/approval-problems.ts";
+import {
+  type CompiledApprovals,
+  compilingApprovalPolicy,
+} from "../dispatch/approvals/approval-problems.ts";
 import type { Dispatcher } from "../dispatch/dispatcher.ts";
 import type { BoundPorts, ConsoleSide, Gateway } from "../dispatch/http-gateway.ts";
 import type { Served } from "../dispatch/module.ts";
@@ -16,8 +19,8 @@ import type { Observer } from "../dispatch/observer.ts";
 import { preparingInputs } from "../dispatch/protocol-endpoint.ts";
 import type { AgentDirectory } from "../identity/agent-directory.ts";
 import type { ControlCommand } from "../server/control-socket.ts";
-import type { LifecycleRegister } from "../state/lifecycle-register.ts";
-import type { RecordSigner } from "../state/signer.ts";
+import type { RecordSigner } from "../state/records/signer.ts";
+import type { LifecycleRegister } from "../state/registers/lifecycle-register.ts";
 import { assemble } from "./assemble.ts";
 import type { Config } from "./config/config.ts";
 import { Disposables } from "./disposables.ts";

@@ -13,11 +13,11 @@ import { type ControlSocket, openControlSocket } from "../server/control-socket.
 import { HttpListener } from "../server/http-listener.ts";
 import { loadHttpTls } from "../server/http-tls.ts";
 import { SendBudget } from "../server/send-budget.ts";
-import { InspectedJournal } from "../state/inspected-journal.ts";
-import { compareJournal } from "../state/journal-comparison.ts";
-import { KNOWN_CHAINS, knownChainsOf } from "../state/known-chains.ts";
+import { InspectedJournal } from "../state/journal/inspected-journal.ts";
+import { compareJournal } from "../state/journal/journal-comparison.ts";
 import { createMemoryStore } from "../state/memory-store.ts";
-import { readStoreCopy } from "../state/read-copy.ts";
+import { readStoreCopy } from "../state/moving/read-copy.ts";
+import { KNOWN_CHAINS, knownChainsOf } from "../state/records/known-chains.ts";
 import { openState } from "../state/state.ts";
 import { controlPath, journalDirectory, takeStateDirectory } from "../state/state-directory.ts";
 import type { DaemonOptions } from "./build.ts";

@@ -8,20 +8,23 @@ import type { Problem } from "../base/problem.ts";
 import { reasonOf } from "../base/thrown.ts";
 import { VERSION } from "../base/version.ts";
 import { createProcessState, type ProcessState } from "../dispatch/process-state.ts";
-import { type LeasedShares, openRateShares } from "../dispatch/rate-shares.ts";
-import type { AcknowledgedRecord, AcknowledgedRecords } from "../state/acknowledged-records.ts";
+import { type LeasedShares, openRateShares } from "../dispatch/rates/rate-shares.ts";
 import {
   damageNotice,
   describeDamage,
   type JournalDamage,
   JournalDamageError,
-} from "../state/journal-damage.ts";
+} from "../state/journal/journal-damage.ts";
 import { createMemoryStore } from "../state/memory-store.ts";
 import type { StateNotice } from "../state/notice.ts";
-import type { SharedRecords } from "../state/open-ledger.ts";
-import { openNode, openPostgres } from "../state/open-postgres.ts";
 import { openStore } from "../state/open-store.ts";
-import { describeLoss, lossNotice, type PostgresNode } from "../state/postgres-node.ts";
+import { describeLoss, lossNotice, type PostgresNode } from "../state/postgres/node.ts";
+import { openNode, openPostgres } from "../state/postgres/open.ts";
+import type {
+  AcknowledgedRecord,
+  AcknowledgedRecords,
+} from "../state/records/acknowledged-records.ts";
+import type { SharedRecords } from "../state/records/open-ledger.ts";
 import { openState } from "../state/state.ts";
 import {
   acknowledgedPath,

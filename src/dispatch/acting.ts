@@ -7,8 +7,8 @@
 import type { JsonRecord } from "../base/json-value.ts";
 import type { AgentDocument } from "../identity/agent-document.ts";
 import { uuidv7 } from "../identity/uuid.ts";
-import { RecordDraft } from "../state/draft.ts";
-import type { Operator } from "../state/operator.ts";
+import { RecordDraft } from "../state/records/draft.ts";
+import type { Operator } from "../state/registers/operator.ts";
 import type { Response } from "../wire/message.ts";
 import type { Caller } from "./caller.ts";
 import { claimedAuthority } from "./caller-resolver.ts";

@@ -6,10 +6,10 @@
  */
 
 import type { AgentDocument } from "../identity/agent-document.ts";
-import type { CertificateRegister } from "../state/certificate-register.ts";
+import type { CertificateRegister } from "../state/registers/certificate-register.ts";
 import { operatorOf } from "./operator.ts";
 import type { IdentityConfig } from "./policies-config.ts";
-import { agentUnauthenticated, forbidden, type Refusal } from "./refusal.ts";
+import { agentUnauthenticated, forbidden, type Refusal } from "./refusals/refusal.ts";
 import type { ExchangeView } from "./route.ts";
 
 /** The rules that authority is judged by. */

@@ -3,8 +3,8 @@
  * was answered, from its end back to the time of the call.   AGTP-IDENTIFIERS "Attribution Chain"
  */
 import { decodeJws } from "../identity/jws.ts";
-import type { ApprovalOutcome } from "../state/approval.ts";
-import type { Ledger } from "../state/ledger.ts";
+import type { Ledger } from "../state/records/ledger.ts";
+import type { ApprovalOutcome } from "../state/registers/approval.ts";
 
 /** The ids that the answer is known by. */
 export interface AnswerMark {

@@ -5,10 +5,10 @@
  */
 
 import { uuidv7 } from "../identity/uuid.ts";
-import type { Attributor } from "../state/attributor.ts";
-import type { RecordDraft } from "../state/draft.ts";
-import type { RecordFacts } from "../state/record.ts";
-import type { PresentedApproval } from "./approval-step.ts";
+import type { Attributor } from "../state/records/attributor.ts";
+import type { RecordDraft } from "../state/records/draft.ts";
+import type { RecordFacts } from "../state/records/record.ts";
+import type { PresentedApproval } from "./approvals/approval-step.ts";
 import { concealPath } from "./concealment.ts";
 import { linkEntry } from "./delegation.ts";
 import type { Exchange } from "./exchange.ts";

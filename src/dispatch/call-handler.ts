@@ -7,7 +7,7 @@ import { concealRefusal } from "./concealment.ts";
 import type { Exchange } from "./exchange.ts";
 import type { Gate } from "./gates/gate.ts";
 import { type Finish, faultReply, type InvokeServices, invoke } from "./invoke.ts";
-import type { Refusal } from "./refusal.ts";
+import type { Refusal } from "./refusals/refusal.ts";
 import { type Reply, replyToRefusal } from "./reply.ts";
 import type { Route } from "./route.ts";
 

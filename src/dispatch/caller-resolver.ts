@@ -25,7 +25,7 @@ import {
   badRequest,
   type Refusal,
   scopeViolation,
-} from "./refusal.ts";
+} from "./refusals/refusal.ts";
 
 /** The caller of a request, and the reason to refuse it if there is one. */
 export interface Resolution {

@@ -2,7 +2,7 @@
  * Describes a request without the secrets in it: callers of some endpoints write a credential where
  * a name belongs, and it is neither sent back nor kept.   OpenWOP SR-1
  */
-import type { Refusal } from "./refusal.ts";
+import type { Refusal } from "./refusals/refusal.ts";
 
 /** Takes secrets out of texts and values. */
 export interface Concealment {

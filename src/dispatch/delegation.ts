@@ -5,7 +5,7 @@
  */
 import type { JsonRecord } from "../base/json-value.ts";
 import type { Request } from "../wire/message.ts";
-import type { Refusal } from "./refusal.ts";
+import type { Refusal } from "./refusals/refusal.ts";
 
 /** One hop. */
 export interface DelegationLink {

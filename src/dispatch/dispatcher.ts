@@ -9,7 +9,7 @@ import type { MethodNames } from "../catalog/path-grammar.ts";
 import type { EndpointRegistry } from "../endpoint/endpoint-registry.ts";
 import type { ViewLease } from "../state/state.ts";
 import type { Response, WireFault } from "../wire/message.ts";
-import type { Approvals } from "./approvals.ts";
+import type { Approvals } from "./approvals/approvals.ts";
 import type { CallerState } from "./caller-state.ts";
 import { compilingPathCheck, createEndpointLookup, type PathCheck } from "./endpoint-lookup.ts";
 import type { Exchange } from "./exchange.ts";
@@ -37,7 +37,7 @@ import type { MethodPolicy } from "./method-policy.ts";
 import type { Peer } from "./peer.ts";
 import { type Gates, Pipeline, type PipelineServices } from "./pipeline.ts";
 import type { PoliciesConfig } from "./policies-config.ts";
-import type { Rates } from "./rates.ts";
+import type { Rates } from "./rates/rates.ts";
 import type { Route } from "./route.ts";
 import { listingMethods } from "./supported-methods.ts";
 

@@ -5,13 +5,13 @@
 import type { CallUpstream } from "../handlers/call-upstream.ts";
 import type { AgentDocument } from "../identity/agent-document.ts";
 import { uuidv7 } from "../identity/uuid.ts";
-import type { Operator } from "../state/operator.ts";
+import type { Operator } from "../state/registers/operator.ts";
 import type { Request } from "../wire/message.ts";
-import type { ApprovalStep, PresentedApproval } from "./approval-step.ts";
+import type { ApprovalStep, PresentedApproval } from "./approvals/approval-step.ts";
 import { ANONYMOUS, type Caller } from "./caller.ts";
 import type { Delegation, PriorAction } from "./delegation.ts";
 import type { Peer } from "./peer.ts";
-import type { Refusal } from "./refusal.ts";
+import type { Refusal } from "./refusals/refusal.ts";
 import type { ContractReference, Route } from "./route.ts";
 
 /** A composition's own request: the caller is known, the input is a value. */

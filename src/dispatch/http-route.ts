@@ -21,7 +21,7 @@
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { TaskOwner } from "../base/task-queue.ts";
-import type { RateExcess } from "./rates.ts";
+import type { RateExcess } from "./rates/rates.ts";
 
 /** Registers what one prefix answers. Called while a deployment is loaded: it writes nothing. */
 export type HttpPlugin = (app: FastifyInstance) => void | Promise<void>;

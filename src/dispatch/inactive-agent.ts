@@ -1,7 +1,7 @@
 /** Agents that may not act: suspended for a while, or retired for good.   AGTP "Agent Lifecycle" */
 import type { AgentDocument } from "../identity/agent-document.ts";
 import type { LifecycleStanding } from "./caller-state.ts";
-import { agentRetired, agentSuspended, type Refusal } from "./refusal.ts";
+import { agentRetired, agentSuspended, type Refusal } from "./refusals/refusal.ts";
 
 /** Methods that an agent which may not act can still call: how else would it come back? */
 const EXEMPT: ReadonlySet<string> = new Set([

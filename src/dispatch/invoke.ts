@@ -9,7 +9,12 @@ import { CallContext, type CallServices } from "./call-context.ts";
 import type { Deadlines, Expiring } from "./deadlines.ts";
 import type { Exchange } from "./exchange.ts";
 import { judge, type Outcome } from "./judge.ts";
-import { handlerTimeout, serverError, storeOutcomeUnknown, storeUnavailable } from "./refusal.ts";
+import {
+  handlerTimeout,
+  serverError,
+  storeOutcomeUnknown,
+  storeUnavailable,
+} from "./refusals/refusal.ts";
 import { type Reply, replyToRefusal } from "./reply.ts";
 import { CHANNELS, type HandlerBegin } from "./request-channels.ts";
 import type { Route } from "./route.ts";

@@ -8,7 +8,7 @@ import { type HandlerResult, isHandlerError } from "../handlers/handler.ts";
 import { isFieldName, isFieldValue } from "../wire/header-fields.ts";
 import { isStatus, isSuccess, type Status } from "../wire/status.ts";
 import { concealRefusal } from "./concealment.ts";
-import { namedError, type Refusal } from "./refusal.ts";
+import { namedError, type Refusal } from "./refusals/refusal.ts";
 import { AGTP_JSON, type Reply, replyLater, replyToRefusal } from "./reply.ts";
 import type { Route } from "./route.ts";
 

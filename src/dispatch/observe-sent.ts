@@ -2,9 +2,9 @@
  * Tells of replies as they were sent: one whose record turns out not to be known leaves as 503
  * `outcome-unknown`, and is logged and counted as that.
  */
-import type { LateReplies, Settled } from "../state/ledger.ts";
+import type { LateReplies, Settled } from "../state/records/ledger.ts";
 import type { Observer } from "./observer.ts";
-import { recordOutcomeUnknown } from "./refusal.ts";
+import { recordOutcomeUnknown } from "./refusals/refusal.ts";
 import { replyToRefusal } from "./reply.ts";
 import { asRecorded } from "./unrecorded.ts";
 

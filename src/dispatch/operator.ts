@@ -4,7 +4,7 @@
  */
 
 import type { ClientCertificate } from "../identity/client-certificate.ts";
-import type { Operator } from "../state/operator.ts";
+import type { Operator } from "../state/registers/operator.ts";
 import type { Peer } from "./peer.ts";
 import type { IdentityConfig } from "./policies-config.ts";
 

@@ -2,7 +2,7 @@
 
 import { FLOOR_METHODS } from "../catalog/catalog.ts";
 import { RESERVED_NAMES } from "../catalog/reserved-names.ts";
-import { LIFECYCLE_METHODS } from "../state/lifecycle.ts";
+import { LIFECYCLE_METHODS } from "../state/registers/lifecycle.ts";
 
 /** An agent's own path, and the methods that the protocol has there. */
 const AGENT_PATH = /^\/agents\/[^/]+(?:\/status)?$/;

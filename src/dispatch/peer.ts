@@ -1,6 +1,6 @@
 /** The peer of the connection that a request came on. */
 import type { ClientCertificate } from "../identity/client-certificate.ts";
-import type { Operator } from "../state/operator.ts";
+import type { Operator } from "../state/registers/operator.ts";
 
 /** The other end. */
 export interface Peer {

@@ -9,10 +9,10 @@ import { Collection } from "../state/collection.ts";
 import type { CollectionOptions } from "../state/collection-view.ts";
 import type { ServerState } from "../state/state.ts";
 import type { Store } from "../state/store.ts";
-import { Attempts } from "./attempts.ts";
-import { LoopTime } from "./loop-time.ts";
-import { Rates } from "./rates.ts";
-import { createToll, type Toll } from "./toll.ts";
+import { Attempts } from "./contracts/attempts.ts";
+import { LoopTime } from "./rates/loop-time.ts";
+import { Rates } from "./rates/rates.ts";
+import { createToll, type Toll } from "./rates/toll.ts";
 
 /** Opens what a module keeps over the store. */
 export type OpenKept<T> = (

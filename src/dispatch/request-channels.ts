@@ -4,7 +4,7 @@
  */
 import type { Response } from "../wire/message.ts";
 import type { Exchange } from "./exchange.ts";
-import type { Refusal } from "./refusal.ts";
+import type { Refusal } from "./refusals/refusal.ts";
 import type { Route } from "./route.ts";
 
 /** Channel names, and what their messages carry. */

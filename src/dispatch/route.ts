@@ -9,14 +9,14 @@ import type { AwaitedAnswer, CallUpstream } from "../handlers/call-upstream.ts";
 import type { Call, HandlerResult } from "../handlers/handler.ts";
 import type { AgentDocument } from "../identity/agent-document.ts";
 import type { CompiledSchema, SchemaViolation } from "../schema/schema.ts";
-import type { Operator } from "../state/operator.ts";
+import type { Operator } from "../state/registers/operator.ts";
 import type { Request } from "../wire/message.ts";
 import type { Caller } from "./caller.ts";
 import type { Concealment } from "./concealment.ts";
 import type { PriorAction } from "./delegation.ts";
 import type { MethodPair } from "./method-policy.ts";
 import type { Peer } from "./peer.ts";
-import type { Refusal } from "./refusal.ts";
+import type { Refusal } from "./refusals/refusal.ts";
 
 /** Tier A: the protocol's own. Tier B: the operator's. Tier C: a contract's. */
 export type Tier = "A" | "B" | "C";

@@ -4,11 +4,11 @@
  * Only RESUME is answered in a session that is held: its nonce decides.   AGTP "Sessions", "SUSPEND"
  */
 
-import type { SessionAdmission, SessionUser } from "../state/session-register.ts";
+import type { SessionAdmission, SessionUser } from "../state/registers/session-register.ts";
 import type { Caller } from "./caller.ts";
 import type { Exchange } from "./exchange.ts";
-import { refuseHeldSession, type SessionHold } from "./floor-refusals-tasks.ts";
-import { agentUnauthenticated, type Refusal } from "./refusal.ts";
+import { refuseHeldSession, type SessionHold } from "./refusals/floor-refusals-tasks.ts";
+import { agentUnauthenticated, type Refusal } from "./refusals/refusal.ts";
 
 /** The standing of sessions. */
 export interface SessionStanding {

@@ -8,7 +8,7 @@
 import { flatText } from "../base/flat-text.ts";
 import { sharedEncoding } from "../base/shared-body.ts";
 import { uuidv7 } from "../identity/uuid.ts";
-import type { Attributor } from "../state/attributor.ts";
+import type { Attributor } from "../state/records/attributor.ts";
 import type { Response } from "../wire/message.ts";
 import { fieldLines } from "../wire/serialize.ts";
 import type { StandingFields } from "./addressed-agent.ts";

@@ -9,10 +9,10 @@ import { compilePathPattern } from "../endpoint/path-pattern.ts";
 import type { RecipeStep } from "../endpoint/recipe.ts";
 import { foreseeStep, type KnownInput } from "../handlers/step-input.ts";
 import { isTemplate } from "../handlers/step-target.ts";
-import type { ApprovalPolicy } from "./approval-policy.ts";
+import type { ApprovalPolicy } from "./approvals/approval-policy.ts";
 import type { Exchange } from "./exchange.ts";
 import { canonicalPair, type MethodPair, type MethodPolicy } from "./method-policy.ts";
-import { namedError, type Refusal } from "./refusal.ts";
+import { namedError, type Refusal } from "./refusals/refusal.ts";
 import type { Route } from "./route.ts";
 
 /** The endpoints that the steps lead to. */

@@ -5,7 +5,7 @@
  */
 import type { Response } from "../wire/message.ts";
 import { fieldLines } from "../wire/serialize.ts";
-import { recordOutcomeUnknown, refusalText } from "./refusal.ts";
+import { recordOutcomeUnknown, refusalText } from "./refusals/refusal.ts";
 import { AGTP_JSON } from "./reply.ts";
 
 /** The fields that say whose answer to what it is; all others are of the reply that is lost. */

@@ -6,7 +6,7 @@
  */
 import { isRecord, type JsonRecord } from "../base/json-value.ts";
 import { TaskQueue } from "../base/task-queue.ts";
-import { escalationEvent } from "../dispatch/escalation-events.ts";
+import { escalationEvent } from "../dispatch/approvals/escalation-events.ts";
 import type { EventSource, RecordStreamEvents } from "../dispatch/stream-events.ts";
 import { sha256Hex } from "../identity/canonical-form.ts";
 import { uuidv7 } from "../identity/uuid.ts";
@@ -15,8 +15,8 @@ import {
   type Escalation,
   type EscalationRequest,
   isOpen,
-} from "../state/escalation.ts";
-import type { EscalationRegister } from "../state/escalation-register.ts";
+} from "../state/registers/escalation.ts";
+import type { EscalationRegister } from "../state/registers/escalation-register.ts";
 
 /** Something that a run waits for, and how it is escalated. */
 export interface InterruptQuestion {

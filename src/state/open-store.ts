@@ -5,10 +5,10 @@
 import { resolve } from "node:path";
 import type { Problem } from "../base/problem.ts";
 import { createMemoryStore } from "./memory-store.ts";
-import { openPostgres } from "./open-postgres.ts";
-import { loadSqliteDriver } from "./sqlite-driver.ts";
-import { openSqliteFile } from "./sqlite-file.ts";
-import { createSqliteStore } from "./sqlite-store.ts";
+import { openPostgres } from "./postgres/open.ts";
+import { loadSqliteDriver } from "./sqlite/driver.ts";
+import { openSqliteFile } from "./sqlite/file.ts";
+import { createSqliteStore } from "./sqlite/store.ts";
 import type { Store } from "./store.ts";
 import type { OnStoreNotice } from "./store-health.ts";
 

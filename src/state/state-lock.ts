@@ -12,9 +12,9 @@ import { readBoundedFile } from "../base/bounded-file.ts";
 import { isRecord } from "../base/json-value.ts";
 import { replaceStateFile } from "../base/state-files.ts";
 import { codeOf } from "../base/thrown.ts";
-import { loadSqliteDriver } from "./sqlite-driver.ts";
-import { describeSqliteError, prepareSqliteFile } from "./sqlite-file.ts";
-import { releaseDatabase } from "./sqlite-store.ts";
+import { loadSqliteDriver } from "./sqlite/driver.ts";
+import { describeSqliteError, prepareSqliteFile } from "./sqlite/file.ts";
+import { releaseDatabase } from "./sqlite/store.ts";
 
 /** A lock that this process holds. */
 export interface StateLock {

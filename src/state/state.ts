@@ -4,24 +4,24 @@
  */
 
 import { ForwardClock } from "../base/forward-clock.ts";
-import { CertificateRegister } from "./certificate-register.ts";
-import { ContractRegister } from "./contract-register.ts";
-import { EscalationRegister } from "./escalation-register.ts";
-import { ExportRefusal, exportState } from "./export-state.ts";
 import { type Holders, SOLE_HOLDER } from "./holders.ts";
-import { IdempotencyRegister } from "./idempotency-register.ts";
-import type { JournalDisk } from "./journal-disk.ts";
-import type { JournalRetention } from "./journal-retention.ts";
-import type { Ledger } from "./ledger.ts";
-import { LifecycleRegister } from "./lifecycle-register.ts";
+import type { JournalDisk } from "./journal/journal-disk.ts";
+import type { JournalRetention } from "./journal/journal-retention.ts";
+import { ExportRefusal, exportState } from "./moving/export-state.ts";
 import type { NodeFigures } from "./node-figures.ts";
 import type { StateNotice } from "./notice.ts";
-import { openLedger, type SharedRecords } from "./open-ledger.ts";
-import { SessionRegister } from "./session-register.ts";
+import type { Ledger } from "./records/ledger.ts";
+import { openLedger, type SharedRecords } from "./records/open-ledger.ts";
+import { CertificateRegister } from "./registers/certificate-register.ts";
+import { ContractRegister } from "./registers/contract-register.ts";
+import { EscalationRegister } from "./registers/escalation-register.ts";
+import { IdempotencyRegister } from "./registers/idempotency-register.ts";
+import { LifecycleRegister } from "./registers/lifecycle-register.ts";
+import { SessionRegister } from "./registers/session-register.ts";
+import { SuspensionRegister } from "./registers/suspension-register.ts";
 import type { Durability } from "./state-sections.ts";
 import type { Store } from "./store.ts";
 import { exceptStoreFaults } from "./store-fault.ts";
-import { SuspensionRegister } from "./suspension-register.ts";
 
 /** The state of a daemon. */
 export interface ServerState {

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "v
 import { sha256Hex } from "../../src/identity/canonical-form.ts";
 import { taskHash } from "../../src/modules/delegation/task.ts";
 import { signToken, type TokenClaims } from "../../src/modules/delegation/token.ts";
-import { createRecordSigner } from "../../src/state/signer.ts";
+import { createRecordSigner } from "../../src/state/records/signer.ts";
 import { type AgtpPeer, reply as peerReply, startPeer } from "../support/agtp-peer.ts";
 import { startProgram } from "../support/agtpd.ts";
 import { createDaemon, openDaemon, type TestDaemon } from "../support/daemon.ts";

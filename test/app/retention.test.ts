@@ -2,7 +2,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, vi } from "vitest";
-import { verifyJournalChain } from "../../src/state/journal-chain.ts";
+import { verifyJournalChain } from "../../src/state/journal/journal-chain.ts";
 import { makeChain } from "../support/attribution-chain.ts";
 import { openDaemon } from "../support/daemon.ts";
 import { encodeRequest, type TestReply } from "../support/dispatch.ts";

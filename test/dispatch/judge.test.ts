@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { judge, type Outcome } from "../../src/dispatch/judge.ts";
-import { notFound } from "../../src/dispatch/refusal.ts";
+import { notFound } from "../../src/dispatch/refusals/refusal.ts";
 import { makeRoute } from "../support/exchange.ts";
 
 const ROUTE = makeRoute({

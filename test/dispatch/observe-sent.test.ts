@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import type { Exchange } from "../../src/dispatch/exchange.ts";
 import { observeSent, type Settling } from "../../src/dispatch/observe-sent.ts";
 import type { Observer } from "../../src/dispatch/observer.ts";
-import { storeUnavailable } from "../../src/dispatch/refusal.ts";
+import { storeUnavailable } from "../../src/dispatch/refusals/refusal.ts";
 import { type Reply, replyToRefusal } from "../../src/dispatch/reply.ts";
 import type { Response } from "../../src/wire/message.ts";
 

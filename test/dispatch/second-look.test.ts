@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { notFound } from "../../src/dispatch/refusal.ts";
+import { notFound } from "../../src/dispatch/refusals/refusal.ts";
 import type { ExchangeView, RouteHandler } from "../../src/dispatch/route.ts";
 import { withSecondLook } from "../../src/dispatch/second-look.ts";
 import type { Call } from "../../src/handlers/handler.ts";

@@ -4,7 +4,7 @@
  */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { VERDICTS, type Verdict } from "../../src/state/escalation.ts";
+import { VERDICTS, type Verdict } from "../../src/state/registers/escalation.ts";
 import type { ServerState } from "../../src/state/state.ts";
 import { makeLastingStore } from "../support/state.ts";
 import { openRegisters, type TestClock, wish, word } from "../support/tasks.ts";

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import type { StateNotice } from "../../src/state/notice.ts";
-import { openLedger } from "../../src/state/open-ledger.ts";
+import { openLedger } from "../../src/state/records/open-ledger.ts";
 import { makeDirectory } from "../support/directory.ts";
 import { makeDraft } from "../support/ledger.ts";
 import { readJournal, walkChain } from "../support/records.ts";

@@ -2,9 +2,9 @@
 import { cpSync, readFileSync, truncateSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { JournalDamageError } from "../../src/state/journal-damage.ts";
+import { JournalDamageError } from "../../src/state/journal/journal-damage.ts";
 import type { StateNotice } from "../../src/state/notice.ts";
-import { openLedger } from "../../src/state/open-ledger.ts";
+import { openLedger } from "../../src/state/records/open-ledger.ts";
 import { makeDirectory } from "../support/directory.ts";
 import { makeDraft } from "../support/ledger.ts";
 import { readJournal, sha256, walkChain } from "../support/records.ts";

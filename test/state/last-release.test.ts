@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { SeenTokens } from "../../src/modules/delegation/seen-tokens.ts";
 import { NotificationRegister } from "../../src/modules/delivery/notification-register.ts";
 import { WebhookOutbox } from "../../src/modules/delivery/webhook-outbox.ts";
-import { IdempotencyRegister } from "../../src/state/idempotency-register.ts";
+import { IdempotencyRegister } from "../../src/state/registers/idempotency-register.ts";
 import { openState, type ServerState } from "../../src/state/state.ts";
 import type { Store } from "../../src/state/store.ts";
 import { manifestOf, shellTask } from "../support/agentcli.ts";

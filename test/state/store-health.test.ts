@@ -1,8 +1,8 @@
 import Database from "libsql";
 import { describe, expect, it } from "vitest";
-import { migrate } from "../../src/state/migrations.ts";
 import type { StateNotice } from "../../src/state/notice.ts";
-import { createSqliteStore } from "../../src/state/sqlite-store.ts";
+import { migrate } from "../../src/state/sqlite/migrations.ts";
+import { createSqliteStore } from "../../src/state/sqlite/store.ts";
 import type { Store } from "../../src/state/store.ts";
 import { isStoreUnavailable } from "../../src/state/store-fault.ts";
 

@@ -18,8 +18,8 @@ import type { Fault } from "../../src/dispatch/invoke.ts";
 import type { Observer } from "../../src/dispatch/observer.ts";
 import type { Peer } from "../../src/dispatch/peer.ts";
 import { createProcessState, type ProcessState } from "../../src/dispatch/process-state.ts";
-import type { Ledger } from "../../src/state/ledger.ts";
 import { createMemoryStore } from "../../src/state/memory-store.ts";
+import type { Ledger } from "../../src/state/records/ledger.ts";
 import { openState, type ServerState } from "../../src/state/state.ts";
 import {
   type HeaderFields,

@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import Database from "libsql";
-import { APPLICATION_ID } from "../../src/state/migrations.ts";
+import { APPLICATION_ID } from "../../src/state/sqlite/migrations.ts";
 import { makeDirectory } from "./directory.ts";
 
 export interface StateFixture {

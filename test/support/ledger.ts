@@ -1,8 +1,9 @@
 /** Drafts, and a journal that a test can break. */
-import { RecordDraft } from "../../src/state/draft.ts";
-import type { Journal, JournalRecord } from "../../src/state/journal.ts";
-import { createSealer, type Sealer } from "../../src/state/sealer.ts";
-import { createRecordSigner } from "../../src/state/signer.ts";
+
+import type { Journal, JournalRecord } from "../../src/state/journal/journal.ts";
+import { RecordDraft } from "../../src/state/records/draft.ts";
+import { createSealer, type Sealer } from "../../src/state/records/sealer.ts";
+import { createRecordSigner } from "../../src/state/records/signer.ts";
 
 const SEALER = createSealer(createRecordSigner());
 

@@ -2,9 +2,9 @@
 import { hash, type KeyObject } from "node:crypto";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { NO_AUDIT_ID } from "../../src/state/record.ts";
-import { segmentName } from "../../src/state/segment.ts";
-import { createRecordSigner } from "../../src/state/signer.ts";
+import { segmentName } from "../../src/state/journal/segment.ts";
+import { NO_AUDIT_ID } from "../../src/state/records/record.ts";
+import { createRecordSigner } from "../../src/state/records/signer.ts";
 
 const SEGMENT_BYTES = 16 * 1024 * 1024;
 const START = Date.UTC(2026, 0, 1);

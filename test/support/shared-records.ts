@@ -1,13 +1,13 @@
 /** Records that several ledgers append to, one batch after another, as a database decides. */
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { NO_AUDIT_ID } from "../../src/state/record.ts";
+import { NO_AUDIT_ID } from "../../src/state/records/record.ts";
 import type {
   Appended,
   ChainedRecord,
   ChainHead,
   RecordBatch,
   RecordStore,
-} from "../../src/state/record-store.ts";
+} from "../../src/state/records/record-store.ts";
 
 export class SharedRecords {
   readonly records: ChainedRecord[] = [];

@@ -1,14 +1,14 @@
 /** The state of a server over a directory, opened as often as a test likes. */
 import { join } from "node:path";
-import { Attributor } from "../../src/state/attributor.ts";
-import type { Journal } from "../../src/state/journal.ts";
-import { Ledger } from "../../src/state/ledger.ts";
+import type { Journal } from "../../src/state/journal/journal.ts";
 import { createMemoryStore } from "../../src/state/memory-store.ts";
 import type { StateNotice } from "../../src/state/notice.ts";
-import type { RecordFacts } from "../../src/state/record.ts";
-import { createJournalStore } from "../../src/state/record-store.ts";
-import { createSealer } from "../../src/state/sealer.ts";
-import { createRecordSigner } from "../../src/state/signer.ts";
+import { Attributor } from "../../src/state/records/attributor.ts";
+import { Ledger } from "../../src/state/records/ledger.ts";
+import type { RecordFacts } from "../../src/state/records/record.ts";
+import { createJournalStore } from "../../src/state/records/record-store.ts";
+import { createSealer } from "../../src/state/records/sealer.ts";
+import { createRecordSigner } from "../../src/state/records/signer.ts";
 import { openState, type ServerState, type StateOptions } from "../../src/state/state.ts";
 import type { Store } from "../../src/state/store.ts";
 import { alterStore } from "./store.ts";

@@ -1,11 +1,11 @@
 /** Registers of what waits, over a clock that the test moves. */
 
-import type { Decision, EscalationRequest, Verdict } from "../../src/state/escalation.ts";
-import { EscalationRegister } from "../../src/state/escalation-register.ts";
 import type { Quota } from "../../src/state/quota.ts";
+import type { Decision, EscalationRequest, Verdict } from "../../src/state/registers/escalation.ts";
+import { EscalationRegister } from "../../src/state/registers/escalation-register.ts";
+import { SuspensionRegister } from "../../src/state/registers/suspension-register.ts";
 import type { ServerState } from "../../src/state/state.ts";
 import type { Store } from "../../src/state/store.ts";
-import { SuspensionRegister } from "../../src/state/suspension-register.ts";
 
 /** A clock that stands still until it is moved. */
 export interface TestClock {

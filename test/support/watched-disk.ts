@@ -1,7 +1,7 @@
 /** The disk, and what a journal asked of it; a test says which syncs fail, and when they end. */
 import { fstatSync } from "node:fs";
 import { basename } from "node:path";
-import { DISK, type JournalDisk } from "../../src/state/journal-disk.ts";
+import { DISK, type JournalDisk } from "../../src/state/journal/journal-disk.ts";
 
 export class WatchedDisk implements JournalDisk {
   /** In order: `write`, `sync`, `synced`, `failed` and `directory NAME`. */

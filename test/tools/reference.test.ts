@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { count, flag, list, table, text } from "../../src/schema/section-field.ts";
-import { type RecordFacts, recordPayload } from "../../src/state/record.ts";
+import { type RecordFacts, recordPayload } from "../../src/state/records/record.ts";
 import { referencePages } from "../../tools/reference/pages.ts";
 import { schemaTables } from "../../tools/reference/schema-tables.ts";
 

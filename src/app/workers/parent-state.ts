@@ -1,7 +1,7 @@
 /** Opens the state of a daemon with workers: the lock, the store and the journal are its parent's. */
 import { relative } from "node:path";
 import type { Problem } from "../../base/problem.ts";
-import { damageNotice, JournalDamageError } from "../../state/journal-damage.ts";
+import { damageNotice, JournalDamageError } from "../../state/journal/journal-damage.ts";
 import { openStore } from "../../state/open-store.ts";
 import { type OpenSharedState, openSharedState } from "../../state/sharing/open-shared-state.ts";
 import { journalDirectory, takeStateDirectory } from "../../state/state-directory.ts";

@@ -3,7 +3,7 @@
  * later, so that a payer has one account wherever its connections are.   `[limits] requests_per_second`
  */
 import type { Link } from "../../base/link.ts";
-import type { Rates, Taking } from "../../dispatch/rates.ts";
+import type { Rates, Taking } from "../../dispatch/rates/rates.ts";
 
 const TELL_AFTER_MS = 20;
 

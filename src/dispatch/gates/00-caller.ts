@@ -19,7 +19,12 @@ import type { CallerState } from "../caller-state.ts";
 import type { Delegation } from "../delegation.ts";
 import type { Exchange } from "../exchange.ts";
 import type { IdentityConfig } from "../policies-config.ts";
-import { agentUnauthenticated, badRequest, notImplemented, type Refusal } from "../refusal.ts";
+import {
+  agentUnauthenticated,
+  badRequest,
+  notImplemented,
+  type Refusal,
+} from "../refusals/refusal.ts";
 import type { Gate } from "./gate.ts";
 
 /** The rules that it decides by. */

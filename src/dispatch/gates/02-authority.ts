@@ -4,7 +4,7 @@
  * does not grant · 455 one beyond the certificate.   AGTP "Authority Scope"; AGTP-CERT "Governance Zone"
  */
 import type { Exchange } from "../exchange.ts";
-import { type Refusal, zoneViolation } from "../refusal.ts";
+import { type Refusal, zoneViolation } from "../refusals/refusal.ts";
 import type { Gate } from "./gate.ts";
 
 /** Refuses what the claim was found to be when the caller was resolved. */

@@ -4,9 +4,9 @@
  * dispatches is not asked again, it only pays; nor is what the API of another protocol has counted.
  * 429 `rate-limited`, with Retry-After   `[limits] work_ms_per_second`, `requests_per_second`
  */
-import { payerOf } from "../payer.ts";
-import type { Rates } from "../rates.ts";
-import { rateLimited } from "../refusal.ts";
+import { payerOf } from "../rates/payer.ts";
+import type { Rates } from "../rates/rates.ts";
+import { rateLimited } from "../refusals/refusal.ts";
 import type { Gate } from "./gate.ts";
 
 /** Looks at the accounts of all payers. */

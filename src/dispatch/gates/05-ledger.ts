@@ -3,9 +3,9 @@
  * serves nobody. What an agent of this server asks for is recorded, refusals too, or not looked into.
  * 503 `store-unavailable`, `attribution-unavailable` · AGTP-IDENTIFIERS "Attribution-Record"
  */
-import type { Attributor } from "../../state/attributor.ts";
+import type { Attributor } from "../../state/records/attributor.ts";
 import type { ViewLease } from "../../state/state.ts";
-import { attributionUnavailable, storeUnavailable } from "../refusal.ts";
+import { attributionUnavailable, storeUnavailable } from "../refusals/refusal.ts";
 import type { Gate } from "./gate.ts";
 
 /** Looks at the journal; undefined: responses carry no record. */

@@ -6,7 +6,7 @@
 import type { Catalog } from "../../catalog/catalog.ts";
 import { compileCatalogWarnings } from "../catalog-warnings.ts";
 import type { MethodPolicy } from "../method-policy.ts";
-import { methodViolation, type Refusal } from "../refusal.ts";
+import { methodViolation, type Refusal } from "../refusals/refusal.ts";
 import type { Gate } from "./gate.ts";
 
 /** The most characters of an unknown method that a refusal repeats. */

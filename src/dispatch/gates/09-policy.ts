@@ -7,7 +7,7 @@ import type { EndpointRegistry } from "../../endpoint/endpoint-registry.ts";
 import { compileCatalogWarnings } from "../catalog-warnings.ts";
 import { followRedirect } from "../endpoint-lookup.ts";
 import type { MethodPolicy } from "../method-policy.ts";
-import { refuseMethod } from "../refuse-method.ts";
+import { refuseMethod } from "../refusals/refuse-method.ts";
 import type { Route } from "../route.ts";
 import type { Gate } from "./gate.ts";
 

@@ -4,13 +4,13 @@
  * else's.   AGTP-API §10.1
  */
 import type { Contract } from "../../endpoint/contract.ts";
-import type { ContractRegister } from "../../state/contract-register.ts";
-import type { Attempts } from "../attempts.ts";
-import { bindContract } from "../bind-contract.ts";
-import type { ContractRoutes } from "../contract-routes.ts";
+import type { ContractRegister } from "../../state/registers/contract-register.ts";
+import type { Attempts } from "../contracts/attempts.ts";
+import { bindContract } from "../contracts/bind-contract.ts";
+import type { ContractRoutes } from "../contracts/contract-routes.ts";
 import { presentedContract } from "../exchange.ts";
-import { notFound } from "../refusal.ts";
-import { refuseContract } from "../refuse-contract.ts";
+import { notFound } from "../refusals/refusal.ts";
+import { refuseContract } from "../refusals/refuse-contract.ts";
 import type { Gate } from "./gate.ts";
 
 /** The contracts there are, and what remembers those that could not be had. */

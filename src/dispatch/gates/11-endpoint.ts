@@ -10,7 +10,7 @@ import type { EndpointRegistry } from "../../endpoint/endpoint-registry.ts";
 import { resolveRoute } from "../endpoint-lookup.ts";
 import type { Exchange } from "../exchange.ts";
 import { isExemptFromLifecycle } from "../inactive-agent.ts";
-import { agentUnauthenticated, authorizationRequired, type Refusal } from "../refusal.ts";
+import { agentUnauthenticated, authorizationRequired, type Refusal } from "../refusals/refusal.ts";
 import type { Route } from "../route.ts";
 import type { Gate } from "./gate.ts";
 

@@ -7,16 +7,16 @@
 import type { Contract } from "../../endpoint/contract.ts";
 import type { EndpointRegistry } from "../../endpoint/endpoint-registry.ts";
 import { matchTemplate } from "../../endpoint/path-template.ts";
-import type { ContractRegister } from "../../state/contract-register.ts";
-import type { Attempts } from "../attempts.ts";
-import { bindContract } from "../bind-contract.ts";
-import type { ContractRoutes } from "../contract-routes.ts";
+import type { ContractRegister } from "../../state/registers/contract-register.ts";
+import type { Attempts } from "../contracts/attempts.ts";
+import { bindContract } from "../contracts/bind-contract.ts";
+import type { ContractRoutes } from "../contracts/contract-routes.ts";
 import type { Exchange } from "../exchange.ts";
 import type { MethodPolicy } from "../method-policy.ts";
 import type { RcnsConfig } from "../policies-config.ts";
-import { authorizationRequired, notFound, type Refusal } from "../refusal.ts";
-import { type Locks, refuseContract } from "../refuse-contract.ts";
-import { refuseMethod } from "../refuse-method.ts";
+import { authorizationRequired, notFound, type Refusal } from "../refusals/refusal.ts";
+import { type Locks, refuseContract } from "../refusals/refuse-contract.ts";
+import { refuseMethod } from "../refusals/refuse-method.ts";
 import type { Route } from "../route.ts";
 import type { Gate } from "./gate.ts";
 

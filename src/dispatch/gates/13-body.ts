@@ -7,7 +7,7 @@ import { mergeInput, parseQuery } from "../../endpoint/input.ts";
 import { parseBody, unwrapEnvelope } from "../../endpoint/request-body.ts";
 import { isOpaqueId } from "../../identity/identifiers.ts";
 import type { Exchange } from "../exchange.ts";
-import { badRequest, endpointViolation, type Refusal } from "../refusal.ts";
+import { badRequest, endpointViolation, type Refusal } from "../refusals/refusal.ts";
 import type { Route } from "../route.ts";
 import type { Gate } from "./gate.ts";
 

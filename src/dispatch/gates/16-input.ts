@@ -3,7 +3,7 @@
  * 422 with every violation, up to 20.   AGTP-API §13.2, §13.3
  */
 import type { Exchange } from "../exchange.ts";
-import { schemaViolation } from "../refusal.ts";
+import { schemaViolation } from "../refusals/refusal.ts";
 import type { Gate } from "./gate.ts";
 
 /** Asks the schema, and then the handler's own rules. */

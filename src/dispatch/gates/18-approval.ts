@@ -5,7 +5,7 @@
  * would need one of its own. Asked directly before the handler and behind an Idempotency-Key: what is
  * answered already is answered again, and what is refused otherwise is put before nobody.
  */
-import type { Approvals } from "../approvals.ts";
+import type { Approvals } from "../approvals/approvals.ts";
 import type { Gate } from "./gate.ts";
 
 /** Looks for the approval; what has to be kept before the handler is called is left to the exchange. */

@@ -4,8 +4,8 @@
  * A pinned definition is kept whole, so that a change can be shown word by word.
  */
 import { Collection } from "../../state/collection.ts";
+import { recordReader } from "../../state/records/stored-record.ts";
 import type { Store } from "../../state/store.ts";
-import { recordReader } from "../../state/stored-record.ts";
 import type { ToolDefinition } from "./definition.ts";
 
 /** The tool that an endpoint is bound to, as its file has it. */

@@ -4,7 +4,7 @@
  */
 import { relative } from "node:path";
 import type { Contribution } from "../../dispatch/module.ts";
-import { type HostedIdentities, identifyHosted } from "../../state/hosted-identity.ts";
+import { type HostedIdentities, identifyHosted } from "../../state/registers/hosted-identity.ts";
 import type { AgentcliConfig } from "./agentcli-section.ts";
 import type { AgentcliContext } from "./config.ts";
 import { createWorld } from "./create-world.ts";

@@ -8,7 +8,7 @@ import type { Contribution } from "../../dispatch/module.ts";
 import type { Route } from "../../dispatch/route.ts";
 import { recordStreamEvents } from "../../dispatch/stream-events.ts";
 import type { AgentDocument } from "../../identity/agent-document.ts";
-import { type HostedAgent, identifyHosted } from "../../state/hosted-identity.ts";
+import { type HostedAgent, identifyHosted } from "../../state/registers/hosted-identity.ts";
 import { exceptStoreFaults } from "../../state/store-fault.ts";
 import type { AgntcyContext } from "./config.ts";
 import { type ConnectedAgent, connectAgents } from "./connect-agents.ts";

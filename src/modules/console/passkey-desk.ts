@@ -8,7 +8,7 @@ import type { JsonRecord } from "../../base/json-value.ts";
 import { loadLate } from "../../base/late-load.ts";
 import { canonicalDigest } from "../../identity/canonical-form.ts";
 import type { PasskeyAttestation, SignedDecision } from "../../identity/passkey-attestation.ts";
-import type { Escalation, Verdict } from "../../state/escalation.ts";
+import type { Escalation, Verdict } from "../../state/registers/escalation.ts";
 import type { ApiRequest } from "./console-api.ts";
 import { ConsoleFault } from "./console-fault.ts";
 import type { CeremonyParts } from "./passkey-ceremonies.ts";

@@ -3,8 +3,8 @@
  * that whoever reads an approval later can say whose key signed it.   docs/console.md
  */
 import { recordStreamEvents } from "../../dispatch/stream-events.ts";
-import type { Operator } from "../../state/operator.ts";
-import { serverChainId } from "../../state/server-chain.ts";
+import { serverChainId } from "../../state/records/server-chain.ts";
+import type { Operator } from "../../state/registers/operator.ts";
 import type { ConsoleContext } from "./config.ts";
 import type { Passkey } from "./passkeys.ts";
 

@@ -1,5 +1,5 @@
 /** A person at the console: who it is, and what it may do there. */
-import type { Operator } from "../../state/operator.ts";
+import type { Operator } from "../../state/registers/operator.ts";
 
 /** A viewer sees, an operator decides. */
 export const ROLES = ["viewer", "operator"] as const;

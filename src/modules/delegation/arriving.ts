@@ -10,8 +10,8 @@ import {
   type BrokenLink,
   chainBroken,
   delegationFailed,
-} from "../../dispatch/floor-refusals-delegation.ts";
-import { authorizationRequired, type Refusal } from "../../dispatch/refusal.ts";
+} from "../../dispatch/refusals/floor-refusals-delegation.ts";
+import { authorizationRequired, type Refusal } from "../../dispatch/refusals/refusal.ts";
 import { parseBody, unwrapEnvelope } from "../../endpoint/request-body.ts";
 import type { Request } from "../../wire/message.ts";
 import { type ChainRules, type VerifiedChain, verifyTokens } from "./chain.ts";

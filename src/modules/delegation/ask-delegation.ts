@@ -7,7 +7,7 @@
 import { seesAll } from "../../dispatch/caller.ts";
 import { floorResult } from "../../dispatch/floor-result.ts";
 import type { ProtocolEndpoint } from "../../dispatch/protocol-endpoint.ts";
-import { notFound } from "../../dispatch/refusal.ts";
+import { notFound } from "../../dispatch/refusals/refusal.ts";
 import type { ExchangeView } from "../../dispatch/route.ts";
 import { isSuccess } from "../../wire/status.ts";
 import type { DelegationRegister, KeptDelegation } from "./register.ts";

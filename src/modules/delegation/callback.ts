@@ -5,7 +5,7 @@
  */
 
 import { quoteValue } from "../../base/json-value.ts";
-import { type Refusal, schemaViolation } from "../../dispatch/refusal.ts";
+import { type Refusal, schemaViolation } from "../../dispatch/refusals/refusal.ts";
 import { readAction } from "./action.ts";
 
 /** A place of this server. */

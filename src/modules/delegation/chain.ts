@@ -8,8 +8,8 @@ import {
   type BrokenLink,
   chainBroken,
   type FailingLink,
-} from "../../dispatch/floor-refusals-delegation.ts";
-import type { Refusal } from "../../dispatch/refusal.ts";
+} from "../../dispatch/refusals/floor-refusals-delegation.ts";
+import type { Refusal } from "../../dispatch/refusals/refusal.ts";
 import { compileGrants } from "../../identity/authority-scope.ts";
 import { sha256Hex } from "../../identity/canonical-form.ts";
 import type { Ed25519PublicKey } from "../../identity/ed25519.ts";

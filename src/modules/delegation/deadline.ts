@@ -4,8 +4,11 @@
  */
 import { Deadline } from "../../base/deadline.ts";
 import { raceAbort } from "../../base/race-abort.ts";
-import { delegationFailed, type WorkOutcome } from "../../dispatch/floor-refusals-delegation.ts";
-import type { Refusal } from "../../dispatch/refusal.ts";
+import {
+  delegationFailed,
+  type WorkOutcome,
+} from "../../dispatch/refusals/floor-refusals-delegation.ts";
+import type { Refusal } from "../../dispatch/refusals/refusal.ts";
 
 /** Clear it, whatever the task came to. */
 export class TaskTime {

@@ -6,9 +6,9 @@
  */
 
 import { linkEntry } from "../../dispatch/delegation.ts";
-import { delegationFailed } from "../../dispatch/floor-refusals-delegation.ts";
 import { floorResult } from "../../dispatch/floor-result.ts";
-import { type Refusal, schemaViolation } from "../../dispatch/refusal.ts";
+import { delegationFailed } from "../../dispatch/refusals/floor-refusals-delegation.ts";
+import { type Refusal, schemaViolation } from "../../dispatch/refusals/refusal.ts";
 import type { ExchangeView, RouteHandler } from "../../dispatch/route.ts";
 import type { Call, HandlerSuccess } from "../../handlers/handler.ts";
 import { uuidv7 } from "../../identity/uuid.ts";

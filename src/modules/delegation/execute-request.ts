@@ -5,7 +5,7 @@
  */
 
 import { isRecord, type JsonRecord, quoteValue } from "../../base/json-value.ts";
-import { badRequest, type Refusal, schemaViolation } from "../../dispatch/refusal.ts";
+import { badRequest, type Refusal, schemaViolation } from "../../dispatch/refusals/refusal.ts";
 import { type Action, readAction } from "./action.ts";
 import { isMcpType, MCP_TOOLS_CALL, type McpCall, readMcpCall } from "./carried-mcp.ts";
 

@@ -4,7 +4,7 @@
  * 400 a carried protocol that is not spoken here · 404 no such action · 422 malformed, or EXECUTE of
  * itself.   AGTP "EXECUTE"
  */
-import type { Refusal } from "../../dispatch/refusal.ts";
+import type { Refusal } from "../../dispatch/refusals/refusal.ts";
 import type { ExchangeView, LeadsTo, RouteHandler } from "../../dispatch/route.ts";
 import type { Call, DispatchResult, HandlerSuccess } from "../../handlers/handler.ts";
 import { describeAction } from "./action.ts";

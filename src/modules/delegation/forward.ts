@@ -11,8 +11,8 @@ import {
   chainBroken,
   delegationFailed,
   type WorkOutcome,
-} from "../../dispatch/floor-refusals-delegation.ts";
-import type { Refusal } from "../../dispatch/refusal.ts";
+} from "../../dispatch/refusals/floor-refusals-delegation.ts";
+import type { Refusal } from "../../dispatch/refusals/refusal.ts";
 import { sha256Hex } from "../../identity/canonical-form.ts";
 import { uuidv7 } from "../../identity/uuid.ts";
 import { isStatus, isSuccess } from "../../wire/status.ts";

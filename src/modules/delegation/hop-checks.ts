@@ -3,8 +3,12 @@
  * 262 · 403 · 457 · 551, as `hop.ts` says.   AGTP "DELEGATE", AGTP "Zones"
  */
 import type { DelegationLink } from "../../dispatch/delegation.ts";
-import { delegationForbidden } from "../../dispatch/floor-refusals-delegation.ts";
-import { authorizationRequired, type Refusal, zoneViolation } from "../../dispatch/refusal.ts";
+import { delegationForbidden } from "../../dispatch/refusals/floor-refusals-delegation.ts";
+import {
+  authorizationRequired,
+  type Refusal,
+  zoneViolation,
+} from "../../dispatch/refusals/refusal.ts";
 import type { ExchangeView } from "../../dispatch/route.ts";
 import type { AgentDocument } from "../../identity/agent-document.ts";
 import { looped, tooDeep } from "./chain.ts";

@@ -4,7 +4,7 @@
  */
 
 import { isRecord, type JsonRecord } from "../../base/json-value.ts";
-import type { Refusal } from "../../dispatch/refusal.ts";
+import type { Refusal } from "../../dispatch/refusals/refusal.ts";
 import type { DispatchResult } from "../../handlers/handler.ts";
 import { isStatus, isSuccess, type Status } from "../../wire/status.ts";
 

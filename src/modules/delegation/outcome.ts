@@ -1,6 +1,6 @@
 /** The outcome of a delegated task: its result, or the refusal that says why there is none. */
 import type { PriorAction } from "../../dispatch/delegation.ts";
-import type { Refusal } from "../../dispatch/refusal.ts";
+import type { Refusal } from "../../dispatch/refusals/refusal.ts";
 import type { Status } from "../../wire/status.ts";
 
 /** Either of the two, with what was done on the way. */

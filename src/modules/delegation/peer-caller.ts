@@ -1,5 +1,8 @@
 /** The way to a peer: how a task is sent there, and every way in which no answer comes back. */
-import type { DelegationFailure, WorkOutcome } from "../../dispatch/floor-refusals-delegation.ts";
+import type {
+  DelegationFailure,
+  WorkOutcome,
+} from "../../dispatch/refusals/floor-refusals-delegation.ts";
 import type { PeerServer } from "./peers.ts";
 
 /** The request that is sent: DELEGATE on "/". */

@@ -8,7 +8,7 @@ import { isRecord, type JsonRecord } from "../../base/json-value.ts";
 import type { PriorAction } from "../../dispatch/delegation.ts";
 import { sha256Hex } from "../../identity/canonical-form.ts";
 import { isAgentId } from "../../identity/identifiers.ts";
-import { verifyRecord } from "../../state/verify-record.ts";
+import { verifyRecord } from "../../state/records/verify-record.ts";
 import { isSuccess } from "../../wire/status.ts";
 import type { PeerAnswer, PeerMessage } from "./peer-caller.ts";
 import type { PeerServer } from "./peers.ts";

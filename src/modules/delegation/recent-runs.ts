@@ -6,7 +6,7 @@ import { uuidv7 } from "../../identity/uuid.ts";
 import type { RunKind } from "../../runs/run-kind.ts";
 import { RunRegister } from "../../runs/run-register.ts";
 import { createMemoryStore } from "../../state/memory-store.ts";
-import { recordReader } from "../../state/stored-record.ts";
+import { recordReader } from "../../state/records/stored-record.ts";
 
 /** The status of a run. */
 export type RunState = "running" | "completed" | "refused" | "failed";

@@ -10,8 +10,8 @@ import type { PriorAction } from "../../dispatch/delegation.ts";
 import type { RunKind } from "../../runs/run-kind.ts";
 import { RunRegister } from "../../runs/run-register.ts";
 import type { Holders } from "../../state/holders.ts";
+import { recordReader } from "../../state/records/stored-record.ts";
 import type { Store } from "../../state/store.ts";
-import { recordReader } from "../../state/stored-record.ts";
 import type { Callback } from "./callback.ts";
 
 /** One of them. */

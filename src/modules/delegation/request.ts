@@ -5,7 +5,7 @@
 
 import type { JsonRecord } from "../../base/json-value.ts";
 import { MOMENT_FORMS, readMoment } from "../../base/moment.ts";
-import { type Refusal, schemaViolation } from "../../dispatch/refusal.ts";
+import { type Refusal, schemaViolation } from "../../dispatch/refusals/refusal.ts";
 import { readScopes } from "./scopes.ts";
 import { readTask, type Task } from "./task.ts";
 

@@ -11,10 +11,10 @@ import {
 import type { JsonRecord } from "../../base/json-value.ts";
 import { atOnce, mapPaced, type Paced } from "../../base/paced.ts";
 import { fillTemplate } from "../../base/template.ts";
-import { actionNotFound } from "../../dispatch/floor-refusals-execution.ts";
-import { formerToolNames } from "../../dispatch/former-tool-names.ts";
-import { type Refusal, schemaViolation } from "../../dispatch/refusal.ts";
-import { type ListedDefinition, listingTools, type Tool } from "../../dispatch/tool.ts";
+import { actionNotFound } from "../../dispatch/refusals/floor-refusals-execution.ts";
+import { type Refusal, schemaViolation } from "../../dispatch/refusals/refusal.ts";
+import { formerToolNames } from "../../dispatch/tools/former-tool-names.ts";
+import { type ListedDefinition, listingTools, type Tool } from "../../dispatch/tools/tool.ts";
 import { fillPath } from "../../endpoint/fill-path.ts";
 import type { AgentDocument } from "../../identity/agent-document.ts";
 import { type Action, describeAction } from "./action.ts";

@@ -3,8 +3,8 @@
  * what a peer has signed gets here, for as long as it could be sent again, and so many of each peer.
  */
 import { Collection } from "../../state/collection.ts";
+import { recordReader } from "../../state/records/stored-record.ts";
 import type { Store } from "../../state/store.ts";
-import { recordReader } from "../../state/stored-record.ts";
 
 interface SeenToken {
   readonly issuer: string;

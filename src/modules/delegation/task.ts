@@ -4,7 +4,7 @@
  */
 
 import { isRecord, type JsonRecord, quoteValue } from "../../base/json-value.ts";
-import { type Refusal, schemaViolation } from "../../dispatch/refusal.ts";
+import { type Refusal, schemaViolation } from "../../dispatch/refusals/refusal.ts";
 import { canonicalForm, sha256Hex } from "../../identity/canonical-form.ts";
 import { describeAction } from "./action.ts";
 import { type ExecutionRequest, readExecution } from "./execute-request.ts";

@@ -12,8 +12,8 @@ import {
   chainBroken,
   delegationFailed,
   type WorkOutcome,
-} from "../../dispatch/floor-refusals-delegation.ts";
-import { type Refusal, refusalBody } from "../../dispatch/refusal.ts";
+} from "../../dispatch/refusals/floor-refusals-delegation.ts";
+import { type Refusal, refusalBody } from "../../dispatch/refusals/refusal.ts";
 import type { AgentDocument } from "../../identity/agent-document.ts";
 import { mcpResult } from "./carried-mcp.ts";
 import type { TaskTime } from "./deadline.ts";

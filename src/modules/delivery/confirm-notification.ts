@@ -3,10 +3,10 @@
  * deferred, and stays unread. What is said last counts. 422 malformed.   AGTP "CONFIRM", "NOTIFY"
  */
 
-import type { ApprovalKind } from "../../dispatch/approval-kind.ts";
-import { readConfirmation } from "../../dispatch/confirmation.ts";
+import type { ApprovalKind } from "../../dispatch/approvals/approval-kind.ts";
+import { readConfirmation } from "../../dispatch/approvals/confirmation.ts";
 import { floorResult } from "../../dispatch/floor-result.ts";
-import { type Refusal, schemaViolation } from "../../dispatch/refusal.ts";
+import { type Refusal, schemaViolation } from "../../dispatch/refusals/refusal.ts";
 import type { Call, HandlerSuccess } from "../../handlers/handler.ts";
 import type { Confirmation } from "./notification.ts";
 import type { NotificationRegister } from "./notification-register.ts";

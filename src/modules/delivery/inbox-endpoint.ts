@@ -5,7 +5,7 @@
 
 import { floorResult } from "../../dispatch/floor-result.ts";
 import type { ProtocolEndpoint } from "../../dispatch/protocol-endpoint.ts";
-import { agentUnauthenticated, authorizationRequired } from "../../dispatch/refusal.ts";
+import { agentUnauthenticated, authorizationRequired } from "../../dispatch/refusals/refusal.ts";
 import type { RouteHandler } from "../../dispatch/route.ts";
 import { isRead } from "./inbox.ts";
 import type { NotificationRegister } from "./notification-register.ts";

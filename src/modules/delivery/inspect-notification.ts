@@ -4,7 +4,7 @@
  */
 
 import { floorResult } from "../../dispatch/floor-result.ts";
-import { notFound, type Refusal, schemaViolation } from "../../dispatch/refusal.ts";
+import { notFound, type Refusal, schemaViolation } from "../../dispatch/refusals/refusal.ts";
 import type { ExchangeView } from "../../dispatch/route.ts";
 import type { Call, HandlerSuccess } from "../../handlers/handler.ts";
 import type { NotificationRegister } from "./notification-register.ts";

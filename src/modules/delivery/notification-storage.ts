@@ -3,8 +3,8 @@
  * goes everything that was kept for it.
  */
 import type { CollectionOptions } from "../../state/collection-view.ts";
+import { recordReader } from "../../state/records/stored-record.ts";
 import type { Change } from "../../state/store.ts";
-import { recordReader } from "../../state/stored-record.ts";
 import type { Confirmation, Delivery, Notification } from "./notification.ts";
 import { deleteMessage } from "./webhook-storage.ts";
 

@@ -5,7 +5,7 @@
 import { hash } from "node:crypto";
 import { MOMENT_FORMS, readMoment } from "../../base/moment.ts";
 import { MAX_CONTENT_BYTES } from "../../dispatch/notification-limits.ts";
-import { type Refusal, schemaViolation } from "../../dispatch/refusal.ts";
+import { type Refusal, schemaViolation } from "../../dispatch/refusals/refusal.ts";
 import type { JsonSchema } from "../../schema/json-schema.ts";
 import type { SchemaViolation } from "../../schema/schema.ts";
 import {

@@ -8,13 +8,13 @@ import { isRecord, quoteValue } from "../../base/json-value.ts";
 import type { RateWindow } from "../../base/rate-window.ts";
 import { refuseAuthority } from "../../dispatch/agent-authority.ts";
 import type { Caller } from "../../dispatch/caller.ts";
+import { floorResult } from "../../dispatch/floor-result.ts";
+import type { IdentityConfig } from "../../dispatch/policies-config.ts";
 import {
   recipientsFull,
   tooManyNotifications,
   tooManyUnread,
-} from "../../dispatch/floor-refusals-delivery.ts";
-import { floorResult } from "../../dispatch/floor-result.ts";
-import type { IdentityConfig } from "../../dispatch/policies-config.ts";
+} from "../../dispatch/refusals/floor-refusals-delivery.ts";
 import {
   agentRetired,
   agentUnauthenticated,
@@ -23,12 +23,15 @@ import {
   notFound,
   type Refusal,
   schemaViolation,
-} from "../../dispatch/refusal.ts";
+} from "../../dispatch/refusals/refusal.ts";
 import type { ExchangeView, RouteHandler } from "../../dispatch/route.ts";
 import type { Call, HandlerSuccess } from "../../handlers/handler.ts";
 import type { AgentDirectory } from "../../identity/agent-directory.ts";
 import { uuidv7 } from "../../identity/uuid.ts";
-import { type CertificateRegister, normalizeSerial } from "../../state/certificate-register.ts";
+import {
+  type CertificateRegister,
+  normalizeSerial,
+} from "../../state/registers/certificate-register.ts";
 import type { Notification, NotificationDraft, Recipient } from "./notification.ts";
 import type { NotificationRegister } from "./notification-register.ts";
 import { type NotifyRequest, readNotifyRequest } from "./notify-request.ts";

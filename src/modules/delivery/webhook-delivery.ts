@@ -5,7 +5,7 @@
  */
 import { pauseAfter } from "../../base/back-off.ts";
 import type { OutgoingMessage } from "../../dispatch/webhook-queue.ts";
-import { recordReader } from "../../state/stored-record.ts";
+import { recordReader } from "../../state/records/stored-record.ts";
 
 /** The state of a message. */
 export type DeliveryState = "queued" | "delivered" | "failed" | "expired";

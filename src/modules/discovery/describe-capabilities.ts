@@ -5,7 +5,7 @@
  */
 
 import { isRecord, type JsonRecord, quoteValue } from "../../base/json-value.ts";
-import { type Refusal, schemaViolation } from "../../dispatch/refusal.ts";
+import { type Refusal, schemaViolation } from "../../dispatch/refusals/refusal.ts";
 import { AGTP_API_VERSION } from "../../dispatch/stamp.ts";
 import type { AgentDocument, AgentStatus } from "../../identity/agent-document.ts";
 import { isAtLeast, isVersion } from "./describe-version.ts";

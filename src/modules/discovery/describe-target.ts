@@ -5,7 +5,7 @@
  * AGTP "URI Resolution", AGTP-API §8.5
  */
 
-import { notFound, type Refusal } from "../../dispatch/refusal.ts";
+import { notFound, type Refusal } from "../../dispatch/refusals/refusal.ts";
 import type { ExchangeView } from "../../dispatch/route.ts";
 import type { Call } from "../../handlers/handler.ts";
 import type { AgentDirectory } from "../../identity/agent-directory.ts";

@@ -9,7 +9,12 @@
 import { type DescribeMethod, type FloorMethod, impactOf } from "../../dispatch/floor.ts";
 import { floorResult } from "../../dispatch/floor-result.ts";
 import type { ProtocolEndpoint } from "../../dispatch/protocol-endpoint.ts";
-import { agentRetired, agentSuspended, notFound, type Refusal } from "../../dispatch/refusal.ts";
+import {
+  agentRetired,
+  agentSuspended,
+  notFound,
+  type Refusal,
+} from "../../dispatch/refusals/refusal.ts";
 import type { ExchangeView, RouteHandler } from "../../dispatch/route.ts";
 import type { Call, HandlerSuccess } from "../../handlers/handler.ts";
 import type { AgentDocument } from "../../identity/agent-document.ts";

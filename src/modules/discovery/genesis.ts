@@ -6,7 +6,7 @@
 
 import { shareBody } from "../../base/shared-body.ts";
 import { isDisclosedTo } from "../../dispatch/disclosure.ts";
-import { notFound } from "../../dispatch/refusal.ts";
+import { notFound } from "../../dispatch/refusals/refusal.ts";
 import type { Call } from "../../handlers/handler.ts";
 import type { AgentDocument } from "../../identity/agent-document.ts";
 import type { Builtin } from "./builtin.ts";

@@ -5,7 +5,7 @@ import type { Disclosure } from "../../dispatch/disclosure.ts";
 import type { ApiEntry } from "../../dispatch/listing-sections.ts";
 import type { EndpointDefinition } from "../../endpoint/endpoint.ts";
 import type { Recipe } from "../../endpoint/recipe.ts";
-import type { ContractRegister } from "../../state/contract-register.ts";
+import type { ContractRegister } from "../../state/registers/contract-register.ts";
 
 /** Everything of this server that can be discovered. */
 export interface Inventory extends Disclosure {

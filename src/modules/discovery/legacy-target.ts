@@ -3,7 +3,7 @@
  * first time each agent uses it, and 400 where path and body disagree.   AGTP-API §5.10
  */
 import { LRUCache } from "lru-cache";
-import { badRequest, type Refusal, schemaViolation } from "../../dispatch/refusal.ts";
+import { badRequest, type Refusal, schemaViolation } from "../../dispatch/refusals/refusal.ts";
 import type { ExchangeView, RouteHandler } from "../../dispatch/route.ts";
 import type { Call, HandlerResult } from "../../handlers/handler.ts";
 

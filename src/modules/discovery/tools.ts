@@ -4,7 +4,7 @@
  */
 
 import { mapPaced, type Paced } from "../../base/paced.ts";
-import { listingTools, toolEntry } from "../../dispatch/tool.ts";
+import { listingTools, toolEntry } from "../../dispatch/tools/tool.ts";
 import { arrayOf, type Builtin } from "./builtin.ts";
 import type { Inventory } from "./inventory.ts";
 import { Listing } from "./listing.ts";

@@ -9,8 +9,8 @@ import { atOnce, mapPaced, type Paced } from "../../base/paced.ts";
 import type { TaskQueue } from "../../base/task-queue.ts";
 import { floorResult } from "../../dispatch/floor-result.ts";
 import { operatorOf } from "../../dispatch/operator.ts";
-import { payerOf } from "../../dispatch/payer.ts";
 import type { IdentityConfig } from "../../dispatch/policies-config.ts";
+import { payerOf } from "../../dispatch/rates/payer.ts";
 import {
   agentUnauthenticated,
   badRequest,
@@ -19,15 +19,15 @@ import {
   type Refusal,
   rateLimited,
   recordGone,
-} from "../../dispatch/refusal.ts";
+} from "../../dispatch/refusals/refusal.ts";
 import type { ExchangeView, RouteHandler } from "../../dispatch/route.ts";
 import type { Call, HandlerSuccess } from "../../handlers/handler.ts";
 import type { AgentDirectory } from "../../identity/agent-directory.ts";
 import { decodeJws } from "../../identity/jws.ts";
 import type { JsonSchema } from "../../schema/json-schema.ts";
-import type { JournalRecord } from "../../state/journal.ts";
-import type { Ledger } from "../../state/ledger.ts";
-import type { LifecycleRegister } from "../../state/lifecycle-register.ts";
+import type { JournalRecord } from "../../state/journal/journal.ts";
+import type { Ledger } from "../../state/records/ledger.ts";
+import type { LifecycleRegister } from "../../state/registers/lifecycle-register.ts";
 import { type ContractMethodsOptions, inspectAttempt, inspectContract } from "./contracts.ts";
 
 /** The parts that INSPECT looks into. */

@@ -17,19 +17,19 @@ import {
   notFound,
   type Refusal,
   schemaViolation,
-} from "../../dispatch/refusal.ts";
+} from "../../dispatch/refusals/refusal.ts";
 import type { ExchangeView, RouteHandler } from "../../dispatch/route.ts";
 import type { Call } from "../../handlers/handler.ts";
 import type { AgentDirectory } from "../../identity/agent-directory.ts";
 import type { AgentDocument } from "../../identity/agent-document.ts";
 import { uuidv7 } from "../../identity/uuid.ts";
-import type { Attributor } from "../../state/attributor.ts";
-import type { CertificateRegister } from "../../state/certificate-register.ts";
-import type { JournalRecord } from "../../state/journal.ts";
-import type { Ledger } from "../../state/ledger.ts";
-import { LIFECYCLE_METHODS, type LifecycleMethod } from "../../state/lifecycle.ts";
-import type { LifecycleRegister } from "../../state/lifecycle-register.ts";
-import { UnknownOutcomeError } from "../../state/record-store.ts";
+import type { JournalRecord } from "../../state/journal/journal.ts";
+import type { Attributor } from "../../state/records/attributor.ts";
+import type { Ledger } from "../../state/records/ledger.ts";
+import { UnknownOutcomeError } from "../../state/records/record-store.ts";
+import type { CertificateRegister } from "../../state/registers/certificate-register.ts";
+import { LIFECYCLE_METHODS, type LifecycleMethod } from "../../state/registers/lifecycle.ts";
+import type { LifecycleRegister } from "../../state/registers/lifecycle-register.ts";
 import { StoreUnavailableError } from "../../state/store-fault.ts";
 import { type ContractMethodsOptions, revokeContract } from "./contracts.ts";
 import { sweepContracts } from "./stale-contracts.ts";

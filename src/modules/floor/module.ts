@@ -1,5 +1,5 @@
 /** INSPECT and the lifecycle of agents: what reads or changes the state of this server.   AGTP "Method Floor" */
-import { recordContractEvents } from "../../dispatch/contract-events.ts";
+import { recordContractEvents } from "../../dispatch/contracts/contract-events.ts";
 import { describeBy, floorEndpoints } from "../../dispatch/floor.ts";
 import type { Module } from "../../dispatch/module.ts";
 import { protocolRoutes } from "../../dispatch/protocol-endpoint.ts";

@@ -4,9 +4,9 @@
  * AGTP-API §10.1.4.1
  */
 import { INSPECT_ALL, seesAll } from "../../dispatch/caller.ts";
+import { actorOf } from "../../dispatch/contracts/named-contract.ts";
 import { floorResult } from "../../dispatch/floor-result.ts";
-import { actorOf } from "../../dispatch/named-contract.ts";
-import { badRequest, forbidden, type Refusal } from "../../dispatch/refusal.ts";
+import { badRequest, forbidden, type Refusal } from "../../dispatch/refusals/refusal.ts";
 import type { ExchangeView } from "../../dispatch/route.ts";
 import type { Contract } from "../../endpoint/contract.ts";
 import type { Recipe } from "../../endpoint/recipe.ts";

@@ -11,7 +11,7 @@ import { isRecord, type JsonRecord } from "../../base/json-value.ts";
 import { atOnce } from "../../base/paced.ts";
 import type { Problem } from "../../base/problem.ts";
 import type { AgentDocument } from "../../identity/agent-document.ts";
-import { type HostedAgent, identifyHosted } from "../../state/hosted-identity.ts";
+import { type HostedAgent, identifyHosted } from "../../state/registers/hosted-identity.ts";
 import type { Store } from "../../state/store.ts";
 import type { GatewaySections } from "./config.ts";
 

@@ -14,10 +14,10 @@ import {
 } from "fastify";
 import type { Gateway } from "../../dispatch/http-gateway.ts";
 import type { HttpRoute } from "../../dispatch/http-route.ts";
-import { networkOwner } from "../../dispatch/payer.ts";
-import type { RateExcess } from "../../dispatch/rates.ts";
-import { rateLimited, refusalBody, serverError } from "../../dispatch/refusal.ts";
-import type { Toll } from "../../dispatch/toll.ts";
+import { networkOwner } from "../../dispatch/rates/payer.ts";
+import type { RateExcess } from "../../dispatch/rates/rates.ts";
+import type { Toll } from "../../dispatch/rates/toll.ts";
+import { rateLimited, refusalBody, serverError } from "../../dispatch/refusals/refusal.ts";
 import { uuidv7 } from "../../identity/uuid.ts";
 import type { ExportSource } from "../../openapi/export-openapi.ts";
 import type { LimitsConfig } from "../../wire/limits-section.ts";

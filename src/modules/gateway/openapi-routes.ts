@@ -4,8 +4,8 @@
  */
 
 import type { HttpPlugin } from "../../dispatch/http-route.ts";
-import { networkOwner } from "../../dispatch/payer.ts";
-import type { Toll } from "../../dispatch/toll.ts";
+import { networkOwner } from "../../dispatch/rates/payer.ts";
+import type { Toll } from "../../dispatch/rates/toll.ts";
 import { type ExportSource, exportOpenapi } from "../../openapi/export-openapi.ts";
 import { entityTag, isNoneMatch } from "./entity-tag.ts";
 import { OPENAPI_PATH } from "./openapi-path.ts";

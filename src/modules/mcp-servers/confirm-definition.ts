@@ -2,11 +2,11 @@
  * CONFIRM of a tool's changed definition: an operator's word alone makes it the one that counts.
  * 403 the caller is no operator; the rest is as for every escalation.   AGTP "CONFIRM"
  */
-import type { ApprovalKind } from "../../dispatch/approval-kind.ts";
-import { readConfirmation } from "../../dispatch/confirmation.ts";
-import { confirmationForbidden } from "../../dispatch/floor-refusals-tasks.ts";
+import type { ApprovalKind } from "../../dispatch/approvals/approval-kind.ts";
+import { readConfirmation } from "../../dispatch/approvals/confirmation.ts";
 import { type OperatorPolicy, operatorOf } from "../../dispatch/operator.ts";
-import type { EscalationRegister } from "../../state/escalation-register.ts";
+import { confirmationForbidden } from "../../dispatch/refusals/floor-refusals-tasks.ts";
+import type { EscalationRegister } from "../../state/registers/escalation-register.ts";
 import type { DefinitionWatch } from "./definition-watch.ts";
 
 /** The parts of a decision, and what it changes. */

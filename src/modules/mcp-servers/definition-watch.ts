@@ -11,8 +11,8 @@ import type { McpServer, OfferedTool, OfferedTools } from "../../handlers/mcp/mc
 import type { PinnedTool, ToolPins } from "../../handlers/mcp/tool-pins.ts";
 import { sha256Hex } from "../../identity/canonical-form.ts";
 import { uuidv7 } from "../../identity/uuid.ts";
-import { type Escalation, isOpen } from "../../state/escalation.ts";
-import type { EscalationRegister } from "../../state/escalation-register.ts";
+import { type Escalation, isOpen } from "../../state/registers/escalation.ts";
+import type { EscalationRegister } from "../../state/registers/escalation-register.ts";
 
 /** The tools that are watched, and who is told. */
 export interface DefinitionWatchOptions {

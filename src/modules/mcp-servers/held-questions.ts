@@ -3,15 +3,15 @@
  * give no answer, and its question is closed when the call is gone, with its connection or with the
  * process, so that nobody answers in vain.   docs/mcp-servers.md
  */
-import type { ApprovalKind } from "../../dispatch/approval-kind.ts";
-import { readConfirmation } from "../../dispatch/confirmation.ts";
-import { escalationEvent } from "../../dispatch/escalation-events.ts";
+import type { ApprovalKind } from "../../dispatch/approvals/approval-kind.ts";
+import { readConfirmation } from "../../dispatch/approvals/confirmation.ts";
+import { escalationEvent } from "../../dispatch/approvals/escalation-events.ts";
 import type { RecordStreamEvents } from "../../dispatch/stream-events.ts";
 import { heldIdOf } from "../../handlers/mcp/ask-back.ts";
 import type { McpServer } from "../../handlers/mcp/mcp-server.ts";
 import { uuidv7 } from "../../identity/uuid.ts";
-import { type Escalation, isOpen } from "../../state/escalation.ts";
-import type { EscalationRegister } from "../../state/escalation-register.ts";
+import { type Escalation, isOpen } from "../../state/registers/escalation.ts";
+import type { EscalationRegister } from "../../state/registers/escalation-register.ts";
 
 /** The register that held questions are found in, and who is told. */
 export interface HeldQuestionsOptions {

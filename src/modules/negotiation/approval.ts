@@ -4,14 +4,14 @@
  */
 
 import { grantDuration } from "../../base/duration.ts";
-import type { RecordEvents } from "../../dispatch/contract-events.ts";
-import { previewContract } from "../../dispatch/contract-preview.ts";
+import type { RecordEvents } from "../../dispatch/contracts/contract-events.ts";
+import { previewContract } from "../../dispatch/contracts/contract-preview.ts";
 import type { EventSource } from "../../dispatch/stream-events.ts";
 import { type Contract, timestamp } from "../../endpoint/contract.ts";
 import type { SemanticBlock } from "../../endpoint/endpoint.ts";
 import type { SynthesisPlan } from "../../endpoint/plan.ts";
 import type { HandlerSuccess } from "../../handlers/handler.ts";
-import type { ContractRegister } from "../../state/contract-register.ts";
+import type { ContractRegister } from "../../state/registers/contract-register.ts";
 import { makeContract } from "./make-contract.ts";
 import { strongestImpact } from "./planner/impact.ts";
 import type { ProposalRequest } from "./proposal-request.ts";

@@ -3,7 +3,7 @@
  * asks for it later gets what PROPOSE would have said, and 500 where that was a fault.
  * AGTP-API §10.6, §11
  */
-import { refusalBody, serverError } from "../../dispatch/refusal.ts";
+import { refusalBody, serverError } from "../../dispatch/refusals/refusal.ts";
 import type { CallLog } from "../../handlers/handler.ts";
 import { compileGrants } from "../../identity/authority-scope.ts";
 import { uuidv7 } from "../../identity/uuid.ts";

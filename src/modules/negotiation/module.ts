@@ -6,8 +6,8 @@
 
 import { THE_SERVER } from "../../base/task-queue.ts";
 import { FLOOR_METHODS } from "../../catalog/catalog.ts";
-import { recordContractEvents } from "../../dispatch/contract-events.ts";
-import { ContractRoutes } from "../../dispatch/contract-routes.ts";
+import { recordContractEvents } from "../../dispatch/contracts/contract-events.ts";
+import { ContractRoutes } from "../../dispatch/contracts/contract-routes.ts";
 import { describeBy, type FloorMethod, floorEndpoints } from "../../dispatch/floor.ts";
 import type { Module, Negotiation } from "../../dispatch/module.ts";
 import { canonicalPair, isProtocolPair } from "../../dispatch/pairs.ts";

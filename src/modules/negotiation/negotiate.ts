@@ -6,26 +6,26 @@
 
 import type { RateWindow } from "../../base/rate-window.ts";
 import type { TaskQueue } from "../../base/task-queue.ts";
-import type { Approvals } from "../../dispatch/approvals.ts";
-import type { Attempts } from "../../dispatch/attempts.ts";
+import type { Approvals } from "../../dispatch/approvals/approvals.ts";
 import { changeCall } from "../../dispatch/call-context.ts";
-import { previewContract } from "../../dispatch/contract-preview.ts";
-import type { ContractRoutes } from "../../dispatch/contract-routes.ts";
-import { payerOf } from "../../dispatch/payer.ts";
-import type { RcnsConfig } from "../../dispatch/policies-config.ts";
-import {
-  authorizationRequired,
-  type Refusal,
-  rateLimited,
-  schemaViolation,
-} from "../../dispatch/refusal.ts";
-import { refuseContract } from "../../dispatch/refuse-contract.ts";
+import type { Attempts } from "../../dispatch/contracts/attempts.ts";
+import { previewContract } from "../../dispatch/contracts/contract-preview.ts";
+import type { ContractRoutes } from "../../dispatch/contracts/contract-routes.ts";
 import {
   inputSchemaOf,
   proposalOf,
   readQuery,
   semanticOf,
-} from "../../dispatch/request-proposal.ts";
+} from "../../dispatch/contracts/request-proposal.ts";
+import type { RcnsConfig } from "../../dispatch/policies-config.ts";
+import { payerOf } from "../../dispatch/rates/payer.ts";
+import {
+  authorizationRequired,
+  type Refusal,
+  rateLimited,
+  schemaViolation,
+} from "../../dispatch/refusals/refusal.ts";
+import { refuseContract } from "../../dispatch/refusals/refuse-contract.ts";
 import {
   createRoute,
   type ExchangeView,
@@ -39,7 +39,7 @@ import type { Call, HandlerResult } from "../../handlers/handler.ts";
 import type { JsonSchema } from "../../schema/json-schema.ts";
 import type { CompiledSchema } from "../../schema/schema.ts";
 import { PROPOSED_SCHEMA_BOUNDS } from "../../schema/schema-bounds.ts";
-import type { ContractRegister } from "../../state/contract-register.ts";
+import type { ContractRegister } from "../../state/registers/contract-register.ts";
 import { makeContract } from "./make-contract.ts";
 import { readProposedSchema } from "./proposed-schema.ts";
 

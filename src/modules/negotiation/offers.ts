@@ -3,13 +3,13 @@
  * later: 263 the contract is made · 461 it is declined, or shown once more · 464 it is over, or
  * another's · 404 it never was.   AGTP-API §10.1.3
  */
-import type { ContractOffers, OfferDecision } from "../../dispatch/contract-offers.ts";
-import { previewContract } from "../../dispatch/contract-preview.ts";
-import type { ContractRoutes } from "../../dispatch/contract-routes.ts";
+import type { ContractOffers, OfferDecision } from "../../dispatch/contracts/contract-offers.ts";
+import { previewContract } from "../../dispatch/contracts/contract-preview.ts";
+import type { ContractRoutes } from "../../dispatch/contracts/contract-routes.ts";
 import { describeBy, floorEndpoints } from "../../dispatch/floor.ts";
 import { protocolRoute, protocolRoutes } from "../../dispatch/protocol-endpoint.ts";
-import { notFound, type Refusal } from "../../dispatch/refusal.ts";
-import { refuseContract } from "../../dispatch/refuse-contract.ts";
+import { notFound, type Refusal } from "../../dispatch/refusals/refusal.ts";
+import { refuseContract } from "../../dispatch/refusals/refuse-contract.ts";
 import type { ExchangeView, Route } from "../../dispatch/route.ts";
 import { type Contract, contractEntry } from "../../endpoint/contract.ts";
 import type { Call, HandlerSuccess } from "../../handlers/handler.ts";

@@ -1,7 +1,7 @@
 /** QUERY /proposals/{proposal_id}: what became of a proposal, for who made it.   AGTP-API §10.6 */
 
 import type { ProtocolEndpoint } from "../../dispatch/protocol-endpoint.ts";
-import { notFound } from "../../dispatch/refusal.ts";
+import { notFound } from "../../dispatch/refusals/refusal.ts";
 import type { RouteHandler } from "../../dispatch/route.ts";
 import { isStatus } from "../../wire/status.ts";
 import type { Proposals } from "./proposals.ts";

@@ -16,7 +16,7 @@ import {
   methodViolation,
   proposalRejected,
   type Refusal,
-} from "../../dispatch/refusal.ts";
+} from "../../dispatch/refusals/refusal.ts";
 import type { EndpointDefinition } from "../../endpoint/endpoint.ts";
 import type { PlanFailure, Proposal, SynthesisPlan, Synthesizer } from "../../endpoint/plan.ts";
 import { readProposedSemantic } from "../../endpoint/proposed-semantic.ts";

@@ -8,8 +8,8 @@ import { timestamp } from "../../endpoint/contract.ts";
 import { uuidv7 } from "../../identity/uuid.ts";
 import { Collection } from "../../state/collection.ts";
 import { type Holders, holding, holds, mayHold, SOLE_HOLDER } from "../../state/holders.ts";
+import { recordReader } from "../../state/records/stored-record.ts";
 import type { Store } from "../../state/store.ts";
-import { recordReader } from "../../state/stored-record.ts";
 import type { ProposalRequest } from "./proposal-request.ts";
 
 /** The outcome of a proposal: a status and its body. */

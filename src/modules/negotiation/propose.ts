@@ -5,19 +5,19 @@
  */
 
 import type { TaskOwner, TaskQueue } from "../../base/task-queue.ts";
-import type { RecordEvents } from "../../dispatch/contract-events.ts";
-import { payerOf } from "../../dispatch/payer.ts";
+import type { RecordEvents } from "../../dispatch/contracts/contract-events.ts";
+import { payerOf } from "../../dispatch/rates/payer.ts";
 import {
   authorizationRequired,
   badRequest,
   proposalRejected,
   type Refusal,
   rateLimited,
-} from "../../dispatch/refusal.ts";
+} from "../../dispatch/refusals/refusal.ts";
 import type { RouteHandler } from "../../dispatch/route.ts";
 import type { EventSource } from "../../dispatch/stream-events.ts";
 import type { HandlerSuccess } from "../../handlers/handler.ts";
-import type { ContractRegister } from "../../state/contract-register.ts";
+import type { ContractRegister } from "../../state/registers/contract-register.ts";
 import { approve, offer } from "./approval.ts";
 import type { Negotiations } from "./negotiations.ts";
 import { readProposal } from "./proposal.ts";

@@ -3,10 +3,10 @@
  * whoever presents one is told that it is over, before a step of it has been taken.   AGTP-API §4.5
  */
 
-import type { RecordEvents } from "../../dispatch/contract-events.ts";
+import type { RecordEvents } from "../../dispatch/contracts/contract-events.ts";
 import type { MethodPolicy } from "../../dispatch/method-policy.ts";
 import type { CallLog } from "../../handlers/handler.ts";
-import type { ContractRegister } from "../../state/contract-register.ts";
+import type { ContractRegister } from "../../state/registers/contract-register.ts";
 
 /** The contracts that are ended, and who hears of it. */
 export interface RemovedMethodsOptions {

@@ -5,7 +5,7 @@
 import { basename } from "node:path";
 import type { Problem } from "../../base/problem.ts";
 import type { AgentDocument } from "../../identity/agent-document.ts";
-import { type HostedAgent, identifyHosted } from "../../state/hosted-identity.ts";
+import { type HostedAgent, identifyHosted } from "../../state/registers/hosted-identity.ts";
 import type { AgentExecutor } from "./agent-executor.ts";
 import { type AgentRegistry, createAgentRegistry } from "./agent-registry.ts";
 import type { OpenwopContext } from "./config.ts";

@@ -1,8 +1,8 @@
 /** The inventory of OpenWOP agents, as DESCRIBE and QUERY of agents show it.   OpenWOP RFC 0072 §A */
 import { isDisclosedTo } from "../../dispatch/disclosure.ts";
-import { agentNotInstalled } from "../../dispatch/floor-refusals-openwop.ts";
 import type { HostedInventory } from "../../dispatch/module.ts";
-import type { Refusal } from "../../dispatch/refusal.ts";
+import { agentNotInstalled } from "../../dispatch/refusals/floor-refusals-openwop.ts";
+import type { Refusal } from "../../dispatch/refusals/refusal.ts";
 import type { AgentDocument } from "../../identity/agent-document.ts";
 import type { OpenwopContext } from "./config.ts";
 import type { OpenwopAgents } from "./host-agents.ts";

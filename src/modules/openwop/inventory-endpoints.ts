@@ -5,9 +5,9 @@
  * agent does not take.   OpenWOP RFC 0072 §A
  */
 import type { Concealment } from "../../dispatch/concealment.ts";
-import { agentNotInstalled } from "../../dispatch/floor-refusals-openwop.ts";
 import type { ProtocolEndpoint } from "../../dispatch/protocol-endpoint.ts";
-import { namedError, type Refusal, schemaViolation } from "../../dispatch/refusal.ts";
+import { agentNotInstalled } from "../../dispatch/refusals/floor-refusals-openwop.ts";
+import { namedError, type Refusal, schemaViolation } from "../../dispatch/refusals/refusal.ts";
 import { type HandlerResult, isHandlerError } from "../../handlers/handler.ts";
 import {
   DISPATCH_ERRORS,

@@ -8,7 +8,7 @@ import type { JsonRecord } from "../../base/json-value.ts";
 import { seesAll } from "../../dispatch/caller.ts";
 import type { Concealment } from "../../dispatch/concealment.ts";
 import type { ProtocolEndpoint } from "../../dispatch/protocol-endpoint.ts";
-import { authorizationRequired, type Refusal } from "../../dispatch/refusal.ts";
+import { authorizationRequired, type Refusal } from "../../dispatch/refusals/refusal.ts";
 import type { ExchangeView, RouteHandler } from "../../dispatch/route.ts";
 import type { Impact } from "../../endpoint/endpoint.ts";
 import type { Call, HandlerResult } from "../../handlers/handler.ts";

@@ -4,9 +4,9 @@
  */
 
 import { isRecord } from "../../base/json-value.ts";
-import type { ApprovalKind } from "../../dispatch/approval-kind.ts";
-import { readConfirmation } from "../../dispatch/confirmation.ts";
-import type { Refusal } from "../../dispatch/refusal.ts";
+import type { ApprovalKind } from "../../dispatch/approvals/approval-kind.ts";
+import { readConfirmation } from "../../dispatch/approvals/confirmation.ts";
+import type { Refusal } from "../../dispatch/refusals/refusal.ts";
 import type { RecordStreamEvents } from "../../dispatch/stream-events.ts";
 import type { HandlerResult } from "../../handlers/handler.ts";
 import {
@@ -17,8 +17,8 @@ import {
   type InterruptVerdict,
   subjectOf,
 } from "../../runs/interrupt-escalations.ts";
-import type { Escalation } from "../../state/escalation.ts";
-import type { EscalationRegister } from "../../state/escalation-register.ts";
+import type { Escalation } from "../../state/registers/escalation.ts";
+import type { EscalationRegister } from "../../state/registers/escalation-register.ts";
 import { type InterruptAnswer, plainAnswer } from "./runs/interrupt-answer.ts";
 import { isOver, type Run } from "./runs/run.ts";
 import type { RunCaller } from "./runs/run-caller.ts";

@@ -5,27 +5,31 @@
  * is not what an upstream asked for.   AGTP "CONFIRM"
  */
 
-import type { ApprovalKind } from "../../dispatch/approval-kind.ts";
-import { type Confirmation, readConfirmation } from "../../dispatch/confirmation.ts";
-import { authorityOver } from "../../dispatch/escalation-authority.ts";
-import { escalationEvent } from "../../dispatch/escalation-events.ts";
-import { decisionConflict } from "../../dispatch/floor-refusals-tasks.ts";
+import type { ApprovalKind } from "../../dispatch/approvals/approval-kind.ts";
+import { type Confirmation, readConfirmation } from "../../dispatch/approvals/confirmation.ts";
+import { authorityOver } from "../../dispatch/approvals/escalation-authority.ts";
+import { escalationEvent } from "../../dispatch/approvals/escalation-events.ts";
+import { answerContent, contentViolations } from "../../dispatch/approvals/question-content.ts";
 import { floorResult } from "../../dispatch/floor-result.ts";
 import { type OperatorPolicy, operatorOf } from "../../dispatch/operator.ts";
-import { answerContent, contentViolations } from "../../dispatch/question-content.ts";
-import { attributionUnavailable, type Refusal, schemaViolation } from "../../dispatch/refusal.ts";
+import { decisionConflict } from "../../dispatch/refusals/floor-refusals-tasks.ts";
+import {
+  attributionUnavailable,
+  type Refusal,
+  schemaViolation,
+} from "../../dispatch/refusals/refusal.ts";
 import type { ExchangeView } from "../../dispatch/route.ts";
 import type { RecordStreamEvents } from "../../dispatch/stream-events.ts";
 import type { Call, HandlerSuccess } from "../../handlers/handler.ts";
 import { uuidv7 } from "../../identity/uuid.ts";
-import type { Attributor } from "../../state/attributor.ts";
+import type { Attributor } from "../../state/records/attributor.ts";
 import {
   type Decision,
   decisionView,
   type Escalation,
   escalationView,
-} from "../../state/escalation.ts";
-import type { EscalationRegister } from "../../state/escalation-register.ts";
+} from "../../state/registers/escalation.ts";
+import type { EscalationRegister } from "../../state/registers/escalation-register.ts";
 
 /** The registers that a decision changes. */
 export interface ConfirmEscalationOptions {

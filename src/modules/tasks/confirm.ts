@@ -3,10 +3,10 @@
  * 404 nothing that waits has this id · 422 malformed; the rest is for the kind of approval.   AGTP "CONFIRM"
  */
 
-import type { ApprovalKind } from "../../dispatch/approval-kind.ts";
-import { CONFIRM_SCHEMA, readConfirmation } from "../../dispatch/confirmation.ts";
+import type { ApprovalKind } from "../../dispatch/approvals/approval-kind.ts";
+import { CONFIRM_SCHEMA, readConfirmation } from "../../dispatch/approvals/confirmation.ts";
 import type { FloorMethod } from "../../dispatch/floor.ts";
-import { notFound } from "../../dispatch/refusal.ts";
+import { notFound } from "../../dispatch/refusals/refusal.ts";
 
 /** CONFIRM on "/"; operators may be known by their certificate alone. */
 export function confirmMethod(approvals: () => readonly ApprovalKind[]): FloorMethod {

@@ -4,15 +4,18 @@
  * session is named.   AGTP "Sessions", AGTP-API §10.8
  */
 
-import { isOperating } from "../../dispatch/escalation-authority.ts";
-import { tooManyWaiting } from "../../dispatch/floor-refusals-tasks.ts";
+import { isOperating } from "../../dispatch/approvals/escalation-authority.ts";
 import { floorResult } from "../../dispatch/floor-result.ts";
 import type { OperatorPolicy } from "../../dispatch/operator.ts";
-import { notFound, type Refusal, schemaViolation } from "../../dispatch/refusal.ts";
+import { tooManyWaiting } from "../../dispatch/refusals/floor-refusals-tasks.ts";
+import { notFound, type Refusal, schemaViolation } from "../../dispatch/refusals/refusal.ts";
 import type { ExchangeView, RouteHandler } from "../../dispatch/route.ts";
 import type { Call, HandlerSuccess } from "../../handlers/handler.ts";
-import type { SessionRegister } from "../../state/session-register.ts";
-import type { HaltedSession, SuspensionRegister } from "../../state/suspension-register.ts";
+import type { SessionRegister } from "../../state/registers/session-register.ts";
+import type {
+  HaltedSession,
+  SuspensionRegister,
+} from "../../state/registers/suspension-register.ts";
 import { endSessionContracts, type SessionEndOptions } from "./session-end.ts";
 
 /** The parts that end with a session. */

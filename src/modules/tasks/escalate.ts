@@ -7,26 +7,26 @@
 import { hash } from "node:crypto";
 import { MOMENT_FORMS, readMoment } from "../../base/moment.ts";
 import type { FloorMethod } from "../../dispatch/floor.ts";
-import { taskPaused, tooManyWaiting } from "../../dispatch/floor-refusals-tasks.ts";
 import { floorResult } from "../../dispatch/floor-result.ts";
+import { taskPaused, tooManyWaiting } from "../../dispatch/refusals/floor-refusals-tasks.ts";
 import {
   authorizationRequired,
   notFound,
   type Refusal,
   schemaViolation,
-} from "../../dispatch/refusal.ts";
+} from "../../dispatch/refusals/refusal.ts";
 import type { Call, HandlerSuccess } from "../../handlers/handler.ts";
 import type { AgentDirectory } from "../../identity/agent-directory.ts";
 import type { JsonSchema } from "../../schema/json-schema.ts";
 import type { SchemaViolation } from "../../schema/schema.ts";
-import type { EscalationRequest } from "../../state/escalation.ts";
+import type { EscalationRequest } from "../../state/registers/escalation.ts";
 import {
   ESCALATION_REASONS,
   type Escalation,
   escalationView,
   PRIORITIES,
-} from "../../state/escalation.ts";
-import type { EscalationRegister } from "../../state/escalation-register.ts";
+} from "../../state/registers/escalation.ts";
+import type { EscalationRegister } from "../../state/registers/escalation-register.ts";
 
 /** The parts of ESCALATE. */
 export interface EscalateOptions {

@@ -4,16 +4,16 @@
  * AGTP "ESCALATE", "CONFIRM"
  */
 
-import { CONFIRM_SCHEMA } from "../../dispatch/confirmation.ts";
-import { maySee } from "../../dispatch/escalation-authority.ts";
+import { CONFIRM_SCHEMA } from "../../dispatch/approvals/confirmation.ts";
+import { maySee } from "../../dispatch/approvals/escalation-authority.ts";
 import type { FloorMethod } from "../../dispatch/floor.ts";
 import { floorResult } from "../../dispatch/floor-result.ts";
 import type { OperatorPolicy } from "../../dispatch/operator.ts";
 import type { ProtocolEndpoint } from "../../dispatch/protocol-endpoint.ts";
-import { notFound } from "../../dispatch/refusal.ts";
+import { notFound } from "../../dispatch/refusals/refusal.ts";
 import type { RouteHandler } from "../../dispatch/route.ts";
-import { ESCALATION_STATUSES, escalationView } from "../../state/escalation.ts";
-import type { EscalationRegister } from "../../state/escalation-register.ts";
+import { ESCALATION_STATUSES, escalationView } from "../../state/registers/escalation.ts";
+import type { EscalationRegister } from "../../state/registers/escalation-register.ts";
 
 /** The parts that these endpoints show. */
 export interface EscalationEndpointOptions {

@@ -5,8 +5,8 @@
  * escalation is in the queue whether people hear of it or not.
  */
 import type { WebhookQueue } from "../../dispatch/webhook-queue.ts";
-import { type Escalation, escalationView, statusAt } from "../../state/escalation.ts";
-import type { EscalationRegister } from "../../state/escalation-register.ts";
+import { type Escalation, escalationView, statusAt } from "../../state/registers/escalation.ts";
+import type { EscalationRegister } from "../../state/registers/escalation-register.ts";
 
 /** The parts that telling people takes. */
 export interface NewsOptions {

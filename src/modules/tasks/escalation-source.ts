@@ -1,7 +1,7 @@
 /** Escalations for QUERY: a caller's own and those sent to it; all of them for operators. */
 import type { QueryCaller, QueryEntry, QuerySource } from "../../dispatch/query-source.ts";
-import { type Escalation, escalationView } from "../../state/escalation.ts";
-import type { EscalationRegister } from "../../state/escalation-register.ts";
+import { type Escalation, escalationView } from "../../state/registers/escalation.ts";
+import type { EscalationRegister } from "../../state/registers/escalation-register.ts";
 
 /** As many as one query looks through. */
 const MAX_ENTRIES = 500;

@@ -4,9 +4,9 @@
  * AGTP "ESCALATE", "CONFIRM", "SUSPEND"
  */
 
-import { recordContractEvents } from "../../dispatch/contract-events.ts";
-import { maySee } from "../../dispatch/escalation-authority.ts";
-import { escalationEvent } from "../../dispatch/escalation-events.ts";
+import { maySee } from "../../dispatch/approvals/escalation-authority.ts";
+import { escalationEvent } from "../../dispatch/approvals/escalation-events.ts";
+import { recordContractEvents } from "../../dispatch/contracts/contract-events.ts";
 import { describeBy, type FloorMethod, floorEndpoints } from "../../dispatch/floor.ts";
 import type { Contribution, Module } from "../../dispatch/module.ts";
 import { protocolRoutes } from "../../dispatch/protocol-endpoint.ts";

@@ -2,13 +2,13 @@
  * SUSPEND of a contract: its owner needs it no longer.
  * 400 malformed · 403 somebody else's · 404 no such contract.   AGTP-API §10.1.4
  */
-import type { RecordEvents } from "../../dispatch/contract-events.ts";
+import type { RecordEvents } from "../../dispatch/contracts/contract-events.ts";
+import { actorOf, contractOf, textOf } from "../../dispatch/contracts/named-contract.ts";
 import { floorResult } from "../../dispatch/floor-result.ts";
-import { actorOf, contractOf, textOf } from "../../dispatch/named-contract.ts";
-import { forbidden, type Refusal } from "../../dispatch/refusal.ts";
+import { forbidden, type Refusal } from "../../dispatch/refusals/refusal.ts";
 import type { ExchangeView } from "../../dispatch/route.ts";
 import type { Call, HandlerSuccess } from "../../handlers/handler.ts";
-import { type ContractRegister, isOpen } from "../../state/contract-register.ts";
+import { type ContractRegister, isOpen } from "../../state/registers/contract-register.ts";
 
 /** The parts that a release works on. */
 export interface ReleaseOptions {

@@ -5,15 +5,15 @@
  */
 
 import type { DescribeMethod } from "../../dispatch/floor.ts";
-import { nonceReused, refuseHeldSession } from "../../dispatch/floor-refusals-tasks.ts";
 import { floorResult } from "../../dispatch/floor-result.ts";
 import type { ProtocolEndpoint } from "../../dispatch/protocol-endpoint.ts";
-import { authorizationRequired, notFound, type Refusal } from "../../dispatch/refusal.ts";
+import { nonceReused, refuseHeldSession } from "../../dispatch/refusals/floor-refusals-tasks.ts";
+import { authorizationRequired, notFound, type Refusal } from "../../dispatch/refusals/refusal.ts";
 import type { ExchangeView } from "../../dispatch/route.ts";
 import type { Call, HandlerSuccess } from "../../handlers/handler.ts";
-import type { SessionRegister } from "../../state/session-register.ts";
-import type { Suspension } from "../../state/suspension.ts";
-import type { SuspensionRegister } from "../../state/suspension-register.ts";
+import type { SessionRegister } from "../../state/registers/session-register.ts";
+import type { Suspension } from "../../state/registers/suspension.ts";
+import type { SuspensionRegister } from "../../state/registers/suspension-register.ts";
 
 /** The parts of RESUME. */
 export interface ResumeOptions {

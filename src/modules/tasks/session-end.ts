@@ -3,9 +3,9 @@
  * event each in the stream of their agent.   AGTP-API §10.8, AGTP "SUSPEND"
  */
 
-import type { RecordEvents } from "../../dispatch/contract-events.ts";
+import type { RecordEvents } from "../../dispatch/contracts/contract-events.ts";
 import type { EventSource } from "../../dispatch/stream-events.ts";
-import type { ContractRegister } from "../../state/contract-register.ts";
+import type { ContractRegister } from "../../state/registers/contract-register.ts";
 
 /** The contracts that end with a session. */
 export interface SessionEndOptions {

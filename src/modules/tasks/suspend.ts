@@ -7,22 +7,22 @@
 
 import { MOMENT_FORMS, readMoment } from "../../base/moment.ts";
 import type { FloorMethod } from "../../dispatch/floor.ts";
-import { refuseHeldSession, tooManyWaiting } from "../../dispatch/floor-refusals-tasks.ts";
 import { floorResult } from "../../dispatch/floor-result.ts";
+import { refuseHeldSession, tooManyWaiting } from "../../dispatch/refusals/floor-refusals-tasks.ts";
 import {
   authorizationRequired,
   notFound,
   notImplemented,
   type Refusal,
   schemaViolation,
-} from "../../dispatch/refusal.ts";
+} from "../../dispatch/refusals/refusal.ts";
 import type { ExchangeView, RouteHandler } from "../../dispatch/route.ts";
 import type { Call, HandlerSuccess } from "../../handlers/handler.ts";
 import type { JsonSchema } from "../../schema/json-schema.ts";
 import type { SchemaViolation } from "../../schema/schema.ts";
-import type { SessionRegister } from "../../state/session-register.ts";
-import { SUSPENSION_REASONS, type Suspension } from "../../state/suspension.ts";
-import type { SuspensionRegister } from "../../state/suspension-register.ts";
+import type { SessionRegister } from "../../state/registers/session-register.ts";
+import { SUSPENSION_REASONS, type Suspension } from "../../state/registers/suspension.ts";
+import type { SuspensionRegister } from "../../state/registers/suspension-register.ts";
 
 /** The parts of SUSPEND. */
 export interface SuspendOptions {

@@ -3,14 +3,14 @@
  * 400 without the id · 404 none that the caller may see.   AGTP "INSPECT", "Sessions"
  */
 
-import { isOperating, maySee } from "../../dispatch/escalation-authority.ts";
+import { isOperating, maySee } from "../../dispatch/approvals/escalation-authority.ts";
 import { floorResult } from "../../dispatch/floor-result.ts";
 import type { OperatorPolicy } from "../../dispatch/operator.ts";
-import { badRequest, notFound, type Refusal } from "../../dispatch/refusal.ts";
+import { badRequest, notFound, type Refusal } from "../../dispatch/refusals/refusal.ts";
 import type { ExchangeView, RouteHandler } from "../../dispatch/route.ts";
 import type { Call, HandlerSuccess } from "../../handlers/handler.ts";
-import { escalationView } from "../../state/escalation.ts";
-import type { SessionRegister } from "../../state/session-register.ts";
+import { escalationView } from "../../state/registers/escalation.ts";
+import type { SessionRegister } from "../../state/registers/session-register.ts";
 import type { ServerState } from "../../state/state.ts";
 
 /** The registers that are looked into. */

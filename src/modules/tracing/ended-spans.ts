@@ -3,7 +3,7 @@
  * it is sealed, a moment later. They become rows as soon as they can, since everything else that hangs
  * on a request is to be forgotten with it.
  */
-import { RecordDraft } from "../../state/draft.ts";
+import { RecordDraft } from "../../state/records/draft.ts";
 import type { LateFields } from "../../wire/message.ts";
 import { ATTRIBUTES } from "./attributes.ts";
 import type { SpanRecord, SpanRow } from "./span-record.ts";

@@ -5,7 +5,7 @@
 import type { AsyncLocalStorage } from "node:async_hooks";
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import type { Exchange } from "../../dispatch/exchange.ts";
-import type { Refusal } from "../../dispatch/refusal.ts";
+import type { Refusal } from "../../dispatch/refusals/refusal.ts";
 import {
   CHANNELS,
   type HandlerBegin,

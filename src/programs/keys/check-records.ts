@@ -1,7 +1,7 @@
 /** Verifies Attribution-Records, one a line: a record of a response, or a segment of a journal. */
 import { hash } from "node:crypto";
 import type { Ed25519PublicKey } from "../../identity/ed25519.ts";
-import { verifyRecord } from "../../state/verify-record.ts";
+import { verifyRecord } from "../../state/records/verify-record.ts";
 import { passkeyCheck } from "./check-passkey.ts";
 import type { Check, FileReport } from "./checks.ts";
 

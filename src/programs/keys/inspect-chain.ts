@@ -8,7 +8,11 @@ import type { AgtpClient, ClientResponse } from "../../client/agtp-client.ts";
 import { AgtpClientError } from "../../client/client-error.ts";
 import { isAccepted } from "../../client/response.ts";
 import type { Ed25519PublicKey } from "../../identity/ed25519.ts";
-import { type ChainReport, type JudgePayload, verifyChain } from "../../state/verify-chain.ts";
+import {
+  type ChainReport,
+  type JudgePayload,
+  verifyChain,
+} from "../../state/records/verify-chain.ts";
 import { CommandRefusal } from "../shell/command-refusal.ts";
 import { defuseLine } from "../shell/terminal.ts";
 

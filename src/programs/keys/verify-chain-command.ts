@@ -8,8 +8,12 @@ import {
   type ChainCut,
   type JournalReport,
   verifyJournalChain,
-} from "../../state/journal-chain.ts";
-import { type ChainRecord, type ChainReport, truncation } from "../../state/verify-chain.ts";
+} from "../../state/journal/journal-chain.ts";
+import {
+  type ChainRecord,
+  type ChainReport,
+  truncation,
+} from "../../state/records/verify-chain.ts";
 import { askServer, trustFlags } from "../shell/ask-server.ts";
 import { usage } from "../shell/command-file.ts";
 import { CommandRefusal } from "../shell/command-refusal.ts";

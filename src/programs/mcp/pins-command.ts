@@ -14,8 +14,8 @@ import { type DefinitionDifference, definitionDifferences } from "../../handlers
 import type { OfferedTool, OfferedTools } from "../../handlers/mcp/mcp-server.ts";
 import { type PinnedTool, ToolPins } from "../../handlers/mcp/tool-pins.ts";
 import { createMemoryStore } from "../../state/memory-store.ts";
+import { readStoreCopy } from "../../state/moving/read-copy.ts";
 import { openStore } from "../../state/open-store.ts";
-import { readStoreCopy } from "../../state/read-copy.ts";
 import { takeStateDirectory } from "../../state/state-directory.ts";
 import { loadDefinitions } from "../openapi/load-deployment.ts";
 import { type Command, command } from "../shell/command.ts";

@@ -4,13 +4,13 @@
  */
 import { relative } from "node:path";
 import type { Config } from "../../app/config/config.ts";
+import { openPostgres } from "../../state/postgres/open.ts";
+import { findLostRecords } from "../../state/postgres/records.ts";
 import {
   type AcknowledgedRecord,
   readAcknowledged,
   writeAcknowledged,
-} from "../../state/acknowledged-records.ts";
-import { openPostgres } from "../../state/open-postgres.ts";
-import { findLostRecords } from "../../state/postgres-records.ts";
+} from "../../state/records/acknowledged-records.ts";
 import { acknowledgedPath } from "../../state/state-directory.ts";
 import { type Command, command } from "../shell/command.ts";
 import { CommandRefusal } from "../shell/command-refusal.ts";

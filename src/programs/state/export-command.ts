@@ -6,12 +6,16 @@ import type { Config } from "../../app/config/config.ts";
 import { isRecord } from "../../base/json-value.ts";
 import { codeOf, reasonOf } from "../../base/thrown.ts";
 import { openControlLines } from "../../client/ask-control.ts";
-import { exportPostgres } from "../../state/export-postgres.ts";
-import { exportState, journalSource } from "../../state/export-state.ts";
-import { compareJournal } from "../../state/journal-comparison.ts";
-import { describeDamage } from "../../state/journal-damage.ts";
-import { readKnownChains } from "../../state/known-chains.ts";
-import { type ReadLine, readStateFile, StateFileError } from "../../state/read-state-file.ts";
+import { compareJournal } from "../../state/journal/journal-comparison.ts";
+import { describeDamage } from "../../state/journal/journal-damage.ts";
+import { exportPostgres } from "../../state/moving/export-postgres.ts";
+import { exportState, journalSource } from "../../state/moving/export-state.ts";
+import {
+  type ReadLine,
+  readStateFile,
+  StateFileError,
+} from "../../state/moving/read-state-file.ts";
+import { readKnownChains } from "../../state/records/known-chains.ts";
 import { controlPath, journalDirectory } from "../../state/state-directory.ts";
 import { type Command, command } from "../shell/command.ts";
 import { CommandRefusal } from "../shell/command-refusal.ts";

@@ -1,7 +1,7 @@
 /** The faults of a store, as one process tells another of them. */
 import type { FaultCodec } from "../../base/link.ts";
 import { reasonOf } from "../../base/thrown.ts";
-import { UnknownOutcomeError } from "../record-store.ts";
+import { UnknownOutcomeError } from "../records/record-store.ts";
 import { type StoreFaultKind, StoreUnavailableError } from "../store-fault.ts";
 
 /** A fault on its way. */

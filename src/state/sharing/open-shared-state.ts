@@ -2,11 +2,12 @@
  * Opens the state that workers share, in their parent: what the journal has beyond the store is made
  * up for before any of them begins.
  */
-import { exportState } from "../export-state.ts";
-import type { JournalRetention } from "../journal-retention.ts";
-import { LifecycleRegister } from "../lifecycle-register.ts";
+
+import type { JournalRetention } from "../journal/journal-retention.ts";
+import { exportState } from "../moving/export-state.ts";
 import type { StateNotice } from "../notice.ts";
-import { openChains } from "../open-ledger.ts";
+import { openChains } from "../records/open-ledger.ts";
+import { LifecycleRegister } from "../registers/lifecycle-register.ts";
 import type { Durability } from "../state-sections.ts";
 import type { Store } from "../store.ts";
 import { SealedChains } from "./sealed-chains.ts";

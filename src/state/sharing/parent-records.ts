@@ -5,9 +5,9 @@
  */
 
 import type { Link } from "../../base/link.ts";
-import type { WhereCut } from "../archived-records.ts";
-import { isLifecycleRecord } from "../lifecycle-event.ts";
-import type { Appended, ChainHead, RecordBatch, RecordStore } from "../record-store.ts";
+import type { WhereCut } from "../journal/archived-records.ts";
+import type { Appended, ChainHead, RecordBatch, RecordStore } from "../records/record-store.ts";
+import { isLifecycleRecord } from "../registers/lifecycle-event.ts";
 import type { Moved, SealedBatch } from "./sealed-chains.ts";
 
 export class ParentRecords implements RecordStore {

@@ -3,11 +3,11 @@
  * it knew; where another was sooner, nothing of that chain is kept and its head is answered. What
  * arrives in one turn of the loop is written together.   AGTP-IDENTIFIERS "Attribution Chain"
  */
-import type { WhereCut } from "../archived-records.ts";
-import type { JournalRecord } from "../journal.ts";
-import type { GrowingChains } from "../open-ledger.ts";
-import { NO_AUDIT_ID } from "../record.ts";
-import type { ChainedRecord, ChainHead, RecordStore } from "../record-store.ts";
+import type { WhereCut } from "../journal/archived-records.ts";
+import type { JournalRecord } from "../journal/journal.ts";
+import type { GrowingChains } from "../records/open-ledger.ts";
+import { NO_AUDIT_ID } from "../records/record.ts";
+import type { ChainedRecord, ChainHead, RecordStore } from "../records/record-store.ts";
 
 /** A record as a worker has sealed it. */
 export interface SealedRecord extends ChainedRecord {

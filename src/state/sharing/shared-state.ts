@@ -5,8 +5,8 @@
  */
 import { randomUUID } from "node:crypto";
 import type { Link } from "../../base/link.ts";
-import type { JournalRecord } from "../journal.ts";
-import type { ChainHead } from "../record-store.ts";
+import type { JournalRecord } from "../journal/journal.ts";
+import type { ChainHead } from "../records/record-store.ts";
 import type { CommitOutcome, Feed, ListRange, Store, StoredEntry } from "../store.ts";
 import type { AskedCommit } from "./parent-store.ts";
 import type { SealedBatch, SealedChains } from "./sealed-chains.ts";

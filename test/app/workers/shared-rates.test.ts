@@ -3,7 +3,7 @@ import { duplexPair } from "node:stream";
 import { expect, it, vi } from "vitest";
 import { shareRates } from "../../../src/app/workers/shared-rates.ts";
 import { Link } from "../../../src/base/link.ts";
-import { Rates } from "../../../src/dispatch/rates.ts";
+import { Rates } from "../../../src/dispatch/rates/rates.ts";
 import { STORE_FAULTS } from "../../../src/state/sharing/link-faults.ts";
 
 const payer = (): string => "a";

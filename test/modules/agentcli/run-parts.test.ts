@@ -21,8 +21,8 @@ import { readRuntimePath, sendPrompt } from "../../../src/modules/agentcli/run/p
 import { createRedactor, secretsOf } from "../../../src/modules/agentcli/run/redact-output.ts";
 import { parseStructured } from "../../../src/modules/agentcli/run/structured-output.ts";
 import { TaskRuns } from "../../../src/modules/agentcli/run/task-runs.ts";
-import { EscalationRegister } from "../../../src/state/escalation-register.ts";
 import { createMemoryStore } from "../../../src/state/memory-store.ts";
+import { EscalationRegister } from "../../../src/state/registers/escalation-register.ts";
 import { manifestOf, shellTask } from "../../support/agentcli.ts";
 import { cpuMs } from "../../support/cpu-time.ts";
 import { makeDirectory } from "../../support/directory.ts";

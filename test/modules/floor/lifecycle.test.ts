@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Peer } from "../../../src/dispatch/peer.ts";
-import type { LifecycleMethod } from "../../../src/state/lifecycle.ts";
+import type { LifecycleMethod } from "../../../src/state/registers/lifecycle.ts";
 import {
   openServer,
   shareServer,

@@ -5,9 +5,9 @@ import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { HttpRoute } from "../../../src/dispatch/http-route.ts";
-import { LoopTime } from "../../../src/dispatch/loop-time.ts";
-import { Rates } from "../../../src/dispatch/rates.ts";
-import { createToll } from "../../../src/dispatch/toll.ts";
+import { LoopTime } from "../../../src/dispatch/rates/loop-time.ts";
+import { Rates } from "../../../src/dispatch/rates/rates.ts";
+import { createToll } from "../../../src/dispatch/rates/toll.ts";
 import type { AgentDocument } from "../../../src/identity/agent-document.ts";
 import { createGateway, type GatewayParts } from "../../../src/modules/gateway/gateway.ts";
 

@@ -1,6 +1,6 @@
 /** Whom MCP clients are taken for, and what they may do.   MCP "Authorization", RFC 9728 */
 import { describe, expect, it, onTestFinished, vi } from "vitest";
-import { Rates } from "../../../src/dispatch/rates.ts";
+import { Rates } from "../../../src/dispatch/rates/rates.ts";
 import { agentFile } from "../../support/deployment.ts";
 import { DESK } from "../../support/gateway.ts";
 import { mcpFiles, openMcp, postMcp, type TestMcp, VERSIONS } from "../../support/mcp.ts";

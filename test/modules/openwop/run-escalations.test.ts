@@ -5,9 +5,9 @@ import { RunEscalations } from "../../../src/modules/openwop/run-escalations.ts"
 import type { Run } from "../../../src/modules/openwop/runs/run.ts";
 import type { RunHost } from "../../../src/modules/openwop/runs/run-host.ts";
 import type { Interrupt } from "../../../src/modules/openwop/runs/run-state.ts";
-import type { Escalation } from "../../../src/state/escalation.ts";
-import { EscalationRegister } from "../../../src/state/escalation-register.ts";
 import { createMemoryStore } from "../../../src/state/memory-store.ts";
+import type { Escalation } from "../../../src/state/registers/escalation.ts";
+import { EscalationRegister } from "../../../src/state/registers/escalation-register.ts";
 
 const AGENT = "a".repeat(64);
 

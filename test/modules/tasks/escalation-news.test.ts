@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { WebhookMessage } from "../../../src/dispatch/webhook-queue.ts";
 import { EscalationNews } from "../../../src/modules/tasks/escalation-news.ts";
-import type { EscalationRegister } from "../../../src/state/escalation-register.ts";
+import type { EscalationRegister } from "../../../src/state/registers/escalation-register.ts";
 import { makeLastingStore } from "../../support/state.ts";
 import { openRegisters, wish, word } from "../../support/tasks.ts";
 

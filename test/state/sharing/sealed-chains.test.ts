@@ -1,8 +1,8 @@
 /** Batches of several workers, decided by their parent: one path a chain, and nothing kept twice. */
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { NO_AUDIT_ID } from "../../../src/state/record.ts";
-import type { ChainedRecord, RecordStore } from "../../../src/state/record-store.ts";
+import { NO_AUDIT_ID } from "../../../src/state/records/record.ts";
+import type { ChainedRecord, RecordStore } from "../../../src/state/records/record-store.ts";
 import {
   type SealedBatch,
   SealedChains,

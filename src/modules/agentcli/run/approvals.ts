@@ -6,9 +6,9 @@
  */
 import type { RunKind } from "../../../runs/run-kind.ts";
 import { RunRegister } from "../../../runs/run-register.ts";
-import type { Escalation, Escalations } from "../../../state/escalation.ts";
+import { recordReader } from "../../../state/records/stored-record.ts";
+import type { Escalation, Escalations } from "../../../state/registers/escalation.ts";
 import type { Store } from "../../../state/store.ts";
-import { recordReader } from "../../../state/stored-record.ts";
 import type { TaskPlan } from "../compile/task-plan.ts";
 import { taskHash } from "./task-hash.ts";
 

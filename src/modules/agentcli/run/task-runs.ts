@@ -9,7 +9,7 @@ import type { RunKind } from "../../../runs/run-kind.ts";
 import { RunRegister } from "../../../runs/run-register.ts";
 import { type RunExecutor, RunSchedule } from "../../../runs/run-schedule.ts";
 import { createMemoryStore } from "../../../state/memory-store.ts";
-import { recordReader } from "../../../state/stored-record.ts";
+import { recordReader } from "../../../state/records/stored-record.ts";
 import type { TakenTurn, TaskTurns } from "./task-turns.ts";
 
 /** The policy for two runs of one task at once; "allow" where nothing is declared. */

@@ -7,8 +7,8 @@ import { sha256Hex } from "../../../identity/canonical-form.ts";
 import { uuidv7 } from "../../../identity/uuid.ts";
 import { Collection } from "../../../state/collection.ts";
 import { type Holders, holding, holds, mayHold } from "../../../state/holders.ts";
+import { recordReader } from "../../../state/records/stored-record.ts";
 import type { Store } from "../../../state/store.ts";
-import { recordReader } from "../../../state/stored-record.ts";
 
 /** The turn of a task; one at a time. */
 interface TaskTurn {

@@ -6,7 +6,7 @@
 
 import { isRecord } from "../../../base/json-value.ts";
 import type { TaskOwner } from "../../../base/task-queue.ts";
-import { refusal } from "../../../dispatch/refusal.ts";
+import { refusal } from "../../../dispatch/refusals/refusal.ts";
 import type { Call, HandlerResult } from "../../../handlers/handler.ts";
 import { uuidv7 } from "../../../identity/uuid.ts";
 import type { AcpFailure } from "../acp/acp-call.ts";

@@ -4,7 +4,7 @@
  * 404 for whoever has no such run.
  */
 
-import { badRequest } from "../../../dispatch/refusal.ts";
+import { badRequest } from "../../../dispatch/refusals/refusal.ts";
 import type { RouteHandler } from "../../../dispatch/route.ts";
 import { isOver } from "../runs/run.ts";
 import { MAX_EVENTS_PAGE, USUAL_EVENTS_PAGE } from "./endpoint-schemas.ts";

@@ -3,7 +3,12 @@
  * those of runs, which their owners look out for; the statuses are the protocol's.
  */
 import { seesAll } from "../../../dispatch/caller.ts";
-import { type Refusal, refusal, refusalBody, schemaViolation } from "../../../dispatch/refusal.ts";
+import {
+  type Refusal,
+  refusal,
+  refusalBody,
+  schemaViolation,
+} from "../../../dispatch/refusals/refusal.ts";
 import type { ExchangeView } from "../../../dispatch/route.ts";
 import type {
   Call,

@@ -5,11 +5,11 @@
  * AGTP "CONFIRM"
  */
 
-import type { ApprovalKind } from "../../../dispatch/approval-kind.ts";
-import { type Confirmation, readConfirmation } from "../../../dispatch/confirmation.ts";
-import { decisionConflict } from "../../../dispatch/floor-refusals-tasks.ts";
+import type { ApprovalKind } from "../../../dispatch/approvals/approval-kind.ts";
+import { type Confirmation, readConfirmation } from "../../../dispatch/approvals/confirmation.ts";
 import { floorResult } from "../../../dispatch/floor-result.ts";
-import { attributionUnavailable, type Refusal } from "../../../dispatch/refusal.ts";
+import { decisionConflict } from "../../../dispatch/refusals/floor-refusals-tasks.ts";
+import { attributionUnavailable, type Refusal } from "../../../dispatch/refusals/refusal.ts";
 import type { ExchangeView } from "../../../dispatch/route.ts";
 import type { Call, HandlerResult } from "../../../handlers/handler.ts";
 import { subjectOf } from "../../../runs/interrupt-escalations.ts";
@@ -18,8 +18,8 @@ import {
   type Escalation,
   escalationView,
   isOpen,
-} from "../../../state/escalation.ts";
-import type { EscalationRegister } from "../../../state/escalation-register.ts";
+} from "../../../state/registers/escalation.ts";
+import type { EscalationRegister } from "../../../state/registers/escalation-register.ts";
 import type { HostedRuns } from "../endpoints/hosted-runs.ts";
 import { answerInterrupt } from "./answer-interrupt.ts";
 import { INTERRUPTS, type InterruptSubject } from "./interrupt-escalation.ts";

@@ -4,11 +4,11 @@
  * lets it.   AGTP "ESCALATE", "CONFIRM"
  */
 
-import { authorityOver } from "../../../dispatch/escalation-authority.ts";
-import { confirmationForbidden } from "../../../dispatch/floor-refusals-tasks.ts";
+import { authorityOver } from "../../../dispatch/approvals/escalation-authority.ts";
 import type { OperatorPolicy } from "../../../dispatch/operator.ts";
 import type { QueryCaller } from "../../../dispatch/query-source.ts";
-import type { Refusal } from "../../../dispatch/refusal.ts";
+import { confirmationForbidden } from "../../../dispatch/refusals/floor-refusals-tasks.ts";
+import type { Refusal } from "../../../dispatch/refusals/refusal.ts";
 import type { EventSource, RecordStreamEvents } from "../../../dispatch/stream-events.ts";
 import {
   InterruptEscalations,
@@ -16,8 +16,8 @@ import {
   type InterruptSource,
   type InterruptVerdict,
 } from "../../../runs/interrupt-escalations.ts";
-import type { Decision, Escalation } from "../../../state/escalation.ts";
-import type { EscalationRegister } from "../../../state/escalation-register.ts";
+import type { Decision, Escalation } from "../../../state/registers/escalation.ts";
+import type { EscalationRegister } from "../../../state/registers/escalation-register.ts";
 import type { RemoteAgent } from "../remote-agent.ts";
 import type { AgentRuns } from "../runs/agent-runs.ts";
 import type { AgentRun } from "../runs/run.ts";

@@ -1,7 +1,7 @@
 /** Runs of AGNTCY agents as a kind of runs: their statuses, how long they are kept, and their events. */
 import type { EventRules } from "../../../runs/number-events.ts";
 import type { RunKind, StatusMachine } from "../../../runs/run-kind.ts";
-import { recordReader } from "../../../state/stored-record.ts";
+import { recordReader } from "../../../state/records/stored-record.ts";
 import type { AgentRun, RunEvent, RunState } from "./run.ts";
 
 /** Limits of the number of runs that are kept, and of the time. */

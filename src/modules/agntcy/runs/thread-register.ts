@@ -5,8 +5,8 @@
  */
 import { Collection } from "../../../state/collection.ts";
 import type { Quota } from "../../../state/quota.ts";
+import { recordReader } from "../../../state/records/stored-record.ts";
 import type { Store } from "../../../state/store.ts";
-import { recordReader } from "../../../state/stored-record.ts";
 
 /** One thread. */
 export interface AgentThread {

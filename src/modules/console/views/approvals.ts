@@ -7,7 +7,7 @@ import {
   isOpen,
   VERDICTS,
   type Verdict,
-} from "../../../state/escalation.ts";
+} from "../../../state/registers/escalation.ts";
 import type { ServerState } from "../../../state/state.ts";
 import { type ApiRoute, reasonIn, textIn } from "../console-api.ts";
 import { unknown } from "../console-fault.ts";

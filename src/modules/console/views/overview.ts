@@ -2,7 +2,7 @@
 
 import { VERSION } from "../../../base/version.ts";
 import type { DaemonFacts } from "../../../dispatch/http-gateway.ts";
-import { isOpen } from "../../../state/escalation.ts";
+import { isOpen } from "../../../state/registers/escalation.ts";
 import type { ServerState } from "../../../state/state.ts";
 import type { ApiRoute } from "../console-api.ts";
 import { malformed } from "../console-fault.ts";

@@ -1,7 +1,7 @@
 /** The passkeys of the person who is signed in, and the challenges that they are asked to sign. */
 import { isIP } from "node:net";
 import type { JsonRecord } from "../../../base/json-value.ts";
-import { VERDICTS, type Verdict } from "../../../state/escalation.ts";
+import { VERDICTS, type Verdict } from "../../../state/registers/escalation.ts";
 import type { ServerState } from "../../../state/state.ts";
 import { type ApiRequest, type ApiRoute, textIn } from "../console-api.ts";
 import { ConsoleFault, malformed, unknown } from "../console-fault.ts";

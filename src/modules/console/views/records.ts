@@ -2,9 +2,9 @@
 import { isRecord } from "../../../base/json-value.ts";
 import type { Ed25519PublicKey } from "../../../identity/ed25519.ts";
 import { decodeJws, keyId } from "../../../identity/jws.ts";
-import type { Ledger } from "../../../state/ledger.ts";
-import { NO_AUDIT_ID } from "../../../state/record.ts";
-import { serverChainId } from "../../../state/server-chain.ts";
+import type { Ledger } from "../../../state/records/ledger.ts";
+import { NO_AUDIT_ID } from "../../../state/records/record.ts";
+import { serverChainId } from "../../../state/records/server-chain.ts";
 import type { ApiRequest, ApiRoute } from "../console-api.ts";
 import { malformed } from "../console-fault.ts";
 

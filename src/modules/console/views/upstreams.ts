@@ -6,7 +6,7 @@ import type { EndpointDefinition } from "../../../endpoint/endpoint.ts";
 import type { DeployedServers } from "../../../handlers/mcp/deployed-servers.ts";
 import type { PinnedTool } from "../../../handlers/mcp/tool-pins.ts";
 import type { ProcessHealth } from "../../../handlers/processes/process-pool.ts";
-import { type Escalation, isOpen, type Verdict } from "../../../state/escalation.ts";
+import { type Escalation, isOpen, type Verdict } from "../../../state/registers/escalation.ts";
 import type { ServerState } from "../../../state/state.ts";
 import { type ApiRoute, reasonIn, textIn } from "../console-api.ts";
 import { unknown } from "../console-fault.ts";

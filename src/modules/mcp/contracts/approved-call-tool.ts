@@ -5,8 +5,8 @@
  */
 import type { Tool } from "@modelcontextprotocol/server";
 import { isRecord } from "../../../base/json-value.ts";
-import { approvalMismatch } from "../../../dispatch/approval-refusals.ts";
-import { schemaViolation } from "../../../dispatch/refusal.ts";
+import { approvalMismatch } from "../../../dispatch/refusals/approval-refusals.ts";
+import { schemaViolation } from "../../../dispatch/refusals/refusal.ts";
 import type { Asking } from "../ask.ts";
 import type { McpFront } from "../front.ts";
 import type { AskedCall } from "../tasks/task.ts";

@@ -5,7 +5,7 @@
  */
 import { type InputResponses, inputRequired, inputResponse } from "@modelcontextprotocol/server";
 import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
-import type { OfferDecision } from "../../../dispatch/contract-offers.ts";
+import type { OfferDecision } from "../../../dispatch/contracts/contract-offers.ts";
 import type { McpRequest } from "../front.ts";
 import { bodyText, bodyValue, textsIn } from "../tools/answer-body.ts";
 import { answerMeta } from "../tools/answer-meta.ts";

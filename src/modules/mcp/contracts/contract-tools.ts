@@ -4,12 +4,12 @@
  * is given again once nothing of what had it is remembered.   AGTP-API §10.1.1, §10.1.4
  */
 import { LRUCache } from "lru-cache";
-import type { ContractRoutes } from "../../../dispatch/contract-routes.ts";
+import type { ContractRoutes } from "../../../dispatch/contracts/contract-routes.ts";
 import { type CallRules, type Candidate, mayCall } from "../../../dispatch/may-call.ts";
-import { nextToolName } from "../../../dispatch/tool-names.ts";
+import { nextToolName } from "../../../dispatch/tools/tool-names.ts";
 import type { Contract } from "../../../endpoint/contract.ts";
 import { contractDefinition } from "../../../endpoint/contract-definition.ts";
-import type { ContractRegister } from "../../../state/contract-register.ts";
+import type { ContractRegister } from "../../../state/registers/contract-register.ts";
 import { describeTool } from "../tools/tool-description.ts";
 import { byName, type ListedTool, type McpTool } from "../tools/toolbox.ts";
 

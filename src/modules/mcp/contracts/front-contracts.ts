@@ -1,9 +1,9 @@
 /** Contracts as MCP's clients meet them: tools of their own, offers, and calls that lead to one. */
 import type { Paced } from "../../../base/paced.ts";
-import type { ContractOffers } from "../../../dispatch/contract-offers.ts";
+import type { ContractOffers } from "../../../dispatch/contracts/contract-offers.ts";
 import type { CallRules } from "../../../dispatch/may-call.ts";
 import type { Served } from "../../../dispatch/module.ts";
-import { nextToolName } from "../../../dispatch/tool-names.ts";
+import { nextToolName } from "../../../dispatch/tools/tool-names.ts";
 import type { Contract } from "../../../endpoint/contract.ts";
 import { matchTemplate } from "../../../endpoint/path-template.ts";
 import type { McpContext } from "../config.ts";

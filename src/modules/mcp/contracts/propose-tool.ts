@@ -4,7 +4,7 @@
  */
 import type { Tool } from "@modelcontextprotocol/server";
 import type { JsonRecord } from "../../../base/json-value.ts";
-import type { ContractOffers, OfferDecision } from "../../../dispatch/contract-offers.ts";
+import type { ContractOffers, OfferDecision } from "../../../dispatch/contracts/contract-offers.ts";
 import type { Asking } from "../ask.ts";
 
 /** Its name. */

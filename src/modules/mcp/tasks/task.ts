@@ -4,8 +4,8 @@
  */
 import type { JsonRecord } from "../../../base/json-value.ts";
 import { Collection } from "../../../state/collection.ts";
+import { recordReader } from "../../../state/records/stored-record.ts";
 import type { Store } from "../../../state/store.ts";
-import { recordReader } from "../../../state/stored-record.ts";
 
 /** The event that a task waits for. */
 export type Following =

@@ -3,7 +3,7 @@
  * hints, the schemas are its own.   MCP "Tools", AGTP-API §7.1
  */
 import type { Tool } from "@modelcontextprotocol/server";
-import { toolHints } from "../../../dispatch/tool.ts";
+import { toolHints } from "../../../dispatch/tools/tool.ts";
 import type { EndpointDefinition } from "../../../endpoint/endpoint.ts";
 import type { JsonSchema } from "../../../schema/json-schema.ts";
 import { type ParamHeader, readParamHeaders } from "./param-headers.ts";

@@ -6,7 +6,7 @@
 import type { Tool } from "@modelcontextprotocol/server";
 import { shareEncoded } from "../../../base/shared-body.ts";
 import { protocolRoute } from "../../../dispatch/protocol-endpoint.ts";
-import { schemaViolation } from "../../../dispatch/refusal.ts";
+import { schemaViolation } from "../../../dispatch/refusals/refusal.ts";
 import type { ExchangeView, Route } from "../../../dispatch/route.ts";
 import type { SchemaCompiler } from "../../../schema/schema.ts";
 import { toolText } from "./tool-description.ts";

@@ -4,7 +4,7 @@
  */
 
 import { isRecord } from "../../../base/json-value.ts";
-import { semanticOf } from "../../../dispatch/request-proposal.ts";
+import { semanticOf } from "../../../dispatch/contracts/request-proposal.ts";
 import type { Proposal } from "../../../endpoint/plan.ts";
 import type { JsonSchema } from "../../../schema/json-schema.ts";
 import type { Pair, PlanRequest } from "./plan-request.ts";

@@ -7,10 +7,10 @@
 import type { JsonRecord } from "../../../base/json-value.ts";
 import type { TaskQueue } from "../../../base/task-queue.ts";
 import type { FloorMethod } from "../../../dispatch/floor.ts";
-import { noPlan } from "../../../dispatch/floor-refusals-thinking.ts";
 import { floorResult } from "../../../dispatch/floor-result.ts";
-import { payerOf } from "../../../dispatch/payer.ts";
-import { rateLimited, schemaViolation } from "../../../dispatch/refusal.ts";
+import { payerOf } from "../../../dispatch/rates/payer.ts";
+import { noPlan } from "../../../dispatch/refusals/floor-refusals-thinking.ts";
+import { rateLimited, schemaViolation } from "../../../dispatch/refusals/refusal.ts";
 import type { RouteHandler } from "../../../dispatch/route.ts";
 import { sha256Hex } from "../../../identity/canonical-form.ts";
 import { canonicalText } from "../../../schema/equality-keywords.ts";

@@ -1,6 +1,6 @@
 /** One operation of the HTTP API: who may ask for it, and how it is answered.   OpenWOP "rest-endpoints" */
 import type { JsonRecord } from "../../../base/json-value.ts";
-import type { Toll } from "../../../dispatch/toll.ts";
+import type { Toll } from "../../../dispatch/rates/toll.ts";
 import type { Change } from "../../../state/store.ts";
 import type { AgentCatalog } from "../agent-catalog.ts";
 import type { AgentExecutor } from "../agent-executor.ts";

@@ -7,8 +7,8 @@
 import { sha256Hex } from "../../../identity/canonical-form.ts";
 import { Collection } from "../../../state/collection.ts";
 import type { Draft } from "../../../state/collection-write.ts";
+import { recordReader } from "../../../state/records/stored-record.ts";
 import type { Change, Store } from "../../../state/store.ts";
-import { recordReader } from "../../../state/stored-record.ts";
 import { type ApiAnswer, refuse } from "./answer.ts";
 
 /** A request under a key. */

@@ -4,8 +4,8 @@
  */
 import type { LogPlaces, RunKind, StatusMachine } from "../../../runs/run-kind.ts";
 import type { ScheduledRun } from "../../../runs/run-schedule.ts";
+import { recordReader } from "../../../state/records/stored-record.ts";
 import type { Change } from "../../../state/store.ts";
-import { recordReader } from "../../../state/stored-record.ts";
 import type { PauseRequest } from "./pause-request.ts";
 import { ownerKey, type Run, type RunStatus } from "./run.ts";
 import type { RunLimits } from "./run-limits.ts";

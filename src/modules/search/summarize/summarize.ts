@@ -6,10 +6,10 @@
 
 import type { TaskQueue } from "../../../base/task-queue.ts";
 import type { FloorMethod } from "../../../dispatch/floor.ts";
-import { sourceUnreadable } from "../../../dispatch/floor-refusals-thinking.ts";
 import { floorResult } from "../../../dispatch/floor-result.ts";
-import { payerOf } from "../../../dispatch/payer.ts";
-import { type Refusal, rateLimited } from "../../../dispatch/refusal.ts";
+import { payerOf } from "../../../dispatch/rates/payer.ts";
+import { sourceUnreadable } from "../../../dispatch/refusals/floor-refusals-thinking.ts";
+import { type Refusal, rateLimited } from "../../../dispatch/refusals/refusal.ts";
 import type { RouteHandler } from "../../../dispatch/route.ts";
 import type { Call, HandlerSuccess } from "../../../handlers/handler.ts";
 import { type Amount, type Extract, extractSummary } from "./extract-summary.ts";

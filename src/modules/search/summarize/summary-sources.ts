@@ -5,8 +5,11 @@
  */
 
 import { isRecord, quoteValue } from "../../../base/json-value.ts";
-import { sourceRefused, sourceUnreadable } from "../../../dispatch/floor-refusals-thinking.ts";
-import { type Refusal, refusal } from "../../../dispatch/refusal.ts";
+import {
+  sourceRefused,
+  sourceUnreadable,
+} from "../../../dispatch/refusals/floor-refusals-thinking.ts";
+import { type Refusal, refusal } from "../../../dispatch/refusals/refusal.ts";
 import type { Impact } from "../../../endpoint/endpoint.ts";
 import type { Call, DispatchResult } from "../../../handlers/handler.ts";
 import { canonicalText, sha256Hex } from "../../../identity/canonical-form.ts";

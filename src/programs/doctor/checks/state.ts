@@ -1,15 +1,15 @@
 /** State: records, the database, the journal, and room for them. */
 
 import { dirname, join } from "node:path";
-import { findLosses } from "../../../state/journal-comparison.ts";
-import { describeDamage, type JournalDamage } from "../../../state/journal-damage.ts";
-import { examineJournal } from "../../../state/journal-health.ts";
-import { KNOWN_CHAINS, knownChainsOf } from "../../../state/known-chains.ts";
-import { readStoreCopy } from "../../../state/read-copy.ts";
-import { listSegments, segmentName } from "../../../state/segment.ts";
-import { describeLogDamage } from "../../../state/sqlite-file.ts";
-import { findSqliteFault } from "../../../state/sqlite-header.ts";
-import { findLogDamage } from "../../../state/sqlite-log.ts";
+import { findLosses } from "../../../state/journal/journal-comparison.ts";
+import { describeDamage, type JournalDamage } from "../../../state/journal/journal-damage.ts";
+import { examineJournal } from "../../../state/journal/journal-health.ts";
+import { listSegments, segmentName } from "../../../state/journal/segment.ts";
+import { readStoreCopy } from "../../../state/moving/read-copy.ts";
+import { KNOWN_CHAINS, knownChainsOf } from "../../../state/records/known-chains.ts";
+import { describeLogDamage } from "../../../state/sqlite/file.ts";
+import { findSqliteFault } from "../../../state/sqlite/header.ts";
+import { findLogDamage } from "../../../state/sqlite/log.ts";
 import { journalDirectory } from "../../../state/state-directory.ts";
 import { type Check, type Observation, settingCheck } from "../check.ts";
 import type { Machine } from "../machine.ts";

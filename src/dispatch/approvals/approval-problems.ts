@@ -1,0 +1,147 @@
+/**
+ * The faults of the rules of `[[policies.approvals]]`, and of a server whose endpoints ask for
+ * approvals that nobody could give. A rule that would silently match nothing is told about: it may be
+ * what was to keep a call from running.   docs/approvals.md
+ */
+import { hintOf } from "../../base/close-matches.ts";
+import { findPaced, type Paced } from "../../base/paced.ts";
+import type { Problem } from "../../base/problem.ts";
+import { checkTemplate, type MethodNames } from "../../catalog/path-grammar.ts";
+import { compilePathPattern } from "../../endpoint/path-pattern.ts";
+import type { AgentDirectory } from "../../identity/agent-directory.ts";
+import { covers } from "../../identity/authority-scope.ts";
+import type { TlsConfig } from "../../identity/tls-section.ts";
+import type { MethodPolicy } from "../method-policy.ts";
+import type { ApprovalRule, IdentityConfig } from "../policies-config.ts";
+import type { Route } from "../route.ts";
+import { ApprovalPolicy } from "./approval-policy.ts";
+
+/** The rules that the rules are checked against. */
+export interface ApprovalContext {
+  /** Name of the configuration file, for problems. */
+  readonly file: string;
+  readonly names: MethodNames;
+  readonly methodPolicy: MethodPolicy;
+  readonly directory: Pick<AgentDirectory, "resolve">;
+  readonly routes: readonly Route[];
+  readonly identity: Pick<IdentityConfig, "operatorCertificates">;
+  readonly tls: Pick<TlsConfig, "clientAuth">;
+}
+
+const AGENT_ID = /^[0-9a-f]{64}$/;
+
+/** The rules as they apply, and what is wrong with them. */
+export interface CompiledApprovals {
+  readonly policy: ApprovalPolicy;
+  readonly problems: readonly Problem[];
+}
+
+/** Compiles the rules, and says what is wrong with them; a route a step. */
+export function* compilingApprovalPolicy(
+  rules: readonly ApprovalRule[],
+  context: ApprovalContext,
+): Paced<CompiledApprovals> {
+  const problems: Problem[] = [];
+  const resolved = rules.map((rule, index) => {
+    const place = { file: context.file, key: keyOf(index) };
+    problems.push(...checkRule(rule, place, context));
+    return resolveAgent(rule, context);
+  });
+  const policy = new ApprovalPolicy(resolved);
+  const isSound = problems.length === 0;
+  for (const index of isSound ? resolved.keys() : []) {
+    const problem = yield* checkReach(index, resolved, policy, context);
+    if (problem !== undefined) problems.push(problem);
+  }
+  return { policy, problems: [...problems, ...(yield* checkOperators(policy, context))] };
+}
+
+function keyOf(index: number): string {
+  return `policies.approvals[${index}]`;
+}
+
+function resolveAgent(rule: ApprovalRule, { directory }: ApprovalContext): ApprovalRule {
+  if (rule.agent === undefined) return rule;
+  return { ...rule, agent: directory.resolve(rule.agent)?.agentId ?? rule.agent };
+}
+
+function checkRule(
+  { method, path, agent }: ApprovalRule,
+  { file, key }: Pick<Problem, "file" | "key">,
+  { names, methodPolicy, directory }: ApprovalContext,
+): readonly Problem[] {
+  const problems: Problem[] = [];
+  const tell = (name: string, message: string, hint?: string): void => {
+    problems.push({
+      file,
+      key: `${key}.${name}`,
+      message,
+      ...(hint === undefined ? {} : { hint }),
+    });
+  };
+  if (method !== undefined && !methodPolicy.isKnown(method)) {
+    tell("method", `no method is called "${method}"`, hintOf(methodPolicy.closeMatches(method)));
+  }
+  const target = method === undefined ? undefined : methodPolicy.alias(method)?.method;
+  if (target !== undefined) {
+    tell("method", `can never match: "${method}" is another name of ${target}, which is answered`);
+  }
+  const fault = path === undefined ? undefined : checkTemplate(path, names);
+  if (fault !== undefined) tell("path", fault.message);
+  // An exception for an agent that is misspelt is none, and a demand would be no demand.
+  if (agent !== undefined && directory.resolve(agent) === undefined && !AGENT_ID.test(agent)) {
+    tell("agent", `can never match: no agent is called "${agent}"`);
+  }
+  return problems;
+}
+
+/** A rule that comes too late is an error; one for what is not there yet may be waiting for it. */
+function* checkReach(
+  index: number,
+  rules: readonly ApprovalRule[],
+  policy: ApprovalPolicy,
+  { file, routes }: ApprovalContext,
+): Paced<Problem | undefined> {
+  const rule = rules[index];
+  const place = { file, key: keyOf(index) };
+  const before = rules
+    .slice(0, index)
+    .findIndex((one) => rule !== undefined && includes(one, rule));
+  if (before !== -1) {
+    return { ...place, message: `can never match: ${keyOf(before)} matches all that it would` };
+  }
+  const matched = yield* findPaced(routes, (route) => policy.canMatch(index, route));
+  if (matched !== undefined) return undefined;
+  return { ...place, message: "matches no endpoint that is served", severity: "warning" };
+}
+
+/** Tells whether one rule matches whatever another does. */
+function includes(wide: ApprovalRule, narrow: ApprovalRule): boolean {
+  for (const name of ["impact", "method", "agent"] as const) {
+    if (wide[name] !== undefined && wide[name] !== narrow[name]) return false;
+  }
+  if (wide.scope !== undefined) {
+    if (narrow.scope === undefined || !covers([wide.scope], narrow.scope)) return false;
+  }
+  if (wide.path === undefined) return true;
+  if (narrow.path === undefined) return false;
+  return compilePathPattern(wide.path).covers(compilePathPattern(narrow.path));
+}
+
+/** Calls would wait for ever, which keeps them from running: a warning, not an error. */
+function* checkOperators(
+  policy: ApprovalPolicy,
+  { file, identity, tls, routes }: ApprovalContext,
+): Paced<readonly Problem[]> {
+  const waiting = yield* findPaced(routes, (route) => policy.isGoverning(route));
+  if (waiting === undefined) return [];
+  const pair = `${waiting.method} ${waiting.path}`;
+  const why = `so nobody can decide what ${pair} asks for`;
+  if (identity.operatorCertificates.length === 0) {
+    const key = "policies.identity.operator_certificates";
+    return [{ file, key, message: `is empty, ${why}`, severity: "warning" }];
+  }
+  if (tls.clientAuth !== "none") return [];
+  const message = `"none" asks no operator for a certificate, ${why}`;
+  return [{ file, key: "tls.client_auth", message, severity: "warning" }];
+}

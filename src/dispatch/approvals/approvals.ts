@@ -1,0 +1,266 @@
+/**
+ * Approvals that hold for exactly one call. A call without one becomes an escalation, which operators
+ * decide; with one it begins at most once: it is claimed in the turn in which its gate is passed, so
+ * that one of many gets it, and used up in the store before its handler is called, so that no crash
+ * lets it be used again.   docs/approvals.md
+ */
+import { hash } from "node:crypto";
+import { RecordDraft } from "../../state/records/draft.ts";
+import type { Ledger } from "../../state/records/ledger.ts";
+import type { ApprovedCall } from "../../state/registers/approval.ts";
+import { type Escalation, isUsable, statusAt } from "../../state/registers/escalation.ts";
+import type { EscalationRegister } from "../../state/registers/escalation-register.ts";
+import type { Response } from "../../wire/message.ts";
+import { findAnswer } from "../answer-record.ts";
+import type { Exchange } from "../exchange.ts";
+import { payerOf, STRANGERS } from "../rates/payer.ts";
+import {
+  approvalExpired,
+  approvalImpossible,
+  approvalMismatch,
+  approvalRejected,
+  approvalRequired,
+  approvalUsed,
+} from "../refusals/approval-refusals.ts";
+import { tooManyWaiting } from "../refusals/floor-refusals-tasks.ts";
+import { authorizationRequired, type Refusal, schemaViolation } from "../refusals/refusal.ts";
+import type { Route } from "../route.ts";
+import type { StepsAhead } from "../steps-ahead.ts";
+import type { ApprovalNeed, ApprovalPolicy } from "./approval-policy.ts";
+import type { ApprovalStep } from "./approval-step.ts";
+import {
+  approvedCall,
+  callDigest,
+  differences,
+  isOutdatedOnly,
+  newQuestion,
+  questionOf,
+  shownCall,
+  unreadableFault,
+} from "./approved-call.ts";
+import { answerOf, askOperators, refuseUnanswered, replyToUnanswered } from "./call-questions.ts";
+
+/** The parts that approvals are decided by, and kept with. */
+export interface ApprovalParts {
+  readonly policy: ApprovalPolicy;
+  readonly escalations: EscalationRegister;
+  readonly ledger: Pick<Ledger, "currentHeadOf" | "find" | "settled">;
+  readonly ahead: StepsAhead;
+}
+
+export class Approvals {
+  readonly #parts: ApprovalParts;
+
+  constructor(parts: ApprovalParts) {
+    this.#parts = parts;
+  }
+
+  /** Undefined: the handler may be called at once. */
+  judge(exchange: Exchange, route: Route): Refusal | ApprovalStep | undefined {
+    const { policy, ahead } = this.#parts;
+    const { caller, path } = exchange;
+    const failed = ahead.refuse(route, exchange);
+    if (failed !== undefined) return failed;
+    const need = policy.needFor(route, caller, path);
+    this.#prepareUpstream(exchange, route);
+    if (need === undefined) return this.#judgeAnswer(exchange, route);
+    if (caller.document === undefined) {
+      const message = "calls that need an approval are taken from agents that this server knows";
+      return authorizationRequired("credentials-missing", message);
+    }
+    if (cannotComeBack(exchange)) {
+      return approvalImpossible("a part of a call cannot wait for an approval of its own");
+    }
+    const unreadable = refuseUnreadable(exchange);
+    if (unreadable !== undefined) return unreadable;
+    const presented = exchange.header("escalation-id");
+    if (presented === undefined)
+      return { kind: "step", take: () => this.#ask(exchange, route, need) };
+    return this.#present(exchange, route, presented);
+  }
+
+  /** A call that needs no approval may bring the answer to what its upstream asked. */
+  #judgeAnswer(exchange: Exchange, route: Route): Refusal | ApprovalStep | undefined {
+    const presented = exchange.header("escalation-id");
+    if (presented === undefined || exchange.upstream?.ask === undefined) return undefined;
+    const approval = this.#parts.escalations.find(presented)?.approval;
+    // An approval that is not needed any more is passed over.
+    if (approval !== undefined && approval.question === undefined) return undefined;
+    return refuseUnreadable(exchange) ?? this.#present(exchange, route, presented);
+  }
+
+  /** An upstream that asks back does so by the exchange of its call. */
+  #prepareUpstream(exchange: Exchange, route: Route): void {
+    if (route.definition.handler.type !== "mcp_tool") return;
+    const { onProgress } = exchange;
+    const canAsk = exchange.caller.document !== undefined && !cannotComeBack(exchange);
+    exchange.upstream = {
+      ...(onProgress && { onProgress }),
+      ...(canAsk && {
+        ask: (question) => askOperators(this.#parts, exchange, route, question),
+      }),
+    };
+  }
+
+  /** Tells whether a call would not simply be begun. */
+  isNeeded(route: Route, asked: Pick<Exchange, "caller" | "path" | "input">): boolean {
+    const { policy, ahead } = this.#parts;
+    const { caller, path } = asked;
+    if (policy.needFor(route, caller, path) !== undefined) return true;
+    return ahead.refuse(route, asked) !== undefined;
+  }
+
+  /** Keeps what became of a request that was begun under an approval. Never rejects. */
+  async answered(exchange: Exchange, response: Response): Promise<void> {
+    const { approval } = exchange;
+    if (approval?.isUsed !== true) return;
+    const { escalations, ledger } = this.#parts;
+    const { escalationId } = approval;
+    const { status, lateFields } = response;
+    escalations.conclude(escalationId, { status });
+    try {
+      await ledger.settled().catch(() => undefined);
+      const isKept = lateFields instanceof RecordDraft && lateFields.isKnown;
+      const outcome = { status, ...(isKept ? { auditId: lateFields.auditId } : {}) };
+      escalations.conclude(escalationId, outcome);
+      await escalations.settleUse(escalationId, outcome);
+    } catch {
+      // The record of the answer tells it to whoever asks.
+    } finally {
+      escalations.release(escalationId);
+    }
+  }
+
+  async #ask(exchange: Exchange, route: Route, { ttlMs }: ApprovalNeed): Promise<Refusal> {
+    const { escalations, policy } = this.#parts;
+    const { caller, taskId, sessionId } = exchange;
+    const deadlineAt = Date.now() + ttlMs;
+    const question = newQuestion(deadlineAt);
+    const call = approvedCall(exchange, policy.versionsOf(route), question);
+    const { description, semantic } = route.definition;
+    const payer = payerOf(exchange);
+    const opening = await escalations.open({
+      ...{ agentId: call.agent, deadlineAt, priority: "normal" },
+      context: {
+        ...{ kind: "approval", description, impact: semantic.impact },
+        owner_id: caller.document?.ownerId ?? null,
+        call: shownCall(call, route),
+      },
+      ...(taskId === undefined ? {} : { taskId }),
+      ...(sessionId === undefined ? {} : { sessionId }),
+      fingerprint: fingerprintOf(call),
+      approval: {
+        ...{ digest: callDigest(call), nonce: question.nonce },
+        payer: payer.isKnown ? payer.key : STRANGERS,
+      },
+    });
+    if (opening.kind === "full") return tooManyWaiting("escalations");
+    this.#note(exchange, opening.escalation);
+    return approvalRequired(opening.escalation);
+  }
+
+  #present(exchange: Exchange, route: Route, escalationId: string): Refusal | ApprovalStep {
+    const { escalations, policy } = this.#parts;
+    const escalation = escalations.find(escalationId);
+    if (escalation?.approval === undefined || escalation.agentId !== exchange.caller.agentId) {
+      exchange.concernsApproval({ escalationId, digest: undefined, isUsed: false });
+      return approvalMismatch(escalationId, []);
+    }
+    this.#note(exchange, escalation);
+    const versions = policy.versionsOf(route);
+    const call = approvedCall(exchange, versions, questionOf(escalation));
+    const others = differences(escalation, call, route);
+    // A matter of another principal's is not told about.
+    if (others.includes("principal")) return approvalMismatch(escalationId, []);
+    if (!isOutdatedOnly(others)) return approvalMismatch(escalationId, others);
+    const refused = this.#refuseUsed(escalation) ?? refuseClosed(escalation);
+    if (refused !== undefined) return refused;
+    if (others.length > 0) return approvalMismatch(escalationId, others);
+    if (!isUsable(escalation, Date.now())) return stillOpen(escalation);
+    if (!escalations.claim(escalationId)) return approvalUsed(escalation, true);
+    return { kind: "step", take: () => this.#use(exchange, escalation) };
+  }
+
+  /** The fate of the call that used it may have to be looked for. */
+  #refuseUsed(escalation: Escalation): Refusal | ApprovalStep | undefined {
+    const { escalations } = this.#parts;
+    const { approval, escalationId } = escalation;
+    if (approval?.use === undefined) return undefined;
+    const isRunning = escalations.isRunning(escalationId);
+    if (isRunning || approval.use.outcome !== undefined) return approvalUsed(escalation, isRunning);
+    return { kind: "step", take: () => this.#lookUp(escalation) };
+  }
+
+  /** A process that has ended kept the record of its answer, or never answered. */
+  async #lookUp(escalation: Escalation): Promise<Refusal> {
+    const { escalations, ledger } = this.#parts;
+    const { escalationId, agentId, approval } = escalation;
+    const found = approval?.use && (await findAnswer(ledger, agentId, approval.use));
+    await escalations.settleUse(escalationId, found ?? {});
+    return approvalUsed(escalations.find(escalationId) ?? escalation, false);
+  }
+
+  async #use(exchange: Exchange, escalation: Escalation): Promise<Refusal | undefined> {
+    const { escalations } = this.#parts;
+    const { escalationId, approval } = escalation;
+    let isUsed = false;
+    try {
+      const { responseId } = exchange;
+      isUsed = await escalations.use(escalationId, { at: Date.now(), responseId });
+    } finally {
+      if (!isUsed) escalations.release(escalationId);
+    }
+    if (isUsed) {
+      exchange.concernsApproval({ escalationId, digest: approval?.digest, isUsed });
+      exchange.markActed();
+      const answer = answerOf(escalation);
+      if (answer !== undefined) exchange.upstream = { ...exchange.upstream, answer };
+      return undefined;
+    }
+    // It was taken back, used or closed while the claim was on its way to the store.
+    const now = escalations.find(escalationId) ?? escalation;
+    if (now.approval?.use !== undefined) return approvalUsed(now, false);
+    return refuseClosed(now) ?? approvalRequired(now);
+  }
+
+  #note(exchange: Exchange, { escalationId, approval }: Escalation): void {
+    exchange.concernsApproval({ escalationId, digest: approval?.digest, isUsed: false });
+  }
+}
+
+/** Nobody has decided yet. */
+function stillOpen(escalation: Escalation): Refusal | ApprovalStep {
+  if (escalation.approval?.question === undefined) return approvalRequired(escalation);
+  return { kind: "step", take: async () => replyToUnanswered(escalation) };
+}
+
+/** Tells whether a call is a part of another one, which goes on without it. */
+function cannotComeBack({ inner, approval }: Exchange): boolean {
+  return inner !== undefined && (isPart(inner.parent) || approval?.isUsed === true);
+}
+
+/** Tells whether a request, or what it was dispatched by, is a composition. */
+function isPart({ route, inner }: Exchange): boolean {
+  return route?.steps !== undefined || (inner !== undefined && isPart(inner.parent));
+}
+
+function refuseClosed(escalation: Escalation): Refusal | undefined {
+  const now = Date.now();
+  const status = statusAt(escalation, now);
+  if (status === "rejected") {
+    const isQuestion = escalation.approval?.question !== undefined;
+    return isQuestion ? refuseUnanswered(escalation) : approvalRejected(escalation);
+  }
+  return escalation.deadlineAt <= now ? approvalExpired(escalation) : undefined;
+}
+
+/** Equal for two that ask for the same call. */
+function fingerprintOf({ expires_at: _, nonce: __, ...call }: ApprovedCall): string {
+  return hash("sha256", callDigest({ ...call, expires_at: "", nonce: "" }));
+}
+
+/** 422 for an input that nobody could read, or that has no canonical form to bind an approval to. */
+function refuseUnreadable({ input }: Exchange): Refusal | undefined {
+  const fault = unreadableFault(input);
+  return fault && schemaViolation([{ path: "", ...fault }]);
+}

@@ -1,0 +1,95 @@
+/**
+ * Reads the body of CONFIRM, in the words of the draft or in older ones: the target, one of three
+ * verdicts, and the reason. 422 where one of them is missing.   AGTP "CONFIRM"
+ */
+
+import { isRecord, type JsonRecord } from "../../base/json-value.ts";
+import type { Call } from "../../handlers/handler.ts";
+import type { JsonSchema } from "../../schema/json-schema.ts";
+import { VERDICTS, type Verdict } from "../../state/registers/escalation.ts";
+import { type Refusal, schemaViolation } from "../refusals/refusal.ts";
+
+/** One confirmation. */
+export interface Confirmation {
+  readonly targetId: string;
+  readonly status: Verdict;
+  readonly reason: string | undefined;
+  /** A JSON value. */
+  readonly attestation: unknown;
+  /** The answer to what an upstream asked. */
+  readonly content: JsonRecord | undefined;
+}
+
+const ID = { type: "string", minLength: 1, maxLength: 256 };
+const TEXT = { type: "string", minLength: 1, maxLength: 2_048 };
+const MAX_ATTESTATION_BYTES = 4_096;
+const MAX_CONTENT_BYTES = 32_768;
+
+/** Parameters of CONFIRM; some kinds of approvals know more. */
+export const CONFIRM_SCHEMA: JsonSchema = {
+  type: "object",
+  properties: {
+    ...{ target_id: ID, escalation_id: ID, notification_id: ID, attestation_target: ID },
+    ...{ status: { type: "string" }, decision: { type: "string" } },
+    ...{ reason: TEXT, rationale: TEXT, note: TEXT, notes: TEXT },
+    attestation: { type: ["string", "object"] },
+    content: {
+      type: "object",
+      description: "The answer to what an upstream asked, where it was one; its schema is shown.",
+    },
+    resume_value: { description: "What a run that asked is to go on with, where it was one." },
+  },
+  examples: [{ target_id: "esc-0197a3f0-0000-7000-8000-000000000000", status: "accepted" }],
+};
+
+/** Synonyms of the draft's three words. */
+const WORDS: Readonly<Record<Verdict, readonly string[]>> = {
+  accepted: ["accepted", "accept", "approved", "approve", "confirmed", "confirm"],
+  rejected: ["rejected", "reject", "denied", "deny", "declined", "decline"],
+  deferred: ["deferred", "defer"],
+};
+
+/** Reads a call of CONFIRM. */
+export function readConfirmation({ input }: Pick<Call, "input">): Confirmation | Refusal {
+  const { target_id, escalation_id, notification_id, attestation_target, attestation } = input;
+  const names = [target_id, escalation_id, notification_id, attestation_target];
+  const [targetId, ...rest] = [...new Set(names)].filter(isText);
+  if (targetId === undefined || rest.length > 0) {
+    const message =
+      targetId === undefined ? "is required" : "must be the one that is named elsewhere";
+    return schemaViolation([{ path: "/target_id", keyword: "required", message }]);
+  }
+  const status = verdictOf(input["status"] ?? input["decision"]);
+  if (status === undefined) {
+    const message = `must be one of ${VERDICTS.map((word) => `"${word}"`).join(", ")}`;
+    return schemaViolation([{ path: "/status", keyword: "enum", message }]);
+  }
+  const { rationale, note, notes, content } = input;
+  const excess =
+    excessOf("/attestation", attestation, MAX_ATTESTATION_BYTES) ??
+    excessOf("/content", content, MAX_CONTENT_BYTES);
+  if (excess !== undefined) return excess;
+  const reason = input["reason"] ?? rationale ?? note ?? notes;
+  return {
+    ...{ targetId, status, attestation },
+    reason: typeof reason === "string" ? reason : undefined,
+    content: isRecord(content) ? content : undefined,
+  };
+}
+
+function excessOf(path: string, value: unknown, most: number): Refusal | undefined {
+  const octets = Buffer.byteLength(JSON.stringify(value) ?? "");
+  if (octets <= most) return undefined;
+  const message = `must be at most ${most} octets of JSON, has ${octets}`;
+  return schemaViolation([{ path, keyword: "maxLength", message }]);
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === "string";
+}
+
+function verdictOf(written: unknown): Verdict | undefined {
+  if (typeof written !== "string") return undefined;
+  const word = written.toLowerCase();
+  return VERDICTS.find((verdict) => WORDS[verdict].includes(word));
+}

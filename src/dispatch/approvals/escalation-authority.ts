@@ -1,0 +1,57 @@
+/**
+ * Judges who may see an escalation and who may decide it: operators, and the agent it was sent to.
+ * Never the agent that escalated, whatever it holds: nobody approves of itself. A call that needs an
+ * approval is decided by operators' certificates alone, and by no agent's scope.   AGTP "CONFIRM"
+ */
+import type { Decision, Escalation } from "../../state/registers/escalation.ts";
+import { INSPECT_ALL, seesAll } from "../caller.ts";
+import { type OperatorPolicy, operatorOf } from "../operator.ts";
+import type { QueryCaller } from "../query-source.ts";
+import { confirmationForbidden } from "../refusals/floor-refusals-tasks.ts";
+import type { Refusal } from "../refusals/refusal.ts";
+
+/** Tells whether an operator asks: by its certificate, or by the scope of operators. */
+export function isOperating({ caller, peer }: QueryCaller, policy: OperatorPolicy): boolean {
+  return operatorOf(peer, policy) !== undefined || seesAll(caller);
+}
+
+/** Tells whether the escalation is the asker's own, was sent to it, or is an operator's to see. */
+export function maySee(
+  escalation: Escalation,
+  asker: QueryCaller,
+  policy: OperatorPolicy,
+): boolean {
+  const { agentId, recipient } = escalation;
+  const own = asker.caller.agentId;
+  const isParty = own !== undefined && (own === agentId || own === recipient);
+  return isParty || isApprover(escalation, asker) || isOperating(asker, policy);
+}
+
+/** As what the asker may decide, or why it may not. */
+export function authorityOver(
+  escalation: Escalation,
+  asker: QueryCaller,
+  policy: OperatorPolicy,
+): Decision["authority"] | Refusal {
+  const { agentId, recipient } = escalation;
+  const own = asker.caller.agentId;
+  if (own === agentId) {
+    return confirmationForbidden("the agent that escalated may not decide its own escalation");
+  }
+  if (operatorOf(asker.peer, policy) !== undefined) return "operator";
+  if (escalation.approval !== undefined) {
+    return confirmationForbidden("approving a call needs an operator's certificate");
+  }
+  if (seesAll(asker.caller)) return "operator";
+  if (own !== undefined && own === recipient) return "recipient";
+  if (isApprover(escalation, asker)) return "approver";
+  return confirmationForbidden(
+    `this needs an operator's certificate, ${INSPECT_ALL}, or to be the recipient`,
+  );
+}
+
+/** Tells whether the asker holds the approver's scope. A stranger's claim grants nothing. */
+function isApprover({ approverScope }: Escalation, { caller }: QueryCaller): boolean {
+  const isKnown = caller.document !== undefined && approverScope !== undefined;
+  return isKnown && caller.authority.covers(approverScope);
+}

@@ -1,0 +1,45 @@
+/** Events about contracts, in the lifecycle stream of the agent whose they are.   AGTP-API §10.1.4 */
+import type { Contract } from "../../endpoint/contract.ts";
+import { type EventParts, type EventSource, recordStreamEvents } from "../stream-events.ts";
+
+/** An event in an agent's lifecycle stream, about one of its contracts. */
+export interface ContractEvent {
+  readonly type: "rcns_release" | "rcns_revoke" | "rcns_propose_accepted";
+  readonly contract: Contract;
+  readonly reason?: string | undefined;
+  /** The actor that the request names; the agent that called is another member. */
+  readonly actor?: string | undefined;
+  /** Undefined: the server itself. */
+  readonly actorAgentId?: string | undefined;
+}
+
+/** Writes events as the next records of their agents' chains, and answers their Audit-IDs. */
+export type RecordEvents = (
+  events: readonly ContractEvent[],
+  source?: EventSource,
+) => Promise<readonly string[]>;
+
+/** Records events, those of one cause together. */
+export function recordContractEvents(parts: EventParts): RecordEvents {
+  const record = recordStreamEvents(parts);
+  return (events, source) => {
+    const written = events.map((event) => {
+      const { agentId, endpoint, sessionId } = event.contract;
+      const { method, path } = endpoint;
+      return { agentId, extension: extensionOf(event), about: { method, path, sessionId } };
+    });
+    return record(written, source);
+  };
+}
+
+function extensionOf({ type, contract, reason, actor, actorAgentId }: ContractEvent) {
+  return {
+    event_type: type,
+    synthesis_id: contract.synthesisId,
+    contract_hash: contract.contractHash,
+    negotiation_origin: contract.origin,
+    ...(reason === undefined ? {} : { reason }),
+    ...(actor === undefined ? {} : { actor }),
+    ...(actorAgentId === undefined ? {} : { actor_agent_id: actorAgentId }),
+  };
+}

@@ -1,0 +1,141 @@
+/**
+ * Contracts as routes: the agreed schemas compiled when somebody calls, and the captured plan run as
+ * any composition is. A contract that ends while it runs takes no further step.
+ * AGTP-API §10.1.1, §10.5, §10.7
+ */
+import { LRUCache } from "lru-cache";
+import type { Contract } from "../../endpoint/contract.ts";
+import { contractDefinition } from "../../endpoint/contract-definition.ts";
+import { createComposition, type FloorCheck } from "../../handlers/composition.ts";
+import {
+  type Call,
+  type HandlerResult,
+  type HandlerSuccess,
+  isHandlerError,
+} from "../../handlers/handler.ts";
+import type { CompiledSchema } from "../../schema/schema.ts";
+import type { ContractRegister } from "../../state/registers/contract-register.ts";
+import { changeCall } from "../call-context.ts";
+import { namedError, type Refusal } from "../refusals/refusal.ts";
+import { createRoute, type ExchangeView, type Route, type RouteHandler } from "../route.ts";
+
+export interface ContractRoutesOptions {
+  readonly register: Pick<ContractRegister, "find" | "change">;
+  /** Hears of each contract that its agent agreed to, once. */
+  accepted(contract: Contract, call: Call, exchange: ExchangeView): Promise<unknown>;
+  readonly isFloor: FloorCheck;
+  /** Schemas were checked when they were proposed. */
+  compile(schema: Contract["endpoint"]["input_schema"]): CompiledSchema;
+}
+
+/** Routes that are kept ready. */
+const READY = 500;
+
+export class ContractRoutes {
+  readonly #options: ContractRoutesOptions;
+  readonly #routes = new LRUCache<string, Route>({ max: READY });
+  /** Contracts that are being agreed to, by id: whoever presents one meanwhile waits. */
+  readonly #agreements = new Map<string, Promise<void>>();
+
+  constructor(options: ContractRoutesOptions) {
+    this.#options = options;
+  }
+
+  /** The route of a contract that may be called. */
+  routeOf(contract: Contract): Route {
+    const known = this.#routes.get(contract.synthesisId);
+    if (known !== undefined) return known;
+    const route = this.#build(contract);
+    this.#routes.set(contract.synthesisId, route);
+    return route;
+  }
+
+  #build(contract: Contract): Route {
+    const { compile, isFloor } = this.#options;
+    const { synthesisId, contractHash, origin, endpoint, plan } = contract;
+    const reference = {
+      synthesis_id: synthesisId,
+      contract_hash: contractHash,
+      negotiation_origin: origin,
+    };
+    const run = createComposition(planRecipe(plan), isFloor);
+    const output = compile(endpoint.output_schema);
+    const handler: RouteHandler = async (call, exchange) => {
+      await this.agree(contract, call, exchange);
+      exchange.contract = reference;
+      const result = await run(this.#guard(call, synthesisId));
+      return withContract(asAgreed(result, plan, output), synthesisId);
+    };
+    // The handler checks the output: it is the caller's own, and what fails it is told.
+    const input = compile(endpoint.input_schema);
+    const { steps } = plan;
+    return createRoute(contractDefinition(endpoint), handler, { tier: "C", input, steps });
+  }
+
+  /** Agrees to what a 461 offered, as presenting it does; undefined: it is agreed to already. */
+  agree(contract: Contract, call: Call, exchange: ExchangeView): Promise<void> | undefined {
+    const { synthesisId } = contract;
+    const { register, accepted } = this.#options;
+    const begun = this.#agreements.get(synthesisId);
+    if (begun !== undefined || register.find(synthesisId)?.state !== "offered") return begun;
+    const agreement = register
+      .change(synthesisId, "active")
+      .then(async (changed) => {
+        if (changed?.state === "active") await accepted(contract, call, exchange);
+      })
+      .finally(() => this.#agreements.delete(synthesisId));
+    this.#agreements.set(synthesisId, agreement);
+    return agreement;
+  }
+
+  /** The call of a contract, whose steps are refused from the moment that the contract is over. */
+  #guard(call: Call, synthesisId: string): Call {
+    const { register } = this.#options;
+    const dispatch: Call["dispatch"] = (method, path, input) => {
+      if (register.find(synthesisId)?.state === "active") return call.dispatch(method, path, input);
+      const error = { code: "contract-revoked", message: "the contract ended while it ran" };
+      return Promise.resolve({ status: 464, headers: {}, body: { error } });
+    };
+    return changeCall(call, { dispatch });
+  }
+}
+
+function planRecipe(plan: Contract["plan"]) {
+  return { ...plan, file: "", description: "", requiredScopes: [] };
+}
+
+/**
+ * A result as it is, unless the contract's output schema does not describe it.
+ *
+ * The answer under a contract. One that is not what its agent asked for fails the
+ * composition at its last step, and is told with it: the steps have done their work, and the schema
+ * is the agent's own, so that nobody else could say what is wrong.   AGTP-API §10.1.5, §12.1
+ */
+function asAgreed(
+  result: HandlerResult,
+  { name, steps }: Contract["plan"],
+  output: CompiledSchema,
+): HandlerResult {
+  if (isHandlerError(result)) return result;
+  const errors = output.check(result.body);
+  if (errors === undefined) return result;
+  const message = "the answer is not what the contract's output_schema describes";
+  const last = steps.at(-1);
+  return {
+    error: "composition_failed",
+    message,
+    details: {
+      ...{ recipe: name, step: steps.length, method: last?.method, path: last?.path },
+      ...{ status: 200, error: { code: "output-validation-failed", message, errors } },
+      outputs: { answer: result.body },
+    },
+  };
+}
+
+/** Every answer under a contract says which one, failures too. */
+function withContract(result: HandlerResult, synthesisId: string): HandlerSuccess | Refusal {
+  const header = { "Contract-Synthesized": synthesisId };
+  if (!isHandlerError(result)) return { ...result, headers: { ...result.headers, ...header } };
+  const { error, message, details } = result;
+  return { ...namedError(error, message, details), headers: header };
+}

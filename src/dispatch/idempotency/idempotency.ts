@@ -1,0 +1,177 @@
+/**
+ * Answers a request under an Idempotency-Key: its handler is called once, and whoever asks for the
+ * same again, meanwhile or later, gets the same reply. 409 `idempotency-key-reuse` for another
+ * request under the key, `idempotency-key-in-use` where it cannot be waited for,
+ * `idempotency-outcome-unknown` and `idempotency-response-not-kept` where the reply is not known any
+ * more: executing it again is for the caller to decide.   AGTP-API §10.1.5
+ */
+
+import type { AgentDirectory } from "../../identity/agent-directory.ts";
+import type { Claim, IdempotencyRegister } from "../../state/registers/idempotency-register.ts";
+import type { IdempotentExecution } from "../../state/registers/idempotent-execution.ts";
+import type { KeptResponse } from "../../state/registers/kept-response.ts";
+import type { Status } from "../../wire/status.ts";
+import type { CallHandler } from "../call-handler.ts";
+import { type Exchange, presentedContract } from "../exchange.ts";
+import { faultReply, type InvokeServices } from "../invoke.ts";
+import { idempotencyConflict, type Refusal } from "../refusals/refusal.ts";
+import { type Reply, replyToRefusal } from "../reply.ts";
+import type { Route } from "../route.ts";
+import { fingerprintOf } from "./idempotency-key.ts";
+import { encodeReply, isLasting, keepReply, mayBeKept, replayReply } from "./idempotent-reply.ts";
+
+/** The parts that answer requests under a key. */
+export interface IdempotencyParts {
+  readonly register: Pick<IdempotencyRegister, "claim">;
+  readonly directory: Pick<AgentDirectory, "find">;
+  readonly services: InvokeServices;
+  readonly callHandler: CallHandler;
+}
+
+/** Never rejects. */
+export type AnswerOnce = (exchange: Exchange, route: Route, key: string) => Promise<Reply>;
+
+/** Answers requests that have passed every gate, in the place of what calls handlers. */
+export function createAnswerOnce(parts: IdempotencyParts): AnswerOnce {
+  return async (exchange, route, key) => {
+    try {
+      return await answerOnce(parts, exchange, route, key);
+    } catch (error) {
+      return faultReply(exchange, parts.services, "an Idempotency-Key cannot be kept", error);
+    }
+  };
+}
+
+async function answerOnce(
+  parts: IdempotencyParts,
+  exchange: Exchange,
+  route: Route,
+  key: string,
+): Promise<Reply> {
+  const claim = claimFor(parts, exchange, key);
+  switch (claim.kind) {
+    case "claimed":
+      if (await claim.execution.begin()) return execute(parts, exchange, route, claim.execution);
+      // Another process was faster; what became of its request is known now.
+      return answerOnce(parts, exchange, route, key);
+    case "running":
+      return wait(parts, exchange, claim.execution);
+    case "answered": {
+      const response = await claim.response;
+      return replay(parts, exchange, response) ?? replyToRefusal(notKept(claim.status));
+    }
+    case "unknown":
+      return replyToRefusal(outcomeUnknown());
+    case "taken":
+      return replyToRefusal(keyReuse());
+  }
+}
+
+/**
+ * Accepting what a 461 offered is the original request once more, with its key: it is a second turn
+ * under that key, and has a response of its own.   AGTP-API §10.1.3
+ */
+function claimFor({ register }: IdempotencyParts, exchange: Exchange, key: string): Claim {
+  const agentId = exchange.caller.agentId ?? "";
+  const fingerprint = fingerprintOf(exchange);
+  const claim = register.claim({ agentId, key, fingerprint });
+  const presented = presentedContract(exchange);
+  if (presented === undefined || claim.kind !== "answered" || claim.status !== OFFERED) {
+    return claim;
+  }
+  // No key of a caller has a space.
+  const accepting = { key: `${key} accepted`, fingerprint: `${fingerprint} ${presented}` };
+  return register.claim({ agentId, ...accepting });
+}
+
+const OFFERED: Status = 461;
+
+async function execute(
+  { services, callHandler }: IdempotencyParts,
+  exchange: Exchange,
+  route: Route,
+  execution: IdempotentExecution,
+): Promise<Reply> {
+  if (exchange.isAborted) {
+    await execution.release();
+    return replyToRefusal(keyInUse());
+  }
+  const reply = encode(await callHandler(exchange, route, asItIs), exchange, services);
+  try {
+    await settle(execution, exchange, reply);
+  } catch (cause) {
+    // It was executed all the same, and whoever asks again is told that.
+    faultReply(exchange, services, "the response under an Idempotency-Key cannot be kept", cause);
+  }
+  return reply;
+}
+
+async function settle(
+  execution: IdempotentExecution,
+  exchange: Exchange,
+  reply: Reply,
+): Promise<void> {
+  const response = keepReply(reply, exchange);
+  if (!isLasting(reply)) await execution.release(response);
+  else if (isGivenUp(exchange, reply)) execution.abandon();
+  else await execution.answer(response, mayBeKept(reply));
+}
+
+function asItIs(reply: Reply): Reply {
+  return reply;
+}
+
+function encode(reply: Reply, exchange: Exchange, services: InvokeServices): Reply {
+  try {
+    return encodeReply(reply);
+  } catch (cause) {
+    return encodeReply(faultReply(exchange, services, "the body cannot be encoded", cause));
+  }
+}
+
+/** A handler that gives up since its caller left says nothing of what it did until then. */
+function isGivenUp({ isAborted }: Exchange, { refusal }: Reply): boolean {
+  return isAborted && refusal !== undefined && refusal.code !== "handler-timeout";
+}
+
+async function wait(
+  parts: IdempotencyParts,
+  exchange: Exchange,
+  execution: IdempotentExecution,
+): Promise<Reply> {
+  const outcome = await execution.wait(exchange.signal);
+  if (outcome === undefined || outcome.kind === "not-begun") return replyToRefusal(keyInUse());
+  const response = outcome.kind === "answered" ? outcome.response : undefined;
+  return replay(parts, exchange, response) ?? replyToRefusal(outcomeUnknown());
+}
+
+function replay(
+  { directory }: IdempotencyParts,
+  exchange: Exchange,
+  response: KeptResponse | undefined,
+): Reply | undefined {
+  if (response === undefined) return undefined;
+  const { addressed } = response;
+  if (addressed !== undefined) exchange.addressed = directory.find(addressed);
+  return replayReply(response);
+}
+
+function keyReuse(): Refusal {
+  const message = "the Idempotency-Key belongs to a request with another method, path, query, body";
+  return idempotencyConflict("idempotency-key-reuse", `${message} or credential`);
+}
+
+function keyInUse(): Refusal {
+  const message = "a request with this Idempotency-Key is being executed, and was not waited for";
+  return idempotencyConflict("idempotency-key-in-use", message);
+}
+
+function outcomeUnknown(): Refusal {
+  const message = "the request with this Idempotency-Key was begun, and its outcome is not known";
+  return idempotencyConflict("idempotency-outcome-unknown", message);
+}
+
+function notKept(status: number): Refusal {
+  const message = `the request with this Idempotency-Key was answered ${status}, which was not kept`;
+  return idempotencyConflict("idempotency-response-not-kept", message, { status });
+}

@@ -1,0 +1,76 @@
+/**
+ * A reply as it is kept under an Idempotency-Key, and a kept one as it is given again: with the
+ * status, body and header fields that it had, and one more that says so. What is stamped on a
+ * response is made anew.   AGTP-API §10.1.5
+ */
+import type { KeptResponse } from "../../state/registers/kept-response.ts";
+import { isStatus, type Status } from "../../wire/status.ts";
+import type { Exchange } from "../exchange.ts";
+import type { RefusalCode } from "../refusals/refusal-code.ts";
+import type { Reply } from "../reply.ts";
+import { encodeBody } from "../stamp.ts";
+
+/** Says that the reply is to an earlier request. */
+const REPLAYED = { "Idempotency-Replayed": "true" };
+
+/**
+ * Refusals that stand as long as the request is the same, or that something was done before. All
+ * others say that nothing was done, for a reason that may pass: who asks, or where the server stands.
+ */
+const LASTING: ReadonlySet<Status> = new Set<Status>([400, 409, 422, 463, 500, 550, 551]);
+/** Another Escalation-ID makes another answer of the same request. */
+const PASSING: ReadonlySet<string> = new Set<RefusalCode>([
+  ...(["approval-mismatch", "approval-used", "approval-expired"] as const),
+]);
+
+/** Tells whether the same request must get the same reply from now on. */
+export function isLasting({ refusal, isPassing }: Reply): boolean {
+  if (refusal === undefined) return isPassing !== true;
+  return LASTING.has(refusal.status) && !PASSING.has(refusal.code);
+}
+
+/** Tells whether a reply may be kept: one with `Cache-Control: no-store` has a secret in it. */
+export function mayBeKept({ headers = {} }: Reply): boolean {
+  return !Object.entries(headers).some(
+    ([name, value]) => name.toLowerCase() === "cache-control" && /\bno-store\b/i.test(value),
+  );
+}
+
+/** A reply with its body encoded, which happens once. Throws for a body that cannot be. */
+export function encodeReply(reply: Reply): Reply {
+  const body = encodeBody(reply);
+  if (typeof body !== "string") return reply;
+  return { ...reply, body: body === "" ? undefined : Buffer.from(body) };
+}
+
+/** The part of an encoded reply that is kept. */
+export function keepReply(reply: Reply, { addressed }: Exchange): KeptResponse {
+  const { status, contentType, headers, refusal } = reply;
+  return {
+    ...{ status, contentType },
+    ...(headers === undefined ? {} : { headers }),
+    ...(refusal === undefined ? {} : { code: refusal.code }),
+    ...(addressed === undefined ? {} : { addressed: addressed.agentId }),
+    ...keepBody(reply.body),
+  };
+}
+
+function keepBody(body: unknown): Pick<KeptResponse, "text" | "base64"> {
+  if (!(body instanceof Uint8Array)) return {};
+  const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
+  const text = bytes.toString();
+  return Buffer.from(text).equals(bytes) ? { text } : { base64: bytes.toString("base64") };
+}
+
+/** The reply again; undefined when what was kept is none. */
+export function replayReply(kept: KeptResponse): Reply | undefined {
+  const { status, contentType, headers, code, text, base64 } = kept;
+  if (!isStatus(status)) return undefined;
+  const bytes = base64 === undefined ? Buffer.from(text ?? "") : Buffer.from(base64, "base64");
+  return {
+    ...{ status, contentType },
+    headers: { ...headers, ...REPLAYED },
+    body: bytes.length === 0 ? undefined : bytes,
+    refusal: code === undefined ? undefined : { kind: "refusal", status, code, message: "" },
+  };
+}

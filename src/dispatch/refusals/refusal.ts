@@ -1,0 +1,327 @@
+/**
+ * Refusals: every way the protocol says no, as values. One constructor a status, each naming the
+ * clause it implements. The body shape is `{ error: { code, message, details? } }`, and whatever a
+ * draft says "the body carries" stands at top level and again inside `error`.
+ */
+
+import { jsonMembers, jsonText } from "../../base/json-value.ts";
+import type { SchemaViolation } from "../../schema/schema.ts";
+import { reportViolations } from "../../schema/violation-wording.ts";
+import type { WhereCut } from "../../state/journal/archived-records.ts";
+import type { Status } from "../../wire/status.ts";
+import type {
+  NoContractReason,
+  RefusalCode,
+  RejectionReason,
+  UnauthenticatedCode,
+} from "./refusal-code.ts";
+
+/** One way of saying no. */
+export interface Refusal {
+  readonly kind: "refusal";
+  readonly status: Status;
+  /** A closed code, or the name of an error the endpoint declares. */
+  readonly code: RefusalCode | (string & {});
+  readonly message: string;
+  /** Members that stand at top level and inside `error`. */
+  readonly carried?: Readonly<Record<string, unknown>>;
+  readonly details?: unknown;
+  /** The details as JSON, where that is known already. */
+  readonly detailsText?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** Says no; the constructors below have the words. */
+export function refusal(
+  status: Status,
+  code: Refusal["code"],
+  message: string,
+  more: Pick<Refusal, "carried" | "details" | "detailsText" | "headers"> = {},
+): Refusal {
+  const refused: Refusal = { kind: "refusal", status, code, message };
+  // Spreading into a literal that has members already costs several times what assigning does.
+  return Object.assign(refused, more);
+}
+
+/** The JSON body of a refusal. */
+export function refusalBody(from: Refusal): Record<string, unknown> {
+  const error: Record<string, unknown> = { code: from.code, message: from.message };
+  if (from.details !== undefined) error["details"] = from.details;
+  const { carried } = from;
+  if (carried === undefined) return { error };
+  return { ...carried, error: Object.assign(error, carried) };
+}
+
+/**
+ * The text of that body: what it carries is encoded once, though it stands there twice. Throws for
+ * what has no JSON form.
+ */
+export function refusalText(from: Refusal): string {
+  const { code, message, details, carried } = from;
+  const detailed: string | undefined = from.detailsText ?? JSON.stringify(details);
+  let error = `{"code":${jsonText(code)},"message":${jsonText(message)}`;
+  if (detailed !== undefined) error += `,"details":${detailed}`;
+  const members = carried === undefined ? "" : jsonMembers(carried);
+  return members === "" ? `{"error":${error}}}` : `{${members},"error":${error},${members}}}`;
+}
+
+/** 400: the request cannot be understood.   AGTP "Malformed Requests" */
+export function badRequest(
+  code: RefusalCode,
+  message: string,
+  carried?: Readonly<Record<string, unknown>>,
+): Refusal {
+  return refusal(400, code, message, carried === undefined ? {} : { carried });
+}
+
+/** The draft's own reasons; what else there is to say stands in the code. */
+const REASONS: ReadonlySet<UnauthenticatedCode> = new Set([
+  "oauth-required",
+  "oauth-invalid",
+  "acl-anonymous-blocked",
+  "genesis-issuer-cert-required",
+]);
+
+/** 401: the caller is nobody this server knows, or not who it says.   AGTP "Status Codes" */
+export function agentUnauthenticated(
+  message: string,
+  code: UnauthenticatedCode = "agent-unauthenticated",
+  carried: Readonly<Record<string, unknown>> = {},
+): Refusal {
+  const reason = REASONS.has(code) ? code : "agent-unauthenticated";
+  return refusal(401, code, message, { carried: { reason, ...carried } });
+}
+
+/** 403: the caller is known, and may not do this.   AGTP "Status Codes" */
+export function forbidden(
+  code:
+    | "lifecycle-forbidden"
+    | "inspect-forbidden"
+    | "contract-forbidden"
+    | "operator-scope-required",
+  message: string,
+  carried: Readonly<Record<string, unknown>> = {},
+): Refusal {
+  return refusal(403, code, message, { carried: { reason: code, ...carried } });
+}
+
+/** 503: the agent is suspended, and may be reinstated.   AGTP "URI Resolution" */
+export function agentSuspended(agentId: string): Refusal {
+  const carried = { reason: "agent-suspended", agent_id: agentId, state: "suspended" };
+  return refusal(503, "agent-suspended", "the agent is suspended", { carried });
+}
+
+/** 410: the agent is retired for good.   AGTP "URI Resolution" */
+export function agentRetired(agentId: string, since: string | undefined): Refusal {
+  const carried = {
+    reason: "agent-retired",
+    agent_id: agentId,
+    state: "retired",
+    ...(since === undefined ? {} : { revoked_at: since }),
+  };
+  return refusal(410, "agent-retired", "the agent is retired", { carried });
+}
+
+/** 409: the change is not possible while the agent is in its present state. */
+export function lifecycleConflict(message: string): Refusal {
+  return refusal(409, "lifecycle-conflict", message);
+}
+
+/** 409: the request under this Idempotency-Key is not executed, or not again.   AGTP-API §10.1.5 */
+export function idempotencyConflict(
+  code:
+    | "idempotency-key-reuse"
+    | "idempotency-key-in-use"
+    | "idempotency-outcome-unknown"
+    | "idempotency-response-not-kept",
+  message: string,
+  details?: unknown,
+): Refusal {
+  return refusal(409, code, message, { details });
+}
+
+/** 422: the change is not possible any more.   AGTP "Lifecycle Methods" */
+export function lifecycleInvalid(message: string): Refusal {
+  return refusal(422, "lifecycle-invalid", message);
+}
+
+/** 457: the request would leave the caller's governance zone.   AGTP "Zones" */
+export function zoneViolation(message: string): Refusal {
+  return refusal(457, "zone-violation", message);
+}
+
+/** 503: what this agent does could not be recorded, so it is not begun. */
+export function attributionUnavailable(): Refusal {
+  const message = "the server cannot record what it does, and does nothing for now";
+  return refusal(503, "attribution-unavailable", message);
+}
+
+/** Each request tries the store itself, so that none has to wait for another to find it mended. */
+const STORE_RETRY = { "Retry-After": "1" };
+
+/** 503: what the request needs kept or read cannot be; nothing was done, and nothing is in a chain. */
+export function storeUnavailable(): Refusal {
+  const message = "the server cannot keep or read what this needs, and has done nothing";
+  return refusal(503, "store-unavailable", message, { headers: STORE_RETRY });
+}
+
+/** 503: as much was done as could be before the store failed; nobody can say how much. */
+export function storeOutcomeUnknown(): Refusal {
+  const message =
+    "the server's store failed while this was done, and it may have been done in part";
+  return refusal(503, "outcome-unknown", message, { headers: STORE_RETRY });
+}
+
+/** 503: it was answered, and nobody can say whether the record of the answer is kept. */
+export function recordOutcomeUnknown(): Refusal {
+  const message = "this may have been done, and the record of it may not be kept";
+  return refusal(503, "outcome-unknown", message, { headers: STORE_RETRY });
+}
+
+type AuthorizationCondition =
+  | "credentials-missing"
+  | "anonymous-discovery-disabled"
+  | "scope-claim-invalid"
+  | "scope-required";
+
+/** 262: authority has to be established first; `type` names the condition.   AGTP-API §11 */
+export function authorizationRequired(
+  type: AuthorizationCondition,
+  message: string,
+  more: { readonly scope?: string; readonly details?: unknown } = {},
+): Refusal {
+  const carried = {
+    type,
+    explanation: message,
+    ...(more.scope === undefined ? {} : { scope: more.scope }),
+  };
+  return refusal(262, type, message, { carried, details: more.details });
+}
+
+/** 404: nothing at this path, or not this record.   AGTP-API §5.4, §11 */
+export function notFound(
+  code:
+    | "endpoint-not-found"
+    | "genesis-not-found"
+    | "contract-not-found"
+    | "record-not-found"
+    | "agent-not-found"
+    | "recipient-not-found"
+    | "proposal-not-found",
+  message: string,
+): Refusal {
+  return refusal(404, code, message);
+}
+
+/** 410: the record was in the journal, and went with the age or the size that the operator set. */
+export function recordGone({ isArchived, segment, through }: WhereCut): Refusal {
+  const code = isArchived ? "record-archived" : "record-removed";
+  const message = isArchived
+    ? "the record was moved to the operator's archive"
+    : "the record was removed, as the operator's retention demands";
+  const details = { cut_through: through, ...(segment === undefined ? {} : { segment }) };
+  return refusal(410, code, message, { details });
+}
+
+/** 405: method and path are fine, the combination is not exposed.   AGTP-API §11 */
+export function methodNotAllowed(
+  message: string,
+  allowed: readonly string[],
+  redirects: Readonly<Record<string, string>>,
+): Refusal {
+  const carried = { allowed_methods_for_path: allowed, redirects_for_path: redirects };
+  return refusal(405, "method-not-allowed", message, { carried });
+}
+
+/** 422: the merged input does not satisfy the input schema.   AGTP-API §13.2 */
+export function schemaViolation(violations: readonly SchemaViolation[]): Refusal {
+  const listed = violations.length > 20 ? violations.slice(0, 20) : violations;
+  const { message, text } = reportViolations(listed);
+  return refusal(422, "schema-validation-failed", message, {
+    details: { errors: listed },
+    detailsText: `{"errors":${text}}`,
+  });
+}
+
+/** 422: an error the endpoint declares; the code is its name.   AGTP-API §6.4 "errors" */
+export function namedError(name: string, message: string | undefined, details: unknown): Refusal {
+  return refusal(422, name, message ?? name.replaceAll("_", " "), { details });
+}
+
+/** 455: a required scope is not among those this request acts under.   AGTP-API §6.4, §13.2 */
+export function scopeViolation(missing: readonly string[]): Refusal {
+  return refusal(455, "scope-violation", `missing scope ${missing.join(", ")}`, {
+    carried: { missing_scopes: missing },
+  });
+}
+
+/** 459: the method is in no vocabulary this server validates against.   AGTP-API §3.2, §4.4 */
+export function methodViolation(
+  method: string,
+  catalogVersion: string,
+  suggestions: readonly string[],
+): Refusal {
+  const message = `method "${method}" is not in the method catalog ${catalogVersion}`;
+  const carried = { method, catalog_version: catalogVersion, suggestions };
+  return refusal(459, "method-not-in-catalog", message, { carried });
+}
+
+/** 460: the path breaks the grammar.   AGTP-API §5.1 */
+export function endpointViolation(segment: string, message: string): Refusal {
+  return refusal(460, "path-grammar-violation", message, { carried: { segment } });
+}
+
+/** 463: the proposal is refused, with the draft's reason.   AGTP-API §8.7, §10.6 */
+export function proposalRejected(
+  reason: RejectionReason,
+  explanation: string,
+  more: Readonly<Record<string, unknown>> = {},
+): Refusal {
+  return refusal(463, reason, explanation, { carried: { reason, explanation, ...more } });
+}
+
+/** 464: no contract can be delivered; the id is for INSPECT.   AGTP-API §10.1.2 */
+export function noContract(
+  reason: NoContractReason,
+  explanation: string,
+  attemptId: string,
+): Refusal {
+  const carried = { reason, explanation, attempt_id: attemptId };
+  return refusal(464, reason, explanation, {
+    carried,
+    headers: { "RCNS-Attempt-Id": attemptId },
+  });
+}
+
+/** The things that are rated, in words. */
+const RATED = { rcns: "negotiations", requests: "requests", work: "work" } as const;
+
+/** 429: too much of one kind; `scope` tells which.   AGTP-API §10.1.5, `[limits]` */
+export function rateLimited(scope: keyof typeof RATED, retryAfterSeconds: number): Refusal {
+  const seconds = retryAfterSeconds === 1 ? "1 second" : `${retryAfterSeconds} seconds`;
+  const many = scope === "work" ? "much" : "many";
+  const message = `too ${many} ${RATED[scope]}, try again in ${seconds}`;
+  const carried = { scope, retry_after_seconds: retryAfterSeconds };
+  // The body alone tells it to who negotiates.   AGTP-API §10.1.5
+  const headers = scope === "rcns" ? {} : { "Retry-After": String(retryAfterSeconds) };
+  return refusal(429, "rate-limited", message, { carried, headers });
+}
+
+/** 500: a fault; the caller learns its id and nothing else. */
+export function serverError(errorId: string): Refusal {
+  return refusal(500, "internal-error", "the server failed to answer", {
+    carried: { error_id: errorId },
+  });
+}
+
+/** 500: the handler did not answer in time and was aborted. */
+export function handlerTimeout(errorId: string): Refusal {
+  return refusal(500, "handler-timeout", "the handler did not answer in time", {
+    carried: { error_id: errorId },
+  });
+}
+
+/** 501: a protocol feature this server does not have; the body names it.   AGTP "Status Codes" */
+export function notImplemented(feature: string, message: string): Refusal {
+  return refusal(501, "not-implemented", message, { carried: { feature } });
+}

@@ -1,0 +1,95 @@
+/**
+ * The names of tools, as MCP clients take them: the endpoint's own word, else one that is derived
+ * from method and path. A derived name says no more than it must to be the only one of its kind.
+ * AGTP-API §5.8.4, MCP "Tool Names"
+ */
+import { hash } from "node:crypto";
+import { mapPaced, type Paced } from "../../base/paced.ts";
+import type { EndpointDefinition } from "../../endpoint/endpoint.ts";
+
+/** Clients of MCP take no longer names. */
+const MAX_NAME = 64;
+const DIGEST_LENGTH = 8;
+const PARAMETER = /^\{([^{}/]+)\}$/;
+
+type Named = Pick<EndpointDefinition, "method" | "path" | "tool">;
+type Form = (definition: Named) => string;
+
+/** Each form says more than the one before; the last one is only ever one endpoint's. */
+const FORMS: readonly Form[] = [plainName, nameWithParameters, nameWithDigest];
+
+/** The names of some endpoints, in their order; none is among those that others have. */
+export function* namingTools(
+  definitions: readonly Named[],
+  others: Iterable<string> = [],
+): Paced<readonly string[]> {
+  const names: (string | undefined)[] = yield* mapPaced(definitions, ({ tool }) => tool);
+  const taken = new Set<string | undefined>();
+  yield* mapPaced(others, (name) => taken.add(name));
+  yield* mapPaced(names, (name) => taken.add(name));
+  for (const form of FORMS) {
+    const derived = yield* mapPaced(definitions.entries(), ([index, definition]) =>
+      names[index] === undefined ? bounded(form(definition), definition) : undefined,
+    );
+    const counts = yield* countsOf(derived);
+    for (const [index, name] of derived.entries()) {
+      yield;
+      if (name === undefined) continue;
+      const isAlone = counts.get(name) === 1 && !taken.has(name);
+      if (isAlone || form === nameWithDigest) names[index] = name;
+    }
+    yield* mapPaced(names, (name) => taken.add(name));
+  }
+  return yield* mapPaced(names, (name = "") => name);
+}
+
+/** The name of one more, which shares it with none that is there; they keep theirs. */
+export function nextToolName(definition: Named, isTaken: (name: string) => boolean): string {
+  const names = FORMS.map((form) => bounded(form(definition), definition));
+  return names.find((name) => !isTaken(name)) ?? nameWithDigest(definition);
+}
+
+function* countsOf(names: readonly (string | undefined)[]): Paced<ReadonlyMap<string, number>> {
+  const counts = new Map<string, number>();
+  for (const name of names) {
+    if (name !== undefined) counts.set(name, (counts.get(name) ?? 0) + 1);
+    yield;
+  }
+  return counts;
+}
+
+/** `BOOK /rooms/{room_type}` is `book_rooms`. */
+function plainName({ method, path }: Named): string {
+  const literals = segmentsOf(path).filter((segment) => !PARAMETER.test(segment));
+  return cleaned([method, ...literals].join("_").toLowerCase());
+}
+
+/** `book_rooms_by_room_type`; several parameters are joined by `_and_`. */
+function nameWithParameters(definition: Named): string {
+  const names = segmentsOf(definition.path).flatMap((one) => PARAMETER.exec(one)?.[1] ?? []);
+  const plain = plainName(definition);
+  return names.length === 0 ? plain : cleaned(`${plain}_by_${names.join("_and_")}`);
+}
+
+function nameWithDigest(definition: Named): string {
+  return withDigest(nameWithParameters(definition), definition);
+}
+
+function bounded(name: string, definition: Named): string {
+  return name.length <= MAX_NAME ? name : withDigest(name, definition);
+}
+
+function withDigest(name: string, { method, path }: Named): string {
+  const digest = hash("sha256", `${method} ${path}`).slice(0, DIGEST_LENGTH);
+  return name.endsWith(`_${digest}`)
+    ? name
+    : `${name.slice(0, MAX_NAME - DIGEST_LENGTH - 1)}_${digest}`;
+}
+
+function segmentsOf(path: string): readonly string[] {
+  return path.split("/").filter((segment) => segment !== "");
+}
+
+function cleaned(text: string): string {
+  return text.replaceAll(/[^A-Za-z0-9_-]/g, "_");
+}

@@ -1,0 +1,77 @@
+/**
+ * The tools of this server: every endpoint of the operator, and every agent that can be executed,
+ * under a name that MCP takes.   AGTP-API §5.8.4
+ */
+import { atOnce, filterPaced, mapPaced, type Paced } from "../../base/paced.ts";
+import type { EndpointDefinition } from "../../endpoint/endpoint.ts";
+import type { Route } from "../route.ts";
+import { namingTools } from "./tool-names.ts";
+
+/** An endpoint as a tool. */
+export interface Tool {
+  readonly name: string;
+  readonly definition: EndpointDefinition;
+}
+
+/** An endpoint, and whose it is. */
+export interface ListedDefinition {
+  readonly tier: "A" | "B";
+  readonly definition: EndpointDefinition;
+}
+
+/** The tools among the endpoints, in their order. */
+export function listTools(endpoints: readonly ListedDefinition[]): readonly Tool[] {
+  return atOnce(listingTools(endpoints));
+}
+
+/** The same, an endpoint a step. */
+export function* listingTools(endpoints: readonly ListedDefinition[]): Paced<readonly Tool[]> {
+  const listed = yield* filterPaced(endpoints, isTool);
+  const definitions = yield* mapPaced(listed, ({ definition }) => definition);
+  const names = yield* namingTools(definitions);
+  return yield* mapPaced(definitions.entries(), ([index, definition]) => ({
+    name: names[index] ?? "",
+    definition,
+  }));
+}
+
+/**
+ * Tells whether an endpoint is a tool: of the protocol's own, only those are that execute an agent.
+ */
+export function isTool({
+  tier,
+  definition: { method, path },
+}: Pick<Route, "tier" | "definition">): boolean {
+  return tier === "B" || (method === "EXECUTE" && path !== "/");
+}
+
+/** The hints that MCP has for the effects of a tool. */
+export interface ToolHints {
+  readonly readOnlyHint: boolean;
+  readonly destructiveHint: boolean;
+  readonly idempotentHint: boolean;
+}
+
+/** The semantic block as hints. */
+export function toolHints({ semantic }: EndpointDefinition): ToolHints {
+  return {
+    readOnlyHint: semantic.impact === "informational",
+    destructiveHint: semantic.impact === "irreversible",
+    idempotentHint: semantic.is_idempotent,
+  };
+}
+
+/** As DISCOVER /tools shows it: in MCP's own shape, with what EXECUTE takes beside it. */
+export function toolEntry({ name, definition }: Tool): Readonly<Record<string, unknown>> {
+  const { method, path, description, inputSchema, requiredScopes } = definition;
+  return {
+    name,
+    description,
+    inputSchema,
+    annotations: toolHints(definition),
+    action: `${method} ${path}`,
+    method,
+    path,
+    required_scopes: requiredScopes,
+  };
+}

@@ -1,0 +1,80 @@
+/**
+ * Finds out where records went that were cut off the journal: in the indexes of archived segments, the
+ * newest first, and among the records that chains ended with at the last cut.
+ * AGTP-IDENTIFIERS "Audit Log"
+ */
+import { codeOf } from "../../base/thrown.ts";
+import { readCutHeads } from "./cut-heads.ts";
+import type { JournalCut } from "./cut-record.ts";
+import { listSegments, segmentName } from "./segment.ts";
+import { findInIndex } from "./segment-index.ts";
+
+/** A record that is not in the journal any more. */
+export interface WhereCut {
+  /** False where its segment was deleted. */
+  readonly isArchived: boolean;
+  /** The file name of its segment in the archive, where that is known. */
+  readonly segment: string | undefined;
+  /** The last segment that is gone. */
+  readonly through: string;
+}
+
+/** Nobody is made to open more files with one question. */
+const MAX_ARCHIVED = 256;
+
+export class ArchivedRecords {
+  readonly #directory: string;
+  #cut: JournalCut | undefined;
+  #archive: string | undefined;
+  #numbers: readonly number[] = [];
+  #ends: Promise<ReadonlySet<string>> | undefined;
+
+  /** Of the journal. */
+  constructor(directory: string) {
+    this.#directory = directory;
+  }
+
+  /** Looks from now on behind this cut, and into this archive. */
+  follow(cut: JournalCut | undefined, archive: string | undefined): void {
+    if (cut?.cutId === this.#cut?.cutId && archive === this.#archive) return;
+    this.#cut = cut;
+    this.#archive = archive;
+    this.#ends = undefined;
+    this.#numbers = archive === undefined ? [] : newestIn(archive);
+  }
+
+  async find(auditId: string): Promise<WhereCut | undefined> {
+    const cut = this.#cut;
+    if (cut === undefined) return undefined;
+    const { isArchived } = cut;
+    const through = segmentName(cut.through);
+    for (const number of this.#archive === undefined ? [] : this.#numbers) {
+      const found = await findInIndex(this.#archive ?? "", number, auditId);
+      if (found === undefined || found === "no-index") continue;
+      return { isArchived: true, segment: segmentName(number), through };
+    }
+    this.#ends ??= this.#readEnds(cut);
+    if (!(await this.#ends).has(auditId)) return undefined;
+    return { isArchived, segment: undefined, through };
+  }
+
+  /** A file that is damaged is told of by those who verify it. */
+  async #readEnds({ heads }: JournalCut): Promise<ReadonlySet<string>> {
+    const ends = new Set<string>();
+    try {
+      for await (const head of readCutHeads(this.#directory, heads)) ends.add(head.auditId);
+    } catch {
+      return ends;
+    }
+    return ends;
+  }
+}
+
+function newestIn(archive: string): readonly number[] {
+  try {
+    return listSegments(archive).toReversed().slice(0, MAX_ARCHIVED);
+  } catch (error) {
+    if (codeOf(error) === "ENOENT") return [];
+    throw error;
+  }
+}

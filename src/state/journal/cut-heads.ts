@@ -1,0 +1,133 @@
+/**
+ * Where every chain stood at a cut, a line of JSON each: the file is read and written line by line,
+ * so that neither takes the loop for long nor memory for all chains.   AGTP-IDENTIFIERS "Audit Log"
+ */
+import { createHash } from "node:crypto";
+import { createReadStream } from "node:fs";
+import { open, rename, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { isRecord, type JsonRecord } from "../../base/json-value.ts";
+import type { CutHeadsFile } from "./cut-record.ts";
+
+/** The last record of a chain that went with a cut, or with one before it. */
+export interface CutHead {
+  readonly agentId: string;
+  readonly auditId: string;
+  /** Milliseconds since the epoch. */
+  readonly at: number;
+  readonly method: string;
+  /** So many records of the chain are gone. */
+  readonly sequence: number;
+  /** The record that should have stood before one that is gone, and did not. */
+  readonly missing?: string | undefined;
+  /** The last event that changed where the agent stands, as it was signed. */
+  readonly statusEvent?: string | undefined;
+}
+
+const LINE_FEED = 0x0a;
+const CHUNK = 64 * 1024;
+/** Two signed records, the rest is short. */
+const MAX_LINE = 2 * 1024 * 1024;
+
+/** The name of the heads' file of a cut, by the last segment that is gone. */
+export function headsName(through: number): string {
+  return `${String(through).padStart(8, "0")}.heads`;
+}
+
+/** A file of heads that is not the one that was signed, or no such file. */
+export class CutHeadsError extends Error {
+  override readonly name = "CutHeadsError";
+}
+
+/**
+ * The heads of a file, which is compared with its digest at the end.
+ * @throws CutHeadsError where it is another, an error of the file system where it cannot be read.
+ */
+export async function* readCutHeads(
+  directory: string,
+  { file, sha256 }: CutHeadsFile,
+): AsyncGenerator<CutHead> {
+  const digest = createHash("sha256");
+  let rest: Buffer = Buffer.alloc(0);
+  const stream = createReadStream(join(directory, file), { highWaterMark: CHUNK });
+  for await (const chunk of stream as AsyncIterable<Buffer>) {
+    digest.update(chunk);
+    const octets = rest.length === 0 ? chunk : Buffer.concat([rest, chunk]);
+    let start = 0;
+    for (let end = octets.indexOf(LINE_FEED); end !== -1; end = octets.indexOf(LINE_FEED, start)) {
+      const head = readCutHead(parse(octets.toString("utf8", start, end)));
+      if (head === undefined) throw new CutHeadsError(`${file} holds something else than heads`);
+      yield head;
+      start = end + 1;
+    }
+    rest = octets.subarray(start);
+    if (rest.length > MAX_LINE) throw new CutHeadsError(`${file} holds no lines`);
+  }
+  if (digest.digest("hex") === sha256) return;
+  throw new CutHeadsError(`${file} is not the file that was signed with the cut`);
+}
+
+/** Writes a file of heads in one piece, and resolves once it is on the disk; its name may not be. */
+export async function writeCutHeads(
+  directory: string,
+  file: string,
+  heads: AsyncIterable<CutHead> | Iterable<CutHead>,
+): Promise<CutHeadsFile> {
+  const path = join(directory, file);
+  const temporary = `${path}.tmp`;
+  await rm(temporary, { force: true });
+  const out = await open(temporary, "wx", 0o600);
+  const digest = createHash("sha256");
+  let chains = 0;
+  try {
+    let text = "";
+    const flush = async (): Promise<void> => {
+      digest.update(text);
+      await out.write(text);
+      text = "";
+    };
+    for await (const head of heads) {
+      text += `${JSON.stringify(cutHeadValue(head))}\n`;
+      chains += 1;
+      if (text.length >= CHUNK) await flush();
+    }
+    await flush();
+    await out.sync();
+  } finally {
+    await out.close();
+  }
+  await rename(temporary, path);
+  return { file, sha256: digest.digest("hex"), chains };
+}
+
+/** A head as a value of JSON. */
+export function cutHeadValue(head: CutHead): JsonRecord {
+  const { agentId, auditId, at, method, sequence, missing, statusEvent } = head;
+  return {
+    ...{ agent_id: agentId, audit_id: auditId, at, method, sequence },
+    ...(missing === undefined ? {} : { missing }),
+    ...(statusEvent === undefined ? {} : { status_event: statusEvent }),
+  };
+}
+
+/** The head of such a value; undefined for what is none. */
+export function readCutHead(value: unknown): CutHead | undefined {
+  if (!isRecord(value)) return undefined;
+  const { agent_id: agentId, audit_id: auditId, at, method, sequence } = value;
+  if (typeof agentId !== "string" || typeof auditId !== "string") return undefined;
+  if (typeof at !== "number" || typeof sequence !== "number") return undefined;
+  const { missing, status_event: statusEvent } = value;
+  return {
+    ...{ agentId, auditId, at, sequence, method: typeof method === "string" ? method : "" },
+    ...(typeof missing === "string" ? { missing } : {}),
+    ...(typeof statusEvent === "string" ? { statusEvent } : {}),
+  };
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,105 @@
+/**
+ * The signed checkpoint of a cut: which segments of a journal were taken away, with their digests, and
+ * the digest of the file that says where every chain stood then. One a line of `cuts.jws`, each naming
+ * the one before it.   AGTP-IDENTIFIERS "Audit Log"
+ */
+import { hash } from "node:crypto";
+import { isRecord } from "../../base/json-value.ts";
+import { decodeJws } from "../../identity/jws.ts";
+import { NO_AUDIT_ID } from "../records/record.ts";
+import type { RecordSigner } from "../records/signer.ts";
+import { segmentName, segmentNumber } from "./segment.ts";
+
+/** One segment that was taken away. */
+export interface CutSegment {
+  readonly file: string;
+  readonly bytes: number;
+  readonly records: number;
+  /** Over the whole file, 64 lower-case hex digits. */
+  readonly sha256: string;
+}
+
+/** The file of chain heads that belongs to a cut. */
+export interface CutHeadsFile {
+  readonly file: string;
+  readonly sha256: string;
+  readonly chains: number;
+}
+
+/** What a cut says. */
+export interface CutFacts {
+  readonly serverId: string;
+  /** Milliseconds since the epoch. */
+  readonly at: number;
+  readonly segments: readonly CutSegment[];
+  readonly heads: CutHeadsFile;
+  /** True where the segments were moved to an archive, false where they were deleted. */
+  readonly isArchived: boolean;
+  /** The cut before; 64 zeros for the first. */
+  readonly previous: string;
+}
+
+/** A cut as it was read. */
+export interface JournalCut extends CutFacts {
+  /** SHA-256 of the line. */
+  readonly cutId: string;
+  readonly jws: string;
+  /** The number of the last segment that is gone. */
+  readonly through: number;
+}
+
+const EVENT = "journal-cut";
+const SHA256 = /^[0-9a-f]{64}$/;
+
+/** Makes the line of a cut. */
+export function signCut(facts: CutFacts, signer: Pick<RecordSigner, "sign">): string {
+  const { serverId, at, segments, heads, isArchived, previous } = facts;
+  return signer.sign(
+    JSON.stringify({
+      ...{ event_type: EVENT, cut_version: "1", server_id: serverId, previous_cut: previous },
+      ...{ issued_at: new Date(at).toISOString(), is_archived: isArchived, segments, heads },
+    }),
+  );
+}
+
+/** Reads the line of a cut; undefined for what is none. Its signature is somebody else's matter. */
+export function readCut(jws: string): JournalCut | undefined {
+  const payload = decodeJws(jws)?.payload;
+  if (payload?.["event_type"] !== EVENT || payload["cut_version"] !== "1") return undefined;
+  const { server_id: serverId, issued_at: issuedAt, previous_cut: previous } = payload;
+  const { segments, heads, is_archived: isArchived } = payload;
+  const at = typeof issuedAt === "string" ? Date.parse(issuedAt) : Number.NaN;
+  if (typeof serverId !== "string" || Number.isNaN(at)) return undefined;
+  if (typeof previous !== "string" || !SHA256.test(previous)) return undefined;
+  if (!Array.isArray(segments) || !segments.every(isSegment)) return undefined;
+  const through = segmentNumber(segments.at(-1)?.file ?? "");
+  if (through === undefined || !isHeadsFile(heads)) return undefined;
+  const facts = { serverId, at, segments, heads, isArchived: isArchived === true, previous };
+  return { ...facts, through, jws, cutId: hash("sha256", jws) };
+}
+
+/** The reason why a cut does not follow another, as the rest of a sentence; undefined: it does. */
+export function findCutFault(cut: JournalCut, before: JournalCut | undefined): string | undefined {
+  if (cut.previous !== (before?.cutId ?? NO_AUDIT_ID)) return "does not follow the one before it";
+  let next = before === undefined ? segmentNumber(cut.segments[0]?.file ?? "") : before.through + 1;
+  for (const { file } of cut.segments) {
+    if (next === undefined || file !== segmentName(next)) return `passes over a segment at ${file}`;
+    next += 1;
+  }
+  return undefined;
+}
+
+function isSegment(value: unknown): value is CutSegment {
+  if (!isRecord(value)) return false;
+  const { file, bytes, records, sha256 } = value;
+  const isCounted = typeof bytes === "number" && typeof records === "number";
+  const isNamed = typeof file === "string" && segmentNumber(file) !== undefined;
+  return isCounted && isNamed && typeof sha256 === "string" && SHA256.test(sha256);
+}
+
+function isHeadsFile(value: unknown): value is CutHeadsFile {
+  if (!isRecord(value)) return false;
+  const { file, sha256, chains } = value;
+  const isNamed = typeof file === "string" && /^\d{8}\.heads$/.test(file);
+  return isNamed && typeof sha256 === "string" && typeof chains === "number";
+}

@@ -1,0 +1,106 @@
+/**
+ * Reads the segments that are about to be cut, chunk by chunk beside what is served: their digests, and
+ * how far each chain goes in them.   AGTP-IDENTIFIERS "Audit Log"
+ */
+import { createHash } from "node:crypto";
+import { createReadStream } from "node:fs";
+import { join } from "node:path";
+import { isRecord } from "../../base/json-value.ts";
+import { decodeJws } from "../../identity/jws.ts";
+import { NO_AUDIT_ID } from "../records/record.ts";
+import { type CutHead, readCutHeads } from "./cut-heads.ts";
+import type { CutSegment, JournalCut } from "./cut-record.ts";
+import { readChainRecord } from "./journal-replay.ts";
+import { readSegment, segmentName } from "./segment.ts";
+
+/** A chain's part in the segments. */
+interface Growth extends Omit<CutHead, "sequence" | "agentId"> {
+  /** The record that the first one here names. */
+  readonly follows: string;
+  readonly count: number;
+}
+
+/** The findings of a survey. */
+export interface CutSurvey {
+  readonly segments: readonly CutSegment[];
+  readonly chains: ReadonlyMap<string, Growth>;
+}
+
+/** So many chains are held in memory at once: what has more goes with the next cut. */
+const MAX_CHAINS = 20_000;
+
+/** Surveys segments from the oldest on, as many as can be cut together. */
+export async function surveySegments(
+  directory: string,
+  numbers: readonly number[],
+): Promise<CutSurvey> {
+  const segments: CutSegment[] = [];
+  const chains = new Map<string, Growth>();
+  for (const number of numbers) {
+    const file = segmentName(number);
+    let records = 0;
+    for await (const { auditId, jws } of readSegment(directory, number)) {
+      const record = readChainRecord(jws);
+      if (record === undefined) throw new Error(`${file} holds something else than records`);
+      records += 1;
+      const { agentId, at, method, previous, isEvent } = record;
+      const before = chains.get(agentId);
+      const isHole = before !== undefined && previous !== before.auditId;
+      const isStatus = isEvent && hasStatus(jws);
+      chains.set(agentId, {
+        ...{ auditId, at, method, count: (before?.count ?? 0) + 1 },
+        follows: before?.follows ?? previous,
+        missing: before?.missing ?? (isHole ? previous : undefined),
+        statusEvent: isStatus ? jws : before?.statusEvent,
+      });
+    }
+    segments.push({ file, records, ...(await digestOf(join(directory, file))) });
+    if (chains.size >= MAX_CHAINS) break;
+  }
+  return { segments, chains };
+}
+
+/** The heads after a cut: those of the cut before it, and how far they went on. */
+export async function* headsAfter(
+  directory: string,
+  before: JournalCut | undefined,
+  { chains }: CutSurvey,
+): AsyncGenerator<CutHead> {
+  const left = new Map(chains);
+  for await (const head of before === undefined ? [] : readCutHeads(directory, before.heads)) {
+    const growth = left.get(head.agentId);
+    left.delete(head.agentId);
+    yield growth === undefined ? head : grown(head, growth);
+  }
+  for (const [agentId, { follows, count, ...growth }] of left) {
+    const missing = follows === NO_AUDIT_ID ? growth.missing : follows;
+    yield { ...growth, agentId, sequence: count, missing };
+  }
+}
+
+function grown(head: CutHead, { follows, count, ...growth }: Growth): CutHead {
+  const hole = follows === head.auditId ? growth.missing : follows;
+  return {
+    ...growth,
+    agentId: head.agentId,
+    sequence: head.sequence + count,
+    missing: head.missing ?? hole,
+    statusEvent: growth.statusEvent ?? head.statusEvent,
+  };
+}
+
+/** The size and SHA-256 of a file. */
+export async function digestOf(path: string): Promise<Pick<CutSegment, "bytes" | "sha256">> {
+  const digest = createHash("sha256");
+  let bytes = 0;
+  for await (const chunk of createReadStream(path) as AsyncIterable<Buffer>) {
+    digest.update(chunk);
+    bytes += chunk.length;
+  }
+  return { bytes, sha256: digest.digest("hex") };
+}
+
+function hasStatus(jws: string): boolean {
+  const payload = decodeJws(jws)?.payload;
+  return isRecord(payload) && typeof payload["new_status"] === "string";
+}

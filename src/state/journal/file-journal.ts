@@ -1,0 +1,339 @@
+/**
+ * The journal on the disk: segments that are only appended to, the next one begun when one is full,
+ * each finished one with an index and a line in the manifest of segments.
+ * AGTP-IDENTIFIERS "Audit Log"
+ */
+import { rmSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { makeDirectory } from "../../base/make-directory.ts";
+import type { StateNotice } from "../notice.ts";
+import { openChainReader } from "../records/chain-reader.ts";
+import { DurableWrites } from "./durable-writes.ts";
+import { FinishedSegments, readRecord } from "./finished-segments.ts";
+import type {
+  Journal,
+  JournalPosition,
+  JournalRecord,
+  RecordPlace,
+  RecordReader,
+} from "./journal.ts";
+import { DISK, type JournalDisk } from "./journal-disk.ts";
+import { syncFailed, tailCut } from "./journal-notices.ts";
+import { JournalSync } from "./journal-sync.ts";
+import { RecordPlaces } from "./record-places.ts";
+import {
+  ActiveSegment,
+  listSegments,
+  readSegment,
+  type StoredRecord,
+  segmentName,
+} from "./segment.ts";
+import { readRecords } from "./segment-index.ts";
+import { writeSyncedMark } from "./synced-mark.ts";
+
+export interface FileJournalOptions {
+  readonly directory: string;
+  /** A segment that has so many octets is finished. */
+  readonly segmentBytes?: number;
+  /** Numbers below this one were used before. */
+  readonly firstSegment?: number;
+  /** Called when a segment was finished. */
+  onFinished?(): void;
+  /** Hears of faults in the background: indexes and the manifest can be made again. */
+  onFault(error: unknown): void;
+  onNotice?(notice: StateNotice): void;
+  readonly disk?: JournalDisk;
+  /** Records are written by `writeDurably` only. */
+  readonly isPowerSafe?: boolean;
+}
+
+const SEGMENT_BYTES = 16 * 1024 * 1024;
+
+export class FileJournal implements Journal {
+  readonly #directory: string;
+  readonly #segmentBytes: number;
+  readonly #onFinished: () => void;
+  readonly #onFault: (error: unknown) => void;
+  readonly #onNotice: (notice: StateNotice) => void;
+  readonly #disk: JournalDisk;
+  readonly #finished: FinishedSegments;
+  readonly #isPowerSafe: boolean;
+  readonly #sync = new JournalSync(() => this.#syncWritten());
+  /** A segment was made whose name is not on the disk yet. */
+  #isDirectoryDue = true;
+  #active: ActiveSegment;
+  /** Of the active segment. */
+  #records: RecordPlaces;
+  /** The active segment is finished with so many octets. */
+  #fullAt: number;
+  readonly #durable: DurableWrites;
+  /** The record that this process wrote last. */
+  #newest: readonly [JournalRecord, RecordPlace] | undefined;
+  /** The newest of those that are known to be on the disk. */
+  #kept: readonly [JournalRecord, RecordPlace] | undefined;
+
+  private constructor(
+    options: FileJournalOptions,
+    finished: readonly number[],
+    active: ActiveSegment,
+    records: RecordPlaces,
+  ) {
+    const { directory, segmentBytes = SEGMENT_BYTES, disk = DISK, isPowerSafe = false } = options;
+    this.#directory = directory;
+    this.#isPowerSafe = isPowerSafe;
+    this.#disk = disk;
+    this.#onNotice = (notice) => options.onNotice?.(notice);
+    this.#segmentBytes = segmentBytes;
+    this.#fullAt = segmentBytes;
+    this.#onFinished = () => options.onFinished?.();
+    this.#onFault = (error) => options.onFault(error);
+    this.#finished = new FinishedSegments(directory, finished, this.#onFault);
+    this.#active = active;
+    this.#records = records;
+    this.#durable = new DurableWrites({
+      append: (batch) => this.#append(batch),
+      sync: () => this.#syncActive(),
+      abandon: (position, error) => this.#abandon(position, error),
+      kept: () => {
+        this.#kept = this.#newest;
+        this.#finishIfFull();
+      },
+      probe: () => this.#probeSync(),
+    });
+  }
+
+  /** Opens the journal of a directory, which is made when it is not there. */
+  static async open(options: FileJournalOptions): Promise<FileJournal> {
+    const { directory, firstSegment = 1, disk } = options;
+    makeDirectory(directory, 0o700);
+    const numbers = listSegments(directory);
+    const last = Math.max(numbers.at(-1) ?? 0, firstSegment);
+    const finished = numbers.filter((number) => number !== last);
+    const active = new ActiveSegment(directory, last, disk);
+    if (active.cutOctets > 0) options.onNotice?.(tailCut(segmentName(last), active.cutOctets));
+    const records = await readRecords(directory, last);
+    const journal = new FileJournal(options, finished, active, records);
+    // Records written before a crash may not be on the disk yet.
+    if (journal.#isPowerSafe) await journal.#syncNow();
+    else journal.#sync.mark();
+    return journal;
+  }
+
+  /** Every record before it is kept, and may be named by those who come. */
+  get position(): JournalPosition {
+    return this.#durable.pending ?? this.#end;
+  }
+
+  /** Segments that are not written any more, in order. */
+  get finished(): readonly number[] {
+    return this.#finished.numbers;
+  }
+
+  /** The one that is. */
+  get open(): number {
+    return this.#active.number;
+  }
+
+  /** Segments were moved or deleted. */
+  forget(numbers: readonly number[]): void {
+    this.#finished.remove(numbers);
+  }
+
+  /** Begins the next segment, unless the open one is empty or being synced. */
+  rotate(): void {
+    if (this.#active.size > 0 && this.#durable.pending === undefined) this.#finish();
+  }
+
+  get #end(): JournalPosition {
+    return { segment: this.#active.number, offset: this.#active.size };
+  }
+
+  /** Every record from a position on, in the order they were written. */
+  async *replay(
+    from: JournalPosition,
+  ): AsyncGenerator<StoredRecord & { readonly segment: number }> {
+    for (const number of [...this.#finished.numbers, this.#active.number]) {
+      if (number < from.segment) continue;
+      const offset = number === from.segment ? from.offset : 0;
+      for await (const record of readSegment(this.#directory, number, offset)) {
+        yield { ...record, segment: number };
+      }
+    }
+  }
+
+  write(records: readonly JournalRecord[]): JournalPosition {
+    const position = this.#append(records);
+    this.#finishIfFull();
+    return position;
+  }
+
+  /**
+   * As `write`, and resolves once a power cut cannot lose them either: one call at a time. After a
+   * sync that failed they are written once more, to the next segment.
+   */
+  writeDurably(records: readonly JournalRecord[]): Promise<JournalPosition> {
+    return this.#durable.write(records);
+  }
+
+  #append(records: readonly JournalRecord[]): JournalPosition {
+    let lines = "";
+    for (const { jws } of records) lines += `${jws}\n`;
+    const position = this.#end;
+    let { offset } = position;
+    this.#active.append(lines);
+    this.#sync.mark();
+    for (const record of records) {
+      const { length } = record.jws;
+      this.#records.add(record.auditId, offset, length);
+      this.#newest = [record, { segment: position.segment, offset, length }];
+      offset += length + 1;
+    }
+    return position;
+  }
+
+  #finishIfFull(): void {
+    if (this.#active.size >= this.#fullAt) this.#finish();
+  }
+
+  probe(): void {
+    this.#durable.check();
+    this.#active.probe();
+  }
+
+  /** Resolves once everything that was written so far is on the disk, or has been told not to be. */
+  async sync(): Promise<void> {
+    await this.#sync.flush();
+    await this.#finished.settled();
+  }
+
+  async find(auditId: string): Promise<string | undefined> {
+    const place = this.#records.find(auditId);
+    if (place === undefined) return this.#finished.find(auditId);
+    return readRecord(this.#directory, this.#active.number, place, auditId);
+  }
+
+  openReader(): RecordReader {
+    return openChainReader(this.#directory, async (auditId) => {
+      const extent = this.#records.find(auditId);
+      if (extent === undefined) return this.#finished.locate(auditId);
+      return { segment: this.#active.number, ...extent };
+    });
+  }
+
+  async close(): Promise<void> {
+    this.#durable.close();
+    await this.sync();
+    await this.#active.close();
+  }
+
+  /** What durable writes have written is synced already. */
+  async #syncWritten(): Promise<void> {
+    if (!this.#isPowerSafe) await this.#syncNow();
+    this.#noteSynced(this.#kept);
+  }
+
+  /** A failed sync leaves the segment in doubt, so the next records go to another one. */
+  async #syncNow(): Promise<void> {
+    if (this.#active.hasFailedSync) this.#finish();
+    const active = this.#active;
+    try {
+      const newest = this.#newest;
+      await this.#syncActive();
+      this.#kept = newest;
+    } catch (error) {
+      this.#tellFailure(active, error);
+      if (this.#active === active) this.#finish();
+    }
+  }
+
+  /** Syncs the active segment, and its name before that. */
+  async #syncActive(): Promise<void> {
+    const active = this.#active;
+    if (this.#isDirectoryDue) await this.#syncDirectories();
+    await active.sync();
+  }
+
+  async #syncDirectories(): Promise<void> {
+    this.#isDirectoryDue = false;
+    try {
+      for (const path of this.#directories()) await this.#disk.syncDirectory(path);
+    } catch (error) {
+      this.#isDirectoryDue = true;
+      throw error;
+    }
+  }
+
+  /** A directory's name stands in the one above it, and the state directory may be as new. */
+  #directories(): readonly string[] {
+    const above = dirname(this.#directory);
+    return [this.#directory, above, ...(this.#isPowerSafe ? [dirname(above)] : [])];
+  }
+
+  #tellFailure({ number }: ActiveSegment, error: unknown): void {
+    this.#onNotice(syncFailed(segmentName(number), error));
+  }
+
+  /** Leaves a segment in doubt, without the records from a position on. */
+  #abandon(position: JournalPosition, error: unknown): void {
+    const doubtful = this.#active;
+    this.#tellFailure(doubtful, error);
+    this.#newest = undefined;
+    this.#records.truncate(position.offset);
+    try {
+      doubtful.takeBack(position.offset);
+    } catch (fault) {
+      // They then stand in both segments, as the same records.
+      this.#onFault(fault);
+    }
+    this.#replace(doubtful, error);
+  }
+
+  async #probeSync(): Promise<void> {
+    if (this.#active.hasFailedSync) this.#replace(this.#active, new Error("it cannot be synced"));
+    if (this.#isDirectoryDue) await this.#syncDirectories();
+    await this.#active.probeSync();
+  }
+
+  /** Leaves a segment in doubt for another file; throws where none can be begun. */
+  #replace(doubtful: ActiveSegment, error: unknown): void {
+    if (doubtful.size > 0) this.#finish();
+    else {
+      // Under the same name: a disk that fails for long is not filled with empty segments.
+      rmSync(join(this.#directory, segmentName(doubtful.number)), { force: true });
+      this.#active = new ActiveSegment(this.#directory, doubtful.number, this.#disk);
+      this.#isDirectoryDue = true;
+      void doubtful.close();
+    }
+    if (this.#active === doubtful) throw error;
+  }
+
+  /** One of a segment that was finished meanwhile may still wait for its own sync. */
+  #noteSynced(newest: readonly [JournalRecord, RecordPlace] | undefined): void {
+    if (newest === undefined || newest[1].segment !== this.#active.number) return;
+    try {
+      writeSyncedMark(this.#directory, ...newest);
+    } catch (error) {
+      // A sync is no less one because nobody is told.
+      this.#onFault(error);
+    }
+  }
+
+  /** Begins the next segment. */
+  #finish(): void {
+    const full = this.#active;
+    try {
+      this.#active = new ActiveSegment(this.#directory, full.number + 1, this.#disk);
+    } catch (error) {
+      // Written records are kept all the same; the segment grows until the next can be begun.
+      this.#fullAt += this.#segmentBytes;
+      this.#onFault(error);
+      return;
+    }
+    this.#isDirectoryDue = true;
+    this.#sync.mark();
+    this.#finished.add(full, this.#records);
+    this.#records = new RecordPlaces();
+    this.#fullAt = this.#segmentBytes;
+    this.#onFinished();
+  }
+}

@@ -1,0 +1,132 @@
+/**
+ * The segments of a journal that are not written any more: what each still needs is made beside
+ * serving, and records are found by their indexes.   AGTP-IDENTIFIERS "Audit Log"
+ */
+import { hash } from "node:crypto";
+import { codeOf } from "../../base/thrown.ts";
+import type { RecordPlace } from "./journal.ts";
+import { RecordPlaces } from "./record-places.ts";
+import { type ActiveSegment, type Extent, segmentName } from "./segment.ts";
+import { findInIndex, readExtent, readRecords, writeIndex } from "./segment-index.ts";
+import { describeSegments, type FinishedSegment, forgetSegments } from "./segment-manifest.ts";
+
+export class FinishedSegments {
+  readonly #directory: string;
+  readonly #onFault: (error: unknown) => void;
+  /** In order. */
+  #numbers: readonly number[];
+  /** Those whose index is being written. */
+  readonly #finishing = new Map<number, RecordPlaces>();
+  /** Those that are read for the index that they lack. */
+  readonly #indexing = new Map<number, Promise<RecordPlaces>>();
+  #work: Promise<void> = Promise.resolve();
+
+  /** `onFault` is told what goes wrong behind the scenes: all of it can be made again. */
+  constructor(directory: string, numbers: readonly number[], onFault: (error: unknown) => void) {
+    this.#directory = directory;
+    this.#numbers = [...numbers];
+    this.#onFault = onFault;
+    // A process that was killed may have left some of them out.
+    const finished = numbers.map((number) => ({ number }));
+    this.#beside(() => describeSegments(directory, finished));
+  }
+
+  get numbers(): readonly number[] {
+    return this.#numbers;
+  }
+
+  /** Takes a segment over, with the places of all its records. */
+  add(segment: ActiveSegment, records: RecordPlaces): void {
+    const { number } = segment;
+    this.#numbers = [...this.#numbers, number];
+    this.#finishing.set(number, records);
+    this.#beside(() => this.#complete(segment, { number, records }));
+  }
+
+  /** Forgets segments that were taken away. */
+  remove(numbers: readonly number[]): void {
+    const gone = new Set(numbers);
+    this.#numbers = this.#numbers.filter((number) => !gone.has(number));
+    this.#beside(() => forgetSegments(this.#directory, numbers.map(segmentName)));
+  }
+
+  /** The compact JWS of a record. */
+  async find(auditId: string): Promise<string | undefined> {
+    const place = await this.locate(auditId);
+    return place && readRecord(this.#directory, place.segment, place, auditId);
+  }
+
+  /** Where a record stands, the newest segment being looked at first. */
+  async locate(auditId: string): Promise<RecordPlace | undefined> {
+    for (const segment of this.#numbers.toReversed()) {
+      const extent = await this.#findIn(segment, auditId);
+      if (extent !== undefined) return { segment, ...extent };
+    }
+    return undefined;
+  }
+
+  /** Waits for what is done beside serving. */
+  settled(): Promise<void> {
+    return this.#work;
+  }
+
+  async #complete(segment: ActiveSegment, finished: Required<FinishedSegment>): Promise<void> {
+    const { number, records } = finished;
+    // One whose sync has failed was told of, and another try would only seem to mend it.
+    if (!segment.hasFailedSync) await segment.sync().catch((error) => this.#onFault(error));
+    await segment.close();
+    await writeIndex(this.#directory, number, records).finally(() => {
+      this.#finishing.delete(number);
+    });
+    await describeSegments(this.#directory, [finished]);
+  }
+
+  async #findIn(number: number, auditId: string): Promise<Extent | undefined> {
+    const records = this.#finishing.get(number);
+    if (records !== undefined) return records.find(auditId);
+    const found = await findInIndex(this.#directory, number, auditId);
+    return found === "no-index" ? (await this.#index(number)).find(auditId) : found;
+  }
+
+  /** Makes an index anew, once for all who wait for it. */
+  #index(number: number): Promise<RecordPlaces> {
+    const running = this.#indexing.get(number);
+    if (running !== undefined) return running;
+    const indexing = this.#makeIndex(number).finally(() => this.#indexing.delete(number));
+    this.#indexing.set(number, indexing);
+    return indexing;
+  }
+
+  async #makeIndex(number: number): Promise<RecordPlaces> {
+    try {
+      const records = await readRecords(this.#directory, number);
+      await writeIndex(this.#directory, number, records).catch((error) => this.#onFault(error));
+      return records;
+    } catch (error) {
+      // Segments may be taken away while the server runs.
+      if (codeOf(error) === "ENOENT") return new RecordPlaces();
+      throw error;
+    }
+  }
+
+  /** Work that nobody waits for, one after another. */
+  #beside(work: () => Promise<void>): void {
+    this.#work = this.#work.then(work).catch((error: unknown) => this.#onFault(error));
+  }
+}
+
+/** One record; undefined when it was altered, or its segment was taken away meanwhile. */
+export async function readRecord(
+  directory: string,
+  number: number,
+  extent: Extent,
+  auditId: string,
+): Promise<string | undefined> {
+  try {
+    const jws = await readExtent(directory, number, extent);
+    return hash("sha256", jws) === auditId ? jws : undefined;
+  } catch (error) {
+    if (codeOf(error) === "ENOENT") return undefined;
+    throw error;
+  }
+}

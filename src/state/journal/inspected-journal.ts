@@ -1,0 +1,185 @@
+/**
+ * A journal as it lies there, read and never written: every line under the hash that it has now, the
+ * heads of chains, and, in the place of a record that is gone, the line that may have been made of it.
+ * For a server that was not started because of its journal.   AGTP-IDENTIFIERS "Audit Log"
+ */
+import type { Ed25519PublicKey } from "../../identity/ed25519.ts";
+import { openChainReader } from "../records/chain-reader.ts";
+import type { ChainHead } from "../records/ledger.ts";
+import { NO_AUDIT_ID } from "../records/record.ts";
+import { verifyRecord } from "../records/verify-record.ts";
+import { ArchivedRecords, type WhereCut } from "./archived-records.ts";
+import { readLastCut } from "./cut-file.ts";
+import type { JournalCut } from "./cut-record.ts";
+import type { RecordReader } from "./journal.ts";
+import { readChainRecord } from "./journal-replay.ts";
+import { RecordPlaces } from "./record-places.ts";
+import { listSegments, readSegment } from "./segment.ts";
+
+/** The journal, and that with which it is compared. */
+export interface InspectionOptions {
+  readonly directory: string;
+  /** Heads as the store knows them. */
+  readonly heads: ReadonlyMap<string, ChainHead>;
+  /** Undefined: records are not signed, and nothing tells an altered one from another. */
+  readonly publicKey: Ed25519PublicKey | undefined;
+}
+
+/** A line that no record names as the one before it, and whose signature proves nothing. */
+interface AlteredLine {
+  readonly segment: number;
+  readonly offset: number;
+  readonly jws: string;
+  /** Undefined where the line does not even say whose it is. */
+  readonly agentId: string | undefined;
+}
+
+interface NamedBy {
+  readonly agentId: string;
+  readonly segment: number;
+  readonly offset: number;
+}
+
+/** Lines that are kept as altered ones; a journal that is all of them is no journal. */
+const MAX_ALTERED = 1_000;
+
+export class InspectedJournal {
+  readonly #directory: string;
+  readonly #places: ReadonlyMap<number, RecordPlaces>;
+  readonly #altered: readonly AlteredLine[];
+  /** Which record names one that is not there. */
+  readonly #missing: ReadonlyMap<string, NamedBy>;
+  readonly #heads: ReadonlyMap<string, ChainHead>;
+
+  readonly #archived: ArchivedRecords;
+
+  private constructor(
+    directory: string,
+    found: Found,
+    heads: ReadonlyMap<string, ChainHead>,
+    cut: JournalCut | undefined,
+  ) {
+    this.#directory = directory;
+    this.#archived = new ArchivedRecords(directory);
+    this.#archived.follow(cut, undefined);
+    this.#places = found.places;
+    this.#altered = found.altered;
+    this.#missing = found.missing;
+    this.#heads = heads;
+  }
+
+  /** Reads the whole journal, twice. */
+  static async open(options: InspectionOptions): Promise<InspectedJournal> {
+    const { directory } = options;
+    const found = await readLines(options);
+    const has = (auditId: string): boolean => findPlace(found.places, auditId) !== undefined;
+    const heads = headsOf(found.heads, options.heads, has);
+    return new InspectedJournal(directory, found, heads, await readLastCut(directory));
+  }
+
+  headOf(agentId: string): ChainHead | undefined {
+    return this.#heads.get(agentId);
+  }
+
+  /** The same: nobody writes. */
+  currentHeadOf(agentId: string): Promise<ChainHead | undefined> {
+    return Promise.resolve(this.headOf(agentId));
+  }
+
+  /** Where a record went that was cut off the journal; archives are not looked into. */
+  whereCut(auditId: string): Promise<WhereCut | undefined> {
+    return this.#archived.find(auditId);
+  }
+
+  /** The agents that have a chain. */
+  get agentIds(): readonly string[] {
+    return [...this.#heads.keys()];
+  }
+
+  /** Finds records, or the altered line that stands where one should; undefined: it is gone. */
+  openReader(): RecordReader {
+    const reader = openChainReader(this.#directory, async (id) => findPlace(this.#places, id));
+    return {
+      find: async (auditId) => (await reader.find(auditId)) ?? this.#alteredFor(auditId)?.jws,
+    };
+  }
+
+  /** The nearest one before the record that names it; of a head, the last one. */
+  #alteredFor(auditId: string): AlteredLine | undefined {
+    const head = [...this.#heads].find(([, one]) => one.auditId === auditId);
+    const namedBy = this.#missing.get(auditId);
+    const agentId = namedBy?.agentId ?? head?.[0];
+    if (agentId === undefined) return undefined;
+    const before = this.#altered.filter((line) => namedBy === undefined || isBefore(line, namedBy));
+    const own = before.findLast((line) => line.agentId === agentId);
+    return own ?? before.findLast((line) => line.agentId === undefined);
+  }
+}
+
+function isBefore(left: Omit<NamedBy, "agentId">, right: Omit<NamedBy, "agentId">): boolean {
+  return left.segment === right.segment ? left.offset < right.offset : left.segment < right.segment;
+}
+
+interface Found {
+  readonly places: ReadonlyMap<number, RecordPlaces>;
+  readonly heads: ReadonlyMap<string, ChainHead>;
+  readonly altered: readonly AlteredLine[];
+  readonly missing: ReadonlyMap<string, NamedBy>;
+}
+
+async function readLines({ directory, publicKey }: InspectionOptions): Promise<Found> {
+  const places = new Map<number, RecordPlaces>();
+  const heads = new Map<string, ChainHead>();
+  const named = new Map<string, NamedBy>();
+  // Of one chain the records stand one behind the other, so few names are open at a time.
+  const missing = new Map<string, NamedBy>();
+  const unnamed = new Map<string, AlteredLine>();
+  for (const segment of listSegments(directory)) {
+    const records = new RecordPlaces();
+    places.set(segment, records);
+    for await (const { jws, auditId, offset, length } of readSegment(directory, segment)) {
+      records.add(auditId, offset, length);
+      const record = readChainRecord(jws);
+      unnamed.set(auditId, { segment, offset, jws, agentId: record?.agentId });
+      if (record === undefined) continue;
+      const { agentId, at, method, previous } = record;
+      heads.set(agentId, { auditId, at, method, place: { segment, offset, length } });
+      if (previous === NO_AUDIT_ID || unnamed.delete(previous)) continue;
+      if (named.has(previous)) continue;
+      missing.set(previous, { agentId, segment, offset });
+    }
+  }
+  for (const auditId of [...missing.keys()]) {
+    if (findPlace(places, auditId) !== undefined) missing.delete(auditId);
+  }
+  const altered = [...unnamed.values()].filter(({ jws }) => isAltered(jws, publicKey));
+  return { places, heads, altered: altered.slice(-MAX_ALTERED), missing };
+}
+
+function isAltered(jws: string, publicKey: Ed25519PublicKey | undefined): boolean {
+  const { kind } = verifyRecord(jws, publicKey === undefined ? [] : [publicKey]);
+  return kind === "bad-signature" || kind === "malformed-record";
+}
+
+function findPlace(places: Found["places"], auditId: string) {
+  for (const [segment, records] of places) {
+    const extent = records.find(auditId);
+    if (extent !== undefined) return { segment, ...extent };
+  }
+  return undefined;
+}
+
+/** The store's word counts where the journal lacks the record and has nothing later. */
+function headsOf(
+  read: ReadonlyMap<string, ChainHead>,
+  known: ReadonlyMap<string, ChainHead>,
+  has: (auditId: string) => boolean,
+): ReadonlyMap<string, ChainHead> {
+  const heads = new Map(read);
+  for (const [agentId, head] of known) {
+    const last = read.get(agentId);
+    const isLater = last !== undefined && last.at > head.at;
+    if (!has(head.auditId) && !isLater) heads.set(agentId, head);
+  }
+  return heads;
+}

@@ -1,0 +1,155 @@
+/**
+ * Compares a journal with what is known of it: where each chain ends and where the journal ended at
+ * the last checkpoint, as the store knows, and which record was synced last. It is only read. The oldest segments may have been taken away, as an
+ * operator's retention demands; nothing behind one that is there may be missing.
+ * AGTP-IDENTIFIERS "Audit Log"
+ */
+import { hash } from "node:crypto";
+import { closeSync, openSync, readSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { codeOf } from "../../base/thrown.ts";
+import type { KnownChains } from "../records/known-chains.ts";
+import type { ChainHead } from "../records/ledger.ts";
+import type { RecordPlace } from "./journal.ts";
+import type { JournalDamage } from "./journal-damage.ts";
+import { listSegments, readSegment, segmentName } from "./segment.ts";
+import { readSyncedMark } from "./synced-mark.ts";
+
+const LINE_FEED = 0x0a;
+
+/** The result of a comparison. */
+export interface JournalComparison {
+  readonly damages: readonly JournalDamage[];
+  /** Where heads stand of which the store did not say. */
+  readonly placed: ReadonlyMap<string, RecordPlace>;
+}
+
+/** Compares the journal of a directory; one that is not there has no records. */
+export async function compareJournal(
+  directory: string,
+  known: KnownChains,
+): Promise<JournalComparison> {
+  const placed = await findPlaces(directory, segmentsIn(directory), known.heads);
+  const heads = [...known.heads].map(
+    ([id, head]) => [id, { ...head, place: head.place ?? placed.get(id) }] as const,
+  );
+  const { checkpoint } = known;
+  return { damages: findLosses(directory, { checkpoint, heads: new Map(heads) }), placed };
+}
+
+/**
+ * Finds the records that a journal lacks. Heads of an earlier build have no place, and are settled
+ * before.
+ */
+export function findLosses(
+  directory: string,
+  { checkpoint, heads }: KnownChains,
+): readonly JournalDamage[] {
+  const segments = segmentsIn(directory);
+  const damages: JournalDamage[] = [];
+  using reader = new RecordReader(directory);
+  for (const [agentId, { auditId, place }] of bySegment(heads)) {
+    if (wasTakenAway(place, segments)) continue;
+    if (place !== undefined && reader.has(auditId, place)) continue;
+    const file = segmentName(place?.segment ?? checkpoint?.segment ?? 1);
+    damages.push({ kind: "lost-record", agentId, auditId, file });
+  }
+  const synced = readSyncedMark(directory);
+  if (damages.length === 0 && synced !== undefined) {
+    const { agentId, auditId, place } = synced;
+    const isLost = !wasTakenAway(place, segments) && !reader.has(auditId, place);
+    const file = segmentName(place.segment);
+    if (isLost) damages.push({ kind: "lost-record", agentId, auditId, file });
+  }
+  if (damages.length === 0 && checkpoint !== undefined) {
+    const { segment, offset } = checkpoint;
+    const isLost = sizeOf(directory, segment) < offset;
+    if (isLost) damages.push({ kind: "lost-tail", file: segmentName(segment), octets: offset });
+  }
+  return damages;
+}
+
+function segmentsIn(directory: string): readonly number[] {
+  try {
+    return listSegments(directory);
+  } catch (error) {
+    if (codeOf(error) === "ENOENT") return [];
+    throw error;
+  }
+}
+
+/** The heads of an earlier build, which did not note where they stand, are looked for once. */
+async function findPlaces(
+  directory: string,
+  segments: readonly number[],
+  heads: ReadonlyMap<string, ChainHead>,
+): Promise<ReadonlyMap<string, RecordPlace>> {
+  const placed = new Map<string, RecordPlace>();
+  const wanted = new Map<string, string>();
+  for (const [agentId, { auditId, place }] of heads) {
+    if (place === undefined) wanted.set(auditId, agentId);
+  }
+  for (const segment of wanted.size === 0 ? [] : segments.toReversed()) {
+    for await (const { auditId, offset, length } of readSegment(directory, segment)) {
+      const agentId = wanted.get(auditId);
+      if (agentId !== undefined) placed.set(agentId, { segment, offset, length });
+    }
+    if (placed.size === wanted.size) break;
+  }
+  return placed;
+}
+
+/** Those of one segment together, so that each is opened once. */
+function bySegment(
+  heads: ReadonlyMap<string, ChainHead>,
+): readonly (readonly [string, ChainHead])[] {
+  const segmentOf = ({ place }: ChainHead): number => place?.segment ?? 0;
+  return [...heads].toSorted(([, left], [, right]) => segmentOf(left) - segmentOf(right));
+}
+
+/** A head without a place that is nowhere may have gone with the oldest segments as well. */
+function wasTakenAway(place: RecordPlace | undefined, segments: readonly number[]): boolean {
+  const [oldest] = segments;
+  return oldest !== undefined && oldest > (place?.segment ?? 1);
+}
+
+function sizeOf(directory: string, segment: number): number {
+  const path = join(directory, segmentName(segment));
+  return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+}
+
+/** Reads single records, of one segment after another. */
+class RecordReader implements Disposable {
+  readonly #directory: string;
+  #segment = 0;
+  #file: number | undefined;
+
+  constructor(directory: string) {
+    this.#directory = directory;
+  }
+
+  has(auditId: string, { segment, offset, length }: RecordPlace): boolean {
+    if (segment !== this.#segment) this.#open(segment);
+    if (this.#file === undefined) return false;
+    // Without its line feed it would be cut off as half a record.
+    const octets = Buffer.alloc(length + 1);
+    const count = readSync(this.#file, octets, 0, octets.length, offset);
+    if (count !== octets.length || octets[length] !== LINE_FEED) return false;
+    return hash("sha256", octets.subarray(0, length)) === auditId;
+  }
+
+  [Symbol.dispose](): void {
+    if (this.#file !== undefined) closeSync(this.#file);
+    this.#file = undefined;
+  }
+
+  #open(segment: number): void {
+    this[Symbol.dispose]();
+    this.#segment = segment;
+    try {
+      this.#file = openSync(join(this.#directory, segmentName(segment)), "r");
+    } catch (error) {
+      if (codeOf(error) !== "ENOENT") throw error;
+    }
+  }
+}

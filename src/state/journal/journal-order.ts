@@ -1,0 +1,102 @@
+/**
+ * Reads an agent's chain in a journal from its first record on, in the order in which it was written.
+ * A chain that holds needs nothing else, and one record at a time, however many there are; whatever
+ * is out of order is for a walk that can say why.   AGTP-IDENTIFIERS "Attribution Chain"
+ */
+import type { Ed25519PublicKey } from "../../identity/ed25519.ts";
+import { NO_AUDIT_ID } from "../records/record.ts";
+import {
+  type ChainRecord,
+  type ChainReport,
+  describeRecord,
+  type JudgePayload,
+  truncation,
+} from "../records/verify-chain.ts";
+import { verifyRecord } from "../records/verify-record.ts";
+import type { SegmentPlace } from "./journal-view.ts";
+import { readSegment } from "./segment.ts";
+
+/** A chain in a journal, and what it is checked with. */
+export interface JournalChain {
+  /** In order. */
+  readonly segments: readonly SegmentPlace[];
+  /** The record before the oldest one that is left; undefined: the chain's first is there. */
+  readonly begin: string | undefined;
+  readonly agentId: string;
+  readonly keys: readonly Ed25519PublicKey[];
+  readonly trustedHead: string | undefined;
+  readonly judge?: JudgePayload | undefined;
+}
+
+/** The state of the walk after the record that was read last. */
+interface Progress {
+  readonly counts: { verified: number; unsigned: number; unchecked: number };
+  records: number;
+  first: ChainRecord | undefined;
+  last: ChainRecord | undefined;
+  lastAt: number;
+  isLastUnsigned: boolean;
+  isTrusted: boolean;
+}
+
+/** The report of a chain that is in order; undefined without a record of the agent. */
+export async function readInOrder(
+  chain: JournalChain,
+): Promise<ChainReport | "disorder" | undefined> {
+  const { segments, begin, agentId, keys, trustedHead } = chain;
+  const progress: Progress = {
+    counts: { verified: 0, unsigned: 0, unchecked: 0 },
+    ...{ records: 0, first: undefined, last: undefined },
+    ...{ lastAt: Number.NEGATIVE_INFINITY, isLastUnsigned: false },
+    isTrusted: trustedHead === undefined || trustedHead === begin,
+  };
+  for (const { directory, number } of segments) {
+    for await (const { auditId, jws } of readSegment(directory, number)) {
+      if (!mayBeOf(jws, agentId)) continue;
+      if (!advance(progress, chain, auditId, jws)) return "disorder";
+    }
+  }
+  const { counts, records, first, last, isLastUnsigned, isTrusted } = progress;
+  if (last === undefined) return undefined;
+  // An unsigned head is a break, which somebody else words.
+  if (isLastUnsigned && keys.length > 0) return "disorder";
+  const head = last.auditId;
+  const broken = isTrusted ? undefined : truncation(trustedHead, head);
+  return { agentId, head, records, first, last, ...counts, broken };
+}
+
+/** Takes one record that may be of the agent; false where it is not the next one. */
+function advance(
+  progress: Progress,
+  { agentId, begin, keys, trustedHead, judge }: JournalChain,
+  auditId: string,
+  jws: string,
+): boolean {
+  const verdict = verifyRecord(jws, keys);
+  if ("fault" in verdict) return false;
+  const { kind, payload } = verdict;
+  if (payload["agent_id"] !== agentId) return true;
+  if (judge?.(payload) !== undefined) return false;
+  const { issued_at: issuedAt, previous_audit_id: previous } = payload;
+  const at = typeof issuedAt === "string" ? Date.parse(issuedAt) : Number.NaN;
+  // Not a number is not later, either.
+  if (previous !== (progress.last?.auditId ?? begin ?? NO_AUDIT_ID) || !(at >= progress.lastAt))
+    return false;
+  const record = describeRecord(auditId, String(issuedAt), payload);
+  progress.records += 1;
+  progress.counts[kind] += 1;
+  progress.first ??= record;
+  progress.last = record;
+  progress.lastAt = at;
+  progress.isLastUnsigned = kind === "unsigned";
+  progress.isTrusted ||= auditId === trustedHead;
+  return true;
+}
+
+/** A journal has the records of every agent: most are passed over without being parsed. */
+function mayBeOf(jws: string, agentId: string): boolean {
+  const [, payload = ""] = jws.split(".", 2);
+  const text = Buffer.from(payload, "base64url").toString("latin1");
+  // JSON may write any character as an escape.
+  return text.includes(agentId) || text.includes("\\u");
+}

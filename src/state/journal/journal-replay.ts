@@ -1,0 +1,82 @@
+/**
+ * Replays the journal behind the last checkpoint: where chains have grown to, and what happened to
+ * agents. A line that is no record, and a record that others name and that is not there, are
+ * found on the way.   AGTP-IDENTIFIERS "Attribution Chain"
+ */
+import { decodeJws } from "../../identity/jws.ts";
+import type { ChainHead } from "../records/ledger.ts";
+import { NO_AUDIT_ID } from "../records/record.ts";
+import type { FileJournal } from "./file-journal.ts";
+import type { JournalPosition, JournalRecord } from "./journal.ts";
+import type { JournalDamage } from "./journal-damage.ts";
+import { segmentName } from "./segment.ts";
+
+/** The findings of a replay. */
+export interface Replay {
+  readonly grown: ReadonlyMap<string, ChainHead>;
+  /** Lifecycle events, in order. */
+  readonly events: readonly JournalRecord[];
+  readonly damages: readonly JournalDamage[];
+}
+
+/** Nobody reads more of them. */
+const MAX_DAMAGES = 100;
+
+/** Replays a journal from a position on, beyond which the store knows these heads. */
+export async function replayJournal(
+  journal: FileJournal,
+  from: JournalPosition,
+  heads: ReadonlyMap<string, ChainHead>,
+): Promise<Replay> {
+  const grown = new Map<string, ChainHead>();
+  const events: JournalRecord[] = [];
+  const damages: JournalDamage[] = [];
+  for await (const { auditId, jws, segment, offset, length } of journal.replay(from)) {
+    const file = segmentName(segment);
+    const record = readChainRecord(jws);
+    if (record === undefined) {
+      damages.push({ kind: "no-record", file, offset, length });
+    } else {
+      const { agentId, at, method, previous, isEvent } = record;
+      const before = grown.get(agentId) ?? earlier(heads.get(agentId), from);
+      const follows = before === undefined || previous === before.auditId;
+      if (!follows && previous !== NO_AUDIT_ID && (await journal.find(previous)) === undefined) {
+        damages.push({ kind: "lost-record", agentId, auditId: previous, file });
+      }
+      grown.set(agentId, { auditId, at, method, place: { segment, offset, length } });
+      if (isEvent) events.push({ auditId, jws });
+    }
+    if (damages.length >= MAX_DAMAGES) break;
+  }
+  return { grown, events, damages };
+}
+
+/** A record of a journal, as far as chains are concerned. */
+export interface ChainRecordFacts {
+  readonly agentId: string;
+  /** Milliseconds since the epoch. */
+  readonly at: number;
+  readonly method: string;
+  readonly previous: string;
+  readonly isEvent: boolean;
+}
+
+/** Undefined for what is no record of a chain. */
+export function readChainRecord(jws: string): ChainRecordFacts | undefined {
+  const payload = decodeJws(jws)?.payload;
+  if (payload === undefined) return undefined;
+  const { agent_id: agentId, issued_at: issuedAt, method, previous_audit_id: previous } = payload;
+  if (typeof agentId !== "string" || typeof previous !== "string") return undefined;
+  const at = typeof issuedAt === "string" ? Date.parse(issuedAt) : Number.NaN;
+  if (Number.isNaN(at)) return undefined;
+  const isEvent = "event_type" in payload;
+  return { agentId, at, method: typeof method === "string" ? method : "", previous, isEvent };
+}
+
+/** A head that a checkpoint was made with may stand behind it, where the replay comes by again. */
+function earlier(head: ChainHead | undefined, from: JournalPosition): ChainHead | undefined {
+  if (head?.place === undefined) return undefined;
+  const { segment, offset } = head.place;
+  const isEarlier = segment < from.segment || (segment === from.segment && offset < from.offset);
+  return isEarlier ? head : undefined;
+}

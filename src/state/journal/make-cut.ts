@@ -1,0 +1,169 @@
+/**
+ * Cuts the oldest segments off a journal. A signed checkpoint is on the disk before the first of them
+ * moves, so that a process or a machine that stops between any two steps leaves a journal that starts
+ * and verifies; what was not moved then is moved later.   AGTP-IDENTIFIERS "Audit Log"
+ */
+import { constants } from "node:fs";
+import { copyFile, open, readdir, rename, rm, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { makeDirectory } from "../../base/make-directory.ts";
+import { codeOf } from "../../base/thrown.ts";
+import { NO_AUDIT_ID } from "../records/record.ts";
+import type { RecordSigner } from "../records/signer.ts";
+import { appendCut, readLastCut } from "./cut-file.ts";
+import { headsName, writeCutHeads } from "./cut-heads.ts";
+import { findCutFault, type JournalCut, readCut, signCut } from "./cut-record.ts";
+import { digestOf, headsAfter, surveySegments } from "./cut-survey.ts";
+import type { JournalDisk } from "./journal-disk.ts";
+import { listSegments, segmentName, segmentNumber } from "./segment.ts";
+import { indexName, readRecords, writeIndex } from "./segment-index.ts";
+
+/** The steps of a cut, each named after it was done. */
+export type CutStep =
+  | "heads-written"
+  | "heads-synced"
+  | "cut-written"
+  | "cut-synced"
+  | "segment-moved"
+  | "index-moved"
+  | "archive-synced"
+  | "journal-synced";
+
+/** A journal that is cut, and where the segments go. */
+export interface CutPlace {
+  readonly directory: string;
+  /** Undefined: they are deleted. */
+  readonly archive: string | undefined;
+  readonly disk: Pick<JournalDisk, "syncDirectory">;
+  /** Told of each step that is done. */
+  onStep?(step: CutStep): void;
+}
+
+/** The name in which a cut is made. */
+export interface CutAuthor {
+  readonly signer: Pick<RecordSigner, "sign">;
+  readonly serverId: string;
+  readonly now: number;
+}
+
+/** No checkpoint names more segments. */
+const MAX_SEGMENTS = 64;
+
+/** Writes the checkpoint of a cut of these segments, or of as many as fit; nothing moves yet. */
+export async function writeCut(
+  place: CutPlace,
+  numbers: readonly number[],
+  { signer, serverId, now }: CutAuthor,
+): Promise<JournalCut> {
+  const { directory, archive, disk } = place;
+  const before = await readLastCut(directory);
+  const survey = await surveySegments(directory, numbers.slice(0, MAX_SEGMENTS));
+  const { segments } = survey;
+  const through = segmentNumber(segments.at(-1)?.file ?? "") ?? 0;
+  const heads = await writeCutHeads(
+    directory,
+    headsName(through),
+    headsAfter(directory, before, survey),
+  );
+  place.onStep?.("heads-written");
+  await disk.syncDirectory(directory);
+  place.onStep?.("heads-synced");
+  const previous = before?.cutId ?? NO_AUDIT_ID;
+  const isArchived = archive !== undefined;
+  const jws = signCut({ serverId, at: now, segments, heads, isArchived, previous }, signer);
+  const cut = readCut(jws);
+  const fault = cut === undefined ? "cannot be read back" : findCutFault(cut, before);
+  if (cut === undefined || fault !== undefined) throw new Error(`the checkpoint ${fault}`);
+  await appendCut(directory, jws);
+  place.onStep?.("cut-written");
+  await disk.syncDirectory(directory);
+  place.onStep?.("cut-synced");
+  return cut;
+}
+
+/** Moves or deletes every segment that a cut names, or one before it; answers their numbers. */
+export async function moveSegments(place: CutPlace, cut: JournalCut): Promise<readonly number[]> {
+  const { directory, archive, disk } = place;
+  // What was to be kept is not deleted because nobody says where any more.
+  const isKept = cut.isArchived && archive === undefined;
+  const numbers = isKept ? [] : listSegments(directory).filter((one) => one <= cut.through);
+  if (archive !== undefined && numbers.length > 0) makeDirectory(archive, 0o700);
+  for (const number of numbers) {
+    // By its index an archived record is known as one.
+    if (archive !== undefined && !(await isThere(join(directory, indexName(number))))) {
+      await writeIndex(directory, number, await readRecords(directory, number));
+    }
+    await moveFile(place, segmentName(number));
+    place.onStep?.("segment-moved");
+  }
+  // Also those of segments that a process moved which was then killed.
+  const indexes = isKept ? [] : listIndexes(await readdir(directory), cut.through);
+  for (const name of indexes) {
+    await moveFile(place, name);
+    place.onStep?.("index-moved");
+  }
+  if (archive !== undefined && numbers.length + indexes.length > 0)
+    await disk.syncDirectory(archive);
+  place.onStep?.("archive-synced");
+  await removeOldHeads(directory, cut);
+  if (numbers.length > 0) await disk.syncDirectory(directory);
+  place.onStep?.("journal-synced");
+  return numbers;
+}
+
+async function moveFile({ directory, archive, disk }: CutPlace, name: string): Promise<void> {
+  const from = join(directory, name);
+  if (archive === undefined) {
+    await rm(from);
+    return;
+  }
+  const to = join(archive, name);
+  if (await isThere(to)) await refuseAnother(from, to, name);
+  try {
+    await rename(from, to);
+  } catch (error) {
+    if (codeOf(error) !== "EXDEV") throw error;
+    await copyDurably(from, to);
+    await disk.syncDirectory(archive);
+    await rm(from);
+  }
+}
+
+/** A copy that a crash left is the same file; anything else is somebody's archive. */
+async function refuseAnother(from: string, to: string, name: string): Promise<void> {
+  if (!name.endsWith(".jws")) return;
+  const [mine, theirs] = [await digestOf(from), await digestOf(to)];
+  if (mine.sha256 === theirs.sha256) return;
+  throw new Error(`the archive has another ${name} already, which is not written over`);
+}
+
+/** To another file system: under its name it is there whole, or not at all. */
+async function copyDurably(from: string, to: string): Promise<void> {
+  const part = `${to}.part`;
+  await rm(part, { force: true });
+  await copyFile(from, part, constants.COPYFILE_EXCL);
+  const file = await open(part, "r");
+  try {
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+  await rename(part, to);
+}
+
+async function removeOldHeads(directory: string, { heads }: JournalCut): Promise<void> {
+  for (const name of await readdir(directory)) {
+    if (/^\d{8}\.heads(\.tmp)?$/.test(name) && name !== heads.file) await rm(join(directory, name));
+  }
+}
+
+function listIndexes(names: readonly string[], through: number): readonly string[] {
+  return names.filter((name) => /^\d{8}\.idx$/.test(name) && Number(name.slice(0, 8)) <= through);
+}
+
+async function isThere(path: string): Promise<boolean> {
+  return stat(path).then(
+    () => true,
+    () => false,
+  );
+}

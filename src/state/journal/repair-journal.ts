@@ -1,0 +1,189 @@
+/**
+ * Goes on with a journal that has lost records: an operator's explicit act. Each chain that lost some
+ * goes on behind what is left of it, with a record that says which are gone, signed as any other.
+ * Lines that are no records are set aside, not thrown away.   AGTP-IDENTIFIERS "Audit Log"
+ */
+import { hash } from "node:crypto";
+import { uuidv7 } from "../../identity/uuid.ts";
+import {
+  forgottenHeads,
+  type KnownChains,
+  knownChainChanges,
+  readKnownChains,
+} from "../records/known-chains.ts";
+import type { ChainHead } from "../records/ledger.ts";
+import { NO_AUDIT_ID, recordPayload } from "../records/record.ts";
+import type { RecordSigner } from "../records/signer.ts";
+import type { Store } from "../store.ts";
+import { withCut } from "./cut-chains.ts";
+import { FileJournal } from "./file-journal.ts";
+import type { JournalRecord } from "./journal.ts";
+import { compareJournal } from "./journal-comparison.ts";
+import type { JournalDamage } from "./journal-damage.ts";
+import { readChainRecord, replayJournal } from "./journal-replay.ts";
+import { listSegments, readSegment } from "./segment.ts";
+import { type SetAside, setStrayLinesAside } from "./set-aside.ts";
+
+/** The journal to repair, and the name in which it is done. */
+export interface RepairOptions {
+  readonly store: Store;
+  readonly directory: string;
+  readonly signer: RecordSigner;
+  readonly serverId: string;
+  /** Why the loss is accepted; stands in the records. */
+  readonly reason: string | undefined;
+  readonly now: number;
+  /** A fault of the store that was mended before it was opened. */
+  readonly ofStore?: SetAside;
+}
+
+/** A chain that goes on. */
+export interface RepairedChain {
+  readonly agentId: string;
+  /** The newest of the lost records that are known of come last. */
+  readonly lost: readonly string[];
+  /** The last record that is left; undefined: the chain begins anew. */
+  readonly follows: string | undefined;
+  /** The record that says so. */
+  readonly auditId: string;
+}
+
+/** The report of a repair. */
+export interface RepairReport {
+  readonly damages: readonly JournalDamage[];
+  readonly chains: readonly RepairedChain[];
+  /** Copies of segments as they were, where lines had to be taken out. */
+  readonly setAside: readonly string[];
+}
+
+/** Repairs the journal of a directory that no daemon has; a whole one is left as it is. */
+export async function repairJournal(options: RepairOptions): Promise<RepairReport> {
+  const { store, directory, now } = options;
+  const { known } = await withCut(directory, await readKnownChains(store));
+  const { damages: missing } = await compareJournal(directory, known);
+  const ofStore = options.ofStore ?? { damages: [], copies: [] };
+  const { damages: stray, copies: segments } = await setStrayLinesAside(directory, now);
+  const copies = [...ofStore.copies, ...segments];
+  const journal = await openJournal(directory, known);
+  try {
+    const isMoved = stray.length > 0;
+    const from = { segment: known.checkpoint?.segment ?? 1, offset: isMoved ? 0 : offsetOf(known) };
+    const heads = isMoved ? new Map<string, ChainHead>() : known.heads;
+    const { damages: taken } = await replayJournal(journal, from, heads);
+    const damages = [...ofStore.damages, ...missing, ...stray, ...taken];
+    if (damages.length === 0) return { damages, chains: [], setAside: [] };
+    const left = await findHeads(directory, known);
+    const { position } = journal;
+    const chains = recordLosses(journal, left, damages, copies, options);
+    await journal.sync();
+    // The next start reads the new records as it reads those of a daemon that was killed.
+    const gone = [...known.heads.keys()].filter((agentId) => !left.has(agentId));
+    await store.commit([...knownChainChanges(left, position), ...forgottenHeads(gone)]);
+    return { damages, chains, setAside: copies };
+  } finally {
+    await journal.close();
+  }
+}
+
+function offsetOf({ checkpoint }: KnownChains): number {
+  return checkpoint?.offset ?? 0;
+}
+
+function openJournal(directory: string, { checkpoint }: KnownChains): Promise<FileJournal> {
+  const onFault = (error: unknown): never => {
+    throw error;
+  };
+  return FileJournal.open({ directory, firstSegment: checkpoint?.segment ?? 1, onFault });
+}
+
+/** Where each chain ends now; one that went with the oldest segments ends where it did. */
+async function findHeads(
+  directory: string,
+  known: KnownChains,
+): Promise<ReadonlyMap<string, ChainHead>> {
+  const segments = listSegments(directory);
+  const oldest = segments[0] ?? 1;
+  const heads = new Map(
+    [...known.heads].filter(([, { place }]) => (place?.segment ?? oldest) < oldest),
+  );
+  for (const segment of segments) {
+    for await (const { auditId, jws, offset, length } of readSegment(directory, segment)) {
+      const record = readChainRecord(jws);
+      if (record === undefined) continue;
+      const { agentId, at, method } = record;
+      heads.set(agentId, { auditId, at, method, place: { segment, offset, length } });
+    }
+  }
+  return heads;
+}
+
+function recordLosses(
+  journal: FileJournal,
+  left: ReadonlyMap<string, ChainHead>,
+  damages: readonly JournalDamage[],
+  copies: readonly string[],
+  options: RepairOptions,
+): readonly RepairedChain[] {
+  const lost = new Map<string, string[]>();
+  for (const damage of damages) {
+    if (damage.kind !== "lost-record") continue;
+    lost.set(damage.agentId, [...(lost.get(damage.agentId) ?? []), damage.auditId]);
+  }
+  const newest = newestOf(left);
+  // Of what belongs to no chain that is known, the chain that was written last tells.
+  if (lost.size === 0 && newest !== undefined) lost.set(newest, []);
+  const chains: RepairedChain[] = [];
+  for (const [agentId, ids] of lost) {
+    const head = left.get(agentId);
+    const record = makeRecord(agentId, head, { ids, copies, damages }, options);
+    journal.write([record]);
+    chains.push({ agentId, lost: ids, follows: head?.auditId, auditId: record.auditId });
+  }
+  return chains;
+}
+
+interface Loss {
+  readonly ids: readonly string[];
+  readonly copies: readonly string[];
+  readonly damages: readonly JournalDamage[];
+}
+
+/** A record names no more of them. */
+const MAX_NAMED = 100;
+
+function makeRecord(
+  agentId: string,
+  head: ChainHead | undefined,
+  { ids, copies, damages }: Loss,
+  { signer, serverId, reason, now }: RepairOptions,
+): JournalRecord {
+  const isOfStore = ({ kind }: JournalDamage): boolean => kind === "lost-commits";
+  const segments = damages.filter((damage) => !isOfStore(damage)).map(({ file }) => file);
+  const extension = {
+    event_type: "chain-repaired",
+    lost_records: ids.slice(-MAX_NAMED),
+    damaged_segments: [...new Set(segments)].slice(0, MAX_NAMED),
+    ...(damages.some(isOfStore) ? { damaged_store: true } : {}),
+    ...(copies.length === 0 ? {} : { set_aside: copies.slice(0, MAX_NAMED) }),
+    ...(reason === undefined ? {} : { reason }),
+  };
+  const facts = {
+    ...{ agentId, ownerId: "", requestId: "", responseId: uuidv7(), actionId: uuidv7() },
+    ...{ method: "REPAIR", requestedMethod: undefined, path: "/", status: 200 },
+    ...{ sessionId: undefined, taskId: undefined, principalId: undefined },
+    ...{ assurance: "unverified" as const, requestBody: "", responseBody: "", extension },
+  };
+  const { before, after } = recordPayload(facts, serverId, Math.max(now, head?.at ?? now));
+  const jws = signer.sign(before + (head?.auditId ?? NO_AUDIT_ID) + after);
+  return { auditId: hash("sha256", jws), jws };
+}
+
+function newestOf(heads: ReadonlyMap<string, ChainHead>): string | undefined {
+  const rank = ({ place }: ChainHead): number =>
+    (place?.segment ?? 0) * 2 ** 32 + (place?.offset ?? 0);
+  let newest: readonly [string, ChainHead] | undefined;
+  for (const entry of heads) {
+    if (newest === undefined || rank(entry[1]) > rank(newest[1])) newest = entry;
+  }
+  return newest?.[0];
+}

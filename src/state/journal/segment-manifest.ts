@@ -1,0 +1,96 @@
+/**
+ * The manifest of segments, `segments.json`: for each finished segment its size, how many records it
+ * has, and the first and last of them, so that a missing or shortened file is seen without reading a
+ * chain.
+ */
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { readBoundedFile } from "../../base/bounded-file.ts";
+import { isRecord } from "../../base/json-value.ts";
+import { replaceDerivedFile } from "../../base/state-files.ts";
+import type { RecordPlaces } from "./record-places.ts";
+import { segmentName } from "./segment.ts";
+import { readRecords } from "./segment-index.ts";
+
+/** One finished segment. */
+export interface SegmentDescription {
+  readonly file: string;
+  readonly records: number;
+  readonly bytes: number;
+  readonly first_audit_id: string;
+  readonly last_audit_id: string;
+}
+
+const MANIFEST = "segments.json";
+const MAX_BYTES = 64 * 1024 * 1024;
+
+/** A finished segment; its records, where they are at hand. */
+export interface FinishedSegment {
+  readonly number: number;
+  readonly records?: RecordPlaces;
+}
+
+/** Adds finished segments to the manifest of their directory, where they are not there yet. */
+export async function describeSegments(
+  directory: string,
+  finished: readonly FinishedSegment[],
+): Promise<void> {
+  const path = join(directory, MANIFEST);
+  const segments = [...(await readDescriptions(path))];
+  const known = new Set(segments.map(({ file }) => file));
+  const missing = finished.filter(({ number }) => !known.has(segmentName(number)));
+  if (missing.length === 0) return;
+  for (const { number, records } of missing) {
+    segments.push(describe(number, records ?? (await readRecords(directory, number))));
+  }
+  segments.sort((left, right) => (left.file < right.file ? -1 : 1));
+  await replaceDerivedFile(path, `${JSON.stringify({ segments }, undefined, 1)}\n`);
+}
+
+/** Forgets what was said of segments that were altered on purpose: the next start says it anew. */
+export async function forgetSegments(directory: string, files: readonly string[]): Promise<void> {
+  const path = join(directory, MANIFEST);
+  const segments = (await readDescriptions(path)).filter(({ file }) => !files.includes(file));
+  await replaceDerivedFile(path, `${JSON.stringify({ segments }, undefined, 1)}\n`);
+}
+
+function describe(number: number, records: RecordPlaces): SegmentDescription {
+  const last = records.at(-1);
+  return {
+    file: segmentName(number),
+    records: records.length,
+    bytes: last === undefined ? 0 : last.offset + last.length + 1,
+    first_audit_id: records.at(0)?.auditId ?? "",
+    last_audit_id: last?.auditId ?? "",
+  };
+}
+
+/** A manifest that cannot be read is begun again: it says nothing that the segments do not. */
+async function readDescriptions(path: string): Promise<readonly SegmentDescription[]> {
+  try {
+    const parsed: unknown = JSON.parse(await readFile(path, "utf8"));
+    if (!isRecord(parsed) || !Array.isArray(parsed["segments"])) return [];
+    return parsed["segments"].filter((one) => isRecord(one) && typeof one["file"] === "string");
+  } catch {
+    return [];
+  }
+}
+
+/** Reads the segments that a directory's manifest describes; lines of another form are skipped. */
+export function readSegmentDescriptions(directory: string): readonly SegmentDescription[] {
+  const { text = "" } = readBoundedFile(join(directory, MANIFEST), MAX_BYTES);
+  try {
+    const parsed: unknown = JSON.parse(text);
+    const segments = isRecord(parsed) ? parsed["segments"] : undefined;
+    return Array.isArray(segments) ? segments.filter(isDescription) : [];
+  } catch {
+    return [];
+  }
+}
+
+function isDescription(value: unknown): value is SegmentDescription {
+  if (!isRecord(value)) return false;
+  const { file, records, bytes, first_audit_id: first, last_audit_id: last } = value;
+  const isCounted = typeof records === "number" && typeof bytes === "number";
+  return isCounted && [file, first, last].every((text) => typeof text === "string");
+}

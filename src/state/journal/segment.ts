@@ -1,0 +1,198 @@
+/**
+ * One segment of the journal: a file of compact JWS, one a line, that only grows. What a crash left
+ * of a last line was never acknowledged, and is cut off.   AGTP-IDENTIFIERS "Audit Log"
+ */
+import { hash } from "node:crypto";
+import {
+  closeSync,
+  constants,
+  createReadStream,
+  fstatSync,
+  ftruncateSync,
+  readdirSync,
+  readSync,
+} from "node:fs";
+import { join } from "node:path";
+import { openStateFile } from "../../base/state-files.ts";
+import type { JournalRecord } from "./journal.ts";
+import { DISK, type JournalDisk } from "./journal-disk.ts";
+
+/** Where a line stands in its segment, in octets; the length is without the line feed. */
+export interface Extent {
+  readonly offset: number;
+  readonly length: number;
+}
+
+/** A record that was read, and where. */
+export interface StoredRecord extends JournalRecord, Extent {}
+
+const NAME = /^\d{8}\.jws$/;
+const LINE_FEED = 0x0a;
+/** No line that this program writes is longer: its texts come from heads that are bounded. */
+const MAX_LINE = 1024 * 1024;
+const CHUNK = 64 * 1024;
+const APPENDING = constants.O_RDWR | constants.O_CREAT | constants.O_APPEND;
+/** More than most groups of records take. */
+const PROBE = " ".repeat(16 * 1024);
+
+/** The file name of a segment; they are numbered from 1. */
+export function segmentName(number: number): string {
+  return `${String(number).padStart(8, "0")}.jws`;
+}
+
+/** The number in a segment's file name; undefined for any other file. */
+export function segmentNumber(name: string): number | undefined {
+  return NAME.test(name) ? Number(name.slice(0, 8)) : undefined;
+}
+
+/** The numbers of the segments in a directory, in order. */
+export function listSegments(directory: string): readonly number[] {
+  return readdirSync(directory)
+    .flatMap((name) => segmentNumber(name) ?? [])
+    .sort((left, right) => left - right);
+}
+
+/** The records of a segment from an offset on, in order. */
+export async function* readSegment(
+  directory: string,
+  number: number,
+  from = 0,
+): AsyncGenerator<StoredRecord> {
+  let rest: Buffer = Buffer.alloc(0);
+  let offset = from;
+  const stream = createReadStream(join(directory, segmentName(number)), {
+    start: from,
+    highWaterMark: CHUNK,
+  });
+  for await (const chunk of stream as AsyncIterable<Buffer>) {
+    const octets = rest.length === 0 ? chunk : Buffer.concat([rest, chunk]);
+    let start = 0;
+    for (let end = octets.indexOf(LINE_FEED); end !== -1; end = octets.indexOf(LINE_FEED, start)) {
+      const jws = octets.toString("latin1", start, end);
+      yield { jws, auditId: hash("sha256", jws), offset: offset + start, length: end - start };
+      start = end + 1;
+    }
+    rest = octets.subarray(start);
+    offset += start;
+    if (rest.length > MAX_LINE) throw new Error(`${segmentName(number)} holds no journal lines`);
+  }
+}
+
+/** The segment that is being written. */
+export class ActiveSegment {
+  readonly number: number;
+  readonly #file: number;
+  #size: number;
+  /** Octets of a torn last line that were cut off. */
+  readonly cutOctets: number;
+  readonly #disk: JournalDisk;
+  /** True while the rest of a failed write is still there, which nothing may follow. */
+  #isTorn = false;
+  /** The last sync. */
+  #synced: Promise<void> = Promise.resolve();
+  #hasFailedSync = false;
+  #isClosed = false;
+
+  /** Opens the segment, or begins it; cuts a torn last line off. */
+  constructor(directory: string, number: number, disk: JournalDisk = DISK) {
+    this.number = number;
+    this.#disk = disk;
+    this.#file = openStateFile(join(directory, segmentName(number)), APPENDING);
+    const { size } = fstatSync(this.#file);
+    this.#size = endOfLastLine(this.#file, size);
+    this.cutOctets = size - this.#size;
+    if (this.cutOctets > 0) ftruncateSync(this.#file, this.#size);
+  }
+
+  get size(): number {
+    return this.#size;
+  }
+
+  /** Appends lines, whole or not at all; throws when they cannot be written. */
+  append(lines: string): void {
+    if (this.#isTorn) this.#cut();
+    try {
+      this.#write(lines);
+    } catch (error) {
+      this.#isTorn = true;
+      this.#cut();
+      throw error;
+    }
+    this.#size += lines.length;
+  }
+
+  /** Throws while the disk takes nothing; leaves nothing behind. */
+  probe(): void {
+    this.#isTorn = true;
+    try {
+      this.#write(PROBE);
+    } finally {
+      this.#cut();
+    }
+  }
+
+  /** Once a sync has failed, a later one that does not says nothing about what is on the disk. */
+  get hasFailedSync(): boolean {
+    return this.#hasFailedSync;
+  }
+
+  /**
+   * Resolves once what was appended is on the disk; after one failure, each fails as that did. A
+   * segment is closed behind its last sync, and what is asked for later is that one.
+   */
+  sync(): Promise<void> {
+    if (this.#isClosed) return this.#synced;
+    this.#synced = this.#synced.then(() => this.#disk.sync(this.#file));
+    this.#synced.catch(() => {
+      this.#hasFailedSync = true;
+    });
+    return this.#synced;
+  }
+
+  /** Writes something, has it synced, and takes it back: throws while a disk keeps nothing. */
+  async probeSync(): Promise<void> {
+    this.#isTorn = true;
+    try {
+      this.#write(PROBE);
+      await this.sync();
+    } finally {
+      this.#cut();
+    }
+  }
+
+  /** Takes back what was appended beyond a size. */
+  takeBack(size: number): void {
+    this.#size = size;
+    this.#isTorn = true;
+    this.#cut();
+  }
+
+  /** Closes the segment behind a sync that still runs. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await this.#synced.catch(() => undefined);
+    closeSync(this.#file);
+  }
+
+  #write(text: string): void {
+    let written = this.#disk.write(this.#file, text);
+    while (written < text.length) written += this.#disk.write(this.#file, text.slice(written));
+  }
+
+  #cut(): void {
+    ftruncateSync(this.#file, this.#size);
+    this.#isTorn = false;
+  }
+}
+
+function endOfLastLine(file: number, size: number): number {
+  const chunk = Buffer.alloc(CHUNK);
+  for (let end = size; end > 0; ) {
+    const start = Math.max(0, end - CHUNK);
+    const count = readSync(file, chunk, 0, end - start, start);
+    const at = chunk.subarray(0, count).lastIndexOf(LINE_FEED);
+    if (at !== -1) return start + at + 1;
+    end = start;
+  }
+  return 0;
+}

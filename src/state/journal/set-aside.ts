@@ -1,0 +1,96 @@
+/**
+ * Takes lines that are no records out of a journal's segments, and what does not hold off the end of
+ * a store's log. The file as it was is kept beside it, since nobody knows what was in there.
+ * AGTP-IDENTIFIERS "Audit Log"
+ */
+import { chmodSync, constants, copyFileSync, readFileSync, rmSync, truncateSync } from "node:fs";
+import { basename, join } from "node:path";
+import { replaceStateFile } from "../../base/state-files.ts";
+import { codeOf } from "../../base/thrown.ts";
+import { findLogDamage, logOf } from "../sqlite/log.ts";
+import type { JournalDamage } from "./journal-damage.ts";
+import { readChainRecord } from "./journal-replay.ts";
+import { listSegments, readSegment, segmentName } from "./segment.ts";
+import { forgetSegments } from "./segment-manifest.ts";
+
+type StrayLine = Extract<JournalDamage, { readonly kind: "no-record" }>;
+
+/** The entries that were taken out, and the names of the copies. */
+export interface SetAside {
+  readonly damages: readonly JournalDamage[];
+  readonly copies: readonly string[];
+}
+
+/** Cuts a store's log at the first octet that does not hold, so that SQLite reads what is left. */
+export function setDamagedLogAside(path: string, now: number): SetAside {
+  const damage = findLogDamage(path);
+  if (damage === undefined) return { damages: [], copies: [] };
+  const log = logOf(path);
+  const copy = copyAside(log, now);
+  truncateSync(log, damage.offset);
+  const lost = { kind: "lost-commits", file: basename(log), offset: damage.offset } as const;
+  return { damages: [lost], copies: [copy] };
+}
+
+/** Takes the lines out of every segment; one without such lines is not touched. */
+export async function setStrayLinesAside(directory: string, now: number): Promise<SetAside> {
+  const damages: StrayLine[] = [];
+  const copies: string[] = [];
+  for (const number of segmentsIn(directory)) {
+    const stray = await findStrayLines(directory, number);
+    if (stray.length === 0) continue;
+    damages.push(...stray);
+    copies.push(takeOut(directory, segmentName(number), stray, now));
+  }
+  if (copies.length > 0)
+    await forgetSegments(directory, [...new Set(damages.map(({ file }) => file))]);
+  return { damages, copies };
+}
+
+function segmentsIn(directory: string): readonly number[] {
+  try {
+    return listSegments(directory);
+  } catch (error) {
+    if (codeOf(error) === "ENOENT") return [];
+    throw error;
+  }
+}
+
+async function findStrayLines(directory: string, number: number): Promise<readonly StrayLine[]> {
+  const file = segmentName(number);
+  const stray: StrayLine[] = [];
+  for await (const { jws, offset, length } of readSegment(directory, number)) {
+    if (readChainRecord(jws) !== undefined) continue;
+    stray.push({ kind: "no-record", file, offset, length });
+  }
+  return stray;
+}
+
+function takeOut(
+  directory: string,
+  file: string,
+  stray: readonly StrayLine[],
+  now: number,
+): string {
+  const path = join(directory, file);
+  const copy = copyAside(path, now);
+  const octets = readFileSync(path);
+  const kept: Buffer[] = [];
+  let start = 0;
+  for (const { offset, length } of stray) {
+    kept.push(octets.subarray(start, offset));
+    start = offset + length + 1;
+  }
+  replaceStateFile(path, Buffer.concat([...kept, octets.subarray(start)]));
+  // It was made of the lines as they stood.
+  rmSync(path.replace(/\.jws$/, ".idx"), { force: true });
+  return copy;
+}
+
+/** Copies a file to its own directory, and answers the copy's name. */
+function copyAside(path: string, now: number): string {
+  const copy = `${path}.damaged-${new Date(now).toISOString().replaceAll(":", "-")}`;
+  copyFileSync(path, copy, constants.COPYFILE_EXCL);
+  chmodSync(copy, 0o600);
+  return basename(copy);
+}

@@ -1,0 +1,197 @@
+/**
+ * Exports what a daemon keeps, as lines, beside a daemon that goes on: the entries as they are at one
+ * moment, and the records up to that moment, as a process would have left them that was killed then.
+ */
+
+import { createHash } from "node:crypto";
+import { existsSync } from "node:fs";
+import { VERSION } from "../../base/version.ts";
+import { readCutLines, readLastCut } from "../journal/cut-file.ts";
+import { readCutHeads } from "../journal/cut-heads.ts";
+import type { JournalPosition, MemoryJournal } from "../journal/journal.ts";
+import { listSegments, readSegment } from "../journal/segment.ts";
+import { CHAIN_CHECKPOINTS, readCheckpoint } from "../records/known-chains.ts";
+import type { ChangedEntry, Store } from "../store.ts";
+import { headerLine, type StateLine, stateLine } from "./state-file.ts";
+
+/** A record, or where the entries know of all that stands before. */
+export type RecordLine = Extract<StateLine, { readonly kind: "record" | "checkpoint" }>;
+
+/** A signed cut, or where a chain stood at the last one. */
+export type CutLine = Extract<StateLine, { readonly kind: "cut" | "cut-head" }>;
+
+/** The records that are exported. */
+export interface RecordsSource {
+  /** Numbers below were used before. */
+  readonly firstSegment: number;
+  /** Keeps what there is until the result is called. */
+  hold?(): () => void;
+  /** The signed cuts of the journal, and where chains stood at the last of them. */
+  cuts?(): AsyncIterable<CutLine>;
+  /** The records up to now, in their order; they are read later. */
+  cut(): (checkpoint: JournalPosition | undefined) => AsyncIterable<RecordLine>;
+}
+
+/** The state to export. */
+export interface ExportSource {
+  readonly serverId: string;
+  readonly store: Store;
+  readonly records: RecordsSource;
+}
+
+/** It cannot be exported, or not as long as so much happens beside it. */
+export class ExportRefusal extends Error {
+  override readonly name = "ExportRefusal";
+}
+
+const PAGE = 500;
+
+/** The lines of an export. */
+export async function* exportState(source: ExportSource): AsyncGenerator<string> {
+  const release = source.records.hold?.();
+  try {
+    yield* exportLines(linesOf(source));
+  } finally {
+    release?.();
+  }
+}
+
+/** Writes lines down, the header first, and what they add up to behind them. */
+export async function* exportLines(
+  lines: AsyncIterable<string | EntryLine | RecordLine>,
+): AsyncGenerator<string> {
+  const digest = createHash("sha256");
+  const count = { entries: 0, records: 0 };
+  for await (const one of lines) {
+    if (typeof one !== "string" && one.kind !== "checkpoint") {
+      count[one.kind === "record" ? "records" : "entries"] += 1;
+    }
+    const text = typeof one === "string" ? one : stateLine(one);
+    digest.update(text);
+    yield text;
+  }
+  yield stateLine({ kind: "end", ...count, sha256: digest.digest("hex") });
+}
+
+/** An entry, or that it is gone. */
+export type EntryLine = Extract<StateLine, { readonly kind: "put" | "delete" }>;
+
+async function* linesOf({
+  serverId,
+  store,
+  records,
+}: ExportSource): AsyncGenerator<string | EntryLine | RecordLine> {
+  const created = { server_id: serverId, created_at: new Date().toISOString(), agtpd: VERSION };
+  yield headerLine({ ...created, first_segment: records.firstSegment });
+  for await (const one of records.cuts?.() ?? []) yield stateLine(one);
+  let cut: ReturnType<RecordsSource["cut"]> | undefined;
+  let checkpoint: JournalPosition | undefined;
+  const onCut = (): void => {
+    cut = records.cut();
+  };
+  for await (const one of exportEntries(store, onCut)) {
+    if (one.collection !== CHAIN_CHECKPOINTS) yield one;
+    else checkpoint = one.kind === "put" ? readCheckpoint(one.value) : undefined;
+  }
+  yield* cut?.(checkpoint) ?? [];
+}
+
+/** The entries page by page, and behind each page what has changed meanwhile. */
+async function* exportEntries(store: Store, onCut: () => void): AsyncGenerator<EntryLine> {
+  if (store.collections === undefined) throw new ExportRefusal("this store cannot be exported");
+  let { upTo } = await store.changes(Number.MAX_SAFE_INTEGER);
+  for (const collection of await store.collections()) {
+    let after: string | undefined = "";
+    while (after !== undefined) {
+      const page = await store.list(collection, { limit: PAGE, ...(after && { after }) });
+      for (const { key, value } of page) yield { kind: "put", collection, key, value };
+      after = page.length < PAGE ? undefined : page.at(-1)?.key;
+      const feed = await store.changes(upTo);
+      upTo = feed.upTo;
+      yield* changeLines(feed.changed);
+    }
+  }
+  const { changed } = await store.changes(upTo);
+  onCut();
+  yield* changeLines(changed);
+}
+
+function changeLines(changed: readonly ChangedEntry[] | undefined): readonly EntryLine[] {
+  if (changed === undefined) throw new ExportRefusal("the store changes faster than it is read");
+  return changed.map(({ collection, key, entry }): EntryLine => {
+    if (entry === undefined) return { kind: "delete", collection, key };
+    return { kind: "put", collection, key, value: entry.value };
+  });
+}
+
+/** The records of a journal; `endOf` is where it ends when it is asked, `hold` keeps its segments. */
+export function journalSource(
+  directory: string,
+  endOf: () => JournalPosition | undefined,
+  hold: () => () => void = () => () => undefined,
+): RecordsSource {
+  return {
+    get firstSegment() {
+      return segmentsOf(directory)[0] ?? 1;
+    },
+    hold,
+    cuts: () => cutLines(directory),
+    cut: () => {
+      const end = endOf();
+      return (checkpoint) => journalLines(directory, checkpoint, end);
+    },
+  };
+}
+
+/** The records of a journal in memory; the entries may know of none of them. */
+export function rememberedRecords(journal: MemoryJournal): RecordsSource {
+  return {
+    // The oldest may be forgotten.
+    firstSegment: 2,
+    cut: () => {
+      const records = journal.records();
+      return async function* () {
+        yield { kind: "checkpoint" };
+        for (const jws of records) yield { kind: "record", jws };
+      };
+    },
+  };
+}
+
+/** Where nothing of what was cut is left: half a cut is finished by the next start. */
+async function* cutLines(directory: string): AsyncGenerator<CutLine> {
+  const cut = existsSync(directory) ? await readLastCut(directory) : undefined;
+  if (cut === undefined || (segmentsOf(directory)[0] ?? 1) <= cut.through) return;
+  for await (const jws of readCutLines(directory)) yield { kind: "cut", jws };
+  for await (const head of readCutHeads(directory, cut.heads)) yield { kind: "cut-head", head };
+}
+
+async function* journalLines(
+  directory: string,
+  checkpoint: JournalPosition = { segment: 1, offset: 0 },
+  end: JournalPosition = { segment: Number.POSITIVE_INFINITY, offset: 0 },
+): AsyncGenerator<RecordLine> {
+  let isDue = true;
+  for (const segment of segmentsOf(directory)) {
+    for await (const { jws, offset } of readSegment(directory, segment)) {
+      const here = { segment, offset };
+      if (!isBefore(here, end)) break;
+      if (isDue && !isBefore(here, checkpoint)) {
+        isDue = false;
+        yield { kind: "checkpoint" };
+      }
+      yield { kind: "record", jws };
+    }
+  }
+  if (isDue) yield { kind: "checkpoint" };
+}
+
+/** A journal that was never written has none. */
+function segmentsOf(directory: string): readonly number[] {
+  return existsSync(directory) ? listSegments(directory) : [];
+}
+
+function isBefore(one: JournalPosition, other: JournalPosition): boolean {
+  if (one.segment !== other.segment) return one.segment < other.segment;
+  return one.offset < other.offset;
+}

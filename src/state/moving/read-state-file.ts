@@ -1,0 +1,131 @@
+/**
+ * Reads an export line by line, and judges it on the way: what was changed, cut off or put together
+ * of two is refused with its line. Nothing of it may count before the last line has come by.
+ */
+import { createHash } from "node:crypto";
+import { ChainLinks, type LinkedRecord } from "../records/chain-links.ts";
+import { CHAIN_HEADS, readHead } from "../records/known-chains.ts";
+import {
+  MAX_LINE_BYTES,
+  readHeader,
+  readStateLine,
+  type StateHeader,
+  type StateLine,
+} from "./state-file.ts";
+
+/** A file that is refused; the message continues a sentence that begins with its name. */
+export class StateFileError extends Error {
+  override readonly name = "StateFileError";
+}
+
+/** One line of a file that holds so far. */
+export type ReadLine =
+  | { readonly kind: "header"; readonly header: StateHeader }
+  | Extract<StateLine, { readonly kind: "put" | "delete" | "checkpoint" | "cut" | "cut-head" }>
+  | { readonly kind: "record"; readonly jws: string; readonly linked: LinkedRecord }
+  | {
+      readonly kind: "end";
+      readonly entries: number;
+      readonly records: number;
+      readonly chains: number;
+    };
+
+const LINE_FEED = 0x0a;
+
+/** Reads the octets of a file. @throws StateFileError at the first line that does not hold. */
+export async function* readStateFile(octets: AsyncIterable<Buffer>): AsyncGenerator<ReadLine> {
+  const digest = createHash("sha256");
+  const counts = { entries: 0, records: 0 };
+  const known = new Map<string, string>();
+  let isWhole = true;
+  const makeLinks = (): ChainLinks => new ChainLinks({ heads: known, isWhole });
+  let links: ChainLinks | undefined;
+  let number = 0;
+  let isOver = false;
+  for await (const raw of splitLines(octets)) {
+    number += 1;
+    if (isOver) throw lineError(number, "stands behind the end");
+    const text = raw.toString("utf8");
+    if (number === 1) {
+      const header = readHeader(text);
+      if (typeof header === "string") throw new StateFileError(header);
+      isWhole = header.first_segment === 1;
+      digest.update(raw);
+      yield { kind: "header", header };
+      continue;
+    }
+    const one = readStateLine(text);
+    if (one === undefined) throw lineError(number, "is none that an export has");
+    if (one.kind === "failed") throw new StateFileError(`is not whole: ${one.message}`);
+    if (one.kind === "end") {
+      const sha256 = digest.digest("hex");
+      if (
+        sha256 !== one.sha256 ||
+        counts.entries !== one.entries ||
+        counts.records !== one.records
+      ) {
+        throw lineError(number, "does not add up: a line was changed, taken out or added");
+      }
+      const fault = (links ?? makeLinks()).fault();
+      if (fault !== undefined) throw new StateFileError(fault);
+      isOver = true;
+      yield { kind: "end", ...counts, chains: links?.chains ?? 0 };
+      continue;
+    }
+    digest.update(raw);
+    if (one.kind === "cut" || one.kind === "cut-head") {
+      // They stand before the entries, and count as such.
+      if (links !== undefined) throw lineError(number, "is a cut behind records");
+      yield one;
+    } else if (one.kind === "put" || one.kind === "delete") {
+      if (links !== undefined) throw lineError(number, "is an entry behind records");
+      counts.entries += 1;
+      if (one.collection === CHAIN_HEADS) noteHead(known, one);
+      yield one;
+    } else {
+      links ??= makeLinks();
+      if (one.kind === "checkpoint") yield one;
+      else {
+        counts.records += 1;
+        const linked = links.add(one.jws, `line ${number}:`);
+        if (linked === undefined) throw lineError(number, "is no record of a chain");
+        yield { ...one, linked };
+      }
+    }
+  }
+  if (!isOver) throw new StateFileError(`ends behind line ${number}, before it is whole`);
+}
+
+function noteHead(
+  known: Map<string, string>,
+  one: Extract<StateLine, { readonly kind: "put" | "delete" }>,
+): void {
+  const head = one.kind === "put" ? readHead(one.value) : undefined;
+  if (head === undefined) known.delete(one.key);
+  else known.set(one.key, head.auditId);
+}
+
+function lineError(number: number, message: string): StateFileError {
+  return new StateFileError(`line ${number} ${message}`);
+}
+
+/** Lines with their line feeds; a last one without is none. */
+async function* splitLines(octets: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  let parts: Buffer[] = [];
+  let length = 0;
+  let number = 1;
+  for await (const chunk of octets) {
+    let start = 0;
+    for (let end = chunk.indexOf(LINE_FEED); end !== -1; end = chunk.indexOf(LINE_FEED, start)) {
+      yield Buffer.concat([...parts, chunk.subarray(start, end + 1)]);
+      number += 1;
+      parts = [];
+      length = 0;
+      start = end + 1;
+    }
+    const rest = chunk.subarray(start);
+    length += rest.length;
+    if (length > MAX_LINE_BYTES) throw lineError(number, "is longer than any that an export has");
+    if (rest.length > 0) parts.push(Buffer.from(rest));
+  }
+}

@@ -1,0 +1,124 @@
+/**
+ * The PostgreSQL driver, loaded where a configuration asks for it, and how it is connected: TLS as
+ * the URL and `ca` say, bounded waits, and no statement that a pooler between could not carry.
+ */
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import type { Pool, PoolClient, PoolConfig } from "pg";
+import { reasonOf } from "../../base/thrown.ts";
+
+/** The database of `[store]`. */
+export interface PostgresLocation {
+  readonly url: string;
+  /** The schema that holds the tables. */
+  readonly schema: string;
+  /** A file of CA certificates in PEM, instead of the system's. */
+  readonly ca?: string | undefined;
+}
+
+/** A pool that nothing is connected with yet, or what is wrong, at which key of `[store]`. */
+export type PostgresPool =
+  | { readonly pool: Pool; readonly fault?: undefined }
+  | {
+      readonly pool?: undefined;
+      readonly fault: { readonly key: string; readonly message: string };
+    };
+
+/** How long a connection, and how long a statement is waited for. */
+const CONNECT_MS = 3_000;
+const STATEMENT_MS = 10_000;
+const MAX_CONNECTIONS = 8;
+const PROTOCOLS = ["postgres:", "postgresql:"];
+
+/** Makes the pool of a location; its password is in no message. */
+export function makePool({ url, ca }: PostgresLocation): PostgresPool {
+  const [beforeQuery = "", query = ""] = url.split("?", 2);
+  if (!PROTOCOLS.some((protocol) => beforeQuery.startsWith(`${protocol}//`))) {
+    return faulty("url", "must begin with postgres://");
+  }
+  const parameters = new URLSearchParams(query);
+  const ssl = readTls(parameters, ca);
+  if ("fault" in ssl) return ssl;
+  const connectionString = `${beforeQuery}?${parameters}`;
+  const config: PoolConfig = {
+    connectionString,
+    ssl: ssl.options,
+    max: MAX_CONNECTIONS,
+    connectionTimeoutMillis: CONNECT_MS,
+    query_timeout: STATEMENT_MS,
+    idleTimeoutMillis: 30_000,
+    keepAlive: true,
+    application_name: "agtpd",
+  };
+  try {
+    const driver = createRequire(import.meta.url)("pg") as typeof import("pg");
+    const pool = new driver.Pool(config);
+    // An idle connection that ends is replaced when the next is needed.
+    pool.on("error", () => undefined);
+    // So is one that ends between two statements of a transaction, or more than once: the next fails.
+    pool.on("connect", (client) => client.on("error", () => undefined));
+    return { pool };
+  } catch (error) {
+    return faulty("url", `cannot be read: ${reasonOf(error)}`);
+  }
+}
+
+/** Takes the TLS parameters out of the URL: the driver would read them in its own way. */
+function readTls(
+  parameters: URLSearchParams,
+  ca: string | undefined,
+):
+  | { readonly options: NonNullable<PoolConfig["ssl"]> }
+  | Extract<PostgresPool, { pool?: undefined }> {
+  const mode = parameters.get("sslmode");
+  parameters.delete("sslmode");
+  const rootCert = parameters.get("sslrootcert") ?? undefined;
+  parameters.delete("sslrootcert");
+  const file = ca ?? rootCert;
+  switch (mode) {
+    case "disable":
+      return ca === undefined
+        ? { options: false }
+        : faulty("ca", "is given, and the URL says sslmode=disable");
+    case null:
+      if (file === undefined) return { options: false };
+      break;
+    case "require":
+    case "verify-ca":
+    case "verify-full":
+      break;
+    default:
+      return faulty("url", 'has another sslmode than "disable", "require" or "verify-full"');
+  }
+  if (file === undefined) return { options: { rejectUnauthorized: true } };
+  try {
+    return { options: { rejectUnauthorized: true, ca: readFileSync(file) } };
+  } catch (error) {
+    return faulty("ca", `cannot be read: ${reasonOf(error)}`);
+  }
+}
+
+function faulty(key: string, message: string): Extract<PostgresPool, { pool?: undefined }> {
+  return { fault: { key, message } };
+}
+
+/** Works with one connection; one that failed otherwise than by an answer is not used again. */
+export async function withClient<Done>(
+  pool: Pool,
+  work: (client: PoolClient) => Promise<Done>,
+): Promise<Done> {
+  const client = await pool.connect();
+  let isBroken = true;
+  try {
+    const done = await work(client);
+    isBroken = false;
+    return done;
+  } finally {
+    client.release(isBroken);
+  }
+}
+
+/** A name as SQL has it. */
+export function quoteName(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`;
+}

@@ -1,0 +1,43 @@
+/** The meaning of what PostgreSQL, or the way to it, answered. */
+import { codeOf } from "../../base/thrown.ts";
+import type { StoreFaultKind } from "../store-fault.ts";
+
+/** Five characters, as SQL has them. */
+const SQLSTATE = /^[0-9A-Z]{5}$/;
+/** The statement can be made again as it is: another was sooner. */
+const RACES = ["40001", "40P01", "55P03"];
+/** Classes of SQLSTATE: no connection, no resources, an operator's intervention, a system error. */
+const CLASSES: Readonly<Record<string, StoreFaultKind>> = {
+  "08": "unreachable",
+  "28": "refused",
+  "3D": "refused",
+  "53": "unreachable",
+  "57": "unreachable",
+  "58": "unusable",
+  XX: "damaged",
+};
+const STATES: Readonly<Record<string, StoreFaultKind>> = {
+  "25006": "read-only",
+  "42501": "refused",
+  "42P01": "refused",
+  "53100": "full",
+};
+
+/** Tells whether the server itself refused a statement: then nothing of its transaction is kept. */
+export function isAnswer(thrown: unknown): boolean {
+  const code = codeOf(thrown);
+  // What ends the connection as well may have been said by whatever stands between.
+  return SQLSTATE.test(code) && !code.startsWith("57P") && !code.startsWith("08");
+}
+
+/** Tells whether a transaction lost against another and can be made again. */
+export function isRace(thrown: unknown): boolean {
+  return RACES.includes(codeOf(thrown));
+}
+
+/** The kind of a fault; undefined for one that is this program's own. */
+export function postgresFaultKind(thrown: unknown): StoreFaultKind | undefined {
+  const code = codeOf(thrown);
+  if (!SQLSTATE.test(code)) return "unreachable";
+  return STATES[code] ?? CLASSES[code.slice(0, 2)] ?? (isRace(thrown) ? "unreachable" : undefined);
+}

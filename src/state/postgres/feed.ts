@@ -1,0 +1,93 @@
+/**
+ * The feed of a database: which keys have changed, read by the horizon of a snapshot. What commits
+ * later than its number says lies behind the horizon until then, so nothing is ever skipped; what is
+ * told before the horizon has passed it is told again. A server that was started anew, or another in
+ * its place, may use a number again that was seen already: who has read from the one before reads all.
+ */
+import type { Pool } from "pg";
+import type { ChangedEntry, Feed, StoredEntry } from "../store.ts";
+import { COMMITS_A_TRANSACTION, revisionOf } from "./commit.ts";
+
+/** More keys than these are not told one by one. */
+const MAX_CHANGED = 8_192;
+
+interface FeedRow {
+  readonly server: string;
+  readonly horizon: string;
+  readonly forgotten: string;
+  readonly collection: string | null;
+  readonly key: string;
+  readonly value: string | null;
+  readonly revision: string | null;
+}
+
+/** Reads an entry as it is stored; throws for one that is no JSON. */
+export type ReadEntry = (key: string, json: string, revision: string) => StoredEntry;
+
+/** A feed, and the server that it is from. */
+export interface PostgresFeed extends Feed {
+  /** When it was started. */
+  readonly server: string;
+}
+
+/** The expression of `server`. */
+export const SERVER = "pg_postmaster_start_time()::text";
+
+/** Reads what has changed after a revision, of some collections or of all, in one snapshot. */
+export async function readFeed(
+  pool: Pick<Pool, "query">,
+  name: string,
+  { after, only }: { readonly after: number; readonly only: readonly string[] | undefined },
+  readEntry: ReadEntry,
+): Promise<PostgresFeed> {
+  // The last revision of a transaction is followed by the next transaction's first.
+  const from = Math.floor((after + 1) / COMMITS_A_TRANSACTION);
+  const { rows } = await pool.query<FeedRow>(
+    `WITH reach AS MATERIALIZED (
+      SELECT ${SERVER} AS server, pg_snapshot_xmin(pg_current_snapshot())::text::bigint
+          + (SELECT value::bigint FROM ${name}.meta WHERE name = 'base') - 1 AS horizon,
+        (SELECT value::bigint FROM ${name}.meta WHERE name = 'forgotten') AS forgotten
+    ), changed AS (
+      SELECT DISTINCT collection, key FROM ${name}.changes
+      WHERE transaction >= $1 AND ($2::text[] IS NULL OR collection = ANY($2))
+        AND $1 > (SELECT forgotten FROM reach)
+      LIMIT ${MAX_CHANGED + 1}
+    )
+    SELECT server, horizon, forgotten, collection, key, value, revision
+    FROM reach LEFT JOIN (changed LEFT JOIN ${name}.entries USING (collection, key)) ON true
+    ORDER BY collection, key`,
+    [from, only ?? null],
+  );
+  const [first] = rows;
+  if (first === undefined) throw new Error("the database has lost its meta table");
+  const upTo = revisionOf(Number(first.horizon), COMMITS_A_TRANSACTION - 1);
+  const { server } = first;
+  const isKnown = from > Number(first.forgotten) && rows.length <= MAX_CHANGED;
+  if (!isKnown) return { server, upTo, changed: undefined };
+  const changed = rows.flatMap(({ collection, key, value, revision }): readonly ChangedEntry[] => {
+    if (collection === null) return [];
+    const isGone = value === null || revision === null;
+    return [{ collection, key, entry: isGone ? undefined : readEntry(key, value, revision) }];
+  });
+  return { server, upTo, changed };
+}
+
+/** How long changes are kept: a node that was away longer loads everything anew. */
+const KEPT = "10 minutes";
+const FORGOTTEN_AT_ONCE = 10_000;
+
+/** Deletes changes that nobody asks for any more. */
+export async function forgetChanges(pool: Pick<Pool, "query">, name: string): Promise<void> {
+  await pool.query(`WITH old AS (
+      SELECT transaction, collection, key FROM ${name}.changes
+      WHERE made_at < clock_timestamp() - interval '${KEPT}'
+      ORDER BY transaction LIMIT ${FORGOTTEN_AT_ONCE}
+    ), gone AS (
+      DELETE FROM ${name}.changes c USING old o
+      WHERE (c.transaction, c.collection, c.key) = (o.transaction, o.collection, o.key)
+      RETURNING c.transaction
+    )
+    UPDATE ${name}.meta SET value = greatest(value::bigint, newest)::text
+    FROM (SELECT max(transaction) AS newest FROM gone) AS last
+    WHERE name = 'forgotten' AND newest IS NOT NULL`);
+}

@@ -1,0 +1,138 @@
+/** Opens the store in a PostgreSQL database; what is wrong with it is told at its key. */
+import { randomUUID } from "node:crypto";
+import { codeOf, reasonOf } from "../../base/thrown.ts";
+import { exportPostgres } from "../moving/export-postgres.ts";
+import type { StateNotice } from "../notice.ts";
+import {
+  type AcknowledgedOptions,
+  type AcknowledgedRecord,
+  AcknowledgedRecords,
+  readAcknowledged,
+} from "../records/acknowledged-records.ts";
+import type { SharedRecords } from "../records/open-ledger.ts";
+import type { OnStoreNotice } from "../store-health.ts";
+import { makePool, type PostgresLocation, quoteName, withClient } from "./driver.ts";
+import { postgresFaultKind } from "./fault.ts";
+import { PostgresNode } from "./node.ts";
+import { findLostRecords, PostgresRecords, readHeads, readLatestEvents } from "./records.ts";
+import { prepareSchema, type SchemaFault } from "./schema.ts";
+import { PostgresStore } from "./store.ts";
+
+/** A store, or why there is none. */
+export type PostgresOpening =
+  | { readonly store: PostgresStore; readonly fault?: undefined }
+  | { readonly store?: undefined; readonly fault: SchemaFault };
+
+/** Connects, and brings the schema to this build's version. */
+export async function openPostgres(
+  location: PostgresLocation,
+  onNotice?: OnStoreNotice,
+): Promise<PostgresOpening> {
+  const { pool, fault } = makePool(location);
+  if (pool === undefined) return { fault };
+  let wrong: SchemaFault | undefined;
+  try {
+    wrong = await withClient(pool, (client) => prepareSchema(client, location.schema));
+  } catch (error) {
+    wrong = describe(error);
+  }
+  if (wrong === undefined) {
+    return { store: new PostgresStore(pool, quoteName(location.schema), onNotice) };
+  }
+  await pool.end();
+  return { fault: wrong };
+}
+
+/** This process among the nodes of a store. */
+export interface NodeIdentity {
+  readonly node: string;
+  /** Where this node is reached, `host:port`. */
+  readonly address: string;
+  readonly version: string;
+  readonly leaseMs: number;
+  /** Where this node notes what it was told is kept. */
+  readonly acknowledgedPath: string;
+  onNotice(notice: StateNotice): void;
+  onFault(error: unknown): void;
+}
+
+/** A node that has its name, and the records that it shares. */
+export interface OpenNode {
+  readonly node: PostgresNode;
+  readonly shared: SharedRecords;
+  readonly acknowledged: AcknowledgedRecords;
+}
+
+/** The store is older than what this node was told by it. */
+export interface WentBack {
+  readonly lost: readonly AcknowledgedRecord[];
+}
+
+/** Takes a node's name and reads where the chains end; in words, why it cannot be this node. */
+export async function openNode(
+  store: PostgresStore,
+  identity: NodeIdentity,
+): Promise<OpenNode | WentBack | string> {
+  const { pool, name } = store;
+  const { acknowledgedPath: path, onFault } = identity;
+  const findLost: AcknowledgedOptions["findLost"] = (records) =>
+    findLostRecords(pool, name, records);
+  const lost = await findLost(readAcknowledged(path));
+  if (lost.length > 0) return { lost };
+  const node = new PostgresNode({ store, process: randomUUID(), ...identity });
+  const taken = await node.register();
+  if (taken !== undefined) return taken;
+  const acknowledged = new AcknowledgedRecords({
+    ...{ path, findLost, onFault, onLoss: (record) => node.lose(record) },
+  });
+  const records = new PostgresRecords({
+    pool,
+    name,
+    checkLease: () => node.checkLease(),
+    onKept: (record) => {
+      store.counts.records += 1;
+      acknowledged.note(record);
+    },
+    onMoved: (count) => {
+      store.counts.recordsAgain += count;
+    },
+    onLoss: (record) => {
+      // The next start has to know of it as well.
+      acknowledged.note(record);
+      node.lose(record);
+    },
+  });
+  const heads = await readHeads(pool, name);
+  store.everywhere = (revision) => node.everywhere(revision);
+  const events = await readLatestEvents(pool, name);
+  acknowledged.start();
+  const exported = (serverId: string) => exportPostgres(store, serverId);
+  return { node, shared: { records, heads, events, exported }, acknowledged };
+}
+
+/** Codes of OpenSSL for a chain that does not lead to a CA that is known. */
+const UNTRUSTED = /^(UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_|CERT_|ERR_SSL_)/;
+
+function describe(error: unknown): SchemaFault {
+  const reason = reasonOf(error) || codeOf(error);
+  if (codeOf(error) === "ERR_TLS_CERT_ALTNAME_INVALID") {
+    const hint = "name the server in store.url as its certificate does";
+    return { key: "url", message: `the server's certificate is another's: ${reason}`, hint };
+  }
+  if (UNTRUSTED.test(codeOf(error))) {
+    const hint = "name the CA that signed it in store.ca";
+    return { key: "ca", message: `the server's certificate is not trusted: ${reason}`, hint };
+  }
+  if (/does not support SSL/.test(reason)) {
+    const hint = "switch TLS on there, or say sslmode=disable where nobody can listen";
+    return { key: "url", message: "the server has no TLS, which the URL asks for", hint };
+  }
+  switch (postgresFaultKind(error)) {
+    case "refused":
+      return { key: "url", message: `the server refuses this role: ${reason}` };
+    case "unreachable":
+      return { key: "url", message: `the server cannot be reached: ${reason}` };
+    default:
+      return { key: "url", message: `the database cannot be used: ${reason}` };
+  }
+}

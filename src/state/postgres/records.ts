@@ -1,0 +1,269 @@
+/**
+ * The records of all nodes in one database. A batch is one statement: the heads of its chains are
+ * locked in order where they are as expected, and moved, and the records that won are inserted. A
+ * batch whose outcome nobody said is appended again as it is: what was kept is found by its Audit-ID.
+ * AGTP-IDENTIFIERS "Attribution Chain"
+ */
+import type { Pool } from "pg";
+import type { JournalRecord } from "../journal/journal.ts";
+import type { AcknowledgedRecord } from "../records/acknowledged-records.ts";
+import { NO_AUDIT_ID } from "../records/record.ts";
+import {
+  type Appended,
+  type ChainHead,
+  type RecordBatch,
+  type RecordStore,
+  UnknownOutcomeError,
+} from "../records/record-store.ts";
+import { isLifecycleRecord } from "../registers/lifecycle-event.ts";
+import { type StoreFaultKind, StoreUnavailableError } from "../store-fault.ts";
+import { isAnswer, isRace, postgresFaultKind } from "./fault.ts";
+
+export interface PostgresRecordsOptions {
+  readonly pool: Pool;
+  /** The schema, quoted. */
+  readonly name: string;
+  /** Throws while this node may not write. */
+  checkLease(): void;
+  /** Told of an acknowledged record that the database does not have any more. */
+  onLoss(record: AcknowledgedRecord): void;
+  /** Told of each record that is kept. */
+  onKept(record: AcknowledgedRecord): void;
+  /** Told of how many have to be signed again. */
+  onMoved(count: number): void;
+}
+
+/** How long a batch is tried for. */
+const APPEND_MS = 3_000;
+const PAUSE_MS = 50;
+
+interface HeadRow {
+  readonly agent_id: string;
+  readonly audit_id: string;
+  readonly at: string;
+  readonly method: string;
+}
+
+export class PostgresRecords implements RecordStore {
+  readonly isImmediate = false;
+  readonly #options: PostgresRecordsOptions;
+  readonly #append: string;
+
+  constructor(options: PostgresRecordsOptions) {
+    this.#options = options;
+    this.#append = appendStatement(options.name);
+  }
+
+  async append(batch: RecordBatch): Promise<Appended> {
+    const until = performance.now() + APPEND_MS;
+    /** An earlier attempt may have been made. */
+    let isRepeated = false;
+    for (;;) {
+      try {
+        const won = await this.#attempt(batch);
+        const appended = await this.#settle(batch, won, isRepeated);
+        let moved = 0;
+        for (const { auditId, chain } of batch.records) {
+          const { agentId } = chain;
+          if (appended.moved?.has(agentId) === true) moved += 1;
+          else this.#options.onKept({ agentId, auditId });
+        }
+        this.#options.onMoved(moved);
+        return appended;
+      } catch (error) {
+        if (error instanceof StoreUnavailableError) throw error;
+        if (isAnswer(error) && !isRace(error) && !isRepeated) throw unavailable(error);
+        if (!isAnswer(error)) isRepeated ||= wasSent(error);
+        if (performance.now() > until) throw isRepeated ? unknown(error) : unavailable(error);
+        await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
+      }
+    }
+  }
+
+  probe(): void {
+    this.#options.checkLease();
+  }
+
+  async find(auditId: string): Promise<string | undefined> {
+    const { pool, name } = this.#options;
+    const { rows } = await ask(() =>
+      pool.query<{ jws: string }>(`SELECT jws FROM ${name}.records WHERE audit_id = $1`, [auditId]),
+    );
+    return rows[0]?.jws;
+  }
+
+  async headOf(agentId: string): Promise<ChainHead | undefined> {
+    const heads = await ask(() => this.#heads([agentId]));
+    return heads.get(agentId);
+  }
+
+  close(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  /** The chains whose records are kept. */
+  async #attempt({ records, expected }: RecordBatch): Promise<ReadonlySet<string>> {
+    const last = new Map(records.map((record) => [record.chain.agentId, record]));
+    const agents = [...expected.keys()].sort();
+    const { rows } = await this.#options.pool.query<{ agent_id: string }>(this.#append, [
+      agents,
+      agents.map((agentId) => expected.get(agentId)),
+      agents.map((agentId) => last.get(agentId)?.auditId),
+      agents.map((agentId) => last.get(agentId)?.chain.at),
+      agents.map((agentId) => last.get(agentId)?.chain.method),
+      records.map(({ auditId }) => auditId),
+      records.map(({ chain }) => chain.agentId),
+      records.map(({ jws }) => jws),
+      records.map(({ jws }) => isLifecycleRecord(jws)),
+    ]);
+    return new Set(rows.map(({ agent_id: agentId }) => agentId));
+  }
+
+  async #settle(
+    { records, expected }: RecordBatch,
+    won: ReadonlySet<string>,
+    isRepeated: boolean,
+  ): Promise<Appended> {
+    const lost = [...expected.keys()].filter((agentId) => !won.has(agentId));
+    if (lost.length === 0) return { moved: new Map() };
+    const before = lost.map((agentId) => expected.get(agentId) ?? NO_AUDIT_ID);
+    const repeated = isRepeated ? records.map(({ auditId }) => auditId) : [];
+    const kept = await this.#kept([...before, ...repeated]);
+    for (const [index, agentId] of lost.entries()) {
+      const auditId = before[index] ?? NO_AUDIT_ID;
+      if (auditId === NO_AUDIT_ID || kept.has(auditId)) continue;
+      this.#options.onLoss({ agentId, auditId });
+      throw new StoreUnavailableError("damaged", new Error(`it lacks record ${auditId}`));
+    }
+    const keptChains = new Set(
+      records.flatMap(({ auditId, chain }) => (kept.has(auditId) ? [chain.agentId] : [])),
+    );
+    const heads = await this.#heads(lost);
+    const moved = new Map<string, ChainHead>();
+    for (const agentId of lost) {
+      if (keptChains.has(agentId)) continue;
+      const head = heads.get(agentId);
+      if (head === undefined) {
+        const cause = new Error(`it lacks the head of agent ${agentId}'s chain`);
+        throw new StoreUnavailableError("damaged", cause);
+      }
+      moved.set(agentId, head);
+    }
+    return { moved };
+  }
+
+  async #kept(auditIds: readonly string[]): Promise<ReadonlySet<string>> {
+    const { pool, name } = this.#options;
+    const { rows } = await pool.query<{ audit_id: string }>(
+      `SELECT audit_id FROM ${name}.records WHERE audit_id = ANY($1)`,
+      [auditIds],
+    );
+    return new Set(rows.map(({ audit_id: auditId }) => auditId));
+  }
+
+  async #heads(agentIds: readonly string[]): Promise<ReadonlyMap<string, ChainHead>> {
+    const { pool, name } = this.#options;
+    const { rows } = await pool.query<HeadRow>(
+      `SELECT agent_id, audit_id, at, method FROM ${name}.heads WHERE agent_id = ANY($1)`,
+      [agentIds],
+    );
+    return new Map(rows.map((row) => [row.agent_id, headOf(row)]));
+  }
+}
+
+/** Reads where all chains end. */
+export async function readHeads(pool: Pool, name: string): Promise<ReadonlyMap<string, ChainHead>> {
+  const { rows } = await ask(() =>
+    pool.query<HeadRow>(`SELECT agent_id, audit_id, at, method FROM ${name}.heads`),
+  );
+  return new Map(rows.map((row) => [row.agent_id, headOf(row)]));
+}
+
+/** Those of the records that the database does not have. */
+export async function findLostRecords(
+  pool: Pool,
+  name: string,
+  records: readonly AcknowledgedRecord[],
+): Promise<readonly AcknowledgedRecord[]> {
+  if (records.length === 0) return [];
+  const { rows } = await ask(() =>
+    pool.query<{ audit_id: string }>(
+      `SELECT audit_id FROM ${name}.records WHERE audit_id = ANY($1)`,
+      [records.map(({ auditId }) => auditId)],
+    ),
+  );
+  const kept = new Set(rows.map(({ audit_id: auditId }) => auditId));
+  return records.filter(({ auditId }) => !kept.has(auditId));
+}
+
+/** An event is stored right after its record: what a node that ended could not store is among these. */
+export const EVENTS = 1_000;
+
+/** Reads the latest lifecycle events of all agents, in order. */
+export async function readLatestEvents(
+  pool: Pool,
+  name: string,
+): Promise<readonly JournalRecord[]> {
+  const { rows } = await ask(() =>
+    pool.query<{ audit_id: string; jws: string }>(
+      `SELECT audit_id, jws FROM ${name}.records WHERE is_event ORDER BY number DESC LIMIT ${EVENTS}`,
+    ),
+  );
+  return rows.map(({ audit_id: auditId, jws }) => ({ auditId, jws })).reverse();
+}
+
+function headOf({ audit_id: auditId, at, method }: HeadRow): ChainHead {
+  return { auditId, at: Number(at), method };
+}
+
+/** Answers the chains that were as expected; those that are new are inserted behind all locks. */
+function appendStatement(name: string): string {
+  return `WITH batch AS MATERIALIZED (
+    SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::text[])
+      AS b (agent_id, expected, audit_id, at, method)
+  ), locked AS MATERIALIZED (
+    SELECT h.agent_id FROM ${name}.heads h JOIN batch b USING (agent_id)
+    WHERE h.audit_id = b.expected ORDER BY h.agent_id FOR UPDATE OF h
+  ), begun AS (
+    INSERT INTO ${name}.heads (agent_id, audit_id, at, method)
+    SELECT agent_id, audit_id, at, method FROM batch
+    WHERE expected = '${NO_AUDIT_ID}' AND (SELECT count(*) FROM locked) >= 0
+    ORDER BY agent_id
+    ON CONFLICT (agent_id) DO NOTHING RETURNING agent_id
+  ), moved AS (
+    UPDATE ${name}.heads h SET audit_id = b.audit_id, at = b.at, method = b.method
+    FROM batch b JOIN locked l USING (agent_id) WHERE h.agent_id = b.agent_id
+    RETURNING h.agent_id
+  ), won AS MATERIALIZED (
+    SELECT agent_id FROM begun UNION ALL SELECT agent_id FROM moved
+  ), kept AS (
+    INSERT INTO ${name}.records (audit_id, agent_id, jws, is_event)
+    SELECT r.audit_id, r.agent_id, r.jws, r.is_event
+    FROM unnest($6::text[], $7::text[], $8::text[], $9::boolean[]) WITH ORDINALITY
+      AS r (audit_id, agent_id, jws, is_event, number)
+    WHERE r.agent_id IN (SELECT agent_id FROM won) ORDER BY r.number
+  ) SELECT agent_id FROM won`;
+}
+
+async function ask<Answer>(read: () => Promise<Answer>): Promise<Answer> {
+  try {
+    return await read();
+  } catch (error) {
+    throw unavailable(error);
+  }
+}
+
+/** False where no connection was made, and so nothing was asked. */
+function wasSent(error: unknown): boolean {
+  const code = error instanceof Error && "syscall" in error ? error.syscall : undefined;
+  return code !== "connect" && !/timeout exceeded when trying to connect/.test(String(error));
+}
+
+function unavailable(error: unknown): StoreUnavailableError {
+  const kind: StoreFaultKind = postgresFaultKind(error) ?? "unusable";
+  return new StoreUnavailableError(kind, error);
+}
+
+function unknown(error: unknown): UnknownOutcomeError {
+  return new UnknownOutcomeError("nobody knows what became of a record", { cause: error });
+}

@@ -1,0 +1,193 @@
+/**
+ * The store over a PostgreSQL database that several nodes may share. What `commit` resolved for is
+ * committed there. Commits that are asked for while others are being made go together in the next
+ * transaction; one that the server refuses takes no other with it.
+ */
+import type { Pool } from "pg";
+import { type EncodedChange, encodeChange } from "../encoded-change.ts";
+import { checkName } from "../entry-limits.ts";
+import { compileRange } from "../key-range.ts";
+import type { StoreCounts } from "../node-figures.ts";
+import type {
+  Change,
+  CommitOutcome,
+  Expectation,
+  Feed,
+  FeedWatcher,
+  ListRange,
+  Store,
+  StoredEntry,
+} from "../store.ts";
+import { type OnStoreNotice, StoreHealth } from "../store-health.ts";
+import { COMMITS_A_TRANSACTION, PostgresCommitter } from "./commit.ts";
+import { isAnswer, postgresFaultKind } from "./fault.ts";
+import { type PostgresFeed, readFeed } from "./feed.ts";
+
+interface PendingCommit {
+  readonly changes: readonly EncodedChange[];
+  readonly expectations: readonly Expectation[];
+  readonly resolve: (outcome: CommitOutcome) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+interface Row {
+  readonly key: string;
+  readonly value: string;
+  readonly revision: string;
+}
+
+export class PostgresStore implements Store {
+  readonly pool: Pool;
+  /** The schema, quoted. */
+  readonly name: string;
+  readonly #committer: PostgresCommitter;
+  readonly #health: StoreHealth;
+  readonly #watchers = new Map<string, Set<FeedWatcher>>();
+  #pending: PendingCommit[] = [];
+  /** The transaction that is being made, and those that wait. */
+  #writing: Promise<void> | undefined;
+  #isClosed = false;
+  readonly counts: StoreCounts = { commits: 0, conflicts: 0, records: 0, recordsAgain: 0 };
+  /** Set by the node that this process is. */
+  everywhere?: (revision: number) => Promise<void>;
+  /** Called once something was committed. */
+  onCommit: () => void = () => undefined;
+
+  constructor(pool: Pool, name: string, onNotice?: OnStoreNotice) {
+    this.pool = pool;
+    this.name = name;
+    this.#committer = new PostgresCommitter(pool, name);
+    this.#health = new StoreHealth(onNotice, postgresFaultKind);
+  }
+
+  async get(collection: string, key: string): Promise<unknown> {
+    this.#checkOpen();
+    checkName("collection", collection);
+    checkName("key", key);
+    const rows = await this.#read(
+      `SELECT key, value, revision FROM ${this.name}.entries WHERE collection = $1 AND key = $2`,
+      [collection, key],
+    );
+    return rows[0]?.value;
+  }
+
+  async list(collection: string, range?: ListRange): Promise<readonly StoredEntry[]> {
+    this.#checkOpen();
+    checkName("collection", collection);
+    const { from, below, limit, isReversed } = compileRange(range);
+    // No text has NUL here, so that nothing lies between one that ends with it and the next.
+    const isBeyond = from.endsWith("\0");
+    const start = isBeyond ? from.slice(0, -1) : from;
+    return this.#read(
+      `SELECT key, value, revision FROM ${this.name}.entries
+        WHERE collection = $1 AND key ${isBeyond ? ">" : ">="} $2
+          AND ($3::text IS NULL OR key < $3)
+        ORDER BY key ${isReversed ? "DESC" : "ASC"} LIMIT $4`,
+      [collection, start, below ?? null, Number.isFinite(limit) ? limit : null],
+    );
+  }
+
+  async commit(
+    changes: readonly Change[],
+    expectations: readonly Expectation[] = [],
+  ): Promise<CommitOutcome> {
+    this.#checkOpen();
+    const encoded = changes.map(encodeChange);
+    return new Promise((resolve, reject) => {
+      this.#pending.push({ changes: encoded, expectations, resolve, reject });
+      this.#writing ??= this.#writeAll();
+    });
+  }
+
+  async changes(after: number, only?: string): Promise<Feed> {
+    this.#checkOpen();
+    return this.feed(after, only === undefined ? undefined : [only]);
+  }
+
+  /** The feed of some collections, or of all. */
+  async feed(after: number, only: readonly string[] | undefined): Promise<PostgresFeed> {
+    await this.#written();
+    return this.#ask(() =>
+      readFeed(this.pool, this.name, { after, only }, (...row) => this.#entryOf(...row)),
+    );
+  }
+
+  watch(collection: string, watcher: FeedWatcher): void {
+    const watchers = this.#watchers.get(collection) ?? new Set();
+    this.#watchers.set(collection, watchers.add(watcher));
+  }
+
+  /** Everybody who is to hear of changes, by collection. */
+  get watchers(): ReadonlyMap<string, ReadonlySet<FeedWatcher>> {
+    return this.#watchers;
+  }
+
+  async close(): Promise<void> {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    await this.#written();
+    await this.pool.end();
+  }
+
+  async #read(sql: string, values: readonly unknown[]): Promise<readonly StoredEntry[]> {
+    await this.#written();
+    const { rows } = await this.#ask(() => this.pool.query<Row>(sql, [...values]));
+    return rows.map(({ key, value, revision }) => this.#entryOf(key, value, revision));
+  }
+
+  async #ask<Answer>(read: () => Promise<Answer>): Promise<Answer> {
+    try {
+      return await read();
+    } catch (error) {
+      throw this.#health.failed(error);
+    }
+  }
+
+  #entryOf(key: string, json: string, revision: string): StoredEntry {
+    try {
+      return { key, value: JSON.parse(json), revision: Number(revision) };
+    } catch (error) {
+      throw this.#health.unreadable(error);
+    }
+  }
+
+  /** Waits for the commits that were asked for so far: later reads see them, awaited or not. */
+  async #written(): Promise<void> {
+    await this.#writing;
+  }
+
+  async #writeAll(): Promise<void> {
+    // After all that this turn of the loop asks for.
+    await new Promise<void>((resolve) => setImmediate(resolve));
+    while (this.#pending.length > 0) {
+      const group = this.#pending.splice(0, COMMITS_A_TRANSACTION);
+      await this.#write(group);
+    }
+    this.#writing = undefined;
+  }
+
+  /** Makes commits, and settles them. */
+  async #write(group: readonly PendingCommit[]): Promise<void> {
+    try {
+      const outcomes = await this.#committer.commit(group);
+      this.#health.succeeded();
+      this.onCommit();
+      for (const [index, { resolve }] of group.entries()) {
+        const outcome = outcomes[index]!;
+        this.counts[outcome.kind === "committed" ? "commits" : "conflicts"] += 1;
+        resolve(outcome);
+      }
+    } catch (error) {
+      if (group.length > 1 && isAnswer(error)) {
+        for (const one of group) await this.#write([one]);
+        return;
+      }
+      const fault = this.#health.failed(error);
+      for (const { reject } of group) reject(fault);
+    }
+  }
+
+  #checkOpen(): void {
+    if (this.#isClosed) throw new Error("the store is closed");
+  }
+}

@@ -1,0 +1,141 @@
+/**
+ * The newest records that this node was told are kept, in a file of its own: a store that was
+ * replaced by an older copy, as in a failover, cannot tell what it lacks. The file is written beside
+ * what is answered, and synced; the store is asked for these records from time to time.
+ */
+import { open, rename } from "node:fs/promises";
+import { readBoundedFile } from "../../base/bounded-file.ts";
+import { isRecord } from "../../base/json-value.ts";
+import { replaceStateFile } from "../../base/state-files.ts";
+
+/** A record that somebody may have been told of. */
+export interface AcknowledgedRecord {
+  readonly agentId: string;
+  readonly auditId: string;
+}
+
+export interface AcknowledgedOptions {
+  /** The file. */
+  readonly path: string;
+  /** Those of the records that the store does not have. */
+  findLost(records: readonly AcknowledgedRecord[]): Promise<readonly AcknowledgedRecord[]>;
+  onLoss(record: AcknowledgedRecord): void;
+  /** Told once of a file that cannot be written. */
+  onFault(error: unknown): void;
+}
+
+/** So many chains are remembered: what a store loses is what came last. */
+const MAX_CHAINS = 64;
+const MAX_BYTES = 65_536;
+const WRITE_AFTER_MS = 100;
+const ASK_EVERY_MS = 1_000;
+
+/** One a node. */
+export class AcknowledgedRecords {
+  readonly #options: AcknowledgedOptions;
+  /** By agent, the latest last. */
+  readonly #newest: Map<string, string>;
+  #isWritten = true;
+  #hasFailed = false;
+  #askedAt = 0;
+  #timer: NodeJS.Timeout | undefined;
+  #working: Promise<void> = Promise.resolve();
+  #isClosed = false;
+
+  constructor(options: AcknowledgedOptions) {
+    this.#options = options;
+    const known = readAcknowledged(options.path);
+    this.#newest = new Map(known.map(({ agentId, auditId }) => [agentId, auditId]));
+  }
+
+  /** Takes in a record that is kept. */
+  note({ agentId, auditId }: AcknowledgedRecord): void {
+    this.#newest.delete(agentId);
+    this.#newest.set(agentId, auditId);
+    const [oldest] = this.#newest.keys();
+    if (this.#newest.size > MAX_CHAINS && oldest !== undefined) this.#newest.delete(oldest);
+    this.#isWritten = false;
+  }
+
+  /** Begins to write and to ask. */
+  start(): void {
+    this.#timer = setTimeout(() => {
+      this.#working = this.#work().finally(() => {
+        if (!this.#isClosed) this.start();
+      });
+    }, WRITE_AFTER_MS);
+    this.#timer.unref();
+  }
+
+  /** Writes what is left. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    clearTimeout(this.#timer);
+    await this.#working;
+    await this.#write();
+  }
+
+  async #work(): Promise<void> {
+    await this.#write();
+    const now = performance.now();
+    if (now - this.#askedAt < ASK_EVERY_MS) return;
+    this.#askedAt = now;
+    try {
+      for (const lost of await this.#options.findLost(this.#records)) this.#options.onLoss(lost);
+    } catch {
+      // A store that does not answer has not gone back; it tells of itself.
+    }
+  }
+
+  get #records(): readonly AcknowledgedRecord[] {
+    return [...this.#newest].map(([agentId, auditId]) => ({ agentId, auditId }));
+  }
+
+  async #write(): Promise<void> {
+    if (this.#isWritten) return;
+    this.#isWritten = true;
+    try {
+      await replaceDurably(this.#options.path, format(this.#records));
+      this.#hasFailed = false;
+    } catch (error) {
+      this.#isWritten = false;
+      if (!this.#hasFailed) this.#options.onFault(error);
+      this.#hasFailed = true;
+    }
+  }
+}
+
+/** Reads the file; nothing where there is none, or where it cannot be understood. */
+export function readAcknowledged(path: string): readonly AcknowledgedRecord[] {
+  const { text = "" } = readBoundedFile(path, MAX_BYTES);
+  try {
+    const found: unknown = JSON.parse(text);
+    if (!isRecord(found)) return [];
+    return Object.entries(found).flatMap(([agentId, auditId]) =>
+      typeof auditId === "string" ? [{ agentId, auditId }] : [],
+    );
+  } catch {
+    return [];
+  }
+}
+
+/** Writes the file in one piece. */
+export function writeAcknowledged(path: string, records: readonly AcknowledgedRecord[]): void {
+  replaceStateFile(path, format(records));
+}
+
+function format(records: readonly AcknowledgedRecord[]): string {
+  return `${JSON.stringify(Object.fromEntries(records.map((one) => [one.agentId, one.auditId])))}\n`;
+}
+
+async function replaceDurably(path: string, content: string): Promise<void> {
+  const temporary = `${path}.tmp`;
+  const file = await open(temporary, "w", 0o600);
+  try {
+    await file.writeFile(content);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+  await rename(temporary, path);
+}

@@ -1,0 +1,305 @@
+/**
+ * Opens the ledger of a daemon: chain heads from the store, brought up to date from what the journal
+ * has beyond them. After a crash every acknowledged record is in its chain, and none is twice.
+ * AGTP-IDENTIFIERS "Attribution Chain"
+ */
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { continueIdsAfter } from "../../identity/uuid.ts";
+import { withCut } from "../journal/cut-chains.ts";
+import { FileJournal } from "../journal/file-journal.ts";
+import {
+  createMemoryJournal,
+  type JournalPosition,
+  type JournalRecord,
+} from "../journal/journal.ts";
+import { compareJournal } from "../journal/journal-comparison.ts";
+import { JournalDamageError } from "../journal/journal-damage.ts";
+import type { JournalDisk } from "../journal/journal-disk.ts";
+import { replayJournal } from "../journal/journal-replay.ts";
+import { JournalRetention, type RetainedJournal } from "../journal/journal-retention.ts";
+import { journalSource, type RecordsSource, rememberedRecords } from "../moving/export-state.ts";
+import type { StateNotice } from "../notice.ts";
+import type { Durability } from "../state-sections.ts";
+import type { Store } from "../store.ts";
+import { type KnownChains, knownChainChanges, readKnownChains } from "./known-chains.ts";
+import { type ChainHead, Ledger, type LedgerClock, newestOf } from "./ledger.ts";
+import { createJournalStore, createPowerSafeStore, type RecordStore } from "./record-store.ts";
+
+/** Where the ledger keeps what. */
+export interface LedgerOptions {
+  readonly store: Store;
+  /** Undefined: records end with the process. */
+  readonly journalDirectory: string | undefined;
+  readonly segmentBytes?: number;
+  /** Stores what else was made of the records before a checkpoint; where it rejects, none is made. */
+  beforeCheckpoint?(): Promise<void>;
+  /** A journal that cannot be written, or work beside serving that failed. */
+  onFault(error: unknown): void;
+  onNotice?(notice: StateNotice): void;
+  readonly disk?: JournalDisk;
+  /** The records of several nodes, in the place of a journal. */
+  readonly shared?: SharedRecords;
+  /** "process" without it. */
+  readonly durability?: Durability;
+  now?(): number;
+}
+
+/** Records that are kept where other nodes append as well. */
+export interface SharedRecords {
+  readonly records: RecordStore;
+  /** Where all chains ended. */
+  readonly heads: ReadonlyMap<string, ChainHead>;
+  /** The latest lifecycle events, in order: the store may not have seen them. */
+  readonly events: readonly JournalRecord[];
+  /** Everything that the nodes keep, as the lines of an export. */
+  exported?(serverId: string): AsyncIterable<string>;
+}
+
+/** Records of chains over a journal that is open. */
+export interface OpenRecords {
+  /** Lifecycle events that the journal has beyond the last checkpoint, in order. */
+  readonly events: readonly JournalRecord[];
+  /** When the newest record was made, in milliseconds since the epoch; minus infinity without any. */
+  readonly newestAt: number;
+  /** Stores where the chains end, so that the journal up to here is not read again. */
+  checkpoint(): Promise<void>;
+  /** The records, for an export beside those that come. */
+  readonly exported: RecordsSource | undefined;
+  /** Keeps the journal within limits; undefined without one. */
+  readonly retention?: JournalRetention | undefined;
+  /** Writes what is pending, keeps the heads, and closes the journal; not the store. */
+  close(): Promise<void>;
+}
+
+/** A ledger that is open. */
+export interface OpenLedger extends OpenRecords {
+  readonly ledger: Ledger;
+}
+
+/** Chains that grow in a journal, and which of them have. */
+export interface GrowingChains {
+  takeChanged(): ReadonlyMap<string, ChainHead>;
+  markChanged(agentIds: Iterable<string>): void;
+  settled(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Makes the chains over a store of records, from where each of them ends. */
+export type MakeChains<Chains extends GrowingChains> = (
+  records: RecordStore,
+  heads: ReadonlyMap<string, ChainHead>,
+) => Chains;
+
+const START: JournalPosition = { segment: 1, offset: 0 };
+
+/** Opens the ledger; rejects with what the journal lacks. */
+export async function openLedger(options: LedgerOptions): Promise<OpenLedger> {
+  if (options.shared !== undefined) return openShared(options.shared, options);
+  const { chains: ledger, ...opened } = await openChains(
+    options,
+    (records, heads) => new Ledger(records, heads, options.onFault, clockOf(options)),
+  );
+  return { ...opened, ledger };
+}
+
+/** Opens the journal and brings the chain heads up to date; rejects with what the journal lacks. */
+export async function openChains<Chains extends GrowingChains>(
+  options: Omit<LedgerOptions, "shared">,
+  make: MakeChains<Chains>,
+): Promise<OpenRecords & { readonly chains: Chains }> {
+  const { journalDirectory } = options;
+  if (journalDirectory !== undefined) return openKept({ ...options, journalDirectory }, make);
+  const journal = createMemoryJournal();
+  const chains = make(createJournalStore(journal), new Map());
+  const checkpoint = (): Promise<void> => Promise.resolve();
+  const newestAt = newestOf([]);
+  const exported = rememberedRecords(journal);
+  return { chains, events: [], newestAt, checkpoint, exported, close: () => chains.close() };
+}
+
+function openShared({ records, heads, events }: SharedRecords, options: LedgerOptions): OpenLedger {
+  const ledger = new Ledger(records, heads, options.onFault, clockOf(options));
+  const newestAt = newestOf(heads.values());
+  continueIdsAfter(newestAt);
+  const checkpoint = async (): Promise<void> => options.beforeCheckpoint?.();
+  const close = async (): Promise<void> => {
+    await ledger.settled().catch(() => undefined);
+    try {
+      await checkpoint();
+    } finally {
+      await ledger.close();
+    }
+  };
+  return { ledger, events, newestAt, checkpoint, exported: undefined, close };
+}
+
+interface KeptOptions extends LedgerOptions {
+  readonly journalDirectory: string;
+}
+
+async function openKept<Chains extends GrowingChains>(
+  options: KeptOptions,
+  make: MakeChains<Chains>,
+): Promise<OpenRecords & { readonly chains: Chains }> {
+  const {
+    known,
+    events: older,
+    added,
+  } = await withCut(options.journalDirectory, await readKnownChains(options.store));
+  const { damages, placed } = await compareJournal(options.journalDirectory, known);
+  if (damages.length > 0) throw new JournalDamageError(damages);
+  const checkpoint = known.checkpoint ?? START;
+  let checkpointNow: () => Promise<void> = () => Promise.resolve();
+  const journal = await openJournal(options, checkpoint, () => checkpointNow());
+  const heads = withPlaces(known, placed);
+  const { grown, events, damages: found } = await replayJournal(journal, checkpoint, heads);
+  if (found.length > 0) {
+    await journal.close();
+    throw new JournalDamageError(found);
+  }
+  const all = new Map([...heads, ...grown]);
+  let takenIn = checkpoint.segment;
+  let readers = 0;
+  const retained = retainedJournal(options.journalDirectory, journal, {
+    takenIn: () => takenIn,
+    isHeld: () => readers > 0,
+  });
+  const { onNotice, now } = options;
+  const retention = await JournalRetention.open({
+    journal: retained,
+    ...(onNotice && { onNotice }),
+    ...(now && { now }),
+  });
+  const create = isPowerSafe(options) ? createPowerSafeStore : createJournalStore;
+  const records: RecordStore = {
+    ...create(journal),
+    whereCut: (auditId) => retention.whereCut(auditId),
+  };
+  const chains = make(records, all);
+  const newestAt = newestOf(all.values());
+  continueIdsAfter(newestAt);
+  chains.markChanged(placed.keys());
+  chains.markChanged(grown.keys());
+  chains.markChanged(added);
+  checkpointNow = async () => {
+    const { segment } = await storeCheckpoint(options, chains, journal);
+    takenIn = Math.max(takenIn, segment);
+  };
+  return {
+    chains,
+    events: [...older, ...events],
+    newestAt,
+    checkpoint: checkpointNow,
+    retention,
+    exported: journalSource(
+      options.journalDirectory,
+      () => journal.position,
+      () => {
+        readers += 1;
+        return () => {
+          readers -= 1;
+        };
+      },
+    ),
+    close: async () => {
+      await retention.close();
+      await chains.settled().catch(() => undefined);
+      // The journal's position reaches what was written last.
+      await nextTurn();
+      try {
+        await checkpointNow();
+      } finally {
+        await chains.close();
+      }
+    },
+  };
+}
+
+function openJournal(
+  { journalDirectory, segmentBytes, onFault, onNotice, disk, durability }: KeptOptions,
+  checkpoint: JournalPosition,
+  checkpointNow: () => Promise<void>,
+): Promise<FileJournal> {
+  return FileJournal.open({
+    directory: journalDirectory,
+    firstSegment: checkpoint.segment,
+    ...(segmentBytes === undefined ? {} : { segmentBytes }),
+    ...(disk === undefined ? {} : { disk }),
+    isPowerSafe: isPowerSafe({ durability }),
+    onFinished: () => {
+      // The records of this turn are in the heads only when the turn is over.
+      setImmediate(() => void checkpointNow().catch(onFault));
+    },
+    onFault,
+    onNotice: (notice) => onNotice?.(notice),
+  });
+}
+
+function isPowerSafe({ durability }: { readonly durability?: Durability | undefined }): boolean {
+  return durability === "power";
+}
+
+function clockOf({ onNotice, now }: LedgerOptions): LedgerClock {
+  const onStepBack = (milliseconds: number): void =>
+    onNotice?.({
+      level: "warn",
+      event: "clock-stepped-back",
+      message: `the clock is ${milliseconds} ms behind what it was: records keep the time of the ones before them until it has caught up`,
+      fields: { step_ms: milliseconds },
+    });
+  return now === undefined ? { onStepBack } : { onStepBack, now };
+}
+
+function withPlaces(
+  { heads }: KnownChains,
+  placed: Awaited<ReturnType<typeof compareJournal>>["placed"],
+): ReadonlyMap<string, ChainHead> {
+  return new Map(
+    [...heads].map(([id, head]) => [id, { ...head, place: head.place ?? placed.get(id) }]),
+  );
+}
+
+async function storeCheckpoint(
+  { store, beforeCheckpoint }: LedgerOptions,
+  chains: GrowingChains,
+  journal: FileJournal,
+): Promise<JournalPosition> {
+  // Records written from here on are replayed again: they may not have been taken in yet.
+  const { position } = journal;
+  await beforeCheckpoint?.();
+  const changed = chains.takeChanged();
+  try {
+    // The store is synced: it must not know of records that a power cut takes from the journal.
+    await journal.sync();
+    await store.commit(knownChainChanges(changed, position));
+  } catch (error) {
+    // A later checkpoint lies beyond these records, and nothing would tell of them again.
+    chains.markChanged(changed.keys());
+    throw error;
+  }
+  return position;
+}
+
+function retainedJournal(
+  directory: string,
+  journal: FileJournal,
+  { takenIn, isHeld }: { takenIn(): number; isHeld(): boolean },
+): RetainedJournal {
+  return {
+    directory,
+    get finished() {
+      return journal.finished;
+    },
+    get open() {
+      return journal.open;
+    },
+    get takenIn() {
+      return takenIn();
+    },
+    get isHeld() {
+      return isHeld();
+    },
+    forget: (numbers) => journal.forget(numbers),
+    rotate: () => journal.rotate(),
+  };
+}

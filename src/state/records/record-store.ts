@@ -1,0 +1,102 @@
+/**
+ * The seam under the ledger: who decides which record comes next in a chain. A batch is appended by
+ * compare-and-set: each chain names the record that it was sealed after, and where another writer
+ * was sooner, nothing of that chain is kept and its head is answered.   AGTP-IDENTIFIERS "Attribution Chain"
+ */
+import type { WhereCut } from "../journal/archived-records.ts";
+import type { Journal, JournalRecord, RecordPlace, RecordReader } from "../journal/journal.ts";
+import type { Chain } from "./draft.ts";
+
+/** The last record of an agent's chain. */
+export interface ChainHead {
+  readonly auditId: string;
+  /** Milliseconds since the epoch. */
+  readonly at: number;
+  /** The method that the record is about. */
+  readonly method: string;
+  /** Undefined where the journal ends with the process, or an earlier build has not noted it. */
+  readonly place?: RecordPlace | undefined;
+}
+
+/** A signed record of a chain. */
+export interface ChainedRecord extends JournalRecord {
+  readonly chain: Chain;
+}
+
+/** Records that are appended together. */
+export interface RecordBatch {
+  /** By chain in order: each one's first names its expected head, each later one the one before. */
+  readonly records: readonly ChainedRecord[];
+  /** The Audit-ID that each chain of the batch is expected to end with; 64 zeros for a new one. */
+  readonly expected: ReadonlyMap<string, string>;
+}
+
+/** A journal that resolves once a power cut cannot lose a record; one call at a time. */
+export interface DurableJournal extends Journal {
+  writeDurably(records: readonly JournalRecord[]): Promise<Omit<RecordPlace, "length">>;
+}
+
+/** A batch that was decided. */
+export interface Appended {
+  /** Where the first record stands, each other one behind the line feed of the one before. */
+  readonly first?: Omit<RecordPlace, "length"> | undefined;
+  /**
+   * The chains that another writer has moved, with their heads as they are: none of their records is
+   * kept, those of all other chains are. Undefined: there are no other writers.
+   */
+  readonly moved?: ReadonlyMap<string, ChainHead> | undefined;
+}
+
+export interface RecordStore {
+  /**
+   * True where `append` answers at once and loses to nobody: records are then appended while others
+   * of their batch are still being signed.
+   */
+  readonly isImmediate: boolean;
+  /**
+   * Appends a batch. Settled once what it kept cannot be lost; where that is not known, it finds out
+   * first.
+   * @throws where none of the batch is kept, and `UnknownOutcomeError` where nobody can tell.
+   */
+  append(batch: RecordBatch): Appended | Promise<Appended>;
+  /** Throws while nothing can be appended. */
+  probe(): void;
+  /** The compact JWS of a record; reads beside what is being appended. */
+  find(auditId: string): Promise<string | undefined>;
+  /** Finds many records of one chain, one behind the other; without this, `find` does. */
+  openReader?(): RecordReader;
+  /** Where a record went that was cut off; without this, nothing ever is. */
+  whereCut?(auditId: string): Promise<WhereCut | undefined>;
+  /** The head of a chain as it is now; without this, the ledger knows it itself. */
+  headOf?(agentId: string): Promise<ChainHead | undefined>;
+  close(): Promise<void>;
+}
+
+/** The records may be kept or not, and it could not be found out. */
+export class UnknownOutcomeError extends Error {
+  override readonly name = "UnknownOutcomeError";
+}
+
+/** As `createJournalStore`, where what is kept has to survive a power cut. */
+export function createPowerSafeStore(journal: DurableJournal): RecordStore {
+  return {
+    isImmediate: false,
+    append: async ({ records }) => ({ first: await journal.writeDurably(records) }),
+    probe: () => journal.probe(),
+    find: (auditId) => journal.find(auditId),
+    openReader: () => journal.openReader?.() ?? journal,
+    close: () => journal.close(),
+  };
+}
+
+/** The records of one process in its own journal: nobody else writes, so every batch is kept. */
+export function createJournalStore(journal: Journal): RecordStore {
+  return {
+    isImmediate: true,
+    append: ({ records }) => ({ first: journal.write(records) }),
+    probe: () => journal.probe(),
+    find: (auditId) => journal.find(auditId),
+    openReader: () => journal.openReader?.() ?? journal,
+    close: () => journal.close(),
+  };
+}

@@ -1,0 +1,203 @@
+/**
+ * Walks the chain of an agent's records from its head to the first record ever, and says where it
+ * breaks. Each record is asked for by its Audit-ID, so that the walk does not care where records are
+ * kept, and whoever keeps them cannot exchange one.   AGTP-IDENTIFIERS "Attribution Chain"
+ */
+
+import { hash } from "node:crypto";
+import { type JsonRecord, quoteValue } from "../../base/json-value.ts";
+import type { Ed25519PublicKey } from "../../identity/ed25519.ts";
+import { NO_AUDIT_ID } from "./record.ts";
+import { type RecordVerdict, verifyRecord } from "./verify-record.ts";
+
+/** The chain to walk, and the keys to check it with. */
+export interface ChainSource {
+  readonly agentId: string;
+  /** Audit-ID of the newest record. */
+  readonly head: string;
+  /** Signatures are checked with these; without any, they are not. */
+  readonly keys: readonly Ed25519PublicKey[];
+  /** Audit-ID of a record that was in the chain once, as somebody remembers. */
+  readonly trustedHead?: string | undefined;
+  /** The record before the oldest one that is left, where older ones were taken away. */
+  readonly begin?: string | undefined;
+  /** Says what is false about a payload that is signed as it should be. */
+  readonly judge?: JudgePayload | undefined;
+  /** The compact JWS of a record; undefined when there is none. */
+  fetch(auditId: string): Promise<string | undefined>;
+}
+
+/** A fault in the words of a break's message; undefined: there is none. */
+export type JudgePayload = (payload: JsonRecord) => string | undefined;
+
+/** One record, as a report names it. Texts are the record's own. */
+export interface ChainRecord {
+  readonly auditId: string;
+  readonly issuedAt: string;
+  readonly method: string;
+  readonly path: string;
+  readonly status: number | undefined;
+}
+
+/** In which way a chain can break. */
+export type ChainBreakKind =
+  | "missing-record"
+  | "hash-mismatch"
+  | "malformed-record"
+  | "bad-signature"
+  | "unknown-key"
+  | "unsigned-head"
+  | "wrong-agent"
+  | "false-passkey"
+  | "time-reversed"
+  | "truncated"
+  | "fork"
+  | "bad-checkpoint"
+  | "missing-segment"
+  | "altered-archive";
+
+/** The first place where a chain does not hold. */
+export interface ChainBreak {
+  readonly kind: ChainBreakKind;
+  /** The record that it is about. */
+  readonly auditId: string;
+  /** Lower case, no full stop. */
+  readonly message: string;
+}
+
+/** The findings of a walk, up to the break if there is one. */
+export interface ChainReport {
+  readonly agentId: string;
+  readonly head: string;
+  /** How many records held. */
+  readonly records: number;
+  /** The oldest that held. */
+  readonly first: ChainRecord | undefined;
+  /** The newest. */
+  readonly last: ChainRecord | undefined;
+  /** Of the records that held: with a signature that was checked, without one, with one unchecked. */
+  readonly verified: number;
+  readonly unsigned: number;
+  readonly unchecked: number;
+  readonly broken: ChainBreak | undefined;
+}
+
+const AUDIT_ID = /^[0-9a-f]{64}$/;
+
+/** Walks a chain. Rejects only when `fetch` does. */
+export async function verifyChain(source: ChainSource): Promise<ChainReport> {
+  const { agentId, head } = source;
+  const counts = { verified: 0, unsigned: 0, unchecked: 0 };
+  let first: ChainRecord | undefined;
+  let last: ChainRecord | undefined;
+  let records = 0;
+  let broken: ChainBreak | undefined;
+  const isOver = (auditId: string): boolean => auditId === NO_AUDIT_ID || auditId === source.begin;
+  let isTrusted = source.trustedHead === undefined || source.trustedHead === source.begin;
+  for (let wanted = head; !isOver(wanted); ) {
+    const step = checkStep(source, wanted, await source.fetch(wanted), first);
+    if ("message" in step) {
+      broken = step;
+      break;
+    }
+    isTrusted ||= wanted === source.trustedHead;
+    records += 1;
+    counts[step.signature] += 1;
+    first = step.record;
+    last ??= first;
+    wanted = step.previous;
+  }
+  if (!isTrusted) broken ??= truncation(source.trustedHead, head);
+  return { agentId, head, records, first, last, ...counts, broken };
+}
+
+/** The break of a chain that ends before a record which is known to have been in it. */
+export function truncation(trustedHead = "", head?: string): ChainBreak {
+  const end = head === undefined ? "nothing is left of it" : `it ends with record ${head}`;
+  const message = `was in the chain and is not any more: the chain was cut, ${end}`;
+  return breakAt(trustedHead, "truncated", message);
+}
+
+interface ChainStep {
+  readonly record: ChainRecord;
+  readonly signature: "verified" | "unsigned" | "unchecked";
+  readonly previous: string;
+}
+
+/** Checks one record; `newer` is the one that names it, undefined for the head. */
+function checkStep(
+  { agentId, keys, judge }: ChainSource,
+  auditId: string,
+  jws: string | undefined,
+  newer: ChainRecord | undefined,
+): ChainStep | ChainBreak {
+  if (jws === undefined) {
+    const named = newer === undefined ? "it is the head" : `record ${newer.auditId} names it`;
+    return breakAt(auditId, "missing-record", `is missing, ${named}`);
+  }
+  const actual = hash("sha256", jws);
+  if (actual !== auditId)
+    return breakAt(auditId, "hash-mismatch", `was altered, its hash is ${actual}`);
+  const verdict = verifyRecord(jws, keys);
+  if ("fault" in verdict) return breakAt(auditId, verdict.kind, verdict.fault);
+  if (verdict.kind === "unsigned" && keys.length > 0 && newer === undefined) {
+    // Behind a signed record every other is vouched for by its hash.
+    return breakAt(
+      auditId,
+      "unsigned-head",
+      "is the newest and not signed, so that no key vouches for it",
+    );
+  }
+  const falsehood = judge?.(verdict.payload);
+  if (falsehood !== undefined) return breakAt(auditId, "false-passkey", falsehood);
+  return checkPayload(agentId, auditId, verdict, newer);
+}
+
+function checkPayload(
+  agentId: string,
+  auditId: string,
+  { kind: signature, payload }: Exclude<RecordVerdict, { readonly fault: string }>,
+  newer: ChainRecord | undefined,
+): ChainStep | ChainBreak {
+  if (payload["agent_id"] !== agentId) {
+    return breakAt(
+      auditId,
+      "wrong-agent",
+      `is of another agent, ${quoteValue(payload["agent_id"])}`,
+    );
+  }
+  const previous = payload["previous_audit_id"];
+  if (typeof previous !== "string" || !AUDIT_ID.test(previous)) {
+    return breakAt(auditId, "malformed-record", "does not name the record before it");
+  }
+  const issuedAt = payload["issued_at"];
+  if (typeof issuedAt !== "string" || Number.isNaN(Date.parse(issuedAt))) {
+    return breakAt(auditId, "malformed-record", "does not say when it was issued");
+  }
+  if (newer !== undefined && Date.parse(issuedAt) > Date.parse(newer.issuedAt)) {
+    const later = `is from ${issuedAt}, later than ${newer.issuedAt}`;
+    return breakAt(auditId, "time-reversed", `${later} of the one behind it, ${newer.auditId}`);
+  }
+  return { record: describeRecord(auditId, issuedAt, payload), signature, previous };
+}
+
+/** A record as a report names it. */
+export function describeRecord(
+  auditId: string,
+  issuedAt: string,
+  payload: JsonRecord,
+): ChainRecord {
+  const { method, path, status } = payload;
+  return {
+    auditId,
+    issuedAt,
+    method: typeof method === "string" ? method : "",
+    path: typeof path === "string" ? path : "",
+    status: typeof status === "number" ? status : undefined,
+  };
+}
+
+/** The message reads on from the record. */
+function breakAt(auditId: string, kind: ChainBreakKind, message: string): ChainBreak {
+  return { kind, auditId, message: `record ${auditId} ${message}` };
+}

@@ -1,0 +1,196 @@
+/**
+ * All contracts of this server, by id and by who may call what. What is over leaves a tombstone until
+ * `contract_ttl_seconds` after it would have expired anyway, so that its owner learns why it does not
+ * answer. Every change is in the store before anybody hears of it.   AGTP-API §10.1.1, §10.1.4
+ */
+
+import type { Contract, ContractState } from "../../endpoint/contract.ts";
+import { Collection } from "../collection.ts";
+import type { Quota } from "../quota.ts";
+import { recordReader } from "../records/stored-record.ts";
+import type { Store } from "../store.ts";
+
+/** The surroundings of the register. */
+export interface ContractRegisterOptions {
+  readonly store: Store;
+  /** How long a tombstone outlives the contract's expiry, in milliseconds. */
+  tombstoneMs(): number;
+  /** Milliseconds since the epoch. */
+  now?(): number;
+}
+
+/** How one presented contract stands. */
+export type Presented =
+  | { readonly kind: "usable" | "over"; readonly contract: Contract }
+  | { readonly kind: "unknown" | "foreign" };
+
+/** An agent that negotiates without end makes room with its own contracts, never with another's. */
+const QUOTA: Quota = { perOwner: 1_000, charactersPerOwner: 16 * 1024 * 1024 };
+
+/** How often the contracts of each agent have changed, and who hears of it. */
+interface Followed {
+  readonly revisions: Map<string, number>;
+  readonly watchers: Set<(agentId: string) => void>;
+}
+
+function follow({ revisions, watchers }: Followed, contract: Contract | undefined): void {
+  if (contract === undefined) return;
+  const { agentId } = contract;
+  revisions.set(agentId, (revisions.get(agentId) ?? 0) + 1);
+  for (const watcher of watchers) watcher(agentId);
+}
+
+export class ContractRegister {
+  readonly #contracts: Collection<Contract>;
+  readonly #revisions: Map<string, number>;
+  readonly #watchers: Set<(agentId: string) => void>;
+
+  private constructor(contracts: Collection<Contract>, { revisions, watchers }: Followed) {
+    this.#contracts = contracts;
+    this.#revisions = revisions;
+    this.#watchers = watchers;
+  }
+
+  /** Opens the register of a store. */
+  static async open(options: ContractRegisterOptions): Promise<ContractRegister> {
+    const { store, tombstoneMs, now = Date.now } = options;
+    const followed: Followed = { revisions: new Map(), watchers: new Set() };
+    const contracts = await Collection.open(store, {
+      name: "contracts",
+      read: readContract,
+      ownerOf: ({ agentId }) => agentId,
+      orderOf: ({ issuedAt }) => issuedAt,
+      forgottenAt: ({ expiresAt }) => expiresAt + tombstoneMs(),
+      quota: QUOTA,
+      rankOf: (contract, at) => rankOf(asItIs(contract, at)),
+      now,
+      onChange: (before, after) => follow(followed, after ?? before),
+    });
+    return new ContractRegister(contracts, followed);
+  }
+
+  /** Any contract, whatever its state; one whose time is over is `expired`, and then forgotten. */
+  find(synthesisId: string): Contract | undefined {
+    const contract = this.#contracts.get(synthesisId);
+    return contract && asItIs(contract, this.#contracts.now());
+  }
+
+  /** Looks up a contract that an agent presents. */
+  present(synthesisId: string, agentId: string | undefined): Presented {
+    const contract = this.find(synthesisId);
+    if (contract === undefined) return { kind: "unknown" };
+    if (contract.agentId !== agentId) return { kind: "foreign" };
+    return isOpen(contract) ? { kind: "usable", contract } : { kind: "over", contract };
+  }
+
+  /** Every contract that can be called or accepted; the oldest first. */
+  open(): readonly Contract[] {
+    return this.#asTheyAre(this.#contracts.values()).filter(isOpen);
+  }
+
+  /** The active contracts of an agent, or of all of them; the newest first. */
+  active(agentId?: string): readonly Contract[] {
+    const contracts =
+      agentId === undefined ? this.#contracts.values() : this.#contracts.ofOwner(agentId);
+    return this.#asTheyAre(contracts)
+      .filter(({ state }) => state === "active")
+      .reverse();
+  }
+
+  /** Those of an agent that can be called or accepted; the newest first. */
+  openOf(agentId: string): readonly Contract[] {
+    return this.#asTheyAre(this.#contracts.ofOwner(agentId)).filter(isOpen).reverse();
+  }
+
+  /** Those of an agent that are no offers, also what is over and remembered; the oldest first. */
+  ofAgent(agentId: string): readonly Contract[] {
+    const own = this.#asTheyAre(this.#contracts.ofOwner(agentId));
+    return own.filter(({ state }) => state !== "offered");
+  }
+
+  /** Another number whenever a contract of the agent has become another; time alone changes none. */
+  revisionOf(agentId: string): number {
+    return this.#revisions.get(agentId) ?? 0;
+  }
+
+  /** Hears of each agent whose contracts have changed. Returns the end of it. */
+  watch(watcher: (agentId: string) => void): () => void {
+    this.#watchers.add(watcher);
+    return () => this.#watchers.delete(watcher);
+  }
+
+  /** Milliseconds since the epoch, as the register tells what is over. */
+  now(): number {
+    return this.#contracts.now();
+  }
+
+  get size(): number {
+    return this.#contracts.size;
+  }
+
+  /** Keeps a new contract. */
+  async add(contract: Contract): Promise<void> {
+    await this.#contracts.add(contract.synthesisId, contract);
+    await this.#contracts.everywhere(contract.synthesisId);
+  }
+
+  /** Moves a contract on that is not over; undefined when it is not there any more. */
+  async change(
+    synthesisId: string,
+    state: ContractState,
+    reason?: string,
+  ): Promise<Contract | undefined> {
+    const { item } = await this.#contracts.change(
+      synthesisId,
+      (contract) => {
+        if (!isOpen(contract)) return undefined;
+        return { ...contract, state, ...(reason === undefined ? {} : { reason }) };
+      },
+      // A contract that is revoked must not be called while the disk is slow.
+      { isEarly: state !== "active" },
+    );
+    await this.#contracts.everywhere(synthesisId);
+    return item;
+  }
+
+  /** Forgets contracts altogether: presenting one is answered as if it had never been. */
+  async evict(synthesisIds: readonly string[]): Promise<void> {
+    await this.#contracts.delete(synthesisIds, { isEarly: true });
+  }
+
+  /** Forgets the tombstones whose time is over. */
+  async sweep(): Promise<void> {
+    await this.#contracts.sweep();
+  }
+
+  #asTheyAre(contracts: readonly Contract[]): Contract[] {
+    return contracts.map((contract) => asItIs(contract, this.#contracts.now()));
+  }
+}
+
+function asItIs(contract: Contract, now: number): Contract {
+  if (!isOpen(contract) || contract.expiresAt > now) return contract;
+  return { ...contract, state: "expired", reason: "its time is over" };
+}
+
+/** Tells whether a contract's state lets it be called or accepted. */
+export function isOpen({ state }: Contract): boolean {
+  return state === "active" || state === "offered";
+}
+
+/** Evicts contracts that are over first, then offers, then those that a session may do without. */
+function rankOf(contract: Contract): number {
+  if (!isOpen(contract)) return 0;
+  if (contract.state === "offered") return 1;
+  return contract.isPersistent ? 3 : 2;
+}
+
+const readContract = recordReader<Contract>({
+  synthesisId: "string",
+  agentId: "string",
+  endpoint: "object",
+  plan: "object",
+  issuedAt: "number",
+  expiresAt: "number",
+  state: "string",
+});

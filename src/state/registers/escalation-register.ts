@@ -1,0 +1,292 @@
+/**
+ * All escalations of this server, and which task of which agent waits for one. A task waits until
+ * its escalation is accepted: neither a rejection nor a deadline that passed lets it go on. Every
+ * change is in the store before anybody hears of it.   AGTP "ESCALATE", "CONFIRM"
+ */
+import { uuidv7 } from "../../identity/uuid.ts";
+import { Collection } from "../collection.ts";
+import type { AddOptions } from "../collection-write.ts";
+import type { Quota } from "../quota.ts";
+import { recordReader } from "../records/stored-record.ts";
+import type { Store } from "../store.ts";
+import type { ApprovalOutcome, ApprovalUse } from "./approval.ts";
+import {
+  closedAt,
+  type Decision,
+  type Escalation,
+  type EscalationRequest,
+  type EscalationStatus,
+  isHoldingTask,
+  isOpen,
+  isUsable,
+  type Opening,
+  statusAt,
+} from "./escalation.ts";
+
+/** The outcome of a decision. */
+export type Deciding =
+  /** `repeated`: this was decided before; the first word is the receipt. */
+  | { readonly kind: "decided" | "repeated"; readonly escalation: Escalation }
+  /** It was decided otherwise, or its time is over. */
+  | { readonly kind: "conflict"; readonly escalation: Escalation }
+  | { readonly kind: "unknown" };
+
+/** Options that only tests choose. */
+export interface EscalationOptions {
+  readonly limits?: Quota;
+  /** Milliseconds since the epoch. */
+  now?(): number;
+}
+
+/** Tells people how an escalation stands. Never rejects. */
+export interface EscalationTeller {
+  tell(escalation: Escalation): Promise<void>;
+}
+
+const LIMITS: Quota = {
+  ...{ openPerOwner: 64, perOwner: 256, open: 4_096, all: 8_192 },
+  // As much as that many of the longest contexts of ESCALATE.
+  ...{ charactersPerOwner: 4_194_304, characters: 134_217_728 },
+};
+/** How long what is over can be looked at, and keeps its task waiting. */
+const KEPT_MS = 30 * 24 * 3_600_000;
+/** Evicts first what no task waits for. An open escalation is never evicted. */
+const RANKS: Readonly<Record<EscalationStatus, number | undefined>> = {
+  pending_review: undefined,
+  deferred: undefined,
+  accepted: 0,
+  expired: 1,
+  rejected: 1,
+};
+
+export class EscalationRegister {
+  readonly #escalations: Collection<Escalation>;
+  /** Approvals that a call of this process has, until what became of it is kept. */
+  readonly #claims = new Map<string, ApprovalOutcome | undefined>();
+  #teller: EscalationTeller | undefined;
+
+  private constructor(escalations: Collection<Escalation>) {
+    this.#escalations = escalations;
+  }
+
+  /** Opens the register of a store. */
+  static async open(store: Store, options: EscalationOptions = {}): Promise<EscalationRegister> {
+    const { limits, now = () => Date.now() } = options;
+    const escalations = await Collection.open<Escalation>(store, {
+      name: "escalations",
+      read: readEscalation,
+      ownerOf: ({ agentId, approval }) => approval?.payer ?? agentId,
+      orderOf: ({ openedAt }) => openedAt,
+      indexes: { pause: pauseNameOf, question: questionNameOf },
+      forgottenAt: (one) => (isOpen(one, now()) ? Infinity : closedAt(one) + KEPT_MS),
+      quota: { ...LIMITS, ...limits },
+      rankOf: (one, at) => (isAwaited(one, at) ? undefined : RANKS[statusAt(one, at)]),
+      now,
+    });
+    return new EscalationRegister(escalations);
+  }
+
+  /** One as it is now. */
+  find(escalationId: string): Escalation | undefined {
+    return this.#asItIs(this.#escalations.get(escalationId));
+  }
+
+  /** All of them, the newest first. */
+  list(): readonly Escalation[] {
+    return this.#escalations
+      .values()
+      .map((one) => this.#asItIs(one))
+      .reverse();
+  }
+
+  /** The escalation that a task of an agent waits for, decided or not. */
+  pauseOf(agentId: string, taskId: string): Escalation | undefined {
+    if (this.#escalations.size === 0) return undefined;
+    return this.#asItIs(this.#escalations.find("pause", pauseName(agentId, taskId)));
+  }
+
+  /** From now on people are told by this, until the function that is answered was called. */
+  tellBy(teller: EscalationTeller): () => void {
+    this.#teller = teller;
+    return () => {
+      if (this.#teller === teller) this.#teller = undefined;
+    };
+  }
+
+  /** Takes one on, and has its task wait. */
+  async open(request: EscalationRequest): Promise<Opening> {
+    const { fingerprint } = request;
+    const escalationId = `esc-${uuidv7()}`;
+    const openedAt = this.#escalations.now();
+    const escalation = { escalationId, ...request, openedAt, status: "pending_review" } as const;
+    const exclusion = this.#exclusionOf(request);
+    const adding = await this.#escalations.add(escalationId, escalation, exclusion);
+    switch (adding.kind) {
+      case "full":
+        return adding;
+      case "taken": {
+        const isSame = adding.item.fingerprint === fingerprint;
+        return { kind: isSame ? "repeated" : "waiting", escalation: adding.item };
+      }
+      case "added":
+        await this.#escalations.everywhere(escalationId);
+        await this.#teller?.tell(adding.item);
+        return { kind: "opened", escalation: adding.item };
+    }
+  }
+
+  /** Says the word that an escalation waits for. Who may is for the caller to know. */
+  async decide(escalationId: string, decision: Decision): Promise<Deciding> {
+    const { item, isChanged } = await this.#escalations.change(escalationId, (one) => {
+      const isDecidable = this.#isDecidable(one, decision.status);
+      return isDecidable ? { ...one, status: decision.status, decision } : undefined;
+    });
+    if (item === undefined) return { kind: "unknown" };
+    const escalation = this.#asItIs(item);
+    if (!isChanged) {
+      const isRepeated = escalation.status === decision.status;
+      return { kind: isRepeated ? "repeated" : "conflict", escalation };
+    }
+    await this.#escalations.everywhere(escalationId);
+    await this.#teller?.tell(escalation);
+    return { kind: "decided", escalation };
+  }
+
+  /** Takes an approval for one call, of all that want it at once; false: another has it. */
+  claim(escalationId: string): boolean {
+    if (this.#claims.has(escalationId)) return false;
+    this.#claims.set(escalationId, undefined);
+    return true;
+  }
+
+  /** Ends a claim: the call did not begin, or what became of it is kept. */
+  release(escalationId: string): void {
+    this.#claims.delete(escalationId);
+  }
+
+  /** Tells whether a call has the approval, and is not answered yet. */
+  isRunning(escalationId: string): boolean {
+    return this.#claims.has(escalationId) && this.#claims.get(escalationId) === undefined;
+  }
+
+  /** Uses an approval up, before its call begins; false: it cannot be used, or not any more. */
+  async use(escalationId: string, use: ApprovalUse): Promise<boolean> {
+    const { isChanged } = await this.#escalations.change(escalationId, (one) => {
+      const { approval } = one;
+      const canUse = approval !== undefined && isUsable(one, this.#escalations.now());
+      return canUse ? { ...one, approval: { ...approval, use } } : undefined;
+    });
+    return isChanged;
+  }
+
+  /** The outcome of a call that has an approval is seen from now on, and kept by `settleUse`. */
+  conclude(escalationId: string, outcome: ApprovalOutcome): void {
+    if (this.#claims.has(escalationId)) this.#claims.set(escalationId, outcome);
+  }
+
+  /** Keeps what became of the call that used an approval. */
+  async settleUse(escalationId: string, outcome: ApprovalOutcome): Promise<void> {
+    await this.#escalations.change(escalationId, (one) => {
+      const { approval } = one;
+      if (approval?.use === undefined || approval.use.outcome?.status !== undefined)
+        return undefined;
+      return { ...one, approval: { ...approval, use: { ...approval.use, outcome } } };
+    });
+  }
+
+  /** People have been told this news of it. */
+  async told(escalationId: string, toldId: string): Promise<void> {
+    await this.#escalations.change(escalationId, (one) => ({ ...one, toldId }));
+  }
+
+  /** Stores what has expired, and answers it; forgets what has been over for long. */
+  sweep(): Promise<readonly Escalation[]> {
+    return this.#escalations.sweep((one) => {
+      const status = statusAt(one, this.#escalations.now());
+      return status === one.status ? undefined : { ...one, status };
+    });
+  }
+
+  /**
+   * The escalation that keeps a new one out: that of the same call, or the one that its task waits
+   * for.
+   */
+  #exclusionOf(request: EscalationRequest): AddOptions<Escalation> {
+    const { agentId, taskId, fingerprint, approval } = request;
+    const now = (): number => this.#escalations.now();
+    if (approval !== undefined) {
+      const find = (): Escalation | undefined => this.#escalations.find("question", fingerprint);
+      return {
+        turn: `call ${fingerprint}`,
+        unless: () => only(find(), (one) => isAwaited(one, now())),
+      };
+    }
+    if (taskId === undefined) return {};
+    const find = (): Escalation | undefined => this.pauseOf(agentId, taskId);
+    return {
+      turn: pauseName(agentId, taskId),
+      unless: () => only(find(), (one) => isOpen(one, now())),
+    };
+  }
+
+  /** An approval that was given can be taken back as long as it was not used. */
+  #isDecidable(one: Escalation, wanted: Escalation["status"]): boolean {
+    if (one.status === wanted) return false;
+    const isTakenBack = wanted === "rejected" && one.approval !== undefined;
+    const now = this.#escalations.now();
+    return isOpen(one, now) || (isTakenBack && isUsable(one, now));
+  }
+
+  #asItIs<Known extends Escalation | undefined>(escalation: Known): Known {
+    if (escalation === undefined) return escalation;
+    const status = statusAt(escalation, this.#escalations.now());
+    const current = status === escalation.status ? escalation : { ...escalation, status };
+    const { approval, escalationId } = escalation;
+    const outcome = this.#claims.get(escalationId);
+    if (approval?.use === undefined || outcome === undefined) return current;
+    return { ...current, approval: { ...approval, use: { ...approval.use, outcome } } };
+  }
+}
+
+/** The task that waits for an escalation; undefined for one that holds up nothing. */
+function pauseNameOf(escalation: Escalation): string | undefined {
+  const { agentId, taskId = "" } = escalation;
+  return isHoldingTask(escalation) ? pauseName(agentId, taskId) : undefined;
+}
+
+/** The call that an escalation is about; undefined where it is about something else. */
+function questionNameOf({ approval, fingerprint }: Escalation): string | undefined {
+  return approval === undefined ? undefined : fingerprint;
+}
+
+/** Tells whether somebody waits for it: for a word, or to use the approval that was given. */
+function isAwaited(escalation: Escalation, now: number): boolean {
+  const isGiven = escalation.approval !== undefined && isUsable(escalation, now);
+  return isGiven || isOpen(escalation, now);
+}
+
+function only<Item>(item: Item | undefined, isMeant: (item: Item) => boolean): Item | undefined {
+  return item !== undefined && isMeant(item) ? item : undefined;
+}
+
+/** No Agent-ID has a space. */
+function pauseName(agentId: string, taskId: string): string {
+  return `${agentId} ${taskId}`;
+}
+
+const readWhole = recordReader<Escalation & { readonly isAnnounced?: boolean }>({
+  escalationId: "string",
+  agentId: "string",
+  openedAt: "number",
+  deadlineAt: "number",
+  status: "string",
+});
+
+function readEscalation(value: unknown): Escalation | undefined {
+  const whole = readWhole(value);
+  if (whole === undefined) return undefined;
+  // An earlier version kept only that people were told of the opening.
+  const { isAnnounced, ...kept } = whole;
+  const told = isAnnounced === true ? { toldId: `${kept.escalationId}.escalation.opened` } : {};
+  return { ...told, ...kept };
+}

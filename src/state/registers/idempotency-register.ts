@@ -1,0 +1,149 @@
+/**
+ * The Idempotency-Keys of all agents: a key belongs to its agent for a day, and to one request. That
+ * a request is begun is in the store before its handler is called, its response before the reply
+ * leaves; so whatever becomes of the process, no request is executed twice.   AGTP-API §10.1.5
+ */
+import { flatText } from "../../base/flat-text.ts";
+import { Collection } from "../collection.ts";
+import type { Store } from "../store.ts";
+import {
+  DEFAULT_LIMITS,
+  type IdempotencyLimits,
+  idOf,
+  type KnownKey,
+  keyCollection,
+  putResponse,
+  RESPONSES,
+} from "./idempotency-entry.ts";
+import { IdempotentExecution } from "./idempotent-execution.ts";
+import { type KeptResponse, readKeptResponse, weighResponse } from "./kept-response.ts";
+
+/** A request under a key. */
+export interface KeyedRequest {
+  readonly agentId: string;
+  readonly key: string;
+  /** Equal for two requests that ask for the same. */
+  readonly fingerprint: string;
+}
+
+/** The state of the request under a key. */
+export type Claim =
+  /** Nobody has asked for this yet. */
+  | { readonly kind: "claimed"; readonly execution: IdempotentExecution }
+  | { readonly kind: "running"; readonly execution: IdempotentExecution }
+  | {
+      readonly kind: "answered";
+      readonly status: number;
+      /** Resolves to undefined for a response that is not kept. */
+      readonly response: Promise<KeptResponse | undefined>;
+    }
+  /** It was begun, and nobody saw its end. */
+  | { readonly kind: "unknown" }
+  /** Another request has the key. */
+  | { readonly kind: "taken" };
+
+/** Options that only tests choose. */
+export interface IdempotencyOptions {
+  readonly limits?: Partial<IdempotencyLimits>;
+  /** Milliseconds since the epoch. */
+  now?(): number;
+}
+
+/** A request that this process executes. */
+interface Running {
+  readonly fingerprint: string;
+  readonly at: number;
+  readonly execution: IdempotentExecution;
+}
+
+/** A response beyond this is not kept. */
+const MAX_RESPONSE_BYTES = 256 * 1024;
+
+export class IdempotencyRegister {
+  readonly #store: Store;
+  readonly #keys: Collection<KnownKey>;
+  readonly #running: Map<string, Running>;
+
+  private constructor(store: Store, keys: Collection<KnownKey>, running: Map<string, Running>) {
+    this.#store = store;
+    this.#keys = keys;
+    this.#running = running;
+  }
+
+  /** Opens the register of a store, and clears away what has expired. */
+  static async open(
+    store: Store,
+    { limits, now = Date.now }: IdempotencyOptions = {},
+  ): Promise<IdempotencyRegister> {
+    const running = new Map<string, Running>();
+    // An older request under the key is not the one that runs.
+    const isRunning = (id: string, { at }: KnownKey): boolean => running.get(id)?.at === at;
+    const options = keyCollection({ ...DEFAULT_LIMITS, ...limits }, isRunning);
+    const keys = await Collection.open(store, { ...options, now });
+    return new IdempotencyRegister(store, keys, running);
+  }
+
+  /** Takes a free key for a request, or says what has become of it. */
+  claim({ agentId, key, fingerprint }: KeyedRequest): Claim {
+    const id = flatText(idOf(agentId, key));
+    const running = this.#running.get(id);
+    const kept = running === undefined ? this.#keys.get(id) : undefined;
+    const known = running ?? kept;
+    if (known !== undefined && known.fingerprint !== fingerprint) return { kind: "taken" };
+    if (running !== undefined) return { kind: "running", execution: running.execution };
+    if (kept !== undefined) return this.#recall(id, kept);
+    const at = this.#keys.now();
+    const execution = this.#executionOf(id, fingerprint, at);
+    this.#running.set(id, { fingerprint, at, execution });
+    return { kind: "claimed", execution };
+  }
+
+  #recall(id: string, { state, status, bytes }: KnownKey): Claim {
+    if (state !== "answered") return { kind: "unknown" };
+    const response =
+      bytes === 0
+        ? Promise.resolve(undefined)
+        : this.#store.get(RESPONSES, id).then(readKeptResponse);
+    return { kind: "answered", status, response };
+  }
+
+  #executionOf(id: string, fingerprint: string, at: number): IdempotentExecution {
+    return new IdempotentExecution({
+      begin: () => this.#begin(id, { fingerprint, at, state: "running", status: 0, bytes: 0 }),
+      answer: (response, isKept) => this.#answer(id, response, isKept),
+      release: () => this.#release(id),
+      abandon: () => void this.#running.delete(id),
+    });
+  }
+
+  async #begin(id: string, key: KnownKey): Promise<boolean> {
+    let isBegun = false;
+    try {
+      const { kind } = await this.#keys.add(id, key);
+      isBegun = kind === "added";
+    } finally {
+      if (!isBegun) this.#running.delete(id);
+    }
+    return isBegun;
+  }
+
+  async #answer(id: string, response: KeptResponse, isKept: boolean): Promise<void> {
+    const { status } = response;
+    const weight = weighResponse(response);
+    const bytes = isKept && weight <= MAX_RESPONSE_BYTES ? weight : 0;
+    const also = bytes === 0 ? [] : [putResponse(id, response)];
+    const answered = (key: KnownKey): KnownKey => ({ ...key, state: "answered", status, bytes });
+    try {
+      await this.#keys.change(id, answered, { also, makesRoom: true });
+    } finally {
+      // Where it could not be kept, the store still says that the request was begun.
+      this.#running.delete(id);
+    }
+  }
+
+  async #release(id: string): Promise<void> {
+    const released = this.#keys.delete([id], { isEarly: true });
+    this.#running.delete(id);
+    await released;
+  }
+}

@@ -1,0 +1,44 @@
+/**
+ * A response as it is kept for whoever asks for it again under the same Idempotency-Key: what its
+ * handler answered, without anything that is stamped on a response of its own.   AGTP-API §10.1.5
+ */
+import { isRecord } from "../../base/json-value.ts";
+
+/** The kept part of a response; a JSON value. */
+export interface KeptResponse {
+  readonly status: number;
+  /** The `error.code` of a refusal. */
+  readonly code?: string;
+  readonly contentType: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** The body, as text or as bytes in base64; neither: there was none. */
+  readonly text?: string;
+  readonly base64?: string;
+  /** The agent that the response was about. */
+  readonly addressed?: string;
+}
+
+/** The rough size of a stored response beside its header fields and body. */
+const FRAME_BYTES = 64;
+
+/** About how many octets a response takes in the store. */
+export function weighResponse({ headers = {}, text = "", base64 = "" }: KeptResponse): number {
+  let bytes = FRAME_BYTES + Buffer.byteLength(text) + base64.length;
+  for (const [name, value] of Object.entries(headers)) bytes += name.length + value.length;
+  return bytes;
+}
+
+/** Reads a stored value back; undefined for one that is no response. */
+export function readKeptResponse(value: unknown): KeptResponse | undefined {
+  if (!isRecord(value)) return undefined;
+  const { status, contentType, code, headers, text, base64, addressed } = value;
+  if (typeof status !== "number" || typeof contentType !== "string") return undefined;
+  const texts = [code, text, base64, addressed];
+  if (!texts.every((one) => one === undefined || typeof one === "string")) return undefined;
+  if (headers !== undefined && !isFields(headers)) return undefined;
+  return value as unknown as KeptResponse;
+}
+
+function isFields(headers: unknown): boolean {
+  return isRecord(headers) && Object.values(headers).every((value) => typeof value === "string");
+}

@@ -1,0 +1,73 @@
+/**
+ * Events of an agent's stream, records of its chain that say what has happened to it, and where they
+ * have brought it.
+ * AGTP "Agent Lifecycle", AGTP-LOG "Local Stream"
+ */
+
+import { isRecord } from "../../base/json-value.ts";
+import type { AgentStatus } from "../../identity/agent-document.ts";
+import { decodeJws } from "../../identity/jws.ts";
+import type { JournalRecord } from "../journal/journal.ts";
+import { recordReader } from "../records/stored-record.ts";
+
+/** One event of an agent's stream. */
+export interface LifecycleEvent extends JournalRecord {
+  readonly agentId: string;
+  readonly eventType: string;
+  /** Undefined for an event that leaves the agent as it is, such as one of a contract's. */
+  readonly status: AgentStatus | undefined;
+  /** RFC 3339. */
+  readonly at: string;
+}
+
+/** Where an agent stands, as it is stored. */
+export interface AgentState {
+  /** Undefined while its document's holds. */
+  readonly status: AgentStatus | undefined;
+  readonly since: string | undefined;
+  /** Events so far; the number of the last one. */
+  readonly events: number;
+}
+
+const STATUSES: readonly string[] = ["active", "suspended", "retired", "deprecated"];
+
+const readStored = recordReader<{ readonly audit_id: string; readonly jws: string }>({
+  ...{ audit_id: "string", jws: "string" },
+});
+
+/** Reads a stored record; undefined for anything else. */
+export function readRecord(value: unknown): JournalRecord | undefined {
+  const stored = readStored(value);
+  return stored && { auditId: stored.audit_id, jws: stored.jws };
+}
+
+/** The event in a record; undefined for a record of anything else. */
+export function readEvent({ auditId, jws }: JournalRecord): LifecycleEvent | undefined {
+  const payload = decodeJws(jws)?.payload;
+  if (payload === undefined) return undefined;
+  const { agent_id: agentId, event_type: eventType, new_status: status, issued_at: at } = payload;
+  if (typeof agentId !== "string" || typeof eventType !== "string") return undefined;
+  if (typeof at !== "string") return undefined;
+  return { auditId, jws, agentId, eventType, status: isStatus(status) ? status : undefined, at };
+}
+
+/** Tells events from other records; within a text of JSON the quotes would be escaped. */
+export function isLifecycleRecord(jws: string): boolean {
+  const payload = jws.slice(jws.indexOf(".") + 1, jws.lastIndexOf("."));
+  return Buffer.from(payload, "base64url").includes('"event_type":"');
+}
+
+function isStatus(value: unknown): value is AgentStatus {
+  return typeof value === "string" && STATUSES.includes(value);
+}
+
+/** Reads a stored state; undefined for anything else. */
+export function readState(value: unknown): AgentState | undefined {
+  if (!isRecord(value)) return undefined;
+  const { status, since, events } = value;
+  if (typeof events !== "number") return undefined;
+  if (!isStatus(status) || typeof since !== "string") {
+    return { status: undefined, since: undefined, events };
+  }
+  return { status, since, events };
+}

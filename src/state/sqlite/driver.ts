@@ -1,0 +1,24 @@
+/** The SQLite driver, loaded by who asks for it: its native part exists for the common platforms only. */
+import { createRequire } from "node:module";
+import type { Database } from "libsql";
+import { reasonOf } from "../../base/thrown.ts";
+
+/** The constructor that the package exports. */
+export type DatabaseClass = new (path: string, options: { readonly timeout: number }) => Database;
+
+/** The driver, or why there is none. */
+export type SqliteDriver =
+  | { readonly Database: DatabaseClass; readonly fault?: undefined }
+  | { readonly Database?: undefined; readonly fault: string };
+
+const require = createRequire(import.meta.url);
+
+/** Loads the driver. */
+export function loadSqliteDriver(): SqliteDriver {
+  try {
+    return { Database: require("libsql") as DatabaseClass };
+  } catch (error) {
+    const [reason] = reasonOf(error).split("\n");
+    return { fault: `the driver "sqlite" cannot be loaded on this platform: ${reason}` };
+  }
+}

@@ -1,0 +1,217 @@
+/**
+ * The file of a SQLite store: made where there is none, readable by its owner alone, whole, and
+ * held by this process alone. Answers an open database, or in words why there is none.
+ */
+import { accessSync, chmodSync, closeSync, constants, openSync, statSync } from "node:fs";
+import { basename, dirname } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import type { Database } from "libsql";
+import { describeFileError } from "../../base/bounded-file.ts";
+import { makeDirectory } from "../../base/make-directory.ts";
+import { findForeignLink } from "../../base/state-links.ts";
+import { codeOf, reasonOf } from "../../base/thrown.ts";
+import type { DatabaseClass } from "./driver.ts";
+import { findLogDamage, type LogDamage, logOf } from "./log.ts";
+import { migrate } from "./migrations.ts";
+import { releaseDatabase } from "./store.ts";
+
+/** An open database, or what is wrong with its file. */
+export type SqliteFile =
+  | { readonly database: Database; readonly fault?: undefined }
+  | {
+      readonly database?: undefined;
+      readonly fault: string;
+      /** The commits behind this would be lost by opening it. */
+      readonly logDamage?: LogDamage;
+    };
+
+const ATTEMPTS = 5;
+const RETRY_MS = 25;
+const LOOKS = 8;
+
+/** Opens the database at an absolute path. */
+export async function openSqliteFile(path: string, Database: DatabaseClass): Promise<SqliteFile> {
+  const prepared = prepareSqliteFile(path);
+  if (prepared !== undefined) return { fault: prepared.message };
+  const logDamage = await lastingDamage(path);
+  if (logDamage !== undefined) return { fault: describeLogDamage(path, logDamage), logDamage };
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return checkDatabase(connect(path, Database));
+    } catch (error) {
+      // Two that start at the same moment refuse each other; a little later, one of them has it.
+      if (codeOf(error) !== "SQLITE_BUSY" || attempt === ATTEMPTS) {
+        return { fault: describeSqliteError(error) };
+      }
+      await delay(RETRY_MS * Math.random());
+    }
+  }
+}
+
+/**
+ * Damage that holds still. A log that another daemon writes to looks torn for a moment, and another
+ * moment later: who has the file is for SQLite to say then.
+ */
+async function lastingDamage(path: string): Promise<LogDamage | undefined> {
+  let damage = lookIntoLog(path);
+  for (let look = 1; damage !== undefined && look < LOOKS; look += 1) {
+    await delay(RETRY_MS);
+    const now = lookIntoLog(path);
+    if (now?.offset === damage.offset) return damage;
+    damage = now;
+  }
+  return undefined;
+}
+
+/** A log that cannot be read is for SQLite to refuse. */
+function lookIntoLog(path: string): LogDamage | undefined {
+  try {
+    return findLogDamage(path);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Continues a sentence that begins with the database's file. */
+export function describeLogDamage(path: string, { offset }: LogDamage): string {
+  const log = basename(logOf(path));
+  return `is damaged: its log "${log}" does not hold from octet ${offset} on, and commits behind that would be lost`;
+}
+
+/** Throws for a file that is locked or is no database. */
+function connect(path: string, Database: DatabaseClass): Database {
+  const database = new Database(path, { timeout: 0 });
+  try {
+    // EXCLUSIVE comes first: it is what makes the next statement take the lock for good.
+    database.exec(
+      `PRAGMA locking_mode = EXCLUSIVE;
+       PRAGMA journal_mode = WAL;
+       PRAGMA synchronous = FULL;
+       PRAGMA journal_size_limit = 16777216;`,
+    );
+    return database;
+  } catch (error) {
+    database.close();
+    throw error;
+  }
+}
+
+function checkDatabase(database: Database): SqliteFile {
+  let fault: string | undefined;
+  try {
+    fault = findDamage(database) ?? migrate(database);
+  } catch (error) {
+    fault = describeSqliteError(error);
+  }
+  if (fault === undefined) return { database };
+  try {
+    releaseDatabase(database);
+  } catch {
+    // A file that cannot be read may fail to close as well.
+  }
+  return { fault };
+}
+
+function findDamage(database: Database): string | undefined {
+  const [finding] = database.prepare("PRAGMA quick_check(1)").raw().all() as [string][];
+  if (finding?.[0] === "ok") return undefined;
+  const lines = finding?.[0].split("\n") ?? [];
+  return `is damaged: ${lines.at(-1) ?? "it cannot be checked"}`;
+}
+
+const IN_THE_WAY: ReadonlyMap<string, string> = new Map([
+  ["EEXIST", "a file is in the way"],
+  ["ENOTDIR", "a file is in the way"],
+  ["ENOENT", "nothing can be made there"],
+]);
+
+/** A file that cannot be used, and the system's code for why. */
+export interface FileRefusal {
+  readonly message: string;
+  readonly code: string;
+}
+
+/** Makes the file, or sees that it can be used; undefined where it can. */
+export function prepareSqliteFile(path: string): FileRefusal | undefined {
+  return prepareDirectory(path) ?? prepareFile(path);
+}
+
+function prepareDirectory(path: string): FileRefusal | undefined {
+  const directory = dirname(path);
+  try {
+    makeDirectory(directory, 0o700);
+    return undefined;
+  } catch (error) {
+    const code = codeOf(error);
+    const reason = IN_THE_WAY.get(code) ?? describeWriteError(error);
+    return { message: `cannot be made, its directory "${directory}" cannot be: ${reason}`, code };
+  }
+}
+
+/**
+ * Never opens a file that is there: closing it again would end the lock that this process may hold
+ * on it already, as POSIX has it.
+ */
+function prepareFile(path: string): FileRefusal | undefined {
+  try {
+    closeSync(openSync(path, "wx", 0o600));
+    return undefined;
+  } catch (error) {
+    const code = codeOf(error);
+    // A file system that is read-only says so even of a file that is there.
+    const isThere = code === "EEXIST" || statSync(path, { throwIfNoEntry: false }) !== undefined;
+    if (!isThere) return { message: `cannot be made: ${describeWriteError(error)}`, code };
+  }
+  return checkFile(path);
+}
+
+function checkFile(path: string): FileRefusal | undefined {
+  const foreign = findForeignLink(path);
+  if (foreign !== undefined) return { message: foreign.message, code: "" };
+  try {
+    const status = statSync(path);
+    if (status.isDirectory()) return { message: "must be a file, is a directory", code: "" };
+    if (!status.isFile()) return { message: "must be a regular file", code: "" };
+    accessSync(path, constants.R_OK | constants.W_OK);
+    for (const name of [path, `${path}-wal`, `${path}-shm`]) restrict(name);
+    return undefined;
+  } catch (error) {
+    const code = codeOf(error);
+    if (code === "ENOENT") return { message: "is a symbolic link that leads nowhere", code };
+    if (code === "EROFS")
+      return { message: `must be writable, ${describeWriteError(error)}`, code };
+    const isDenied = code === "EACCES" || code === "EPERM";
+    const message = isDenied
+      ? "must be readable and writable, permission denied"
+      : describeFileError(error);
+    return { message, code };
+  }
+}
+
+const WRITE_FAULTS: ReadonlyMap<string, string> = new Map([
+  ["ENOSPC", "the disk is full"],
+  ["EDQUOT", "the disk quota is used up"],
+  ["EROFS", "the file system is read-only"],
+  ["EFBIG", "the file may not grow any more"],
+]);
+
+function describeWriteError(error: unknown): string {
+  return WRITE_FAULTS.get(codeOf(error)) ?? describeFileError(error);
+}
+
+/** Makes a file its owner's alone, unless it is. */
+function restrict(path: string): void {
+  const status = statSync(path, { throwIfNoEntry: false });
+  if (status !== undefined && (status.mode & 0o077) !== 0) chmodSync(path, 0o600);
+}
+
+/** Explains what a driver's error means for its file. */
+export function describeSqliteError(error: unknown): string {
+  const code = codeOf(error);
+  if (code === "SQLITE_BUSY" || code === "SQLITE_LOCKED") return "is in use by another daemon";
+  if (code === "SQLITE_NOTADB") return "is not a database";
+  if (code.startsWith("SQLITE_CORRUPT")) return `is damaged: ${reasonOf(error)}`;
+  if (code.startsWith("SQLITE_READONLY")) return "must be writable";
+  if (code === "SQLITE_FULL") return "cannot be written, the disk is full";
+  return `cannot be opened: ${reasonOf(error)}`;
+}

@@ -1,0 +1,258 @@
+/**
+ * The store over one SQLite database that is open and migrated. What `commit` resolved for has been
+ * synced to the disk. Commits of the same turn of the event loop share one transaction, since the
+ * sync is what costs; each of them stays all or nothing on its own.
+ */
+import type { Database, Statement } from "libsql";
+import { ChangeLog } from "../change-log.ts";
+import { type EncodedChange, encodeChange } from "../encoded-change.ts";
+import { checkName } from "../entry-limits.ts";
+import { compileRange } from "../key-range.ts";
+import type {
+  Change,
+  CommitOutcome,
+  Expectation,
+  Feed,
+  ListRange,
+  Store,
+  StoredEntry,
+} from "../store.ts";
+import { type OnStoreNotice, StoreHealth } from "../store-health.ts";
+
+/** In SQLite's order, every BLOB follows every TEXT. */
+const BEYOND_EVERY_KEY: Buffer = Buffer.of(0);
+/** The value of LIMIT that means no limit. */
+const UNLIMITED = -1;
+
+/** The statements of this store; all of them are answered by the primary key's index. */
+export const SQL = {
+  get: "SELECT key, value, revision FROM entries WHERE collection = ? AND key = ?",
+  revisionOf: "SELECT revision FROM entries WHERE collection = ? AND key = ?",
+  list: `SELECT key, value, revision FROM entries WHERE collection = ? AND key >= ? AND key < ?
+    ORDER BY key LIMIT ?`,
+  listReversed: `SELECT key, value, revision FROM entries WHERE collection = ? AND key >= ? AND key < ?
+    ORDER BY key DESC LIMIT ?`,
+  put: `INSERT INTO entries VALUES (?, ?, ?, ?)
+    ON CONFLICT DO UPDATE SET value = excluded.value, revision = excluded.revision`,
+  delete: "DELETE FROM entries WHERE collection = ? AND key = ?",
+  collections: "SELECT DISTINCT collection FROM entries ORDER BY collection",
+  revision: "SELECT value FROM meta WHERE name = 'revision'",
+  setRevision: "UPDATE meta SET value = ? WHERE name = 'revision'",
+  begin: "BEGIN IMMEDIATE",
+  commit: "COMMIT",
+  rollback: "ROLLBACK",
+} as const;
+
+type Statements = Readonly<Record<keyof typeof SQL, Statement>>;
+
+/** As the statements answer an entry. */
+type Row = [key: string, json: string, revision: number];
+
+interface PendingCommit {
+  readonly changes: readonly EncodedChange[];
+  readonly expectations: readonly Expectation[];
+  readonly resolve: (outcome: CommitOutcome) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** A store over a database that nobody else uses; closing it closes the database. */
+export function createSqliteStore(database: Database, onNotice?: OnStoreNotice): Store {
+  return new SqliteStore(database, new StoreHealth(onNotice));
+}
+
+class SqliteStore implements Store {
+  readonly #database: Database;
+  readonly #statements: Statements;
+  readonly #log: ChangeLog;
+  readonly #health: StoreHealth;
+  #pending: PendingCommit[] = [];
+  #isClosed = false;
+
+  constructor(database: Database, health: StoreHealth) {
+    this.#database = database;
+    this.#health = health;
+    this.#statements = {
+      get: database.prepare(SQL.get).raw(),
+      revisionOf: database.prepare(SQL.revisionOf).raw(),
+      list: database.prepare(SQL.list).raw(),
+      listReversed: database.prepare(SQL.listReversed).raw(),
+      collections: database.prepare(SQL.collections).raw(),
+      put: database.prepare(SQL.put),
+      delete: database.prepare(SQL.delete),
+      revision: database.prepare(SQL.revision).raw(),
+      setRevision: database.prepare(SQL.setRevision),
+      begin: database.prepare(SQL.begin),
+      commit: database.prepare(SQL.commit),
+      rollback: database.prepare(SQL.rollback),
+    };
+    const [revision] = this.#statements.revision.get() as [string];
+    this.#log = new ChangeLog(Number(revision));
+  }
+
+  async get(collection: string, key: string): Promise<unknown> {
+    this.#checkOpen();
+    checkName("collection", collection);
+    checkName("key", key);
+    this.#flush();
+    return this.#read(collection, key)?.value;
+  }
+
+  async list(collection: string, range?: ListRange): Promise<readonly StoredEntry[]> {
+    this.#checkOpen();
+    checkName("collection", collection);
+    const { from, below = BEYOND_EVERY_KEY, limit, isReversed } = compileRange(range);
+    this.#flush();
+    const statement = isReversed ? this.#statements.listReversed : this.#statements.list;
+    const count = Number.isFinite(limit) ? limit : UNLIMITED;
+    const rows = this.#ask(() => statement.all(collection, from, below, count) as Row[]);
+    return rows.map((row) => this.#entryOf(row));
+  }
+
+  async commit(
+    changes: readonly Change[],
+    expectations: readonly Expectation[] = [],
+  ): Promise<CommitOutcome> {
+    this.#checkOpen();
+    const encoded = changes.map(encodeChange);
+    if (this.#pending.length === 0) setImmediate(() => this.#flush());
+    return new Promise((resolve, reject) => {
+      this.#pending.push({ changes: encoded, expectations, resolve, reject });
+    });
+  }
+
+  async changes(after: number, only?: string): Promise<Feed> {
+    this.#checkOpen();
+    this.#flush();
+    const changed = this.#log.after(after, only)?.map(({ collection, key }) => {
+      return { collection, key, entry: this.#read(collection, key) };
+    });
+    return { upTo: this.#log.revision, changed };
+  }
+
+  async collections(): Promise<readonly string[]> {
+    this.#checkOpen();
+    this.#flush();
+    const rows = this.#ask(() => this.#statements.collections.all() as [string][]);
+    return rows.map(([name]) => name);
+  }
+
+  async close(): Promise<void> {
+    if (this.#isClosed) return;
+    this.#flush();
+    this.#isClosed = true;
+    releaseDatabase(this.#database);
+  }
+
+  #read(collection: string, key: string): StoredEntry | undefined {
+    const row = this.#ask(() => this.#statements.get.get(collection, key) as Row | undefined);
+    return row && this.#entryOf(row);
+  }
+
+  #ask<Answer>(read: () => Answer): Answer {
+    try {
+      return read();
+    } catch (error) {
+      throw this.#health.failed(error);
+    }
+  }
+
+  #entryOf([key, json, revision]: Row): StoredEntry {
+    try {
+      return { key, value: JSON.parse(json), revision };
+    } catch (error) {
+      throw this.#health.unreadable(error);
+    }
+  }
+
+  /** Writes what has been committed so far; later reads see it, whether awaited or not. */
+  #flush(): void {
+    const group = this.#pending;
+    if (group.length === 0) return;
+    this.#pending = [];
+    const fault = this.#write(group);
+    if (fault === undefined) return;
+    if (group.length === 1) group[0]?.reject(fault.thrown);
+    else this.#writeOneByOne(group);
+  }
+
+  /** One that does not fit on the disk any more takes no other with it. */
+  #writeOneByOne(group: readonly PendingCommit[]): void {
+    for (const one of group) {
+      const fault = this.#write([one]);
+      if (fault !== undefined) one.reject(fault.thrown);
+    }
+  }
+
+  /** Makes a group of commits, and settles them; what was thrown, if none of them was made. */
+  #write(group: readonly PendingCommit[]): { readonly thrown: unknown } | undefined {
+    const { begin, setRevision, commit } = this.#statements;
+    const outcomes: CommitOutcome[] = [];
+    let { revision } = this.#log;
+    try {
+      this.#leaveTransaction();
+      begin.run();
+      for (const { changes, expectations } of group) {
+        const failed = expectations.filter((one) => !this.#holds(one));
+        if (failed.length > 0) {
+          outcomes.push({ kind: "conflict", failed });
+          continue;
+        }
+        if (changes.length > 0) revision += 1;
+        this.#apply(changes, revision);
+        outcomes.push({ kind: "committed", revision });
+      }
+      if (revision > this.#log.revision) setRevision.run(`${revision}`);
+      commit.run();
+    } catch (thrown) {
+      try {
+        this.#leaveTransaction();
+      } catch {
+        // The next commit tries once more; nothing of this one can be seen by then.
+      }
+      return { thrown: this.#health.failed(thrown) };
+    }
+    if (revision > this.#log.revision) this.#health.succeeded();
+    group.forEach(({ changes, resolve }, at) => {
+      const outcome = outcomes[at]!;
+      if (outcome.kind === "committed") this.#log.add(outcome.revision, changes);
+      resolve(outcome);
+    });
+    return undefined;
+  }
+
+  /** Some faults, such as a full disk, end a transaction by themselves, and some do not. */
+  #leaveTransaction(): void {
+    if (this.#database.inTransaction) this.#statements.rollback.run();
+  }
+
+  #holds({ collection, key, revision }: Expectation): boolean {
+    const row = this.#statements.revisionOf.get(collection, key) as [number] | undefined;
+    return revision === (row?.[0] ?? 0);
+  }
+
+  #apply(changes: readonly EncodedChange[], revision: number): void {
+    const { put, delete: remove } = this.#statements;
+    for (const { collection, key, json } of changes) {
+      if (json === undefined) remove.run(collection, key);
+      else put.run(collection, key, json, revision);
+    }
+  }
+
+  #checkOpen(): void {
+    if (this.#isClosed) throw new Error("the store is closed");
+  }
+}
+
+/**
+ * Closes a database and lets go of its lock. The connection lives on until its statements have been
+ * collected as garbage, so the lock is given back by hand; in WAL mode it could not be.
+ */
+export function releaseDatabase(database: Database): void {
+  try {
+    database.exec("PRAGMA journal_mode = DELETE; PRAGMA locking_mode = NORMAL");
+    // The lock changes with the next access.
+    database.exec("SELECT count(*) FROM sqlite_schema");
+  } finally {
+    database.close();
+  }
+}

@@ -1,0 +1,67 @@
+/** A database that cannot be used is a problem at its key, which says what to do. */
+import { expect, it } from "vitest";
+import { formatProblem } from "../../../src/base/problem.ts";
+import { openStore } from "../../../src/state/open-store.ts";
+import { describeWithPostgres, openPostgres, postgres } from "../../support/postgres.ts";
+
+/** The problems of a start, as they are printed. */
+async function refusalOf(url: string, more: object = {}): Promise<string> {
+  const location = { driver: "postgres", path: "", url, ...more } as const;
+  const { store, problems } = await openStore(location, "agtp-server.toml");
+  await store?.close();
+  return (problems ?? []).map(formatProblem).join("\n");
+}
+
+describeWithPostgres("opening a store in PostgreSQL", () => {
+  it("makes the schema once, and finds it again", async () => {
+    const url = await postgres().makeDatabase();
+    const store = await openPostgres(url);
+    await store.commit([{ kind: "put", collection: "c", key: "k", value: 1 }]);
+    expect(await (await openPostgres(url)).get("c", "k")).toBe(1);
+    const [version] = await postgres().query(
+      "SELECT value FROM agtp.meta WHERE name = 'schema_version'",
+      url,
+    );
+    expect(version).toEqual({ value: "1" });
+  });
+
+  it("refuses a schema of a newer build, and tables of another program", async () => {
+    const url = await postgres().makeDatabase();
+    await openPostgres(url);
+    await postgres().query("UPDATE agtp.meta SET value = '99' WHERE name = 'schema_version'", url);
+    expect(await refusalOf(url)).toMatch(/store\.schema: "agtp" has schema version 99, this build/);
+    await postgres().query("UPDATE agtp.meta SET value = 'x' WHERE name = 'schema_version'", url);
+    expect(await refusalOf(url)).toContain('"agtp" has tables of another program');
+  });
+
+  it("shows the statement where the role may not make the schema", async () => {
+    const url = await postgres().makeDatabase();
+    await postgres().query("CREATE ROLE guest LOGIN");
+    const guest = url.replace("//agtp@", "//guest@");
+    const refused = await refusalOf(guest);
+    expect(refused).toContain('store.schema: the role may not make the schema "agtp"');
+    expect(refused).toContain("CREATE TABLE");
+    await openPostgres(url);
+    expect(await refusalOf(guest)).toContain("store.url: the server refuses this role");
+  });
+
+  it("refuses a server that takes no changes", async () => {
+    const url = await postgres().makeDatabase();
+    const [database] = await postgres().query("SELECT current_database() AS name", url);
+    const name = String(database?.["name"]);
+    await postgres().query(`ALTER DATABASE ${name} SET default_transaction_read_only = on`);
+    expect(await refusalOf(url)).toContain("store.url: the server is read-only, as a standby is");
+  });
+
+  it("says what is wrong with a URL, and quotes none of it", async () => {
+    const there = await postgres().makeDatabase();
+    const nobody = `postgres://agtp:hush@/x?host=${encodeURIComponent("/nowhere")}`;
+    for (const url of ["mysql://agtp:hush@db/x", `${there}&sslmode=maybe`, nobody]) {
+      const refused = await refusalOf(url);
+      expect(refused).toContain("store.url: ");
+      expect(refused).not.toContain("hush");
+    }
+    expect(await refusalOf(there.replace(/test\d+/, "none"))).toContain("refuses this role");
+    expect(await refusalOf(there, { ca: "/nowhere/ca.pem" })).toContain("store.ca: cannot be read");
+  });
+});

@@ -1,0 +1,72 @@
+/** Nodes over one database, without daemons around them. */
+import { join } from "node:path";
+import { expect, it, onTestFinished, vi } from "vitest";
+import { Collection } from "../../../src/state/collection.ts";
+import { openNode, openPostgres } from "../../../src/state/postgres/open.ts";
+import { makeDirectory } from "../../support/directory.ts";
+import { describeWithPostgres, postgres } from "../../support/postgres.ts";
+
+const unexpected = (what: unknown): void => expect(what).toBeUndefined();
+
+async function openTestNode(url: string, name: string) {
+  const { store, fault } = await openPostgres({ url, schema: "agtp" });
+  if (store === undefined) throw new Error(fault.message);
+  const opened = await openNode(store, {
+    ...{ node: name, address: "127.0.0.1:1", version: "0", leaseMs: 2_000 },
+    acknowledgedPath: join(makeDirectory(), "acknowledged.json"),
+    ...{ onNotice: unexpected, onFault: unexpected },
+  });
+  if (typeof opened === "string" || "lost" in opened) throw new Error("it is no node");
+  const { node, acknowledged } = opened;
+  const words = await Collection.open<string>(store, {
+    name: "words",
+    read: (value) => (typeof value === "string" ? value : undefined),
+  });
+  await node.start();
+  const end = async (): Promise<void> => {
+    await acknowledged.close();
+    await node.close();
+    await store.close();
+  };
+  onTestFinished(end);
+  return { node, store, words, end };
+}
+
+describeWithPostgres("a node that asks what others have committed", () => {
+  it("has it once it has caught up, however short the time was", async () => {
+    const url = await postgres().makeDatabase();
+    const [a, b] = [await openTestNode(url, "a"), await openTestNode(url, "b")];
+    for (let round = 0; round < 20; round += 1) {
+      await a.words.put(`word-${round}`, "said");
+      await b.node.catchUp();
+      expect(b.words.get(`word-${round}`)).toBe("said");
+    }
+  });
+
+  it("asks once for all who ask at the same time", async () => {
+    const url = await postgres().makeDatabase();
+    const { node, store } = await openTestNode(url, "a");
+    await node.catchUp();
+    const feed = vi.spyOn(store, "feed");
+    await Promise.all(Array.from({ length: 1_000 }, () => node.catchUp()));
+    // The look that was asked for, one that was under way, and those that are made anyhow.
+    expect(feed.mock.calls.length).toBeLessThan(20);
+  });
+
+  it("finds a process gone that has ended, and none that serves", async () => {
+    const url = await postgres().makeDatabase();
+    const [a, b] = [await openTestNode(url, "a"), await openTestNode(url, "b")];
+    let told = 0;
+    b.node.holders.watch(() => {
+      told += 1;
+    });
+    const { self } = a.node.holders;
+    expect(b.node.holders.isGone(self)).toBe(false);
+    await b.node.everywhere(0);
+    expect(b.node.holders.isGone(self)).toBe(false);
+    await a.node.close();
+    await vi.waitFor(() => expect(b.node.holders.isGone(self)).toBe(true), { timeout: 10_000 });
+    expect(told).toBeGreaterThan(0);
+    expect(b.node.holders.isGone(b.node.holders.self)).toBe(false);
+  });
+});

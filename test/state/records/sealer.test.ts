@@ -1,0 +1,120 @@
+import { generateKeyPairSync } from "node:crypto";
+import fc from "fast-check";
+import { compactVerify } from "jose";
+import { describe, expect, it } from "vitest";
+import { NO_AUDIT_ID } from "../../../src/state/records/record.ts";
+import { createSealer, sealAll } from "../../../src/state/records/sealer.ts";
+import { createRecordSigner } from "../../../src/state/records/signer.ts";
+import { isSigned, readJws, sha256 } from "../../support/records.ts";
+
+const KEYS = generateKeyPairSync("ed25519");
+const SIGNER = createRecordSigner(KEYS.privateKey);
+
+// RFC 7515 §7.1, RFC 8037
+describe("createRecordSigner", () => {
+  it("signs what anybody's JOSE library verifies", async () => {
+    const payload = '{"path":"/caf\u00e9/\u2603"}';
+    const verified = await compactVerify(SIGNER.sign(payload), KEYS.publicKey);
+    expect(Buffer.from(verified.payload).toString("utf8")).toBe(payload);
+    expect(verified.protectedHeader).toMatchObject({ alg: "EdDSA", typ: "JWT" });
+  });
+
+  it("signs payloads of any length, one after the other", async () => {
+    for (const count of [70_000, 1, 20_000, 2]) {
+      const payload = JSON.stringify({ path: "\u2603".repeat(count) });
+      const verified = await compactVerify(SIGNER.sign(payload), KEYS.publicKey);
+      expect(Buffer.from(verified.payload).toString("utf8") === payload).toBe(true);
+    }
+  });
+
+  it("signs what plain Ed25519 verifies", () => {
+    expect(isSigned(SIGNER.sign('{"a":1}'), KEYS.publicKey)).toBe(true);
+    expect(isSigned(SIGNER.sign('{"a":1}'), generateKeyPairSync("ed25519").publicKey)).toBe(false);
+  });
+
+  it("names its key by a fingerprint", () => {
+    const raw = KEYS.publicKey.export({ format: "jwk" }).x ?? "";
+    const fingerprint = sha256(Buffer.from(raw, "base64url"));
+    const { header } = readJws(SIGNER.sign("{}"));
+    expect(header).toEqual({
+      alg: "EdDSA",
+      kid: `ed25519-${fingerprint.slice(0, 16)}`,
+      typ: "JWT",
+    });
+    expect(SIGNER.publicKey?.fingerprint).toBe(fingerprint);
+  });
+
+  it("says openly that it signs nothing without a key", async () => {
+    const signer = createRecordSigner();
+    const jws = signer.sign('{"a":1}');
+    expect(readJws(jws)).toMatchObject({ header: { alg: "none", typ: "JWT" }, payload: { a: 1 } });
+    expect(jws.split(".")).toHaveLength(3);
+    expect(jws.endsWith(".")).toBe(true);
+    expect(signer.publicKey).toBeUndefined();
+    await expect(compactVerify(jws, KEYS.publicKey)).rejects.toThrow();
+  });
+
+  it.each(["x25519", "ec", "rsa"])("takes no %s key", (kind) => {
+    const { privateKey } =
+      kind === "x25519"
+        ? generateKeyPairSync("x25519")
+        : kind === "ec"
+          ? generateKeyPairSync("ec", { namedCurve: "P-256" })
+          : generateKeyPairSync("rsa", { modulusLength: 2048 });
+    expect(() => createRecordSigner(privateKey)).toThrow("Ed25519");
+  });
+});
+
+// AGTP-IDENTIFIERS "Attribution Chain"
+describe("sealAll", () => {
+  const payload = { before: '{"previous_audit_id":"', after: '"}' };
+
+  it("has each record name the one before it in its chain, and no other", () => {
+    const head = "f".repeat(64);
+    const chains = [0, 1, -1, 0, 1, 0, -1];
+    const payloads = chains.map(() => payload);
+    const records = sealAll({ payloads, chains, previous: [head, NO_AUDIT_ID] }, SIGNER);
+    const previous = records.map(({ jws }) => readJws(jws).payload["previous_audit_id"]);
+    const ids = records.map(({ auditId }) => auditId);
+    expect(previous).toEqual([
+      ...[head, NO_AUDIT_ID, NO_AUDIT_ID, ids[0], ids[1], ids[3]],
+      NO_AUDIT_ID,
+    ]);
+  });
+
+  it("identifies each record by the hash of its JWS", () => {
+    const job = { payloads: [payload, payload], chains: [0, 0], previous: [NO_AUDIT_ID] };
+    for (const { auditId, jws } of sealAll(job, SIGNER)) expect(auditId).toBe(sha256(jws));
+  });
+
+  it("keeps every chain whole, however the payloads are mixed", () => {
+    const signer = createRecordSigner();
+    fc.assert(
+      fc.property(fc.array(fc.integer({ min: -1, max: 3 }), { maxLength: 30 }), (chains) => {
+        const previous = ["a", "b", "c", "d"].map((digit) => digit.repeat(64));
+        const payloads = chains.map(() => payload);
+        const heads = [...previous];
+        for (const [index, record] of sealAll({ payloads, chains, previous }, signer).entries()) {
+          const chain = chains[index] ?? -1;
+          const named = readJws(record.jws).payload["previous_audit_id"];
+          expect(named).toBe(chain === -1 ? NO_AUDIT_ID : heads[chain]);
+          if (chain !== -1) heads[chain] = record.auditId;
+        }
+      }),
+      { numRuns: 50 },
+    );
+  });
+});
+
+describe("createSealer", () => {
+  it("seals at once", async () => {
+    const sealer = createSealer(SIGNER);
+    const job = {
+      payloads: [{ before: '{"previous_audit_id":"', after: '"}' }],
+      chains: [-1],
+      previous: [],
+    };
+    expect(sealer.seal(job, () => undefined)).toHaveLength(1);
+    await sealer.close();
+  });
+});
