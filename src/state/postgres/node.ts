@@ -4,8 +4,7 @@
  * by this machine's monotonic clock, and begins once everything is taken in that was committed before
  * it; so a change holds everywhere once each node has taken it or a lease has passed.
  */
-import { hash } from "node:crypto";
-import type { Notification, Pool, PoolClient } from "pg";
+import type { Pool } from "pg";
 import { LiveProcesses } from "../live-processes.ts";
 import type { NodeFigures } from "../node-figures.ts";
 import type { StateNotice } from "../notice.ts";
@@ -13,46 +12,30 @@ import type { AcknowledgedRecord } from "../records/acknowledged-records.ts";
 import type { NodeEntry } from "../state.ts";
 import type { ChangedEntry, Feed } from "../store.ts";
 import { StoreUnavailableError } from "../store-fault.ts";
+import { ChangeChannel, pause } from "./change-channel.ts";
 import { COMMITS_A_TRANSACTION } from "./commit.ts";
-import { withClient } from "./driver.ts";
-import { forgetChanges, type PostgresFeed, SERVER } from "./feed.ts";
+import { forgetChanges, type PostgresFeed } from "./feed.ts";
+import { NodeTable, type OwnRow } from "./node-table.ts";
 import type { PostgresStore } from "./store.ts";
 
-export interface NodeOptions {
+export interface NodeOptions extends OwnRow {
   readonly store: PostgresStore;
-  /** The name of this node; nobody else has it at the same time. */
-  readonly node: string;
-  readonly address: string;
-  readonly version: string;
-  /** Differs for each process. */
-  readonly process: string;
-  readonly leaseMs: number;
   onNotice(notice: StateNotice): void;
-}
-
-interface BeatRow {
-  readonly node: string;
-  readonly process: string;
-  readonly beat: string;
-  readonly lease_ms: number;
 }
 
 const POLL_MS = 100;
 const BARRIER_POLL_MS = 20;
-const NOTIFY_AFTER_MS = 2;
 const FORGET_EVERY_MS = 60_000;
 /** What is asked for and not found waits so long for what was just committed. */
 const CATCH_UP_MS = 500;
 const CATCH_UP_PAUSE_MS = 20;
-const LISTEN_AGAIN_MS = 5_000;
-/** A node that says nothing for so long is no node any more. */
-const GONE_AFTER = "1 hour";
 
 export class PostgresNode {
   readonly #options: NodeOptions;
   readonly #pool: Pool;
   readonly #name: string;
-  readonly #channel: string;
+  readonly #table: NodeTable;
+  readonly #channel: ChangeChannel;
   /** The processes that work may be taken over from. */
   readonly holders: LiveProcesses;
   #leaseUntil = Number.NEGATIVE_INFINITY;
@@ -68,8 +51,6 @@ export class PostgresNode {
   #hasOthers = false;
   /** When the last answer about the others was asked for. */
   #heardAt = performance.now();
-  /** By node its latest beat, and when it was first heard here. */
-  readonly #heard = new Map<string, { readonly beat: string; readonly at: number }>();
   #sayLost: () => void = () => undefined;
   /** Resolves once the store is known to have gone back. */
   readonly lost: Promise<void> = new Promise((resolve) => {
@@ -84,8 +65,6 @@ export class PostgresNode {
   #hasLost = false;
   #wake: () => void = () => undefined;
   #isAwake = false;
-  #notifying: NodeJS.Timeout | undefined;
-  #deafen: () => void = () => undefined;
   #running: Promise<void> = Promise.resolve();
 
   constructor(options: NodeOptions) {
@@ -93,37 +72,28 @@ export class PostgresNode {
     this.#pool = options.store.pool;
     this.holders = new LiveProcesses(options.process);
     this.#name = options.store.name;
-    this.#channel = `agtpd_${hash("sha256", this.#name).slice(0, 16)}`;
-    options.store.onCommit = () => this.#notify();
+    this.#table = new NodeTable(this.#pool, this.#name, options);
+    this.#channel = new ChangeChannel(this.#pool, this.#name, () => this.#wakeUp());
+    options.store.onCommit = () => {
+      if (this.#hasOthers) this.#channel.notify();
+    };
   }
 
   /** Takes the node's name; in words, why it cannot be had. */
   async register(): Promise<string | undefined> {
-    const { node, address, version, process, leaseMs } = this.#options;
-    const before = await this.#beatOf(node);
+    const before = await this.#table.beatOfOwn();
     if (before !== undefined) {
       // Its process may have been killed: then nothing moves for as long as its lease is.
       await pause(before.isLate ? 0 : before.leaseMs + POLL_MS);
-      const after = await this.#beatOf(node);
+      const after = await this.#table.beatOfOwn();
       if (after !== undefined && after.beat !== before.beat) {
-        return `another daemon is the node "${node}" of this store`;
+        return `another daemon is the node "${this.node}" of this store`;
       }
     }
     const { upTo, server } = await this.#options.store.feed(Number.MAX_SAFE_INTEGER - 1, undefined);
     this.#seen = upTo;
     this.#server = server;
-    await this.#pool.query(
-      `INSERT INTO ${this.#name}.nodes (node, process, address, version, lease_ms)
-        VALUES ($1, $2, $3, $4, $5)
-        ON CONFLICT (node) DO UPDATE SET process = excluded.process, address = excluded.address,
-          version = excluded.version, lease_ms = excluded.lease_ms, since = clock_timestamp(),
-          beat_at = clock_timestamp(), beat = nodes.beat + 1, taken = 0`,
-      [node, process, address, version, leaseMs],
-    );
-    await this.#pool.query(
-      `DELETE FROM ${this.#name}.nodes
-        WHERE beat_at < clock_timestamp() - interval '${GONE_AFTER}'`,
-    );
+    await this.#table.enter();
     return undefined;
   }
 
@@ -131,7 +101,7 @@ export class PostgresNode {
   async start(): Promise<void> {
     await this.#tick();
     this.#running = this.#run();
-    void this.#listen();
+    void this.#channel.listen();
   }
 
   get node(): string {
@@ -167,7 +137,7 @@ export class PostgresNode {
     while (!this.#isClosing) {
       const left = begun + longest + POLL_MS - performance.now();
       if (left <= 0) return;
-      const asked = this.#laggards(number);
+      const asked = this.#table.laggards(number);
       const others = await Promise.race([asked.catch(() => undefined), pause(left)]);
       if (others?.length === 0) return;
       for (const leaseMs of others ?? []) longest = Math.max(longest, leaseMs);
@@ -199,20 +169,8 @@ export class PostgresNode {
   }
 
   /** Every node that has been heard of lately. */
-  async nodes(): Promise<readonly NodeEntry[]> {
-    const { rows } = await this.#pool.query<Record<string, unknown>>(
-      `SELECT node, address, version, since, greatest(0, lease_ms
-          - extract(epoch FROM clock_timestamp() - beat_at) * 1000)::integer AS lease
-        FROM ${this.#name}.nodes ORDER BY node`,
-    );
-    return rows.map((row) => ({
-      node: String(row["node"]),
-      address: String(row["address"]),
-      version: String(row["version"]),
-      since: (row["since"] as Date).toISOString(),
-      state: Number(row["lease"]) > 0 ? "live" : "silent",
-      leaseMs: Number(row["lease"]),
-    }));
+  nodes(): Promise<readonly NodeEntry[]> {
+    return this.#table.list();
   }
 
   /** How this node is, now. */
@@ -231,13 +189,9 @@ export class PostgresNode {
     this.#isClosing = true;
     this.#leaseUntil = Number.NEGATIVE_INFINITY;
     this.#wakeUp();
-    clearTimeout(this.#notifying);
-    this.#deafen();
+    this.#channel.close();
     await this.#running;
-    const { node, process } = this.#options;
-    await this.#pool
-      .query(`DELETE FROM ${this.#name}.nodes WHERE node = $1 AND process = $2`, [node, process])
-      .catch(() => undefined);
+    await this.#table.leave().catch(() => undefined);
   }
 
   async #run(): Promise<void> {
@@ -269,32 +223,28 @@ export class PostgresNode {
   }
 
   async #beat(): Promise<void> {
-    const { node, process, leaseMs, onNotice } = this.#options;
+    const { process, leaseMs, onNotice } = this.#options;
     const taken = this.#seen;
     const sentAt = performance.now();
-    // While this node hears nothing, nobody is found to have stopped.
-    if (sentAt - this.#heardAt > leaseMs) this.#heard.clear();
+    if (sentAt - this.#heardAt > leaseMs) this.#table.forgetBeats();
     const look = this.holders.look();
-    const { rows } = await this.#pool.query<BeatRow>(
-      `WITH beat AS (
-          UPDATE ${this.#name}.nodes SET beat = beat + 1, beat_at = clock_timestamp(),
-            taken = CASE WHEN ${SERVER} = $4 THEN $3::bigint ELSE 0 END
-          WHERE node = $1 AND process = $2 RETURNING node
-        ) SELECT n.node, n.process, n.beat, n.lease_ms FROM beat JOIN ${this.#name}.nodes n ON true`,
-      [node, process, Math.floor(taken / COMMITS_A_TRANSACTION), this.#server],
-    );
-    if (rows.length === 0) {
+    const others = await this.#table.beat(Math.floor(taken / COMMITS_A_TRANSACTION), this.#server);
+    if (others === undefined) {
       this.#leaseUntil = Number.NEGATIVE_INFINITY;
       if (!this.#hasLost) {
-        const message = `another daemon has become the node "${node}": this one serves nobody any more`;
-        onNotice({ level: "error", event: "node-taken-over", message, fields: { node } });
+        const message = `another daemon has become the node "${this.node}": this one serves nobody any more`;
+        onNotice({
+          level: "error",
+          event: "node-taken-over",
+          message,
+          fields: { node: this.node },
+        });
       }
       this.#hasLost = true;
       return;
     }
     this.#told = taken;
     this.#heardAt = sentAt;
-    const others = rows.filter((one) => one.node !== node && this.#isLive(one));
     this.#hasOthers = others.length > 0;
     look(new Set([process, ...others.map((one) => one.process)]));
   }
@@ -326,76 +276,10 @@ export class PostgresNode {
     this.#server = feed.server;
   }
 
-  /** The leases of the nodes that have not taken a transaction in. */
-  async #laggards(number: number): Promise<readonly number[]> {
-    const { rows } = await this.#pool.query<BeatRow>(
-      `SELECT node, process, beat, lease_ms FROM ${this.#name}.nodes
-        WHERE node <> $1 AND taken < $2`,
-      [this.#options.node, number],
-    );
-    const live = rows.filter((row) => this.#isLive(row));
-    return live.map(({ lease_ms: leaseMs }) => leaseMs);
-  }
-
-  /** A node whose beat has been the same for longer than its lease does not serve. */
-  #isLive({ node, beat, lease_ms: leaseMs }: BeatRow): boolean {
-    const now = performance.now();
-    const heard = this.#heard.get(node);
-    if (heard?.beat === beat) return now - heard.at <= leaseMs;
-    this.#heard.set(node, { beat, at: now });
-    return true;
-  }
-
-  async #beatOf(node: string) {
-    const { rows } = await this.#pool.query<{ beat: string; lease_ms: number; late: boolean }>(
-      `SELECT beat, lease_ms, beat_at < clock_timestamp() - lease_ms * interval '2 ms' AS late
-        FROM ${this.#name}.nodes WHERE node = $1`,
-      [node],
-    );
-    const [row] = rows;
-    return row && { beat: row.beat, leaseMs: row.lease_ms, isLate: row.late };
-  }
-
   async #forget(): Promise<void> {
     if (performance.now() - this.#forgotAt < FORGET_EVERY_MS) return;
     this.#forgotAt = performance.now();
     await forgetChanges(this.#pool, this.#name);
-  }
-
-  /** Wakes the others, for many commits once, and outside of their transactions. */
-  #notify(): void {
-    if (!this.#hasOthers || this.#isClosing) return;
-    this.#notifying ??= setTimeout(() => {
-      this.#notifying = undefined;
-      this.#pool.query(`NOTIFY ${this.#channel}`).catch(() => undefined);
-    }, NOTIFY_AFTER_MS);
-  }
-
-  /** Listens for the others; without it, as behind some poolers, a change is seen by the next poll. */
-  async #listen(): Promise<void> {
-    while (!this.#isClosing) {
-      try {
-        await withClient(this.#pool, (listener) => this.#hear(listener));
-      } catch {
-        // The poll goes on.
-      }
-      if (!this.#isClosing) await pause(LISTEN_AGAIN_MS);
-    }
-  }
-
-  /** Hears the others until the connection ends; never settles otherwise than by throwing. */
-  async #hear(listener: PoolClient): Promise<void> {
-    const ended = new Promise((_, reject) => {
-      this.#deafen = () => reject(new Error("the node is closed"));
-      listener.once("error", reject);
-      listener.once("end", () => reject(new Error("the connection has ended")));
-    });
-    // It may end before it is waited for.
-    ended.catch(() => undefined);
-    if (this.#isClosing) return;
-    listener.on("notification", (_: Notification) => this.#wakeUp());
-    await listener.query(`LISTEN ${this.#channel}`);
-    await ended;
   }
 
   #wakeUp(): void {
@@ -433,10 +317,4 @@ export function describeLoss({ agentId, auditId }: AcknowledgedRecord): string {
 function ofCollection(feed: Feed, collection: string): Feed {
   const own = feed.changed?.filter((one: ChangedEntry) => one.collection === collection);
   return { ...feed, changed: own };
-}
-
-function pause(milliseconds: number): Promise<undefined> {
-  return new Promise((resolve) => {
-    setTimeout(() => resolve(undefined), milliseconds).unref();
-  });
 }

@@ -1,0 +1,146 @@
+/** The table of nodes: a row for each, which its process beats, and from which the others see whether it lives. */
+import type { Pool } from "pg";
+import type { NodeEntry } from "../state.ts";
+import { SERVER } from "./feed.ts";
+
+/** The row of this node. */
+export interface OwnRow {
+  readonly node: string;
+  /** Differs for each process. */
+  readonly process: string;
+  readonly address: string;
+  readonly version: string;
+  readonly leaseMs: number;
+}
+
+/** A node as its last beat shows it. */
+export interface BeatRow {
+  readonly node: string;
+  readonly process: string;
+  readonly beat: string;
+  readonly lease_ms: number;
+}
+
+/** A node that says nothing for so long is no node any more. */
+const GONE_AFTER = "1 hour";
+
+/** The beat under this node's name. */
+interface OwnBeat {
+  readonly beat: string;
+  readonly leaseMs: number;
+  /** True if its lease is over twice: its process is gone. */
+  readonly isLate: boolean;
+}
+
+/** The table, as one process of the deployment reads and writes it. */
+export class NodeTable {
+  readonly #pool: Pool;
+  /** Of the schema, quoted. */
+  readonly #name: string;
+  readonly #own: OwnRow;
+  /** By node its latest beat, and when it was first heard here. */
+  readonly #heard = new Map<string, { readonly beat: string; readonly at: number }>();
+
+  constructor(pool: Pool, name: string, own: OwnRow) {
+    this.#pool = pool;
+    this.#name = name;
+    this.#own = own;
+  }
+
+  /** The beat of the node's name now, whoever has it. */
+  async beatOfOwn(): Promise<OwnBeat | undefined> {
+    const { rows } = await this.#pool.query<{ beat: string; lease_ms: number; late: boolean }>(
+      `SELECT beat, lease_ms, beat_at < clock_timestamp() - lease_ms * interval '2 ms' AS late
+        FROM ${this.#name}.nodes WHERE node = $1`,
+      [this.#own.node],
+    );
+    const [row] = rows;
+    return row && { beat: row.beat, leaseMs: row.lease_ms, isLate: row.late };
+  }
+
+  /** Takes the name, and forgets nodes that are long gone. */
+  async enter(): Promise<void> {
+    const { node, process, address, version, leaseMs } = this.#own;
+    await this.#pool.query(
+      `INSERT INTO ${this.#name}.nodes (node, process, address, version, lease_ms)
+        VALUES ($1, $2, $3, $4, $5)
+        ON CONFLICT (node) DO UPDATE SET process = excluded.process, address = excluded.address,
+          version = excluded.version, lease_ms = excluded.lease_ms, since = clock_timestamp(),
+          beat_at = clock_timestamp(), beat = nodes.beat + 1, taken = 0`,
+      [node, process, address, version, leaseMs],
+    );
+    await this.#pool.query(
+      `DELETE FROM ${this.#name}.nodes
+        WHERE beat_at < clock_timestamp() - interval '${GONE_AFTER}'`,
+    );
+  }
+
+  /**
+   * Beats, having taken in the transactions of a server up to one; the other nodes that live. Undefined:
+   * another process has the name.
+   */
+  async beat(taken: number, server: string): Promise<readonly BeatRow[] | undefined> {
+    const { node, process } = this.#own;
+    const { rows } = await this.#pool.query<BeatRow>(
+      `WITH beat AS (
+          UPDATE ${this.#name}.nodes SET beat = beat + 1, beat_at = clock_timestamp(),
+            taken = CASE WHEN ${SERVER} = $4 THEN $3::bigint ELSE 0 END
+          WHERE node = $1 AND process = $2 RETURNING node
+        ) SELECT n.node, n.process, n.beat, n.lease_ms FROM beat JOIN ${this.#name}.nodes n ON true`,
+      [node, process, taken, server],
+    );
+    if (rows.length === 0) return undefined;
+    return rows.filter((one) => one.node !== node && this.#isLive(one));
+  }
+
+  /** The leases, in milliseconds, of the nodes that have not taken a transaction in. */
+  async laggards(transaction: number): Promise<readonly number[]> {
+    const { rows } = await this.#pool.query<BeatRow>(
+      `SELECT node, process, beat, lease_ms FROM ${this.#name}.nodes
+        WHERE node <> $1 AND taken < $2`,
+      [this.#own.node, transaction],
+    );
+    const live = rows.filter((row) => this.#isLive(row));
+    return live.map(({ lease_ms: leaseMs }) => leaseMs);
+  }
+
+  /** Every node that has been heard of lately. */
+  async list(): Promise<readonly NodeEntry[]> {
+    const { rows } = await this.#pool.query<Record<string, unknown>>(
+      `SELECT node, address, version, since, greatest(0, lease_ms
+          - extract(epoch FROM clock_timestamp() - beat_at) * 1000)::integer AS lease
+        FROM ${this.#name}.nodes ORDER BY node`,
+    );
+    return rows.map((row) => ({
+      node: String(row["node"]),
+      address: String(row["address"]),
+      version: String(row["version"]),
+      since: (row["since"] as Date).toISOString(),
+      state: Number(row["lease"]) > 0 ? "live" : "silent",
+      leaseMs: Number(row["lease"]),
+    }));
+  }
+
+  /** Gives the name up. */
+  async leave(): Promise<void> {
+    const { node, process } = this.#own;
+    await this.#pool.query(`DELETE FROM ${this.#name}.nodes WHERE node = $1 AND process = $2`, [
+      node,
+      process,
+    ]);
+  }
+
+  /** Begins to listen for beats anew: while this node heard nothing, nobody is found to have stopped. */
+  forgetBeats(): void {
+    this.#heard.clear();
+  }
+
+  /** A node whose beat has been the same for longer than its lease does not serve. */
+  #isLive({ node, beat, lease_ms: leaseMs }: BeatRow): boolean {
+    const now = performance.now();
+    const heard = this.#heard.get(node);
+    if (heard?.beat === beat) return now - heard.at <= leaseMs;
+    this.#heard.set(node, { beat, at: now });
+    return true;
+  }
+}
