@@ -19,7 +19,7 @@ export interface TraceFields {
   readonly tracestate?: string;
 }
 
-/** What a call took, where it is counted. */
+/** The length of a call, where it is counted. */
 export interface LeavingUsage {
   readonly inputTokens?: number | undefined;
   readonly outputTokens?: number | undefined;
@@ -37,7 +37,7 @@ export interface LeavingMessage {
 /** The message of the second channel. */
 export interface LeavingEnd {
   readonly message: LeavingMessage;
-  /** What the call was rejected with. */
+  /** The reason that the call was rejected with. */
   readonly error?: unknown;
   readonly usage?: LeavingUsage | undefined;
 }

@@ -54,7 +54,7 @@ export async function openControlSocket(path: string, find: FindCommand): Promis
   const server = createServer((socket) => {
     open.add(socket);
     socket.on("close", () => open.delete(socket));
-    // Whoever asked went away.
+    // The program that asked went away.
     socket.on("error", () => undefined);
     serve(socket, find);
   });

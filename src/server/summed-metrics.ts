@@ -19,7 +19,7 @@ export class SummedMetrics {
   readonly contentType: typeof CONTENT_TYPE = CONTENT_TYPE;
   readonly #collect: CollectMetrics;
   #last: ReadonlyMap<unknown, ProcessMetrics> = new Map();
-  /** What those counted that are gone. */
+  /** The counts of workers that are gone. */
   #past: ProcessMetrics = [];
   #summing: Promise<unknown> = Promise.resolve();
 

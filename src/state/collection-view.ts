@@ -231,7 +231,7 @@ export class CollectionView<Item> {
     if (this.#asking === 0) this.#settled.clear();
   }
 
-  /** What is read next holds whatever is known: the store counts its revisions in another way. */
+  /** The next reading holds, whatever is known: the store counts its revisions in another way. */
   forgetRevisions(): void {
     this.#settled.clear();
     for (const [key, held] of this.#held) this.#held.set(key, { ...held, revision: 0 });

@@ -19,7 +19,7 @@ export function hasPython(): boolean {
   return spawnSync("python3", ["--version"]).status === 0;
 }
 
-/** What realises an endpoint; a certificate of the benchmark's own is what its API shows. */
+/** The handler of an endpoint; a certificate of the benchmark's own is what its API shows. */
 export function handlerTable(handler: BenchHandler, cert: string): string {
   if (handler === "function") return `type = "registered_function"\nfunction = "orders.place"`;
   if (handler === "process" || handler === "python")

@@ -11,7 +11,7 @@ import type { ServerPool } from "./servers.ts";
 const ONE: Parameters<typeof measureRounds>[1] = { connections: 1, inFlight: 1 };
 const MANY: Parameters<typeof measureRounds>[1] = { connections: 16, inFlight: 1 };
 
-/** What a call costs beyond the same function in the daemon. */
+/** Measures what a call costs beyond the same function in the daemon. */
 export async function measureProcesses(pool: ServerPool, timing: Timing): Promise<Row[]> {
   const api = await pool.fastify();
   const contenders = {

@@ -20,7 +20,7 @@ export interface Variant {
   readonly workers: number;
   /** True if it serves MCP clients, over plain HTTP. */
   readonly mcp: boolean;
-  /** What its endpoints are realised by. */
+  /** The handler of its endpoints. */
   readonly handler: BenchHandler;
   /** True if it has a console. */
   readonly console: boolean;

@@ -1,4 +1,4 @@
-/** What records cost at least: one signature by what signs them, and what no record can do without. */
+/** The least cost of a record: one signature by what signs them, and what no record can do without. */
 import { generateKeyPairSync, hash } from "node:crypto";
 import { createEd25519Signer } from "../../src/identity/ed25519-signer.ts";
 

@@ -7,7 +7,7 @@ import { orderPath } from "./order-endpoint.ts";
 import { atLeast, type Row } from "./row.ts";
 import type { ServerPool } from "./servers.ts";
 
-/** What is left of the throughput; with records, as the daemon is by default. */
+/** Measures what is left of the throughput; with records, as the daemon is by default. */
 export async function measureTraces(pool: ServerPool, timing: Timing): Promise<Row[]> {
   const sink = await pool.traceSink();
   const endpoint = `http://127.0.0.1:${sink.port}`;

@@ -46,7 +46,7 @@ function open(): void {
     setTimeout(() => socket.writable && beat(socket), PAUSE_MS);
   });
   socket.on("error", () => undefined);
-  // Whoever kills the daemon starts another one: until it answers, nobody has.
+  // A fault that kills the daemon starts another one, and lasts until that one answers.
   socket.on("close", () => setTimeout(open, PAUSE_MS));
 }
 

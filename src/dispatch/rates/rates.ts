@@ -48,12 +48,12 @@ export class Rates {
     this.#limits = { requestsPerSecond, workMsPerSecond };
   }
 
-  /** Has other nodes say what they give. */
+  /** Listens to what other nodes give. */
   share(shares: RateShares): void {
     this.#shares = shares;
   }
 
-  /** What all nodes together give a payer per second; 0 is as much as it asks for. */
+  /** The rate that all nodes together give a payer, per second; 0 is as much as it asks for. */
   limitOf(scope: RateScope): number {
     return scope === "work" ? this.#limits.workMsPerSecond : this.#limits.requestsPerSecond;
   }

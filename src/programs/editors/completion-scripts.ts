@@ -26,7 +26,7 @@ function programs(commands: readonly CompletedCommand[]): readonly string[] {
   return commands.map(({ words }) => words).filter((words) => !words.includes(" "));
 }
 
-/** What bash and zsh share: the words of a command, and the values of an option. */
+/** The part that bash and zsh share: the words of a command, and the values of an option. */
 function wordFunctions(commands: readonly CompletedCommand[]): string {
   const words = commands.map(({ words: path, options, commands: below }) => {
     const offered = [...below.map(({ name }) => name), ...options.flatMap(({ flags }) => flags)];

@@ -26,7 +26,7 @@ export interface CutHeadsFile {
   readonly chains: number;
 }
 
-/** What a cut says. */
+/** The facts of a cut. */
 export interface CutFacts {
   readonly serverId: string;
   /** Milliseconds since the epoch. */

@@ -1,6 +1,6 @@
 /**
  * Imports an export into PostgreSQL, as one transaction: a file that does not hold changes nothing.
- * What was there before is refused, or set aside under another name of its schema.
+ * A deployment that is there already is refused, or set aside under another name of its schema.
  */
 import type { PoolClient } from "pg";
 import { codeOf } from "../../base/thrown.ts";
@@ -20,7 +20,7 @@ export interface PostgresImport {
   readonly store: PostgresStore;
   /** Not quoted. */
   readonly schema: string;
-  /** What is there is set aside under this name. */
+  /** The deployment that is there is set aside under this name. */
   readonly aside?: string | undefined;
   /** Throws where the file is not for this deployment. */
   onHeader(header: StateHeader): void;

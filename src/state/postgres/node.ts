@@ -26,7 +26,7 @@ export interface NodeOptions extends OwnRow {
 const POLL_MS = 100;
 const BARRIER_POLL_MS = 20;
 const FORGET_EVERY_MS = 60_000;
-/** What is asked for and not found waits so long for what was just committed. */
+/** A look-up that misses waits so long for what was just committed. */
 const CATCH_UP_MS = 500;
 const CATCH_UP_PAUSE_MS = 20;
 

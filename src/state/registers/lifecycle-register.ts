@@ -128,7 +128,7 @@ export class LifecycleRegister {
     });
   }
 
-  /** What is in the journal holds, also while the store fails: it is saved with the next change. */
+  /** An event in the journal holds, also while the store fails: it is saved with the next change. */
   async #whereverItIsKept(save: () => Promise<void>): Promise<void> {
     try {
       await save();
@@ -183,7 +183,7 @@ export class LifecycleRegister {
     await this.#stored.everywhere(agentId);
   }
 
-  /** What holds on this node has to hold on the others, though nobody asks for it again. */
+  /** Saves a change that holds here until the other nodes have it, though nobody asks again. */
   #saveLater(): void {
     this.#retry ??= setTimeout(() => {
       this.#retry = undefined;

@@ -36,7 +36,7 @@ export interface ClusterOptions {
   say(line: string): void;
 }
 
-/** What came of it. */
+/** The outcome of a run. */
 export interface ClusterOutcome {
   readonly faults: number;
   readonly requests: number;

@@ -24,7 +24,7 @@ export async function readHeads(database: Database): Promise<ReadonlyMap<string,
   return new Map(rows.map((row) => [String(row["agent_id"]), String(row["audit_id"])]));
 }
 
-/** What handlers have noted. */
+/** The notes of the handlers. */
 export function readEffects(path: string): readonly Effect[] {
   const text = existsSync(path) ? readFileSync(path, "utf8") : "";
   return text.split("\n").flatMap((line) => (line === "" ? [] : [JSON.parse(line) as Effect]));

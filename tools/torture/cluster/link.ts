@@ -2,7 +2,7 @@
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
 
-/** What passes: all, nothing and everybody hears of it, or nothing and nobody does. */
+/** The state of a link: all passes, nothing and everybody hears of it, or nothing and nobody does. */
 export type LinkState = "open" | "cut" | "half-open";
 
 /** A proxy on a port of its own to a Unix socket. */

@@ -201,7 +201,7 @@ export class WorkflowRuns {
     return log !== undefined && eventCount > log.state.nextSequence;
   }
 
-  /** What another node has ended, paused or taken over is not executed here any more. */
+  /** Stops a run here that another node has ended, paused or taken over. */
   #leave({ runId, status, tenant, principal }: RunEntry): void {
     if (isOver(status)) {
       this.schedule.stop(runId, { kind: "cancelled", by: principal } satisfies RunStop);
