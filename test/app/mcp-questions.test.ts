@@ -38,8 +38,12 @@ async function makeAsking(script: string, play = "asks"): Promise<TestDeployment
       tls: { client_auth: "optional", client_ca: "ca.pem" },
     }),
     "ca.pem": CA.cert,
-    "agents/alma.agent.json": agentFile({ agent_id: ALMA, name: "alma" }),
-    "agents/boris.agent.json": agentFile({ agent_id: BORIS, name: "boris" }),
+    "agents/alma.agent.json": agentFile({
+      ...{ agent_id: ALMA, name: "alma", scopes_accepted: ["seats:write"] },
+    }),
+    "agents/boris.agent.json": agentFile({
+      ...{ agent_id: BORIS, name: "boris", scopes_accepted: ["seats:write"] },
+    }),
   });
   const { exitCode } = await runIn(deployment.directory, mcpProgram, [
     ...["import", "seats", "-o", "endpoints/seats"],

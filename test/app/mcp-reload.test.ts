@@ -26,7 +26,9 @@ function config(notes: string, edition: string | undefined, more: object = {}): 
 
 async function open(): Promise<House> {
   const deployment = makeDeployment({
-    "agents/alma.agent.json": agentFile({ agent_id: AGENT, name: "alma" }),
+    "agents/alma.agent.json": agentFile({
+      ...{ agent_id: AGENT, name: "alma", scopes_accepted: ["tools:write"] },
+    }),
   });
   const { directory, configPath } = deployment;
   const notes = join(directory, "notes");

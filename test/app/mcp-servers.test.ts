@@ -40,7 +40,9 @@ async function makeImported(): Promise<TestDeployment> {
   const deployment = makeDeployment({
     "agtp-server.toml": config(),
     "ca.pem": CA.cert,
-    "agents/alma.agent.json": agentFile({ agent_id: AGENT, name: "alma" }),
+    "agents/alma.agent.json": agentFile({
+      ...{ agent_id: AGENT, name: "alma", scopes_accepted: ["tools:write"] },
+    }),
   });
   const args = ["import", "tools", "-o", "endpoints/tools"];
   const { exitCode } = await runIn(deployment.directory, mcpProgram, args);

@@ -130,7 +130,10 @@ describe("readCertificate", () => {
     const { cert } = await write();
     const { key } = await write();
     expect(readCertificate(cert, key).problems).toEqual([
-      { file: key, key: "", message: "is not the certificate's key" },
+      {
+        ...{ file: key, key: "", message: "is not the certificate's key" },
+        hint: "name the key that the certificate was issued for in [tls] key",
+      },
     ]);
   });
 
