@@ -26,6 +26,8 @@ const FILES: DeploymentFiles = gatewayFiles(
     },
     console: { enabled: true, port: 0 },
     tracing: { enabled: true, endpoint: "http://127.0.0.1:9" },
+    // The collector is away: a daemon that ends tries no longer than this.
+    limits: { drain_timeout_ms: 100, work_ms_per_second: 0 },
     agentcli: { manifests: ["agents/agentcli/m.json"], expose: ["w1"] },
     agntcy: [{ manifest: "agents/agntcy/mail.json", base: "/mailcomposer" }] as unknown as object,
     policies: { synthesis_enabled: true, rcns: { enabled: true } },
