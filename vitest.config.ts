@@ -1,3 +1,4 @@
+import { availableParallelism } from "node:os";
 import { defineConfig, type ViteUserConfig } from "vitest/config";
 import { ClosingLine } from "./test/support/closing-line.ts";
 
@@ -9,7 +10,8 @@ const config: ViteUserConfig = defineConfig({
     testTimeout: 60_000,
     hookTimeout: 60_000,
     pool: "forks",
-    maxWorkers: "100%",
+    // Many tests wait: for leases, deadlines, and processes that end.
+    maxWorkers: Math.ceil(1.5 * availableParallelism()),
     // A module is loaded once for all files of a worker: none keeps anything of its own.
     isolate: false,
   },
