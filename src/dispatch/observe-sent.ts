@@ -32,7 +32,10 @@ export function observeSent(observer: Observer, ledger: Settling): Observer {
         { late: [lateFields] },
       );
     },
-    wireFault: (fault, response, peer) => observer.wireFault(fault, response, peer),
+    // Its line comes behind those of the requests before it.
+    wireFault: (fault, response, peer) => {
+      ledger.settle(() => observer.wireFault(fault, response, peer));
+    },
     fault: (fault) => observer.fault(fault),
     logFor: (exchange) => observer.logFor(exchange),
   };

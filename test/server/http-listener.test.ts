@@ -290,7 +290,8 @@ describe("a reload of the sidecar", () => {
     expect(await server.daemon.reload()).toEqual([
       expect.objectContaining({
         key: "gateway.agent",
-        message: expect.stringContaining('no agent is called "nobody"'),
+        message:
+          'no agent is called "nobody" (agents here: desk; without the key the server issues one)',
       }),
     ]);
     expect((await server.fetch("/orders/7")).status).toBe(200);

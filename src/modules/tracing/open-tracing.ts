@@ -35,7 +35,7 @@ export function openTracing({ config, catalog }: TracingContext): Contribution {
       stop = async (onLast) => tracing.requests.beginNoMore(onLast);
       end = tracing.end;
     },
-    // What has begun is told of to its end.
+    // A span that has begun is told of to its end.
     stop: () => stop(() => void end()),
     close: () => end(),
   };
