@@ -1,5 +1,6 @@
 /** The console of a daemon, over HTTP: who comes in, what it shows, and what an operator changes. */
 import { request } from "node:http";
+import { connect } from "node:net";
 import { describe, expect, it } from "vitest";
 import { decodeJws } from "../../src/identity/jws.ts";
 import { ALMA, approvingFiles, BORIS, booking, ranIn, under } from "../support/approving.ts";
@@ -95,6 +96,131 @@ describe("every answer", () => {
       expect(headers.get("cache-control")).toBe("no-store");
       expect(headers.get("x-content-type-options")).toBe("nosniff");
     }
+  });
+
+  it("says so where a path has another method, and has no body for HEAD", async () => {
+    const daemon = await open();
+    const { cookie } = await daemon.signIn();
+    const { origin } = daemon;
+    const ask = async (method: string, path: string) => {
+      const { status, headers, text, body } = await daemon.ask(path, {
+        method,
+        headers: { cookie, origin },
+      });
+      const policy = headers.get("content-security-policy");
+      expect([method, path, policy]).toEqual([method, path, expect.stringContaining("'none'")]);
+      return { status, allow: headers.get("allow"), code: body?.error.code, text };
+    };
+    for (const method of ["PUT", "DELETE", "PATCH", "OPTIONS"]) {
+      for (const [path, allow] of [
+        ["/", "GET, HEAD"],
+        ["/agents", "GET, HEAD"],
+        ["/page/main.js", "GET, HEAD"],
+        ["/sign-in", "GET, HEAD, POST"],
+        ["/sign-out", "POST"],
+        ["/api/overview", "GET, HEAD"],
+        [`/api/agents/${ALMA}`, "GET, HEAD, POST"],
+        ["/api/events", "GET"],
+      ] as const) {
+        const refused = { status: 405, allow, code: "method-not-allowed" };
+        expect([method, path, await ask(method, path)]).toMatchObject([method, path, refused]);
+      }
+    }
+    expect(await ask("POST", "/api/overview")).toMatchObject({ status: 405, allow: "GET, HEAD" });
+    for (const path of ["/", "/sign-in", "/api/agents", "/page/main.js"]) {
+      expect(await ask("HEAD", path)).toMatchObject({ status: 200, text: "" });
+    }
+  });
+
+  it("is 404 for what is not there, as a page where it is an address of pages", async () => {
+    const daemon = await open();
+    const visitor = await daemon.signIn();
+    const id = await waiting(daemon);
+    for (const path of [`/agents/${ALMA}`, `/approvals/${id}`, `/records/${ALMA}`]) {
+      expect([path, (await visitor.get(path)).status]).toEqual([path, 200]);
+    }
+    expect((await visitor.get("/endpoints/BOOK/rooms/%7Broom%7D")).status).toBe(200);
+    const none = [
+      "/agents/no",
+      "/approvals/esc-no",
+      "/records/no",
+      "/traffic/no",
+      "/no",
+      "/agents/a/b",
+    ];
+    for (const path of [
+      ...none,
+      "/endpoints/BOOK/no",
+      "/endpoints//x",
+      "/%0d%0ano",
+      "//no.example/",
+    ]) {
+      const { status, headers } = await visitor.get(path);
+      const type = headers.get("content-type");
+      expect([path, status, type]).toEqual([path, 404, "text/html; charset=utf-8"]);
+      const stranger = await daemon.ask(path);
+      expect([path, stranger.headers.get("location")]).toEqual([path, "/sign-in"]);
+    }
+    for (const path of [
+      "/api/no",
+      "/api/agents/no",
+      "/api/records/no",
+      "/page/no",
+      "/page/__proto__",
+    ]) {
+      const { status, body } = await visitor.get(path);
+      expect([path, status, body.error.code]).toEqual([path, 404, "not-found"]);
+    }
+  });
+
+  it("carries its fields where nothing could be read", async () => {
+    const daemon = await open();
+    const port = Number(new URL(daemon.origin).port);
+    const host = `host: localhost:${port}`;
+    for (const [octets, status] of [
+      [`GET /api/agents/% HTTP/1.1\r\n${host}\r\n\r\n`, 400],
+      [`GET /api/agents/${"a".repeat(4_000)} HTTP/1.1\r\n${host}\r\n\r\n`, 414],
+      ["FROB / HTTP/1.1\r\n\r\n", 400],
+      [`POST /sign-in HTTP/1.1\r\n${host}\r\ncontent-length: 1x\r\n\r\n`, 400],
+      [`GET / HTTP/1.1\r\n${host}\r\nx: ${"a".repeat(200_000)}\r\n\r\n`, 431],
+      [`GET /page/../../../package.json HTTP/1.1\r\n${host}\r\n\r\n`, 404],
+      [`GET /page/..%2f..%2fpackage.json HTTP/1.1\r\n${host}\r\n\r\n`, 404],
+    ] as const) {
+      const answer = await new Promise<string>((resolve, reject) => {
+        const socket = connect(port, "127.0.0.1", () => socket.write(octets));
+        socket.setEncoding("latin1").once("data", (text: unknown) => {
+          socket.destroy();
+          resolve(String(text));
+        });
+        socket.once("error", reject);
+      });
+      expect(answer).toMatch(
+        new RegExp(`^HTTP/1.1 ${status} [\\s\\S]*content-security-policy: default-src 'none'`),
+      );
+      expect(answer).toContain("x-content-type-options: nosniff");
+      expect(answer).toContain('{"error":{"code":"');
+    }
+  });
+
+  it("of the page's files is kept by browsers, under an address that another file has not", async () => {
+    const daemon = await open();
+    const visitor = await daemon.signIn();
+    const { text } = await visitor.get("/");
+    const addresses = [...text.matchAll(/(?:src|href)="(\/page\/v-[0-9a-f]{16}\/[^"]+)"/g)].map(
+      ([, one]) => one,
+    );
+    expect(addresses.length).toBeGreaterThan(20);
+    expect(text.replaceAll(/\/page\/v-[0-9a-f]{16}\//g, "")).not.toContain("/page/");
+    for (const address of addresses) {
+      const { status, headers } = await daemon.ask(String(address));
+      const kept = headers.get("cache-control");
+      expect([address, status, kept]).toEqual([
+        address,
+        200,
+        "public, max-age=31536000, immutable",
+      ]);
+    }
+    expect((await daemon.ask("/page/v-0000000000000000/main.js")).status).toBe(404);
   });
 
   it("is for the console's own names", async () => {

@@ -59,7 +59,41 @@ describeInBrowser("a journal that is inspected", () => {
     await page.getByText("Here the chain breaks").waitFor();
     const said = await verified(page);
     expect(said.startsWith(`Chain broken at ${victim?.auditId}: `)).toBe(true);
+    expect(said).toContain(`is missing, record ${next?.auditId} names it`);
     expect(next?.payload["previous_audit_id"]).toBe(victim?.auditId);
+    // Both sides of the gap are there, the older one for what it is.
+    const rows = page.getByRole("row").filter({ hasText: "/free/" });
+    expect(await rows.allInnerTexts()).toEqual([
+      ...[/free\/5/, /free\/4/, /free\/2[\s\S]*not verified/, /free\/1[\s\S]*not verified/].map(
+        (one) => expect.stringMatching(one),
+      ),
+    ]);
+    await page
+      .getByRole("row")
+      .filter({ hasText: String(victim?.auditId) })
+      .waitFor();
+  });
+
+  it("names every record that was taken out, however many, and the file has the others", async () => {
+    const directory = await journalOf(9);
+    const records = ofAlma(directory);
+    const gone = [1, 2, 4, 7, 8].map((at) => records[at]);
+    rewrite(directory, (line) => (gone.some((one) => one?.jws === line) ? undefined : line));
+    const page = await pageOver(directory);
+    const rows = page.getByRole("row").filter({ hasText: "/free/" });
+    await rows.filter({ hasText: "/free/1" }).waitFor();
+    const paths = (await rows.allInnerTexts()).map((text) => /\/free\/\d/.exec(text)?.[0]);
+    expect(paths).toEqual(["/free/7", "/free/6", "/free/4", "/free/1"]);
+    // One is the head, and two that stood side by side make one gap.
+    const told = page.getByText("Here the chain breaks: record");
+    const named = [8, 4, 2].map((at) => expect.stringContaining(String(records[at]?.auditId)));
+    expect(await told.allTextContents()).toEqual(named);
+    const saved = page.waitForEvent("download");
+    await page.getByRole("button", { name: "Export chain" }).click();
+    const text = readFileSync(await (await saved).path(), "utf8");
+    const left = records.filter((one) => !gone.includes(one)).map(({ jws }) => jws);
+    expect(text.trimEnd().split("\n")).toEqual(left);
+    expect(page.faults).toEqual([]);
   });
 
   it("names the newest record where that is gone", async () => {
@@ -96,7 +130,7 @@ function rewrite(directory: string, change: (line: string) => string | undefined
   }
 }
 
-async function pageOver(directory: string): Promise<Page> {
+async function pageOver(directory: string): Promise<Page & { readonly faults: readonly string[] }> {
   const place = await openInspection(directory);
   const page = await openPage();
   await signIn(page, await place.link());

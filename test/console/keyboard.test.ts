@@ -1,9 +1,9 @@
 /** A morning at the console by the keyboard alone: no pointer is moved, and nothing is clicked. */
 import type { Locator, Page } from "playwright-core";
 import { expect, it } from "vitest";
-import { ALMA, booking, under } from "../support/approving.ts";
+import { ALMA, BORIS, booking, under } from "../support/approving.ts";
 import { describeInBrowser, openPage } from "../support/browser.ts";
-import { askHouse, openHouse } from "../support/console-house.ts";
+import { askHouse, shareHouse } from "../support/console-house.ts";
 
 /** Nothing on a page is further away. */
 const MOST_TABS = 80;
@@ -25,9 +25,18 @@ async function press(page: Page, wanted: Locator): Promise<void> {
   await page.keyboard.press("Enter");
 }
 
+/** Waits until an element has the focus. */
+async function focusOn(page: Page, wanted: Locator): Promise<void> {
+  await wanted.first().waitFor();
+  const handle = await wanted.first().elementHandle();
+  await page.waitForFunction("(one) => document.activeElement === one", handle);
+}
+
 describeInBrowser("by the keyboard alone", () => {
+  const opened = shareHouse();
+
   it("an operator signs in, approves a call with a reason, and verifies the agent's chain", async () => {
-    const house = await openHouse();
+    const house = opened();
     const call = booking("7", { body: { guest: "Ada" } });
     const asked = await askHouse(house, ALMA, call);
     const id = String(asked.body["escalation_id"]);
@@ -46,17 +55,87 @@ describeInBrowser("by the keyboard alone", () => {
     await press(page, page.getByRole("button", { name: "Approve" }));
     await page.getByRole("status").getByText("Approved.").waitFor();
     await page.getByText("she called").waitFor();
+    await focusOn(page, page.getByRole("heading", { name: "Decision" }));
+    await press(page, page.getByRole("button", { name: "Dismiss" }));
+    await focusOn(page, page.getByRole("heading", { level: 1 }));
     expect((await askHouse(house, ALMA, under(id, call))).status).toBe(200);
     await press(page, menu.getByRole("link", { name: "Records" }));
     await page.getByRole("heading", { level: 1, name: "Records" }).waitFor();
     await press(page, page.getByRole("button", { name: "Pin key" }));
     await page.getByRole("list", { name: "Pinned keys" }).waitFor();
+    await focusOn(page, page.getByRole("heading", { name: "Keys" }));
     await press(
       page,
       page.getByRole("region", { name: "Chains" }).getByRole("link", { name: "alma" }),
     );
     await press(page, page.getByRole("button", { name: "Verify chain" }));
     await page.getByText(/^Chain verified: \d+ records/).waitFor();
+    expect(page.faults).toEqual([]);
+  });
+
+  it("an operator has the focus where the work goes on, whichever button was used up", async () => {
+    const house = opened();
+    const question = await askHouse(house, ALMA, booking("8", { body: { guest: "Bo" } }));
+    const page = await openPage();
+    await page.goto(await house.link({ name: "Nina" }));
+    await press(page, page.getByRole("button", { name: "Sign in" }));
+    await page.getByRole("heading", { level: 1, name: "Overview" }).waitFor();
+    const to = async (path: string): Promise<void> => {
+      await page.goto(`${house.origin}${path}`);
+      await page.getByRole("heading", { level: 1 }).waitFor();
+    };
+    await to(`/approvals/${question.body["escalation_id"]}`);
+    await press(page, page.getByRole("button", { name: "Defer" }));
+    await page.getByRole("status").getByText("Deferred.").waitFor();
+    await page.getByRole("heading", { name: "Decision" }).waitFor();
+    await focusOn(page, page.getByRole("button", { name: "Defer" }));
+    await press(page, page.getByRole("button", { name: "Reject" }));
+    await page.getByRole("status").getByText("Rejected.").waitFor();
+    await focusOn(page, page.getByRole("heading", { name: "Decision" }));
+
+    await to(`/agents/${BORIS}`);
+    const cancelled = page.getByRole("button", { name: "Suspend" });
+    await press(page, cancelled);
+    const asked = page.getByRole("group", { name: "Suspend boris?" });
+    await focusOn(page, asked.locator("p"));
+    await press(page, asked.getByRole("button", { name: "Cancel" }));
+    await focusOn(page, cancelled);
+    for (const [name, next] of [
+      ["Suspend", "Change the standing"],
+      ["Reinstate", "Change the standing"],
+      ["Revoke", "Agents"],
+    ] as const) {
+      await press(page, page.getByRole("button", { name }));
+      if (name === "Revoke") {
+        await page.getByRole("alert").getByText("Revoke needs a reason.").waitFor();
+        await focusOn(page, page.getByLabel("Reason"));
+        await page.keyboard.type("it is sold");
+        await press(page, page.getByRole("button", { name }));
+      }
+      await press(page, page.getByRole("group").getByRole("button", { name }));
+      await page.getByRole("button", { name }).waitFor({ state: "detached" });
+      await focusOn(page, page.getByRole("heading", { name: next }));
+    }
+
+    await to(`/records/${ALMA}`);
+    await press(page, page.getByRole("button", { name: "Pin key" }));
+    const verify = page.getByRole("button", { name: "Verify chain" });
+    await focusOn(page, verify);
+    await page.keyboard.press("Enter");
+    await page.getByText(/^Chain verified: \d+ records/).waitFor();
+    await focusOn(page, verify);
+    await to("/account");
+    await press(page, page.getByRole("button", { name: "Remove pin" }));
+    await focusOn(page, page.getByRole("heading", { name: "Keys" }));
+
+    await to("/traffic?method=QUERY");
+    await press(page, page.getByRole("button", { name: "Clear" }));
+    await focusOn(page, page.getByLabel("Agent"));
+    // What goes while nobody has the focus in it takes it nowhere.
+    await page.getByRole("heading", { level: 1 }).click();
+    await page.evaluate("document.activeElement.blur()");
+    await press(page, page.getByRole("button", { name: "Log out" }));
+    await page.waitForURL(`${house.origin}/sign-in`);
     expect(page.faults).toEqual([]);
   });
 });

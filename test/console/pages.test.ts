@@ -1,17 +1,30 @@
 /** Every page as a person meets it: heading, focus, contrast, a telephone's width, hostile text. */
-import { expect, it } from "vitest";
+import { beforeAll, expect, it } from "vitest";
 import { ALMA, booking } from "../support/approving.ts";
 import { accessibilityFaults, describeInBrowser, openPage, signIn } from "../support/browser.ts";
-import { askHouse, HOSTILE, look, MALLORY, openHouse } from "../support/console-house.ts";
+import type { TestConsole } from "../support/console.ts";
+import { askHouse, HOSTILE, look, MALLORY, shareHouse } from "../support/console-house.ts";
 
 const LISTS = [
   ...["Overview", "Traffic", "Approvals", "Agents", "Endpoints", "Contracts", "Records"],
   ...["Upstreams", "Nodes"],
 ];
 
+/** How people look at them: at night on a telephone, and by day at a desk. */
+const LOOKS = [
+  { colorScheme: "light", width: 1280 },
+  { colorScheme: "dark", width: 360 },
+] as const;
+
 describeInBrowser("the pages of the console", () => {
+  const opened = shareHouse();
+  let id = "";
+  beforeAll(async () => {
+    id = await hostileQuestion(opened());
+  });
+
   it("are reached by the navigation, which moves the focus to the heading", async () => {
-    const house = await openHouse();
+    const house = opened();
     const page = await openPage();
     await signIn(page, await house.link({ name: "Nina" }));
     for (const name of LISTS) {
@@ -32,11 +45,10 @@ describeInBrowser("the pages of the console", () => {
     expect(page.url()).toBe(`${house.origin}/sign-in`);
   });
 
-  it.each(["light", "dark"] as const)("can be read by everybody, %s", async (colorScheme) => {
-    const house = await openHouse();
-    const id = await hostileQuestion(house);
-    const width = colorScheme === "dark" ? 360 : 1280;
-    const page = await openPage({ colorScheme, viewport: { width, height: 800 } });
+  it("can be read by everybody, light and dark, at a desk and on a telephone", async () => {
+    const house = opened();
+    // A colour that is on its way to another is neither.
+    const page = await openPage({ reducedMotion: "reduce" });
     await signIn(page, await house.link({ name: HOSTILE.slice(0, 100) }));
     const paths = [
       ...["/", "/traffic", "/approvals", `/approvals/${id}`, "/agents", `/agents/${MALLORY}`],
@@ -47,18 +59,21 @@ describeInBrowser("the pages of the console", () => {
       await page.goto(`${house.origin}${path}`);
       await page.getByRole("heading", { level: 1 }).waitFor();
       await page.getByText("Loading…").first().waitFor({ state: "detached" });
-      expect(await accessibilityFaults(page), path).toEqual([]);
-      const isWide = await page.evaluate("document.documentElement.scrollWidth > innerWidth");
-      const isHacked = await page.evaluate("'hacked' in globalThis");
-      expect([path, isWide, isHacked]).toEqual([path, false, false]);
-      expect(await page.locator("main img, main script").count(), path).toBe(0);
+      for (const { colorScheme, width } of LOOKS) {
+        await page.emulateMedia({ colorScheme });
+        await page.setViewportSize({ width, height: 800 });
+        expect(await accessibilityFaults(page), `${path} ${colorScheme}`).toEqual([]);
+        const isWide = await page.evaluate("document.documentElement.scrollWidth > innerWidth");
+        const isHacked = await page.evaluate("'hacked' in globalThis");
+        expect([path, isWide, isHacked]).toEqual([path, false, false]);
+        expect(await page.locator("main img, main script").count(), path).toBe(0);
+      }
     }
     expect(page.faults).toEqual([]);
   });
 
   it("show what a stranger wrote as it is, and write out what would turn it", async () => {
-    const house = await openHouse();
-    const id = await hostileQuestion(house);
+    const house = opened();
     const page = await openPage();
     await signIn(page, await house.link());
     await page.goto(`${house.origin}/approvals/${id}`);
@@ -70,18 +85,19 @@ describeInBrowser("the pages of the console", () => {
   });
 
   it("say of an unknown id that there is none", async () => {
-    const house = await openHouse();
+    const house = opened();
     const page = await openPage();
     await signIn(page, await house.link());
-    for (const path of ["/agents/nobody", "/approvals/esc-no", "/traffic/no"]) {
-      await page.goto(`${house.origin}${path}`);
-      await page.getByRole("alert").getByText("There is no such").waitFor();
+    const unknown = ["/agents/nobody", "/approvals/esc-no", "/traffic/no", "/records/nobody"];
+    for (const path of [...unknown, "/endpoints/BOOK/nothing", "/nothing"]) {
+      const answer = await page.goto(`${house.origin}${path}`);
+      expect([path, answer?.status()]).toEqual([path, 404]);
+      await page.getByRole("alert").getByText("There is no").waitFor();
     }
   });
 
   it("have no button that changes anything for a viewer", async () => {
-    const house = await openHouse();
-    const id = await hostileQuestion(house);
+    const house = opened();
     const page = await openPage();
     await signIn(page, await house.link({ role: "viewer" }));
     const endpoint = "/endpoints/BOOK/rooms/%7Broom%7D";
@@ -95,7 +111,7 @@ describeInBrowser("the pages of the console", () => {
 });
 
 /** A call of the hostile agent, with hostile input, that waits for an operator. */
-async function hostileQuestion(house: Awaited<ReturnType<typeof openHouse>>): Promise<string> {
+async function hostileQuestion(house: TestConsole): Promise<string> {
   await look(house, "1", MALLORY);
   const request = booking("7", { body: { guest: HOSTILE } });
   const reply = await askHouse(house, MALLORY, request);

@@ -42,6 +42,12 @@ describeInBrowser("a chain of records", () => {
     await marked.first().waitFor();
     expect(await page.getByRole("row").count()).toBe(1 + 5);
     expect(await marked.count()).toBe(3);
+    // Seen for the first time, the list has both sides of it.
+    await page.reload();
+    await page.getByText(`Here the chain breaks: record ${victim.audit_id}`).waitFor();
+    const rows = page.getByRole("row").filter({ hasText: "/free/" });
+    const paths = (await rows.allInnerTexts()).map((text) => /\/free\/\d/.exec(text)?.[0]);
+    expect(paths).toEqual(["/free/5", "/free/4", "/free/2", "/free/1"]);
   });
 
   it("signed with a key that was not pinned is broken at its head, and says so before", async () => {

@@ -1,8 +1,15 @@
 /** A house whose console a person looks at: signed records, and strangers who write what they like. */
 import { generateKeyPairSync, type KeyObject } from "node:crypto";
+import { afterAll, beforeAll } from "vitest";
 import { ALMA, approvingFiles } from "./approving.ts";
-import { CONSOLE, openConsole, type TestConsole } from "./console.ts";
-import { agentFile, type DeploymentFiles } from "./deployment.ts";
+import { CONSOLE, consoleOf, openConsole, type TestConsole } from "./console.ts";
+import { createDaemon } from "./daemon.ts";
+import {
+  agentFile,
+  createDeployment,
+  type DeploymentFiles,
+  type TestDeployment,
+} from "./deployment.ts";
 import { encodeRequest, type TestReply, type TestRequest } from "./dispatch.ts";
 
 /** Markup and marks of direction, wherever an agent may write. */
@@ -14,6 +21,24 @@ export const MALLORY: string = "c3".repeat(32);
 /** Starts the house. */
 export async function openHouse(): Promise<TestConsole> {
   return openConsole(await houseFiles(generateKeyPairSync("ed25519").privateKey));
+}
+
+/** One house for all tests of a suite, which is called while the suite is described. */
+export function shareHouse(): () => TestConsole {
+  let house: TestConsole | undefined;
+  let deployment: TestDeployment | undefined;
+  beforeAll(async () => {
+    deployment = createDeployment(await houseFiles(generateKeyPairSync("ed25519").privateKey));
+    house = consoleOf(await createDaemon(deployment));
+  });
+  afterAll(async () => {
+    await house?.close();
+    deployment?.remove();
+  });
+  return () => {
+    if (house === undefined) throw new Error("the suite has not begun");
+    return house;
+  };
 }
 
 /** Its files; the key signs its records. */

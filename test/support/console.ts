@@ -72,7 +72,7 @@ async function ask(url: string, init: RequestInit = {}): Promise<ConsoleAnswer> 
   const isJson = response.headers.get("content-type")?.startsWith("application/json") === true;
   return {
     ...{ status: response.status, headers: response.headers, text },
-    body: isJson ? JSON.parse(text) : undefined,
+    body: isJson && text !== "" ? JSON.parse(text) : undefined,
   };
 }
 

@@ -2,7 +2,7 @@
  * The console over HTTP: who may come in, and what every answer carries. Pages are the same for all;
  * what they show comes from the API, behind the same session.
  * 303 a page without a session · 401 the API without one · 403 another origin, a wrong token, a viewer
- * that wants a change · 404 · 421 another name · 500 a fault, with an id that the log has too
+ * that wants a change · 404 · 405 · 421 another name · 500 a fault, with an id that the log has too
  */
 import { timingSafeEqual } from "node:crypto";
 import {
@@ -14,13 +14,15 @@ import {
 } from "fastify";
 import type { Gateway } from "../../dispatch/http-gateway.ts";
 import { uuidv7 } from "../../identity/uuid.ts";
-import type { ConsoleApi } from "./console-api.ts";
+import { answerFields, faultAnswer } from "./answer-fields.ts";
+import type { Admit, ConsoleApi } from "./console-api.ts";
 import { ConsoleFault } from "./console-fault.ts";
 import { clearCookie, readCookie, setCookie } from "./cookie.ts";
 import type { LoginLinks } from "./login-links.ts";
 import { addOidc, type OidcParts } from "./oidc-routes.ts";
+import { refuseOtherMethods } from "./other-methods.ts";
 import type { PageFiles } from "./page-files.ts";
-import { isPagePath } from "./page-paths.ts";
+import { addPages } from "./page-routes.ts";
 import type { ConsolePlace } from "./place.ts";
 import type { Session, Sessions, SignedIn } from "./sessions.ts";
 import { signInPage } from "./sign-in-page.ts";
@@ -34,35 +36,23 @@ export interface ConsoleParts {
   readonly api: ConsoleApi;
   /** Undefined: no provider signs people in. */
   readonly oidc: OidcParts | undefined;
+  /** Tells whether the page of an id has something to show; an address in decoded segments. */
+  isThere(segments: readonly string[]): boolean;
   reportFault(errorId: string, error: unknown): void;
 }
 
 const MAX_BODY_BYTES = 65_536;
-const FIELDS = {
-  "x-content-type-options": "nosniff",
-  // Without it a browser says "null" for the Origin of the form that signs in.
-  "referrer-policy": "same-origin",
-  "cross-origin-opener-policy": "same-origin",
-  "cross-origin-resource-policy": "same-origin",
-  "cache-control": "no-store",
-} as const;
-
-/** Scripts of this console alone, and of those in a document the one with this hash. */
-function policyOf({ scriptHash }: PageFiles): string {
-  return (
-    `default-src 'none'; script-src 'self' '${scriptHash}'; style-src 'self'; img-src 'self' data:; ` +
-    "font-src 'self'; connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
-  );
-}
-
 /** Builds it; it never listens itself. */
 export async function createConsole(parts: ConsoleParts): Promise<Gateway> {
-  const policy = policyOf(parts.pages);
-  const fields = { "content-security-policy": policy, ...FIELDS };
+  const fields = answerFields(parts.pages);
   const app = fastify({
     logger: false,
     bodyLimit: MAX_BODY_BYTES,
-    exposeHeadRoutes: false,
+    exposeHeadRoutes: true,
+    // An address that cannot be read comes to no hook.
+    frameworkErrors: (error, _request, reply) => {
+      void answerError(error, reply.headers(fields), parts);
+    },
     requestIdHeader: false,
     return503OnClosing: false,
   });
@@ -80,14 +70,17 @@ export async function createConsole(parts: ConsoleParts): Promise<Gateway> {
     }
   });
   app.setErrorHandler((error: FastifyError, _request, reply) => answerError(error, reply, parts));
+  const allowed = refuseOtherMethods(app);
   addSignIn(app, parts);
   if (parts.oidc !== undefined) addOidc(app, parts.oidc);
-  addPages(app, parts);
-  await parts.api.register(app, (request, isChange) => admit(request, isChange, parts));
+  const admitted: Admit = (request, isChange) => admit(request, isChange, parts);
+  addPages(app, { ...parts, admit: admitted, signedInBy: (request) => signedInBy(request, parts) });
+  await parts.api.register(app, admitted);
+  allowed.close();
   await app.ready();
   return {
     handle: (request, reply) => app.routing(request, reply),
-    answerFault: async () => undefined,
+    answerFault: async (fault) => faultAnswer(fault, fields),
     close: async () => {
       parts.api.close();
       await app.close();
@@ -166,27 +159,6 @@ function addSignIn(app: FastifyInstance, parts: ConsoleParts): void {
     }
     reply.header("set-cookie", clearCookie(place.isSecure));
     return reply.code(204).send();
-  });
-}
-
-function addPages(app: FastifyInstance, parts: ConsoleParts): void {
-  const { files, shell } = parts.pages;
-  app.get("/page/*", async (request, reply) => {
-    const [path = ""] = request.url.slice("/page/".length).split("?");
-    const file = files.get(path);
-    if (file === undefined) throw new ConsoleFault(404, "not-found", "there is no such file");
-    return reply.type(file.type).send(file.body);
-  });
-  app.setNotFoundHandler(async (request, reply) => {
-    const [path = ""] = request.url.split("?");
-    if (path === "/api" || path.startsWith("/api/")) admit(request, false, parts);
-    if (request.method !== "GET" || !isPagePath(path)) {
-      throw new ConsoleFault(404, "not-found", "nothing is served at this path");
-    }
-    if (signedInBy(request, parts) === undefined) {
-      return reply.code(303).header("location", "/sign-in").send();
-    }
-    return reply.type(shell.type).send(shell.body);
   });
 }
 

@@ -59,7 +59,8 @@ export function createEvents(parts: EventParts): ConsoleApi {
   };
   return {
     register: async (app, admit: Admit) => {
-      app.get("/api/events", (request, reply) => {
+      // Nobody is to be told nothing for as long as a stream lasts.
+      app.get("/api/events", { exposeHeadRoute: false }, (request, reply) => {
         const signedIn = admit(request, false);
         if (onlookers.size >= MAX_ONLOOKERS) {
           throw new ConsoleFault(429, "too-many-onlookers", "too many pages are looking on");

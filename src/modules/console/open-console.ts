@@ -8,6 +8,7 @@ import type { ConsoleContext } from "./config.ts";
 import { createConsoleApi } from "./console-api.ts";
 import { createConsole } from "./console-app.ts";
 import { createEvents } from "./events.ts";
+import { isKnownPage } from "./known-pages.ts";
 import { listPasskeys } from "./list-passkeys.ts";
 import { LoginLinks } from "./login-links.ts";
 import { openOidc } from "./open-oidc.ts";
@@ -65,7 +66,14 @@ export async function openConsole(context: ConsoleContext): Promise<OpenedConsol
   const sweep = (): void => {
     void sessions.sweep().catch((error: unknown) => reportFault("", error));
   };
-  const gateway = await createConsole({ place, sessions, links, pages, api, oidc, reportFault });
+  const { state, directory, signingKey, dispatch: served } = context;
+  const publicKey = signingKey && publicKeyOf(signingKey);
+  const { serverId } = config.server;
+  const known = { state, directory, publicKey, serverId, traffic, served };
+  const gateway = await createConsole({
+    ...{ place, sessions, links, pages, api, oidc, reportFault },
+    isThere: (segments) => isKnownPage(known, segments),
+  });
   return {
     side: {
       gateway: () => gateway,

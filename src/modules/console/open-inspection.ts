@@ -19,7 +19,7 @@ import { SessionRules } from "./session-rules.ts";
 import { Sessions } from "./sessions.ts";
 import { Traffic } from "./traffic.ts";
 import { historyRoute, type OverviewParts, overview, overviewRoute } from "./views/overview.ts";
-import { recordRoutes } from "./views/records.ts";
+import { hasChain, recordRoutes } from "./views/records.ts";
 import { sessionRoute } from "./views/session.ts";
 
 /** The records that can be looked at, and the console for them. */
@@ -53,6 +53,7 @@ export async function openInspection(parts: InspectionParts): Promise<OpenedCons
   const directory = {
     list: () => journal.agentIds.map((agentId) => ({ agentId, name: names.get(agentId) ?? null })),
   };
+  const records = { state: { ledger: journal }, directory, publicKey, serverId };
   const api = createConsoleApi({
     touch: ({ token }) => sessions.touch(token),
     actAs: () => () => Promise.reject(notStarted()),
@@ -60,7 +61,7 @@ export async function openInspection(parts: InspectionParts): Promise<OpenedCons
       sessionRoute(serverId),
       overviewRoute(sources),
       historyRoute(sources.traffic),
-      ...recordRoutes({ state: { ledger: journal }, directory, publicKey, serverId }),
+      ...recordRoutes(records),
       ...UNSERVED.flatMap(unserved),
     ],
     events: createEvents({
@@ -72,6 +73,8 @@ export async function openInspection(parts: InspectionParts): Promise<OpenedCons
   const pages = await loadPageFiles();
   const gateway = await createConsole({
     ...{ place, sessions, links, pages, api, reportFault },
+    // Records are named with their journal; of all others the API says that they are not served.
+    isThere: ([page, id]) => page !== "records" || id === undefined || hasChain(records, id),
     // Whom a provider lets in is nothing to ask while nothing is served.
     oidc: undefined,
   });

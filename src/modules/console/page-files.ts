@@ -1,7 +1,8 @@
 /**
  * The files of the console's page, read once: its document, its style, its modules as the build made
  * them, and the libraries that draw it. A map in the document says where names of packages lead and
- * what each module must be, to the octet; the policy of the page names this map by its hash.
+ * what each module must be, to the octet; the policy of the page names this map by its hash. The address
+ * of a file has the hash of them all, so that browsers keep what they have until a file is another.
  */
 import { hash } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
@@ -21,6 +22,8 @@ export interface PageFiles {
   /** Of the only script that stands in the document, as a policy names it: `sha256-…`. */
   readonly scriptHash: string;
   readonly files: ReadonlyMap<string, PageFile>;
+  /** The first part of their paths where they are to be kept: `v-…/`. */
+  readonly version: string;
 }
 
 const FOLDER = "src/modules/console/page";
@@ -55,22 +58,32 @@ export async function loadPageFiles(): Promise<PageFiles> {
   ]);
   const [, shell] = await entryOf("shell.html", shippedPath(`${FOLDER}/shell.html`));
   const files = new Map(entries);
-  const map = moduleMap(files);
-  const links = [...files.keys()].filter(isModule).map(preload);
+  const version = versionOf(files);
+  const map = moduleMap(files, version);
+  const links = [...files.keys()].filter(isModule).map((name) => preload(version + name));
   const script = `<script type="importmap">${map}</script>`;
-  const document = shell.body.toString("utf8").replace(PLACE, () => [script, ...links].join("\n"));
+  const document = shell.body
+    .toString("utf8")
+    .replaceAll("/page/", () => `/page/${version}`)
+    .replace(PLACE, () => [script, ...links].join("\n"));
   return {
+    version,
     shell: { ...shell, body: Buffer.from(document) },
     scriptHash: `sha256-${hash("sha256", map, "base64")}`,
     files,
   };
 }
 
+function versionOf(files: ReadonlyMap<string, PageFile>): string {
+  const all = [...files].map(([name, { body }]) => `${name} ${hash("sha256", body)}`).sort();
+  return `v-${hash("sha256", all.join("\n")).slice(0, 16)}/`;
+}
+
 /** Names of packages by their addresses, and modules by their hashes. */
-function moduleMap(files: ReadonlyMap<string, PageFile>): string {
-  const imports = Object.entries(LIBRARY).map(([name, path]) => [name, `/page/${path}`]);
+function moduleMap(files: ReadonlyMap<string, PageFile>, version: string): string {
+  const imports = Object.entries(LIBRARY).map(([name, path]) => [name, `/page/${version}${path}`]);
   const integrity = [...files].flatMap(([name, { body }]) =>
-    isModule(name) ? [[`/page/${name}`, `sha384-${hash("sha384", body, "base64")}`]] : [],
+    isModule(name) ? [[`/page/${version}${name}`, `sha384-${hash("sha384", body, "base64")}`]] : [],
   );
   const map = { imports: Object.fromEntries(imports), integrity: Object.fromEntries(integrity) };
   return JSON.stringify(map).replaceAll("<", "\\u003c");

@@ -14,3 +14,16 @@ export function isPagePath(path: string): boolean {
   if (page === "endpoints") return rest.length >= 2;
   return WITH_ID.has(page) && rest.length === 1;
 }
+
+/** The decoded segments of a path; one that is not well encoded stays as it is. */
+export function segmentsOf(path: string): readonly string[] {
+  return path.split("/").filter(Boolean).map(decodeSegment);
+}
+
+function decodeSegment(segment: string): string {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return segment;
+  }
+}

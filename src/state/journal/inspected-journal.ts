@@ -11,7 +11,7 @@ import { verifyRecord } from "../records/verify-record.ts";
 import { ArchivedRecords, type WhereCut } from "./archived-records.ts";
 import { readLastCut } from "./cut-file.ts";
 import type { JournalCut } from "./cut-record.ts";
-import type { RecordReader } from "./journal.ts";
+import type { RecordPlace, RecordReader } from "./journal.ts";
 import { readChainRecord } from "./journal-replay.ts";
 import { RecordPlaces } from "./record-places.ts";
 import { listSegments, readSegment } from "./segment.ts";
@@ -98,8 +98,11 @@ export class InspectedJournal {
 
   /** Finds records, or the altered line that stands where one should; undefined: it is gone. */
   openReader(): RecordReader {
-    const reader = openChainReader(this.#directory, async (id) => findPlace(this.#places, id));
+    const reader = openChainReader(this.#directory, async (auditId) => {
+      return findPlace(this.#places, auditId) ?? placeOf(this.#alteredFor(auditId));
+    });
     return {
+      ...reader,
       find: async (auditId) => (await reader.find(auditId)) ?? this.#alteredFor(auditId)?.jws,
     };
   }
@@ -114,6 +117,10 @@ export class InspectedJournal {
     const own = before.findLast((line) => line.agentId === agentId);
     return own ?? before.findLast((line) => line.agentId === undefined);
   }
+}
+
+function placeOf(line: AlteredLine | undefined): RecordPlace | undefined {
+  return line && { segment: line.segment, offset: line.offset, length: line.jws.length };
 }
 
 function isBefore(left: Omit<NamedBy, "agentId">, right: Omit<NamedBy, "agentId">): boolean {

@@ -28,6 +28,11 @@ export interface RecordPlace {
 /** Finds records by their Audit-IDs. */
 export interface RecordReader {
   find(auditId: string): Promise<string | undefined>;
+  /**
+   * The newest record of an agent that was kept before this one, or of all without one: where a chain
+   * has a gap, the record that it goes on with. Without this, nothing behind a gap is found.
+   */
+  before?(agentId: string, auditId: string | undefined): Promise<JournalRecord | undefined>;
 }
 
 export interface Journal {

@@ -5,6 +5,7 @@
 import { hash } from "node:crypto";
 import { type FileHandle, open } from "node:fs/promises";
 import { join } from "node:path";
+import type { JournalPosition } from "./journal.ts";
 import type { SegmentPlace } from "./journal-view.ts";
 import { type StoredRecord, segmentName } from "./segment.ts";
 
@@ -13,14 +14,17 @@ const CHUNK = 64 * 1024;
 /** No line that this program writes is longer. */
 const MAX_LINE = 1024 * 1024;
 
-/** Every whole line of every segment, the last one first. */
+/** Every whole line of every segment, the last one first; only those that end before a position. */
 export async function* readBackward(
   segments: readonly SegmentPlace[],
+  before?: JournalPosition,
 ): AsyncGenerator<StoredRecord & { readonly segment: number }> {
   for (const { directory, number } of segments.toReversed()) {
+    if (before !== undefined && number > before.segment) continue;
+    const end = number === before?.segment ? before.offset : undefined;
     const file = await open(join(directory, segmentName(number)), "r");
     try {
-      for await (const record of readSegmentBackward(file, segmentName(number))) {
+      for await (const record of readSegmentBackward(file, segmentName(number), end)) {
         yield { ...record, segment: number };
       }
     } finally {
@@ -29,8 +33,13 @@ export async function* readBackward(
   }
 }
 
-async function* readSegmentBackward(file: FileHandle, name: string): AsyncGenerator<StoredRecord> {
-  let { size: end } = await file.stat();
+async function* readSegmentBackward(
+  file: FileHandle,
+  name: string,
+  from?: number,
+): AsyncGenerator<StoredRecord> {
+  const { size } = await file.stat();
+  let end = Math.min(from ?? size, size);
   /** The octets from `end` on that begin in a line whose beginning was not read yet. */
   let rest: Buffer = Buffer.alloc(0);
   let isTail = true;

@@ -92,6 +92,19 @@ export class PostgresRecords implements RecordStore {
     return rows[0]?.jws;
   }
 
+  async before(agentId: string, auditId: string | undefined): Promise<JournalRecord | undefined> {
+    const { pool, name } = this.#options;
+    const { rows } = await ask(() =>
+      pool.query<{ audit_id: string; jws: string }>(
+        `SELECT audit_id, jws FROM ${name}.records WHERE agent_id = $1 AND ($2::text IS NULL
+          OR number < (SELECT number FROM ${name}.records WHERE audit_id = $2))
+          ORDER BY number DESC LIMIT 1`,
+        [agentId, auditId ?? null],
+      ),
+    );
+    return rows[0] && { auditId: rows[0].audit_id, jws: rows[0].jws };
+  }
+
   async headOf(agentId: string): Promise<ChainHead | undefined> {
     const heads = await ask(() => this.#heads([agentId]));
     return heads.get(agentId);

@@ -7,6 +7,7 @@ import { type FileHandle, open } from "node:fs/promises";
 import { join } from "node:path";
 import { codeOf } from "../../base/thrown.ts";
 import type { RecordPlace, RecordReader } from "../journal/journal.ts";
+import { findRecordBefore } from "../journal/record-before.ts";
 import { segmentName } from "../journal/segment.ts";
 
 /** How much is read at a time: some hundred records. */
@@ -26,6 +27,10 @@ export function openChainReader(
       if (place === undefined) return undefined;
       known = await readBefore(directory, place);
       return known.get(auditId);
+    },
+    before: async (agentId, auditId) => {
+      const place = auditId === undefined ? undefined : await locate(auditId);
+      return findRecordBefore(directory, { agentId, auditId, place });
     },
   };
 }

@@ -65,6 +65,8 @@ export interface RecordStore {
   find(auditId: string): Promise<string | undefined>;
   /** Finds many records of one chain, one behind the other; without this, `find` does. */
   openReader?(): RecordReader;
+  /** As a reader's; for stores without `openReader`. */
+  before?(agentId: string, auditId: string | undefined): Promise<JournalRecord | undefined>;
   /** Where a record went that was cut off; without this, nothing ever is. */
   whereCut?(auditId: string): Promise<WhereCut | undefined>;
   /** The head of a chain as it is now; without this, the ledger knows it itself. */

@@ -6,6 +6,7 @@
 
 import type { Link } from "../../base/link.ts";
 import type { WhereCut } from "../journal/archived-records.ts";
+import type { JournalRecord } from "../journal/journal.ts";
 import type { Appended, ChainHead, RecordBatch, RecordStore } from "../records/record-store.ts";
 import { isLifecycleRecord } from "../registers/lifecycle-event.ts";
 import type { Moved, SealedBatch } from "./sealed-chains.ts";
@@ -60,6 +61,11 @@ export class ParentRecords implements RecordStore {
 
   async find(auditId: string): Promise<string | undefined> {
     return (await this.#link.ask<{ readonly jws?: string }>("find", auditId)).jws;
+  }
+
+  async before(agentId: string, auditId: string | undefined): Promise<JournalRecord | undefined> {
+    const asked = [agentId, auditId ?? null];
+    return (await this.#link.ask<{ readonly record?: JournalRecord }>("before", asked)).record;
   }
 
   async whereCut(auditId: string): Promise<WhereCut | undefined> {

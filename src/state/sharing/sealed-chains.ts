@@ -77,6 +77,11 @@ export class SealedChains implements GrowingChains {
     return this.#records.find(auditId);
   }
 
+  async before(agentId: string, auditId: string | undefined): Promise<JournalRecord | undefined> {
+    const reader = this.#records.openReader?.() ?? this.#records;
+    return reader.before?.(agentId, auditId);
+  }
+
   whereCut(auditId: string): Promise<WhereCut | undefined> {
     return this.#records.whereCut?.(auditId) ?? Promise.resolve(undefined);
   }

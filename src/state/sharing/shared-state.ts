@@ -149,6 +149,9 @@ export class SharedState {
       append: (batch: SealedBatch) => chains.append(batch),
       probe: () => chains.probe(),
       find: async (auditId: string) => ({ jws: await chains.find(auditId) }),
+      before: async ([agentId, auditId]: [string, string | null]) => ({
+        record: await chains.before(agentId, auditId ?? undefined),
+      }),
       "where-cut": async (auditId: string) => ({ where: await chains.whereCut(auditId) }),
       head: (agentId: string) => ({ head: chains.heads.get(agentId) }),
     };

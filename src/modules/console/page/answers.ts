@@ -180,7 +180,12 @@ export interface ChainPage {
   readonly head: string | null;
   readonly records: readonly { readonly audit_id: string; readonly jws: string }[];
   readonly next: string | null;
-  readonly broken?: { readonly audit_id: string; readonly reason: string };
+  /** The record that is not there, and the one before which the chain is looked for further on. */
+  readonly broken?: {
+    readonly audit_id: string;
+    readonly reason: string;
+    readonly behind: string | null;
+  };
   /** The record that the daemon says was taken away, with all before it. */
   readonly cut?: {
     readonly audit_id: string;

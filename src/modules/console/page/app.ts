@@ -12,6 +12,8 @@ import { rememberSession, session } from "./session.ts";
 import { visible } from "./text.ts";
 import { asApiError, useApi } from "./use-api.ts";
 
+const ICON = new URL("icon.svg", import.meta.url).pathname;
+
 /** The console of the person who is signed in. */
 export function App(): VNode {
   const [session, setSession] = useState<Session | undefined>(undefined);
@@ -46,7 +48,7 @@ function Signed({ session }: { readonly session: Session }): VNode {
 
 function Top({ session }: { readonly session: Session }): VNode {
   return html`<header class="top">
-    <a class="brand" href="/"><img src="/page/icon.svg" alt="" width="28" height="28" /> <strong>agtpd</strong> <bdi>${visible(session.server_id)}</bdi></a>
+    <a class="brand" href="/"><img src=${ICON} alt="" width="28" height="28" /> <strong>agtpd</strong> <bdi>${visible(session.server_id)}</bdi></a>
     <span class="who"><a href="/account"><bdi>${visible(session.name)}</bdi></a> <span class="badge">${session.role}</span></span>
     <button type="button" onClick=${() => void signOut()}>Log out</button>
   </header>`;

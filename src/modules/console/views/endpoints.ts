@@ -17,7 +17,7 @@ export function endpointRoutes(served: () => Served): readonly ApiRoute[] {
       method: "GET",
       path: "/endpoints/:method/*",
       answer: ({ params }) => {
-        const route = findEndpoint(served(), params);
+        const route = namedEndpoint(served(), params);
         const { definition } = route;
         return {
           endpoint: { ...viewOf(route), ...projectEndpoint(definition) },
@@ -30,11 +30,19 @@ export function endpointRoutes(served: () => Served): readonly ApiRoute[] {
 }
 
 /** The endpoint that an address of the interface names. @throws ConsoleFault */
-export function findEndpoint({ listed }: Served, params: ApiRequest["params"]): RegisteredRoute {
+export function namedEndpoint({ listed }: Served, params: ApiRequest["params"]): RegisteredRoute {
   const { method = "", "*": rest = "" } = params;
-  const route = listed.find((one) => one.method === method && one.path === `/${rest}`);
+  const route = findEndpoint(listed, { method, path: `/${rest}` });
   if (route === undefined) throw unknown("endpoint");
   return route;
+}
+
+/** The endpoint of a method and a path, as it is registered. */
+export function findEndpoint(
+  listed: Served["listed"],
+  { method, path }: Pick<RegisteredRoute, "method" | "path">,
+): RegisteredRoute | undefined {
+  return listed.find((one) => one.method === method && one.path === path);
 }
 
 function viewOf({ method, path, tier, definition }: RegisteredRoute): object {

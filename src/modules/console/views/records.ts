@@ -6,7 +6,7 @@ import type { Ledger } from "../../../state/records/ledger.ts";
 import { NO_AUDIT_ID } from "../../../state/records/record.ts";
 import { serverChainId } from "../../../state/records/server-chain.ts";
 import type { ApiRequest, ApiRoute } from "../console-api.ts";
-import { malformed } from "../console-fault.ts";
+import { malformed, unknown } from "../console-fault.ts";
 
 /** The sources of these routes. */
 export interface RecordParts {
@@ -26,6 +26,8 @@ export interface RecordParts {
 const PAGE = 200;
 const MAX_PAGE = 1_000;
 const AUDIT_ID = /^[0-9a-f]{64}$/;
+/** In the place of the record that names a missing one, where that is the head itself. */
+const HEAD = "head";
 
 /** `GET /api/records`, `/api/records/{agent_id}` and `/api/keys` */
 export function recordRoutes(parts: RecordParts): readonly ApiRoute[] {
@@ -46,6 +48,12 @@ function holdersOf({ directory, serverId }: RecordParts): ReturnType<typeof dire
   return [server, ...directory.list().filter(({ agentId }) => agentId !== server.agentId)];
 }
 
+/** Tells whether somebody may have a chain, or has one. */
+export function hasChain(parts: RecordParts, agentId: string): boolean {
+  const isHolder = holdersOf(parts).some((one) => one.agentId === agentId);
+  return isHolder || parts.state.ledger.headOf(agentId) !== undefined;
+}
+
 function chainsOf(parts: RecordParts): readonly object[] {
   const { state } = parts;
   return holdersOf(parts).flatMap(({ agentId, name }) => {
@@ -56,7 +64,23 @@ function chainsOf(parts: RecordParts): readonly object[] {
   });
 }
 
-/** From the head or a named record backwards, as each record says which one came before it. */
+type Reader = ReturnType<RecordParts["state"]["ledger"]["openReader"]>;
+
+/** One record of a page; the Audit-ID is the one by which it was found. */
+interface PageRecord {
+  readonly audit_id: string;
+  readonly jws: string;
+}
+
+/** The part of a chain that a page shows, and why it ends where it does. */
+interface Run {
+  readonly records: readonly PageRecord[];
+  readonly next: string | null;
+  readonly broken?: object;
+  readonly cut?: object;
+}
+
+/** A page of an agent's chain, from the head, a named record or a gap backwards. */
 async function walk(
   parts: RecordParts,
   agentId: string,
@@ -64,26 +88,55 @@ async function walk(
 ): Promise<object> {
   const { ledger } = parts.state;
   const head = (await ledger.currentHeadOf(agentId))?.auditId ?? null;
-  const records: { readonly audit_id: string; readonly jws: string }[] = [];
+  if (head === null && !hasChain(parts, agentId)) throw unknown("chain");
   const name = holdersOf(parts).find((one) => one.agentId === agentId)?.name ?? null;
-  let next = startOf(query) ?? head;
-  const most = countIn(query);
+  const [from, behind, most] = [idIn(query, "from"), query.get("behind"), countIn(query)];
   const reader = ledger.openReader();
+  if (behind === null) {
+    return { agent_id: agentId, name, head, ...(await run(parts, { reader, most, from, head })) };
+  }
+  const auditId = behind === HEAD ? undefined : idIn(query, "behind");
+  const first = await reader.before?.(agentId, auditId);
+  const rest =
+    first === undefined
+      ? { records: [], next: null }
+      : await run(parts, { reader, most, from: undefined, head, first });
+  return { agent_id: agentId, name, head, ...rest };
+}
+
+interface Running {
+  readonly reader: Reader;
+  readonly most: number;
+  /** The record that it begins with; the head without one. */
+  readonly from: string | undefined;
+  readonly head: string | null;
+  /** A record that was found already, with which it begins instead. */
+  readonly first?: { readonly auditId: string; readonly jws: string };
+}
+
+/** Goes back as each record says which one came before it. */
+async function run(parts: RecordParts, { reader, most, from, head, first }: Running): Promise<Run> {
+  const { ledger } = parts.state;
+  const records: PageRecord[] = [];
+  if (first !== undefined) records.push({ audit_id: first.auditId, jws: first.jws });
+  let next = first === undefined ? (from ?? head) : previousOf(first.jws);
   while (next !== null && records.length < most) {
     const jws = await reader.find(next);
     if (jws === undefined) {
       const where = await ledger.whereCut(next);
       if (where !== undefined) {
         const cut = { audit_id: next, is_archived: where.isArchived, through: where.through };
-        return { agent_id: agentId, name, head, records, next: null, cut };
+        return { records, next: null, cut };
       }
-      const broken = { audit_id: next, reason: "the record is not in the journal" };
-      return { agent_id: agentId, name, head, records, next: null, broken };
+      // Null where the page begins with it: its reader knows which record names it.
+      const behind = records.at(-1)?.audit_id ?? (next === head ? HEAD : null);
+      const broken = { audit_id: next, reason: "the record is not in the journal", behind };
+      return { records, next: null, broken };
     }
     records.push({ audit_id: next, jws });
     next = previousOf(jws);
   }
-  return { agent_id: agentId, name, head, records, next };
+  return { records, next };
 }
 
 function countIn(query: ApiRequest["query"]): number {
@@ -95,11 +148,11 @@ function countIn(query: ApiRequest["query"]): number {
   return Number(count);
 }
 
-function startOf(query: ApiRequest["query"]): string | undefined {
-  const from = query.get("from");
-  if (from === null) return undefined;
-  if (!AUDIT_ID.test(from)) throw malformed("from must be an Audit-ID");
-  return from;
+function idIn(query: ApiRequest["query"], name: "from" | "behind"): string | undefined {
+  const id = query.get(name);
+  if (id === null) return undefined;
+  if (!AUDIT_ID.test(id)) throw malformed(`${name} must be an Audit-ID`);
+  return id;
 }
 
 function previousOf(jws: string): string | null {

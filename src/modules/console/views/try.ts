@@ -16,7 +16,7 @@ import type { ServerState } from "../../../state/state.ts";
 import { type ApiRequest, type ApiRoute, textIn } from "../console-api.ts";
 import { malformed, unknown } from "../console-fault.ts";
 import { operatorOfPerson } from "../person.ts";
-import { findEndpoint } from "./endpoints.ts";
+import { namedEndpoint } from "./endpoints.ts";
 import { wayOf } from "./traffic-routes.ts";
 
 /** The sources of these routes. */
@@ -36,14 +36,14 @@ export function tryRoutes(parts: TryParts): readonly ApiRoute[] {
       method: "GET",
       path: "/try/:method/*",
       answer: ({ params }) => {
-        const { definition, path } = findEndpoint(parts.served(), params);
+        const { definition, path } = namedEndpoint(parts.served(), params);
         return { input: sampleOf(definition.inputSchema, path), agents: speakersOf(parts) };
       },
     },
     {
       method: "POST",
       path: "/try/:method/*",
-      answer: (request) => tryOut(parts, findEndpoint(parts.served(), request.params), request),
+      answer: (request) => tryOut(parts, namedEndpoint(parts.served(), request.params), request),
     },
   ];
 }

@@ -71,7 +71,7 @@ function TryForm(props: {
       <label class="field" for="try-escalation">Escalation-ID, for a call that was approved
         <input id="try-escalation" value=${form.escalationId} autocomplete="off" spellcheck=${false} onInput=${(event: Event) => change({ escalationId: valueIn(event) })} />
       </label>
-      <div class="buttons"><button type="submit" class="good" disabled=${isBusy}>Try</button></div>
+      <div class="buttons"><button type="submit" class="good" aria-disabled=${isBusy ? "true" : undefined}>Try</button></div>
     </form>
     ${answer !== undefined && html`<${TryResult} answer=${answer} />`}`;
 }

@@ -85,6 +85,7 @@ function actionsOn({ agent_id, name, status }: AgentDetail["agent"]): readonly A
   };
   const revoke: Action = {
     ...{ name: "Revoke", run: change("revoke"), done: `${shown} is revoked.`, tone: "bad" },
+    needsReason: true,
     confirm: `Revoke ${shown}? This is for good: a revoked agent never comes back.`,
   };
   return [status === "suspended" ? reinstate : suspend, revoke];

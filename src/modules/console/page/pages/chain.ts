@@ -9,7 +9,10 @@ import { type ListedRecord, useChain } from "../records/use-chain.ts";
 import { useKeys } from "../records/use-keys.ts";
 import type { ChainReport } from "../records/verify-chain.ts";
 import { VerifyPanel } from "../records/verify-panel.ts";
-import { shortId } from "../text.ts";
+import { countText, shortId, visible } from "../text.ts";
+
+/** So many gaps are told of above the list; all of them stand in it. */
+const MOST_TOLD = 5;
 
 const COLUMNS = [
   {
@@ -43,9 +46,26 @@ function auditColumn(held: number) {
   };
 }
 
+/** The row of a record that is not there. */
+function gapOf({ auditId, isMissing }: ListedRecord): VNode | undefined {
+  if (isMissing !== true) return undefined;
+  return html`<span class="badge bad">missing</span> A record is not in the journal: <code title=${auditId}>${visible(auditId)}</code>`;
+}
+
+/** What is said of the gaps, before anybody scrolls to them. */
+function Gaps({ records }: { readonly records: readonly ListedRecord[] }): VNode | undefined {
+  const missing = records.filter(({ isMissing }) => isMissing);
+  if (missing.length === 0) return undefined;
+  return html`<div class="warning" role="note">
+    ${missing.slice(0, MOST_TOLD).map(({ auditId }) => html`<p key=${auditId}>Here the chain breaks: record <${LongId} id=${auditId} /> is not in the journal.</p>`)}
+    ${missing.length > MOST_TOLD && html`<p>So it is with ${countText(missing.length - MOST_TOLD)} more.</p>`}
+    <p>The list goes on with what the journal has of the agent from before. No record vouches for it.</p>
+  </div>`;
+}
+
 /** The page at `/records/AGENT`. */
 export function ChainPage({ id }: { readonly id: string }): VNode {
-  const { records, error, broken, cut, name, more, take } = useChain(id);
+  const { records, error, cut, name, more, take } = useChain(id);
   const keys = useKeys();
   const [held, setHeld] = useState(Number.POSITIVE_INFINITY);
   const onReport = ({ records: count, broken: fault }: ChainReport): void =>
@@ -56,13 +76,13 @@ export function ChainPage({ id }: { readonly id: string }): VNode {
     ${keys.pins.length === 0 || (keys.offered?.length ?? 0) > 0 ? html`<${KeyPanel} />` : undefined}
     <${VerifyPanel} agentId=${id} keys=${keys} onPage=${take} onReport=${onReport} />
     <${Section} title="Records, the newest first">
+      ${records !== undefined && html`<${Gaps} records=${records} />`}
       ${error !== undefined && html`<${Pending} error=${error} thing="chain" />`}
       ${records === undefined && error === undefined && html`<${Pending} />`}
       ${
         records !== undefined &&
-        html`<${VirtualList} label="Records" columns=${[...COLUMNS, auditColumn(held)]} rows=${records} onEnd=${more} empty="The agent has no record yet." />`
+        html`<${VirtualList} label="Records" columns=${[...COLUMNS, auditColumn(held)]} rows=${records} whole=${gapOf} onEnd=${more} empty="The agent has no record yet." />`
       }
-      ${broken !== undefined && html`<p class="warning" role="note">Here the chain breaks: record <${LongId} id=${broken.audit_id} /> is not in the journal.</p>`}
       ${cut !== undefined && html`<p role="note">Record <${LongId} id=${cut.audit_id} /> and those before it were ${cut.is_archived ? "moved to the archive" : "deleted"}, with the segments through ${cut.through}.</p>`}
     <//>
   <//>`;

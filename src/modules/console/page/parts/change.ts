@@ -1,6 +1,7 @@
 /**
  * The actions of an operator on something: a reason, and a button for each action. An action that cannot
- * be taken back lightly is asked about once more, in the place of the buttons.
+ * be taken back lightly is asked about once more, in the place of the buttons. A button that is at work
+ * is not `disabled`, which would take the focus from it.
  */
 import { html, useEffect, useRef, useState, type VNode } from "../preact.ts";
 import { asApiError } from "../use-api.ts";
@@ -17,6 +18,8 @@ export interface Action {
   /** Asked before it is done. */
   readonly confirm?: string;
   readonly tone?: "good" | "bad";
+  /** It is for good, and its record has to say why. */
+  readonly needsReason?: true;
 }
 
 /** The actions on one thing. */
@@ -29,9 +32,19 @@ export function Change(props: {
 }): VNode {
   const { actions, onDone, id, hasReason = true } = props;
   const [asked, setAsked] = useState<Action | undefined>(undefined);
+  const box = useRef<HTMLElement | null>(null);
+  /** The action whose question was answered with no, until its button has the focus again. */
+  const [left, setLeft] = useState<string | undefined>(undefined);
+  useEffect(() => {
+    if (left === undefined) return;
+    box.current?.querySelector<HTMLElement>(`button[data-action="${left}"]`)?.focus();
+    setLeft(undefined);
+  }, [left]);
+  const [fault, setFault] = useState<string | undefined>(undefined);
   const [isBusy, setBusy] = useState(false);
   const [reason, setReason] = useState("");
   const run = async (action: Action): Promise<void> => {
+    if (isBusy) return;
     setBusy(true);
     try {
       await action.run(reason.trim());
@@ -46,25 +59,33 @@ export function Change(props: {
     }
   };
   const take = (action: Action): void => {
-    if (action.confirm === undefined) void run(action);
+    const isUnfounded = action.needsReason === true && reason.trim() === "";
+    setFault(isUnfounded ? `${action.name} needs a reason.` : undefined);
+    if (isUnfounded) box.current?.querySelector("textarea")?.focus();
+    else if (action.confirm === undefined) void run(action);
     else setAsked(action);
   };
   const field = html`<label class="field" for=${`reason-${id}`}>Reason
-    <textarea id=${`reason-${id}`} rows="2" maxlength="1000" value=${reason}
+    <textarea id=${`reason-${id}`} rows="2" maxlength="1000" value=${reason} aria-invalid=${fault === undefined ? undefined : "true"}
       onInput=${(event: InputEvent) => setReason((event.target as HTMLTextAreaElement).value)}></textarea>
   </label>`;
-  return html`<div class="change">
+  const cancel = (): void => {
+    setLeft(asked?.name);
+    setAsked(undefined);
+  };
+  return html`<div class="change" ref=${box}>
     ${hasReason && field}
+    ${fault !== undefined && html`<p class="fault" role="alert">${fault}</p>`}
     ${
       asked === undefined
         ? html`<div class="buttons">${actions.map((action) => buttonOf(action, isBusy, () => take(action)))}</div>`
-        : html`<${Question} action=${asked} isBusy=${isBusy} onYes=${() => run(asked)} onNo=${() => setAsked(undefined)} />`
+        : html`<${Question} action=${asked} isBusy=${isBusy} onYes=${() => run(asked)} onNo=${cancel} />`
     }
   </div>`;
 }
 
 function buttonOf(action: Action, isBusy: boolean, onClick: () => void): VNode {
-  return html`<button key=${action.name} type="button" class=${action.tone} disabled=${isBusy} onClick=${onClick}>${action.name}</button>`;
+  return html`<button key=${action.name} type="button" class=${action.tone} data-action=${action.name} aria-disabled=${isBusy ? "true" : undefined} onClick=${onClick}>${action.name}</button>`;
 }
 
 /** The question before an action; the focus goes to it. */

@@ -24,6 +24,8 @@ interface ListProps<T> {
   readonly columns: readonly ListColumn<T>[];
   readonly rows: readonly T[];
   readonly empty: string;
+  /** The content of a row that is none of the columns'; undefined for a row like all others. */
+  readonly whole?: (row: T) => ComponentChildren | undefined;
   /** Called when the end of the list is near. */
   readonly onEnd?: () => void;
 }
@@ -38,7 +40,7 @@ const AHEAD = 100;
 
 /** The rows under their headings, in a part of the page that scrolls. */
 export function VirtualList<T>(props: ListProps<T>): VNode {
-  const { label, columns, rows, empty, onEnd } = props;
+  const { label, columns, rows, empty, onEnd, whole } = props;
   const { box, first, count, onScroll } = useWindow(rows.length);
   const end = Math.min(rows.length, first + count);
   useEffect(() => {
@@ -53,22 +55,29 @@ export function VirtualList<T>(props: ListProps<T>): VNode {
     <div role="rowgroup" class="list-head"><div role="row" aria-rowindex="1" class="list-row">${heads}</div></div>
     <div role="rowgroup" class="list-body" tabindex="0" aria-label=${label} ref=${box} onScroll=${onScroll}>
       <div role="presentation" class="list-space" style=${{ height: `${rows.length * ROW_HEIGHT}px` }}>
-        ${shown.map((row, index) => rowOf(row, first + index, columns, (first + index) % count))}
+        ${shown.map((row, index) => rowOf(cellsOf(row, columns, whole?.(row)), first + index, (first + index) % count))}
       </div>
     </div>
   </div>`;
 }
 
-function rowOf<T>(
+function cellsOf<T>(
   row: T,
-  index: number,
   columns: readonly ListColumn<T>[],
-  key: string | number,
-): VNode {
-  const style = { transform: `translateY(${index * ROW_HEIGHT}px)` };
-  const cells = columns.map(
-    ({ name, cell }) => html`<span role="cell" class=${name}>${cell(row)}</span>`,
+  whole: ComponentChildren | undefined,
+): readonly VNode[] {
+  if (whole !== undefined) {
+    return [
+      html`<span key="whole" role="cell" aria-colspan=${columns.length} class="c-whole">${whole}</span>`,
+    ];
+  }
+  return columns.map(
+    ({ name, cell }) => html`<span key=${name} role="cell" class=${name}>${cell(row)}</span>`,
   );
+}
+
+function rowOf(cells: readonly VNode[], index: number, key: string | number): VNode {
+  const style = { transform: `translateY(${index * ROW_HEIGHT}px)` };
   return html`<div key=${key} role="row" aria-rowindex=${index + 2} class="list-row" style=${style}>${cells}</div>`;
 }
 

@@ -70,6 +70,7 @@ function Registration(props: { readonly hasOne: boolean; readonly reload: () => 
   const [isBusy, setBusy] = useState(false);
   const register = async (event: Event): Promise<void> => {
     event.preventDefault();
+    if (isBusy) return;
     setBusy(true);
     try {
       await registerPasskey(name.trim(), hasOne);
@@ -87,6 +88,6 @@ function Registration(props: { readonly hasOne: boolean; readonly reload: () => 
       <input id="passkey-name" type="text" required maxlength="64" autocomplete="off" value=${name}
         onInput=${(event: InputEvent) => setName((event.target as HTMLInputElement).value)} />
     </label>
-    <div class="buttons"><button type="submit" disabled=${isBusy}>Register passkey</button></div>
+    <div class="buttons"><button type="submit" aria-disabled=${isBusy ? "true" : undefined}>Register passkey</button></div>
   </form>`;
 }

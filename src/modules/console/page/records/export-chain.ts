@@ -1,17 +1,17 @@
 /** A chain as a file: one record a line, the oldest first, as `agtp-keys verify` reads it. */
-import type { ChainPage } from "../answers.ts";
-import { fetchChain } from "./use-chain.ts";
+import { ChainWay, fetchChain } from "./use-chain.ts";
 
 const MOST = 1_000;
 
 /** Every record that the daemon still has of a chain, in the order in which they were made. */
 export async function chainFile(agentId: string): Promise<Blob> {
   const lines: string[] = [];
-  let page: ChainPage | undefined;
-  do {
-    page = await fetchChain(agentId, page?.next ?? undefined, MOST);
+  const way = new ChainWay();
+  for (let start = way.next; start !== undefined; start = way.next) {
+    const page = await fetchChain(agentId, start, MOST);
     lines.push(...page.records.map(({ jws }) => `${jws}\n`));
-  } while (page.next !== null);
+    way.goOn(page);
+  }
   return new Blob(lines.toReversed(), { type: "application/octet-stream" });
 }
 

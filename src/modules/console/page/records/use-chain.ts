@@ -12,6 +12,8 @@ export interface ListedRecord {
   /** Its place, from the newest, which is 0. */
   readonly place: number;
   readonly auditId: string;
+  /** The record is not in the journal: behind it stands what the journal has all the same. */
+  readonly isMissing?: true;
   readonly issuedAt: string | null;
   readonly method: unknown;
   readonly path: unknown;
@@ -22,8 +24,6 @@ export interface ListedRecord {
 export interface ListedChain {
   readonly records: readonly ListedRecord[] | undefined;
   readonly error: ApiError | undefined;
-  /** The record that is not there, behind the last one in the list. */
-  readonly broken: ChainPage["broken"];
   /** The record behind the last one, which retention took away. */
   readonly cut: ChainPage["cut"];
   /** Of the agent, where it is known. */
@@ -34,46 +34,88 @@ export interface ListedChain {
   readonly take: (page: ChainPage) => void;
 }
 
+/** Where a page begins: at a record, or behind a gap at the newest record before another one. */
+export interface PageStart {
+  readonly from?: string;
+  readonly behind?: string;
+}
+
 /** Follows a chain back as far as it is asked to. */
 export function useChain(agentId: string): ListedChain {
   const [records, setRecords] = useState<readonly ListedRecord[] | undefined>(undefined);
   const [error, setError] = useState<ApiError | undefined>(undefined);
-  const [broken, setBroken] = useState<ChainPage["broken"]>(undefined);
   const [cut, setCut] = useState<ChainPage["cut"]>(undefined);
   const [name, setName] = useState<string | null>(null);
-  const next = useRef<string | null | undefined>(undefined);
+  const way = useRef(new ChainWay());
   const isAsking = useRef(false);
-  const take = useCallback((page: ChainPage) => {
-    const from = next.current;
-    const at = from === undefined ? 0 : page.records.findIndex((one) => one.audit_id === from);
-    if (at < 0 || from === null) return;
-    const fresh = page.records.slice(at);
-    next.current = page.next;
-    setBroken(page.broken);
+  const append = useCallback((page: ChainPage, fresh: ChainPage["records"]) => {
+    const { broken } = page;
     setCut(page.cut);
     setName(page.name);
     setRecords((known = []) => [
       ...known,
       ...fresh.map((one, index) => listed(one, known.length + index)),
+      ...(broken === undefined ? [] : [gap(broken.audit_id, known.length + fresh.length)]),
     ]);
   }, []);
+  const take = useCallback(
+    (page: ChainPage) => {
+      const { from } = way.current.next ?? {};
+      const at = from === undefined ? -1 : page.records.findIndex((one) => one.audit_id === from);
+      if (at < 0) return;
+      way.current.goOn(page);
+      append(page, page.records.slice(at));
+    },
+    [append],
+  );
   const more = useCallback(() => {
-    if (isAsking.current || next.current === null) return;
+    const start = way.current.next;
+    if (isAsking.current || start === undefined) return;
     isAsking.current = true;
-    fetchChain(agentId, next.current)
-      .then(take)
+    fetchChain(agentId, start)
+      .then((page) => {
+        // Somebody else may have brought it meanwhile.
+        if (way.current.next !== start) return take(page);
+        way.current.goOn(page);
+        append(page, page.records);
+      })
       .catch((fault: unknown) => setError(asApiError(fault)))
       .finally(() => {
         isAsking.current = false;
       });
-  }, [agentId, take]);
+  }, [agentId, append, take]);
   useEffect(more, [more]);
-  return { records, error, broken, cut, name, more, take };
+  return { records, error, cut, name, more, take };
+}
+
+/** The way through a chain, page by page and over its gaps. */
+export class ChainWay {
+  #next: PageStart | undefined = {};
+  #last: string | undefined;
+  /** A journal that somebody changed may lead back to a gap; it is crossed once. */
+  readonly #crossed = new Set<string>();
+
+  /** The next page; undefined at the end. */
+  get next(): PageStart | undefined {
+    return this.#next;
+  }
+
+  /** Goes on behind a page. */
+  goOn({ records, next, broken }: ChainPage): void {
+    this.#last = records.at(-1)?.audit_id ?? this.#last;
+    const behind = broken && (broken.behind ?? this.#last);
+    if (next !== null) this.#next = { from: next };
+    else if (behind === undefined || this.#crossed.has(behind)) this.#next = undefined;
+    else {
+      this.#crossed.add(behind);
+      this.#next = { behind };
+    }
+  }
 }
 
 /** One page of a chain, of so many records. */
-export function fetchChain(agentId: string, from?: string, count = 200): Promise<ChainPage> {
-  const query = new URLSearchParams({ count: String(count), ...(from && { from }) });
+export function fetchChain(agentId: string, start: PageStart, count = 200): Promise<ChainPage> {
+  const query = new URLSearchParams({ count: String(count), ...start });
   return get<ChainPage>(`/api${address("records", agentId)}?${query}`);
 }
 
@@ -81,4 +123,9 @@ function listed({ audit_id, jws }: ChainPage["records"][number], place: number):
   const { issued_at, method, path, status } = decodeRecord(jws)?.payload ?? {};
   const issuedAt = typeof issued_at === "string" ? issued_at : null;
   return { place, auditId: audit_id, issuedAt, method, path, status };
+}
+
+function gap(auditId: string, place: number): ListedRecord {
+  const nothing = { issuedAt: null, method: undefined, path: undefined, status: undefined };
+  return { place, auditId, isMissing: true, ...nothing };
 }

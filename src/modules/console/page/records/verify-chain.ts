@@ -63,12 +63,9 @@ export function reportText({ records, broken, cut }: ChainReport): string {
 /** Walks a chain. Rejects only when the daemon cannot be asked, or without Ed25519 in the browser. */
 export async function verifyChain(source: ChainSource): Promise<ChainReport> {
   const first = await source.fetch(undefined);
-  const { head, broken } = first;
+  const { head } = first;
   const { trustedHead } = source;
-  if (head === null) {
-    const lost = broken === undefined ? truncation(trustedHead) : asBreak(broken);
-    return { records: 0, head, broken: lost };
-  }
+  if (head === null) return { records: 0, head, broken: truncation(trustedHead) };
   const keys = await Promise.all(source.keys.map(importKey));
   const isTrusted = trustedHead === undefined;
   const walk: Walk = {
@@ -96,7 +93,7 @@ async function walkPages(walk: Walk, first: ChainPage): Promise<ChainBreak | und
     const fault = await walkPage(walk, page);
     walk.source.onProgress?.(walk.records);
     if (fault !== undefined || walk.wanted === NO_AUDIT_ID) return fault;
-    if (page.broken?.audit_id === walk.wanted) return asBreak(page.broken);
+    if (page.broken?.audit_id === walk.wanted) return breakAt(walk.wanted, missing(walk));
     if (page.cut?.audit_id === walk.wanted) {
       walk.cut = walk.wanted;
       return undefined;
@@ -182,10 +179,6 @@ function missing({ newer }: Walk): string {
   return newer === undefined
     ? "is missing, it is the head"
     : `is missing, record ${newer.auditId} names it`;
-}
-
-function asBreak({ audit_id, reason }: NonNullable<ChainPage["broken"]>): ChainBreak {
-  return breakAt(audit_id, reason);
 }
 
 function breakAt(auditId: string, reason: string): ChainBreak {

@@ -2,7 +2,7 @@
 
 import type { ChainPage } from "../answers.ts";
 import { say } from "../parts/notice.ts";
-import { html, useState, type VNode } from "../preact.ts";
+import { html, useEffect, useRef, useState, type VNode } from "../preact.ts";
 import { session } from "../session.ts";
 import { countText } from "../text.ts";
 import { asApiError } from "../use-api.ts";
@@ -32,7 +32,15 @@ export function VerifyPanel(props: {
   const { agentId, keys, onPage, onReport } = props;
   const [outcome, setOutcome] = useState<Outcome | undefined>(undefined);
   const isBusy = outcome?.kind === "under-way";
+  // Once a key is pinned, this is what it was pinned for.
+  const button = useRef<HTMLElement | null>(null);
+  const pinned = useRef(keys.pins.length);
+  useEffect(() => {
+    if (keys.pins.length > pinned.current) button.current?.focus();
+    pinned.current = keys.pins.length;
+  }, [keys.pins.length]);
   const verify = (): void => {
+    if (isBusy || keys.offered === undefined) return;
     setOutcome({ kind: "under-way", records: 0 });
     const onProgress = (records: number): void => setOutcome({ kind: "under-way", records });
     const tell = (walked: Outcome): void => {
@@ -44,7 +52,7 @@ export function VerifyPanel(props: {
     );
   };
   return html`<div class="buttons">
-      <button type="button" class="good" disabled=${isBusy || keys.offered === undefined} onClick=${verify}>Verify chain</button>
+      <button type="button" class="good" aria-disabled=${isBusy || keys.offered === undefined ? "true" : undefined} ref=${button} onClick=${verify}>Verify chain</button>
       <button type="button" onClick=${() => void save(agentId)}>Export chain</button>
     </div>
     <div role="status" aria-live="polite">${outcome && html`<${Result} outcome=${outcome} />`}</div>`;
@@ -80,7 +88,7 @@ async function walk(
   const serverId = session().server_id;
   const trustedHead = knownHead(serverId, agentId);
   const fetch = async (from: string | undefined): Promise<ChainPage> => {
-    const page = await fetchChain(agentId, from, MOST);
+    const page = await fetchChain(agentId, from === undefined ? {} : { from }, MOST);
     onPage(page);
     return page;
   };

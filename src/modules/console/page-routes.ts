@@ -1,0 +1,57 @@
+/**
+ * The pages and their files. Every page is the same document; what it shows comes from the API. One of
+ * an id that is unknown is 404, and says so itself.
+ */
+import type { FastifyInstance, FastifyRequest } from "fastify";
+import type { Admit } from "./console-api.ts";
+import { ConsoleFault } from "./console-fault.ts";
+import { methodNotAllowed } from "./other-methods.ts";
+import type { PageFiles } from "./page-files.ts";
+import { isPagePath, segmentsOf } from "./page-paths.ts";
+import type { SignedIn } from "./sessions.ts";
+
+/** The parts of these routes. */
+export interface PageParts {
+  readonly pages: PageFiles;
+  readonly admit: Admit;
+  signedInBy(request: FastifyRequest): SignedIn | undefined;
+  isThere(segments: readonly string[]): boolean;
+}
+
+/** Another file has another address. */
+const KEPT = "public, max-age=31536000, immutable";
+const READING = "GET, HEAD";
+
+/** Adds them; whatever no other route has is theirs. */
+export function addPages(app: FastifyInstance, parts: PageParts): void {
+  const { files, shell, version } = parts.pages;
+  app.get("/page/*", async (request, reply) => {
+    const [path = ""] = request.url.slice("/page/".length).split("?");
+    const isKept = path.startsWith(version);
+    const file = files.get(isKept ? path.slice(version.length) : path);
+    if (isKept) reply.header("cache-control", KEPT);
+    if (file === undefined) throw new ConsoleFault(404, "not-found", "there is no such file");
+    return reply.type(file.type).send(file.body);
+  });
+  app.setNotFoundHandler(async (request, reply) => {
+    const [path = ""] = request.url.split("?");
+    const isRead = request.method === "GET" || request.method === "HEAD";
+    const isApi = path === "/api" || path.startsWith("/api/");
+    if (isApi) parts.admit(request, false);
+    if (isApi || !(isRead || isPagePath(path))) {
+      throw new ConsoleFault(404, "not-found", "nothing is served at this path");
+    }
+    if (!isRead) {
+      reply.header("allow", READING);
+      throw methodNotAllowed(READING);
+    }
+    if (parts.signedInBy(request) === undefined) {
+      return reply.code(303).header("location", "/sign-in").send();
+    }
+    const isThere = isPagePath(path) && parts.isThere(segmentsOf(path));
+    return reply
+      .code(isThere ? 200 : 404)
+      .type(shell.type)
+      .send(shell.body);
+  });
+}
