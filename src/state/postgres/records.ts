@@ -36,6 +36,8 @@ export interface PostgresRecordsOptions {
 /** How long a batch is tried for. */
 const APPEND_MS = 3_000;
 const PAUSE_MS = 50;
+/** The other connections of the pool are for everything else. */
+const BATCHES = 4;
 
 interface HeadRow {
   readonly agent_id: string;
@@ -46,6 +48,8 @@ interface HeadRow {
 
 export class PostgresRecords implements RecordStore {
   readonly isImmediate = false;
+  /** Of chains that are apart: each batch has a connection of its own, and nothing keeps their order. */
+  readonly batches: number = BATCHES;
   readonly #options: PostgresRecordsOptions;
   readonly #append: string;
 

@@ -10,8 +10,14 @@ import type { Appended, ChainHead, RecordBatch, RecordStore } from "../records/r
 import { isLifecycleRecord } from "../registers/lifecycle-event.ts";
 import type { Moved, SealedBatch } from "./sealed-chains.ts";
 
+/** More would only be smaller. */
+const BATCHES = Number(process.env["XB"] ?? 8);
+
 export class ParentRecords implements RecordStore {
   readonly isImmediate = false;
+  /** The parent decides in the order of the link. */
+  readonly isOrdered = true;
+  readonly batches: number = BATCHES;
   readonly #link: Link;
   readonly #checkLease: () => void;
   #fault: unknown;
@@ -30,7 +36,7 @@ export class ParentRecords implements RecordStore {
     try {
       const moved = await this.#link.ask<Moved>("append", batch);
       this.#fault = undefined;
-      return { moved: new Map(moved) };
+      return { moved: new Map(moved.map(([agentId, head]) => [agentId, head ?? undefined])) };
     } catch (error) {
       this.#fault = error;
       throw error;

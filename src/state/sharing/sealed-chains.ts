@@ -22,8 +22,8 @@ export interface SealedBatch {
   readonly expected: readonly (readonly [string, string])[];
 }
 
-/** By agent, where chains end that others have moved. */
-export type Moved = readonly (readonly [string, ChainHead])[];
+/** By agent, where chains end otherwise than was expected; null: such a chain has no record. */
+export type Moved = readonly (readonly [string, ChainHead | null])[];
 
 interface PendingBatch {
   readonly batch: SealedBatch;
@@ -126,7 +126,7 @@ export class SealedChains implements GrowingChains {
       return;
     }
     for (const [index, { resolve }] of group.entries()) {
-      resolve((lost[index] ?? []).flatMap((agentId) => this.#movedHead(agentId)));
+      resolve((lost[index] ?? []).map((agentId) => [agentId, this.#heads.get(agentId) ?? null]));
     }
   }
 
@@ -158,11 +158,6 @@ export class SealedChains implements GrowingChains {
       next = next && { segment: next.segment, offset: next.offset + jws.length + 1 };
       if (isEvent) this.#events.push({ auditId, jws });
     }
-  }
-
-  #movedHead(agentId: string): Moved {
-    const head = this.#heads.get(agentId);
-    return head === undefined ? [] : [[agentId, head]];
   }
 }
 

@@ -115,7 +115,7 @@ it("keeps one path a chain, however workers race", async () => {
                 previous.set(id, auditIds[index - 1] ?? before);
               }
               const moved = await chains.append(batch(`${agent}`, before, ...auditIds));
-              const head = moved[0]?.[1].auditId;
+              const head = moved[0]?.[1]?.auditId;
               known.set(place, head ?? auditIds.at(-1) ?? before);
             }),
           );
