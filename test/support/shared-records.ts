@@ -13,8 +13,8 @@ import type {
 interface WayIn {
   readonly batches?: number;
   readonly isOrdered?: boolean;
-  /** The turns of the loop that the next batch takes. */
-  delay?(): number;
+  /** Resolves when the next batch has arrived; in one turn of the loop without it. */
+  arrive?(): Promise<unknown>;
 }
 
 export class SharedRecords {
@@ -34,7 +34,7 @@ export class SharedRecords {
   }
 
   /** One writer's way in: several batches at once, decided in order or in any. */
-  open({ batches = 1, isOrdered = false, delay = () => 1 }: WayIn = {}): RecordStore {
+  open({ batches = 1, isOrdered = false, arrive = () => nextTurn() }: WayIn = {}): RecordStore {
     let decided: Promise<unknown> = Promise.resolve();
     let underWay = 0;
     return {
@@ -44,7 +44,7 @@ export class SharedRecords {
         this.mostUnderWay = Math.max(this.mostUnderWay, underWay);
         const before = decided;
         const decide = async (): Promise<Appended> => {
-          for (let turns = delay(); turns > 0; turns -= 1) await nextTurn();
+          await arrive();
           if (isOrdered) await before;
           return this.#append(batch);
         };

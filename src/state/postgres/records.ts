@@ -15,7 +15,6 @@ import {
   type RecordStore,
   UnknownOutcomeError,
 } from "../records/record-store.ts";
-import { isLifecycleRecord } from "../registers/lifecycle-event.ts";
 import { type StoreFaultKind, StoreUnavailableError } from "../store-fault.ts";
 import { isAnswer, isRace, postgresFaultKind } from "./fault.ts";
 
@@ -118,7 +117,7 @@ export class PostgresRecords implements RecordStore {
       records.map(({ auditId }) => auditId),
       records.map(({ chain }) => chain.agentId),
       records.map(({ jws }) => jws),
-      records.map(({ jws }) => isLifecycleRecord(jws)),
+      records.map(({ chain }) => chain.isEvent === true),
     ]);
     return new Set(rows.map(({ agent_id: agentId }) => agentId));
   }

@@ -102,10 +102,14 @@ export class Ledger {
    */
   settle(done: Settled, of?: LateReplies): void {
     const loose = this.#loose;
-    const waiting = loose && of?.late.filter(({ isKnown }) => !isKnown);
-    if (loose === undefined) this.#writer.settle(done);
-    else if (waiting?.length === 0) done(undefined);
-    else if (waiting?.every(isUnchained) === true) loose.settle(done);
+    if (loose === undefined) {
+      this.#writer.settle(done);
+      return;
+    }
+    const { isChained, isLoose } = of === undefined ? ALL_KINDS : waitingOf(of);
+    if (!isChained && !isLoose) done(undefined);
+    else if (!isLoose) this.#writer.settle(done);
+    else if (!isChained) loose.settle(done);
     else loose.settle((failure) => this.#writer.settle((other) => done(failure ?? other)));
   }
 
@@ -169,8 +173,17 @@ const NOWHERE: RecordStore = {
   close: () => Promise.resolve(),
 };
 
-function isUnchained(late: LateFields): boolean {
-  return late instanceof RecordDraft && late.chain === undefined;
+const ALL_KINDS = { isChained: true, isLoose: true } as const;
+
+/** The kinds of records that replies wait for. */
+function waitingOf({ late }: LateReplies): Readonly<Record<"isChained" | "isLoose", boolean>> {
+  const kinds = { isChained: false, isLoose: false };
+  for (const one of late) {
+    if (one.isKnown) continue;
+    if (one instanceof RecordDraft && one.chain === undefined) kinds.isLoose = true;
+    else kinds.isChained = true;
+  }
+  return kinds;
 }
 
 /** The time of the newest of these heads; minus infinity without any. */

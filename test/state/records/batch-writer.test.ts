@@ -34,7 +34,28 @@ function openLedger(shared: SharedRecords, ...way: Parameters<SharedRecords["ope
   return new Ledger(shared.open(...way), new Map(), () => undefined);
 }
 
-/** As the ledger is used: drafts of one turn, and the next turn before those are kept. */
+/** A way on which batches stay until they are let go. */
+function makeGate() {
+  const waiting: (() => void)[] = [];
+  let isOpen = false;
+  return {
+    /** So many batches are on their way. */
+    count: () => waiting.length,
+    arrive: () =>
+      new Promise<void>((resolve) => {
+        if (isOpen) resolve();
+        else waiting.push(resolve);
+      }),
+    /** Lets the batch of a number go, from 0 on. */
+    letGo: (number: number) => waiting[number]?.(),
+    open: () => {
+      isOpen = true;
+      for (const resolve of waiting) resolve();
+    },
+  };
+}
+
+/** Adds drafts, batch by batch, each sent before the next is added, as far as the store takes them. */
 async function addInTurns(
   ledger: Ledger,
   turns: readonly (readonly string[])[],
@@ -45,21 +66,24 @@ async function addInTurns(
       drafts.push(ledger.add(makeDraft(agent, { at: ledger.timeFor(agent) })));
     }
     await nextTurn();
+    await nextTurn();
   }
   return drafts;
 }
 
 // AGTP-IDENTIFIERS "Attribution Chain"
 describe("a ledger over a store that decides in order", () => {
-  const ORDERED = { batches: 4, isOrdered: true, delay: () => 6 };
+  const ORDERED = { batches: 4, isOrdered: true };
 
   it("signs the next record of a chain while the one before it is on its way", async () => {
     const shared = new SharedRecords();
-    const ledger = openLedger(shared, ORDERED);
+    const gate = makeGate();
+    const ledger = openLedger(shared, { ...ORDERED, arrive: gate.arrive });
     const drafts = await addInTurns(ledger, [[ALICE], [ALICE, BOB], [ALICE]]);
     expect(shared.records).toEqual([]);
+    expect(gate.count()).toBe(3);
+    gate.open();
     await ledger.settled();
-    expect(shared.mostUnderWay).toBe(3);
     expect(shared.lost).toBe(0);
     expect(drafts.every(({ isKnown }) => isKnown)).toBe(true);
     expectOnePath(shared, ALICE);
@@ -70,11 +94,14 @@ describe("a ledger over a store that decides in order", () => {
 
   it("has no more batches under way than the store takes", async () => {
     const shared = new SharedRecords();
-    const ledger = openLedger(shared, { ...ORDERED, batches: 2 });
+    const gate = makeGate();
+    const ledger = openLedger(shared, { ...ORDERED, batches: 2, arrive: gate.arrive });
     await addInTurns(
       ledger,
       Array.from({ length: 6 }, () => [ALICE]),
     );
+    expect(gate.count()).toBe(2);
+    gate.open();
     await ledger.settled();
     expect(shared.mostUnderWay).toBe(2);
     expect(shared.records).toHaveLength(6);
@@ -82,26 +109,36 @@ describe("a ledger over a store that decides in order", () => {
 
   it("tells those who wait in order, each once its own drafts are kept", async () => {
     const shared = new SharedRecords();
-    const ledger = openLedger(shared, ORDERED);
+    const gate = makeGate();
+    const ledger = openLedger(shared, { ...ORDERED, arrive: gate.arrive });
     const told: string[] = [];
     for (const name of ["first", "second"]) {
       const [draft] = await addInTurns(ledger, [[ALICE]]);
       ledger.settle(() => {
         expect(draft?.isKnown).toBe(true);
-        told.push(`${name} ${shared.records.length}`);
+        told.push(name);
       });
     }
-    await ledger.settled();
-    expect(told).toEqual(["first 1", "second 2"]);
+    const settled = ledger.settled();
+    // The second one arrives sooner, and is decided later all the same.
+    gate.letGo(1);
+    await nextTurn();
+    expect(told).toEqual([]);
+    gate.letGo(0);
+    await settled;
+    expect(told).toEqual(["first", "second"]);
   });
 
   it("signs all that is under way again, in order, where another has moved its chain", async () => {
     const shared = new SharedRecords();
-    const ledger = openLedger(shared, ORDERED);
+    const gate = makeGate();
+    const ledger = openLedger(shared, { ...ORDERED, arrive: gate.arrive });
     const other = openLedger(shared);
-    await addInTurns(other, [[ALICE, ALICE]]);
     const drafts = await addInTurns(ledger, [[ALICE], [ALICE, BOB], [ALICE]]);
-    await Promise.all([ledger.settled(), other.settled()]);
+    await addInTurns(other, [[ALICE, ALICE]]);
+    await other.settled();
+    gate.open();
+    await ledger.settled();
     expect(shared.lost).toBe(3);
     expect(
       shared
@@ -115,31 +152,41 @@ describe("a ledger over a store that decides in order", () => {
 
   it("signs ahead no more for a while where a chain was lost, and does again after it", async () => {
     const shared = new SharedRecords();
-    const ledger = openLedger(shared, ORDERED);
+    const gates = [makeGate()];
+    const ledger = openLedger(shared, {
+      ...ORDERED,
+      arrive: () => gates.at(-1)?.arrive() ?? nextTurn(),
+    });
     const other = openLedger(shared);
     await addInTurns(other, [[ALICE]]);
     await other.settled();
-    await addInTurns(ledger, [[ALICE], [ALICE], [ALICE]]);
+    gates[0]?.open();
+    await addInTurns(ledger, [[ALICE]]);
     await ledger.settled();
-    shared.mostUnderWay = 0;
-    for (let won = 0; won < 20; won += 1) {
-      await addInTurns(ledger, [[ALICE]]);
+    const underWay: number[] = [];
+    for (let round = 0; round < 20; round += 1) {
+      const gate = makeGate();
+      gates.push(gate);
+      await addInTurns(ledger, [[ALICE], [ALICE]]);
+      underWay.push(gate.count());
+      gate.open();
       await ledger.settled();
     }
-    expect(shared.mostUnderWay).toBe(1);
-    await addInTurns(ledger, [[ALICE], [ALICE], [ALICE]]);
-    await ledger.settled();
-    expect(shared.mostUnderWay).toBe(3);
+    expect(underWay[0]).toBe(1);
+    expect(underWay.at(-1)).toBe(2);
+    expect(underWay).toEqual(underWay.toSorted());
     expectOnePath(shared, ALICE);
   });
 
   it("keeps what follows a batch that failed, behind the last record that is kept", async () => {
     const shared = new SharedRecords();
-    const ledger = openLedger(shared, ORDERED);
+    const gate = makeGate();
+    const ledger = openLedger(shared, { ...ORDERED, arrive: gate.arrive });
     const [lost] = await addInTurns(ledger, [[ALICE]]);
     const failed = ledger.settled();
     shared.faults.push(new Error("full"));
     const kept = await addInTurns(ledger, [[ALICE], [ALICE, BOB]]);
+    gate.open();
     await expect(failed).rejects.toThrow("full");
     await ledger.settled().catch(() => undefined);
     expect(lost?.isKnown).toBe(false);
@@ -148,16 +195,37 @@ describe("a ledger over a store that decides in order", () => {
     expectOnePath(shared, ALICE);
     expect(ledger.isWritable).toBe(true);
   });
+
+  it("signs nothing upon what is kept while records are on their way that follow a lost one", async () => {
+    const shared = new SharedRecords();
+    const gate = makeGate();
+    const ledger = openLedger(shared, { ...ORDERED, arrive: gate.arrive });
+    shared.faults.push(new Error("full"));
+    const [, second] = await addInTurns(ledger, [[ALICE], [ALICE]]);
+    gate.letGo(0);
+    await nextTurn();
+    const [third] = await addInTurns(ledger, [[ALICE]]);
+    expect(gate.count()).toBe(2);
+    gate.open();
+    await ledger.settled();
+    expect(shared.recordsOf(ALICE).map(({ auditId }) => auditId)).toEqual(
+      [second, third].map((draft) => draft?.auditId),
+    );
+    expectOnePath(shared, ALICE);
+  });
 });
 
 describe("a ledger over a store that decides in any order", () => {
   it("has batches of chains under way that are apart, and one of each chain", async () => {
     const shared = new SharedRecords();
-    const delays = [9, 1, 1];
-    const ledger = openLedger(shared, { batches: 3, delay: () => delays.shift() ?? 1 });
+    const gate = makeGate();
+    const ledger = openLedger(shared, { batches: 3, arrive: gate.arrive });
     const drafts = await addInTurns(ledger, [[ALICE], [BOB, ALICE], [ALICE]]);
+    expect(gate.count()).toBe(2);
+    gate.letGo(1);
+    await nextTurn();
+    gate.open();
     await ledger.settled();
-    expect(shared.mostUnderWay).toBe(2);
     expect(shared.lost).toBe(0);
     // Bob's did not wait for Alice's.
     expect(shared.records[0]?.chain.agentId).toBe(BOB);
@@ -181,8 +249,11 @@ describe("ledgers with several batches under way", () => {
         fc.array(fc.nat(9), { maxLength: 3 }),
         async (turns, ways, delays, faults) => {
           const shared = new SharedRecords();
-          const delay = () => delays.next().value ?? 0;
-          const ledgers = ways.map((one) => openLedger(shared, { ...one, delay }));
+          const arrive = async (): Promise<void> => {
+            for (let turns: number = delays.next().value ?? 0; turns > 0; turns -= 1)
+              await nextTurn();
+          };
+          const ledgers = ways.map((one) => openLedger(shared, { ...one, arrive }));
           const drafts: RecordDraft[] = [];
           for (const [number, steps] of turns.entries()) {
             if (faults.includes(number)) shared.faults.push(new Error("full"));
