@@ -5,6 +5,7 @@ import { spanShape } from "./span-octets.ts";
 
 const known = new WeakMap<Route, TracedRoute>();
 
+/** The traced parts of a route, made with its first request. */
 export function tracedRoute(route: Route): TracedRoute {
   let traced = known.get(route);
   if (traced === undefined) {
