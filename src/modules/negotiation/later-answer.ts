@@ -9,11 +9,11 @@ import { compileGrants } from "../../identity/authority-scope.ts";
 import { uuidv7 } from "../../identity/uuid.ts";
 import type { ProposalRequest } from "./proposal-request.ts";
 import type { ProposalAnswer } from "./proposals.ts";
-import { type SettleOptions, settle } from "./propose.ts";
+import { type GrantParts, planAndGrant } from "./propose.ts";
 
 /** Evaluates a proposal that was taken on; never rejects. */
 export async function answerLater(
-  options: SettleOptions,
+  options: GrantParts,
   request: ProposalRequest,
   log: Pick<CallLog, "warn">,
 ): Promise<ProposalAnswer> {
@@ -27,11 +27,11 @@ export async function answerLater(
   }
 }
 
-async function answer(options: SettleOptions, request: ProposalRequest): Promise<ProposalAnswer> {
+async function answer(options: GrantParts, request: ProposalRequest): Promise<ProposalAnswer> {
   const { agentId, negotiationId, scopes } = request;
-  const settled = await settle(options, request, compileGrants(scopes));
-  if (!("kind" in settled)) return { status: settled.status ?? 200, body: settled.body };
-  if (settled.status === 463) options.negotiations.reject(agentId, negotiationId);
-  const carried = { ...settled.carried, negotiation_id: negotiationId };
-  return { status: settled.status, body: refusalBody({ ...settled, carried }) };
+  const outcome = await planAndGrant(options, request, compileGrants(scopes));
+  if (!("kind" in outcome)) return { status: outcome.status ?? 200, body: outcome.body };
+  if (outcome.status === 463) options.negotiations.reject(agentId, negotiationId);
+  const carried = { ...outcome.carried, negotiation_id: negotiationId };
+  return { status: outcome.status, body: refusalBody({ ...outcome, carried }) };
 }

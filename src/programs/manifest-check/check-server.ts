@@ -47,11 +47,7 @@ function checkTimes(server: DocumentPlace, now: number): void {
 const TIMESTAMP =
   /^(\d{4}-\d{2}-\d{2})T\d{2}:\d{2}(?::\d{2}(?:[.,]\d{1,9})?)?(?:Z|[+-]\d{2}(?::?\d{2})?)$/i;
 
-/**
- * Milliseconds since 1970; a fault where the place has no point in time.
- *
- * Timestamps of ISO 8601, in the profile that RFC 3339 makes of it.
- */
+/** Milliseconds since 1970 of an RFC 3339 time; a fault where the place has none. */
 function readTimestamp(place: DocumentPlace): number | undefined {
   const { value } = place;
   const [, day] = typeof value === "string" ? (TIMESTAMP.exec(value) ?? []) : [];
