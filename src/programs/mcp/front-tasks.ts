@@ -100,7 +100,7 @@ export class FrontTasks implements ClientTasks {
   }
 
   /** A task that was given up meanwhile stays so. */
-  #keep(taskId: string, change: Change | undefined): McpTask | undefined {
+  #keep(taskId: string, change: TaskChange | undefined): McpTask | undefined {
     const kept = this.#kept.get(taskId);
     if (kept === undefined || change === undefined || kept.task.status !== "working") {
       return kept?.task;
