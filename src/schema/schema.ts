@@ -59,14 +59,26 @@ export function createSchemaCompiler(
   const known = new Map<string, CompiledSchema>();
   return {
     compile(schema, where) {
+      const text = textOf(schema);
+      const before = text === undefined ? undefined : known.get(text);
+      if (before !== undefined) return { compiled: before, problems: [] };
       const faults = checkSchema(schema, bounds);
       if (faults.length > 0) return { problems: faults.map((fault) => toProblem(fault, where)) };
-      const text = JSON.stringify(schema);
-      const compiled = known.get(text) ?? compileLazily(schema, createValidator, word);
-      known.set(text, compiled);
+      const compiled = compileLazily(schema, createValidator, word);
+      if (text !== undefined) known.set(text, compiled);
       return { compiled, problems: [] };
     },
   };
+}
+
+/** Undefined: it is nested too deeply to be written down. */
+function textOf(schema: JsonSchema): string | undefined {
+  try {
+    return JSON.stringify(schema);
+  } catch (error) {
+    if (error instanceof RangeError) return undefined;
+    throw error;
+  }
 }
 
 function compileLazily(
