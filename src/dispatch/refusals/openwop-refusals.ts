@@ -1,5 +1,10 @@
-/** Refusals of the endpoints of OpenWOP runs.   OpenWOP RFC 0072 §B */
+/** Refusals of the endpoints of OpenWOP agents and their runs.   OpenWOP RFC 0072 */
 import { type Refusal, refusal } from "./refusal.ts";
+
+/** 404: no such agent is installed, for this caller. */
+export function agentNotInstalled(): Refusal {
+  return refusal(404, "agent_not_found", "no agent of that name is installed on this server");
+}
 
 /** 404: the same for a run that is not there and for one that the caller may not see. */
 export function runNotFound(): Refusal {

@@ -5,27 +5,26 @@
 
 import { grantDuration } from "../../base/duration.ts";
 import type { RecordEvents } from "../../dispatch/contracts/contract-events.ts";
-import { previewContract } from "../../dispatch/contracts/contract-preview.ts";
 import type { EventSource } from "../../dispatch/stream-events.ts";
-import { type Contract, timestamp } from "../../endpoint/contract.ts";
 import type { SemanticBlock } from "../../endpoint/endpoint.ts";
 import type { SynthesisPlan } from "../../endpoint/plan.ts";
 import type { HandlerSuccess } from "../../handlers/handler.ts";
 import type { ContractRegister } from "../../state/registers/contract-register.ts";
+import { grantedBody, previewContract } from "./contract-bodies.ts";
 import { makeContract } from "./make-contract.ts";
 import { strongestImpact } from "./planner/impact.ts";
 import type { ProposalRequest } from "./proposal-request.ts";
 import type { SynthesisConfig } from "./synthesis-section.ts";
 
-interface ApprovalOptions {
+interface GrantOptions {
   readonly synthesis: SynthesisConfig;
   readonly register: Pick<ContractRegister, "add" | "now">;
   readonly record: RecordEvents;
 }
 
 /** Makes and keeps the contract. */
-export async function approve(
-  { synthesis, register, record }: ApprovalOptions,
+export async function grantContract(
+  { synthesis, register, record }: GrantOptions,
   request: ProposalRequest,
   plan: SynthesisPlan,
   source: EventSource | undefined,
@@ -41,13 +40,13 @@ export async function approve(
   );
   await register.add(contract);
   await record([{ type: "rcns_propose_accepted", contract, actorAgentId: agentId }], source);
-  const body = approvalBody(contract, plan, { negotiationId, lifetimeSeconds });
+  const body = grantedBody(contract, plan, { negotiationId, lifetimeSeconds });
   return { status: 263, body };
 }
 
 /** Keeps it as an offer, which says of its effects what the plan has. */
-export async function offer(
-  { synthesis, register }: Omit<ApprovalOptions, "record">,
+export async function offerContract(
+  { synthesis, register }: Omit<GrantOptions, "record">,
   request: ProposalRequest,
   plan: SynthesisPlan,
 ): Promise<HandlerSuccess> {
@@ -90,41 +89,4 @@ function limitsOf(isPersistent: boolean, synthesis: SynthesisConfig) {
   return isPersistent
     ? { usual: synthesis.persistentDefaultSeconds, most: synthesis.persistentMaxSeconds }
     : { usual: synthesis.sessionTtlSeconds, most: synthesis.sessionTtlSeconds };
-}
-
-interface Grant {
-  readonly negotiationId: string;
-  readonly lifetimeSeconds: number;
-}
-
-/** The members that any draft has for it. */
-function approvalBody(
-  contract: Contract,
-  plan: SynthesisPlan,
-  { negotiationId, lifetimeSeconds }: Grant,
-): Record<string, unknown> {
-  const { synthesisId, endpoint, lineage, contractHash, expiresAt, isPersistent } = contract;
-  return {
-    status: 263,
-    method: endpoint.method,
-    path: endpoint.path,
-    proposed: true,
-    synthesis_id: synthesisId,
-    endpoint,
-    instantiated_endpoint: endpoint,
-    recipe_lineage: lineage ?? null,
-    synthesis: {
-      kind: plan.kind,
-      recipe_name: lineage?.recipe_name ?? null,
-      recipe_version: lineage?.recipe_version ?? null,
-    },
-    contract_hash: contractHash,
-    negotiation_origin: contract.origin,
-    negotiation_id: negotiationId,
-    expires_at: timestamp(expiresAt),
-    expires: isPersistent ? timestamp(expiresAt) : "session",
-    persistent: isPersistent,
-    granted_duration: lifetimeSeconds,
-    synthesis_log: plan.log,
-  };
 }

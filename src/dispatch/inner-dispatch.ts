@@ -3,10 +3,13 @@
  * that asked. It carries the caller's identifiers on, never a contract and never the opt-in to
  * negotiation.   AGTP-API §10.1.2, §12.1
  */
+
+import { channel } from "node:diagnostics_channel";
 import type { DispatchResult } from "../handlers/handler.ts";
 import type { Request } from "../wire/message.ts";
 import type { Exchange } from "./exchange.ts";
 import type { Reply } from "./reply.ts";
+import { CHANNELS, type InnerBegin } from "./request-channels.ts";
 
 const CARRIED_FIELDS = [
   ...["agent-id", "owner-id", "request-id", "session-id", "task-id"],
@@ -47,4 +50,22 @@ function decodeBody(body: unknown): unknown {
   } catch {
     return body;
   }
+}
+
+const begun = channel(CHANNELS.inner);
+const tellNobody = (): void => undefined;
+
+/**
+ * Answers it, and tells whoever traces: `answer` says what the reply is, once there is one. Costs
+ * nothing while nobody listens.
+ */
+export function tellingOfInner<T>(
+  exchange: Exchange,
+  answer: (told: (reply: Reply) => void) => T,
+): T {
+  if (!begun.hasSubscribers) return answer(tellNobody);
+  const message: InnerBegin = { exchange, onEnd: undefined };
+  begun.publish(message);
+  const { onEnd } = message;
+  return answer(onEnd === undefined ? tellNobody : ({ status, refusal }) => onEnd(status, refusal));
 }

@@ -1,10 +1,14 @@
 /**
- * The scope of a question: kinds of entries, live sources, or namespaces of endpoints.
- * A name that means nothing here is no fault, and is said to mean nothing.   AGTP "QUERY" scope
+ * Narrows a search: to the kinds of entries, live sources or namespaces of its scope, and to what
+ * an index has listed under its conditions. A name that means nothing here is no fault, and is said
+ * to mean nothing.   AGTP "QUERY" scope
  */
 
+import type { Paced } from "../../base/paced.ts";
 import type { QuerySource } from "../../dispatch/query-source.ts";
 import type { SearchEntry } from "./entry.ts";
+import type { ListedCondition } from "./filter.ts";
+import type { SearchIndex } from "./search-index.ts";
 
 /** The kinds that every server has. */
 export const KINDS = ["endpoint", "agent", "recipe", "api"] as const;
@@ -49,4 +53,25 @@ export function readScope(
 /** One or many: "agent" and "agents" are the same place. */
 function isNameOf(kind: string, name: string): boolean {
   return name === kind || name === `${kind}s` || kind === `${name}s`;
+}
+
+/**
+ * Selects the entries that meet all conditions whose values an index has listed: it counts for each
+ * the conditions that it meets, one after the other.
+ */
+export function* selectListed(
+  { entries, facets }: SearchIndex,
+  conditions: readonly ListedCondition[],
+): Paced<(number: number) => boolean> {
+  if (conditions.length === 0) return () => true;
+  const met = new Uint8Array(entries.length);
+  for (const [place, { facet, values }] of conditions.entries()) {
+    for (const value of new Set(values.map((one) => one.toLowerCase()))) {
+      for (const number of facets.having(facet, value)) {
+        if (met[number] === place) met[number] = place + 1;
+      }
+      yield;
+    }
+  }
+  return (number) => met[number] === conditions.length;
 }

@@ -28,10 +28,10 @@ import { tasksOf } from "./tasks/run-task.ts";
 import { handleTasks, knowsTasks, TASKS_EXTENSION } from "./tasks/task-requests.ts";
 import { bodyText } from "./tools/answer-body.ts";
 import { answerMeta } from "./tools/answer-meta.ts";
+import { isDone } from "./tools/call-result.ts";
 import { callTool } from "./tools/call-tool.ts";
 import { listTools } from "./tools/list-tools.ts";
 import type { ToolCall } from "./tools/tool-call.ts";
-import { isDone } from "./tools/tool-result.ts";
 
 const CAPABILITIES: ServerCapabilities = { tools: { listChanged: true }, resources: {} };
 const OLDER: ServerCapabilities = { ...CAPABILITIES, ...OLDER_COURTESIES };

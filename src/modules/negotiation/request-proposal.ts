@@ -2,6 +2,8 @@
  * A request for a pair that is not registered, read as a proposal: what it sends says what it takes,
  * and it does not say what it expects.   AGTP-API §10.1.2
  */
+
+import type { ExchangeView } from "../../dispatch/route.ts";
 import type { SemanticBlock } from "../../endpoint/endpoint.ts";
 import { mergeInput } from "../../endpoint/input.ts";
 import { inputShape } from "../../endpoint/input-shape.ts";
@@ -9,7 +11,6 @@ import type { Proposal, SynthesisPlan } from "../../endpoint/plan.ts";
 import type { Call } from "../../handlers/handler.ts";
 import type { JsonSchema } from "../../schema/json-schema.ts";
 import type { SchemaType } from "../../schema/schema-vocabulary.ts";
-import type { ExchangeView } from "../route.ts";
 
 /** The request as a proposal. */
 export function proposalOf({ input, query }: Call, { method, path }: ExchangeView): Proposal {

@@ -1,8 +1,33 @@
-/** Asks every question of a deployment. A question that cannot be asked keeps none of the others from it. */
+/**
+ * Asks every question of the doctor. A question that cannot be asked keeps none of the others from
+ * being asked.
+ */
 import { reasonOf } from "../../base/thrown.ts";
 import type { Finding, Severity } from "../shell/findings.ts";
 import type { Check, Observation } from "./check.ts";
+import { AGENTS_CHECKS } from "./checks/agents.ts";
+import { CERTIFICATES_CHECKS } from "./checks/certificates.ts";
+import { FILES_CHECKS } from "./checks/files.ts";
+import { IDENTITY_CHECKS } from "./checks/identity.ts";
+import { KEYS_CHECKS } from "./checks/keys.ts";
+import { MACHINE_CHECKS } from "./checks/machine.ts";
+import { SERVED_CHECKS } from "./checks/served.ts";
+import { STATE_CHECKS } from "./checks/state.ts";
+import { TRANSPORT_CHECKS } from "./checks/transport.ts";
 import type { Subject } from "./subject.ts";
+
+/** Every question, from who can get in to what is kept. docs/doctor.md explains each. */
+export const CHECKS: readonly Check[] = [
+  ...CERTIFICATES_CHECKS,
+  ...KEYS_CHECKS,
+  ...IDENTITY_CHECKS,
+  ...AGENTS_CHECKS,
+  ...SERVED_CHECKS,
+  ...TRANSPORT_CHECKS,
+  ...STATE_CHECKS,
+  ...FILES_CHECKS,
+  ...MACHINE_CHECKS,
+];
 
 /** The outcome of the checks. */
 export interface Examination {

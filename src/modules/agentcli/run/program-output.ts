@@ -1,8 +1,10 @@
 /**
- * The output of a program: the beginning is kept, all of it is counted and hashed, and the rest is
- * let go, so that a program that talks without end neither waits nor fills the memory.
+ * The output of a program. The beginning is kept, all of it is counted and hashed, and the rest is
+ * let go, so that a program that talks without end neither waits nor fills the memory; what says
+ * that it is JSON is parsed.
  */
 import { createHash } from "node:crypto";
+import { isTooDeep } from "../../../base/nesting.ts";
 
 /** A secret that the cut goes through must be seen whole to be taken out. */
 const MARGIN_BYTES = 8_192;
@@ -55,4 +57,33 @@ export class CapturedOutput {
   digest(): string {
     return `sha256:${this.#hash.digest("hex")}`;
   }
+}
+
+/** A value, or a warning. */
+interface StructuredOutput {
+  readonly value?: unknown;
+  readonly warning?: string;
+}
+
+/**
+ * Parses the output of a program that says that it speaks JSON, which must be all of it; what is
+ * none is a warning.
+ */
+export function parseStructured(
+  text: string,
+  format: "json" | "ndjson",
+  isTruncated: boolean,
+): StructuredOutput {
+  if (isTruncated) return { warning: `output.format is ${format}, but the output was cut off` };
+  try {
+    const value: unknown =
+      format === "json" ? JSON.parse(text) : text.split("\n").flatMap(parseLine);
+    return isTooDeep(value) ? { warning: "the output is nested too deeply" } : { value };
+  } catch {
+    return { warning: `output.format is ${format}, but the output is not` };
+  }
+}
+
+function parseLine(line: string): readonly unknown[] {
+  return line.trim() === "" ? [] : [JSON.parse(line) as unknown];
 }
