@@ -4,7 +4,7 @@ import type { Page } from "playwright-core";
 import { expect, it, onTestFinished } from "vitest";
 import { mcpProgram } from "../../src/programs/mcp/command.ts";
 import { agentManifest, execute, hostedFiles, MAYA, openAcp, remote } from "../support/agntcy.ts";
-import { describeInBrowser, openPage, signIn } from "../support/browser.ts";
+import { describeInBrowser, goWithin, openPage, signIn } from "../support/browser.ts";
 import { CONSOLE, consoleOf, openConsole, type TestConsole } from "../support/console.ts";
 import { askHouse } from "../support/console-house.ts";
 import { createDaemon } from "../support/daemon.ts";
@@ -26,10 +26,8 @@ async function enter(house: TestConsole): Promise<Page & { readonly faults: read
   return page;
 }
 
-async function expectHarmless(page: Page, house: TestConsole, path: string): Promise<void> {
-  await page.goto(`${house.origin}${path}`);
-  await page.getByRole("heading", { level: 1 }).waitFor();
-  await page.getByText("Loading…").first().waitFor({ state: "detached" });
+async function expectHarmless(page: Page, path: string): Promise<void> {
+  await goWithin(page, path);
   expect([path, await page.evaluate(HARM)]).toEqual([path, HARMLESS]);
 }
 
@@ -61,7 +59,7 @@ describeInBrowser("no page is harmed by", () => {
     expect((await askHouse(house, AGENT, call)).status).toBe(422);
     const page = await enter(house);
     for (const path of ["/upstreams", "/approvals", "/endpoints/ECHO/tools", "/traffic"]) {
-      await expectHarmless(page, house, path);
+      await expectHarmless(page, path);
     }
     await page.goto(`${house.origin}/upstreams`);
     await page.getByText(SHOWN).first().waitFor();
@@ -91,7 +89,7 @@ describeInBrowser("no page is harmed by", () => {
     const page = await enter(house);
     const own = ["/endpoints", "/endpoints/EXECUTE/mailcomposer", "/agents", `/agents/${MAYA}`];
     for (const path of ["/upstreams", ...own, "/records", "/traffic"]) {
-      await expectHarmless(page, house, path);
+      await expectHarmless(page, path);
     }
     await page.goto(`${house.origin}/endpoints/EXECUTE/mailcomposer`);
     await page.getByText(SHOWN).first().waitFor();
@@ -109,7 +107,7 @@ describeInBrowser("no page is harmed by", () => {
     expect(offered.body["synthesis_id"]).toEqual(expect.any(String));
     const page = await enter(house);
     for (const path of ["/contracts", "/agents", `/agents/${NORA}`]) {
-      await expectHarmless(page, house, path);
+      await expectHarmless(page, path);
     }
     await page.goto(`${house.origin}/contracts`);
     await page.getByText("AUDIT /reviews").first().waitFor();

@@ -1,7 +1,7 @@
 /** What strangers write, in every field that an agent can fill: text, whole, and nothing else. */
 import { expect, it } from "vitest";
 import { booking } from "../support/approving.ts";
-import { describeInBrowser, openPage, signIn } from "../support/browser.ts";
+import { describeInBrowser, goWithin, openPage, signIn } from "../support/browser.ts";
 import type { TestConsole } from "../support/console.ts";
 import { askHouse, MALLORY, openHouse } from "../support/console-house.ts";
 import { DECEPTIVE, HARM, HARMLESS, MARKS, PROGRAMS } from "../support/hostile-text.ts";
@@ -57,17 +57,16 @@ describeInBrowser("no page is harmed by", () => {
     const paths = await fillAll(house, payload);
     const page = await openPage({ viewport: { width: 360, height: 800 } });
     await signIn(page, await house.link({ name: payload.slice(0, 128) }));
+    await goWithin(page, "/nodes");
     for (const path of paths) {
-      await page.goto(`${house.origin}${path}`);
-      await page.getByRole("heading", { level: 1 }).waitFor();
-      await page.getByText("Loading…").first().waitFor({ state: "detached" });
+      await goWithin(page, path);
       expect([path, await page.evaluate(HARM)]).toEqual([path, HARMLESS]);
     }
     // It is there, to the last character, with what would deceive written out.
     const shown = payload.replace(new RegExp(DECEPTIVE, "gu"), (one) => {
       return `\\u{${one.codePointAt(0)?.toString(16)}}`;
     });
-    await page.goto(`${house.origin}${paths[5]}`);
+    await goWithin(page, String(paths[5]));
     await page.locator("dl.input").waitFor();
     const [input] = await page.locator("dl.input dd").allInnerTexts();
     expect(input?.replaceAll(/\s+/g, " ")).toContain(shown.replaceAll(/\s+/g, " "));

@@ -1,7 +1,13 @@
 /** Every page as a person meets it: heading, focus, contrast, a telephone's width, hostile text. */
 import { beforeAll, expect, it } from "vitest";
 import { ALMA, booking } from "../support/approving.ts";
-import { accessibilityFaults, describeInBrowser, openPage, signIn } from "../support/browser.ts";
+import {
+  accessibilityFaults,
+  describeInBrowser,
+  goWithin,
+  openPage,
+  signIn,
+} from "../support/browser.ts";
 import type { TestConsole } from "../support/console.ts";
 import { askHouse, HOSTILE, look, MALLORY, shareHouse } from "../support/console-house.ts";
 
@@ -55,10 +61,9 @@ describeInBrowser("the pages of the console", () => {
       ...["/endpoints", "/endpoints/BOOK/rooms/%7Broom%7D", "/contracts", "/records"],
       ...[`/records/${MALLORY}`, "/upstreams", "/nodes", "/account"],
     ];
+    await goWithin(page, "/nodes");
     for (const path of paths) {
-      await page.goto(`${house.origin}${path}`);
-      await page.getByRole("heading", { level: 1 }).waitFor();
-      await page.getByText("Loading…").first().waitFor({ state: "detached" });
+      await goWithin(page, path);
       for (const { colorScheme, width } of LOOKS) {
         await page.emulateMedia({ colorScheme });
         await page.setViewportSize({ width, height: 800 });

@@ -54,6 +54,21 @@ export async function signIn(page: Page, link: string): Promise<void> {
   await page.getByRole("heading", { level: 1, name: "Overview" }).waitFor();
 }
 
+/** Follows a link of the console to one of its pages, and waits until that is there. */
+export async function goWithin(page: Page, path: string): Promise<void> {
+  await page.evaluate(`{
+    document.activeElement?.blur();
+    const link = document.createElement("a");
+    link.href = ${JSON.stringify(path)};
+    document.body.append(link);
+    link.click();
+    link.remove();
+  }`);
+  // The heading gets the focus once the page is another.
+  await page.locator("h1:focus").waitFor();
+  await page.getByText("Loading…").first().waitFor({ state: "detached" });
+}
+
 /** Rules of accessibility that a page breaks, each with the first element that does. */
 export async function accessibilityFaults(page: Page): Promise<readonly string[]> {
   if (!(await page.evaluate("'axe' in globalThis"))) {

@@ -19,6 +19,8 @@ export const HARM: string = `(() => {
   const main = document.querySelector("main");
   const elements = [...main.querySelectorAll("*")];
   const attributes = elements.flatMap((one) => [...one.attributes]);
+  const told = attributes.filter(({ name }) => /^(?:title|alt|placeholder|aria-.*)$/.test(name));
+  const texts = [document.body.innerText, document.title, ...told.map(({ value }) => value)];
   const strange = "script, img, iframe, object, embed, svg, base, style";
   return {
     hacked: "hacked" in globalThis,
@@ -27,7 +29,7 @@ export const HARM: string = `(() => {
     links: [...main.querySelectorAll("a[href]")]
       .map((one) => one.getAttribute("href"))
       .filter((href) => !/^[/#]/.test(href) || href.startsWith("//")),
-    deceptive: /${DECEPTIVE}/u.test(document.body.innerText + document.title),
+    deceptive: /${DECEPTIVE}/u.test(texts.join(" ")),
     wide: document.documentElement.scrollWidth > innerWidth,
   };
 })()`;

@@ -1,4 +1,5 @@
 /** The pages that sign somebody in: only pressing the button uses a link up. They have no script. */
+import { visible } from "./page/text.ts";
 import type { Person } from "./person.ts";
 
 /** The link that was followed, and whom it signs in. */
@@ -48,7 +49,7 @@ ${main}
 }
 
 function form(link: string, { name, role }: Person): string {
-  return `<p>As ${escaped(name)}, ${role}.</p>
+  return `<p>As ${named(name)}, ${role}.</p>
 <form method="post" action="/sign-in">
 <input type="hidden" name="link" value="${escaped(link)}">
 <button type="submit">Sign in</button>
@@ -78,4 +79,9 @@ const ENTITIES: Readonly<Record<string, string>> = {
 
 function escaped(text: string): string {
   return text.replace(/[&<>"']/g, (character) => ENTITIES[character] ?? "");
+}
+
+/** A name that a stranger gave, isolated: it cannot turn what stands beside it. */
+function named(text: string): string {
+  return `<bdi>${escaped(visible(text))}</bdi>`;
 }

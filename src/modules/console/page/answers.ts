@@ -159,6 +159,7 @@ export interface TryAnswer {
 
 export interface Contract {
   readonly synthesis_id: string;
+  readonly description: string;
   readonly agent_id: string;
   readonly method: string;
   readonly path: string;

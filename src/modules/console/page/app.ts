@@ -59,7 +59,13 @@ function Navigation({ path }: { readonly path: string }): VNode {
   const [waiting, setWaiting] = useState<number | undefined>(undefined);
   useEvents("approvals", (event) => setWaiting(event.waiting));
   const count = waiting ?? data?.waiting ?? 0;
-  return html`<nav aria-label="Pages"><ul>
+  const list = useRef<HTMLElement | null>(null);
+  useEffect(() => {
+    // On a telephone the entries stand beside each other.
+    const entry = list.current?.querySelector<HTMLElement>("[aria-current]");
+    if (entry && list.current) list.current.scrollLeft = entry.offsetLeft - 64;
+  }, [path]);
+  return html`<nav aria-label="Pages"><ul ref=${list}>
     ${entriesOf(session()).map((entry) => {
       const current = isWithin(path, entry) ? "page" : undefined;
       const badge = entry.path === "/approvals" && count > 0;

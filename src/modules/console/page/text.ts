@@ -37,6 +37,24 @@ export function momentText(time: string | null | undefined): string {
   return (isToday ? CLOCK : DAY).format(moment);
 }
 
+const WHOLE = new Intl.DateTimeFormat(undefined, {
+  ...{ year: "numeric", month: "short", day: "numeric", hour: "numeric", minute: "2-digit" },
+  ...{ second: "2-digit", timeZoneName: "short" },
+});
+
+/** A moment with its day and its zone, how far off it is, and as it was written. */
+export function wholeMomentText(time: string, now: number = Date.now()): string {
+  const at = Date.parse(time);
+  if (Number.isNaN(at)) return visible(time);
+  return `${WHOLE.format(at)}, ${relativeText(at - now)} (${visible(time)})`;
+}
+
+/** The distance of a moment in words: `in 5 min`, `3 d 2 h ago`. */
+export function relativeText(ms: number): string {
+  const distance = durationText(Math.abs(ms) / 1000);
+  return ms > 0 ? `in ${distance}` : `${distance} ago`;
+}
+
 /** A count with its separators. */
 export function countText(count: number | null | undefined): string {
   return count === null || count === undefined ? "–" : NUMBER.format(count);

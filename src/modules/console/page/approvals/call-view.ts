@@ -39,7 +39,7 @@ function Call(props: {
     ],
     ["As", html`<${AgentLink} id=${typeof agent === "string" ? agent : null} name=${agentName} />`],
     ["For", principal === null ? "nobody else" : html`<${Stranger} text=${principal} />`],
-    ["Good until", html`<${Moment} at=${String(call["expires_at"])} />`],
+    ["Good until", html`<${Moment} at=${String(call["expires_at"])} isWhole />`],
     ["Endpoint's version", html`<${LongId} id=${String(call["endpoint_version"])} />`],
     ["Policy's version", html`<${LongId} id=${String(call["policy_version"])} />`],
   ];

@@ -99,7 +99,7 @@ function waitingIn({ status, body }: TryAnswer): string | undefined {
 }
 
 function impactText(impact: unknown): string {
-  return typeof impact === "string" ? `, of impact ${impact}` : "";
+  return typeof impact === "string" ? `, of impact ${visible(impact)}` : "";
 }
 
 function optionText({ name, status }: TryOffer["agents"][number]): string {

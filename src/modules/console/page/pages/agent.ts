@@ -60,7 +60,7 @@ function factsOf(agent: AgentDetail["agent"]): readonly Fact[] {
     ["Verified by", verification_path ? html`<${Stranger} text=${verification_path} />` : "–"],
     ["Owner", owner_id ? html`<${LongId} id=${owner_id} />` : "–"],
     ["Agent-ID", html`<${LongId} id=${agent_id} />`],
-    ["Last record", html`<${Moment} at=${last_at} />`],
+    ["Last record", html`<${Moment} at=${last_at} isWhole />`],
     ["Records", html`<a href=${address("records", agent_id)}>The chain of records</a>`],
     [
       "Traffic",
@@ -117,7 +117,8 @@ const COLUMNS = [
   {
     title: "Audit-ID",
     kind: "optional",
-    cell: ({ audit_id }: Event) => html`<code title=${audit_id}>${shortId(audit_id)}</code>`,
+    cell: ({ audit_id }: Event) =>
+      html`<code title=${visible(audit_id)}>${shortId(audit_id)}</code>`,
   },
 ];
 

@@ -41,7 +41,7 @@ export function AgentsPage(): VNode {
       data === undefined
         ? html`<${Pending} error=${error} reload=${reload} />`
         : html`<${Table} label="Agents" columns=${COLUMNS} rows=${data.agents}
-            keyOf=${({ agent_id }: Agent) => agent_id} empty="This server has no agents." />`
+            keyOf=${({ agent_id }: Agent) => agent_id} empty="This server has no agents. Their identity documents are files under agents/, read at the start and by agtpd reload." />`
     }
   <//>`;
 }

@@ -11,7 +11,7 @@ import { postSigned } from "../passkeys/sign.ts";
 import { html, type VNode } from "../preact.ts";
 import { address } from "../router.ts";
 import { isOperator } from "../session.ts";
-import { untilText, visible } from "../text.ts";
+import { visible } from "../text.ts";
 import { useApi } from "../use-api.ts";
 
 /** The page at `/approvals/ID`. */
@@ -56,8 +56,8 @@ function factsOf(escalation: Escalation): readonly Fact[] {
     ["Kind", kind && html`<${Stranger} text=${kind} />`],
     ["Reason", reason && visible(reason).replaceAll("_", " ")],
     ["Priority", priority && html`<${Badge} word=${priority} />`],
-    ["Asked", html`<${Moment} at=${opened_at} />`],
-    ["Ends", deadline && html`<${Moment} at=${deadline} />, ${untilText(deadline)}`],
+    ["Asked", html`<${Moment} at=${opened_at} isWhole />`],
+    ["Ends", deadline && html`<${Moment} at=${deadline} isWhole />`],
     ["Escalation-ID", html`<${LongId} id=${escalation_id} />`],
   ];
 }
@@ -67,7 +67,7 @@ function askerOf({ agent_id, agent_name }: Escalation, agent: ApprovalDetail["ag
   const name = agent?.name ?? agent_name;
   const asks: Fact = ["Asked by", html`<${AgentLink} id=${agent_id} name=${name} />`];
   if (agent === null) return [asks, ["Standing", "not an agent of this server"]];
-  const tier = agent.trust_tier === null ? "" : `, trust tier ${agent.trust_tier}`;
+  const tier = agent.trust_tier === null ? "" : `, trust tier ${visible(agent.trust_tier)}`;
   return [asks, ["Standing", html`<${Badge} word=${agent.status} />${tier}`]];
 }
 
@@ -76,7 +76,7 @@ function decisionOf({ decision }: Escalation): VNode | undefined {
   const facts: readonly Fact[] = [
     ["Decision", decision.status && html`<${Badge} word=${decision.status} />`],
     ["By", personOf(decision)],
-    ["When", html`<${Moment} at=${decision.timestamp} />`],
+    ["When", html`<${Moment} at=${decision.timestamp} isWhole />`],
     ["Reason", decision.reason && html`<${Stranger} text=${decision.reason} />`],
   ];
   return html`<${Section} title="Decision"><${Facts} facts=${facts} /><//>`;

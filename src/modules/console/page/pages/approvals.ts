@@ -44,6 +44,9 @@ const DECIDED = [
   },
 ];
 
+const NOTHING_WAITS =
+  'Nothing waits for a decision. Calls do whose endpoint has approval = "operator", or that a rule of [[policies.approvals]] names.';
+
 /** The page at `/approvals`. */
 export function ApprovalsPage(): VNode {
   const { data, error, reload } = useApi<ApprovalList>("/api/approvals");
@@ -53,7 +56,7 @@ export function ApprovalsPage(): VNode {
       data === undefined
         ? html`<${Pending} error=${error} reload=${reload} />`
         : html`<${Section} title="Waiting">
-            <${Table} label="Waiting" columns=${WAITING} rows=${data.waiting} keyOf=${idOf} empty="Nothing waits for a decision." />
+            <${Table} label="Waiting" columns=${WAITING} rows=${data.waiting} keyOf=${idOf} empty=${NOTHING_WAITS} />
           <//>
           <${Section} title="Decided">
             <${Table} label="Decided" columns=${DECIDED} rows=${data.decided} keyOf=${idOf} empty="Nothing was decided yet." />

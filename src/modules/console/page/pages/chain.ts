@@ -40,7 +40,7 @@ function auditColumn(held: number) {
     title: "Audit-ID",
     name: "c-audit",
     cell: ({ auditId, place }: ListedRecord) =>
-      html`<code title=${auditId}>${shortId(auditId)}</code>${
+      html`<code title=${visible(auditId)}>${shortId(auditId)}</code>${
         place >= held && html` <span class="badge bad">not verified</span>`
       }`,
   };
@@ -49,7 +49,7 @@ function auditColumn(held: number) {
 /** The row of a record that is not there. */
 function gapOf({ auditId, isMissing }: ListedRecord): VNode | undefined {
   if (isMissing !== true) return undefined;
-  return html`<span class="badge bad">missing</span> A record is not in the journal: <code title=${auditId}>${visible(auditId)}</code>`;
+  return html`<span class="badge bad">missing</span> A record is not in the journal: <code title=${visible(auditId)}>${visible(auditId)}</code>`;
 }
 
 /** What is said of the gaps, before anybody scrolls to them. */
@@ -83,7 +83,7 @@ export function ChainPage({ id }: { readonly id: string }): VNode {
         records !== undefined &&
         html`<${VirtualList} label="Records" columns=${[...COLUMNS, auditColumn(held)]} rows=${records} whole=${gapOf} onEnd=${more} empty="The agent has no record yet." />`
       }
-      ${cut !== undefined && html`<p role="note">Record <${LongId} id=${cut.audit_id} /> and those before it were ${cut.is_archived ? "moved to the archive" : "deleted"}, with the segments through ${cut.through}.</p>`}
+      ${cut !== undefined && html`<p role="note">Record <${LongId} id=${cut.audit_id} /> and those before it were ${cut.is_archived ? "moved to the archive" : "deleted"}, with the segments through ${visible(cut.through)}.</p>`}
     <//>
   <//>`;
 }

@@ -10,19 +10,24 @@ import { Table } from "../parts/table.ts";
 import { html, type VNode } from "../preact.ts";
 import { address } from "../router.ts";
 import { isOperator } from "../session.ts";
-import { shortId } from "../text.ts";
+import { shortId, visible } from "../text.ts";
 import { useApi } from "../use-api.ts";
 
 const COLUMNS = [
   {
     title: "Contract",
     cell: ({ synthesis_id }: Contract) =>
-      html`<code title=${synthesis_id}>${shortId(synthesis_id)}</code>`,
+      html`<code title=${visible(synthesis_id)}>${shortId(synthesis_id)}</code>`,
   },
   {
     title: "Serves",
     cell: ({ method, path }: Contract) =>
       html`<${Stranger} text=${method} /> <${Stranger} text=${path} />`,
+  },
+  {
+    title: "Does",
+    kind: "optional",
+    cell: ({ description }: Contract) => html`<${Stranger} text=${description} />`,
   },
   { title: "Agent", cell: ({ agent_id }: Contract) => html`<${AgentLink} id=${agent_id} />` },
   { title: "Status", cell: ({ status }: Contract) => html`<${Badge} word=${status} />` },
@@ -55,7 +60,7 @@ export function ContractsPage(): VNode {
         ? html`<${Pending} error=${error} reload=${reload} />`
         : html`<${Table} label="Contracts" columns=${isOperator() ? [...COLUMNS, withdrawal] : COLUMNS}
             rows=${data.contracts} keyOf=${({ synthesis_id }: Contract) => synthesis_id}
-            empty="No agent has negotiated a contract." />`
+            empty="No agent has negotiated a contract. With enabled = true under [policies.rcns], agents propose what the recipes under recipes/ allow." />`
     }
   <//>`;
 }

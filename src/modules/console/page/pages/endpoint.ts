@@ -32,7 +32,9 @@ function Whole(props: { readonly detail: EndpointDetail; readonly tail: string }
   const { detail, tail } = props;
   const { endpoint, input_schema, output_schema } = detail;
   const semantic = isObject(endpoint["semantic"]) ? endpoint["semantic"] : {};
-  const facts = Object.entries(endpoint).filter(([name]) => !ELSEWHERE.has(name));
+  const facts = Object.entries(endpoint).filter(
+    ([name, value]) => !ELSEWHERE.has(name) && !(name in semantic) && value !== null,
+  );
   return html`<h2><${Stranger} text=${endpoint["method"]} /> <${Stranger} text=${endpoint["path"]} /></h2>
     ${endpoint["description"] && html`<p><${Stranger} text=${endpoint["description"]} /></p>`}
     <${Section} title="Contract"><${Facts} facts=${[...Object.entries(semantic), ...facts].map(factOf)} /><//>

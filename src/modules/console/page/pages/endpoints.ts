@@ -5,6 +5,7 @@ import { Stranger } from "../parts/facts.ts";
 import { Page, Pending } from "../parts/page.ts";
 import { Table } from "../parts/table.ts";
 import { html, type VNode } from "../preact.ts";
+import { visible } from "../text.ts";
 import { useApi } from "../use-api.ts";
 
 const COLUMNS = [
@@ -18,18 +19,18 @@ const COLUMNS = [
     title: "Does",
     cell: ({ description }: Endpoint) => html`<${Stranger} text=${description} />`,
   },
-  { title: "Impact", cell: ({ impact }: Endpoint) => impact ?? "–" },
+  { title: "Impact", cell: ({ impact }: Endpoint) => visible(impact ?? "–") },
   {
     title: "Scopes",
     kind: "optional",
-    cell: ({ required_scopes }: Endpoint) => html`<code>${required_scopes.join(" ")}</code>`,
+    cell: ({ required_scopes }: Endpoint) =>
+      required_scopes.length === 0
+        ? "–"
+        : required_scopes.map(
+            (scope) => html`<code key=${scope} class="line">${visible(scope)}</code>`,
+          ),
   },
-  { title: "Approval", cell: ({ approval }: Endpoint) => approval ?? "–" },
-  {
-    title: "File",
-    kind: "optional",
-    cell: ({ file }: Endpoint) => html`<code>${file ?? "–"}</code>`,
-  },
+  { title: "Approval", cell: ({ approval }: Endpoint) => visible(approval ?? "–") },
 ];
 
 /** The page at `/endpoints`. */
@@ -42,7 +43,7 @@ export function EndpointsPage(): VNode {
       data === undefined
         ? html`<${Pending} error=${error} reload=${reload} />`
         : html`<${Table} label="Endpoints" columns=${COLUMNS} rows=${data.endpoints}
-            keyOf=${({ method, path }: Endpoint) => `${method} ${path}`} empty="This server has no endpoints." />`
+            keyOf=${({ method, path }: Endpoint) => `${method} ${path}`} empty="This server has no endpoints. They are files under endpoints/; agtp-openapi import and agtp-mcp import write some." />`
     }
   <//>`;
 }

@@ -5,14 +5,14 @@ import { Moment, Stranger } from "../parts/facts.ts";
 import { Page, Pending } from "../parts/page.ts";
 import { Table } from "../parts/table.ts";
 import { html, type VNode } from "../preact.ts";
-import { millisecondsText } from "../text.ts";
+import { millisecondsText, visible } from "../text.ts";
 import { useApi } from "../use-api.ts";
 
 const COLUMNS = [
   { title: "Node", cell: ({ node }: ServerNode) => html`<${Stranger} text=${node} />` },
   { title: "State", cell: ({ state }: ServerNode) => html`<${Badge} word=${state} />` },
   { title: "Address", cell: ({ address }: ServerNode) => html`<${Stranger} text=${address} />` },
-  { title: "Version", cell: ({ version }: ServerNode) => version },
+  { title: "Version", cell: ({ version }: ServerNode) => visible(version) },
   {
     title: "Lease",
     kind: "optional",

@@ -8,7 +8,7 @@ import { Table } from "../parts/table.ts";
 import { HistoryPlots } from "../plots/history.ts";
 import { type ComponentChildren, html, useState, type VNode } from "../preact.ts";
 import { session } from "../session.ts";
-import { countText, durationText, millisecondsText } from "../text.ts";
+import { countText, durationText, millisecondsText, visible } from "../text.ts";
 import { useApi } from "../use-api.ts";
 
 /** The page at `/`. */
@@ -90,7 +90,10 @@ function Bars(props: {
 
 function Problems({ problems }: { readonly problems: readonly Problem[] }): VNode {
   const columns = [
-    { title: "Where", cell: ({ file, key }: Problem) => html`<code>${file}</code> ${key}` },
+    {
+      title: "Where",
+      cell: ({ file, key }: Problem) => html`<code>${visible(file)}</code> ${visible(key)}`,
+    },
     { title: "Problem", cell: ({ message }: Problem) => html`<${Stranger} text=${message} />` },
     {
       title: "Kind",
@@ -105,8 +108,8 @@ function Problems({ problems }: { readonly problems: readonly Problem[] }): VNod
 function Server({ server }: { readonly server: Overview["server"] }): VNode {
   const facts = [
     ["Server", html`<${Stranger} text=${server.server_id} />`],
-    ["Version", server.version],
-    ["Address", `${server.address}:${server.port}`],
+    ["Version", visible(server.version)],
+    ["Address", visible(`${server.address}:${server.port}`)],
     ["Gateway's port", server.gateway_port ?? undefined],
     ["Manifest", html`<${LongId} id=${server.document_version} />`],
   ];

@@ -32,7 +32,7 @@ export function RecordsPage(): VNode {
         data === undefined
           ? html`<${Pending} error=${error} reload=${reload} />`
           : html`<${Table} label="Chains" columns=${COLUMNS} rows=${data.chains}
-              keyOf=${({ agent_id }: Chain) => agent_id} empty="No agent has a record yet." />`
+              keyOf=${({ agent_id }: Chain) => agent_id} empty="No agent has a record yet. The first call of each begins its chain." />`
       }
     <//>
   <//>`;

@@ -26,9 +26,10 @@ function Request({ detail: { entry, gates } }: { readonly detail: TrafficDetail 
   const facts = [
     ["Status", html`<${StatusBadge} status=${entry.status} />`],
     ["Refusal", entry.code === null ? undefined : html`<code>${visible(entry.code)}</code>`],
-    ["When", html`<${Moment} at=${entry.at} />`],
+    ["When", html`<${Moment} at=${entry.at} isWhole />`],
     ["Took", millisecondsText(entry.duration_ms)],
     ["Agent", html`<${AgentLink} id=${entry.agent_id} />`],
+    ["Agent-ID", entry.agent_id && html`<${LongId} id=${entry.agent_id} />`],
     ["Response-ID", html`<${LongId} id=${entry.response_id} />`],
     ["Records", recordsOf(entry.agent_id)],
   ];

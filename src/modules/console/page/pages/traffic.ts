@@ -6,7 +6,7 @@ import { Page, Pending } from "../parts/page.ts";
 import { VirtualList } from "../parts/virtual-list.ts";
 import { html, type VNode } from "../preact.ts";
 import { address } from "../router.ts";
-import { countText, millisecondsText } from "../text.ts";
+import { countText, millisecondsText, visible } from "../text.ts";
 import { Filters } from "../traffic/filters.ts";
 import { useTraffic } from "../traffic/use-traffic.ts";
 
@@ -27,7 +27,9 @@ const columnsOf = (names: ReadonlyMap<string, string>) => [
     title: "Refused by",
     name: "c-gate",
     cell: ({ gate, code }: TrafficEntry) =>
-      gate === null ? "" : html`<span title=${code ?? ""}><${Stranger} text=${gate} /></span>`,
+      gate === null
+        ? ""
+        : html`<span title=${visible(code ?? "")}><${Stranger} text=${gate} /></span>`,
   },
   {
     title: "Agent",
@@ -54,9 +56,13 @@ export function TrafficPage({ query }: { readonly query: URLSearchParams }): VNo
     ${entries === undefined && error === undefined && html`<${Pending} />`}
     ${
       entries !== undefined &&
-      html`<${VirtualList} label="Requests, the newest first" columns=${columnsOf(traffic.names)} rows=${entries} empty="No request meets the filters." />`
+      html`<${VirtualList} label="Requests, the newest first" columns=${columnsOf(traffic.names)} rows=${entries} empty=${isFiltered(filters) ? "No request meets the filters." : "No request has come since the start. It will be here as it comes."} />`
     }
   <//>`;
+}
+
+function isFiltered(filters: object): boolean {
+  return Object.values(filters).some((value) => value !== "");
 }
 
 function summary(shown: number, held: number, skipped: number): string {

@@ -64,14 +64,14 @@ export function UpstreamsPage(): VNode {
 function Whole(props: { readonly upstreams: Upstreams; readonly reload: () => void }): VNode {
   const { http, mcp, agents, processes } = props.upstreams;
   return html`<${Section} title="MCP servers">
-      ${mcp.length === 0 && html`<p class="quiet">None is configured.</p>`}
+      ${mcp.length === 0 && html`<p class="quiet">None is configured. [[mcp.servers]] names one, and agtp-mcp import makes endpoints of its tools.</p>`}
       ${mcp.map((server) => html`<${Server} key=${server.server} server=${server} reload=${props.reload} />`)}
     <//>
     <${Section} title="HTTP APIs">
-      <${Table} label="HTTP APIs" columns=${HTTP} rows=${http} keyOf=${({ url }: HttpUpstream) => url} empty="No endpoint calls one." />
+      <${Table} label="HTTP APIs" columns=${HTTP} rows=${http} keyOf=${({ url }: HttpUpstream) => url} empty="No endpoint calls one. agtp-openapi import makes endpoints of an API." />
     <//>
     <${Section} title="Processes">
-      <${Table} label="Processes" columns=${PROCESSES} rows=${processes} keyOf=${({ name }: Process) => name} empty="None is configured." />
+      <${Table} label="Processes" columns=${PROCESSES} rows=${processes} keyOf=${({ name }: Process) => name} empty="None is configured. [[processes]] names one that functions of endpoints run in, such as Python." />
     <//>
     <${Section} title="AGNTCY agents">
       <${UpstreamAgents} agents=${agents} />

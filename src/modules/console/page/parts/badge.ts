@@ -19,10 +19,15 @@ const TONES: Readonly<Record<string, string>> = {
   ...{ failing: "bad", down: "bad", lost: "bad", expired: "bad", error: "bad", unavailable: "bad" },
 };
 
+/** Longer words may be cut off where there is no room for them. */
+const MUCH = 24;
+
 /** The badge of a word. */
 export function Badge(props: { readonly word: string }): VNode {
   const { word } = props;
-  return html`<span class=${`badge ${TONES[word] ?? ""}`}>${visible(word).replaceAll("_", " ")}</span>`;
+  const tone = Object.hasOwn(TONES, word) ? TONES[word] : "";
+  const text = visible(word).replaceAll("_", " ");
+  return html`<span class=${`badge ${tone}`} title=${text.length > MUCH ? text : undefined}>${text}</span>`;
 }
 
 /** The badge of a response's status. */

@@ -1,7 +1,7 @@
 /** Names and values beside each other, and other small pieces that many pages have. */
 import { type ComponentChildren, html, type VNode } from "../preact.ts";
 import { address } from "../router.ts";
-import { jsonText, momentText, shortId, visible } from "../text.ts";
+import { jsonText, momentText, shortId, visible, wholeMomentText } from "../text.ts";
 
 /** One name with its value; without one the line is left out. */
 export type Fact = readonly [name: string, value: ComponentChildren | undefined];
@@ -16,16 +16,27 @@ export function Facts(props: { readonly facts: readonly Fact[] }): VNode {
   </dl>`;
 }
 
+/** Longer texts are shown in a few lines where they stand in a table; the whole is there. */
+const MUCH = 160;
+
 /** A stranger's text: isolated, so that it cannot turn what stands beside it. */
 export function Stranger(props: { readonly text: unknown }): VNode {
-  return html`<bdi>${visible(props.text)}</bdi>`;
+  const text = visible(props.text);
+  return text.length > MUCH
+    ? html`<bdi class="much" title=${text}>${text}</bdi>`
+    : html`<bdi>${text}</bdi>`;
 }
 
-/** A moment; the exact one can be read. */
-export function Moment(props: { readonly at: string | null | undefined }): VNode {
-  const { at } = props;
+/** A moment; the exact one, its zone and its distance can be read. */
+export function Moment(props: {
+  readonly at: string | null | undefined;
+  /** The zone and the distance stand beside it. */
+  readonly isWhole?: boolean;
+}): VNode {
+  const { at, isWhole = false } = props;
   if (at === null || at === undefined) return html`<span>–</span>`;
-  return html`<time datetime=${at} title=${at}>${momentText(at)}</time>`;
+  const whole = wholeMomentText(at);
+  return html`<time datetime=${at} title=${whole}>${isWhole ? whole.replace(/ \([^(]*\)$/, "") : momentText(at)}</time>`;
 }
 
 /** A JSON value as it is, in a box that scrolls. */
@@ -43,7 +54,7 @@ export function AgentLink(props: {
   if (id === null || id === "") return html`<span class="quiet">nobody</span>`;
   const isNamed = name !== undefined && name !== null && name !== "";
   const shown = isNamed ? html`<${Stranger} text=${name} />` : html`<code>${shortId(id)}</code>`;
-  return html`<a href=${address("agents", id)} title=${id}>${shown}</a>`;
+  return html`<a href=${address("agents", id)} title=${visible(id)}>${shown}</a>`;
 }
 
 /** A code that is longer than a line: whole, breaking anywhere. */

@@ -1,5 +1,7 @@
 /** One line that says what the last action came to, read out by screen readers. */
+
 import { html, useEffect, useState, type VNode } from "../preact.ts";
+import { visible } from "../text.ts";
 
 interface Said {
   readonly text: string;
@@ -23,6 +25,6 @@ export function Notice(): VNode {
   }, []);
   const dismiss = html`<button type="button" onClick=${() => setSaid(undefined)}>Dismiss</button>`;
   return html`<div role="status" aria-live="polite" class="notice">
-    ${said && html`<p class=${said.isFault ? "warning" : "done"}>${said.text} ${dismiss}</p>`}
+    ${said && html`<p class=${said.isFault ? "warning" : "done"}>${visible(said.text)} ${dismiss}</p>`}
   </div>`;
 }

@@ -1,4 +1,4 @@
-/** A table of rows that fits on a telephone: it scrolls on its own, the page does not. */
+/** A table of rows; on a telephone each row is a card, with the headings beside its values. */
 import { type ComponentChildren, html, type VNode } from "../preact.ts";
 
 /** One column: its heading, and its cell of a row. */
@@ -21,7 +21,7 @@ export function Table<T>(props: {
   const { label, columns, rows, keyOf, empty } = props;
   if (rows.length === 0) return html`<p class="quiet">${empty}</p>`;
   const heads = columns.map(({ title, kind }) => html`<th scope="col" class=${kind}>${title}</th>`);
-  return html`<div class="scroll" tabindex="0" role="region" aria-label=${label}>
+  return html`<div class="scroll cards" tabindex="0" role="region" aria-label=${label}>
     <table>
       <thead><tr>${heads}</tr></thead>
       <tbody>${rows.map((row) => html`<tr key=${keyOf(row)}>${columns.map(cellOf(row))}</tr>`)}</tbody>
@@ -30,8 +30,8 @@ export function Table<T>(props: {
 }
 
 function cellOf<T>(row: T): (column: Column<T>, index: number) => VNode {
-  return ({ cell, kind }, index) =>
+  return ({ title, cell, kind }, index) =>
     index === 0
       ? html`<th scope="row" class=${kind}>${cell(row)}</th>`
-      : html`<td class=${kind}>${cell(row)}</td>`;
+      : html`<td class=${kind} data-title=${title}><div>${cell(row)}</div></td>`;
 }

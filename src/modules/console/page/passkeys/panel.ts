@@ -38,7 +38,7 @@ export function PasskeyPanel(): VNode {
     ${
       isHere
         ? html`<${Registration} hasOne=${passkeys.length > 0} reload=${reload} />`
-        : html`<p class="quiet">${usable ? `Passkeys are for ${origin}: open the console there.` : `Passkeys need a name: base_url under [console], instead of ${origin}.`}</p>`
+        : html`<p class="quiet">${usable ? `Passkeys are for ${visible(origin)}: open the console there.` : `Passkeys need a name: base_url under [console], instead of ${visible(origin)}.`}</p>`
     }`;
 }
 
@@ -83,7 +83,7 @@ function Registration(props: { readonly hasOne: boolean; readonly reload: () => 
       setBusy(false);
     }
   };
-  return html`<form onSubmit=${register}>
+  return html`<form class="try" onSubmit=${register}>
     <label class="field" for="passkey-name">Name of the passkey
       <input id="passkey-name" type="text" required maxlength="64" autocomplete="off" value=${name}
         onInput=${(event: InputEvent) => setName((event.target as HTMLInputElement).value)} />

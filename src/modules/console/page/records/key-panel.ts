@@ -2,6 +2,7 @@
 import { Moment } from "../parts/facts.ts";
 import { Pending } from "../parts/page.ts";
 import { html, type VNode } from "../preact.ts";
+import { visible } from "../text.ts";
 import type { PinnedKey } from "./pins.ts";
 import { type Keys, useKeys } from "./use-keys.ts";
 
@@ -48,6 +49,6 @@ function Pinned({ keys }: { readonly keys: Keys }): VNode | undefined {
 }
 
 function KeyName({ pinned }: { readonly pinned: PinnedKey }): VNode {
-  return html`<span class="key"><strong>${pinned.kid}</strong> <span class="quiet">SHA-256</span>
-    <code class="long">${pinned.fingerprint}</code></span>`;
+  return html`<span class="key"><strong>${visible(pinned.kid)}</strong> <span class="quiet">SHA-256</span>${" "}
+    <code class="long">${visible(pinned.fingerprint)}</code></span>`;
 }

@@ -4,7 +4,7 @@ import type { ChainPage } from "../answers.ts";
 import { say } from "../parts/notice.ts";
 import { html, useEffect, useRef, useState, type VNode } from "../preact.ts";
 import { session } from "../session.ts";
-import { countText } from "../text.ts";
+import { countText, visible } from "../text.ts";
 import { asApiError } from "../use-api.ts";
 import { chainFile, saveFile } from "./export-chain.ts";
 import { knownHead, rememberHead } from "./known-heads.ts";
@@ -63,9 +63,9 @@ function Result({ outcome }: { readonly outcome: Outcome }): VNode {
     case "under-way":
       return html`<p class="quiet">Checked ${countText(outcome.records)}…</p>`;
     case "failed":
-      return html`<p class="warning">${outcome.text}</p>`;
+      return html`<p class="warning">${visible(outcome.text)}</p>`;
     case "done":
-      return html`<p class=${outcome.report.broken ? "warning long" : "done"}>${reportText(outcome.report)}</p>`;
+      return html`<p class=${outcome.report.broken ? "warning long" : "done"}>${visible(reportText(outcome.report))}</p>`;
   }
 }
 

@@ -1,6 +1,7 @@
 /** The filters of the traffic, by their labels; they stand in the address, so that they can be kept. */
 import type { Agent } from "../answers.ts";
 import { html, useState, type VNode } from "../preact.ts";
+import { visible } from "../text.ts";
 import { useApi } from "../use-api.ts";
 
 /** The filters by their names in the interface; an empty text lets all pass. */
@@ -39,7 +40,7 @@ export function addressQuery(filters: TrafficFilters): URLSearchParams {
 /** The filters as the interface reads them: an agent by its id, a time in RFC 3339. */
 export function apiQuery(filters: TrafficFilters, agents: readonly Agent[]): URLSearchParams {
   const query = addressQuery(filters);
-  const named = agents.find(({ name }) => name === filters.agent);
+  const named = agents.find(({ name }) => [name, visible(name)].includes(filters.agent));
   if (named !== undefined) query.set("agent", named.agent_id);
   const since = new Date(filters.since);
   if (filters.since !== "" && !Number.isNaN(since.getTime())) {
@@ -72,7 +73,7 @@ export function Filters(props: {
         <input id=${`filter-${name}`} name=${name} value=${filters[name]} autocomplete="off" spellcheck=${false} ...${more} />
       </label>`,
     )}
-    <datalist id="agents-known">${data?.agents.map((agent) => html`<option key=${agent.agent_id} value=${agent.name}></option>`)}</datalist>
+    <datalist id="agents-known">${data?.agents.map((agent) => html`<option key=${agent.agent_id} value=${visible(agent.name)}></option>`)}</datalist>
     <div class="buttons"><button type="submit">Filter</button>
       ${isSet && html`<button type="button" onClick=${clear}>Clear</button>`}</div>
   </form>`;

@@ -7,7 +7,8 @@ import type { UpstreamAgent } from "./answers.ts";
 
 /** Every agent with its health. */
 export function UpstreamAgents({ agents }: { readonly agents: readonly UpstreamAgent[] }): VNode {
-  if (agents.length === 0) return html`<p class="quiet">None is configured.</p>`;
+  if (agents.length === 0)
+    return html`<p class="quiet">None is configured. Their manifests stand under [agntcy].</p>`;
   return html`${agents.map((agent) => html`<${Agent} key=${agent.base} agent=${agent} />`)}`;
 }
 
