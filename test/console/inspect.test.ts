@@ -63,6 +63,7 @@ describeInBrowser("a journal that is inspected", () => {
     expect(next?.payload["previous_audit_id"]).toBe(victim?.auditId);
     // Both sides of the gap are there, the older one for what it is.
     const rows = page.getByRole("row").filter({ hasText: "/free/" });
+    await rows.filter({ hasText: "/free/1" }).waitFor();
     expect(await rows.allInnerTexts()).toEqual([
       ...[/free\/5/, /free\/4/, /free\/2[\s\S]*not verified/, /free\/1[\s\S]*not verified/].map(
         (one) => expect.stringMatching(one),

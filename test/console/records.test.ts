@@ -46,6 +46,7 @@ describeInBrowser("a chain of records", () => {
     await page.reload();
     await page.getByText(`Here the chain breaks: record ${victim.audit_id}`).waitFor();
     const rows = page.getByRole("row").filter({ hasText: "/free/" });
+    await rows.filter({ hasText: "/free/1" }).waitFor();
     const paths = (await rows.allInnerTexts()).map((text) => /\/free\/\d/.exec(text)?.[0]);
     expect(paths).toEqual(["/free/5", "/free/4", "/free/2", "/free/1"]);
   });
