@@ -79,11 +79,11 @@ async function alterAnswers(page: Page, text: string): Promise<void> {
 
 /** A page of each kind that shows something. */
 async function pathsOf(house: TestConsole): Promise<readonly string[]> {
-  const book = booking("7", { body: { guest: "Ada" } });
   const operator = await house.signIn();
   const ids: string[] = [];
-  for (const _ of [1, 2]) {
-    const id = String((await askHouse(house, ALMA, book)).body["escalation_id"]);
+  for (const guest of ["Ada", "Grace"]) {
+    const asked = await askHouse(house, ALMA, booking("7", { body: { guest } }));
+    const id = String(asked.body["escalation_id"]);
     expect(id).toMatch(/^esc-/);
     ids.push(id);
     if (ids.length === 1) await operator.post(`/api/approvals/${id}`, { decision: "accepted" });

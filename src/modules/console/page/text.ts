@@ -18,6 +18,14 @@ export function jsonText(value: unknown): string {
   return visible(JSON.stringify(value, null, 2) ?? "");
 }
 
+/** A JSON value to be edited: deceptive characters are written as JSON writes them. */
+export function editableJson(value: unknown): string {
+  const escaped = (one: string): string => `\\u${one.charCodeAt(0).toString(16).padStart(4, "0")}`;
+  return JSON.stringify(value, null, 2).replace(DECEPTIVE, (one) =>
+    Array.from({ length: one.length }, (_, at) => escaped(one.charAt(at))).join(""),
+  );
+}
+
 /** The beginning of a long id. */
 export function shortId(id: string | null | undefined): string {
   if (id === null || id === undefined || id === "") return "–";

@@ -5,7 +5,7 @@ import { isObject } from "../approvals/subject.ts";
 import { say } from "../parts/notice.ts";
 import { Pending } from "../parts/page.ts";
 import { html, useState, type VNode } from "../preact.ts";
-import { visible } from "../text.ts";
+import { editableJson, visible } from "../text.ts";
 import { asApiError, useApi } from "../use-api.ts";
 import { TryResult } from "./try-result.ts";
 
@@ -80,7 +80,7 @@ function TryForm(props: {
 function firstForm({ agents, input }: TryOffer): Form {
   const first = agents.find(({ status }) => status === "active") ?? agents[0];
   const agentId = first?.agent_id ?? "";
-  return { agentId, input: JSON.stringify(input, null, 2), escalationId: "" };
+  return { agentId, input: editableJson(input), escalationId: "" };
 }
 
 function parsed(text: string): object | undefined {
@@ -103,7 +103,7 @@ function impactText(impact: unknown): string {
 }
 
 function optionText({ name, status }: TryOffer["agents"][number]): string {
-  return status === "active" ? visible(name) : `${visible(name)} (${status})`;
+  return status === "active" ? visible(name) : `${visible(name)} (${visible(status)})`;
 }
 
 function rowsOf(text: string): number {

@@ -59,5 +59,8 @@ export function AgentLink(props: {
 
 /** A code that is longer than a line: whole, breaking anywhere. */
 export function LongId(props: { readonly id: string | null | undefined }): VNode {
-  return html`<code class="long">${props.id === null || props.id === undefined ? "–" : visible(props.id)}</code>`;
+  const text = visible(props.id ?? "–");
+  return text.length > MUCH
+    ? html`<code class="long much" title=${text}>${text}</code>`
+    : html`<code class="long">${text}</code>`;
 }
