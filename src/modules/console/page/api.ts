@@ -63,14 +63,18 @@ export async function signOut(): Promise<void> {
 }
 
 async function ask<T>(path: string, init: RequestInit): Promise<T> {
-  const response = await fetch(path, { ...init, cache: "no-store" }).catch((error: unknown) => {
-    if (error instanceof DOMException && error.name === "AbortError") throw error;
-    throw new ApiError(0, "unreachable", "the daemon cannot be reached");
-  });
-  const answer: unknown = await response.json().catch(() => undefined);
+  const response = await fetch(path, { ...init, cache: "no-store" }).catch(unreachable);
+  const read = response.json() as Promise<unknown>;
+  // The connection may end within an answer, and whoever asked may want it no more.
+  const answer = await read.catch(response.ok ? unreachable : () => undefined);
   if (response.ok) return answer as T;
   if (response.status === 401) location.assign("/sign-in");
   throw errorOf(response.status, answer);
+}
+
+function unreachable(error: unknown): never {
+  if (error instanceof DOMException && error.name === "AbortError") throw error;
+  throw new ApiError(0, "unreachable", "the daemon cannot be reached");
 }
 
 function errorOf(status: number, answer: unknown): ApiError {
