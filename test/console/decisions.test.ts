@@ -2,11 +2,13 @@
 import { expect, it } from "vitest";
 import { ALMA, BORIS, booking, ranIn, under } from "../support/approving.ts";
 import { describeInBrowser, openPage, signIn } from "../support/browser.ts";
-import { askHouse, look, openHouse } from "../support/console-house.ts";
+import { askHouse, look, shareHouse } from "../support/console-house.ts";
 
 describeInBrowser("an operator at the console", () => {
+  const opened = shareHouse();
+
   it("sees a call that waits, what is new about it, and approves it", async () => {
-    const house = await openHouse();
+    const house = opened();
     const page = await openPage();
     await signIn(page, await house.link({ name: "Nina" }));
     for (const guest of ["Ada", "Grace"]) {
@@ -31,6 +33,20 @@ describeInBrowser("an operator at the console", () => {
       await page.getByRole("button", { name: "Approve" }).click();
       await page.getByRole("status").getByText("Approved.").waitFor();
       await page.getByText("she called").waitFor();
+      // What was approved is this call and no other: its input, its path and its agent.
+      const other = booking("7", { body: { guest: `${guest} and company` } });
+      for (const [agent, altered] of [
+        [ALMA, other],
+        [ALMA, booking("8", { body: { guest } })],
+        [BORIS, call],
+      ] as const) {
+        const refused = await askHouse(house, agent, under(id, altered));
+        expect([refused.status, refused.body["error"]]).toMatchObject([
+          409,
+          { code: "approval-mismatch" },
+        ]);
+      }
+      expect(ranIn(house)).not.toContain(`book 7 ${guest}`);
       expect((await askHouse(house, ALMA, under(id, call))).status).toBe(200);
     }
     expect(ranIn(house)).toEqual(["book 7 Ada", "book 7 Grace"]);
@@ -38,7 +54,8 @@ describeInBrowser("an operator at the console", () => {
   });
 
   it("rejects a call, which then does not run", async () => {
-    const house = await openHouse();
+    const house = opened();
+    const before = ranIn(house);
     const asked = await askHouse(house, ALMA, booking("7"));
     const id = String(asked.body["escalation_id"]);
     const page = await openPage();
@@ -48,11 +65,11 @@ describeInBrowser("an operator at the console", () => {
     await page.getByRole("button", { name: "Reject" }).click();
     await page.getByRole("status").getByText("Rejected.").waitFor();
     expect((await askHouse(house, ALMA, under(id, booking("7")))).status).toBe(403);
-    expect(ranIn(house)).toEqual([]);
+    expect(ranIn(house)).toEqual(before);
   });
 
   it("suspends an agent, reinstates it and revokes it, asked once more each time", async () => {
-    const house = await openHouse();
+    const house = opened();
     const page = await openPage();
     await signIn(page, await house.link({ name: "Nina" }));
     await page.goto(`${house.origin}/agents/${BORIS}`);

@@ -2,25 +2,31 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
-import { expect, it } from "vitest";
+import { afterAll, beforeAll, expect, it } from "vitest";
 import { approvingFiles } from "../support/approving.ts";
-import { accessibilityFaults, describeInBrowser, openPage, signIn } from "../support/browser.ts";
-import { openConsole, type TestConsole } from "../support/console.ts";
-import { signInThere, startOpenId, type TestOpenId } from "../support/openid-provider.ts";
+import {
+  accessibilityFaults,
+  describeInBrowser,
+  goWithin,
+  openPage,
+  signIn,
+} from "../support/browser.ts";
+import { consoleOf, type TestConsole } from "../support/console.ts";
+import { createDaemon } from "../support/daemon.ts";
+import { createDeployment, type TestDeployment } from "../support/deployment.ts";
+import { HARM, HARMLESS } from "../support/hostile-text.ts";
+import {
+  HOSTILE_NAME,
+  signInThere,
+  startOpenId,
+  type TestOpenId,
+} from "../support/openid-provider.ts";
 
 const ABROAD = { ignoreHTTPSErrors: true };
 
 function filesOf(openId: TestOpenId, changes: object = {}) {
   const oidc = { ...openId.section, ...changes };
   return approvingFiles([], { console: { enabled: true, port: 0, oidc } });
-}
-
-async function openWithProvider(): Promise<{ house: TestConsole; openId: TestOpenId }> {
-  const openId = await startOpenId();
-  const files = { ...(await filesOf(openId)), "login-ca.pem": openId.ca };
-  const house = await openConsole(files);
-  openId.serve(house.origin);
-  return { house, openId };
 }
 
 /** The console's own; the provider of the tests is on the same host. */
@@ -30,8 +36,22 @@ async function cookiesOf(page: Page) {
 }
 
 describeInBrowser("the sign-in page", () => {
+  let openId: TestOpenId;
+  let deployment: TestDeployment;
+  let house: TestConsole;
+  beforeAll(async () => {
+    openId = await startOpenId();
+    deployment = createDeployment({ ...(await filesOf(openId)), "login-ca.pem": openId.ca });
+    house = consoleOf(await createDaemon(deployment));
+    openId.serve(house.origin);
+  });
+  afterAll(async () => {
+    await house.close();
+    await openId.close();
+    deployment.remove();
+  });
+
   it("sends people to their provider, whose groups say what they may do", async () => {
-    const { house, openId } = await openWithProvider();
     for (const [name, role] of [
       ["nina", "operator"],
       ["otto", "viewer"],
@@ -58,8 +78,28 @@ describeInBrowser("the sign-in page", () => {
     ]);
   });
 
+  it("takes what a provider says of a person for text", async () => {
+    const page = await openPage(ABROAD);
+    await page.goto(`${house.origin}/sign-in`);
+    await page.getByRole("button", { name: "Sign in with" }).click();
+    await signInThere(page, HOSTILE_NAME);
+    await page.getByRole("heading", { level: 1, name: "Overview" }).waitFor();
+    const shown = `The one called <img src=x onerror="window.hacked=1">\\u{202e}\\u{200b}'"&`;
+    await page.getByRole("banner").getByText(shown, { exact: true }).waitFor();
+    await goWithin(page, "/account");
+    await page.getByRole("main").getByText(shown, { exact: true }).waitFor();
+    expect(await page.evaluate(HARM)).toEqual(HARMLESS);
+    // So it is with the name of a link, on the page that asks before it is used.
+    const plain = await openPage();
+    await plain.goto(await house.link({ name: HOSTILE_NAME }));
+    await plain.getByText(`As ${shown.slice("The one called ".length)}, operator.`).waitFor();
+    expect(await plain.evaluate(HARM)).toEqual(HARMLESS);
+    // The provider's own pages are not ours to judge.
+    const own = page.faults.filter((one) => one.includes(house.origin));
+    expect([...own, ...plain.faults]).toEqual([]);
+  });
+
   it("says to somebody who is in no list that this is so", async () => {
-    const { house, openId } = await openWithProvider();
     const page = await openPage(ABROAD);
     await page.goto(`${house.origin}/sign-in`);
     await page.getByRole("button", { name: "Sign in with" }).click();
@@ -75,7 +115,6 @@ describeInBrowser("the sign-in page", () => {
   });
 
   it("comes again once a reload has taken the role away", async () => {
-    const { house, openId } = await openWithProvider();
     const page = await openPage(ABROAD);
     await page.goto(`${house.origin}/sign-in`);
     await page.getByRole("button", { name: "Sign in with" }).click();

@@ -2,11 +2,13 @@
 import { expect, it } from "vitest";
 import { ALMA, BORIS } from "../support/approving.ts";
 import { describeInBrowser, openPage, signIn } from "../support/browser.ts";
-import { askHouse, look, openHouse } from "../support/console-house.ts";
+import { askHouse, look, shareHouse } from "../support/console-house.ts";
 
 describeInBrowser("the traffic", () => {
+  const opened = shareHouse();
+
   it("comes as it happens, unless it is paused", async () => {
-    const house = await openHouse();
+    const house = opened();
     await look(house, "1");
     const page = await openPage();
     await signIn(page, await house.link());
@@ -25,7 +27,7 @@ describeInBrowser("the traffic", () => {
   });
 
   it("is filtered, and one request opens into its way through the gates", async () => {
-    const house = await openHouse();
+    const house = opened();
     await look(house, "1");
     await look(house, "2", BORIS);
     await askHouse(house, ALMA, { method: "FROBNICATE", path: "/x" });

@@ -2,13 +2,15 @@
 import { expect, it } from "vitest";
 import { ALMA, ranIn } from "../support/approving.ts";
 import { accessibilityFaults, describeInBrowser, openPage, signIn } from "../support/browser.ts";
-import { HOSTILE, openHouse } from "../support/console-house.ts";
+import { HOSTILE, shareHouse } from "../support/console-house.ts";
 
 const RESERVE = "/endpoints/RESERVE/rooms/%7Broom%7D";
 
 describeInBrowser("Try", () => {
+  const opened = shareHouse();
+
   it("sends the call, and shows answer, way through the gates and record", async () => {
-    const house = await openHouse();
+    const house = opened();
     const page = await openPage();
     await signIn(page, await house.link({ name: "Nina" }));
     await page.goto(`${house.origin}${RESERVE}`);
@@ -35,7 +37,8 @@ describeInBrowser("Try", () => {
   });
 
   it("leads from a call that waits to its approval, and back with it", async () => {
-    const house = await openHouse();
+    const house = opened();
+    const before = ranIn(house).length;
     const page = await openPage();
     await signIn(page, await house.link({ name: "Nina" }));
     await page.goto(`${house.origin}/endpoints/BOOK/rooms/%7Broom%7D`);
@@ -52,6 +55,6 @@ describeInBrowser("Try", () => {
     await visitor.post(`/api/approvals/${id}`, { decision: "accepted" });
     await page.getByRole("button", { name: "Try" }).click();
     await answer.getByText('"booked": "9"').waitFor();
-    expect(ranIn(house)).toEqual(["book 9 "]);
+    expect(ranIn(house).slice(before)).toEqual(["book 9 "]);
   });
 });

@@ -5,7 +5,6 @@ import type { Duplex } from "node:stream";
 import { exportJWK, generateKeyPair } from "jose";
 import { Provider } from "oidc-provider";
 import type { Page } from "playwright-core";
-import { onTestFinished } from "vitest";
 import { makeCertificate } from "./certificate.ts";
 
 /** A provider that runs. */
@@ -16,20 +15,25 @@ export interface TestOpenId {
   readonly section: Readonly<Record<string, unknown>>;
   /** Begins to answer; it sends people back to the console at this origin. */
   serve(origin: string): void;
+  close(): Promise<void>;
 }
 
 const CLIENT = { client_id: "agtpd", client_secret: "a secret & more" };
+
+/** The name of somebody whom the provider lets choose it. */
+export const HOSTILE_NAME = `<img src=x onerror="window.hacked=1">\u202e\u200b'"&`;
 
 /** The groups of people by the names that they sign in with. */
 const GROUPS: Readonly<Record<string, readonly string[]>> = {
   nina: ["watchmen", "managers"],
   otto: ["watchmen"],
+  [HOSTILE_NAME]: ["watchmen"],
 };
 
-/** Starts one. */
+/** Starts one, which the caller closes. */
 export async function startOpenId(): Promise<TestOpenId> {
   const { cert, key } = await makeCertificate();
-  const { server, port } = await listen({ cert, key });
+  const { server, port, close } = await listen({ cert, key });
   const issuer = `https://localhost:${port}`;
   const { privateKey } = await generateKeyPair("RS256", { extractable: true });
   const signing = { ...(await exportJWK(privateKey)), use: "sig", alg: "RS256", kid: "one" };
@@ -51,7 +55,7 @@ export async function startOpenId(): Promise<TestOpenId> {
     });
     server.on("request", provider.callback());
   };
-  return { issuer, ca: cert, section, serve };
+  return { issuer, ca: cert, section, serve, close };
 }
 
 /** Signs in on the provider's pages, and agrees. */
@@ -70,10 +74,10 @@ async function listen(secrets: { readonly cert: string; readonly key: string }) 
     socket.on("close", () => sockets.delete(socket));
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  onTestFinished(async () => {
+  const close = async (): Promise<void> => {
     const closed = new Promise<void>((resolve) => server.close(() => resolve()));
     for (const socket of sockets) socket.destroy();
     await closed;
-  });
-  return { server, port: (server.address() as AddressInfo).port };
+  };
+  return { server, port: (server.address() as AddressInfo).port, close };
 }
