@@ -34,9 +34,9 @@ export interface ServerPool {
   readonly ca: string;
   rawEcho(): Promise<ServerProcess>;
   fastify(): Promise<ServerProcess>;
-  /** The low-level server of MCP's library, and nothing else. */
   /** Takes traces, and looks at none. */
   traceSink(): Promise<ServerProcess>;
+  /** The low-level server of MCP's library, and nothing else. */
   mcpLibrary(): Promise<ServerProcess>;
   /** The daemon over a deployment of its own. */
   agtpd(endpointCount: number, variant?: Partial<Variant>): Promise<ServerProcess>;
