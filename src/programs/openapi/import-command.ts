@@ -130,7 +130,8 @@ function tell(
   const { endpoints, leftOut, variables } = imported;
   const open = endpoints.filter(({ reviews }) => reviews.length > 0).length;
   const say = (text: string): void => err.write(`${defuseLine(text)}\n`);
-  say(`${endpoints.length} endpoints in ${line.output}, ${open} to review: see REVIEW.md`);
+  const count = `${endpoints.length} endpoint${endpoints.length === 1 ? "" : "s"}`;
+  say(`${count} in ${line.output}, ${open} to review: see ${line.output}/REVIEW.md`);
   for (const { operation, reason } of leftOut) say(`left out: ${operation}: ${reason}`);
   if (warnings.length > 0)
     say(`the document breaks its specification in ${warnings.length} places`);
