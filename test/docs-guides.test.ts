@@ -3,6 +3,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { makeDirectory } from "./support/directory.ts";
+import { GUIDES } from "./support/doc-guides.ts";
 import { runPage, runText } from "./support/doc-page.ts";
 import { startUpstream } from "./support/https-upstream.ts";
 import { describeWithPostgres, postgres } from "./support/postgres.ts";
@@ -35,16 +36,6 @@ describe("docs/openapi.md", () => {
     expect(shop.seen[0]?.headers["authorization"]).toBe("Bearer change-me");
   });
 });
-
-const CHAIN_HOLDS = /signatures +\d+ verified, 0 unsigned\nchain +holds/;
-
-/** By page: texts that are among what is printed. */
-const GUIDES: readonly (readonly [page: string, texts: readonly (string | RegExp)[]])[] = [
-  ["approvals", ['"booked":"double"', '"code":"approval-used"', CHAIN_HOLDS]],
-  ["negotiation", ['"item_id":"coffee"', '"item_id":"cocoa"', '"synthesis_id"', CHAIN_HOLDS]],
-  ["python-handlers", ['"agent":"guide"', '"code":"room_unavailable"', "Ran 2 tests"]],
-  ["mcp", ['"structuredContent":{"item_id":"tea"', CHAIN_HOLDS]],
-];
 
 describe("the guides", () => {
   it.each(GUIDES)("docs/%s.md does what it says", async (page, texts) => {
