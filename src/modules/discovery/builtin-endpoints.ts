@@ -10,18 +10,20 @@ import { propertiesOf } from "../../endpoint/input-shape.ts";
 import type { Handler } from "../../handlers/handler.ts";
 import type { JsonSchema } from "../../schema/json-schema.ts";
 import type { SchemaCompiler } from "../../schema/schema.ts";
-import { agentsBuiltin } from "./agents.ts";
-import { apisBuiltin } from "./apis.ts";
 import type { Builtin } from "./builtin.ts";
-import { contractsBuiltin } from "./contracts.ts";
 import { genesisBuiltin } from "./genesis.ts";
 import type { Inventory } from "./inventory.ts";
+import {
+  agentsBuiltin,
+  apisBuiltin,
+  contractsBuiltin,
+  patternsBuiltin,
+  toolsBuiltin,
+} from "./inventory-builtins.ts";
 import { withTarget } from "./legacy-target.ts";
 import { methodsBuiltin } from "./methods.ts";
 import { holdToContract } from "./override.ts";
-import { patternsBuiltin } from "./patterns.ts";
 import { type RootOptions, rootHandler } from "./root.ts";
-import { toolsBuiltin } from "./tools.ts";
 
 /** The parts that the built-ins are made of. */
 export interface BuiltinOptions {
