@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { parse } from "smol-toml";
 import { describe, expect, it } from "vitest";
+import { expandEnvironment } from "../../../src/app/config/environment.ts";
 import { loadConfig } from "../../../src/app/config/load.ts";
 import { configSchema } from "../../../src/app/config/schema.ts";
 import type { Schema } from "../../../src/schema/section-field.ts";
@@ -87,7 +88,7 @@ describe("agtp-server.toml", () => {
   it("shows examples that are valid", () => {
     const ajv = new Ajv2020({ allErrors: true, strict: false });
     const isValid = ajv.compile(configSchema);
-    isValid(JSON.parse(JSON.stringify(complete)));
+    isValid(expandEnvironment(JSON.parse(JSON.stringify(complete)), ENVIRONMENT).value);
     expect(isValid.errors ?? []).toEqual([]);
   });
 
