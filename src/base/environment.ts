@@ -6,6 +6,14 @@
  */
 import { isRecord, quoteValue } from "./json-value.ts";
 
+const NOT_SET = "is not set";
+
+/** The way out for a fault of a substitution, where there is one. */
+export function remedyOf(fault: string): { readonly hint?: string } {
+  if (!fault.endsWith(NOT_SET)) return {};
+  return { hint: "set it where the daemon is started, or in .env beside the configuration" };
+}
+
 /** Variables by name, as `process.env` has them. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -42,7 +50,7 @@ export function substituteVariables(text: string, environment: Environment): Sub
     } else if (!NAME.test(name)) {
       faults.push(`${quoteValue(placeholder)} names no environment variable`);
     } else if (value === undefined) {
-      faults.push(`the environment variable ${name} is not set`);
+      faults.push(`the environment variable ${name} ${NOT_SET}`);
     }
     length += value?.length ?? 0;
     return length > MAX_LENGTH ? "" : (value ?? "");

@@ -24,8 +24,16 @@ export function parseToml(text: string): TomlDocument {
     if (!(error instanceof TomlError)) return { fault: `is not TOML: ${reasonOf(error)}` };
     // Without the excerpt that follows, which may show a secret.
     const reason = error.message.split("\n", 1)[0]?.replace("Invalid TOML document: ", "");
-    return { fault: `is not TOML: line ${error.line}, column ${error.column}: ${reason}` };
+    const at = `line ${error.line}, column ${error.column}${nameIn(text, error.line)}`;
+    return { fault: `is not TOML: ${at}: ${reason}` };
   }
+}
+
+/** The key or table that a line begins with, which is no secret. */
+function nameIn(text: string, line: number): string {
+  const written = text.split("\n", line)[line - 1] ?? "";
+  const [, name] = /^\s*(?:\[\[?\s*)?([\w.-]{1,64})\s*[=\]]/.exec(written) ?? [];
+  return name === undefined ? "" : `, at ${name}`;
 }
 
 /** Tells whether a value is a table, as opposed to an array, a date or a scalar. */
