@@ -29,10 +29,13 @@ export function parseToml(text: string): TomlDocument {
   }
 }
 
+/** A key with the beginning of a value, or a table: a line of a text in several lines is neither. */
+const NAMED = /^\s*(?:([\w.-]{1,64})\s*=\s*["'[{\dtf]|\[\[?\s*([\w.-]{1,64})\s*\])/;
+
 /** The key or table that a line begins with, which is no secret. */
 function nameIn(text: string, line: number): string {
-  const written = text.split("\n", line)[line - 1] ?? "";
-  const [, name] = /^\s*(?:\[\[?\s*)?([\w.-]{1,64})\s*[=\]]/.exec(written) ?? [];
+  const [, key, table] = NAMED.exec(text.split("\n", line)[line - 1] ?? "") ?? [];
+  const name = key ?? table;
   return name === undefined ? "" : `, at ${name}`;
 }
 

@@ -50,7 +50,7 @@ describeInBrowser("the site in a browser", () => {
     await page.setViewportSize({ width: 390, height: 800 });
     for (const name of ["start", "production", "architecture", "reference/configuration"]) {
       await page.goto(pathToFileURL(join(directory, `docs/${name}.html`)).href);
-      const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+      const wide = await page.evaluate<number>("document.documentElement.scrollWidth - innerWidth");
       expect(wide, `${name} is wider than a telephone`).toBeLessThanOrEqual(0);
     }
     expect(asked.length).toBeGreaterThan(5);
