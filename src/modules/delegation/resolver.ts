@@ -1,7 +1,7 @@
 /**
- * Which pair an action is dispatched as: a pair as it is, a tool as its endpoint, an agent as the
- * endpoint that executes it. Paths are filled from the input. 404 `action-not-found` with what comes
- * close · 422 for a path that cannot be filled, and for EXECUTE itself.   AGTP "EXECUTE"
+ * Finds the pair that an action is dispatched as: a pair as it is, a tool as its endpoint, an agent
+ * as the endpoint that executes it. Paths are filled from the input. 404 `action-not-found` with
+ * what comes close · 422 for a path that cannot be filled, and for EXECUTE itself.   AGTP "EXECUTE"
  */
 import {
   type CloseMatcher,
