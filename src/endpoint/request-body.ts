@@ -98,7 +98,7 @@ function tooMany(excess: "members" | "values"): ParsedBody {
 }
 
 /**
- * Finds the bound that a body is beyond, found before anything is made of it. One pass over the
+ * Finds the bound that a body is beyond before anything is made of it. One pass over the
  * bytes; what is no JSON may be misjudged, and the parser refuses it anyway.
  */
 function excessOf(bytes: Uint8Array): Excess | undefined {
