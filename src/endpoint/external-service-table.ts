@@ -5,13 +5,12 @@
  */
 
 import type { DocumentPlace } from "../base/document-place.ts";
-import { type Environment, substituteVariables } from "../base/environment.ts";
+import { type Environment, remedyOf, substituteVariables } from "../base/environment.ts";
 import type { JsonSchema } from "../schema/json-schema.ts";
 import { type ExternalServiceBinding, UPSTREAM_ERRORS, UPSTREAM_METHODS } from "./endpoint.ts";
 import { EXTERNAL_SERVICE_KEYS } from "./handler-schema.ts";
 import { propertiesOf } from "./input-shape.ts";
 import { readCertificates } from "./upstream-ca.ts";
-import { readEncoding } from "./upstream-encoding.ts";
 import { checkHeader } from "./upstream-headers.ts";
 import {
   checkPassThrough,
@@ -19,7 +18,7 @@ import {
   readTransform,
   reportCollisions,
 } from "./upstream-maps.ts";
-import { checkUrlTemplate, urlFields } from "./upstream-url.ts";
+import { checkUrlTemplate, readEncoding, urlFields } from "./upstream-table.ts";
 
 /** The surroundings that the handler table is checked against. */
 export interface HandlerContext {
@@ -93,7 +92,7 @@ function substitute(place: DocumentPlace, environment: Environment): string | un
   const text = place.text();
   if (text === undefined) return undefined;
   const replaced = substituteVariables(text, environment);
-  for (const fault of replaced.faults ?? []) place.fail(fault);
+  for (const fault of replaced.faults ?? []) place.fail(fault, remedyOf(fault).hint);
   return replaced.text;
 }
 
