@@ -1,5 +1,4 @@
 /** The pages that sign somebody in: only pressing the button uses a link up. They have no script. */
-import { visible } from "./page/text.ts";
 import type { Person } from "./person.ts";
 
 /** The link that was followed, and whom it signs in. */
@@ -49,7 +48,7 @@ ${main}
 }
 
 function form(link: string, { name, role }: Person): string {
-  return `<p>As ${named(name)}, ${role}.</p>
+  return `<p>As ${escaped(visible(name))}, ${role}.</p>
 <form method="post" action="/sign-in">
 <input type="hidden" name="link" value="${escaped(link)}">
 <button type="submit">Sign in</button>
@@ -77,11 +76,15 @@ const ENTITIES: Readonly<Record<string, string>> = {
   "'": "&#39;",
 };
 
-function escaped(text: string): string {
-  return text.replace(/[&<>"']/g, (character) => ENTITIES[character] ?? "");
+/** Controls, marks of direction, and what has no width. */
+const DECEPTIVE =
+  /[\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]/g;
+
+/** A name that a stranger gave, with deceptive characters written out. */
+function visible(name: string): string {
+  return name.replace(DECEPTIVE, (one) => `\\u{${one.charCodeAt(0).toString(16)}}`);
 }
 
-/** A name that a stranger gave, isolated: it cannot turn what stands beside it. */
-function named(text: string): string {
-  return `<bdi>${escaped(visible(text))}</bdi>`;
+function escaped(text: string): string {
+  return text.replace(/[&<>"']/g, (character) => ENTITIES[character] ?? "");
 }

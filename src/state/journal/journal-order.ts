@@ -13,8 +13,7 @@ import {
   truncation,
 } from "../records/verify-chain.ts";
 import { verifyRecord } from "../records/verify-record.ts";
-import type { SegmentPlace } from "./journal-view.ts";
-import { readSegment } from "./segment.ts";
+import { readSegment, type SegmentPlace } from "./segment.ts";
 
 /** A chain in a journal, and what it is checked with. */
 export interface JournalChain {

@@ -12,13 +12,7 @@ import { readCutLines } from "./cut-file.ts";
 import { type CutHead, readCutHeads } from "./cut-heads.ts";
 import { type CutSegment, findCutFault, type JournalCut, readCut } from "./cut-record.ts";
 import { digestOf } from "./cut-survey.ts";
-import { listSegments, segmentName, segmentNumber } from "./segment.ts";
-
-/** A segment, and the directory that it is in. */
-export interface SegmentPlace {
-  readonly directory: string;
-  readonly number: number;
-}
+import { listSegments, type SegmentPlace, segmentName, segmentNumber } from "./segment.ts";
 
 /** A journal to look into. */
 export interface ViewedJournal {

@@ -6,8 +6,7 @@ import { hash } from "node:crypto";
 import { type FileHandle, open } from "node:fs/promises";
 import { join } from "node:path";
 import type { JournalPosition } from "./journal.ts";
-import type { SegmentPlace } from "./journal-view.ts";
-import { type StoredRecord, segmentName } from "./segment.ts";
+import { type SegmentPlace, type StoredRecord, segmentName } from "./segment.ts";
 
 const LINE_FEED = 0x0a;
 const CHUNK = 64 * 1024;

@@ -27,6 +27,12 @@ export interface Extent {
 /** A record that was read, and where. */
 export interface StoredRecord extends JournalRecord, Extent {}
 
+/** A segment, and the directory that it is in. */
+export interface SegmentPlace {
+  readonly directory: string;
+  readonly number: number;
+}
+
 const NAME = /^\d{8}\.jws$/;
 const LINE_FEED = 0x0a;
 /** No line that this program writes is longer: its texts come from heads that are bounded. */
