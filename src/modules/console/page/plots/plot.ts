@@ -3,10 +3,13 @@
  * and everybody the same figures as a table.
  */
 import { html, UPlot, useEffect, useRef, type VNode } from "../preact.ts";
+import { momentText } from "../text.ts";
 import type { Line, PlotProps } from "./plot-props.ts";
 import { PlotTable } from "./plot-table.ts";
 
 const HEIGHT = 180;
+/** Pixels from one time to the next. */
+const CLOCK_WIDTH = 96;
 
 /** The plot with its legend. */
 export function Plot(props: PlotProps): VNode {
@@ -80,7 +83,10 @@ function optionsOf(element: HTMLElement, lines: readonly Line[]): UPlot.Options 
     cursor: { show: false },
     padding: [8, 8, 0, 0],
     scales: { y: { range: (_plot, _low, high) => [0, high > 0 ? high * 1.1 : 1] } },
-    axes: [axis, { ...axis, size: 48 }],
+    axes: [
+      { ...axis, space: CLOCK_WIDTH, values: (_plot, moments) => moments.map(clockOf) },
+      { ...axis, size: 48 },
+    ],
     series: [
       {},
       ...lines.map((line) => ({
@@ -90,4 +96,9 @@ function optionsOf(element: HTMLElement, lines: readonly Line[]): UPlot.Options 
       })),
     ],
   };
+}
+
+/** An hour needs no day. */
+function clockOf(seconds: number): string {
+  return momentText(new Date(seconds * 1000).toISOString());
 }
