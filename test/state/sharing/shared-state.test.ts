@@ -42,6 +42,27 @@ async function join(shared: SharedState, name: string) {
 }
 
 describe("workers of one parent", () => {
+  it("are told by it what stands before a record, where a chain has a gap", async () => {
+    const records = createJournalStore(createMemoryJournal());
+    const asked: unknown[] = [];
+    const before = async (...gap: readonly unknown[]) => {
+      asked.push(gap);
+      return gap[1] === undefined ? undefined : { auditId: "a".repeat(64), jws: "x.y.z" };
+    };
+    const reading = { ...records, openReader: () => ({ find: records.find, before }) };
+    const chains = new SealedChains(reading, new Map());
+    const shared = new SharedState({ store: createMemoryStore(), chains, leaseMs: LEASE_MS });
+    const { link } = await join(shared, "1");
+    const own = new ParentRecords(link, () => undefined);
+    const found = { auditId: "a".repeat(64), jws: "x.y.z" };
+    expect(await own.before("alma", "b".repeat(64))).toEqual(found);
+    expect(await own.before("alma", undefined)).toBeUndefined();
+    expect(asked).toEqual([
+      ["alma", "b".repeat(64)],
+      ["alma", undefined],
+    ]);
+  });
+
   it("see what another has changed once that says that it holds everywhere", async () => {
     const { shared } = makeParent();
     const [left, right] = [await join(shared, "1"), await join(shared, "2")];
