@@ -16,5 +16,5 @@ describe("docs/start.md", () => {
       /records +4\n[\s\S]*signatures +4 verified, 0 unsigned\nchain +holds/,
     );
     expect(outputs.at(-1)).toContain("stopped");
-  });
+  }, 120_000);
 });
