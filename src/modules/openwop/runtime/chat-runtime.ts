@@ -52,7 +52,7 @@ export function modelOf(models: ReadonlyMap<string, string>, name: string): stri
   return models.size === 0 ? name : (models.get(name) ?? models.get("default"));
 }
 
-/** Who answers, as far as this server knows. */
+/** The receiver that traces name, as it may be any server of this protocol. */
 const PROVIDER = "openai-compatible";
 
 const CUT = "the model's answer was cut off: it is longer than it was allowed to be";
