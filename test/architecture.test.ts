@@ -4,7 +4,7 @@ import { basename, join } from "node:path";
 import ts from "typescript";
 import { describe, expect, it } from "vitest";
 import { VERSION } from "../src/base/version.ts";
-import { GATE_NAMES } from "../src/dispatch/gate-names.ts";
+import { GATE_NAMES } from "../src/dispatch/gates/gate.ts";
 import { ROOT, readModules, type SourceModule } from "./support/source-tree.ts";
 
 const sources = readModules("src");
@@ -263,7 +263,8 @@ describe("package.json", () => {
 
   it("pins every dependency exactly", () => {
     const pins = { ...manifest["dependencies"], ...manifest["devDependencies"] };
-    for (const pin of Object.values(pins)) expect(pin).toMatch(/^\d+\.\d+\.\d+(?:-[\w.]+)?$/);
+    for (const pin of Object.values(pins))
+      expect(pin).toMatch(/^(?:npm:[a-z-]+@)?\d+\.\d+\.\d+(?:-[\w.]+)?$/);
   });
 
   it("has the version that the programs say, and that the lockfile has", () => {

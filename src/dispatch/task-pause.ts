@@ -4,11 +4,11 @@
  * of it is answered, and so is what an agent does to wait in good order.   AGTP "ESCALATE"
  */
 import type { Exchange } from "./exchange.ts";
-import { type TaskPause, taskPaused } from "./refusals/floor-refusals-tasks.ts";
 import type { Refusal } from "./refusals/refusal.ts";
+import { type TaskPause, taskPaused } from "./refusals/task-refusals.ts";
 import type { Route } from "./route.ts";
 
-/** Which tasks wait. */
+/** The tasks that wait. */
 export interface TaskStanding {
   /** Undefined: the task may go on. */
   pauseOf(agentId: string, taskId: string): TaskPause | undefined;

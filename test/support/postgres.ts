@@ -3,7 +3,7 @@
  * these tests are skipped, and said to be; under continuous integration that is a failure.
  */
 import { execFileSync } from "node:child_process";
-import { accessSync, chmodSync, constants, readdirSync, rmSync } from "node:fs";
+import { chmodSync, readdirSync, rmSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
@@ -11,6 +11,7 @@ import { openStore } from "../../src/state/open-store.ts";
 import type { Store } from "../../src/state/store.ts";
 import type { OnStoreNotice } from "../../src/state/store-health.ts";
 import { createDirectory } from "./directory.ts";
+import { isProgram } from "./processes.ts";
 
 /** The folder of initdb and pg_ctl: the variable POSTGRES_BIN, else the path, else Debian's. */
 const PROGRAMS: string | undefined = findPrograms();
@@ -152,14 +153,5 @@ function debianFolders(): readonly string[] {
     return sorted.map((version) => join(root, version, "bin"));
   } catch {
     return [];
-  }
-}
-
-function isProgram(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK);
-    return true;
-  } catch {
-    return false;
   }
 }

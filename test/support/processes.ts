@@ -1,5 +1,6 @@
 /** Processes of a test: their entry in the configuration, and whether one of the system is there. */
 import { execFileSync } from "node:child_process";
+import { accessSync, constants } from "node:fs";
 import { join } from "node:path";
 import { configFile, type DeploymentFiles, endpointFile } from "./deployment.ts";
 
@@ -24,16 +25,31 @@ export function processConfig(
   return configFile({ processes: [{ name: "rooms", command, ...more }] as object, ...tables });
 }
 
-/** An endpoint `QUERY /NAME` for each function of that process; any input goes. */
-export function processEndpoints(...names: readonly string[]): DeploymentFiles {
-  const endpoints = names.map((name) => {
-    const handler = { type: "registered_function", function: `rooms:${name}` };
+/**
+ * An endpoint `QUERY /NAMEs` for each function of that process, `QUERY /PROCESS-NAMEs` for
+ * `PROCESS:NAME`; any input goes.
+ */
+export function processEndpoints(...functions: readonly string[]): DeploymentFiles {
+  const endpoints = functions.map((one) => {
+    const name = one.replace(":", "-");
+    const reference = one.includes(":") ? one : `rooms:${one}`;
+    const handler = { type: "registered_function", function: reference };
     const properties = { ms: {}, method: {}, path: {}, input: {}, text: {} };
     const errors = ["room_unavailable"];
     const file = endpointFile({ method: "QUERY", path: `/${name}s`, properties, errors, handler });
     return [`endpoints/${name}.toml`, file] as const;
   });
   return Object.fromEntries(endpoints);
+}
+
+/** True if this user may run a file. */
+export function isProgram(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** True if the system still has a process that is no zombie. */

@@ -23,9 +23,8 @@ import { askBack, resumptionOf } from "./ask-back.ts";
 import type { CallListener } from "./held-call.ts";
 import type { McpServer, PinnedAnswer } from "./mcp-server.ts";
 import type { Secrets } from "./secrets.ts";
-import { toolFailure } from "./tool-failure.ts";
 import type { ToolPins } from "./tool-pins.ts";
-import { type ResultOptions, readToolResult } from "./tool-result.ts";
+import { type ResultOptions, readToolResult, toolFailure } from "./tool-result.ts";
 
 /** The parts that a tool is bound with. */
 export interface McpToolParts {

@@ -4,12 +4,13 @@
  * canonical form, so what is signed is in the document too. Megabytes are encoded in steps and
  * signed on a thread.   AGTP-API §8.2, §8.8, §8.11, RFC 7515 §7.1
  */
-import type { KeyObject } from "node:crypto";
+import { type KeyObject, sign } from "node:crypto";
+import { once } from "node:events";
+import { Worker } from "node:worker_threads";
 import { copying, hashing, inSlices, lengthOf, type Pieces } from "../../base/octet-pieces.ts";
 import type { Drive, Paced } from "../../base/paced.ts";
 import { shareHashed } from "../../base/shared-body.ts";
 import { compactHeader } from "../../identity/jws.ts";
-import { signElsewhere } from "../../identity/sign-elsewhere.ts";
 import { layOut } from "./long-list.ts";
 
 /** An encoded manifest, ready to be sent. */
@@ -140,4 +141,25 @@ function* writingBase64(pieces: Pieces, target: Buffer, start: number): Paced<vo
     }
   }
   target.write(scratch.toString("base64url", 0, kept), at, "latin1");
+}
+
+/** Less is signed sooner than a thread is made. */
+const LONG = 1024 * 1024;
+
+const PROGRAM = `
+const { parentPort, workerData: { key, input } } = require("node:worker_threads");
+parentPort.postMessage(require("node:crypto").sign(null, input, key));
+`;
+
+/** The signature in base64url. The input is given away: nobody else may look at it any more. */
+async function signElsewhere(key: KeyObject, input: Buffer): Promise<string> {
+  if (input.length < LONG) return sign(null, input, key).toString("base64url");
+  const worker = new Worker(PROGRAM, {
+    eval: true,
+    execArgv: [],
+    workerData: { key, input },
+    transferList: [input.buffer as ArrayBuffer],
+  });
+  const [signature] = (await once(worker, "message")) as [Uint8Array];
+  return Buffer.from(signature).toString("base64url");
 }

@@ -7,7 +7,7 @@ import type { ApprovalKind } from "../../dispatch/approvals/approval-kind.ts";
 import { readConfirmation } from "../../dispatch/approvals/confirmation.ts";
 import type { Module } from "../../dispatch/module.ts";
 import { type OperatorPolicy, operatorOf } from "../../dispatch/operator.ts";
-import { confirmationForbidden } from "../../dispatch/refusals/floor-refusals-tasks.ts";
+import { confirmationForbidden } from "../../dispatch/refusals/task-refusals.ts";
 import { recordStreamEvents } from "../../dispatch/stream-events.ts";
 import type { PinnedTool } from "../../handlers/mcp/tool-pins.ts";
 import type { EscalationRegister } from "../../state/registers/escalation-register.ts";

@@ -15,9 +15,9 @@ import { LRUCache } from "lru-cache";
 import { isRecord, type JsonRecord } from "../../base/json-value.ts";
 import { canElicitBy } from "./client-capabilities.ts";
 import type { McpFront, McpRequest } from "./front.ts";
+import { authInfoOf, createMcpServer } from "./library-server.ts";
 import type { Audience } from "./listening/audience.ts";
 import { Subscriptions } from "./listening/subscriptions.ts";
-import { authInfoOf, createMcpServer } from "./mcp-server.ts";
 import { answerPlain, type OnLeave, type PlainAnswer } from "./plain-answer.ts";
 import {
   CURRENT_VERSION,

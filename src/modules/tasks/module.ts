@@ -13,17 +13,14 @@ import { protocolRoutes } from "../../dispatch/protocol-endpoint.ts";
 import { recordStreamEvents } from "../../dispatch/stream-events.ts";
 import { exceptStoreFaults } from "../../state/store-fault.ts";
 import type { TasksContext, TasksSections } from "./config.ts";
-import { confirmMethod } from "./confirm.ts";
-import { confirmableEscalations } from "./confirm-escalation.ts";
+import { confirmableEscalations, confirmMethod } from "./confirm-escalation.ts";
 import { endSessionHandler } from "./end-session.ts";
 import { escalateMethod } from "./escalate.ts";
-import { escalationEndpoints } from "./escalation-endpoints.ts";
+import { escalationEndpoints, escalationSource } from "./escalation-endpoints.ts";
 import { EscalationNews } from "./escalation-news.ts";
-import { escalationSource } from "./escalation-source.ts";
-import { releaseContract } from "./release-contract.ts";
 import { resumeEndpoint } from "./resume.ts";
 import { endSessionContracts } from "./session-end.ts";
-import { suspendMethod } from "./suspend.ts";
+import { releaseContract, suspendMethod } from "./suspend.ts";
 import { taskInspections } from "./task-inspections.ts";
 
 /** The delay after which something is closed whose time is over; callers see it closed at once. */

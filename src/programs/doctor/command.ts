@@ -14,9 +14,8 @@ import {
   severityMark,
 } from "../shell/findings.ts";
 import { defuseLine, type Output } from "../shell/terminal.ts";
-import { CHECKS } from "./checks.ts";
+import { CHECKS, type Examination, runChecks } from "./examination.ts";
 import { type Machine, thisMachine } from "./machine.ts";
-import { type Examination, runChecks } from "./run-checks.ts";
 import { loadSubject } from "./subject.ts";
 
 const NOTES = `

@@ -1,7 +1,10 @@
 /** The server block: who operates the server, and since when.   AGTP-API §8.3 */
+import semver from "semver";
 import type { DocumentPlace } from "../../base/document-place.ts";
-import { describeValue, quoteValue } from "../../base/json-value.ts";
+import { describeValue, isRecord, quoteValue } from "../../base/json-value.ts";
+import { type Catalog, FLOOR_METHODS, isMethodName } from "../../catalog/catalog.ts";
 import { warnOfOthers } from "./manifest-place.ts";
+import { isFloorMethod, isHttpVerb } from "./vocabulary.ts";
 
 const KNOWN = [
   ...["server_id", "domain", "operator", "contact", "supported_features"],
@@ -47,11 +50,7 @@ function checkTimes(server: DocumentPlace, now: number): void {
 const TIMESTAMP =
   /^(\d{4}-\d{2}-\d{2})T\d{2}:\d{2}(?::\d{2}(?:[.,]\d{1,9})?)?(?:Z|[+-]\d{2}(?::?\d{2})?)$/i;
 
-/**
- * Milliseconds since 1970; a fault where the place has no point in time.
- *
- * Timestamps of ISO 8601, in the profile that RFC 3339 makes of it.
- */
+/** Milliseconds since 1970 of an RFC 3339 time; a fault where the place has none. */
 function readTimestamp(place: DocumentPlace): number | undefined {
   const { value } = place;
   const [, day] = typeof value === "string" ? (TIMESTAMP.exec(value) ?? []) : [];
@@ -63,4 +62,103 @@ function readTimestamp(place: DocumentPlace): number | undefined {
 /** `Date.parse` takes a 30th of February for the 2nd of March. */
 function isDay(day: string): boolean {
   return new Date(`${day}T00:00:00Z`).toISOString().startsWith(day);
+}
+
+/** Of the two protocols, the versions that this program knows. */
+const KNOWN_VERSION = "1.0";
+const PROTOCOL_VERSION = /^\d+\.\d+(?:\.\d+)?$/;
+
+/**
+ * Checks the version fields at the top of a manifest; answers with the catalog version.   AGTP-API
+ * §4.3, §4.8, §8.2, §13.1
+ */
+export function checkVersions(manifest: DocumentPlace): string | undefined {
+  for (const name of ["agtp_version", "agtp_api_version"]) {
+    const place = manifest.at(name);
+    const version = place.text();
+    if (version === undefined) continue;
+    if (!PROTOCOL_VERSION.test(version)) {
+      place.fail(`${quoteValue(version)} is no protocol version, expected one such as "1.0"`);
+    } else if (version !== KNOWN_VERSION) {
+      place.warn(`is ${quoteValue(version)}, and is judged as ${KNOWN_VERSION}`);
+    }
+  }
+  manifest.at("document_version").text();
+  return checkCatalogVersions(manifest);
+}
+
+function checkCatalogVersions(manifest: DocumentPlace): string | undefined {
+  const version = readVersion(manifest.at("catalog_version"));
+  const list = manifest.at("catalog_versions_supported");
+  const supported = list.textItems();
+  for (const place of supported) readVersion(place);
+  if (!Array.isArray(list.value)) return version;
+  if (version !== undefined && !list.value.includes(version)) {
+    list.under("4.3").fail(`lacks the catalog_version, ${version}`);
+  } else if (supported.length > 1) {
+    list.under("4.8").fail(`has ${supported.length} versions, expected the catalog_version alone`);
+  }
+  return version;
+}
+
+function readVersion(place: DocumentPlace): string | undefined {
+  const version = place.text();
+  if (version === undefined || semver.valid(version) === version) return version;
+  // Build metadata is part of a version that `valid` leaves out.
+  if (semver.parse(version)?.raw === version && /^\d/.test(version)) return version;
+  place.under("4.1").fail(`${quoteValue(version)} is no semantic version`);
+  return undefined;
+}
+
+/**
+ * Checks the inventory of methods, the floor, whole, and the server's own; answers with these.
+ * AGTP-API §3.2, §3.3, §8.4
+ */
+export function checkMethods(
+  manifest: DocumentPlace,
+  catalog: Catalog | undefined,
+): readonly string[] {
+  checkEmbedded(manifest.at("embedded_methods").under("8.4"));
+  return checkCustom(manifest.at("custom_methods").under("8.4"), catalog);
+}
+
+function checkEmbedded(list: DocumentPlace): void {
+  const names = new Set<string>();
+  for (const entry of list.items() ?? []) {
+    const name = nameOf(entry);
+    if (name === undefined) continue;
+    if (!isFloorMethod(name)) entry.fail(`${quoteValue(name)} is no floor method`);
+    else if (names.has(name)) entry.fail(`${quoteValue(name)} is listed twice`);
+    names.add(name);
+  }
+  const missing = FLOOR_METHODS.filter((name) => !names.has(name));
+  if (Array.isArray(list.value) && missing.length > 0) list.fail(`lacks ${missing.join(", ")}`);
+}
+
+function checkCustom(list: DocumentPlace, catalog: Catalog | undefined): readonly string[] {
+  if (list.isAbsent) return [];
+  const names = new Set<string>();
+  for (const entry of list.items() ?? []) {
+    const name = nameOf(entry);
+    if (name === undefined) continue;
+    if (!isMethodName(name)) {
+      entry
+        .under("3.2")
+        .fail(`${quoteValue(name)} is no method name, expected 3 to 32 letters A to Z`);
+    } else if (isFloorMethod(name) || isHttpVerb(name)) {
+      const what = isHttpVerb(name) ? "an HTTP verb" : "a floor method";
+      entry.under("3.3").fail(`${quoteValue(name)} is ${what}, and no server's own`);
+    } else if (names.has(name)) {
+      entry.fail(`${quoteValue(name)} is listed twice`);
+    } else if (catalog?.has(name)) {
+      entry.under("3.3").warn(`${quoteValue(name)} is in the catalog ${catalog.version} as well`);
+    }
+    names.add(name);
+  }
+  return [...names];
+}
+
+/** The draft shows neither form: a bare name, or an object that has one. */
+function nameOf(entry: DocumentPlace): string | undefined {
+  return isRecord(entry.value) ? entry.at("name").text() : entry.text();
 }

@@ -1,0 +1,148 @@
+/**
+ * Reads where an external service is and how it wants its values written. The URL template is
+ * https, with `{field}` in the path or the query and nowhere else: a field in the host would let a
+ * caller choose whom the server talks to. The encoding is optional: without it bodies are JSON, and
+ * a list repeats its name.   AGTP-API §12.3
+ */
+import type { DocumentPlace } from "../base/document-place.ts";
+import { fillTemplate, templateNames } from "../base/template.ts";
+import type { JsonSchema } from "../schema/json-schema.ts";
+import type { UpstreamMethod } from "./endpoint.ts";
+import { ENCODING_KEYS } from "./handler-schema.ts";
+import { propertiesOf } from "./input-shape.ts";
+import {
+  BODY_FORMATS,
+  type BodyFormat,
+  RESPONSE_FORMATS,
+  type UpstreamEncoding,
+  VALUE_STYLES,
+  type ValueStyle,
+} from "./upstream-format.ts";
+import { checkHeader } from "./upstream-headers.ts";
+import { reportCollisions } from "./upstream-maps.ts";
+
+const BODILESS: ReadonlySet<UpstreamMethod> = new Set(["GET", "HEAD", "OPTIONS"]);
+
+/** The endpoint's facts that the encoding is checked against. */
+export interface EncodingContext {
+  readonly method: UpstreamMethod | undefined;
+  readonly inputSchema: JsonSchema;
+  /** Fields that the URL and the query take. */
+  readonly taken: ReadonlySet<string>;
+  /** Headers with a fixed value. */
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** The encoding; undefined where none of its keys is written. */
+export function readEncoding(
+  table: DocumentPlace,
+  context: EncodingContext,
+): UpstreamEncoding | undefined {
+  if (!Object.keys(ENCODING_KEYS).some((key) => table.has(key))) return undefined;
+  const bodyFormat = readBodyFormat(table, context);
+  const bodyField = readBodyField(table, context);
+  if ((bodyFormat === "binary" || bodyFormat === "text") && bodyField === undefined) {
+    const message = `is missing, body_format = "${bodyFormat}" needs the field with the content`;
+    table.at("body_field").fail(message);
+  }
+  return {
+    ...(bodyFormat === undefined ? {} : { bodyFormat }),
+    ...(bodyField === undefined ? {} : { bodyField }),
+    responseFormat: table.at("response_format").optional?.word(RESPONSE_FORMATS) ?? "json",
+    headerFields: readHeaderFields(table, context),
+    styles: readStyles(table, context),
+  };
+}
+
+function readBodyFormat(table: DocumentPlace, { method }: EncodingContext): BodyFormat | undefined {
+  if (!table.has("body_format")) return undefined;
+  const format = table.at("body_format").word(BODY_FORMATS);
+  if (method !== undefined && BODILESS.has(method)) {
+    table.at("body_format").fail(`is there, but ${method} has no body`);
+  }
+  return format;
+}
+
+function readBodyField(table: DocumentPlace, context: EncodingContext): string | undefined {
+  const field = table.at("body_field").optional?.text();
+  if (field === undefined) return undefined;
+  const { inputSchema, taken, method } = context;
+  if (method !== undefined && BODILESS.has(method)) {
+    table.at("body_field").fail(`is there, but ${method} has no body`);
+  }
+  if (!Object.hasOwn(propertiesOf(inputSchema), field)) {
+    table.at("body_field").fail(`"${field}" is no field of the input schema`);
+  }
+  if (taken.has(field))
+    table.at("body_field").fail(`"${field}" is in the URL or the query already`);
+  return field;
+}
+
+function readHeaderFields(
+  table: DocumentPlace,
+  { inputSchema, taken, headers }: EncodingContext,
+): Readonly<Record<string, string>> {
+  const fields = table.at("header_fields").optional?.record();
+  if (fields === undefined) return {};
+  const entries = table.at("header_fields").textEntries();
+  const fixed = new Set(Object.keys(headers).map((name) => name.toLowerCase()));
+  for (const [field, name] of entries) {
+    const isField = Object.hasOwn(propertiesOf(inputSchema), field);
+    const fault = isField ? checkHeader(name, "") : "is no field of the input schema";
+    if (fault !== undefined) fields.at(field).fail(fault);
+    if (taken.has(field)) fields.at(field).fail("is in the URL or the query already");
+    if (fixed.has(name.toLowerCase()))
+      fields.at(field).fail(`"${name}" has a fixed value in headers`);
+  }
+  reportCollisions(fields, new Map(entries.map(([field, name]) => [field, name.toLowerCase()])));
+  return Object.fromEntries(entries);
+}
+
+function readStyles(
+  table: DocumentPlace,
+  { inputSchema }: EncodingContext,
+): Readonly<Record<string, ValueStyle>> {
+  const styles = table.at("styles").optional?.record();
+  if (styles === undefined) return {};
+  const fields = propertiesOf(inputSchema);
+  const entries = styles.names.flatMap((field): (readonly [string, ValueStyle])[] => {
+    if (!Object.hasOwn(fields, field)) styles.at(field).fail("is no field of the input schema");
+    const style = styles.at(field).word(VALUE_STYLES);
+    return style === undefined ? [] : [[field, style]];
+  });
+  return Object.fromEntries(entries);
+}
+
+const FIELD_NAME = /^[A-Za-z0-9_]+$/;
+const ORIGIN = /^https:\/\/[^/?#]+/i;
+// Written out, because the URL parser drops or rewrites these instead of refusing them.
+const UNSAFE = /[\x00-\x20\x7f"<>\\^`|]/;
+
+/** AGTP-API §12.3 */
+const NO_TLS =
+  "must use https: the draft forbids plain HTTP to an upstream, where credentials and inputs could be " +
+  "read on the way; put TLS in front of it and name its CA with ca, or write a handler " +
+  '(type = "registered_function") that calls it';
+
+/** Says what is wrong with a URL template. It is never quoted: it may hold a secret. */
+export function checkUrlTemplate(url: string): string | undefined {
+  if (!/^https:/i.test(url)) return NO_TLS;
+  if (UNSAFE.test(url)) return "has a character that must be percent-encoded";
+  const origin = ORIGIN.exec(url)?.[0];
+  if (origin === undefined) return "is no URL, expected https://host/path";
+  if (/[{}]/.test(origin)) return "has a field in its host, expected fields in the path or query";
+  const filled = fillTemplate(url, (name) => (FIELD_NAME.test(name) ? "x" : undefined));
+  if (/[{}]/.test(filled)) return "has braces around something that is no field name";
+  if (filled.includes("#")) return "has a fragment, which is never sent";
+  if (!URL.canParse(filled)) return "is no URL, expected https://host/path";
+  const { username, password } = new URL(filled);
+  if (username !== "" || password !== "" || origin.includes("@")) {
+    return "has credentials in it, expected an Authorization header";
+  }
+  return undefined;
+}
+
+/** The input fields that a URL template takes. */
+export function urlFields(url: string): ReadonlySet<string> {
+  return new Set(templateNames(url).filter((name) => FIELD_NAME.test(name)));
+}
