@@ -110,6 +110,7 @@ workers = ${workers}
 cert = ${JSON.stringify(tls.cert)}
 key = ${JSON.stringify(tls.key)}
 [limits]
+idle_timeout_ms = 600000
 max_connections = 11000
 max_connections_per_address = 11000
 `;
