@@ -1,6 +1,7 @@
 /** Starts the servers of a run, and ends every one of them when the run is over. */
 import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { writeContracts } from "./contracts.ts";
 import { type DeploymentVariant, type Records, writeDeployment } from "./deployment.ts";
 import type { BenchHandler } from "./handlers.ts";
 import { type ServerProcess, startServer } from "./server-process.ts";
@@ -16,6 +17,8 @@ export interface Variant {
   readonly logLevel: "info" | "warn";
   readonly records: Records;
   readonly agents: number;
+  /** Those of `contracts.ts`, in its store. */
+  readonly contracts: number;
   /** The processes that answer. */
   readonly workers: number;
   /** True if it serves MCP clients, over plain HTTP. */
@@ -26,6 +29,8 @@ export interface Variant {
   readonly console: boolean;
   /** Where traces go, and which part of them. */
   readonly tracing: DeploymentVariant["tracing"];
+  /** The database that it is a node of. */
+  readonly store: DeploymentVariant["store"];
 }
 
 /** The servers of one run. */
@@ -34,18 +39,21 @@ export interface ServerPool {
   readonly ca: string;
   rawEcho(): Promise<ServerProcess>;
   fastify(): Promise<ServerProcess>;
-  /** The low-level server of MCP's library, and nothing else. */
   /** Takes traces, and looks at none. */
   traceSink(): Promise<ServerProcess>;
+  /** The low-level server of MCP's library, and nothing else. */
   mcpLibrary(): Promise<ServerProcess>;
   /** The daemon over a deployment of its own. */
   agtpd(endpointCount: number, variant?: Partial<Variant>): Promise<ServerProcess>;
+  /** Has something closed behind the servers, the last first. */
+  defer(close: () => Promise<void>): void;
   closeAll(): Promise<void>;
 }
 
 /** A pool whose files all lie under the directory. */
 export function createServerPool(directory: string, tls: BenchTls): ServerPool {
   const running: ServerProcess[] = [];
+  const deferred: (() => Promise<void>)[] = [];
   let started = 0;
   const start = async (script: string, args: readonly string[]): Promise<ServerProcess> => {
     started += 1;
@@ -60,16 +68,18 @@ export function createServerPool(directory: string, tls: BenchTls): ServerPool {
     fastify: () => start("./fastify-app.js", [tls.cert, tls.key]),
     traceSink: () => start("./trace-sink.js", []),
     mcpLibrary: () => start("./mcp-library.js", []),
-    agtpd: (endpointCount, variant = {}) => {
+    agtpd: async (endpointCount, variant = {}) => {
       const {
         logLevel = "warn",
         records = "off",
         mcp = false,
         agents = 1,
+        contracts = 0,
         workers = 1,
         handler = "function",
         console = false,
         tracing,
+        store,
       } = variant;
       const deployment = join(directory, `deployment-${started}`);
       mkdirSync(deployment, { recursive: true });
@@ -82,11 +92,17 @@ export function createServerPool(directory: string, tls: BenchTls): ServerPool {
         handler,
         console,
         tracing,
+        store,
       });
+      if (contracts > 0) await writeContracts(deployment, contracts);
       return start("../agtpd.js", ["--config", config, "--log-level", logLevel]);
+    },
+    defer: (close) => {
+      deferred.push(close);
     },
     closeAll: async () => {
       await Promise.all(running.map((server) => server.close()));
+      for (const close of deferred.reverse()) await close();
     },
   };
 }
