@@ -37,7 +37,7 @@ export interface ConsoleParts {
   /** Undefined: no provider signs people in. */
   readonly oidc: OidcParts | undefined;
   /** Tells whether the page of an id has something to show; an address in decoded segments. */
-  isThere(segments: readonly string[]): boolean;
+  isThere(segments: readonly string[]): boolean | Promise<boolean>;
   reportFault(errorId: string, error: unknown): void;
 }
 

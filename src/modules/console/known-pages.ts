@@ -18,7 +18,7 @@ export interface KnownParts extends RecordParts {
 export function isKnownPage(
   { state, directory, traffic, served, ...parts }: KnownParts,
   [page = "", ...rest]: readonly string[],
-): boolean {
+): boolean | Promise<boolean> {
   const [id, ...more] = rest;
   if (id === undefined) return true;
   switch (page) {

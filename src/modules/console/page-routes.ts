@@ -15,7 +15,7 @@ export interface PageParts {
   readonly pages: PageFiles;
   readonly admit: Admit;
   signedInBy(request: FastifyRequest): SignedIn | undefined;
-  isThere(segments: readonly string[]): boolean;
+  isThere(segments: readonly string[]): boolean | Promise<boolean>;
 }
 
 /** Another file has another address. */
@@ -48,7 +48,7 @@ export function addPages(app: FastifyInstance, parts: PageParts): void {
     if (parts.signedInBy(request) === undefined) {
       return reply.code(303).header("location", "/sign-in").send();
     }
-    const isThere = isPagePath(path) && parts.isThere(segmentsOf(path));
+    const isThere = isPagePath(path) && (await parts.isThere(segmentsOf(path)));
     return reply
       .code(isThere ? 200 : 404)
       .type(shell.type)

@@ -154,7 +154,11 @@ export class SharedState {
         record: await chains.before(agentId, auditId ?? undefined),
       }),
       "where-cut": async (auditId: string) => ({ where: await chains.whereCut(auditId) }),
-      head: (agentId: string) => ({ head: chains.heads.get(agentId) }),
+      heads: (agentIds: readonly string[]) =>
+        agentIds.flatMap((agentId) => {
+          const head = chains.heads.get(agentId);
+          return head === undefined ? [] : [withoutPlace([agentId, head])];
+        }),
     };
   }
 

@@ -11,7 +11,7 @@ import { malformed, unknown } from "../console-fault.ts";
 /** The sources of these routes. */
 export interface RecordParts {
   readonly state: {
-    readonly ledger: Pick<Ledger, "headOf" | "currentHeadOf" | "openReader" | "whereCut">;
+    readonly ledger: Pick<Ledger, "currentHeadOf" | "currentHeadsOf" | "openReader" | "whereCut">;
   };
   /** Agents that may have a chain; null for a name that nobody knows. */
   readonly directory: {
@@ -32,7 +32,7 @@ const HEAD = "head";
 /** `GET /api/records`, `/api/records/{agent_id}` and `/api/keys` */
 export function recordRoutes(parts: RecordParts): readonly ApiRoute[] {
   return [
-    { method: "GET", path: "/records", answer: () => ({ chains: chainsOf(parts) }) },
+    { method: "GET", path: "/records", answer: async () => ({ chains: await chainsOf(parts) }) },
     {
       method: "GET",
       path: "/records/:id",
@@ -49,15 +49,16 @@ function holdersOf({ directory, serverId }: RecordParts): ReturnType<typeof dire
 }
 
 /** Tells whether somebody may have a chain, or has one. */
-export function hasChain(parts: RecordParts, agentId: string): boolean {
+export async function hasChain(parts: RecordParts, agentId: string): Promise<boolean> {
   const isHolder = holdersOf(parts).some((one) => one.agentId === agentId);
-  return isHolder || parts.state.ledger.headOf(agentId) !== undefined;
+  return isHolder || (await parts.state.ledger.currentHeadOf(agentId)) !== undefined;
 }
 
-function chainsOf(parts: RecordParts): readonly object[] {
-  const { state } = parts;
-  return holdersOf(parts).flatMap(({ agentId, name }) => {
-    const head = state.ledger.headOf(agentId);
+async function chainsOf(parts: RecordParts): Promise<readonly object[]> {
+  const holders = holdersOf(parts);
+  const heads = await parts.state.ledger.currentHeadsOf(holders.map(({ agentId }) => agentId));
+  return holders.flatMap(({ agentId, name }) => {
+    const head = heads.get(agentId);
     if (head === undefined) return [];
     const { auditId, at } = head;
     return [{ agent_id: agentId, name, audit_id: auditId, last_at: new Date(at).toISOString() }];
@@ -88,7 +89,7 @@ async function walk(
 ): Promise<object> {
   const { ledger } = parts.state;
   const head = (await ledger.currentHeadOf(agentId))?.auditId ?? null;
-  if (head === null && !hasChain(parts, agentId)) throw unknown("chain");
+  if (head === null && !(await hasChain(parts, agentId))) throw unknown("chain");
   const name = holdersOf(parts).find((one) => one.agentId === agentId)?.name ?? null;
   const [from, behind, most] = [idIn(query, "from"), query.get("behind"), countIn(query)];
   const reader = ledger.openReader();
