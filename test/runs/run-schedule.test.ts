@@ -1,7 +1,8 @@
 /** Which run is executed when: no run twice at once, no owner in everybody's way. */
 import fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { type RunExecutor, RunSchedule } from "../../src/runs/run-schedule.ts";
+import { StoreUnavailableError } from "../../src/state/store-fault.ts";
 
 /** An executor whose executions end when a test says so. */
 class TestExecutor implements RunExecutor {
@@ -170,5 +171,47 @@ describe("the schedule of runs", () => {
       }),
       { numRuns: 100 },
     );
+  });
+});
+
+describe("a run that the store could not keep", () => {
+  it("is executed again, later each time, until it could", async () => {
+    vi.useFakeTimers();
+    onTestFinished(() => void vi.useRealTimers());
+    const begunAt: number[] = [];
+    const schedule = new RunSchedule();
+    schedule.use({
+      concurrent: 1,
+      execute: async () => {
+        begunAt.push(Date.now());
+        if (begunAt.length < 4) throw new StoreUnavailableError("unreachable", new Error("gone"));
+      },
+    });
+    schedule.add(run("a1"));
+    await vi.advanceTimersByTimeAsync(60_000);
+    const [first = 0] = begunAt;
+    expect(begunAt.map((at) => at - first)).toEqual([0, 500, 1_500, 3_500]);
+    expect(schedule.has(run("a1"))).toBe(false);
+    // Another fault of it begins with the shortest pause.
+    begunAt.length = 2;
+    schedule.add(run("a1"));
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect((begunAt[3] ?? 0) - (begunAt[2] ?? 0)).toBe(500);
+  });
+
+  it("keeps nobody else from being executed meanwhile", async () => {
+    const begun: string[] = [];
+    const schedule = new RunSchedule();
+    schedule.use({
+      concurrent: 1,
+      execute: async (runId) => {
+        begun.push(runId);
+        if (runId === "a1") throw new StoreUnavailableError("full", new Error("no room"));
+      },
+    });
+    for (const runId of ["a1", "b1", "a2"]) schedule.add(run(runId));
+    await settle();
+    await settle();
+    expect(begun).toEqual(["a1", "b1", "a2"]);
   });
 });

@@ -95,6 +95,16 @@ export class Database {
     }
   }
 
+  /** Every connection to the database, with what it does and who holds it up. */
+  async activity(): Promise<readonly string[]> {
+    const rows = await this.query(
+      `SELECT pid, state, wait_event_type, wait_event, pg_blocking_pids(pid) AS behind,
+        clock_timestamp() - query_start AS since, query FROM pg_stat_activity
+        WHERE datname = 'agtp' ORDER BY query_start`,
+    );
+    return rows.map((row) => JSON.stringify(row));
+  }
+
   async stop(): Promise<void> {
     this.#replication?.close();
     if (this.#isRunning) await this.crash().catch(() => undefined);

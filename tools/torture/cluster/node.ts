@@ -4,11 +4,14 @@ import { createWriteStream, type WriteStream } from "node:fs";
 import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
 import { promisify } from "node:util";
+import { reasonOf } from "../../../src/base/thrown.ts";
 import { daemonFlags } from "../../daemon-flags.ts";
 import type { Link } from "./link.ts";
+import { Patience } from "./patience.ts";
 
 /** The longest that a daemon may take to listen, or to end. */
 const PATIENCE_MS = 30_000;
+const LOOK_MS = 250;
 
 export interface NodeOptions {
   readonly name: string;
@@ -20,6 +23,8 @@ export interface NodeOptions {
   readonly log: string;
   /** A module that is loaded first: its clock can be stepped. */
   readonly preload: string;
+  /** Says what a daemon may be waiting for, as lines; asked for when one does not listen. */
+  waits(): Promise<readonly string[]>;
 }
 
 export class Node {
@@ -56,16 +61,16 @@ export class Node {
     child.on("error", () => undefined);
     createInterface({ input: child.stderr as Readable }).on("line", (line) => this.#take(line));
     const listening = new Promise<boolean>((resolve) => {
-      const timer = setTimeout(() => child.kill("SIGKILL"), PATIENCE_MS);
+      const timer = impatient(child, (passed) => void this.#giveUp(child, passed));
       createInterface({ input: child.stdout as Readable }).on("line", (line) => {
         this.#take(line);
         if (!line.includes('"event":"listening"')) return;
         this.port = (JSON.parse(line) as { readonly port: number }).port;
-        clearTimeout(timer);
+        clearInterval(timer);
         resolve(true);
       });
       child.once("exit", () => {
-        clearTimeout(timer);
+        clearInterval(timer);
         resolve(false);
       });
     });
@@ -80,6 +85,10 @@ export class Node {
   get isAlive(): boolean {
     const child = this.#child;
     return child !== undefined && child.exitCode === null && child.signalCode === null;
+  }
+
+  get pid(): number | undefined {
+    return this.#child?.pid;
   }
 
   /** SIGSTOP, SIGCONT. */
@@ -97,9 +106,9 @@ export class Node {
     if (child === undefined || !this.isAlive) return;
     const gone = new Promise((resolve) => child.once("exit", resolve));
     child.kill(signal);
-    const timer = setTimeout(() => child.kill("SIGKILL"), PATIENCE_MS);
+    const timer = impatient(child, () => void child.kill("SIGKILL"));
     await gone;
-    clearTimeout(timer);
+    clearInterval(timer);
   }
 
   /** Waits for its end by itself; false where it does not end. */
@@ -122,8 +131,34 @@ export class Node {
     await promisify(execFile)(process.execPath, [...daemonFlags(program), program, ...args]);
   }
 
+  /** Ends a daemon that does not listen; its log says what it may have been waiting for. */
+  async #giveUp(child: ChildProcess, { all, unserved }: Patience["passed"]): Promise<void> {
+    const times = `${Math.round(all)} ms, ${Math.round(unserved)} of them without a processor`;
+    this.#take(`it does not listen after ${times}`);
+    try {
+      for (const line of await this.#options.waits()) this.#take(line);
+    } catch (error) {
+      this.#take(`and what it waits for cannot be asked: ${reasonOf(error)}`);
+    }
+    child.kill("SIGKILL");
+  }
+
   #take(line: string): void {
     this.#log.write(`${line}\n`);
     if (line.includes("the store went back")) this.wentBack = true;
   }
+}
+
+/** Calls back once, when a process has had its time. */
+function impatient(
+  { pid }: ChildProcess,
+  onOver: (passed: Patience["passed"]) => void,
+): NodeJS.Timeout {
+  const patience = new Patience(PATIENCE_MS, () => pid);
+  const timer = setInterval(() => {
+    if (!patience.isOver) return;
+    clearInterval(timer);
+    onOver(patience.passed);
+  }, LOOK_MS);
+  return timer;
 }

@@ -7,6 +7,7 @@ import { Deadline } from "../../../base/deadline.ts";
 import type { CallLog } from "../../../handlers/handler.ts";
 import type { RunExecutor } from "../../../runs/run-schedule.ts";
 import { HolderLostError } from "../../../state/holders.ts";
+import { isStoreUnavailable } from "../../../state/store-fault.ts";
 import type { RemoteAgent } from "../remote-agent.ts";
 import type { AgentRuns } from "./agent-runs.ts";
 import { PATIENCE, type Patience } from "./await-verdict.ts";
@@ -70,6 +71,8 @@ export class RunFollower implements RunExecutor {
     } catch (error) {
       // Another node says what becomes of it.
       if (error instanceof HolderLostError) return;
+      // Its server is asked once more when the store can keep the answer.
+      if (isStoreUnavailable(error)) throw error;
       this.#log.warn({ error, run_id: runId }, "a run cannot be followed");
     }
   }
