@@ -6,7 +6,6 @@
 
 import { type BackOff, pauseAfter } from "../base/back-off.ts";
 import { type HeldPlaces, mayHoldMore } from "../base/places.ts";
-import { isStoreUnavailable } from "../state/store-fault.ts";
 
 /** A run that waits to be executed. */
 export interface ScheduledRun {
@@ -23,10 +22,10 @@ export interface RunExecutor {
   /** The most that may wait for it; without it, any number. */
   readonly waiting?: number;
   /**
-   * Rejects only since the store cannot be used: the run was left as it is, and is executed again after a
-   * pause. The value that the signal is aborted with is for the driver to understand.
+   * Never rejects. `left`: the run stands as it did, since the store could not be used; it is executed
+   * again after a pause. The value that the signal is aborted with is for the driver to understand.
    */
-  execute(runId: string, stop: AbortController): Promise<void>;
+  execute(runId: string, stop: AbortController): Promise<"left" | undefined>;
 }
 
 /** The runs of an owner that wait. */
@@ -137,13 +136,10 @@ export class RunSchedule {
     // It is among the executions before it does anything.
     const ended = Promise.resolve()
       .then(() => executor.execute(runId, stop))
-      .then(
-        () => void this.#left.delete(runId),
-        (error: unknown) => {
-          if (!isStoreUnavailable(error)) throw error;
-          this.#executeLater(run);
-        },
-      )
+      .then((left) => {
+        if (left === undefined) this.#left.delete(runId);
+        else this.#executeLater(run);
+      })
       .finally(() => this.#end(run));
     this.#executing.set(runId, { stop, executor, ended });
     this.#hold(run, 1);

@@ -145,6 +145,7 @@ describeWithPostgres("two nodes of one store", () => {
     );
     postgres().start();
     await Promise.all(nodes.map((node) => until(node, 200)));
+    for (const { log } of nodes) expect(log.filter(({ event }) => event === "fault")).toEqual([]);
     const chain = walkChain(await recordsOf(url), ALICE).map(({ auditId }) => auditId);
     expect(chain).toEqual(expect.arrayContaining(seen));
     expect(new Set(chain).size).toBe(chain.length);
@@ -207,6 +208,23 @@ describeWithPostgres("two nodes of one store", () => {
       expect((await ask(second, BOB, "QUERY", "/lists")).status).toBe(200);
     }, 50_000);
     expect((await ask(second, ALICE, "QUERY", "/lists")).status).toBe(410);
+
+    // Another one, which has the record of the revocation, and not yet what it led to.
+    await postgres().query(
+      "DELETE FROM agtp.entries WHERE collection IN ('lifecycle', 'lifecycle-events')",
+      url,
+    );
+    postgres().crash();
+    postgres().start();
+    await vi.waitFor(async () => {
+      expect((await ask(second, BOB, "QUERY", "/lists")).status).toBe(200);
+    }, 50_000);
+    expect((await ask(second, ALICE, "QUERY", "/lists")).status).toBe(410);
+    const events = await postgres().query(
+      "SELECT key FROM agtp.entries WHERE collection = 'lifecycle-events'",
+      url,
+    );
+    expect(events).toHaveLength(1);
   }, 180_000);
 
   it("show in figures how fresh they are, and what sharing a store costs", async () => {

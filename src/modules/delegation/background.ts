@@ -90,7 +90,7 @@ export class Background implements RunExecutor {
     await schedule.idle(this);
   }
 
-  async execute(id: string): Promise<void> {
+  async execute(id: string): Promise<"left" | undefined> {
     const { register, log } = this.#options;
     try {
       const isOurs = await register.claim(id);
@@ -103,12 +103,13 @@ export class Background implements RunExecutor {
       this.#forget(id);
     } catch (error) {
       // Goes on from the outcome once that can be kept.
-      if (isStoreUnavailable(error)) throw error;
+      if (isStoreUnavailable(error)) return "left";
       this.#forget(id);
       // Another node says what becomes of it.
-      if (error instanceof HolderLostError) return;
+      if (error instanceof HolderLostError) return undefined;
       log.warn({ error }, "a delegation could not be kept");
     }
+    return undefined;
   }
 
   #forget(id: string): void {

@@ -61,6 +61,7 @@ export class PostgresNode {
   #awaited: Promise<void> | undefined;
   /** Those that wait for the next look at what has changed. */
   readonly #looking = new Set<() => void>();
+  #restore: () => Promise<void> = () => Promise.resolve();
   #isClosing = false;
   #hasLost = false;
   #wake: () => void = () => undefined;
@@ -157,6 +158,14 @@ export class PostgresNode {
       return catching;
     });
     return this.#awaited;
+  }
+
+  whenAnew(restore: () => Promise<void>): void {
+    this.#restore = restore;
+    this.holders.watch(() => {
+      // Where the store does not answer, the next one that is gone brings it about, or the next server.
+      void restore().catch(() => undefined);
+    });
   }
 
   /** Waits for the next look at what has changed. */
@@ -272,6 +281,7 @@ export class PostgresNode {
       await Promise.all(taken);
       for (const resolve of looking) resolve();
     }
+    if (!isSame) await this.#restore();
     this.#seen = isSame ? Math.max(this.#seen, feed.upTo) : feed.upTo;
     this.#server = feed.server;
   }

@@ -104,10 +104,11 @@ export async function openNode(
   });
   const heads = await readHeads(pool, name);
   store.everywhere = (revision) => node.everywhere(revision);
-  const events = await readLatestEvents(pool, name);
+  const latestEvents = () => readLatestEvents(pool, name);
+  const events = await latestEvents();
   acknowledged.start();
   const exported = (serverId: string) => exportPostgres(store, serverId);
-  return { node, shared: { records, heads, events, exported }, acknowledged };
+  return { node, shared: { records, heads, events, latestEvents, exported }, acknowledged };
 }
 
 /** Codes of OpenSSL for a chain that does not lead to a CA that is known. */

@@ -74,7 +74,13 @@ export class PostgresRecords implements RecordStore {
         if (error instanceof StoreUnavailableError) throw error;
         if (isAnswer(error) && !isRace(error) && !isRepeated) throw unavailable(error);
         if (!isAnswer(error)) isRepeated ||= wasSent(error);
-        if (performance.now() > until) throw isRepeated ? unknown(error) : unavailable(error);
+        if (performance.now() > until) {
+          if (!isRepeated) throw unavailable(error);
+          throw new UnknownOutcomeError(
+            error,
+            batch.records.map(({ auditId }) => auditId),
+          );
+        }
         await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
       }
     }
@@ -262,8 +268,4 @@ function wasSent(error: unknown): boolean {
 function unavailable(error: unknown): StoreUnavailableError {
   const kind: StoreFaultKind = postgresFaultKind(error) ?? "unusable";
   return new StoreUnavailableError(kind, error);
-}
-
-function unknown(error: unknown): UnknownOutcomeError {
-  return new UnknownOutcomeError("nobody knows what became of a record", { cause: error });
 }

@@ -93,4 +93,27 @@ describe("the HTTP API of runs", () => {
       expect(server.warnings).toEqual([]);
     },
   );
+
+  it("begins a run again where the store has it, once that went back behind it", async () => {
+    const store = createMemoryStore();
+    const server = await openRuns({ store, isStarted: false });
+    const runId = await server.run("conformance-delay", { inputs: { delayMs: 200 } });
+    const [entry] = await store.list("openwop-run-entries");
+    const first = await store.list("openwop-run-events");
+    server.host.start();
+    await server.until(runId, "running");
+    const all = await store.list("openwop-run-events");
+    expect(all.length).toBeGreaterThan(first.length);
+    await store.commit([
+      { kind: "put", collection: "openwop-run-entries", key: runId, value: entry?.value },
+      ...all.slice(first.length).map(({ key }) => {
+        return { kind: "delete", collection: "openwop-run-events", key } as const;
+      }),
+    ]);
+    await server.until(runId, "completed");
+    const events = await server.events(runId);
+    expect(events.map(({ sequence }) => sequence)).toEqual([...events.keys()]);
+    expect(events.filter(({ type }) => type === "run.completed")).toHaveLength(1);
+    expect(server.warnings).toEqual([]);
+  });
 });

@@ -69,7 +69,7 @@ export class Caller {
     const id = uuidv7();
     const { kind, agent = this.#certified?.agentId ?? "", key, keyIn, saidIn } = request;
     const sent = { id, node: this.#node.name, agent, kind, key, sentAt: now() };
-    const response = await exchange(socket, encode(request, id));
+    const response = await exchange(socket, encode({ ...request, agent }, id));
     let told: Told = { asked: sent, body: {} };
     if (response === undefined) this.close();
     else {

@@ -62,7 +62,7 @@ export class RunFollower implements RunExecutor {
     this.#register.schedule.add({ runId, owner });
   }
 
-  async execute(runId: string): Promise<void> {
+  async execute(runId: string): Promise<"left" | undefined> {
     const begun = this.#streams.get(runId);
     this.#streams.delete(runId);
     try {
@@ -70,11 +70,12 @@ export class RunFollower implements RunExecutor {
       else begun?.close();
     } catch (error) {
       // Another node says what becomes of it.
-      if (error instanceof HolderLostError) return;
+      if (error instanceof HolderLostError) return undefined;
       // Its server is asked once more when the store can keep the answer.
-      if (isStoreUnavailable(error)) throw error;
+      if (isStoreUnavailable(error)) return "left";
       this.#log.warn({ error, run_id: runId }, "a run cannot be followed");
     }
+    return undefined;
   }
 
   #takeUp(): void {

@@ -51,26 +51,27 @@ export class RunWorker implements RunExecutor {
     this.concurrent = options.limits.concurrent;
   }
 
-  async execute(runId: string, stop: AbortController): Promise<void> {
+  async execute(runId: string, stop: AbortController): Promise<"left" | undefined> {
     const { register, log: lines, redact } = this.#options;
     let timer: NodeJS.Timeout | undefined;
     try {
-      if (!(await register.claim(runId))) return;
+      if (!(await register.claim(runId))) return undefined;
       const log = await register.log(runId, this.#options);
-      if (log === undefined) return;
+      if (log === undefined) return undefined;
       const limitMs = this.#durationOf(log.run);
       timer = setTimeout(() => stop.abort({ kind: "timeout", limitMs }), limitMs).unref();
       await this.#drive(log, stop.signal);
     } catch (error) {
       // Another node says what becomes of it.
-      if (error instanceof HolderLostError) return;
+      if (error instanceof HolderLostError) return undefined;
       // Its log says how far it has come: it goes on once the store does.
-      if (isStoreUnavailable(error)) throw error;
+      if (isStoreUnavailable(error)) return "left";
       // A run that could not be written down is taken up by the next process.
       lines.warn({ trace: redact(traceOf(error)), run_id: runId }, "a run could not go on");
     } finally {
       clearTimeout(timer);
     }
+    return undefined;
   }
 
   async #drive(log: RunLog, signal: AbortSignal): Promise<void> {
