@@ -1,5 +1,5 @@
 /** The words that may be written behind `agtpd`: options of the daemon, or a command. */
-import { LOG_LEVELS, type LogLevel } from "../src/base/log.ts";
+import { LOG_LEVELS, type LogLevel } from "../src/base/log-level.ts";
 import { type Command, command } from "../src/programs/shell/command.ts";
 import { InvalidValue } from "../src/programs/shell/run-program.ts";
 import type { Terminal } from "../src/programs/shell/terminal.ts";
@@ -44,7 +44,7 @@ export interface DaemonLine {
   readonly logLevel: LogLevel;
 }
 
-/** The program. Its commands are loaded when they are called: a daemon starts without them. */
+/** The program. Its commands and the daemon are loaded when they are called. */
 export function daemonProgram(
   run: (line: DaemonLine, terminal: Terminal) => Promise<undefined>,
 ): Command {

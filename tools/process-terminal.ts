@@ -1,11 +1,8 @@
 /** The terminal of this process, as the programs take it, and the way to run one of them on it. */
-
-import type { LogSink } from "../src/base/log.ts";
 import { AgtpClientError } from "../src/client/client-error.ts";
 import type { Command } from "../src/programs/shell/command.ts";
 import { runProgram } from "../src/programs/shell/run-program.ts";
 import type { Output, Terminal } from "../src/programs/shell/terminal.ts";
-import { openStdout } from "../src/server/stdout.ts";
 
 const MAX_INPUT_BYTES = 64 * 1024 * 1024;
 
@@ -21,7 +18,13 @@ function processTerminal(): Terminal {
     directory: process.cwd(),
     environment: process.env,
     readInput,
-    streams: { input: process.stdin, output: process.stdout },
+    streams: {
+      // Making it takes milliseconds, and few programs read it.
+      get input() {
+        return process.stdin;
+      },
+      output: process.stdout,
+    },
   };
 }
 
@@ -55,12 +58,4 @@ async function readInput(maxBytes: number = MAX_INPUT_BYTES): Promise<string> {
     }
   }
   return Buffer.concat(chunks).toString();
-}
-
-/** Lines for people on a terminal, JSON for everything else; what makes the former is loaded there. */
-export async function openLogSink({ out }: Terminal): Promise<LogSink> {
-  const sink = openStdout();
-  if (!out.isTerminal) return sink;
-  const { readableLog } = await import("../src/programs/shell/terminal-log.ts");
-  return readableLog(sink, out.hasColour);
 }

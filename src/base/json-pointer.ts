@@ -2,7 +2,7 @@
 
 /** A member's name as a token. */
 export function escapeToken(name: string): string {
-  return name.replaceAll("~", "~0").replaceAll("/", "~1");
+  return /[~/]/.test(name) ? name.replaceAll("~", "~0").replaceAll("/", "~1") : name;
 }
 
 /** The name that a token stands for. */

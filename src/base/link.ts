@@ -1,8 +1,10 @@
 /**
- * Questions, answers and news between two processes of one build over a stream: a message is a line
- * of JSON, and what one turn of the loop has to say is written at once. Both ends trust each other.
+ * Questions, answers and news between two processes of one build over a stream: a message is JSON,
+ * and may have octets with it; what one turn of the loop has to say is written at once. Both ends
+ * trust each other.
  */
 import type { Duplex } from "node:stream";
+import { FrameReader, frameOf } from "./frames.ts";
 
 /** Errors that the other end has to tell from others. */
 export interface FaultCodec {
@@ -11,7 +13,7 @@ export interface FaultCodec {
 }
 
 /** Answers a question, or hears news; what it throws is the answer of a question. */
-export type LinkHandlers = Readonly<Record<string, (body: never) => unknown>>;
+export type LinkHandlers = Readonly<Record<string, (body: never, octets: Buffer) => unknown>>;
 
 /** A question has a number, news have none; an answer has the number of its question. */
 interface Message {
@@ -26,16 +28,14 @@ interface Pending {
   reject(error: Error): void;
 }
 
-const LINE_FEED = 0x0a;
-
 export class Link {
   readonly #stream: Duplex;
   readonly #codec: FaultCodec;
-  readonly #handlers = new Map<string, (body: never) => unknown>();
+  readonly #handlers = new Map<string, LinkHandlers[string]>();
   readonly #pending = new Map<number, Pending>();
+  readonly #frames = new FrameReader();
   #number = 0;
-  #incoming: Buffer[] = [];
-  #outgoing = "";
+  #outgoing: Buffer[] = [];
   #isOpen = true;
   /** Resolves once the other end is gone, or this one has gone. */
   readonly closed: Promise<void>;
@@ -43,7 +43,11 @@ export class Link {
   constructor(stream: Duplex, codec: FaultCodec) {
     this.#stream = stream;
     this.#codec = codec;
-    stream.on("data", (chunk: Buffer) => this.#receive(chunk));
+    stream.on("data", (chunk: Buffer) => {
+      for (const { text, octets } of this.#frames.take(chunk)) {
+        this.#hear(JSON.parse(text) as Message, octets);
+      }
+    });
     // Its end is what counts.
     stream.on("error", () => undefined);
     this.closed = new Promise((resolve) => {
@@ -60,15 +64,18 @@ export class Link {
     for (const [name, handler] of Object.entries(handlers)) this.#handlers.set(name, handler);
   }
 
-  /** Asks the other end; rejects with what it threw, or when it is gone. */
-  ask<Answer>(name: string, body?: unknown): Promise<Answer> {
+  /**
+   * Asks the other end; rejects with what it threw, or when it is gone. Lines of ASCII go with the
+   * question as they are, each with a line feed.
+   */
+  ask<Answer>(name: string, body?: unknown, lines?: readonly string[]): Promise<Answer> {
     if (!this.#isOpen) return Promise.reject(gone());
     this.#number += 1;
     const number = this.#number;
     return new Promise<Answer>((resolve, reject) => {
       // Both ends are of one build.
       this.#pending.set(number, { resolve: resolve as (answer: unknown) => void, reject });
-      this.#send({ name, number, body });
+      this.#send({ name, number, body }, lines);
     });
   }
 
@@ -83,33 +90,21 @@ export class Link {
     this.#stream.end();
   }
 
-  #send(message: Message): void {
+  #send(message: Message, lines?: readonly string[]): void {
     if (!this.#isOpen) return;
-    if (this.#outgoing === "") queueMicrotask(() => this.#flush());
-    this.#outgoing += `${JSON.stringify(message)}\n`;
+    if (this.#outgoing.length === 0) queueMicrotask(() => this.#flush());
+    this.#outgoing.push(frameOf(JSON.stringify(message), lines));
   }
 
   #flush(): void {
-    const text = this.#outgoing;
-    this.#outgoing = "";
-    if (text !== "" && this.#isOpen && this.#stream.writable) this.#stream.write(text);
+    const frames = this.#outgoing;
+    this.#outgoing = [];
+    if (frames.length === 0 || !this.#isOpen || !this.#stream.writable) return;
+    const [first] = frames;
+    this.#stream.write(frames.length === 1 ? first : Buffer.concat(frames));
   }
 
-  #receive(chunk: Buffer): void {
-    let from = 0;
-    for (;;) {
-      const end = chunk.indexOf(LINE_FEED, from);
-      if (end < 0) break;
-      const rest = chunk.subarray(from, end);
-      const line = this.#incoming.length === 0 ? rest : Buffer.concat([...this.#incoming, rest]);
-      this.#incoming = [];
-      from = end + 1;
-      this.#hear(JSON.parse(line.toString("utf8")) as Message);
-    }
-    if (from < chunk.length) this.#incoming.push(chunk.subarray(from));
-  }
-
-  #hear({ name, number, body, fault }: Message): void {
+  #hear({ name, number, body, fault }: Message, octets: Buffer): void {
     if (name === undefined) {
       const pending = this.#pending.get(number ?? 0);
       this.#pending.delete(number ?? 0);
@@ -117,7 +112,7 @@ export class Link {
       else pending?.reject(this.#codec.decode(fault));
       return;
     }
-    const answered = this.#answer(name, body);
+    const answered = this.#answer(name, body, octets);
     if (number === undefined) {
       answered.catch(() => undefined);
       return;
@@ -128,10 +123,10 @@ export class Link {
     );
   }
 
-  async #answer(name: string, body: unknown): Promise<unknown> {
+  async #answer(name: string, body: unknown, octets: Buffer): Promise<unknown> {
     const handler = this.#handlers.get(name);
     if (handler === undefined) throw new Error(`nobody answers "${name}" here`);
-    return handler(body as never);
+    return handler(body as never, octets);
   }
 
   #fail(): void {

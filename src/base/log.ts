@@ -3,6 +3,7 @@
  * lines are put together by hand, because one is written for every request.
  */
 import { type DestinationStream, type Logger, pino, stdTimeFunctions } from "pino";
+import type { LogLevel } from "./log-level.ts";
 
 /** The destination of lines. */
 export interface LogSink extends DestinationStream {
@@ -17,11 +18,6 @@ export interface Log {
   writeLine(line: string): void;
   flush(): Promise<void>;
 }
-
-/** From everything to nothing. */
-export const LOG_LEVELS = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as const;
-/** The least important line that is logged. */
-export type LogLevel = (typeof LOG_LEVELS)[number];
 
 /** A log on a sink. */
 export function createLog(level: LogLevel, sink: LogSink): Log {

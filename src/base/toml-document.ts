@@ -47,14 +47,14 @@ export function toJson(value: unknown, depth = 0): unknown {
     return items.includes(undefined) ? undefined : items;
   }
   if (isTable(value)) {
-    const members = Object.entries(value).map(([name, member]) => [
-      name,
-      toJson(member, depth + 1),
-    ]);
+    const members: [string, unknown][] = [];
+    for (const name of Object.keys(value)) {
+      const member = toJson(value[name], depth + 1);
+      if (member === undefined) return undefined;
+      members.push([name, member]);
+    }
     // fromEntries defines members, so that one named __proto__ stays a member.
-    return members.some(([, member]) => member === undefined)
-      ? undefined
-      : Object.fromEntries(members);
+    return Object.fromEntries(members);
   }
   return typeof value === "number" && !Number.isFinite(value) ? undefined : value;
 }

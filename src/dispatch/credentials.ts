@@ -1,7 +1,7 @@
 /**
- * Reads the credentials that take time, before the gates: a bearer token, and the token with which
- * a peer vouches for an agent. The gate of callers finds what they say, or why they prove nothing.
- * AGTP "Authorization", AGTP "DELEGATE"
+ * Reads the credentials that take time: a bearer token, and the token with which a peer vouches for
+ * an agent. The one step before the gates that may have to wait; the gate of callers finds what
+ * they say, or why they prove nothing.   AGTP "Authorization", AGTP "DELEGATE"
  */
 import type { TokenVerdict, TokenVerifier } from "../identity/bearer-tokens.ts";
 import type { DelegationReader } from "./delegation.ts";
@@ -22,10 +22,8 @@ export function readCredentials(
 }
 
 /**
- * Fills in what the request's token says; a promise only when that takes time.
- *
- * The one step before the gates that may have to wait: a bearer token that is not remembered is
- * verified, so that the gate of callers finds a principal, or why there is none.   AGTP "Authorization"
+ * Fills in what the bearer token says; a promise only for one that is not remembered, which is
+ * verified.
  */
 function readToken(exchange: Exchange, tokens: TokenVerifier): Promise<void> | undefined {
   const authorization = exchange.header("authorization");

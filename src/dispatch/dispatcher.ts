@@ -75,7 +75,7 @@ export function* creatingDispatcher(parts: DispatcherParts): Paced<Dispatcher & 
   const methods = yield* listingMethods(registry.entries, methodPolicy);
   const gates = {
     identity: identityGates(parts),
-    toll: toll(parts),
+    toll: tollGates(parts),
     inside: insideGates(parts),
     admission: admissionGates(parts, pathCheck),
     handler: handlerGates(parts),
@@ -95,7 +95,7 @@ function identityGates({ directory, policies, methodPolicy, standing }: Dispatch
 }
 
 /** Asked of every request from outside, also of one that is refused already: their word comes first. */
-function toll({ rates, attributor, view }: DispatcherParts): Gates {
+function tollGates({ rates, attributor, view }: DispatcherParts): Gates {
   return {
     rates: ratesGate(rates), //                                               04  429
     ledger: ledgerGate(attributor, view), //                                  05  503

@@ -1,6 +1,7 @@
 /**
- * One request on its way through the pipeline. Gates read it and fill in what they decide, each what
- * stands under its name; nothing else changes it. It also carries the abort signal of the call, made only when somebody asks.
+ * One request on its way through the pipeline. Each gate fills in the fields that stand under its
+ * name; a handler of the protocol sets what its `ExchangeView` lets it. It also carries the abort
+ * signal of the call, made only when somebody asks.
  */
 import type { CallUpstream } from "../handlers/call-upstream.ts";
 import type { AgentDocument } from "../identity/agent-document.ts";

@@ -22,7 +22,7 @@ import type { Gate } from "./gates/gate.ts";
 import { type AnswerOnce, createAnswerOnce } from "./idempotency/idempotency.ts";
 import { readIdempotencyKey } from "./idempotency/idempotency-key.ts";
 import { isLasting } from "./idempotency/idempotent-reply.ts";
-import { innerRequest, resultOf } from "./inner.ts";
+import { innerRequest, resultOf, tellingOfInner } from "./inner-dispatch.ts";
 import { faultReply, type InvokeServices } from "./invoke.ts";
 import type { Observer } from "./observer.ts";
 import type { Peer } from "./peer.ts";
@@ -31,7 +31,6 @@ import { payerOf } from "./rates/payer.ts";
 import { badRequest, type Refusal } from "./refusals/refusal.ts";
 import { type Reply, replyToRefusal } from "./reply.ts";
 import { createStamp, type Stamp } from "./stamp.ts";
-import { tellingOfInner } from "./telling-of-inner.ts";
 
 /** The gates of each part of the way, in their order. */
 export interface PipelineGates {
@@ -136,16 +135,17 @@ export class Pipeline {
     const { observer, tokens, delegations } = this.#parts;
     observer.start(exchange);
     const reading = readCredentials(exchange, tokens, delegations);
-    if (reading === undefined) return this.#ask(exchange, exchange.startedAt, this.#arrive);
+    if (reading === undefined)
+      return this.#answerTimed(exchange, exchange.startedAt, this.#fromOutside);
     return reading.then(
-      () => this.#ask(exchange, performance.now(), this.#arrive),
+      () => this.#answerTimed(exchange, performance.now(), this.#fromOutside),
       (cause: unknown) => this.#finish(exchange, this.#fault(exchange, UNJUDGED, cause)),
     );
   }
 
   act(exchange: Exchange): Response | Promise<Response> {
     this.#parts.observer.start(exchange);
-    return this.#ask(exchange, exchange.startedAt, this.#arriveFromInside);
+    return this.#answerTimed(exchange, exchange.startedAt, this.#fromInside);
   }
 
   answerFault(fault: WireFault, peer?: Peer): Response {
@@ -155,39 +155,39 @@ export class Pipeline {
   }
 
   /** Work that is done at once is one slice of the loop. */
-  #ask(exchange: Exchange, startedAt: number, arrive: Gate): Response | Promise<Response> {
+  #answerTimed(exchange: Exchange, startedAt: number, arrive: Gate): Response | Promise<Response> {
     this.#time.begin(startedAt);
     try {
-      const answer = this.#pass(exchange, arrive);
+      const answer = this.#passGates(exchange, arrive);
       const { sessionKept } = exchange;
       if (sessionKept === undefined) return answer;
       return Promise.all([answer, sessionKept]).then(([response]) => response);
     } finally {
-      this.#settle(exchange, startedAt);
+      this.#chargeSlice(exchange, startedAt);
     }
   }
 
-  #settle(exchange: Exchange, startedAt: number): void {
+  #chargeSlice(exchange: Exchange, startedAt: number): void {
     const spent = this.#time.end(startedAt);
     if (spent > 0) this.#time.charge(payerOf(exchange), spent);
   }
 
   /** The gates of a request from outside up to what it asks for. */
-  readonly #arrive: Gate = (exchange) => {
+  readonly #fromOutside: Gate = (exchange) => {
     const { identity, toll } = this.#rows;
     const refusal = identity(exchange);
     return toll(exchange) ?? refusal;
   };
 
   /** Those of the server itself pay elsewhere; a person at a page has the agent pay. */
-  readonly #arriveFromInside: Gate = (exchange) => {
+  readonly #fromInside: Gate = (exchange) => {
     const { inside, toll } = this.#rows;
     const refusal = inside(exchange);
     return exchange.speaker === undefined ? refusal : (toll(exchange) ?? refusal);
   };
 
   /** From the first gate on. */
-  #pass(exchange: Exchange, arrive: Gate): Response | Promise<Response> {
+  #passGates(exchange: Exchange, arrive: Gate): Response | Promise<Response> {
     const finish = (reply: Reply): Response => this.#finish(exchange, reply);
     try {
       const refusal = arrive(exchange) ?? exchange.entryRefusal;
@@ -221,7 +221,7 @@ export class Pipeline {
     try {
       return this.#respond(exchange, reply);
     } finally {
-      this.#settle(exchange, startedAt);
+      this.#chargeSlice(exchange, startedAt);
     }
   }
 
@@ -267,7 +267,7 @@ export class Pipeline {
         }),
       );
     } finally {
-      this.#settle(inner, inner.startedAt);
+      this.#chargeSlice(inner, inner.startedAt);
     }
   }
 }

@@ -7,8 +7,8 @@
 import type { SessionAdmission, SessionUser } from "../state/registers/session-register.ts";
 import type { Caller } from "./caller.ts";
 import type { Exchange } from "./exchange.ts";
-import { refuseHeldSession, type SessionHold } from "./refusals/floor-refusals-tasks.ts";
 import { agentUnauthenticated, type Refusal } from "./refusals/refusal.ts";
+import { refuseHeldSession, type SessionHold } from "./refusals/task-refusals.ts";
 
 /** The standing of sessions. */
 export interface SessionStanding {

@@ -4,8 +4,8 @@
  * of it is answered, and so is what an agent does to wait in good order.   AGTP "ESCALATE"
  */
 import type { Exchange } from "./exchange.ts";
-import { type TaskPause, taskPaused } from "./refusals/floor-refusals-tasks.ts";
 import type { Refusal } from "./refusals/refusal.ts";
+import { type TaskPause, taskPaused } from "./refusals/task-refusals.ts";
 import type { Route } from "./route.ts";
 
 /** Which tasks wait. */

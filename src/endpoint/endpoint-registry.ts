@@ -121,12 +121,9 @@ function valuesOf(
 }
 
 /**
- * The literal paths of a registry.
- *
- * Endpoints whose path has no parameters, by method, then by path. What costs time among ten thousand
- * endpoints is the memory that nothing has touched lately. So there are few maps beside the large
- * one, and paths are copied out of the files that they were read from, to lie together.
- * AGTP-API §5.4
+ * Endpoints whose path has no parameters, by method, then by path. Among ten thousand of them
+ * memory that nothing has touched lately costs time, so there are few maps beside the large one,
+ * and paths are copied out of their files to lie together.   AGTP-API §5.4
  */
 interface LiteralIndex<E> {
   /** Adds an entry, unless its method and path are taken: by the entry it returns. */

@@ -1,10 +1,12 @@
 /**
- * The options of connections to somebody else's HTTP server, the same for all: kept alive,
- * HTTP/1.1 without pipelining, and verified.   AGTP-API §12.3
+ * Connections to somebody else's HTTP server, the same for all: kept alive, HTTP/1.1 without
+ * pipelining, verified, and to no address that an upstream may not have.   AGTP-API §12.3
  */
+
+import { type LookupAddress, type LookupOptions, lookup } from "node:dns";
 import type { LookupFunction } from "node:net";
 import type { Pool } from "undici";
-import { createUpstreamLookup } from "./upstream-lookup.ts";
+import { isLoopbackAddress, isNobodysAddress } from "../base/special-addresses.ts";
 
 /** The options in which connections differ. */
 export interface ConnectionNeeds {
@@ -36,4 +38,44 @@ export function connectionOptions({
       ...(ca === undefined ? {} : { ca }),
     },
   };
+}
+
+/** Asks the system; what `node:dns` has. */
+export type Resolve = (
+  hostname: string,
+  options: LookupOptions & { readonly all: true },
+  callback: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void,
+) => void;
+
+/**
+ * A look-up for connections, over the system's resolver unless another is given. Names are somebody
+ * else's to change, so the addresses are judged each time a connection is made: `localhost` alone
+ * stands for this machine, and no name for addresses of a link, of nobody or of many.   RFC 6761
+ * §6.3, RFC 6890
+ */
+export function createUpstreamLookup(resolve: Resolve = lookup): LookupFunction {
+  return (hostname, options, callback) => {
+    resolve(hostname, { ...options, all: true }, (error, found) => {
+      if (error !== null) return callback(error, "");
+      const [first, ...others] = found.filter((one) => isAllowed(hostname, one));
+      if (first === undefined) return callback(refused(hostname), "");
+      if (options.all === true) callback(null, [first, ...others]);
+      else callback(null, first.address, first.family);
+    });
+  };
+}
+
+function isAllowed(hostname: string, { address }: LookupAddress): boolean {
+  return !isNobodysAddress(address) && isLoopbackAddress(address) === isOwnName(hostname);
+}
+
+/** No name server is asked about these.   RFC 6761 §6.3 */
+function isOwnName(hostname: string): boolean {
+  return /^(?:.+\.)?localhost\.?$/i.test(hostname);
+}
+
+/** Which address it was is for nobody to learn. */
+function refused(hostname: string): NodeJS.ErrnoException {
+  const message = `${JSON.stringify(hostname)} stands for no address that an upstream may have`;
+  return Object.assign(new Error(message), { code: "ERR_AGTP_UPSTREAM_ADDRESS" });
 }

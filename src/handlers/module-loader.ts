@@ -16,6 +16,7 @@ import type { Problem } from "../base/problem.ts";
 import type { Handler } from "./handler.ts";
 import { describeImportFault, relativePath } from "./import-fault.ts";
 import { findModuleFile } from "./module-file.ts";
+import { isPlainModule } from "./plain-module.ts";
 import type { CallProcess } from "./processes/process-function.ts";
 import {
   createRegisteredFunction,
@@ -138,7 +139,8 @@ interface ImportContext {
 }
 
 async function importModule(path: string, context: ImportContext): Promise<Attempt<ModuleExports>> {
-  registerModuleHooks();
+  process.setSourceMapsEnabled(true);
+  if (!isPlainModule(path)) registerModuleHooks();
   const url = `${pathToFileURL(path).href}?agtpd=${context.generation}`;
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
@@ -188,6 +190,5 @@ function registerModuleHooks(): void {
   isRegistered = true;
   // Run from its TypeScript source, the daemon has a loader already that reads TypeScript.
   if (import.meta.url.endsWith(".ts")) return;
-  process.setSourceMapsEnabled(true);
   register("./module-hooks.js", import.meta.url);
 }

@@ -11,7 +11,7 @@ import {
 } from "../../src/handlers/processes/deployed-processes.ts";
 import type { RuntimeTurn } from "../../src/modules/openwop/runtime/agent-runtime.ts";
 import { createFunctionRuntime } from "../../src/modules/openwop/runtime/function-runtime.ts";
-import { createProcessTurn } from "../../src/modules/openwop/runtime/process-turn.ts";
+import { createProcessTurn } from "../../src/modules/openwop/runtime/load-runtime.ts";
 import { measureProcesses } from "../../src/server/process-metrics.ts";
 import { createDaemon, openDaemon, type TestDaemon } from "../support/daemon.ts";
 import {

@@ -47,6 +47,16 @@ it("answers questions, each with its own answer", async () => {
   expect(await Promise.all(asked)).toEqual(["ä\n", "bb", undefined]);
 });
 
+it("carries lines beside a question, which it does not look at", async () => {
+  const [left, right] = makeLinks();
+  right.serve({ take: (body: unknown, octets: Buffer) => [body, octets.toString("latin1")] });
+  const asked = [left.ask("take", { a: 1 }, ['"x', "y\\"]), left.ask("take")];
+  expect(await Promise.all(asked)).toEqual([
+    [{ a: 1 }, '"x\ny\\\n'],
+    [null, ""],
+  ]);
+});
+
 it("carries news both ways, in their order", async () => {
   const [left, right] = makeLinks();
   const heard: number[] = [];

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { aggregate } from "../../src/handlers/aggregate.ts";
+import { aggregate } from "../../src/handlers/composition.ts";
 
 describe("picking members of outputs", () => {
   const outputs = [

@@ -204,16 +204,18 @@ describe("createModuleLoader, created again by a reload", () => {
         "common.js": `const { text } = require("./text-common.js");
           module.exports = { f: () => ({ body: text }) };`,
         "text-common.js": `exports.text = "${word}";`,
+        "plain.mjs": `export const f = () => ({ body: "${word}" });`,
       },
-      references: ["handlers.f", "common.f"],
+      references: ["plain.f", "handlers.f", "common.f"],
     }));
     const bodies = (await run(makeRoot(), phases)).map((outcome) => [
       outcome["handlers.f"]?.result?.body,
       outcome["common.f"]?.result?.body,
+      outcome["plain.f"]?.result?.body,
     ]);
     expect(bodies).toEqual([
-      ["one", "one"],
-      ["two", "two"],
+      ["one", "one", "one"],
+      ["two", "two", "two"],
     ]);
   });
 

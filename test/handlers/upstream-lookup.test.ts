@@ -1,8 +1,11 @@
 import { type LookupAddress, lookup } from "node:dns";
 import { Agent, request } from "undici";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { connectionOptions } from "../../src/handlers/connection-options.ts";
-import { createUpstreamLookup, type Resolve } from "../../src/handlers/upstream-lookup.ts";
+import {
+  connectionOptions,
+  createUpstreamLookup,
+  type Resolve,
+} from "../../src/handlers/connection-options.ts";
 import { startUpstream } from "../support/https-upstream.ts";
 
 function asFound(address: string): LookupAddress {

@@ -6,7 +6,7 @@ import {
   encodeOid,
   encodeSequence,
 } from "../../src/identity/certificate-der-writing.ts";
-import { checkKey, checkSignatureAlgorithm } from "../../src/identity/certificate-strength.ts";
+import { checkKey, checkSignatureAlgorithm } from "../../src/identity/certificate-roles.ts";
 
 const SHA1 = "1.3.14.3.2.26";
 const SHA256 = "2.16.840.1.101.3.4.2.1";

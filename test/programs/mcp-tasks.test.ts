@@ -4,7 +4,7 @@ import { createInterface } from "node:readline";
 import { PassThrough } from "node:stream";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { mcpProgram } from "../../src/programs/mcp/command.ts";
-import { tellProgress } from "../../src/programs/mcp/tell-progress.ts";
+import { tellProgress } from "../../src/programs/mcp/front-command.ts";
 import { runProgram } from "../../src/programs/shell/run-program.ts";
 import { askRaw, makeOperator, waysFiles } from "../support/approval-ways.ts";
 import { ALMA, ranIn } from "../support/approving.ts";

@@ -1,9 +1,9 @@
 /** agentcli manifests and the protocol, in the words of a test. */
 import { PassThrough, Writable } from "node:stream";
+import { runProgram } from "../../src/modules/agentcli/create-world.ts";
 import { KeySets } from "../../src/modules/agentcli/governance/key-sets.ts";
 import type { MethodContext } from "../../src/modules/agentcli/methods/method.ts";
 import { serveProtocol } from "../../src/modules/agentcli/protocol/serve.ts";
-import { runProgram } from "../../src/modules/agentcli/run-program.ts";
 import type { AskJson, World } from "../../src/modules/agentcli/world.ts";
 import { rpcProgram } from "../../src/programs/rpc/command.ts";
 import { type ProgramRun, runIn } from "./terminal.ts";

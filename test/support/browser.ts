@@ -2,11 +2,12 @@
  * Chromium from the system, for tests of the console as a person uses it. Where there is none these
  * tests are skipped, and said to be; under continuous integration that is a failure.
  */
-import { accessSync, constants, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { delimiter, join } from "node:path";
 import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { isProgram } from "./processes.ts";
 
 /** The browser's program: the variable CHROMIUM, else `chromium` on the path. */
 export const CHROMIUM: string | undefined = findChromium();
@@ -88,13 +89,4 @@ function findChromium(): string | undefined {
   if (named !== undefined && named !== "") return named;
   const folders = (process.env["PATH"] ?? "").split(delimiter);
   return folders.map((folder) => join(folder, "chromium")).find(isProgram);
-}
-
-function isProgram(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK);
-    return true;
-  } catch {
-    return false;
-  }
 }

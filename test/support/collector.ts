@@ -14,6 +14,9 @@ export interface SentSpan {
   readonly spanId: string;
   /** Empty: it is a root. */
   readonly parentSpanId: string;
+  /** Empty: it has none. */
+  readonly traceState: string;
+  readonly flags: number;
   readonly name: string;
   /** 1 internal, 2 server, 3 client. */
   readonly kind: number;
@@ -40,7 +43,10 @@ export interface Collector {
 interface Decoded {
   readonly resourceSpans?: readonly {
     readonly resource?: { readonly attributes?: readonly Attribute[] };
-    readonly scopeSpans?: readonly { readonly spans?: readonly RawSpan[] }[];
+    readonly scopeSpans?: readonly {
+      readonly scope?: Readonly<Record<string, unknown>>;
+      readonly spans?: readonly RawSpan[];
+    }[];
   }[];
 }
 
@@ -53,12 +59,14 @@ interface RawSpan {
   readonly traceId: string;
   readonly spanId: string;
   readonly parentSpanId?: string;
-  readonly name: string;
+  readonly traceState?: string;
+  readonly flags?: number;
+  readonly name?: string;
   readonly kind: number;
   readonly attributes?: readonly Attribute[];
   readonly status?: { readonly code?: number };
-  readonly startTimeUnixNano: string;
-  readonly endTimeUnixNano: string;
+  readonly startTimeUnixNano?: string;
+  readonly endTimeUnixNano?: string;
 }
 
 /** How it answers; 200 unless told, `undefined`: never. */
@@ -77,10 +85,9 @@ export async function openCollector(
     octets += body.toString("latin1");
     headers.push(request.headers);
     if (request.url === "/v1/traces") {
-      const decoded = decode(body);
-      for (const one of decoded.resourceSpans ?? []) {
-        resource = attributesOf(one.resource?.attributes);
-        for (const scope of one.scopeSpans ?? []) spans.push(...(scope.spans ?? []).map(spanOf));
+      for (const sent of readTraces(body)) {
+        resource = sent.resource;
+        spans.push(...sent.spans);
       }
     }
     if (request.url === "/v1/metrics") {
@@ -111,9 +118,23 @@ export async function openCollector(
   };
 }
 
-function decode(body: Buffer): Decoded {
+/** Spans, and who has sent them. */
+export interface SentSpans {
+  readonly resource: Readonly<Record<string, unknown>>;
+  readonly scope: Readonly<Record<string, unknown>>;
+  readonly spans: readonly SentSpan[];
+}
+
+/** Reads a request with traces by the protocol's definitions. Throws for octets that are none. */
+export function readTraces(body: Uint8Array): readonly SentSpans[] {
   const options = { bytes: String, longs: String } as const;
-  return TRACES.toObject(TRACES.decode(body), options) as Decoded;
+  const { resourceSpans = [] } = TRACES.toObject(TRACES.decode(body), options) as Decoded;
+  return resourceSpans.flatMap(({ resource, scopeSpans = [] }) =>
+    scopeSpans.map(({ scope = {}, spans = [] }) => ({
+      ...{ resource: attributesOf(resource?.attributes), scope },
+      spans: spans.map(spanOf),
+    })),
+  );
 }
 
 function spanOf(raw: RawSpan): SentSpan {
@@ -123,10 +144,11 @@ function spanOf(raw: RawSpan): SentSpan {
     traceId: hex(raw.traceId),
     spanId: hex(raw.spanId),
     parentSpanId: hex(raw.parentSpanId),
-    ...{ name: raw.name, kind: raw.kind, status: raw.status?.code ?? 0 },
+    ...{ traceState: raw.traceState ?? "", flags: raw.flags ?? 0 },
+    ...{ name: raw.name ?? "", kind: raw.kind, status: raw.status?.code ?? 0 },
     attributes: attributesOf(raw.attributes),
-    startNanos: BigInt(raw.startTimeUnixNano),
-    endNanos: BigInt(raw.endTimeUnixNano),
+    startNanos: BigInt(raw.startTimeUnixNano ?? 0),
+    endNanos: BigInt(raw.endTimeUnixNano ?? 0),
   };
 }
 

@@ -14,16 +14,28 @@ interface DraftOptions {
   readonly eventType?: string;
 }
 
+/** No two drafts are the same. */
+let drafted = 0;
+
 /** A draft of some agent's next record; without an agent, of a record that is in no chain. */
 export function makeDraft(
   agentId: string | undefined,
   { sealer = SEALER, at = Date.now(), eventType }: DraftOptions = {},
 ): RecordDraft {
   const issuedAt = new Date(at).toISOString();
-  const before = `{"agent_id":"${agentId ?? ""}","previous_audit_id":"`;
+  drafted += 1;
+  const before = `{"agent_id":"${agentId ?? ""}","request_id":"${drafted}","previous_audit_id":"`;
   const event = eventType === undefined ? "" : `,"event_type":"${eventType}"`;
   const after = `","issued_at":"${issuedAt}","method":"QUERY"${event}}`;
-  const chain = agentId === undefined ? undefined : { agentId, at, method: "QUERY" };
+  const chain =
+    agentId === undefined
+      ? undefined
+      : {
+          agentId,
+          at,
+          method: "QUERY",
+          ...(eventType !== undefined && { isEvent: true as const }),
+        };
   return new RecordDraft({ before, after }, sealer, chain);
 }
 

@@ -1,5 +1,6 @@
 /** Processes of a test: their entry in the configuration, and whether one of the system is there. */
 import { execFileSync } from "node:child_process";
+import { accessSync, constants } from "node:fs";
 import { join } from "node:path";
 import { configFile, type DeploymentFiles, endpointFile } from "./deployment.ts";
 
@@ -34,6 +35,16 @@ export function processEndpoints(...names: readonly string[]): DeploymentFiles {
     return [`endpoints/${name}.toml`, file] as const;
   });
   return Object.fromEntries(endpoints);
+}
+
+/** True if this user may run a file. */
+export function isProgram(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** True if the system still has a process that is no zombie. */

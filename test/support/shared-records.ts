@@ -9,25 +9,50 @@ import type {
   RecordStore,
 } from "../../src/state/records/record-store.ts";
 
+/** How a writer's batches get there. */
+interface WayIn {
+  readonly batches?: number;
+  readonly isOrdered?: boolean;
+  /** Resolves when the next batch has arrived; in one turn of the loop without it. */
+  arrive?(): Promise<unknown>;
+}
+
 export class SharedRecords {
   readonly records: ChainedRecord[] = [];
   readonly heads: Map<string, ChainHead> = new Map();
   /** Batches from now on are lost. */
   fault: Error | undefined;
+  /** The next batches are lost, one each. */
+  readonly faults: Error[] = [];
   /** How many chains of how many batches had moved. */
   lost: number = 0;
+  /** How many batches of one writer were under way at once. */
+  mostUnderWay: number = 0;
 
   recordsOf(agentId: string): readonly ChainedRecord[] {
     return this.records.filter(({ chain }) => chain.agentId === agentId);
   }
 
-  /** One writer's way in. */
-  open(): RecordStore {
+  /** One writer's way in: several batches at once, decided in order or in any. */
+  open({ batches = 1, isOrdered = false, arrive = () => nextTurn() }: WayIn = {}): RecordStore {
+    let decided: Promise<unknown> = Promise.resolve();
+    let underWay = 0;
     return {
-      isImmediate: false,
+      ...{ isImmediate: false, batches, isOrdered },
       append: async (batch) => {
-        await nextTurn();
-        return this.#append(batch);
+        underWay += 1;
+        this.mostUnderWay = Math.max(this.mostUnderWay, underWay);
+        const before = decided;
+        const decide = async (): Promise<Appended> => {
+          await arrive();
+          if (isOrdered) await before;
+          return this.#append(batch);
+        };
+        const appended = decide();
+        decided = appended.catch(() => undefined);
+        return appended.finally(() => {
+          underWay -= 1;
+        });
       },
       probe: () => {
         if (this.fault !== undefined) throw this.fault;
@@ -39,12 +64,12 @@ export class SharedRecords {
   }
 
   #append({ records, expected }: RecordBatch): Appended {
-    if (this.fault !== undefined) throw this.fault;
-    const moved = new Map<string, ChainHead>();
+    const fault = this.faults.shift() ?? this.fault;
+    if (fault !== undefined) throw fault;
+    const moved = new Map<string, ChainHead | undefined>();
     for (const [agentId, auditId] of expected) {
       const head = this.heads.get(agentId);
-      if (head !== undefined && head.auditId !== auditId) moved.set(agentId, head);
-      else if (head === undefined && auditId !== NO_AUDIT_ID) throw new Error("a head is gone");
+      if ((head?.auditId ?? NO_AUDIT_ID) !== auditId) moved.set(agentId, head);
     }
     this.lost += moved.size;
     for (const record of records) {

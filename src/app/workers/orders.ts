@@ -1,5 +1,5 @@
 /** The messages between the parent and its workers, beside those of the state. */
-import type { LogLevel } from "../../base/log.ts";
+import type { LogLevel } from "../../base/log-level.ts";
 import type { Problem } from "../../base/problem.ts";
 import type { NodeFacts } from "../../dispatch/http-gateway.ts";
 import type { HttpPorts } from "../serving.ts";

@@ -22,8 +22,8 @@ import {
   approvalRequired,
   approvalUsed,
 } from "../refusals/approval-refusals.ts";
-import { tooManyWaiting } from "../refusals/floor-refusals-tasks.ts";
 import { authorizationRequired, type Refusal, schemaViolation } from "../refusals/refusal.ts";
+import { tooManyWaiting } from "../refusals/task-refusals.ts";
 import type { Route } from "../route.ts";
 import type { StepsAhead } from "../steps-ahead.ts";
 import type { ApprovalNeed, ApprovalPolicy } from "./approval-policy.ts";

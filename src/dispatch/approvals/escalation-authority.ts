@@ -7,8 +7,8 @@ import type { Decision, Escalation } from "../../state/registers/escalation.ts";
 import { INSPECT_ALL, seesAll } from "../caller.ts";
 import { type OperatorPolicy, operatorOf } from "../operator.ts";
 import type { QueryCaller } from "../query-source.ts";
-import { confirmationForbidden } from "../refusals/floor-refusals-tasks.ts";
 import type { Refusal } from "../refusals/refusal.ts";
+import { confirmationForbidden } from "../refusals/task-refusals.ts";
 
 /** Tells whether an operator asks: by its certificate, or by the scope of operators. */
 export function isOperating({ caller, peer }: QueryCaller, policy: OperatorPolicy): boolean {

@@ -6,7 +6,7 @@ export interface ContractOffers {
   /** PROPOSE, answered with 461 instead of 263: the contract is offered, and nothing is agreed. */
   readonly propose: Route;
   /** The client's word on an offer: `{synthesis_id, decision}`, one of `OfferDecision`. */
-  readonly settle: Route;
+  readonly decide: Route;
 }
 
 /** `show`: there is no word yet, and the offer is shown again. */

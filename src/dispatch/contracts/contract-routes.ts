@@ -105,10 +105,8 @@ function planRecipe(plan: Contract["plan"]) {
 }
 
 /**
- * A result as it is, unless the contract's output schema does not describe it.
- *
- * The answer under a contract. One that is not what its agent asked for fails the
- * composition at its last step, and is told with it: the steps have done their work, and the schema
+ * A result as it is, unless the contract's output schema does not describe it. Such a one fails the
+ * composition at its last step and is told with it: the steps have done their work, and the schema
  * is the agent's own, so that nobody else could say what is wrong.   AGTP-API §10.1.5, §12.1
  */
 function asAgreed(

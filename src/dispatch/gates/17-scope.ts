@@ -3,7 +3,7 @@
  * 262 `scope-required` with neither a claim nor a document · 455 the missing scopes · 403 for what is
  * an agent's own affair, and is not delegated.   AGTP-API §6.4 "required_scopes", §8.7
  */
-import { delegationForbidden } from "../refusals/floor-refusals-delegation.ts";
+import { delegationForbidden } from "../refusals/delegation-refusals.ts";
 import { authorizationRequired, scopeViolation } from "../refusals/refusal.ts";
 import type { Route } from "../route.ts";
 import type { Gate } from "./gate.ts";

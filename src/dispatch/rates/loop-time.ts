@@ -1,29 +1,27 @@
 /**
  * The time of the event loop that each request takes, on whose account it goes. Measured is what the
- * processor did: a process that had to wait for its turn on a busy machine has cost nobody anything.
+ * processor did for the loop's own thread: neither its wait for a turn on a busy machine nor the work
+ * of other threads is anybody's.
  * `[limits] work_ms_per_second`
  */
+import { type ProcessorClock, processorClock } from "../../base/processor-clock.ts";
 import type { TaskOwner } from "../../base/task-queue.ts";
 import type { Rates } from "./rates.ts";
 
 /** Slices that are shorter are nobody's business. */
 const FREE_SLICE_MS = 1;
-/**
- * The interval between two readings of the processor's clock, each of which takes a system call.
- */
-const SAMPLE_MS = 1;
 
 /** Measures slices, and has them paid for. */
 export class LoopTime {
   readonly #rates: Rates;
-  readonly #processorMs: () => number;
+  readonly #clock: ProcessorClock;
   #depth = 0;
-  #sampledAt = Number.NEGATIVE_INFINITY;
-  #sample = 0;
+  #readAt: number;
 
-  constructor(rates: Rates, processorMs: () => number = readProcessor) {
+  constructor(rates: Rates, clock: ProcessorClock = processorClock()) {
     this.#rates = rates;
-    this.#processorMs = processorMs;
+    this.#clock = clock;
+    this.#readAt = performance.now();
   }
 
   /** Within a slice: what is done now is measured already. */
@@ -34,7 +32,9 @@ export class LoopTime {
   /** Begins a slice; one within another is part of it. */
   begin(startedAt: number): void {
     this.#depth += 1;
-    if (this.#depth === 1 && startedAt - this.#sampledAt >= SAMPLE_MS) this.#read(startedAt);
+    if (this.#depth > 1 || startedAt - this.#readAt < this.#clock.freshMs) return;
+    this.#clock.lap();
+    this.#readAt = startedAt;
   }
 
   /** Ends it, and answers what it cost: 0 unless it was so long that others noticed. */
@@ -44,9 +44,9 @@ export class LoopTime {
     const now = performance.now();
     if (now - startedAt <= FREE_SLICE_MS) return 0;
     // Time between the last reading and the slice may have been anybody's.
-    const before = Math.max(0, startedAt - this.#sampledAt);
-    const sample = this.#sample;
-    const used = this.#read(now) - sample - before;
+    const before = Math.max(0, startedAt - this.#readAt);
+    const used = this.#clock.lap() - before;
+    this.#readAt = now;
     const spent = Math.min(now - startedAt, used);
     return spent > FREE_SLICE_MS ? spent : 0;
   }
@@ -55,15 +55,4 @@ export class LoopTime {
   charge({ key }: TaskOwner, ms: number): void {
     this.#rates.charge(key, ms, performance.now());
   }
-
-  #read(now: number): number {
-    this.#sample = this.#processorMs();
-    this.#sampledAt = now;
-    return this.#sample;
-  }
-}
-
-function readProcessor(): number {
-  const { user, system } = process.cpuUsage();
-  return (user + system) / 1000;
 }

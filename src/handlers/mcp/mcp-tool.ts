@@ -5,21 +5,26 @@
  * the middle of a call is for operators to answer.   AGTP-API §12.3
  */
 import { Deadline } from "../../base/deadline.ts";
+import type { JsonRecord } from "../../base/json-value.ts";
 import { tellingOf } from "../../base/leaving.ts";
 import { reasonOf } from "../../base/thrown.ts";
 import { DEFINITION_CHANGED, type McpToolBinding } from "../../endpoint/endpoint.ts";
 import { propertiesOf } from "../../endpoint/input-shape.ts";
 import { fillArguments } from "../../endpoint/tool-arguments.ts";
 import type { JsonSchema } from "../../schema/json-schema.ts";
-import type { AwaitedAnswer, CallUpstream, UpstreamHandler } from "../call-upstream.ts";
+import type {
+  AwaitedAnswer,
+  CallUpstream,
+  UpstreamHandler,
+  UpstreamProgress,
+} from "../call-upstream.ts";
 import type { Call, HandlerError, HandlerResult } from "../handler.ts";
 import { askBack, resumptionOf } from "./ask-back.ts";
 import type { CallListener } from "./held-call.ts";
 import type { McpServer, PinnedAnswer } from "./mcp-server.ts";
-import { toolFailure } from "./tool-failure.ts";
+import type { Secrets } from "./secrets.ts";
 import type { ToolPins } from "./tool-pins.ts";
-import { type ResultOptions, readToolResult } from "./tool-result.ts";
-import { progressReader } from "./upstream-progress.ts";
+import { type ResultOptions, readToolResult, toolFailure } from "./tool-result.ts";
 
 /** The parts that a tool is bound with. */
 export interface McpToolParts {
@@ -122,4 +127,36 @@ function logFailure(
   if (call.signal.aborted) return;
   const fields = { mcp_server: server, mcp_tool: tool, error: failure.error, cause };
   call.log.warn(fields, "upstream call failed");
+}
+
+const MAX_MESSAGE = 256;
+const LEAST_GAP_MS = 100;
+/** However long a call takes, its caller hears of it so often at most. */
+const MOST = 1_000;
+
+/**
+ * Hands on the progress of an MCP server's call, bounded in length and in rate, growing as the
+ * protocol says, without the secrets that a server may say again.   MCP "Progress"
+ */
+export function progressReader(
+  tell: (progress: UpstreamProgress) => void,
+  secrets: Secrets,
+  now: () => number = () => performance.now(),
+): (progress: JsonRecord) => void {
+  let toldAt = Number.NEGATIVE_INFINITY;
+  let last = Number.NEGATIVE_INFINITY;
+  let count = 0;
+  return ({ progress, total, message }) => {
+    if (typeof progress !== "number" || !(progress > last)) return;
+    const isEnd = typeof total === "number" && progress >= total;
+    if (count >= MOST || (!isEnd && now() - toldAt < LEAST_GAP_MS)) return;
+    [toldAt, last, count] = [now(), progress, count + 1];
+    tell({
+      progress,
+      ...(typeof total === "number" && Number.isFinite(total) ? { total } : {}),
+      ...(typeof message === "string"
+        ? { message: secrets.conceal(message).slice(0, MAX_MESSAGE) }
+        : {}),
+    });
+  };
 }

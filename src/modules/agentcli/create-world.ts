@@ -1,11 +1,11 @@
-/** The world of a real process. */
+/** The world of a real process: its directory, its clock, and the programs that it runs. */
 import { hostname, userInfo } from "node:os";
 import type { Environment } from "../../base/environment.ts";
-import { ProcessGroups } from "../../base/process-groups.ts";
+import { killGroup, ProcessGroups } from "../../base/process-groups.ts";
+import { codeOf, reasonOf } from "../../base/thrown.ts";
 import { createAskJson } from "./ask-json.ts";
 import { KeySets } from "./governance/key-sets.ts";
-import { runProgram } from "./run-program.ts";
-import type { World } from "./world.ts";
+import type { ProgramCall, ProgramEnd, World } from "./world.ts";
 
 /** Relative paths start in the directory. */
 export function createWorld(
@@ -28,4 +28,65 @@ function operatorName(): string {
   } catch {
     return `${process.getuid?.() ?? "unknown"}@${hostname()}`;
   }
+}
+
+const MAX_OUTPUT_BYTES = 64 * 1024 * 1024;
+/** For what the program left behind and holds its streams open. */
+const STREAMS_MS = 1_000;
+
+/**
+ * Runs another program to its end and resolves with what it said: without a shell, in a group of
+ * its own that is ended as a whole, with a bounded memory of its output.
+ */
+export function runProgram(
+  call: ProgramCall,
+  groups: ProcessGroups = new ProcessGroups(),
+): Promise<ProgramEnd> {
+  const started = groups.start(call);
+  if (started.kind === "fault") return Promise.resolve(started);
+  const { child } = started;
+  return new Promise((resolve) => {
+    const { timeoutMs, input } = call;
+    const stdout = collect(child.stdout, () => end("put out too much"));
+    const stderr = collect(child.stderr, () => end("put out too much"));
+    let cause: string | undefined;
+    const end = (reason: string): void => {
+      cause ??= reason;
+      killGroup(child.pid);
+    };
+    const timer = setTimeout(() => end(`took more than ${timeoutMs} ms`), timeoutMs);
+    let grace: NodeJS.Timeout | undefined;
+    child.on("error", (error) => {
+      clearTimeout(timer);
+      const why = codeOf(error) === "ENOENT" ? "program not found" : reasonOf(error);
+      resolve({ kind: "fault", message: why });
+    });
+    child.on("exit", () => {
+      grace = setTimeout(() => {
+        child.stdout?.destroy();
+        child.stderr?.destroy();
+      }, STREAMS_MS);
+    });
+    child.on("close", (code, signal) => {
+      clearTimeout(timer);
+      clearTimeout(grace);
+      if (cause !== undefined) resolve({ kind: "fault", message: cause });
+      else if (code === null) resolve({ kind: "fault", message: `ended by ${signal}` });
+      else resolve({ kind: "exit", code, stdout: stdout(), stderr: stderr() });
+    });
+    // A program that does not read its input is no fault.
+    child.stdin?.on("error", () => undefined);
+    child.stdin?.end(input ?? "");
+  });
+}
+
+function collect(stream: NodeJS.ReadableStream | undefined, onOverflow: () => void): () => string {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  stream?.on("data", (chunk: Buffer) => {
+    length += chunk.length;
+    if (length > MAX_OUTPUT_BYTES) onOverflow();
+    else chunks.push(chunk);
+  });
+  return () => Buffer.concat(chunks).toString("utf8");
 }

@@ -10,7 +10,7 @@ import {
   type BrokenLink,
   chainBroken,
   delegationFailed,
-} from "../../dispatch/refusals/floor-refusals-delegation.ts";
+} from "../../dispatch/refusals/delegation-refusals.ts";
 import { authorizationRequired, type Refusal } from "../../dispatch/refusals/refusal.ts";
 import { parseBody, unwrapEnvelope } from "../../endpoint/request-body.ts";
 import type { Request } from "../../wire/message.ts";

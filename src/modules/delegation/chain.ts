@@ -8,7 +8,7 @@ import {
   type BrokenLink,
   chainBroken,
   type FailingLink,
-} from "../../dispatch/refusals/floor-refusals-delegation.ts";
+} from "../../dispatch/refusals/delegation-refusals.ts";
 import type { Refusal } from "../../dispatch/refusals/refusal.ts";
 import { compileGrants } from "../../identity/authority-scope.ts";
 import { sha256Hex } from "../../identity/canonical-form.ts";

@@ -4,10 +4,7 @@
  */
 import { Deadline } from "../../base/deadline.ts";
 import { raceAbort } from "../../base/race-abort.ts";
-import {
-  delegationFailed,
-  type WorkOutcome,
-} from "../../dispatch/refusals/floor-refusals-delegation.ts";
+import { delegationFailed, type WorkOutcome } from "../../dispatch/refusals/delegation-refusals.ts";
 import type { Refusal } from "../../dispatch/refusals/refusal.ts";
 
 /** Clear it, whatever the task came to. */

@@ -7,7 +7,7 @@
 
 import { linkEntry } from "../../dispatch/delegation.ts";
 import { floorResult } from "../../dispatch/floor-result.ts";
-import { delegationFailed } from "../../dispatch/refusals/floor-refusals-delegation.ts";
+import { delegationFailed } from "../../dispatch/refusals/delegation-refusals.ts";
 import { type Refusal, schemaViolation } from "../../dispatch/refusals/refusal.ts";
 import type { ExchangeView, RouteHandler } from "../../dispatch/route.ts";
 import type { Call, HandlerSuccess } from "../../handlers/handler.ts";

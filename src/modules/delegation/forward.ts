@@ -11,7 +11,7 @@ import {
   chainBroken,
   delegationFailed,
   type WorkOutcome,
-} from "../../dispatch/refusals/floor-refusals-delegation.ts";
+} from "../../dispatch/refusals/delegation-refusals.ts";
 import type { Refusal } from "../../dispatch/refusals/refusal.ts";
 import { sha256Hex } from "../../identity/canonical-form.ts";
 import { uuidv7 } from "../../identity/uuid.ts";

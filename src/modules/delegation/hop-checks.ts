@@ -3,7 +3,7 @@
  * 262 · 403 · 457 · 551, as `hop.ts` says.   AGTP "DELEGATE", AGTP "Zones"
  */
 import type { DelegationLink } from "../../dispatch/delegation.ts";
-import { delegationForbidden } from "../../dispatch/refusals/floor-refusals-delegation.ts";
+import { delegationForbidden } from "../../dispatch/refusals/delegation-refusals.ts";
 import {
   authorizationRequired,
   type Refusal,

@@ -6,10 +6,7 @@
  * that nobody looked at.   AGTP "DELEGATE"
  */
 import type { Delegation, DelegationLink } from "../../dispatch/delegation.ts";
-import {
-  chainBroken,
-  delegationFailed,
-} from "../../dispatch/refusals/floor-refusals-delegation.ts";
+import { chainBroken, delegationFailed } from "../../dispatch/refusals/delegation-refusals.ts";
 import { notFound, type Refusal } from "../../dispatch/refusals/refusal.ts";
 import type { ExchangeView } from "../../dispatch/route.ts";
 import { looped } from "./chain.ts";

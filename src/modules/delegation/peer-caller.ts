@@ -2,7 +2,7 @@
 import type {
   DelegationFailure,
   WorkOutcome,
-} from "../../dispatch/refusals/floor-refusals-delegation.ts";
+} from "../../dispatch/refusals/delegation-refusals.ts";
 import type { PeerServer } from "./peers.ts";
 
 /** The request that is sent: DELEGATE on "/". */

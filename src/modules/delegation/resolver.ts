@@ -11,7 +11,7 @@ import {
 import type { JsonRecord } from "../../base/json-value.ts";
 import { atOnce, mapPaced, type Paced } from "../../base/paced.ts";
 import { fillTemplate } from "../../base/template.ts";
-import { actionNotFound } from "../../dispatch/refusals/floor-refusals-execution.ts";
+import { actionNotFound } from "../../dispatch/refusals/floor-refusals.ts";
 import { type Refusal, schemaViolation } from "../../dispatch/refusals/refusal.ts";
 import { formerToolNames } from "../../dispatch/tools/former-tool-names.ts";
 import { type ListedDefinition, listingTools, type Tool } from "../../dispatch/tools/tool.ts";

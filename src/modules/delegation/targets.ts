@@ -3,7 +3,7 @@
  * nobody here knows · 403 for a server that is no peer, and for an agent of a peer that tasks may
  * not go to. AGTP "DELEGATE", AGTP "URI Scheme"
  */
-import { delegationForbidden } from "../../dispatch/refusals/floor-refusals-delegation.ts";
+import { delegationForbidden } from "../../dispatch/refusals/delegation-refusals.ts";
 import { notFound, type Refusal } from "../../dispatch/refusals/refusal.ts";
 import type { AgentDocument } from "../../identity/agent-document.ts";
 import { isAgentId } from "../../identity/identifiers.ts";

@@ -12,7 +12,7 @@ import {
   chainBroken,
   delegationFailed,
   type WorkOutcome,
-} from "../../dispatch/refusals/floor-refusals-delegation.ts";
+} from "../../dispatch/refusals/delegation-refusals.ts";
 import { type Refusal, refusalBody } from "../../dispatch/refusals/refusal.ts";
 import type { AgentDocument } from "../../identity/agent-document.ts";
 import { mcpResult } from "./carried-mcp.ts";

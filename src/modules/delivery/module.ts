@@ -6,16 +6,21 @@ import { relative } from "node:path";
 import { isLoopbackHost } from "../../base/loopback.ts";
 import type { Problem } from "../../base/problem.ts";
 import { describeBy, floorEndpoints } from "../../dispatch/floor.ts";
+import { floorResult } from "../../dispatch/floor-result.ts";
 import type { Module } from "../../dispatch/module.ts";
 import { protocolRoutes } from "../../dispatch/protocol-endpoint.ts";
+import { notFound, type Refusal, schemaViolation } from "../../dispatch/refusals/refusal.ts";
+import type { ExchangeView } from "../../dispatch/route.ts";
 import { readCertificates } from "../../endpoint/upstream-ca.ts";
+import type { Call, HandlerSuccess } from "../../handlers/handler.ts";
 import type { DeliveryContext, DeliverySections } from "./config.ts";
 import { notificationConfirmable } from "./confirm-notification.ts";
 import { inboxEndpoint } from "./inbox-endpoint.ts";
-import { inspectNotification } from "./inspect-notification.ts";
+import type { NotificationRegister } from "./notification-register.ts";
 import { notificationSources } from "./notification-sources.ts";
 import { notifyHandler } from "./notify.ts";
 import { NOTIFY_SCHEMA } from "./notify-request.ts";
+import { currentReceipt, type ReceiptSources } from "./receipt.ts";
 import { type AddressBook, resolveRecipients } from "./recipients.ts";
 import { openDelivery } from "./state.ts";
 import { createWebhookSender, type WebhookSenderOptions } from "./webhook-sender.ts";
@@ -114,4 +119,29 @@ function findMissingMembers(
       return [{ ...place, message: `no agent is called "${member}"`, severity: "warning" }];
     }),
   );
+}
+
+/** The registers of receipts. */
+interface InspectNotificationOptions extends ReceiptSources {
+  readonly register: Pick<NotificationRegister, "find" | "settled" | "entryOf" | "now">;
+}
+
+/** INSPECT of a notification: its receipt as things stand now, for its sender; 404 for others. */
+async function inspectNotification(
+  sources: InspectNotificationOptions,
+  call: Call,
+  { caller: { agentId, document } }: ExchangeView,
+): Promise<HandlerSuccess | Refusal> {
+  const { notification_id: id } = call.input;
+  if (typeof id !== "string") {
+    const message = "is required by this target";
+    return schemaViolation([{ path: "/notification_id", keyword: "required", message }]);
+  }
+  const isKnown = agentId !== undefined && document !== undefined;
+  const notification = isKnown ? sources.register.find(agentId, id) : undefined;
+  if (notification === undefined) {
+    return notFound("record-not-found", "this agent has sent no notification with this id");
+  }
+  await sources.register.settled(notification);
+  return floorResult(call, { target: "notification", ...currentReceipt(notification, sources) });
 }

@@ -14,7 +14,7 @@ import {
   recipientsFull,
   tooManyNotifications,
   tooManyUnread,
-} from "../../dispatch/refusals/floor-refusals-delivery.ts";
+} from "../../dispatch/refusals/floor-refusals.ts";
 import {
   agentRetired,
   agentUnauthenticated,

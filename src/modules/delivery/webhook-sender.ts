@@ -1,7 +1,9 @@
 /**
  * Sends webhook messages over HTTPS: signed, within a few seconds, to URLs of the configuration and
- * no other. Redirects are not followed and nothing of the answer is believed but its status.
+ * no other. Redirects are not followed, and nothing of the answer is believed but its status.
  */
+
+import { createHmac } from "node:crypto";
 import type { Agent } from "undici";
 import { within } from "../../base/deadline.ts";
 import { loadLate } from "../../base/late-load.ts";
@@ -9,7 +11,6 @@ import { codeOf, reasonOf } from "../../base/thrown.ts";
 import { connectionOptions } from "../../handlers/connection-options.ts";
 import type { SendWebhook, WebhookAttempt } from "./webhook-courier.ts";
 import type { AttemptOutcome } from "./webhook-delivery.ts";
-import { webhookSignature } from "./webhook-signature.ts";
 
 /** The destinations that messages may go to, and the keys that vouch for both sides. */
 export interface WebhookSenderOptions {
@@ -110,4 +111,18 @@ function signatureOf(body: string, secret: string | undefined): Readonly<Record<
 
 function failed(reason: string, detail?: string): AttemptOutcome {
   return { kind: "failed", reason, ...(detail === undefined ? {} : { detail }) };
+}
+
+/** The text that is signed. */
+interface SignedRequest {
+  readonly secret: string;
+  /** Seconds since the epoch. */
+  readonly timestamp: number;
+  readonly body: string;
+}
+
+/** The value of the header field. */
+export function webhookSignature({ secret, timestamp, body }: SignedRequest): string {
+  const mac = createHmac("sha256", secret).update(`${timestamp}.${body}`, "utf8").digest("hex");
+  return `t=${timestamp},v1=${mac}`;
 }

@@ -2,26 +2,27 @@
  * The reserved DISCOVER built-ins as protocol endpoints, in the order the directory lists them.
  * `policies.builtins` replaces a handler and nothing else.   AGTP-API §5.8, §5.9
  */
-
 import type { FloorMethod } from "../../dispatch/floor.ts";
+import { judge, type Outcome } from "../../dispatch/judge.ts";
 import type { ProtocolEndpoint } from "../../dispatch/protocol-endpoint.ts";
 import type { RouteHandler } from "../../dispatch/route.ts";
 import { propertiesOf } from "../../endpoint/input-shape.ts";
-import type { Handler } from "../../handlers/handler.ts";
+import type { Handler, HandlerSuccess } from "../../handlers/handler.ts";
 import type { JsonSchema } from "../../schema/json-schema.ts";
-import type { SchemaCompiler } from "../../schema/schema.ts";
-import { agentsBuiltin } from "./agents.ts";
-import { apisBuiltin } from "./apis.ts";
+import type { CompiledSchema, SchemaCompiler } from "../../schema/schema.ts";
 import type { Builtin } from "./builtin.ts";
-import { contractsBuiltin } from "./contracts.ts";
 import { genesisBuiltin } from "./genesis.ts";
 import type { Inventory } from "./inventory.ts";
+import {
+  agentsBuiltin,
+  apisBuiltin,
+  contractsBuiltin,
+  patternsBuiltin,
+  toolsBuiltin,
+} from "./inventory-builtins.ts";
 import { withTarget } from "./legacy-target.ts";
 import { methodsBuiltin } from "./methods.ts";
-import { holdToContract } from "./override.ts";
-import { patternsBuiltin } from "./patterns.ts";
 import { type RootOptions, rootHandler } from "./root.ts";
-import { toolsBuiltin } from "./tools.ts";
 
 /** The parts that the built-ins are made of. */
 export interface BuiltinOptions {
@@ -112,5 +113,24 @@ function discoveryEndpoint(
     inputSchema: closed({ ...TARGET, ...inputProperties }),
     outputSchema,
     handler: withTarget(name, handlers.get(name) ?? handler),
+  };
+}
+
+/**
+ * An operator's handler in the place of a built-in. It must preserve the documented response: it is
+ * held to the output schema and kept from the protocol's header fields, and is a fault where it
+ * does not. AGTP-API §5.9
+ */
+function holdToContract(handler: Handler, output: CompiledSchema): RouteHandler {
+  const rules = { tier: "B", errors: new Set<string>(), output, concealment: undefined } as const;
+  const check = (outcome: Outcome): HandlerSuccess => {
+    const judged = judge(rules, outcome);
+    if (typeof judged === "string") throw new Error(judged);
+    const { status, body, headers, contentType } = judged;
+    return { status, body, headers: { ...headers, "Content-Type": contentType } };
+  };
+  return (call) => {
+    const outcome = handler(call);
+    return outcome instanceof Promise ? outcome.then(check) : check(outcome);
   };
 }

@@ -1,15 +1,17 @@
 /**
  * The manifest as bytes. Its `document_version` is derived from its content unless the operator
- * sets one, so it changes exactly when the content does; the dates do not count as content. With
- * very many endpoints it has megabytes: everything is done in steps, the signature elsewhere.
- * AGTP-API §8.2, §8.8, §8.11
+ * sets one; the dates do not count as content. The compact JWS of its signature carries the
+ * canonical form, so what is signed is in the document too. Megabytes are encoded in steps and
+ * signed on a thread.   AGTP-API §8.2, §8.8, §8.11, RFC 7515 §7.1
  */
-import type { KeyObject } from "node:crypto";
-import { hashing } from "../../base/octet-pieces.ts";
+import { type KeyObject, sign } from "node:crypto";
+import { once } from "node:events";
+import { Worker } from "node:worker_threads";
+import { copying, hashing, inSlices, lengthOf, type Pieces } from "../../base/octet-pieces.ts";
 import type { Drive, Paced } from "../../base/paced.ts";
 import { shareHashed } from "../../base/shared-body.ts";
+import { compactHeader } from "../../identity/jws.ts";
 import { layOut } from "./long-list.ts";
-import { draftingSigned, draftingUnsigned } from "./signed-layout.ts";
 
 /** An encoded manifest, ready to be sent. */
 export interface ManifestDocument {
@@ -73,4 +75,91 @@ export async function encodeManifest(
   const sha256 = await drive(hashing([bytes]));
   shareHashed(bytes, sha256);
   return { bytes, etag: `"${sha256.slice(0, 32)}"`, documentVersion };
+}
+
+/** An encoded manifest that lacks its signature at most. */
+interface Draft {
+  finish(): Promise<Buffer>;
+}
+
+type Members = Readonly<Record<string, unknown>>;
+
+const SIGNATURE = ',"manifest_signature":';
+/** Of 64 octets in base64url. */
+const SIGNATURE_LENGTH = 86;
+
+/** A manifest that nobody signs. */
+function* draftingUnsigned(manifest: Members): Paced<Draft> {
+  const pieces = [...layOut(manifest, "plain"), Buffer.from(`${SIGNATURE}null}`)];
+  const bytes = Buffer.allocUnsafeSlow(lengthOf(pieces));
+  yield* copying(pieces, bytes, 0);
+  return { finish: () => Promise.resolve(bytes) };
+}
+
+/** One that is signed when it is finished. */
+function* draftingSigned(manifest: Members, key: KeyObject): Paced<Draft> {
+  const payload = [...layOut(manifest, "canonical"), CLOSING];
+  const plain = [...layOut(manifest, "plain"), Buffer.from(`${SIGNATURE}"`)];
+  const header = Buffer.from(`${compactHeader(key)}.`);
+  const input = Buffer.allocUnsafeSlow(header.length + base64Length(lengthOf(payload)));
+  yield* writingBase64(payload, input, yield* copying([header], input, 0));
+  const inputAt = lengthOf(plain);
+  const inputEnd = inputAt + input.length;
+  const bytes = Buffer.allocUnsafeSlow(inputEnd + 1 + SIGNATURE_LENGTH + '"}'.length);
+  yield* copying(plain, bytes, 0);
+  yield* copying(inSlices(input), bytes, inputAt);
+  const finish = async (): Promise<Buffer> => {
+    bytes.write(`.${await signElsewhere(key, input)}"}`, inputEnd, "latin1");
+    return bytes;
+  };
+  return { finish };
+}
+
+/** Without padding. */
+function base64Length(length: number): number {
+  return Math.ceil((length * 4) / 3);
+}
+
+/** So little at a time that its text dies young, and three octets are four characters. */
+const ENCODED_AT_ONCE = 12 * 1024;
+
+/** The rest of a piece goes with the next. */
+function* writingBase64(pieces: Pieces, target: Buffer, start: number): Paced<void> {
+  const scratch = Buffer.allocUnsafe(ENCODED_AT_ONCE + 2);
+  let at = start;
+  let kept = 0;
+  for (const piece of pieces) {
+    for (let from = 0; from < piece.length; from += ENCODED_AT_ONCE) {
+      const part = piece.subarray(from, from + ENCODED_AT_ONCE);
+      scratch.set(part, kept);
+      const length = kept + part.length;
+      const usable = length - (length % 3);
+      at += target.write(scratch.toString("base64url", 0, usable), at, "latin1");
+      scratch.copyWithin(0, usable, length);
+      kept = length - usable;
+      yield;
+    }
+  }
+  target.write(scratch.toString("base64url", 0, kept), at, "latin1");
+}
+
+/** Less is signed sooner than a thread is made. */
+const LONG = 1024 * 1024;
+
+const PROGRAM = `
+const { parentPort, workerData: { key, input } } = require("node:worker_threads");
+parentPort.postMessage(require("node:crypto").sign(null, input, key));
+`;
+
+/** The signature in base64url. The input is given away: nobody else may look at it any more. */
+async function signElsewhere(key: KeyObject, input: Buffer): Promise<string> {
+  if (input.length < LONG) return sign(null, input, key).toString("base64url");
+  const worker = new Worker(PROGRAM, {
+    eval: true,
+    execArgv: [],
+    workerData: { key, input },
+    transferList: [input.buffer as ArrayBuffer],
+  });
+  const [signature] = (await once(worker, "message")) as [Uint8Array];
+  return Buffer.from(signature).toString("base64url");
 }

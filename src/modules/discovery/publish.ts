@@ -1,24 +1,29 @@
 /**
- * The two variants of the manifest that a server publishes: with its hosted agents, for those who may
- * learn of them, and without. Both carry the dates of the whole. An agent that negotiated endpoints
- * to stay gets its variant with these in it.   AGTP-API §8.3, §8.5, §10.8
+ * The two variants of the manifest that a server publishes: with its hosted agents, for those who
+ * may learn of them, and without. Both carry the dates of the whole, which are kept across
+ * restarts. An agent that negotiated endpoints to stay gets its variant with these in it.
+ * AGTP-API §8.3, §8.5, §10.8
  */
 import { createHash } from "node:crypto";
-import { join } from "node:path";
+import { renameSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { LRUCache } from "lru-cache";
+import { readBoundedFile } from "../../base/bounded-file.ts";
+import { isRecord } from "../../base/json-value.ts";
+import { makeDirectory } from "../../base/make-directory.ts";
 import type { EndpointDefinition } from "../../endpoint/endpoint.ts";
 import { projectEndpoint } from "../../endpoint/project.ts";
 import { agentReference, buildManifest, type ManifestSource } from "./build.ts";
-import { keepDates, resolveDates } from "./dates.ts";
 import {
   documentVersionOf,
   encodeManifest,
   hashingContent,
   type ManifestContent,
+  type ManifestDates,
   type ManifestDocument,
   type ManifestEncoding,
 } from "./document.ts";
 import { type EncodedItems, encodingItems, LongList } from "./long-list.ts";
-import { ReadyManifests } from "./ready-manifests.ts";
 
 /** Both variants, encoded. */
 export interface PublishedManifest {
@@ -86,4 +91,77 @@ function nameOf(isDisclosed: boolean, own: readonly EndpointDefinition[]): strin
   return createHash("sha256")
     .update(JSON.stringify([isDisclosed, own]))
     .digest("hex");
+}
+
+interface KeptDates extends ManifestDates {
+  readonly content_hash: string;
+}
+
+const MAX_BYTES = 65_536;
+
+/** The dates that belong to this content: `updated` moves exactly when it does. */
+function resolveDates(file: string, contentHash: string, now: Date): ManifestDates {
+  const kept = readKept(file);
+  if (kept?.content_hash === contentHash) return { issued: kept.issued, updated: kept.updated };
+  const updated = now.toISOString();
+  return { issued: kept?.issued ?? updated, updated };
+}
+
+/** Keeps the dates; throws when the state directory cannot be written. */
+function keepDates(file: string, contentHash: string, dates: ManifestDates): void {
+  const kept: KeptDates = { ...dates, content_hash: contentHash };
+  if (readKept(file)?.content_hash === contentHash) return;
+  makeDirectory(dirname(file), 0o700);
+  const temporary = `${file}.${process.pid}`;
+  writeFileSync(temporary, `${JSON.stringify(kept)}\n`, { mode: 0o600 });
+  renameSync(temporary, file);
+}
+
+/** Undefined when nothing was kept, or nothing readable: the manifest is then issued now. */
+function readKept(file: string): KeptDates | undefined {
+  try {
+    const kept: unknown = JSON.parse(readBoundedFile(file, MAX_BYTES).text ?? "");
+    return isKept(kept) ? kept : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function isKept(value: unknown): value is KeptDates {
+  if (!isRecord(value)) return false;
+  const { issued, updated, content_hash: hash } = value;
+  return [issued, updated, hash].every((member) => typeof member === "string");
+}
+
+const MANIFESTS = 16;
+const OCTETS = 64 * 1024 * 1024;
+
+/**
+ * Manifests kept ready by name, those that were asked for last: encoding and signing one takes long
+ * where there is much in it. One that is longer than all may be is made for each who asks.
+ */
+export class ReadyManifests {
+  readonly #ready: LRUCache<string, Promise<ManifestDocument>>;
+
+  constructor(octets: number = OCTETS) {
+    this.#ready = new LRUCache({ max: MANIFESTS, maxSize: octets });
+  }
+
+  /** Those who ask for the same while it is made wait for the same. */
+  get(name: string, make: () => Promise<ManifestDocument>): Promise<ManifestDocument> {
+    const known = this.#ready.get(name);
+    if (known !== undefined) return known;
+    const made = make();
+    this.#ready.set(name, made, { size: 1 });
+    made.then(
+      ({ bytes }) => {
+        // The same value set again would keep its size.
+        this.#ready.delete(name);
+        this.#ready.set(name, made, { size: bytes.length });
+      },
+      // A manifest that could not be made is tried again.
+      () => this.#ready.delete(name),
+    );
+    return made;
+  }
 }

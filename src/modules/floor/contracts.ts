@@ -34,14 +34,8 @@ export async function revokeContract(
   call: Call,
   exchange: ExchangeView,
 ): Promise<Answer> {
-  const contract = contractOf(options, call);
+  const contract = visibleContract(options, call, exchange);
   if ("kind" in contract) return contract;
-  if (!mayLookAt(contract, exchange)) {
-    return forbidden(
-      "contract-forbidden",
-      `this needs ${INSPECT_ALL}, or to be the contract's agent`,
-    );
-  }
   const { state, synthesisId } = contract;
   if (!isOpen(contract)) {
     return floorResult(call, { synthesis_id: synthesisId, status: state, noop: true });
@@ -60,14 +54,8 @@ export function inspectContract(
   call: Call,
   exchange: ExchangeView,
 ): Answer {
-  const contract = contractOf(options, call);
+  const contract = visibleContract(options, call, exchange);
   if ("kind" in contract) return contract;
-  if (!mayLookAt(contract, exchange)) {
-    return forbidden(
-      "contract-forbidden",
-      `this needs ${INSPECT_ALL}, or to be the contract's agent`,
-    );
-  }
   return floorResult(call, { target: "contract", ...contractDetails(contract) });
 }
 
@@ -89,6 +77,18 @@ export function inspectAttempt(
     return forbidden("contract-forbidden", `this needs ${INSPECT_ALL}, or to be who tried`);
   }
   return floorResult(call, { target: "rcns-attempt", ...attempt });
+}
+
+/** The contract that a call names, where the caller may look at it; or what to answer instead. */
+function visibleContract(
+  options: ContractMethodsOptions,
+  call: Call,
+  exchange: ExchangeView,
+): Contract | Refusal {
+  const contract = contractOf(options, call);
+  if ("kind" in contract || mayLookAt(contract, exchange)) return contract;
+  const message = `this needs ${INSPECT_ALL}, or to be the contract's agent`;
+  return forbidden("contract-forbidden", message);
 }
 
 /** The agent it is bound to, and those who see all: by their scope, or as people at the console. */

@@ -124,10 +124,8 @@ async function inspectChainHead(
   call: Call,
   exchange: ExchangeView,
 ): Promise<HandlerSuccess | Refusal> {
-  const agentId = subjectOf(directory, call);
-  if (agentId === undefined) return missing("agent_id");
-  const refusal = refuseStranger(exchange, policy) ?? refuseSubject(exchange, agentId, policy);
-  if (refusal !== undefined) return refusal;
+  const agentId = subjectOf({ directory, policy }, call, exchange);
+  if (typeof agentId !== "string") return agentId;
   const head = await ledger.currentHeadOf(agentId);
   if (head === undefined) return notFound("record-not-found", "the agent has no record here");
   const { auditId, at } = head;
@@ -145,10 +143,8 @@ async function inspectLifecycle(
   call: Call,
   exchange: ExchangeView,
 ): Promise<HandlerSuccess | Refusal> {
-  const agentId = subjectOf(directory, call);
-  if (agentId === undefined) return missing("agent_id");
-  const refusal = refuseStranger(exchange, policy) ?? refuseSubject(exchange, agentId, policy);
-  if (refusal !== undefined) return refusal;
+  const agentId = subjectOf({ directory, policy }, call, exchange);
+  if (typeof agentId !== "string") return agentId;
   const agent = directory.find(agentId);
   if (agent === undefined) return notFound("agent-not-found", "this server hosts no such agent");
   exchange.addressed = agent;
@@ -176,10 +172,16 @@ export function showEvents(records: readonly JournalRecord[]): Paced<readonly Js
   });
 }
 
-/** The agent that is asked about: by id or name, else the caller itself. */
-function subjectOf(directory: AgentDirectory, { input, agentId }: Call): string | undefined {
-  const named = input["agent_id"] ?? agentId;
-  return typeof named === "string" ? (directory.resolve(named)?.agentId ?? named) : undefined;
+/** The agent that is asked about, by id or name, else the caller itself; or why it may not be. */
+function subjectOf(
+  { directory, policy }: Pick<InspectOptions, "directory" | "policy">,
+  call: Call,
+  exchange: ExchangeView,
+): string | Refusal {
+  const named = call.input["agent_id"] ?? call.agentId;
+  if (typeof named !== "string") return missing("agent_id");
+  const agentId = directory.resolve(named)?.agentId ?? named;
+  return refuseStranger(exchange, policy) ?? refuseSubject(exchange, agentId, policy) ?? agentId;
 }
 
 function missing(parameter: "audit_id" | "agent_id"): Refusal {

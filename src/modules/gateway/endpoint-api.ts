@@ -7,13 +7,18 @@ import type { FastifyError, FastifyReply, FastifyRequest } from "fastify";
 import type { HttpPeer } from "../../dispatch/http-gateway.ts";
 import type { HttpPlugin } from "../../dispatch/http-route.ts";
 import type { AgentDocument } from "../../identity/agent-document.ts";
+import { quote, SINGLETON_FIELDS } from "../../wire/header-fields.ts";
 import type { LimitsConfig } from "../../wire/limits-section.ts";
-import { isWireFault, type Response, type WireFault } from "../../wire/message.ts";
+import {
+  type HeaderFields,
+  isWireFault,
+  type Response,
+  type WireFault,
+} from "../../wire/message.ts";
 import { type Asked, writeAnswer } from "./http-answer.ts";
 import { FURTHER_METHODS, METHODS } from "./http-methods.ts";
 import { faultStatus } from "./http-status.ts";
 import { readTarget } from "./http-target.ts";
-import { passFields } from "./passed-fields.ts";
 import type { Pipeline } from "./pipeline.ts";
 import { errorBody, sendAnswer, sendRefusal } from "./send-answer.ts";
 import type { VerbRoutes } from "./verb-routes.ts";
@@ -132,4 +137,49 @@ function peerOf({ raw: { socket } }: FastifyRequest): HttpPeer {
 
 function askedBy({ method, headers }: FastifyRequest, allowed: Asked["allowed"]): Asked {
   return { method, accept: headers.accept, ifNoneMatch: headers["if-none-match"], allowed };
+}
+
+/**
+ * The header fields of an HTTP request that come to the pipeline: what is asked for, and the bearer
+ * token for its judge. The sidecar says who asks, so identity fields are never passed, and neither
+ * is the opt-in to negotiation.   AGTP "HTTP Gateway"
+ */
+const PASSED: ReadonlySet<string> = new Set([
+  "accept",
+  "authority-scope",
+  "authorization",
+  "content-type",
+  "contract-synthesized",
+  "escalation-id",
+  "idempotency-key",
+  "request-id",
+  "session-id",
+  "task-id",
+]);
+
+/** The fields of the sidecar's own agent. */
+interface OwnFields {
+  readonly agentId: string;
+  readonly ownerId: string | undefined;
+}
+
+/** The fields that pass, from names and values in turn, as they came. */
+export function passFields(
+  raw: readonly string[],
+  { agentId, ownerId }: OwnFields,
+): HeaderFields | WireFault {
+  const fields = new Map<string, string>([["agent-id", agentId]]);
+  if (ownerId !== undefined) fields.set("owner-id", ownerId);
+  for (let at = 0; at + 1 < raw.length; at += 2) {
+    const name = (raw[at] ?? "").toLowerCase();
+    if (!PASSED.has(name)) continue;
+    const value = raw[at + 1] ?? "";
+    const earlier = fields.get(name);
+    if (earlier !== undefined && SINGLETON_FIELDS.has(name)) {
+      const message = `header field ${quote(name)} may stand once only`;
+      return { kind: "wire-fault", code: "invalid-wire-format", message };
+    }
+    fields.set(name, earlier === undefined ? value : `${earlier}, ${value}`);
+  }
+  return fields;
 }

@@ -21,17 +21,16 @@ import { rateLimited, refusalBody, serverError } from "../../dispatch/refusals/r
 import { uuidv7 } from "../../identity/uuid.ts";
 import type { ExportSource } from "../../openapi/export-openapi.ts";
 import type { LimitsConfig } from "../../wire/limits-section.ts";
+import { createHostPolicy, createOriginPolicy, type HostVerdict } from "./browser-guard.ts";
 import { claimsOf } from "./claims.ts";
 import type { GatewaySections } from "./config.ts";
 import { AGTP_ROUTE, createEndpointApi } from "./endpoint-api.ts";
-import { createHostPolicy, type HostVerdict } from "./hosts.ts";
 import { writeAnswer } from "./http-answer.ts";
 import { METHODS } from "./http-methods.ts";
 import { faultStatus } from "./http-status.ts";
 import { readAuthority } from "./http-target.ts";
 import { OPENAPI_PATH } from "./openapi-path.ts";
 import { createOpenapiRoutes } from "./openapi-routes.ts";
-import { createOriginPolicy } from "./origins.ts";
 import { createPipeline, type PipelineParts } from "./pipeline.ts";
 import { errorBody, sendRefusal } from "./send-answer.ts";
 

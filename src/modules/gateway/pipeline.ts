@@ -1,18 +1,19 @@
 /**
  * The way from an HTTP request into the pipeline and back: the request becomes one of the sidecar's
- * own agent, a caller that hangs up ends its call, and no answer leaves before its record is kept.
- * AGTP "HTTP Gateway", AGTP-IDENTIFIERS "Attribution-Record"
+ * own agent, lists of its query go to the body, a caller that hangs up ends its call, and no answer
+ * leaves before its record is kept.   AGTP "HTTP Gateway", AGTP-IDENTIFIERS "Attribution-Record"
  */
 
+import type { JsonRecord } from "../../base/json-value.ts";
 import type { Dispatcher } from "../../dispatch/dispatcher.ts";
 import { Exchange } from "../../dispatch/exchange.ts";
 import type { HttpPeer } from "../../dispatch/http-gateway.ts";
 import { asRecorded } from "../../dispatch/unrecorded.ts";
+import { coerceText, decodeQueryPart } from "../../endpoint/input.ts";
 import type { InputShape } from "../../endpoint/input-shape.ts";
 import type { AgentDocument } from "../../identity/agent-document.ts";
 import type { HeaderFields, Request, Response, WireFault } from "../../wire/message.ts";
 import type { HttpTarget } from "./http-target.ts";
-import { splitQuery } from "./query-lists.ts";
 import type { VerbRoutes } from "./verb-routes.ts";
 
 /** The parts that the way leads through. */
@@ -87,4 +88,36 @@ function contentOf(
     headers: new Map(headers).set("content-type", "application/json"),
     body: Buffer.from(JSON.stringify(split.lists)),
   };
+}
+
+/** A query in two parts. */
+interface SplitQuery {
+  /** A value that is no list, as it was written. */
+  readonly rest: string;
+  readonly lists: JsonRecord;
+}
+
+/**
+ * Takes the fields that the endpoint declares as lists out of a query: HTTP clients repeat a name, which
+ * AGTP does not. Undefined: there is no list in it, or it cannot be read, which a gate says.   AGTP-API §5.5
+ */
+export function splitQuery(query: string, shape: InputShape): SplitQuery | undefined {
+  if (shape.lists.size === 0) return undefined;
+  const lists = new Map<string, unknown[]>();
+  const rest: string[] = [];
+  for (const part of query.split("&")) {
+    const equals = part.indexOf("=");
+    const name = decodeQueryPart(equals === -1 ? part : part.slice(0, equals));
+    const types = name === undefined ? undefined : shape.lists.get(name);
+    if (name === undefined || types === undefined) {
+      rest.push(part);
+      continue;
+    }
+    const value = decodeQueryPart(equals === -1 ? "" : part.slice(equals + 1));
+    if (value === undefined) return undefined;
+    const list = lists.get(name) ?? [];
+    lists.set(name, list);
+    list.push(coerceText(value, types));
+  }
+  return lists.size === 0 ? undefined : { rest: rest.join("&"), lists: Object.fromEntries(lists) };
 }

@@ -2,12 +2,17 @@
  * MCP servers behind endpoints: connected to while a deployment is served, their tools' definitions
  * watched, what changes put before the operators, and what servers ask in the middle of a call.
  */
+
+import type { ApprovalKind } from "../../dispatch/approvals/approval-kind.ts";
+import { readConfirmation } from "../../dispatch/approvals/confirmation.ts";
 import type { Module } from "../../dispatch/module.ts";
+import { type OperatorPolicy, operatorOf } from "../../dispatch/operator.ts";
+import { confirmationForbidden } from "../../dispatch/refusals/task-refusals.ts";
 import { recordStreamEvents } from "../../dispatch/stream-events.ts";
 import type { PinnedTool } from "../../handlers/mcp/tool-pins.ts";
+import type { EscalationRegister } from "../../state/registers/escalation-register.ts";
 import { exceptStoreFaults } from "../../state/store-fault.ts";
 import type { McpServersSections } from "./config.ts";
-import { confirmableDefinitions } from "./confirm-definition.ts";
 import { DefinitionWatch } from "./definition-watch.ts";
 import { HeldQuestions } from "./held-questions.ts";
 
@@ -54,3 +59,37 @@ export const mcpServersModule: Module<McpServersSections> = {
     };
   },
 };
+
+/** The parts of a decision, and what it changes. */
+interface ConfirmDefinitionOptions {
+  readonly escalations: Pick<EscalationRegister, "find">;
+  readonly watch: Pick<DefinitionWatch, "changedToolOf" | "settle">;
+  readonly policy: OperatorPolicy;
+  /** All that CONFIRM decides, escalations among them. */
+  approvals(): readonly ApprovalKind[];
+}
+
+/** Changed definitions, as CONFIRM sees them: an operator's word alone makes one count.   AGTP "CONFIRM" */
+function confirmableDefinitions(options: ConfirmDefinitionOptions): ApprovalKind {
+  const { escalations, watch, policy } = options;
+  const kind: ApprovalKind = {
+    confirm: async (call, exchange) => {
+      const confirmation = readConfirmation(call);
+      if ("kind" in confirmation) return undefined;
+      const before = escalations.find(confirmation.targetId);
+      if (before === undefined || watch.changedToolOf(before) === undefined) return undefined;
+      if (operatorOf(exchange.peer, policy) === undefined) {
+        return confirmationForbidden("a definition is an operator's to accept, by a certificate");
+      }
+      for (const other of options.approvals()) {
+        const answer = other === kind ? undefined : await other.confirm(call, exchange);
+        if (answer === undefined) continue;
+        const after = escalations.find(before.escalationId);
+        if (after !== undefined) await watch.settle(after);
+        return answer;
+      }
+      return undefined;
+    },
+  };
+  return kind;
+}

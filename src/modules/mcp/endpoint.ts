@@ -5,20 +5,27 @@
  */
 import { AsyncLocalStorage } from "node:async_hooks";
 import {
+  classifyInboundRequest,
   createMcpHandler,
   isLegacyRequest,
   type McpHttpHandler,
   type Server,
 } from "@modelcontextprotocol/server";
-import { isRecord } from "../../base/json-value.ts";
+import { LRUCache } from "lru-cache";
+import { isRecord, type JsonRecord } from "../../base/json-value.ts";
 import { canElicitBy } from "./client-capabilities.ts";
 import type { McpFront, McpRequest } from "./front.ts";
-import { KnownEnvelopes } from "./known-envelopes.ts";
+import { authInfoOf, createMcpServer } from "./library-server.ts";
 import type { Audience } from "./listening/audience.ts";
 import { Subscriptions } from "./listening/subscriptions.ts";
-import { authInfoOf, createMcpServer } from "./mcp-server.ts";
 import { answerPlain, type OnLeave, type PlainAnswer } from "./plain-answer.ts";
-import { type HttpFields, readPlain, VERSION_CLAIM } from "./plain-request.ts";
+import {
+  CURRENT_VERSION,
+  ENVELOPE,
+  type HttpFields,
+  readPlain,
+  VERSION_CLAIM,
+} from "./plain-request.ts";
 import { jsonError, Sessions } from "./sessions.ts";
 import { disagreement } from "./tools/param-headers.ts";
 
@@ -143,4 +150,39 @@ const BATCH = { code: -32_600, message: "Invalid Request: batches are not answer
 
 function isListening(body: unknown): boolean {
   return isRecord(body) && body["method"] === "subscriptions/listen";
+}
+
+/** Clients have few, and they are short. */
+const MAX_KNOWN = 1_024;
+const MAX_LENGTH = 2_048;
+
+/**
+ * Envelopes of 2026-07-28 that the library has judged: the name and the abilities that a client
+ * tells of itself in every message, known by their text from the second time on.   MCP "Base
+ * Protocol" (_meta)
+ */
+export class KnownEnvelopes {
+  readonly #known = new LRUCache<string, true>({ max: MAX_KNOWN });
+
+  /** True if it is one; a long one is never known. */
+  has(meta: JsonRecord): boolean {
+    const envelope: Record<string, unknown> = {};
+    for (const name of ENVELOPE) envelope[name] = meta[name];
+    const text = JSON.stringify(envelope);
+    if (text.length > MAX_LENGTH) return false;
+    if (this.#known.get(text) === true) return true;
+    const isTaken = isTakenByLibrary(envelope);
+    if (isTaken) this.#known.set(text, true);
+    return isTaken;
+  }
+}
+
+function isTakenByLibrary(envelope: JsonRecord): boolean {
+  const _meta: JsonRecord = { ...present(envelope), [VERSION_CLAIM]: CURRENT_VERSION };
+  const body = { jsonrpc: "2.0", id: 0, method: "tools/list", params: { _meta } };
+  return classifyInboundRequest({ httpMethod: "POST", body }).kind === "modern";
+}
+
+function present(envelope: JsonRecord): JsonRecord {
+  return Object.fromEntries(Object.entries(envelope).filter(([, value]) => value !== undefined));
 }

@@ -12,9 +12,9 @@ import {
 import { LRUCache } from "lru-cache";
 import { isRecord } from "../../base/json-value.ts";
 import type { McpRequest } from "./front.ts";
+import { authInfoOf, createMcpServer } from "./library-server.ts";
 import type { Audience, Listener } from "./listening/audience.ts";
 import { BoundedNews } from "./listening/bounded-news.ts";
-import { authInfoOf, createMcpServer } from "./mcp-server.ts";
 import type { PlainAnswer } from "./plain-answer.ts";
 import { type HttpFields, isMessageId, readPlainInSession } from "./plain-request.ts";
 import { SessionAnswers } from "./session-answers.ts";

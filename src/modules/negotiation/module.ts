@@ -21,13 +21,12 @@ import { exceptStoreFaults } from "../../state/store-fault.ts";
 import type { NegotiationContext, NegotiationSections } from "./config.ts";
 import { createContractSchemas } from "./contract-schemas.ts";
 import { contractSource } from "./contract-source.ts";
-import { answerLater } from "./later-answer.ts";
+import { answerLater, proposalEndpoints } from "./later-proposals.ts";
 import { negotiationRoute } from "./negotiate.ts";
 import { contractOffers } from "./offers.ts";
 import { planMethod } from "./plan/plan.ts";
 import type { PlanPlaces } from "./plan/plan-search.ts";
 import { creatingPlanning, creatingPlanPlaces, type Planning } from "./planning.ts";
-import { proposalEndpoints } from "./proposal-endpoints.ts";
 import {
   PROPOSE_SCHEMA,
   PROPOSED_SCHEMAS,

@@ -9,14 +9,7 @@ import type { TaskQueue } from "../../base/task-queue.ts";
 import type { Approvals } from "../../dispatch/approvals/approvals.ts";
 import { changeCall } from "../../dispatch/call-context.ts";
 import type { Attempts } from "../../dispatch/contracts/attempts.ts";
-import { previewContract } from "../../dispatch/contracts/contract-preview.ts";
 import type { ContractRoutes } from "../../dispatch/contracts/contract-routes.ts";
-import {
-  inputSchemaOf,
-  proposalOf,
-  readQuery,
-  semanticOf,
-} from "../../dispatch/contracts/request-proposal.ts";
 import type { RcnsConfig } from "../../dispatch/policies-config.ts";
 import { payerOf } from "../../dispatch/rates/payer.ts";
 import {
@@ -40,8 +33,10 @@ import type { JsonSchema } from "../../schema/json-schema.ts";
 import type { CompiledSchema } from "../../schema/schema.ts";
 import { PROPOSED_SCHEMA_BOUNDS } from "../../schema/schema-bounds.ts";
 import type { ContractRegister } from "../../state/registers/contract-register.ts";
+import { previewContract } from "./contract-bodies.ts";
 import { makeContract } from "./make-contract.ts";
 import { readProposedSchema } from "./proposed-schema.ts";
+import { inputSchemaOf, proposalOf, readQuery, semanticOf } from "./request-proposal.ts";
 
 export interface NegotiationOptions {
   readonly synthesizer: Synthesizer;

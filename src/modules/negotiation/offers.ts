@@ -4,16 +4,16 @@
  * another's · 404 it never was.   AGTP-API §10.1.3
  */
 import type { ContractOffers, OfferDecision } from "../../dispatch/contracts/contract-offers.ts";
-import { previewContract } from "../../dispatch/contracts/contract-preview.ts";
 import type { ContractRoutes } from "../../dispatch/contracts/contract-routes.ts";
 import { describeBy, floorEndpoints } from "../../dispatch/floor.ts";
 import { protocolRoute, protocolRoutes } from "../../dispatch/protocol-endpoint.ts";
 import { notFound, type Refusal } from "../../dispatch/refusals/refusal.ts";
 import { refuseContract } from "../../dispatch/refusals/refuse-contract.ts";
 import type { ExchangeView, Route } from "../../dispatch/route.ts";
-import { type Contract, contractEntry } from "../../endpoint/contract.ts";
+import type { Contract } from "../../endpoint/contract.ts";
 import type { Call, HandlerSuccess } from "../../handlers/handler.ts";
 import type { NegotiationContext } from "./config.ts";
+import { acceptedBody, previewContract } from "./contract-bodies.ts";
 import {
   PROPOSE_SCHEMA,
   PROPOSED_SCHEMAS,
@@ -27,7 +27,7 @@ export function contractOffers(
   options: ProposeOptions,
   routes: Pick<ContractRoutes, "agree">,
 ): ContractOffers {
-  return { propose: proposeRoute(context, options), settle: settleRoute(context, routes) };
+  return { propose: proposeRoute(context, options), decide: decisionRoute(context, routes) };
 }
 
 function proposeRoute(context: NegotiationContext, options: ProposeOptions): Route {
@@ -41,16 +41,16 @@ function proposeRoute(context: NegotiationContext, options: ProposeOptions): Rou
   return route;
 }
 
-function settleRoute(context: NegotiationContext, routes: Pick<ContractRoutes, "agree">): Route {
+function decisionRoute(context: NegotiationContext, routes: Pick<ContractRoutes, "agree">): Route {
   const { attempts, compiler, state } = context;
   const { contracts: register } = state;
   return protocolRoute(
     {
       ...{ method: "PROPOSE", path: "/", capability: "domain_spanning", impact: "reversible" },
       description: "Takes the word of an agent on a contract that it was offered.",
-      ...{ isReading: false, isListed: false, inputSchema: SETTLE_SCHEMA },
+      ...{ isReading: false, isListed: false, inputSchema: DECISION_SCHEMA },
       handler: async (call, exchange) => {
-        const { synthesis_id: synthesisId, decision } = call.input as unknown as Settling;
+        const { synthesis_id: synthesisId, decision } = call.input as unknown as Decision;
         const found = register.present(synthesisId, exchange.caller.document?.agentId);
         if (found.kind === "unknown") {
           return notFound("contract-not-found", "no contract with this synthesis_id");
@@ -70,7 +70,7 @@ function settleRoute(context: NegotiationContext, routes: Pick<ContractRoutes, "
   ): Promise<HandlerSuccess | Refusal> {
     if (decision === "accept") {
       await routes.agree(contract, call, exchange);
-      return { status: 263, body: takenBody(contract) };
+      return { status: 263, body: acceptedBody(contract) };
     }
     const isDeclined = decision === "decline" && contract.state === "offered";
     if (isDeclined) await register.change(contract.synthesisId, "released", DECLINED);
@@ -78,7 +78,7 @@ function settleRoute(context: NegotiationContext, routes: Pick<ContractRoutes, "
   }
 }
 
-interface Settling {
+interface Decision {
   readonly synthesis_id: string;
   readonly decision: OfferDecision;
 }
@@ -92,7 +92,7 @@ interface Decided {
 const DECLINED = "its agent has declined it";
 const FOREIGN = "the contract is another agent's";
 
-const SETTLE_SCHEMA = {
+const DECISION_SCHEMA = {
   type: "object",
   properties: {
     synthesis_id: { type: "string", maxLength: 256 },
@@ -100,8 +100,3 @@ const SETTLE_SCHEMA = {
   },
   required: ["synthesis_id", "decision"],
 } as const;
-
-function takenBody(contract: Contract): Record<string, unknown> {
-  const { endpoint } = contract;
-  return { status: 263, ...contractEntry(contract), proposed: true, endpoint };
-}

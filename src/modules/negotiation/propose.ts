@@ -18,7 +18,7 @@ import type { RouteHandler } from "../../dispatch/route.ts";
 import type { EventSource } from "../../dispatch/stream-events.ts";
 import type { HandlerSuccess } from "../../handlers/handler.ts";
 import type { ContractRegister } from "../../state/registers/contract-register.ts";
-import { approve, offer } from "./approval.ts";
+import { grantContract, offerContract } from "./grant-contract.ts";
 import type { Negotiations } from "./negotiations.ts";
 import { readProposal } from "./proposal.ts";
 import {
@@ -32,7 +32,7 @@ import type { Proposals } from "./proposals.ts";
 import type { SynthesisConfig } from "./synthesis-section.ts";
 
 /** The parts that make a contract of a proposal. */
-export interface SettleOptions extends EvaluationParts {
+export interface GrantParts extends EvaluationParts {
   readonly synthesis: SynthesisConfig;
   readonly register: Pick<ContractRegister, "add" | "now">;
   readonly negotiations: Negotiations;
@@ -42,7 +42,7 @@ export interface SettleOptions extends EvaluationParts {
 }
 
 /** The parts of PROPOSE. */
-export interface ProposeOptions extends SettleOptions {
+export interface ProposeOptions extends GrantParts {
   readonly synthesisEnabled: boolean;
   /** Evaluates later, and answers with 261 meanwhile. */
   readonly proposals: Proposals;
@@ -133,8 +133,8 @@ async function evaluate(
   if (options.synthesis.asyncEvaluation && !isOffering) return options.proposals.submit(request);
   const planned = await plan(options, request, { authority, owner });
   if (planned.kind === "refusal") return planned;
-  if (isOffering) return offer(options, request, planned.plan);
-  return approve(options, request, planned.plan, source);
+  if (isOffering) return offerContract(options, request, planned.plan);
+  return grantContract(options, request, planned.plan, source);
 }
 
 function unknownAgent(): Refusal {
@@ -143,8 +143,8 @@ function unknownAgent(): Refusal {
 }
 
 /** Plans what nobody waits for any more, and makes the contract. */
-export async function settle(
-  options: SettleOptions,
+export async function planAndGrant(
+  options: GrantParts,
   request: ProposalRequest,
   authority: Planning["authority"],
 ): Promise<Answer> {
@@ -152,7 +152,7 @@ export async function settle(
   const owner = { key: request.agentId, isKnown: true };
   const planned = await plan(options, request, { authority, owner });
   if (planned.kind === "refusal") return planned;
-  return approve(options, request, planned.plan, undefined);
+  return grantContract(options, request, planned.plan, undefined);
 }
 
 /** Under which authority, and for whom. */
@@ -162,7 +162,7 @@ interface Planning {
 }
 
 function plan(
-  options: SettleOptions,
+  options: GrantParts,
   { proposal }: ProposalRequest,
   { authority, owner }: Planning,
 ): Promise<ReturnType<typeof planProposal>> {

@@ -79,10 +79,8 @@ const MAX_NESTING = 64;
 const LONE_SURROGATE = /(?<!\\)(?:\\\\)*\\ud[89a-f]/;
 
 /**
- * The count that is exceeded, or what JSON cannot hold; looks at no more than it allows.
- *
- * Judges the size of a proposed schema, so that it can be looked into, and its values, which must
- * survive being written down again: finite numbers and well-formed text.
+ * The count that a proposed schema exceeds, or the value in it that JSON cannot hold: a number that
+ * is not finite, an ill-formed text. Looks at no more than it allows.
  */
 function findProposedExcess(schema: object): string | undefined {
   const excess = findLargeOrDeep(schema);

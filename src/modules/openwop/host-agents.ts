@@ -4,6 +4,7 @@
  */
 import { basename } from "node:path";
 import type { Problem } from "../../base/problem.ts";
+import { actingCaller } from "../../dispatch/acting.ts";
 import type { AgentDocument } from "../../identity/agent-document.ts";
 import { type HostedAgent, identifyHosted } from "../../state/registers/hosted-identity.ts";
 import type { AgentExecutor } from "./agent-executor.ts";
@@ -19,7 +20,7 @@ import { collectingSecrets } from "./secrets.ts";
 import { type OpenwopSettings, readOpenwopSettings } from "./settings.ts";
 import type { OpenwopState } from "./state.ts";
 import { createExecutor } from "./turn/executor.ts";
-import { ownEndpoints } from "./turn/own-endpoints.ts";
+import type { ToolHost } from "./turn/tool-host.ts";
 
 /** The agents, and all that their runs and endpoints need of them. */
 export interface OpenwopAgents {
@@ -121,4 +122,18 @@ function findInactive(
 ): string | undefined {
   const status = lifecycle.statusOf(document);
   return status === "suspended" || status === "retired" ? `the agent is ${status}` : undefined;
+}
+
+/**
+ * The endpoints of this server as tools of its agents, called through the pipeline of the
+ * deployment that the agents are a part of.
+ */
+function ownEndpoints({ dispatch }: Pick<OpenwopContext, "dispatch">): ToolHost {
+  return {
+    findEndpoint: (method, path) => dispatch().registry.find(method, path)?.entry.definition,
+    call: async ({ agent, scopes, method, path: target, input, taskId, signal }) => {
+      const caller = actingCaller(agent, scopes);
+      return dispatch().actAs({ caller, method, target, input, taskId, signal });
+    },
+  };
 }

@@ -1,7 +1,7 @@
 /** The inventory of OpenWOP agents, as DESCRIBE and QUERY of agents show it.   OpenWOP RFC 0072 §A */
 import { isDisclosedTo } from "../../dispatch/disclosure.ts";
 import type { HostedInventory } from "../../dispatch/module.ts";
-import { agentNotInstalled } from "../../dispatch/refusals/floor-refusals-openwop.ts";
+import { agentNotInstalled } from "../../dispatch/refusals/openwop-refusals.ts";
 import type { Refusal } from "../../dispatch/refusals/refusal.ts";
 import type { AgentDocument } from "../../identity/agent-document.ts";
 import type { OpenwopContext } from "./config.ts";

@@ -6,7 +6,7 @@
  */
 import type { Concealment } from "../../dispatch/concealment.ts";
 import type { ProtocolEndpoint } from "../../dispatch/protocol-endpoint.ts";
-import { agentNotInstalled } from "../../dispatch/refusals/floor-refusals-openwop.ts";
+import { agentNotInstalled } from "../../dispatch/refusals/openwop-refusals.ts";
 import { namedError, type Refusal, schemaViolation } from "../../dispatch/refusals/refusal.ts";
 import { type HandlerResult, isHandlerError } from "../../handlers/handler.ts";
 import {

@@ -2,9 +2,9 @@
  * OpenWOP: its agents as agents of this server, and runs of them and of workflows. One host stands behind
  * the AGTP endpoints, the agents' own endpoints and the HTTP API.   OpenWOP RFC 0070, RFC 0072
  */
-
 import type { Contribution, Module } from "../../dispatch/module.ts";
 import { type ProtocolEndpoint, protocolRoutes } from "../../dispatch/protocol-endpoint.ts";
+import type { QuerySource } from "../../dispatch/query-source.ts";
 import { type AgentRoutesOptions, agentRoutes } from "./agent-routes.ts";
 import type { OpenwopContext, OpenwopSections } from "./config.ts";
 import { hostAgents, type OpenwopAgents } from "./host-agents.ts";
@@ -12,9 +12,9 @@ import { agtpIdOf, type HostedRuns, hostRuns, httpRoutes } from "./host-runs.ts"
 import { disclosing, hostedInventory } from "./hosted-inventory.ts";
 import { inventoryEndpoints } from "./inventory-endpoints.ts";
 import { runEndpoints } from "./run-endpoints.ts";
-import { runSource } from "./run-source.ts";
 import type { RunStarter } from "./run-starter.ts";
 import { agentRuns } from "./runs/agent-runs.ts";
+import type { RunHost } from "./runs/run-host.ts";
 import { type OpenwopState, openOpenwop } from "./state.ts";
 
 /** A handler ends a little before its deadline, so that it says itself what there is to say. */
@@ -120,4 +120,30 @@ function resolverOf({ dispatch }: OpenwopContext, openwop: OpenwopAgents) {
   );
   return (name: string) =>
     registry.find(name, tenant) ?? byAgtpId.get(dispatch().directory.resolve(name)?.agentId ?? "");
+}
+
+const MOST = 100;
+
+/** An agent's own runs, as QUERY finds them; who has no Agent-ID has none.   AGTP "QUERY" */
+function runSource(host: RunHost, tenant: string): QuerySource {
+  return {
+    name: "openwop-run",
+    entries: async ({ caller: { agentId } }) => {
+      if (agentId === undefined) return [];
+      const owner = { tenant, principal: `agtp:${agentId}`, scopes: [] };
+      return host
+        .list({ owner, sees: "own" })
+        .slice(0, MOST)
+        .map((entry) => {
+          const { runId, workflowId, status, createdAt } = entry;
+          const content = {
+            runId,
+            workflowId,
+            status,
+            createdAt: new Date(createdAt).toISOString(),
+          };
+          return { id: runId, texts: [`run of ${workflowId}`, status, runId], content };
+        });
+    },
+  };
 }

@@ -3,10 +3,13 @@
  * came of it in the words of the protocol.   OpenWOP RFC 0072 §B
  */
 import type { JsonRecord } from "../../base/json-value.ts";
-import { agentNotInstalled } from "../../dispatch/refusals/floor-refusals-openwop.ts";
-import { runNotFound, tooManyRuns } from "../../dispatch/refusals/floor-refusals-runs.ts";
-import { confirmationForbidden } from "../../dispatch/refusals/floor-refusals-tasks.ts";
+import {
+  agentNotInstalled,
+  runNotFound,
+  tooManyRuns,
+} from "../../dispatch/refusals/openwop-refusals.ts";
 import { namedError, type Refusal } from "../../dispatch/refusals/refusal.ts";
+import { confirmationForbidden } from "../../dispatch/refusals/task-refusals.ts";
 import type { Call, HandlerResult } from "../../handlers/handler.ts";
 import { acceptedRun } from "./runs/agent-runs.ts";
 import { awaitPage } from "./runs/event-page.ts";

@@ -2,7 +2,6 @@
  * The module that finds things: QUERY, and DISCOVER by criteria, over indexes of what
  * this deployment serves; and SUMMARIZE.   AGTP "QUERY", "DISCOVER", "SUMMARIZE"
  */
-
 import { mapPaced, type Paced } from "../../base/paced.ts";
 import { THE_SERVER } from "../../base/task-queue.ts";
 import { isDisclosedTo } from "../../dispatch/disclosure.ts";
@@ -21,7 +20,6 @@ import type { SearchContext, SearchSections } from "./config.ts";
 import { discoverMethod } from "./discover.ts";
 import { type EndpointEntryOptions, endpointEntry, type FoundEndpoint } from "./endpoint-entry.ts";
 import { FILTER_SCHEMA } from "./filter.ts";
-import { firstHand } from "./first-hand.ts";
 import { queryMethod } from "./query.ts";
 import { recipeEntry } from "./recipe-entry.ts";
 import { Search, type Surface } from "./search.ts";
@@ -130,5 +128,16 @@ function arrivalsIn(
   return (method, path, definition) => {
     const canonical = canonicalPair(methodPolicy, { method, path });
     return registry.find(canonical.method, canonical.path)?.entry === definition;
+  };
+}
+
+/**
+ * A source that has nothing for delegated work: an agent's own things are shown to the agent
+ * itself, and to nobody who has it act.   AGTP "QUERY", "DELEGATE"
+ */
+function firstHand(source: QuerySource): QuerySource {
+  return {
+    name: source.name,
+    entries: async (asker) => (asker.caller.delegation === undefined ? source.entries(asker) : []),
   };
 }

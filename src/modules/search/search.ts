@@ -12,11 +12,10 @@ import { type QuestionWord, weighWords } from "./confidence.ts";
 import type { Asker, SearchEntry } from "./entry.ts";
 import { type Condition, compileFilter, type Filter } from "./filter.ts";
 import { liveEntries } from "./live-entry.ts";
+import { KINDS, readScope, type Scope, selectListed } from "./narrow-search.ts";
 import type { Question } from "./question.ts";
 import { questionWork, scoreWords } from "./scores.ts";
 import { buildIndex, frequencyOf, type SearchIndex } from "./search-index.ts";
-import { KINDS, readScope, type Scope } from "./search-scope.ts";
-import { selectListed } from "./select-listed.ts";
 import { warmUp } from "./warm-up.ts";
 
 /** The entries that are the same for every caller, up to what it may see of them. */

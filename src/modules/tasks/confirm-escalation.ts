@@ -4,20 +4,25 @@
  * receipt. 403 not the caller's to decide · 409 decided otherwise, or too late · 422 an answer that
  * is not what an upstream asked for.   AGTP "CONFIRM"
  */
-
 import type { ApprovalKind } from "../../dispatch/approvals/approval-kind.ts";
-import { type Confirmation, readConfirmation } from "../../dispatch/approvals/confirmation.ts";
+import {
+  CONFIRM_SCHEMA,
+  type Confirmation,
+  readConfirmation,
+} from "../../dispatch/approvals/confirmation.ts";
 import { authorityOver } from "../../dispatch/approvals/escalation-authority.ts";
 import { escalationEvent } from "../../dispatch/approvals/escalation-events.ts";
 import { answerContent, contentViolations } from "../../dispatch/approvals/question-content.ts";
+import type { FloorMethod } from "../../dispatch/floor.ts";
 import { floorResult } from "../../dispatch/floor-result.ts";
 import { type OperatorPolicy, operatorOf } from "../../dispatch/operator.ts";
-import { decisionConflict } from "../../dispatch/refusals/floor-refusals-tasks.ts";
 import {
   attributionUnavailable,
+  notFound,
   type Refusal,
   schemaViolation,
 } from "../../dispatch/refusals/refusal.ts";
+import { decisionConflict } from "../../dispatch/refusals/task-refusals.ts";
 import type { ExchangeView } from "../../dispatch/route.ts";
 import type { RecordStreamEvents } from "../../dispatch/stream-events.ts";
 import type { Call, HandlerSuccess } from "../../handlers/handler.ts";
@@ -30,6 +35,27 @@ import {
   escalationView,
 } from "../../state/registers/escalation.ts";
 import type { EscalationRegister } from "../../state/registers/escalation-register.ts";
+
+/**
+ * CONFIRM on "/": each kind of thing that waits for a word is asked in turn; operators may be known
+ * by their certificate alone. 404 nothing that waits has this id · 422 malformed.
+ */
+export function confirmMethod(approvals: () => readonly ApprovalKind[]): FloorMethod {
+  return {
+    inputSchema: CONFIRM_SCHEMA,
+    takesCertificate: true,
+    looksUp: ["target_id", "escalation_id", "notification_id", "attestation_target"],
+    handler: async (call, exchange) => {
+      const confirmation = readConfirmation(call);
+      if ("kind" in confirmation) return confirmation;
+      for (const kind of approvals()) {
+        const answer = await kind.confirm(call, exchange);
+        if (answer !== undefined) return answer;
+      }
+      return notFound("record-not-found", "nothing that can be confirmed has this target_id");
+    },
+  };
+}
 
 /** The registers that a decision changes. */
 export interface ConfirmEscalationOptions {

@@ -8,13 +8,13 @@ import { hash } from "node:crypto";
 import { MOMENT_FORMS, readMoment } from "../../base/moment.ts";
 import type { FloorMethod } from "../../dispatch/floor.ts";
 import { floorResult } from "../../dispatch/floor-result.ts";
-import { taskPaused, tooManyWaiting } from "../../dispatch/refusals/floor-refusals-tasks.ts";
 import {
   authorizationRequired,
   notFound,
   type Refusal,
   schemaViolation,
 } from "../../dispatch/refusals/refusal.ts";
+import { taskPaused, tooManyWaiting } from "../../dispatch/refusals/task-refusals.ts";
 import type { Call, HandlerSuccess } from "../../handlers/handler.ts";
 import type { AgentDirectory } from "../../identity/agent-directory.ts";
 import type { JsonSchema } from "../../schema/json-schema.ts";

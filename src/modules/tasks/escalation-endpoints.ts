@@ -3,16 +3,20 @@
  * concerns; and CONFIRM there, for those who decide. 404 none that the caller may see.
  * AGTP "ESCALATE", "CONFIRM"
  */
-
 import { CONFIRM_SCHEMA } from "../../dispatch/approvals/confirmation.ts";
 import { maySee } from "../../dispatch/approvals/escalation-authority.ts";
 import type { FloorMethod } from "../../dispatch/floor.ts";
 import { floorResult } from "../../dispatch/floor-result.ts";
 import type { OperatorPolicy } from "../../dispatch/operator.ts";
 import type { ProtocolEndpoint } from "../../dispatch/protocol-endpoint.ts";
+import type { QueryCaller, QueryEntry, QuerySource } from "../../dispatch/query-source.ts";
 import { notFound } from "../../dispatch/refusals/refusal.ts";
 import type { RouteHandler } from "../../dispatch/route.ts";
-import { ESCALATION_STATUSES, escalationView } from "../../state/registers/escalation.ts";
+import {
+  ESCALATION_STATUSES,
+  type Escalation,
+  escalationView,
+} from "../../state/registers/escalation.ts";
 import type { EscalationRegister } from "../../state/registers/escalation-register.ts";
 
 /** The parts that these endpoints show. */
@@ -104,5 +108,34 @@ function readHandler({ escalations, policy }: EscalationEndpointOptions): RouteH
       return notFound("record-not-found", "no escalation that concerns the caller has this id");
     }
     return floorResult(call, escalationView(escalation, Date.now()));
+  };
+}
+
+/** As many as one query looks through. */
+const MAX_ENTRIES = 500;
+
+/** Escalations for QUERY: a caller's own and those sent to it; all of them for operators. */
+export function escalationSource(
+  escalations: Pick<EscalationRegister, "list">,
+  maySee: (escalation: Escalation, asker: QueryCaller) => boolean,
+): QuerySource {
+  return {
+    name: "escalation",
+    entries: async (asker) =>
+      escalations
+        .list()
+        .filter((escalation) => maySee(escalation, asker))
+        .slice(0, MAX_ENTRIES)
+        .map(entryOf),
+  };
+}
+
+function entryOf(escalation: Escalation): QueryEntry {
+  const { escalationId, taskId = "", reason = "", status, context, decision } = escalation;
+  const asked = typeof context === "string" ? context : JSON.stringify(context);
+  return {
+    id: escalationId,
+    texts: [`escalation ${status} ${reason} ${taskId}`, asked, decision?.reason ?? ""],
+    content: escalationView(escalation, Date.now()),
   };
 }

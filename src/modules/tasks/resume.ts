@@ -7,8 +7,8 @@
 import type { DescribeMethod } from "../../dispatch/floor.ts";
 import { floorResult } from "../../dispatch/floor-result.ts";
 import type { ProtocolEndpoint } from "../../dispatch/protocol-endpoint.ts";
-import { nonceReused, refuseHeldSession } from "../../dispatch/refusals/floor-refusals-tasks.ts";
 import { authorizationRequired, notFound, type Refusal } from "../../dispatch/refusals/refusal.ts";
+import { nonceReused, refuseHeldSession } from "../../dispatch/refusals/task-refusals.ts";
 import type { ExchangeView } from "../../dispatch/route.ts";
 import type { Call, HandlerSuccess } from "../../handlers/handler.ts";
 import type { SessionRegister } from "../../state/registers/session-register.ts";

@@ -8,7 +8,6 @@
 import { MOMENT_FORMS, readMoment } from "../../base/moment.ts";
 import type { FloorMethod } from "../../dispatch/floor.ts";
 import { floorResult } from "../../dispatch/floor-result.ts";
-import { refuseHeldSession, tooManyWaiting } from "../../dispatch/refusals/floor-refusals-tasks.ts";
 import {
   authorizationRequired,
   notFound,
@@ -16,6 +15,7 @@ import {
   type Refusal,
   schemaViolation,
 } from "../../dispatch/refusals/refusal.ts";
+import { refuseHeldSession, tooManyWaiting } from "../../dispatch/refusals/task-refusals.ts";
 import type { ExchangeView, RouteHandler } from "../../dispatch/route.ts";
 import type { Call, HandlerSuccess } from "../../handlers/handler.ts";
 import type { JsonSchema } from "../../schema/json-schema.ts";

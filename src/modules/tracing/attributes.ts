@@ -15,7 +15,7 @@ export const ATTRIBUTES = {
   /** The tier of the endpoint: A, B or C. */
   tier: "agtp.tier",
   synthesisId: "agtp.synthesis_id",
-  /** Of what answers: a function, a process, a composition, an API, a tool. */
+  /** The type of a handler: a function, a process, a composition, an API, a tool. */
   handler: "agtp.handler",
   httpMethod: "http.request.method",
   httpStatus: "http.response.status_code",
@@ -29,6 +29,6 @@ export const ATTRIBUTES = {
   model: "gen_ai.request.model",
   inputTokens: "gen_ai.usage.input_tokens",
   outputTokens: "gen_ai.usage.output_tokens",
-  /** The name that the operator has given what is called. */
+  /** The operator's name for the other side of a call. */
   peer: "agtp.upstream",
 } as const;

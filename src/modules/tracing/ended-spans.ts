@@ -1,16 +1,15 @@
 /**
  * Spans that are over, for as long as the record that they are to name has no id yet: it has one when
- * it is sealed, a moment later. They become rows as soon as they can, since everything else that hangs
+ * it is sealed, a moment later. They are written as soon as they can, since everything else that hangs
  * on a request is to be forgotten with it.
  */
 import { RecordDraft } from "../../state/records/draft.ts";
 import type { LateFields } from "../../wire/message.ts";
 import { ATTRIBUTES } from "./attributes.ts";
-import type { SpanRecord, SpanRow } from "./span-record.ts";
+import type { SpanRecord } from "./span-record.ts";
 
-/** Where sealing takes longer than a turn, it is looked for so often, */
+/** The interval of looking for a record whose sealing takes longer than a turn. */
 const LOOK_MS = 20;
-/** and so many times. */
 const MAX_LOOKS = 50;
 
 interface Ended {
@@ -20,13 +19,13 @@ interface Ended {
 }
 
 export class EndedSpans {
-  readonly #take: (row: SpanRow) => void;
+  readonly #take: (span: SpanRecord) => void;
   #waiting: Ended[] = [];
   #immediate: NodeJS.Immediate | undefined;
   #timer: NodeJS.Timeout | undefined;
 
-  /** `take` is given each of them once. */
-  constructor(take: (row: SpanRow) => void) {
+  /** `take` gets each of them once. */
+  constructor(take: (span: SpanRecord) => void) {
     this.#take = take;
   }
 
@@ -63,6 +62,6 @@ export class EndedSpans {
 
   #give(span: SpanRecord, late: LateFields | undefined): void {
     if (late instanceof RecordDraft && late.isKnown) span.set(ATTRIBUTES.auditId, late.auditId);
-    this.#take(span.row);
+    this.#take(span);
   }
 }

@@ -31,7 +31,7 @@ export function listenToHttp(places: AsyncLocalStorage<Place>, spans: Spans): ()
     const span = known.get(request)?.span;
     if (!(span instanceof SpanRecord)) return;
     span.set(ATTRIBUTES.httpStatus, response.statusCode);
-    if (response.statusCode >= 500) span.fail();
+    if (response.statusCode >= 500) span.hasFailed = true;
     spans.end(span);
   };
   subscribe(START, onStart);
@@ -42,7 +42,7 @@ export function listenToHttp(places: AsyncLocalStorage<Place>, spans: Spans): ()
   };
 }
 
-/** The span of it, for what comes of it; `own` are fields that count more than its own. */
+/** The span of a request over HTTP, made when it is first asked for; fields of `own` count more. */
 export function httpSpan(
   http: HttpRequest,
   spans: Spans,

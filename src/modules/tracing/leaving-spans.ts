@@ -1,4 +1,4 @@
-/** Spans of what leaves over AGTP, MCP and the pipes of processes, and of questions to models. */
+/** Makes spans of calls over AGTP, MCP and the pipes of processes, and of questions to models. */
 import type { AsyncLocalStorage } from "node:async_hooks";
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import {

@@ -1,7 +1,7 @@
 /**
- * Traces: what becomes of requests, and of what they bring about, told to a collector of
- * OpenTelemetry. It listens to `node:diagnostics_channel`, and nothing of the pipeline knows it;
- * where it is off, nothing of it is loaded.   docs/tracing.md
+ * Traces: tells a collector of OpenTelemetry about requests and the calls that they make. It listens
+ * to `node:diagnostics_channel`, and nothing of the pipeline knows it; where it is off, nothing of it
+ * is loaded.   docs/tracing.md
  */
 import type { Module } from "../../dispatch/module.ts";
 import type { TracingSections } from "./config.ts";

@@ -16,8 +16,11 @@ import { openSender } from "./span-sender.ts";
 import { Spans } from "./spans.ts";
 import { listenToUndici } from "./undici-spans.ts";
 
+/** A daemon that ends waits no longer than this for its collector. */
+const LAST_SENDING_MS = 2_000;
+
 /** The contribution of a deployment that is traced. */
-export function openTracing({ config, catalog }: TracingContext): Contribution {
+export function openTracing({ config, catalog, log }: TracingContext): Contribution {
   let collector: CollectorAddress;
   try {
     collector = collectorAddress(config.tracing, "/v1/traces");
@@ -31,7 +34,11 @@ export function openTracing({ config, catalog }: TracingContext): Contribution {
   return {
     features: ["tracing"],
     start: () => {
-      const tracing = beginTracing(config, collector, (name) => catalog.has(name));
+      const tracing = beginTracing(config, {
+        collector,
+        log,
+        isMethod: (name) => catalog.has(name),
+      });
       stop = async (onLast) => tracing.requests.beginNoMore(onLast);
       end = tracing.end;
     },
@@ -43,14 +50,19 @@ export function openTracing({ config, catalog }: TracingContext): Contribution {
 
 interface Tracing {
   readonly requests: RequestSpans;
-  /** Sends what waits; done once. */
+  /** Sends the spans that wait; done once. */
   end(): Promise<void>;
+}
+
+interface TracingParts {
+  readonly collector: CollectorAddress;
+  readonly log: TracingContext["log"];
+  isMethod(name: string): boolean;
 }
 
 function beginTracing(
   { tracing, server, limits }: TracingSections,
-  collector: CollectorAddress,
-  isMethod: (name: string) => boolean,
+  { collector, log, isMethod }: TracingParts,
 ): Tracing {
   const resource = {
     "service.name": tracing.serviceName,
@@ -71,7 +83,9 @@ function beginTracing(
   const end = async (): Promise<void> => {
     for (const one of unlisten) one();
     places.disable();
-    await queue.close(limits.drainTimeoutMs);
+    const count = await queue.close(Math.min(limits.drainTimeoutMs, LAST_SENDING_MS));
+    if (count === 0) return;
+    log.warn({ event: "spans-lost", count }, "the collector of traces did not take the last spans");
   };
   return {
     requests,

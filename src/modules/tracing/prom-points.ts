@@ -1,4 +1,4 @@
-/** Points of metrics, out of what the registry of `/metrics` says of itself. */
+/** Reads points of metrics out of the registry of `/metrics`. */
 
 /** A metric of prom-client, as it describes it. */
 export interface PromMetric {
@@ -44,7 +44,7 @@ interface Gathered {
   sum: number;
 }
 
-/** Of a histogram, whose buckets count what is below them as well. */
+/** Reads a histogram; each of its buckets counts the ones below it as well. */
 export function readHistogram({ name, values }: PromMetric): readonly HistogramPoint[] {
   const gathered = new Map<string, Gathered>();
   for (const { value, labels, metricName } of values) {

@@ -1,4 +1,4 @@
-/** Sends what `/metrics` shows to the collector of traces, once a while and at the end. */
+/** Sends the metrics of `/metrics` to the collector of traces, every 15 seconds and at the end. */
 import { ValueType } from "@opentelemetry/api";
 import { OTLPMetricExporter } from "@opentelemetry/exporter-metrics-otlp-proto";
 import { type Resource, resourceFromAttributes } from "@opentelemetry/resources";

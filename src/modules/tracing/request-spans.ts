@@ -13,15 +13,14 @@ import {
   type RequestEnd,
   type RequestRefusal,
 } from "../../dispatch/request-channels.ts";
-import type { Route } from "../../dispatch/route.ts";
 import { ATTRIBUTES } from "./attributes.ts";
 import { timeOf } from "./clock.ts";
 import { httpSpan } from "./http-requests.ts";
 import type { Place } from "./place.ts";
 import { SPAN_KINDS, type SpanLink, SpanRecord } from "./span-record.ts";
 import type { Spans } from "./spans.ts";
-import { staysInside } from "./stays-inside.ts";
 import { readParent } from "./trace-context.ts";
+import { tracedRoute } from "./traced-route.ts";
 import { markFailed } from "./undici-spans.ts";
 
 /** The parts that spans of requests are made with. */
@@ -103,10 +102,10 @@ export class RequestSpans {
 
   #handling(message: HandlerBegin): void {
     const { exchange, route } = message;
-    const isInside = staysInside(route);
+    const { staysInside: isInside } = tracedRoute(route);
     const request = isInside ? knownSpan(exchange) : this.#linkOf(exchange);
     if (request === undefined) return;
-    // What is dispatched has a span of its own, which is that of its handler.
+    // A dispatched request has one span, which is its handler's as well.
     const span = exchange.inner === undefined ? this.#handlerSpan(message, request) : undefined;
     if (isInside) return;
     const { places } = this.#parts;
@@ -117,8 +116,7 @@ export class RequestSpans {
     const { spans } = this.#parts;
     const span = spans.within(request, "handler", SPAN_KINDS.internal);
     if (span === undefined) return undefined;
-    const { definition } = message.route;
-    if (definition !== undefined) span.set(ATTRIBUTES.handler, definition.handler.type);
+    span.shape = tracedRoute(message.route).handlerShape;
     if (request instanceof SpanRecord) request.handler = span;
     message.onEnd = (status) => {
       if (status >= 500) markFailed(span, String(status));
@@ -156,29 +154,27 @@ export class RequestSpans {
 
   #describe(span: SpanRecord, exchange: Exchange, status: number): void {
     const { route, caller, contract } = exchange;
-    const method = route?.method ?? exchange.method;
-    if (route !== undefined || this.#parts.isMethod(method)) {
-      span.name = route === undefined ? method : nameOf(route);
-      span.set(ATTRIBUTES.method, method);
+    if (route !== undefined) span.shape = tracedRoute(route).requestShape(status);
+    else {
+      span.set(ATTRIBUTES.status, status);
+      this.#nameMethod(span, exchange.method);
     }
-    if (route !== undefined) {
-      span.set(ATTRIBUTES.path, route.path);
-      span.set(ATTRIBUTES.tier, route.tier);
-    }
-    span.set(ATTRIBUTES.status, status);
     if (caller.agentId !== undefined) span.set(ATTRIBUTES.agentId, caller.agentId);
     if (contract !== undefined) span.set(ATTRIBUTES.synthesisId, contract.synthesis_id);
     if (status >= 500) markFailed(span, String(status));
+  }
+
+  /** Without an endpoint, the method is all that a request says. */
+  #nameMethod(span: SpanRecord, method: string): void {
+    if (!this.#parts.isMethod(method)) return;
+    span.name = method;
+    span.set(ATTRIBUTES.method, method);
   }
 }
 
 /** The span of a request; of one that is not sampled, its parent, if it has named one. */
 function knownSpan({ span }: Exchange): SpanLink | undefined {
   return span as SpanLink | undefined;
-}
-
-function nameOf({ method, path }: Route): string {
-  return `${method} ${path}`;
 }
 
 function describeRefusal(span: SpanRecord, exchange: Exchange, { code }: Refusal): void {

@@ -1,6 +1,5 @@
 /** Senders of spans: how they are made, and used. */
 import type { CollectorAddress } from "./collector-address.ts";
-import type { SpanRow } from "./span-record.ts";
 
 /** Everything that sending needs to know, in a form that another thread can be given. */
 export interface SenderOptions {
@@ -9,9 +8,16 @@ export interface SenderOptions {
   readonly resource: Readonly<Record<string, string>>;
 }
 
+/** Spans that go together. */
+export interface SpanBatch {
+  readonly count: number;
+  /** As `writeSpan` writes them; the sender's from then on. */
+  readonly octets: Uint8Array<ArrayBuffer>;
+}
+
 export interface SpanSender {
   /** True once the collector has taken them. Never rejects. */
-  send(rows: readonly SpanRow[]): Promise<boolean>;
+  send(batch: SpanBatch): Promise<boolean>;
   /** Sends no more. Never rejects. */
   close(): Promise<void>;
 }

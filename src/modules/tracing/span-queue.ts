@@ -1,38 +1,42 @@
 /**
- * Spans on their way to the collector, in batches: so many wait at most, and what does not reach it
- * is counted.
+ * Spans on their way to the collector, in batches. Their number is bounded, and those that do not
+ * reach it are counted.
  */
 import { channel } from "node:diagnostics_channel";
 import { DROPPED_CHANNEL } from "../../dispatch/request-channels.ts";
 import type { LateFields } from "../../wire/message.ts";
 import { EndedSpans } from "./ended-spans.ts";
-import type { SpanSender } from "./sending.ts";
-import type { SpanRecord, SpanRow } from "./span-record.ts";
+import { ProtobufOctets } from "./protobuf-octets.ts";
+import type { SpanBatch, SpanSender } from "./sending.ts";
+import { writeSpan } from "./span-octets.ts";
+import type { SpanRecord } from "./span-record.ts";
 
 /** Spans that wait or are on their way; beyond it the newest are dropped. */
 const MAX_WAITING = 8_192;
-const BATCH = 256;
+/** A batch is full with so many spans, or with so many octets. */
+const BATCH = 512;
+const BATCH_BYTES = 512 * 1_024;
 /** Batches on their way at once. */
 const AT_ONCE = 8;
-/** A span waits so long for others. */
+/** The longest that a span waits for others. */
 const DELAY_MS = 1_000;
 
 const dropped = channel(DROPPED_CHANNEL);
 
-function drop(count: number): void {
-  if (count > 0 && dropped.hasSubscribers) dropped.publish({ count });
-}
-
 export class SpanQueue {
   readonly #sender: SpanSender;
-  readonly #ended = new EndedSpans((row) => this.#take(row));
-  #waiting: SpanRow[] = [];
-  /** Batches on their way, */
+  readonly #ended = new EndedSpans((span) => this.#take(span));
+  /** The batch that is being written. */
+  #octets = new ProtobufOctets();
+  #count = 0;
+  /** Batches that wait until fewer are on their way. */
+  readonly #full: SpanBatch[] = [];
   readonly #sending = new Set<Promise<void>>();
-  /** and the spans in them. */
-  #onTheWay = 0;
+  /** Spans in all of these, and in the batch that is being written. */
+  #waiting = 0;
   #timer: NodeJS.Timeout | undefined;
   #isClosed = false;
+  #lost = 0;
 
   constructor(sender: SpanSender) {
     this.#sender = sender;
@@ -40,54 +44,81 @@ export class SpanQueue {
 
   /** Takes a span that has ended, with the fields of the answer that are known later. */
   add(span: SpanRecord, late: LateFields | undefined): void {
-    const waiting = this.#ended.count + this.#waiting.length + this.#onTheWay;
-    if (this.#isClosed || waiting >= MAX_WAITING) drop(1);
+    const isFull = this.#ended.count + this.#waiting >= MAX_WAITING;
+    if (this.#isClosed || isFull) this.#drop(1);
     else this.#ended.add(span, late);
   }
 
-  /** Sends what waits, in its time; what has not arrived then is dropped. Never rejects. */
-  async close(withinMs: number): Promise<void> {
+  /**
+   * Sends the spans that wait; those that have not arrived within the time are dropped. Answers how
+   * many were lost since it was called. Never rejects.
+   */
+  async close(withinMs: number): Promise<number> {
     this.#isClosed = true;
+    this.#lost = 0;
     this.#ended.close();
     clearTimeout(this.#timer);
-    while (this.#waiting.length > 0) this.#send();
+    this.#finishBatch();
+    for (const batch of this.#full.splice(0)) this.#send(batch);
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<void>((resolve) => {
       timer = setTimeout(resolve, withinMs);
     });
     await Promise.race([Promise.all(this.#sending), late]);
     clearTimeout(timer);
-    drop(this.#onTheWay);
     this.#sending.clear();
+    this.#drop(this.#waiting);
     await this.#sender.close();
+    return this.#lost;
   }
 
-  #take(row: SpanRow): void {
-    this.#waiting.push(row);
-    if (this.#waiting.length >= BATCH) this.#sendFull();
-    else this.#timer ??= setTimeout(() => this.#sendRest(), DELAY_MS).unref();
-  }
-
-  #sendFull(): void {
-    while (this.#waiting.length >= BATCH && this.#sending.size < AT_ONCE) this.#send();
+  #take(span: SpanRecord): void {
+    writeSpan(this.#octets, span);
+    this.#count += 1;
+    this.#waiting += 1;
+    if (this.#count >= BATCH || this.#octets.length >= BATCH_BYTES) {
+      this.#finishBatch();
+      this.#sendFull();
+    } else this.#timer ??= setTimeout(() => this.#sendRest(), DELAY_MS).unref();
   }
 
   /** The last batch may be a small one. */
   #sendRest(): void {
     this.#timer = undefined;
-    while (this.#waiting.length > 0 && this.#sending.size < AT_ONCE) this.#send();
+    this.#finishBatch();
+    this.#sendFull();
   }
 
-  #send(): void {
-    const rows = this.#waiting.splice(0, BATCH);
-    this.#onTheWay += rows.length;
-    const sent = this.#sender.send(rows).then((isTaken) => {
-      // What was on its way when the queue was closed has been counted.
+  #finishBatch(): void {
+    if (this.#count === 0) return;
+    this.#full.push({ count: this.#count, octets: this.#octets.written });
+    this.#octets = new ProtobufOctets();
+    this.#count = 0;
+  }
+
+  #sendFull(): void {
+    while (this.#sending.size < AT_ONCE) {
+      const batch = this.#full.shift();
+      if (batch === undefined) return;
+      this.#send(batch);
+    }
+  }
+
+  #send(batch: SpanBatch): void {
+    const { count } = batch;
+    const sent = this.#sender.send(batch).then((isTaken) => {
+      // The closed queue has counted those that were on their way.
       if (!this.#sending.delete(sent)) return;
-      this.#onTheWay -= rows.length;
-      if (!isTaken) drop(rows.length);
+      this.#waiting -= count;
+      if (!isTaken) this.#drop(count);
       if (!this.#isClosed) this.#sendFull();
     });
     this.#sending.add(sent);
+  }
+
+  #drop(count: number): void {
+    if (count === 0) return;
+    this.#lost += count;
+    if (dropped.hasSubscribers) dropped.publish({ count });
   }
 }

@@ -1,7 +1,4 @@
-/**
- * A span while it is under way: plain numbers and texts. The library's objects are made of it where
- * it is sent, which is not the thread that answers requests.
- */
+/** A span from its start to its end, before it is written. */
 
 /** Names a span for those that come of it. */
 export interface SpanLink {
@@ -14,42 +11,34 @@ export interface SpanLink {
   readonly state: string | undefined;
 }
 
-/** The kinds, by the library's numbers. */
-export const SPAN_KINDS = { internal: 0, server: 1, client: 2 } as const;
+/** The kinds, by the protocol's numbers. */
+export const SPAN_KINDS = { internal: 1, server: 2, client: 3 } as const;
 export type SpanKind = (typeof SPAN_KINDS)[keyof typeof SPAN_KINDS];
 
-/** A span that is over, ready for another thread: flat, since little else is copied as quickly. */
-export type SpanRow = readonly (string | number)[];
-
-/** The places of a row. */
-export const ROW = {
-  traceId: 0,
-  spanId: 1,
-  /** Empty where there is none. */
-  state: 2,
-  /** Empty where there is none. */
-  parentId: 3,
-  /** 1 where the parent is another server's. */
-  isParentRemote: 4,
-  kind: 5,
-  name: 6,
-  /** Milliseconds since the epoch. */
-  startedAt: 7,
-  endedAt: 8,
-  /** 1 where it failed. */
-  hasFailed: 9,
-  /** From here on by twos: name, value. */
-  attributes: 10,
-} as const;
+/** The values of attributes. */
+export type AttributeValue = string | number;
 
 export class SpanRecord implements SpanLink {
   readonly traceId: string;
   readonly spanId: string;
   readonly state: string | undefined;
   readonly isSampled = true;
+  /** Empty: it is the first of its trace. */
+  readonly parentId: string;
+  /** The parent is another server's. */
+  readonly isParentRemote: boolean;
+  readonly kind: SpanKind;
+  /** Milliseconds since the epoch, with their fractions. */
+  readonly startedAt: number;
+  endedAt: number;
+  hasFailed = false;
+  name: string;
+  /** The octets of its name and of some attributes; `name` does not count then. */
+  shape: Uint8Array | undefined;
   /** Of a request: the span of its handler. */
   handler: SpanRecord | undefined;
-  readonly #row: (string | number)[];
+  /** By twos: name, value. Empty for most: undefined. */
+  #attributes: AttributeValue[] | undefined;
 
   /** `at` is its start, in milliseconds since the epoch; `trace` the id of a new trace, or the parent. */
   constructor(
@@ -61,35 +50,30 @@ export class SpanRecord implements SpanLink {
     this.spanId = spanId;
     this.traceId = typeof trace === "string" ? trace : trace.traceId;
     this.state = parent?.state;
-    const isRemote = parent !== undefined && !(parent instanceof SpanRecord);
-    const { traceId, state = "" } = this;
-    const parentId = parent?.spanId ?? "";
-    this.#row = [traceId, spanId, state, parentId, isRemote ? 1 : 0, kind, name, at, at, 0];
+    this.parentId = parent?.spanId ?? "";
+    this.isParentRemote = parent !== undefined && !(parent instanceof SpanRecord);
+    this.kind = kind;
+    this.name = name;
+    this.startedAt = at;
+    this.endedAt = at;
   }
 
-  get startedAt(): number {
-    return this.#row[ROW.startedAt] as number;
+  /** Names and values by turns. */
+  get attributes(): readonly AttributeValue[] {
+    return this.#attributes ?? NONE;
   }
 
-  set name(name: string) {
-    this.#row[ROW.name] = name;
-  }
-
-  /** Sets an attribute; the last value counts. */
-  set(name: string, value: string | number): void {
-    this.#row.push(name, value);
-  }
-
-  /** Marks it as failed. */
-  fail(): void {
-    this.#row[ROW.hasFailed] = 1;
-  }
-
-  end(at: number): void {
-    this.#row[ROW.endedAt] = at;
-  }
-
-  get row(): SpanRow {
-    return this.#row;
+  /** Sets an attribute that its shape does not have; the last value counts. */
+  set(name: string, value: AttributeValue): void {
+    this.#attributes ??= [];
+    const attributes = this.#attributes;
+    for (let at = 0; at < attributes.length; at += 2) {
+      if (attributes[at] !== name) continue;
+      attributes[at + 1] = value;
+      return;
+    }
+    attributes.push(name, value);
   }
 }
+
+const NONE: readonly AttributeValue[] = [];

@@ -13,7 +13,7 @@ export function openSender(options: SenderOptions): SpanSender {
     createOtlpSender(options),
   );
   return {
-    send: async (rows) => (await sender).send(rows),
+    send: async (batch) => (await sender).send(batch),
     close: async () => (await sender).close(),
   };
 }

@@ -37,9 +37,9 @@ export class Spans {
     return { traceId, spanId: this.#ids.newSpan(), isSampled: false, state: undefined };
   }
 
-  /** Ends a span; what a record is to be named by may be known later. */
+  /** Ends a span; the id of its record may be known later, by `late`. */
   end(span: SpanRecord, at: number = now(), late?: LateFields): void {
-    span.end(at);
+    span.endedAt = at;
     this.#queue.add(span, late);
   }
 }

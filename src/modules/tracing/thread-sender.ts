@@ -1,7 +1,6 @@
-/** Sends spans by a thread of its own: what they cost there is no part of any request. */
+/** Sends spans by a thread of its own, so that no request waits for them. */
 import { Worker } from "node:worker_threads";
-import type { SenderOptions, SpanSender } from "./sending.ts";
-import type { SpanRow } from "./span-record.ts";
+import type { SenderOptions, SpanBatch, SpanSender } from "./sending.ts";
 
 export interface ThreadSenderOptions extends SenderOptions {
   /** The built sending-thread.js. */
@@ -11,9 +10,8 @@ export interface ThreadSenderOptions extends SenderOptions {
 }
 
 /** Spans for the thread. */
-export interface Batch {
+export interface NumberedBatch extends SpanBatch {
   readonly id: number;
-  readonly rows: readonly SpanRow[];
 }
 
 /** Its answer. */
@@ -39,12 +37,13 @@ export class ThreadSender implements SpanSender {
     this.#thread = this.#start();
   }
 
-  send(rows: readonly SpanRow[]): Promise<boolean> {
+  /** Hands the octets over to the thread. */
+  send(batch: SpanBatch): Promise<boolean> {
     if (performance.now() < this.#restUntil) return Promise.resolve(false);
     this.#thread ??= this.#start();
     this.#last += 1;
     const id = this.#last;
-    this.#thread.postMessage({ id, rows } satisfies Batch);
+    this.#thread.postMessage({ id, ...batch } satisfies NumberedBatch, [batch.octets.buffer]);
     return new Promise((resolve) => this.#waiting.set(id, resolve));
   }
 

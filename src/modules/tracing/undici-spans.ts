@@ -72,7 +72,7 @@ export function listenToUndici(spans: Spans, places: AsyncLocalStorage<Place>): 
 /** Marks a span as failed; `type` is the `error.type`. */
 export function markFailed(span: SpanRecord, type: string): void {
   span.set(ATTRIBUTES.errorType, type);
-  span.fail();
+  span.hasFailed = true;
 }
 
 /** The code or the class of an error: its message may quote anything. */

@@ -2,11 +2,14 @@
  * The report of a response by `agtp`: the result on standard output, as it came or laid out for a
  * person; warnings and the reason of a refusal on standard error.
  */
+
+import { createHash } from "node:crypto";
 import pc from "picocolors";
+import { isRecord } from "../../base/json-value.ts";
 import type { ClientResponse } from "../../client/agtp-client.ts";
 import { isAccepted } from "../../client/response.ts";
+import { verifyManifest } from "../../identity/manifest-signature.ts";
 import { defuse, defuseLine, type Output, type Terminal } from "../shell/terminal.ts";
-import { doubtsAbout } from "./doubts.ts";
 
 /** The wanted parts of a response. */
 export interface ReportOptions {
@@ -95,4 +98,38 @@ function paintJson(text: string, colours: Colours): string {
     if (colon !== undefined) return `${colours.cyan(string ?? "")}:`;
     return string === undefined ? colours.yellow(whole) : colours.green(whole);
   });
+}
+
+const MANIFEST_TYPE = "application/vnd.agtp.manifest+json";
+
+/**
+ * Doubts about a response, a sentence each: an Audit-ID that is not its record's, a manifest
+ * without a signature that verifies. None of it makes the response unusable.   AGTP-API §8.8,
+ * AGTP-IDENTIFIERS "Attribution-Record"
+ */
+export function doubtsAbout(response: ClientResponse): readonly string[] {
+  return [...auditDoubts(response), ...manifestDoubts(response)];
+}
+
+function auditDoubts({ headers }: ClientResponse): readonly string[] {
+  const record = headers.get("attribution-record");
+  const auditId = headers.get("audit-id");
+  if (record === undefined || auditId === undefined) return [];
+  const derived = createHash("sha256").update(record, "latin1").digest("hex");
+  return derived === auditId ? [] : ["the Audit-ID is not that of the Attribution-Record"];
+}
+
+function manifestDoubts({ status, headers, body }: ClientResponse): readonly string[] {
+  const type = headers.get("content-type") ?? "";
+  if (status !== 200 || !type.startsWith(MANIFEST_TYPE) || !isRecord(body)) return [];
+  const verdict = verifyManifest(body);
+  switch (verdict.kind) {
+    case "unsigned":
+      return ["the manifest is not signed"];
+    case "invalid":
+      return [`the manifest's signature ${verdict.fault}`];
+    case "verified":
+    case "intact":
+      return [];
+  }
 }

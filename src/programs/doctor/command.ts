@@ -1,14 +1,21 @@
 /**
- * `agtpd doctor`: examines a deployment. The exit code is 0 without a finding beyond notes, 1 with
- * one, 2 when the deployment, or a question without which nothing was found, could not be read.
+ * `agtpd doctor`: examines a deployment and prints its findings with their remedies. The exit code
+ * is 0 without a finding beyond notes, 1 with one, 2 when the deployment, or a question without
+ * which nothing was found, could not be read.
  */
 import { resolve } from "node:path";
+import pc from "picocolors";
 import { type Command, command } from "../shell/command.ts";
-import { printJson, printProblems } from "../shell/findings.ts";
-import { CHECKS } from "./checks.ts";
+import {
+  countFindings,
+  describeCounts,
+  printJson,
+  printProblems,
+  severityMark,
+} from "../shell/findings.ts";
+import { defuseLine, type Output } from "../shell/terminal.ts";
+import { CHECKS, type Examination, runChecks } from "./examination.ts";
 import { type Machine, thisMachine } from "./machine.ts";
-import { printExamination } from "./report.ts";
-import { type Examination, runChecks } from "./run-checks.ts";
 import { loadSubject } from "./subject.ts";
 
 const NOTES = `
@@ -55,4 +62,50 @@ export function doctorCommand(machine: Machine = thisMachine()): Command {
 function exitCodeOf({ findings, unasked }: Examination): number {
   if (findings.some(({ severity }) => severity !== "note")) return 1;
   return unasked.length === 0 ? 0 : 2;
+}
+
+/** Prints the findings with their remedies, for a person or as JSON. */
+function printExamination(
+  examination: Examination,
+  config: string,
+  json: boolean,
+  out: Output,
+): void {
+  if (json) printJson(toJson(examination, config), out);
+  else printForPeople(examination, config, out);
+}
+
+function toJson({ asked, findings, unasked }: Examination, config: string): object {
+  const counts = countFindings(findings).map(([severity, count]) => [`${severity}s`, count]);
+  return {
+    ok: unasked.length === 0 && findings.every(({ severity }) => severity === "note"),
+    config,
+    summary: { checks: asked.length, ...Object.fromEntries(counts), unasked: unasked.length },
+    checks: asked.map(({ id, asks }) => ({ id, asks })),
+    findings: findings.map(({ rule: id, severity, file, key, message, hint: remedy }) => {
+      return { id, severity, file, key, message, remedy };
+    }),
+    unasked,
+  };
+}
+
+function printForPeople(
+  { asked, findings, unasked }: Examination,
+  config: string,
+  out: Output,
+): void {
+  const { dim, yellow } = pc.createColors(out.hasColour);
+  for (const { severity, rule, file, key, message, hint = "" } of findings) {
+    const place = [file, key].filter((part) => part !== "").join(": ");
+    const where = place === "" ? "" : `${defuseLine(place)}: `;
+    out.write(`${severityMark(severity, out)}  ${where}${defuseLine(message)}\n`);
+    out.write(`         ${dim("->")} ${defuseLine(hint)}  ${dim(`[${rule}]`)}\n`);
+  }
+  for (const { id, reason } of unasked) {
+    out.write(`${yellow("unasked")}  ${id}: ${defuseLine(reason)}\n`);
+  }
+  const missed = unasked.length === 0 ? [] : [`${unasked.length} could not be asked`];
+  const found = [...describeCounts(findings), ...missed];
+  const summary = [`${asked.length} checks`, ...(found.length === 0 ? ["nothing found"] : found)];
+  out.write(`${defuseLine(config)}: ${summary.join(", ")}\n`);
 }

@@ -1,8 +1,11 @@
 /** `agtpd completion`: completions of all programs, for a shell. */
 import { type Command, command } from "../shell/command.ts";
 import { usage } from "../shell/command-file.ts";
-import { completionScript, SHELLS } from "./completion-scripts.ts";
-import { completedCommands } from "./completion-tree.ts";
+import {
+  type CompletedCommand,
+  type CompletedOption,
+  completedCommands,
+} from "./completion-tree.ts";
 
 const NOTES = `
 Examples:
@@ -28,4 +31,141 @@ export function completionCommand(programs: () => Promise<readonly Command[]>): 
       return true;
     },
   });
+}
+
+/** The shells that there is a script for. */
+const SHELLS = ["bash", "zsh", "fish"] as const;
+/** One of them. */
+type Shell = (typeof SHELLS)[number];
+
+/**
+ * The script for a shell: it finds the command by the words before the cursor and offers its
+ * commands, its options, and the values of an option that has few; files otherwise.
+ */
+function completionScript(shell: Shell, commands: readonly CompletedCommand[]): string {
+  return SCRIPTS[shell](commands);
+}
+
+const SCRIPTS: Readonly<Record<Shell, (commands: readonly CompletedCommand[]) => string>> = {
+  bash: (commands) =>
+    `# source <(agtpd completion bash)\n${wordFunctions(commands)}${bashEnd(commands)}`,
+  zsh: (commands) =>
+    `#compdef ${programs(commands).join(" ")}\n# source <(agtpd completion zsh)\n${wordFunctions(commands)}${zshEnd(commands)}`,
+  fish: fishScript,
+};
+
+function programs(commands: readonly CompletedCommand[]): readonly string[] {
+  return commands.map(({ words }) => words).filter((words) => !words.includes(" "));
+}
+
+/** The part that bash and zsh share: the words of a command, and the values of an option. */
+function wordFunctions(commands: readonly CompletedCommand[]): string {
+  const words = commands.map(({ words: path, options, commands: below }) => {
+    const offered = [...below.map(({ name }) => name), ...options.flatMap(({ flags }) => flags)];
+    return `    ${quoted(path)}) echo ${quoted(offered.join(" "))} ;;`;
+  });
+  const values = commands.flatMap(({ words: path, options }) => {
+    return options
+      .filter(({ hasValue }) => hasValue)
+      .map((option) => {
+        return `    ${patterns(path, option)}) echo ${quoted(option.choices.join(" "))}; return 0 ;;`;
+      });
+  });
+  return `_agtpd_words() {
+  case "$1" in
+${words.join("\n")}
+    *) return 1 ;;
+  esac
+}
+# Succeeds where a value is expected, and prints those that there are.
+_agtpd_values() {
+  case "$1 $2" in
+${values.join("\n")}
+  esac
+  return 1
+}
+# The command that the words before the cursor name.
+_agtpd_command() {
+  local found="$1" last="" word; shift
+  for word in "$@"; do
+    if [ -n "$last" ] && _agtpd_values "$found" "$last" >/dev/null; then last=""; continue; fi
+    last="$word"
+    case "$word" in -*) continue ;; esac
+    if _agtpd_words "$found $word" >/dev/null; then found="$found $word"; fi
+  done
+  echo "$found"
+}
+`;
+}
+
+function patterns(path: string, { flags }: CompletedOption): string {
+  return flags.map((flag) => quoted(`${path} ${flag}`)).join("|");
+}
+
+function bashEnd(commands: readonly CompletedCommand[]): string {
+  return `_agtpd_complete() {
+  local current="\${COMP_WORDS[COMP_CWORD]}" before="\${COMP_WORDS[COMP_CWORD-1]}" path values
+  path="$(_agtpd_command "\${COMP_WORDS[0]##*/}" "\${COMP_WORDS[@]:1:COMP_CWORD-1}")"
+  COMPREPLY=()
+  if values="$(_agtpd_values "$path" "$before")"; then
+    if [ -n "$values" ]; then COMPREPLY=($(compgen -W "$values" -- "$current")); return; fi
+  else
+    COMPREPLY=($(compgen -W "$(_agtpd_words "$path")" -- "$current"))
+  fi
+  [ \${#COMPREPLY[@]} -gt 0 ] || COMPREPLY=($(compgen -f -- "$current"))
+}
+complete -o filenames -F _agtpd_complete ${programs(commands).join(" ")}
+`;
+}
+
+function zshEnd(commands: readonly CompletedCommand[]): string {
+  return `_agtpd_complete() {
+  local command values before="\${words[CURRENT-1]}"
+  command="$(_agtpd_command "\${words[1]:t}" "\${(@)words[2,CURRENT-1]}")"
+  if values="$(_agtpd_values "$command" "$before")"; then
+    if [ -n "$values" ]; then compadd -- \${=values}; else _files; fi
+  else
+    compadd -- \${=$(_agtpd_words "$command")}
+    _files
+  fi
+}
+compdef _agtpd_complete ${programs(commands).join(" ")}
+`;
+}
+
+function fishScript(commands: readonly CompletedCommand[]): string {
+  const lines = commands.flatMap(({ words, options, commands: below }) => {
+    const [program = "", ...path] = words.split(" ");
+    const start = `complete -c ${program}`;
+    // Before any command of it, and behind each word that leads to it.
+    const seen = path.map((word) => `__fish_seen_subcommand_from ${word}`);
+    const unseen =
+      below.length === 0
+        ? []
+        : [`not __fish_seen_subcommand_from ${below.map(({ name }) => name).join(" ")}`];
+    const conditions = [...seen, ...unseen].join("; and ");
+    const when = conditions === "" ? "" : ` -n ${quoted(conditions)}`;
+    return [
+      ...below.map(({ name, help }) => `${start}${when} -a ${quoted(name)} -d ${quoted(help)}`),
+      ...options.map((option) => `${start}${when}${fishOption(option)}`),
+    ];
+  });
+  return `# agtpd completion fish | source\n${lines.join("\n")}\n`;
+}
+
+function fishOption({ flags, help, hasValue, choices }: CompletedOption): string {
+  const names = flags.map((flag) => {
+    return flag.startsWith("--") ? ` -l ${flag.slice(2)}` : ` -s ${flag.slice(1)}`;
+  });
+  const value = !hasValue
+    ? ""
+    : choices.length === 0
+      ? " -r"
+      : ` -x -a ${quoted(choices.join(" "))}`;
+  return `${names.join("")}${value} -d ${quoted(help)}`;
+}
+
+/** A text as fish takes it for one word; what the other shells are given has no quotes. */
+function quoted(text: string): string {
+  return `'${text.replaceAll("'", "\\'")}'`;
 }

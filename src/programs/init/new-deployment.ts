@@ -1,13 +1,21 @@
-/** The files of a new deployment, each complete: whatever order they come in, it starts with them. */
+/**
+ * The files of a new deployment, each complete, its keys and its first agent among them: whatever
+ * order they come in, it starts with them.   AGTP "Agent Genesis"
+ */
+
+import { createPrivateKey, type KeyObject } from "node:crypto";
 import { basename, dirname, join } from "node:path";
 import { readBoundedFile } from "../../base/bounded-file.ts";
 import { makeDirectory } from "../../base/make-directory.ts";
 import { shippedPath } from "../../base/shipped-path.ts";
 import { shippedCatalogPath } from "../../catalog/shipped-catalog.ts";
+import { makeKey } from "../../identity/certificate-keys.ts";
+import { publicKeyOf } from "../../identity/ed25519.ts";
+import { issueAgent } from "../../identity/issue.ts";
+import { keyId } from "../../identity/jws.ts";
 import { schemaFiles, withSchemaLines } from "../editors/schema-files.ts";
 import { type NewFile, writeFiles } from "../shell/write-files.ts";
-import type { Answers } from "./answers.ts";
-import { makeIdentity } from "./identity-files.ts";
+import { type Answers, ownerIdOf } from "./answers.ts";
 import type { FoundReference } from "./read-reference.ts";
 import { readmeFile } from "./readme-file.ts";
 import {
@@ -16,8 +24,9 @@ import {
   IGNORE_FILE,
   PYTHON_HANDLER_FILE,
   RECIPE_FILE,
+  SAMPLE_SCOPE,
 } from "./sample-files.ts";
-import { SERVER_FILE, serverFile, translatedServerFile } from "./server-file.ts";
+import { SERVER_FILE, SIGNING_KEY, serverFile, translatedServerFile } from "./server-file.ts";
 
 /** A deployment that is not written yet. */
 export interface NewDeployment {
@@ -95,4 +104,55 @@ export function writeDeployment({ files }: NewDeployment, directory: string): vo
     if (!isSecret) makeDirectory(join(directory, dirname(path)), 0o755);
   }
   writeFiles(directory, files, false);
+}
+
+/** Files, and whom they make. */
+interface Identity {
+  readonly files: readonly NewFile[];
+  /** Undefined without an agent. */
+  readonly agentId: string | undefined;
+}
+
+/** Makes the keys, and the agent. */
+function makeIdentity(answers: Answers): Identity {
+  const pem = makeKey("ed25519");
+  const key: NewFile = { path: SIGNING_KEY, content: pem, isSecret: true };
+  const { agent } = answers;
+  if (agent === undefined) return { files: [key], agentId: undefined };
+  const made = makeAgent(agent, answers, createPrivateKey(pem));
+  return { files: [key, ...made.files], agentId: made.agentId };
+}
+
+function makeAgent(name: string, answers: Answers, issuerKey: KeyObject): Identity {
+  const { operator, serverId } = answers;
+  const agentPem = makeKey("ed25519");
+  const issued = issueAgent({
+    name,
+    ownerId: ownerIdOf(answers),
+    principal: operator,
+    principalId: serverId,
+    description: `${name}, the first agent of ${serverId}.`,
+    governanceZone: "zone:default",
+    scopes: [SAMPLE_SCOPE],
+    issuer: issuerOf(issuerKey),
+    issuerKey,
+    agentPublicKey: publicKeyOf(createPrivateKey(agentPem)),
+  });
+  return {
+    agentId: issued.agentId,
+    files: [
+      { path: `.agtp/keys/${name}.pem`, content: agentPem, isSecret: true },
+      asJson(`agents/${name}.genesis.json`, issued.genesis),
+      asJson(`agents/${name}.agent.json`, issued.document),
+    ],
+  };
+}
+
+function issuerOf(key: KeyObject): string {
+  const publicKey = publicKeyOf(key);
+  return `urn:agtp:issuer:${publicKey === undefined ? "" : keyId(publicKey)}`;
+}
+
+function asJson(path: string, document: unknown): NewFile {
+  return { path, content: `${JSON.stringify(document, undefined, 2)}\n`, isSecret: false };
 }

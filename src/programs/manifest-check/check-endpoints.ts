@@ -2,18 +2,16 @@
  * The endpoints of a manifest: each a whole primitive as the projection shows it, no two of them for
  * one request.   AGTP-API §5, §6, §8.9
  */
-
 import type { DocumentPlace } from "../../base/document-place.ts";
 import { quoteValue } from "../../base/json-value.ts";
 import { checkTemplate, templateParameters } from "../../catalog/path-grammar.ts";
 import { RESERVED_NAMES } from "../../catalog/reserved-names.ts";
+import { UPSTREAM_ERRORS } from "../../endpoint/endpoint.ts";
 import { SEMANTIC_KEYS } from "../../endpoint/endpoint-file-schema.ts";
 import { createRegistry, type RouteEntry } from "../../endpoint/endpoint-registry.ts";
 import { checkReservation } from "../../endpoint/reserved-endpoints.ts";
 import { readSemanticBlock } from "../../endpoint/semantic-block.ts";
 import { isScopeToken } from "../../identity/authority-scope.ts";
-import { checkBinding } from "./check-binding.ts";
-import { checkDeprecation } from "./check-deprecation.ts";
 import { checkInputSchema, checkOutputSchema } from "./check-schemas.ts";
 import { warnOfOthers } from "./manifest-place.ts";
 import { type ManifestVocabulary, readMethod } from "./vocabulary.ts";
@@ -111,4 +109,55 @@ function checkReserved(place: DocumentPlace, method: string, path: string): void
   if (RESERVED_NAMES.includes(path.slice(1))) return;
   const fault = checkReservation(method, path, []);
   if (fault !== undefined) place.fail(fault);
+}
+
+const KINDS = ["registered_function", "composition", "external_service"] as const;
+
+/**
+ * Checks `handler`, the kind of its binding and nothing else, and the `errors` that each kind
+ * brings with it.   AGTP-API §6.4, §12.1, §12.3
+ */
+function checkBinding(endpoint: DocumentPlace): void {
+  const handler = endpoint.at("handler").under("8.9");
+  const value = handler.record()?.members;
+  if (value === undefined) return;
+  for (const name of Object.keys(value).filter((one) => one !== "type")) {
+    handler.at(name).fail("is internal to the server and must not be published");
+  }
+  const errors = endpoint.at("errors");
+  switch (handler.at("type").under("6.4").word(KINDS)) {
+    case "composition":
+      checkDeclared(errors.under("12.1"), ["composition_failed"]);
+      break;
+    case "external_service":
+      checkDeclared(errors.under("12.3"), UPSTREAM_ERRORS);
+      break;
+    case "registered_function":
+    case undefined:
+      break;
+  }
+}
+
+function checkDeclared(errors: DocumentPlace, required: readonly string[]): void {
+  const { value } = errors;
+  if (!Array.isArray(value)) return;
+  const missing = required.filter((name) => !value.includes(name));
+  if (missing.length > 0) errors.fail(`lacks ${missing.join(", ")}`);
+}
+
+/** Checks the deprecation of an endpoint, where there is one.   AGTP-API §6.5 */
+function checkDeprecation(block: DocumentPlace, vocabulary: ManifestVocabulary): void {
+  if (block.isAbsent || block.record() === undefined) return;
+  warnOfOthers(block, ["deprecated_in", "removed_in", "successor"]);
+  block.at("deprecated_in").text();
+  block.at("removed_in").optional?.text();
+  const successor = block.at("successor");
+  if (successor.isAbsent || successor.record() === undefined) return;
+  warnOfOthers(successor, ["method", "path"]);
+  const [method, path] = [successor.at("method"), successor.at("path")];
+  if (method.isAbsent && path.isAbsent) successor.fail("is empty, expected method or path");
+  if (!method.isAbsent) readMethod(method, vocabulary);
+  const template = path.optional?.text();
+  const fault = template === undefined ? undefined : checkTemplate(template, vocabulary.names);
+  if (fault !== undefined) path.under("5.1").fail(fault.message);
 }

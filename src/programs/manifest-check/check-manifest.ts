@@ -8,15 +8,13 @@ import { isRecord, type JsonRecord, quoteValue } from "../../base/json-value.ts"
 import type { Catalog } from "../../catalog/catalog.ts";
 import type { Ed25519PublicKey } from "../../identity/ed25519.ts";
 import type { ManifestVerdict } from "../../identity/manifest-signature.ts";
-import { checkAgents } from "./check-agents.ts";
 import { checkEndpoints } from "./check-endpoints.ts";
 import { checkMethods } from "./check-methods.ts";
 import { checkPolicies } from "./check-policies.ts";
 import { checkRevision } from "./check-revision.ts";
-import { checkServer } from "./check-server.ts";
+import { checkServer, checkVersions } from "./check-server.ts";
 import { checkSignature } from "./check-signature.ts";
-import { checkSurface } from "./check-surface.ts";
-import { checkVersions } from "./check-versions.ts";
+import { checkAgents, checkSurface } from "./check-surface.ts";
 import type { ReportFinding } from "./findings.ts";
 import { manifestPlace, warnOfOthers } from "./manifest-place.ts";
 import { createVocabulary } from "./vocabulary.ts";

@@ -1,4 +1,6 @@
 /** The server block: who operates the server, and since when.   AGTP-API §8.3 */
+
+import semver from "semver";
 import type { DocumentPlace } from "../../base/document-place.ts";
 import { describeValue, quoteValue } from "../../base/json-value.ts";
 import { warnOfOthers } from "./manifest-place.ts";
@@ -47,11 +49,7 @@ function checkTimes(server: DocumentPlace, now: number): void {
 const TIMESTAMP =
   /^(\d{4}-\d{2}-\d{2})T\d{2}:\d{2}(?::\d{2}(?:[.,]\d{1,9})?)?(?:Z|[+-]\d{2}(?::?\d{2})?)$/i;
 
-/**
- * Milliseconds since 1970; a fault where the place has no point in time.
- *
- * Timestamps of ISO 8601, in the profile that RFC 3339 makes of it.
- */
+/** Milliseconds since 1970 of an RFC 3339 time; a fault where the place has none. */
 function readTimestamp(place: DocumentPlace): number | undefined {
   const { value } = place;
   const [, day] = typeof value === "string" ? (TIMESTAMP.exec(value) ?? []) : [];
@@ -63,4 +61,50 @@ function readTimestamp(place: DocumentPlace): number | undefined {
 /** `Date.parse` takes a 30th of February for the 2nd of March. */
 function isDay(day: string): boolean {
   return new Date(`${day}T00:00:00Z`).toISOString().startsWith(day);
+}
+
+/** Of the two protocols, the versions that this program knows. */
+const KNOWN_VERSION = "1.0";
+const PROTOCOL_VERSION = /^\d+\.\d+(?:\.\d+)?$/;
+
+/**
+ * Checks the version fields at the top of a manifest; answers with the catalog version.   AGTP-API
+ * §4.3, §4.8, §8.2, §13.1
+ */
+export function checkVersions(manifest: DocumentPlace): string | undefined {
+  for (const name of ["agtp_version", "agtp_api_version"]) {
+    const place = manifest.at(name);
+    const version = place.text();
+    if (version === undefined) continue;
+    if (!PROTOCOL_VERSION.test(version)) {
+      place.fail(`${quoteValue(version)} is no protocol version, expected one such as "1.0"`);
+    } else if (version !== KNOWN_VERSION) {
+      place.warn(`is ${quoteValue(version)}, and is judged as ${KNOWN_VERSION}`);
+    }
+  }
+  manifest.at("document_version").text();
+  return checkCatalogVersions(manifest);
+}
+
+function checkCatalogVersions(manifest: DocumentPlace): string | undefined {
+  const version = readVersion(manifest.at("catalog_version"));
+  const list = manifest.at("catalog_versions_supported");
+  const supported = list.textItems();
+  for (const place of supported) readVersion(place);
+  if (!Array.isArray(list.value)) return version;
+  if (version !== undefined && !list.value.includes(version)) {
+    list.under("4.3").fail(`lacks the catalog_version, ${version}`);
+  } else if (supported.length > 1) {
+    list.under("4.8").fail(`has ${supported.length} versions, expected the catalog_version alone`);
+  }
+  return version;
+}
+
+function readVersion(place: DocumentPlace): string | undefined {
+  const version = place.text();
+  if (version === undefined || semver.valid(version) === version) return version;
+  // Build metadata is part of a version that `valid` leaves out.
+  if (semver.parse(version)?.raw === version && /^\d/.test(version)) return version;
+  place.under("4.1").fail(`${quoteValue(version)} is no semantic version`);
+  return undefined;
 }

@@ -125,10 +125,8 @@ const KEY_MEMBERS = ["issuer_public_key", "manifest_issuer_public_key"];
 const MAX_KEYS = 64;
 
 /**
- * The keys that some flags name; throws ERR_AGTP_REQUEST for one that names none.
- *
- * Keys that a manifest may be signed with, as a command line names them: base64url, PEM, or one of
- * the documents that publish a key: a Genesis, an identity document, a JWK or a set of them.
+ * The keys that some flags name: base64url, PEM, or a document that publishes keys (a Genesis, an
+ * identity document, a JWK or a set of them). Throws ERR_AGTP_REQUEST for a flag that names none.
  */
 function readSigningKeys(
   written: readonly string[],

@@ -1,9 +1,8 @@
 /**
- * Reads a manifest: from a file, or a server that is asked for it over AGTP as the draft says.
- * An unreadable file is an error of the client; what a server answers instead is a finding.
- * AGTP-API §8.10
+ * Reads a manifest: from a file, or a server that is asked for it over AGTP as the draft says. An
+ * unreadable file is an error of the client; what a server answers instead is a finding, and so is
+ * a response without the fields of a manifest's.   AGTP-API §8.10, §8.11
  */
-
 import { isDeeperThan, isRecord, quoteValue } from "../../base/json-value.ts";
 import { reasonOf } from "../../base/thrown.ts";
 import type { ClientResponse } from "../../client/agtp-client.ts";
@@ -12,7 +11,6 @@ import { findRepeatedMember } from "../../identity/repeated-member.ts";
 import { askServer, type TrustFlags } from "../shell/ask-server.ts";
 import { readText, usage } from "../shell/command-file.ts";
 import type { Terminal } from "../shell/terminal.ts";
-import { checkResponse } from "./check-response.ts";
 import type { ReportFinding } from "./findings.ts";
 
 /** The caller, and whom to trust. */
@@ -97,4 +95,22 @@ function parseManifest(text: string, report: ReportFinding): ParsedManifest {
     report({ severity: "error", key: "", rule: "8.8", message });
   }
   return { value };
+}
+
+/**
+ * Checks the response that a manifest came in: its media type, and how long it may be kept.
+ * AGTP-API §8.10, §8.11
+ */
+function checkResponse({ headers }: ClientResponse, report: ReportFinding): void {
+  const type = headers.get("content-type");
+  const [essence = ""] = (type ?? "").toLowerCase().split(";");
+  if (essence.trim() !== MANIFEST_TYPE) {
+    const message = `the Content-Type is ${quoteValue(type ?? "")}, expected ${MANIFEST_TYPE}`;
+    report({ severity: "error", key: "", rule: "8.10", message });
+  }
+  for (const name of ["Cache-Control", "ETag"]) {
+    if (headers.get(name.toLowerCase()) !== undefined) continue;
+    const message = `the response has no ${name}`;
+    report({ severity: "warning", key: "", rule: "8.11", message });
+  }
 }

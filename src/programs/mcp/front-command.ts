@@ -1,6 +1,10 @@
 /** `agtp-mcp URI`: stands in front of a server, as the agent that the command line names. */
-
-import type { Implementation, Server, ServerOptions } from "@modelcontextprotocol/server";
+import type {
+  Implementation,
+  Server,
+  ServerContext,
+  ServerOptions,
+} from "@modelcontextprotocol/server";
 import { StdioServerTransport, serveStdio } from "@modelcontextprotocol/server/stdio";
 import { reasonOf } from "../../base/thrown.ts";
 import { VERSION } from "../../base/version.ts";
@@ -18,7 +22,6 @@ import type { Line } from "../shell/command-line.ts";
 import { defuseLine, type Terminal } from "../shell/terminal.ts";
 import type { FRONT_ARGS, FRONT_OPTIONS } from "./front-options.ts";
 import { ServerFront } from "./server-front.ts";
-import { tellProgress } from "./tell-progress.ts";
 
 /** How long a call may take; servers have deadlines of their own, and clients cancel. */
 const TIMEOUT_MS = 600_000;
@@ -142,4 +145,25 @@ function createServer(front: ServerFront, tell: Tell, isCurrent: boolean): Serve
     }
   });
   return server;
+}
+
+/** Shorter than any client waits. */
+const EVERY_SECONDS = 5;
+
+/**
+ * Tells a client that asked for progress for how many seconds its call has been under way, until
+ * the function that is answered was called: AGTP has no progress on its wire.   MCP "Progress"
+ */
+export function tellProgress({ mcpReq }: Pick<ServerContext, "mcpReq">, tool: string): () => void {
+  const progressToken = mcpReq._meta?.progressToken;
+  if (progressToken === undefined) return () => undefined;
+  let progress = 0;
+  const timer = setInterval(() => {
+    progress += EVERY_SECONDS;
+    const message = `${tool} has been under way for ${progress} s`;
+    const params = { progressToken, progress, message };
+    // A client that has gone hears nothing.
+    void mcpReq.notify({ method: "notifications/progress", params }).catch(() => undefined);
+  }, EVERY_SECONDS * 1_000);
+  return () => clearInterval(timer);
 }

@@ -12,7 +12,7 @@ import { isAccepted } from "../../client/response.ts";
 import { followingIn, saidIn, waitingText } from "../../modules/mcp/tasks/following.ts";
 import { type Following, type McpTask, TASK_TTL_MS } from "../../modules/mcp/tasks/task.ts";
 import type { ClientTasks } from "../../modules/mcp/tasks/task-requests.ts";
-import { workState } from "../../modules/mcp/tasks/work-state.ts";
+import { changeByWork, type TaskChange, workState } from "../../modules/mcp/tasks/work-state.ts";
 import { type Asked, responseResult } from "./response-result.ts";
 
 /** A request of the server, with header fields beside those of the caller. */
@@ -37,8 +37,6 @@ interface Kept {
   readonly task: McpTask;
   readonly call: BegunCall;
 }
-
-type Change = Partial<Pick<McpTask, "status" | "message" | "result" | "following">>;
 
 /** There are so many at once; the one that was longest not asked for makes room. */
 const MAX_TASKS = 256;
@@ -102,7 +100,7 @@ export class FrontTasks implements ClientTasks {
   }
 
   /** A task that was given up meanwhile stays so. */
-  #keep(taskId: string, change: Change | undefined): McpTask | undefined {
+  #keep(taskId: string, change: TaskChange | undefined): McpTask | undefined {
     const kept = this.#kept.get(taskId);
     if (kept === undefined || change === undefined || kept.task.status !== "working") {
       return kept?.task;
@@ -113,7 +111,7 @@ export class FrontTasks implements ClientTasks {
   }
 
   /** Undefined: nothing has changed. */
-  #step(task: McpTask): Promise<Change | undefined> {
+  #step(task: McpTask): Promise<TaskChange | undefined> {
     const call = this.#kept.get(task.taskId)?.call;
     if (call === undefined) return Promise.resolve(undefined);
     const { following } = task;
@@ -121,7 +119,7 @@ export class FrontTasks implements ClientTasks {
     return this.#afterWork(call, task, following);
   }
 
-  async #afterApproval({ request, asked }: BegunCall, id: string): Promise<Change | undefined> {
+  async #afterApproval({ request, asked }: BegunCall, id: string): Promise<TaskChange | undefined> {
     // Each call that comes too early would be a record.
     const question = await this.#ask({ method: "QUERY", path: `/escalations/${id}` });
     const { body } = question;
@@ -137,27 +135,16 @@ export class FrontTasks implements ClientTasks {
 
   async #afterWork(
     { asked }: BegunCall,
-    { message: before }: McpTask,
+    task: McpTask,
     { method, path }: { readonly method: string; readonly path: string },
-  ): Promise<Change | undefined> {
+  ): Promise<TaskChange | undefined> {
     const response = await this.#ask({ method, path });
     const state = workState({ status: response.status, body: response.body, path });
-    switch (state.kind) {
-      case "unsaid":
-        return undefined;
-      case "cancelled":
-        return { status: "cancelled", message: "cancelled" };
-      case "under-way":
-        return state.message === before ? undefined : { message: state.message };
-      case "over": {
-        const end = endOf(response, asked);
-        return state.isFailed ? { ...end, result: { ...end.result, isError: true } } : end;
-      }
-    }
+    return changeByWork(state, task, () => endOf(response, asked));
   }
 }
 
-function endOf(response: ClientResponse, asked: Asked): Change {
+function endOf(response: ClientResponse, asked: Asked): TaskChange {
   const result = responseResult(response, undefined, asked) as unknown as JsonRecord;
   return { status: "completed", message: "done", result };
 }

@@ -24,8 +24,8 @@ import { internalError, invalidParams, refused } from "../../modules/mcp/protoco
 import { followingIn } from "../../modules/mcp/tasks/following.ts";
 import { taskView } from "../../modules/mcp/tasks/task-requests.ts";
 import { metaFields, readMeta } from "../../modules/mcp/tools/answer-meta.ts";
+import { unknownToolText } from "../../modules/mcp/tools/call-result.ts";
 import { BAD_CURSOR, pageAt } from "../../modules/mcp/tools/tool-listing.ts";
-import { unknownToolText } from "../../modules/mcp/tools/tool-result.ts";
 import { byName } from "../../modules/mcp/tools/toolbox.ts";
 import type { HeaderField } from "../../wire/message.ts";
 import type { FrontCall, FrontParts } from "./front-parts.ts";

@@ -152,9 +152,7 @@ interface WrittenFile {
 }
 
 /**
- * Writes JSON.
- *
- * Writes an artifact to a file in the present directory or below it, whole or not at all, and makes the
+ * Writes JSON to a file in the present directory or below it, whole or not at all, and makes the
  * directories on the way. Links that lead out of the directory are not followed.
  */
 function writeArtifact(file: string, directory: string, value: unknown): WrittenFile | Failure {

@@ -93,10 +93,8 @@ function place(reference: Reference, scan: Scan): string {
 }
 
 /**
- * The lines, with a head that names the file.
- *
- * The change of a text as the lines that differ, in the form that `diff -U0` has and `patch` takes.
- * Only for changes that leave the number of lines as it was.
+ * The lines in which two texts differ, under a head that names the file, as `diff -U0` has them and
+ * `patch` takes them. Only for changes that leave the number of lines as it was.
  */
 function unifiedDiff(file: string, before: string, after: string): readonly string[] {
   const newer = after.split("\n");

@@ -92,10 +92,9 @@ function pathConflicts(
 }
 
 /**
- * One conflict for each verb that is dispatched differently.
- *
- * The aliases that a server has when its operator writes none are the catalog's own: another mapping
- * of an HTTP verb there changes what existing callers reach.   AGTP-API §3.6, §9.2
+ * One conflict for each HTTP verb that is dispatched differently: without aliases of an operator's
+ * own a server has the catalog's, and another mapping there changes what existing callers reach.
+ * AGTP-API §3.6, §9.2
  */
 function aliasSeedConflicts(
   { config }: References,

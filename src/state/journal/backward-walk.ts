@@ -3,11 +3,15 @@
  * so that it holds one of them at a time. What it passes over is in another place than its chain
  * says, or in none.   AGTP-IDENTIFIERS "Attribution Chain"
  */
+
+import { hash } from "node:crypto";
+import { type FileHandle, open } from "node:fs/promises";
+import { join } from "node:path";
 import { decodeJws } from "../../identity/jws.ts";
 import { type ChainReport, verifyChain } from "../records/verify-chain.ts";
 import type { JournalChain } from "./journal-order.ts";
-import type { StoredRecord } from "./segment.ts";
-import { readBackward } from "./segment-backward.ts";
+import type { SegmentPlace } from "./journal-view.ts";
+import { type StoredRecord, segmentName } from "./segment.ts";
 
 /** A record that is not where its chain has it. */
 export interface PassedRecord {
@@ -109,4 +113,54 @@ function newestBehind(auditId: string, passed: readonly PassedRecord[]): string 
     newest = next;
   }
   return newest;
+}
+
+const LINE_FEED = 0x0a;
+const CHUNK = 64 * 1024;
+/** No line that this program writes is longer. */
+const MAX_LINE = 1024 * 1024;
+
+/** Reads every whole line of every segment, the last one first. */
+async function* readBackward(
+  segments: readonly SegmentPlace[],
+): AsyncGenerator<StoredRecord & { readonly segment: number }> {
+  for (const { directory, number } of segments.toReversed()) {
+    const file = await open(join(directory, segmentName(number)), "r");
+    try {
+      for await (const record of readSegmentBackward(file, segmentName(number))) {
+        yield { ...record, segment: number };
+      }
+    } finally {
+      await file.close();
+    }
+  }
+}
+
+async function* readSegmentBackward(file: FileHandle, name: string): AsyncGenerator<StoredRecord> {
+  let { size: end } = await file.stat();
+  /** The octets from `end` on that begin in a line whose beginning was not read yet. */
+  let rest: Buffer = Buffer.alloc(0);
+  let isTail = true;
+  while (end > 0) {
+    const start = Math.max(0, end - CHUNK);
+    const chunk = Buffer.alloc(end - start);
+    await file.read(chunk, 0, chunk.length, start);
+    let octets = Buffer.concat([chunk, rest]);
+    if (isTail) {
+      // Half a line at the end is none.
+      octets = octets.subarray(0, octets.lastIndexOf(LINE_FEED) + 1);
+      isTail = octets.length === 0;
+    }
+    end = start;
+    for (;;) {
+      const before = octets.length < 2 ? -1 : octets.lastIndexOf(LINE_FEED, octets.length - 2);
+      if (octets.length === 0 || (before === -1 && start > 0)) break;
+      const jws = octets.toString("latin1", before + 1, octets.length - 1);
+      const offset = start + before + 1;
+      yield { jws, auditId: hash("sha256", jws), offset, length: jws.length };
+      octets = octets.subarray(0, before + 1);
+    }
+    rest = octets;
+    if (rest.length > MAX_LINE) throw new Error(`${name} holds no journal lines`);
+  }
 }

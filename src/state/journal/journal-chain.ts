@@ -4,20 +4,20 @@
  * here, where a walk from the head sees only one branch.   AGTP-IDENTIFIERS "Audit Log"
  */
 
+import { decodeJws } from "../../identity/jws.ts";
 import { NO_AUDIT_ID } from "../records/record.ts";
-import { describeGap, findBefore, findStray } from "../records/stray-records.ts";
 import {
   type ChainBreak,
   type ChainReport,
   type JudgePayload,
   truncation,
 } from "../records/verify-chain.ts";
-import { BackwardWalk } from "./backward-walk.ts";
+import { BackwardWalk, MAX_PASSED, type PassedRecord } from "./backward-walk.ts";
 import type { CutHead } from "./cut-heads.ts";
 import type { JournalCut } from "./cut-record.ts";
 import { type JournalChain, readInOrder } from "./journal-order.ts";
 import { openJournalView, type ViewedJournal } from "./journal-view.ts";
-import { segmentName } from "./segment.ts";
+import { readSegment, segmentName } from "./segment.ts";
 
 /** Where a journal is, and whose chain is checked with what. */
 export interface JournalQuestion extends ViewedJournal {
@@ -102,4 +102,68 @@ async function explain(
   const before = await findBefore(chain, first.auditId);
   if (before === undefined) return broken;
   return { ...broken, message: `${broken.message}: ${describeGap(before)}` };
+}
+
+/** Where a journal has a record, and what it says of the one before it. */
+interface JournalEntry {
+  readonly auditId: string;
+  readonly previous: unknown;
+  readonly segment: number;
+  readonly offset: number;
+}
+
+/** Finds the first record, as they were written, that cannot be in one chain with the others. */
+async function findStray(
+  chain: JournalChain,
+  passed: readonly PassedRecord[],
+): Promise<ChainBreak | undefined> {
+  const wanted = new Set(passed.map(({ previous }) => previous));
+  if (wanted.size === 0) return undefined;
+  const known = new Set<unknown>([NO_AUDIT_ID, chain.begin]);
+  const behind = new Map<string, unknown>();
+  for await (const { auditId, previous } of readEntries(chain)) {
+    if (wanted.has(auditId)) known.add(auditId);
+    if (wanted.has(previous) && behind.size < 2 * MAX_PASSED) behind.set(auditId, previous);
+  }
+  const followers = new Map<unknown, string>();
+  for (const [auditId, previous] of behind) {
+    const other = followers.get(previous);
+    if (other !== undefined) {
+      const message = `records ${other} and ${auditId} both follow record ${String(previous)}`;
+      return { kind: "fork", auditId, message };
+    }
+    if (!known.has(previous)) {
+      const message = `record ${String(previous)} is missing, record ${auditId} names it`;
+      return { kind: "missing-record", auditId: String(previous), message };
+    }
+    followers.set(previous, auditId);
+  }
+  return undefined;
+}
+
+/** The record of the agent that stands before one of its records. */
+async function findBefore(chain: JournalChain, auditId: string): Promise<JournalEntry | undefined> {
+  let before: JournalEntry | undefined;
+  for await (const entry of readEntries(chain)) {
+    if (entry.auditId === auditId) return before;
+    before = entry;
+  }
+  return undefined;
+}
+
+/** Says what may have become of a record that stood behind this one. */
+function describeGap({ auditId, segment, offset }: JournalEntry): string {
+  const place = `${segmentName(segment)} at octet ${offset}`;
+  return `it was taken out behind record ${auditId} (${place}), or that one was altered`;
+}
+
+/** The agent's records in the order they were written. */
+async function* readEntries({ segments, agentId }: JournalChain): AsyncGenerator<JournalEntry> {
+  for (const { directory, number: segment } of segments) {
+    for await (const { auditId, jws, offset } of readSegment(directory, segment)) {
+      const payload = decodeJws(jws)?.payload;
+      if (payload?.["agent_id"] !== agentId) continue;
+      yield { auditId, previous: payload["previous_audit_id"], segment, offset };
+    }
+  }
 }

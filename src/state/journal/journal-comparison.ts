@@ -1,7 +1,8 @@
 /**
  * Compares a journal with what is known of it: where each chain ends and where the journal ended at
- * the last checkpoint, as the store knows, and which record was synced last. It is only read. The oldest segments may have been taken away, as an
- * operator's retention demands; nothing behind one that is there may be missing.
+ * the last checkpoint, as the store knows, and which record was synced last. It is only read. The
+ * oldest segments may have been taken away, as an operator's retention demands; nothing behind one
+ * that is there may be missing.
  * AGTP-IDENTIFIERS "Audit Log"
  */
 import { hash } from "node:crypto";
@@ -12,7 +13,7 @@ import type { KnownChains } from "../records/known-chains.ts";
 import type { ChainHead } from "../records/ledger.ts";
 import type { RecordPlace } from "./journal.ts";
 import type { JournalDamage } from "./journal-damage.ts";
-import { listSegments, readSegment, segmentName } from "./segment.ts";
+import { readSegment, segmentName, segmentsIn } from "./segment.ts";
 import { readSyncedMark } from "./synced-mark.ts";
 
 const LINE_FEED = 0x0a;
@@ -67,15 +68,6 @@ export function findLosses(
     if (isLost) damages.push({ kind: "lost-tail", file: segmentName(segment), octets: offset });
   }
   return damages;
-}
-
-function segmentsIn(directory: string): readonly number[] {
-  try {
-    return listSegments(directory);
-  } catch (error) {
-    if (codeOf(error) === "ENOENT") return [];
-    throw error;
-  }
 }
 
 /** The heads of an earlier build, which did not note where they stand, are looked for once. */

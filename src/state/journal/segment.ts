@@ -14,6 +14,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { openStateFile } from "../../base/state-files.ts";
+import { codeOf } from "../../base/thrown.ts";
 import type { JournalRecord } from "./journal.ts";
 import { DISK, type JournalDisk } from "./journal-disk.ts";
 
@@ -50,6 +51,16 @@ export function listSegments(directory: string): readonly number[] {
   return readdirSync(directory)
     .flatMap((name) => segmentNumber(name) ?? [])
     .sort((left, right) => left - right);
+}
+
+/** The same, and none where there is no such directory. */
+export function segmentsIn(directory: string): readonly number[] {
+  try {
+    return listSegments(directory);
+  } catch (error) {
+    if (codeOf(error) === "ENOENT") return [];
+    throw error;
+  }
 }
 
 /** The records of a segment from an offset on, in order. */

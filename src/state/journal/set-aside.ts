@@ -6,11 +6,10 @@
 import { chmodSync, constants, copyFileSync, readFileSync, rmSync, truncateSync } from "node:fs";
 import { basename, join } from "node:path";
 import { replaceStateFile } from "../../base/state-files.ts";
-import { codeOf } from "../../base/thrown.ts";
 import { findLogDamage, logOf } from "../sqlite/log.ts";
 import type { JournalDamage } from "./journal-damage.ts";
 import { readChainRecord } from "./journal-replay.ts";
-import { listSegments, readSegment, segmentName } from "./segment.ts";
+import { readSegment, segmentName, segmentsIn } from "./segment.ts";
 import { forgetSegments } from "./segment-manifest.ts";
 
 type StrayLine = Extract<JournalDamage, { readonly kind: "no-record" }>;
@@ -45,15 +44,6 @@ export async function setStrayLinesAside(directory: string, now: number): Promis
   if (copies.length > 0)
     await forgetSegments(directory, [...new Set(damages.map(({ file }) => file))]);
   return { damages, copies };
-}
-
-function segmentsIn(directory: string): readonly number[] {
-  try {
-    return listSegments(directory);
-  } catch (error) {
-    if (codeOf(error) === "ENOENT") return [];
-    throw error;
-  }
 }
 
 async function findStrayLines(directory: string, number: number): Promise<readonly StrayLine[]> {

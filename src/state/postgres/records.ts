@@ -15,7 +15,6 @@ import {
   type RecordStore,
   UnknownOutcomeError,
 } from "../records/record-store.ts";
-import { isLifecycleRecord } from "../registers/lifecycle-event.ts";
 import { type StoreFaultKind, StoreUnavailableError } from "../store-fault.ts";
 import { isAnswer, isRace, postgresFaultKind } from "./fault.ts";
 
@@ -36,6 +35,8 @@ export interface PostgresRecordsOptions {
 /** How long a batch is tried for. */
 const APPEND_MS = 3_000;
 const PAUSE_MS = 50;
+/** The other connections of the pool are for everything else. */
+const BATCHES = 4;
 
 interface HeadRow {
   readonly agent_id: string;
@@ -46,6 +47,8 @@ interface HeadRow {
 
 export class PostgresRecords implements RecordStore {
   readonly isImmediate = false;
+  /** Of chains that are apart: each batch has a connection of its own, and nothing keeps their order. */
+  readonly batches: number = BATCHES;
   readonly #options: PostgresRecordsOptions;
   readonly #append: string;
 
@@ -120,7 +123,7 @@ export class PostgresRecords implements RecordStore {
       records.map(({ auditId }) => auditId),
       records.map(({ chain }) => chain.agentId),
       records.map(({ jws }) => jws),
-      records.map(({ jws }) => isLifecycleRecord(jws)),
+      records.map(({ chain }) => chain.isEvent === true),
     ]);
     return new Set(rows.map(({ agent_id: agentId }) => agentId));
   }

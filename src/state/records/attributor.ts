@@ -3,10 +3,12 @@
  * it is about, or nowhere. Records of nobody in particular are signed and sent, and kept nowhere: no
  * stranger can make the server write.   AGTP-IDENTIFIERS "Attribution-Record"
  */
-import { RecordDraft } from "./draft.ts";
+import { type Chain, RecordDraft } from "./draft.ts";
 import type { Ledger } from "./ledger.ts";
 import { type RecordFacts, recordPayload } from "./record.ts";
 import type { Sealer } from "./sealer.ts";
+
+const EVENT = { isEvent: true } as const;
 
 export interface AttributorOptions {
   readonly serverId: string;
@@ -35,7 +37,9 @@ export class Attributor {
     const { agentId, method } = facts;
     const at = this.#ledger.timeFor(agentId);
     const payload = recordPayload(facts, this.#serverId, at);
-    return this.#ledger.add(new RecordDraft(payload, this.#sealer, { agentId, at, method }));
+    const isEvent = facts.extension?.["event_type"] !== undefined;
+    const chain: Chain = { agentId, at, method, ...(isEvent && EVENT) };
+    return this.#ledger.add(new RecordDraft(payload, this.#sealer, chain));
   }
 
   /** A record that is in no chain; sealed once the ledger has settled. */

@@ -14,6 +14,8 @@ export interface Chain {
   readonly at: number;
   /** The method of the recorded request. */
   readonly method: string;
+  /** Set where the record says what has happened to its agent. */
+  readonly isEvent?: true;
 }
 
 export class RecordDraft implements LateFields {

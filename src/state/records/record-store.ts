@@ -42,10 +42,11 @@ export interface Appended {
   /** Where the first record stands, each other one behind the line feed of the one before. */
   readonly first?: Omit<RecordPlace, "length"> | undefined;
   /**
-   * The chains that another writer has moved, with their heads as they are: none of their records is
-   * kept, those of all other chains are. Undefined: there are no other writers.
+   * The chains that end otherwise than was expected, with their heads as they are, undefined where
+   * there is none: none of their records is kept, those of all other chains are. Undefined: there are
+   * no other writers.
    */
-  readonly moved?: ReadonlyMap<string, ChainHead> | undefined;
+  readonly moved?: ReadonlyMap<string, ChainHead | undefined> | undefined;
 }
 
 export interface RecordStore {
@@ -54,6 +55,13 @@ export interface RecordStore {
    * of their batch are still being signed.
    */
   readonly isImmediate: boolean;
+  /** How many batches may be under way at once; one without it. */
+  readonly batches?: number;
+  /**
+   * True where batches are decided in the order in which they were appended: one may then expect the
+   * records of another that is still under way, and loses where that has lost.
+   */
+  readonly isOrdered?: boolean;
   /**
    * Appends a batch. Settled once what it kept cannot be lost; where that is not known, it finds out
    * first.

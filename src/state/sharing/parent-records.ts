@@ -7,11 +7,17 @@
 import type { Link } from "../../base/link.ts";
 import type { WhereCut } from "../journal/archived-records.ts";
 import type { Appended, ChainHead, RecordBatch, RecordStore } from "../records/record-store.ts";
-import { isLifecycleRecord } from "../registers/lifecycle-event.ts";
-import type { Moved, SealedBatch } from "./sealed-chains.ts";
+import { encodeBatch } from "./sealed-batch.ts";
+import type { Moved } from "./sealed-chains.ts";
+
+/** More would only be smaller. */
+const BATCHES = 8;
 
 export class ParentRecords implements RecordStore {
   readonly isImmediate = false;
+  /** The parent decides in the order of the link. */
+  readonly isOrdered = true;
+  readonly batches: number = BATCHES;
   readonly #link: Link;
   readonly #checkLease: () => void;
   #fault: unknown;
@@ -22,15 +28,12 @@ export class ParentRecords implements RecordStore {
     this.#checkLease = checkLease;
   }
 
-  async append({ records, expected }: RecordBatch): Promise<Appended> {
-    const batch: SealedBatch = {
-      records: records.map((one) => ({ ...one, isEvent: isLifecycleRecord(one.jws) })),
-      expected: [...expected],
-    };
+  async append(batch: RecordBatch): Promise<Appended> {
+    const { message, lines } = encodeBatch(batch);
     try {
-      const moved = await this.#link.ask<Moved>("append", batch);
+      const moved = await this.#link.ask<Moved>("append", message, lines);
       this.#fault = undefined;
-      return { moved: new Map(moved) };
+      return { moved: new Map(moved.map(([agentId, head]) => [agentId, head ?? undefined])) };
     } catch (error) {
       this.#fault = error;
       throw error;

@@ -7,26 +7,18 @@ import type { WhereCut } from "../journal/archived-records.ts";
 import type { JournalRecord } from "../journal/journal.ts";
 import type { GrowingChains } from "../records/open-ledger.ts";
 import { NO_AUDIT_ID } from "../records/record.ts";
-import type { ChainedRecord, ChainHead, RecordStore } from "../records/record-store.ts";
+import type {
+  ChainedRecord,
+  ChainHead,
+  RecordBatch,
+  RecordStore,
+} from "../records/record-store.ts";
 
-/** A record as a worker has sealed it. */
-export interface SealedRecord extends ChainedRecord {
-  /** It says what has happened to its agent. */
-  readonly isEvent: boolean;
-}
-
-/** Records that a worker appends together, by chain in order. */
-export interface SealedBatch {
-  readonly records: readonly SealedRecord[];
-  /** By chain, the Audit-ID that it is expected to end with; 64 zeros for a new one. */
-  readonly expected: readonly (readonly [string, string])[];
-}
-
-/** By agent, where chains end that others have moved. */
-export type Moved = readonly (readonly [string, ChainHead])[];
+/** By agent, where chains end otherwise than was expected; null: such a chain has no record. */
+export type Moved = readonly (readonly [string, ChainHead | null])[];
 
 interface PendingBatch {
-  readonly batch: SealedBatch;
+  readonly batch: RecordBatch;
   resolve(moved: Moved): void;
   reject(error: unknown): void;
 }
@@ -61,7 +53,7 @@ export class SealedChains implements GrowingChains {
   }
 
   /** Resolves with the chains that others have moved; rejects where nothing of the batch is kept. */
-  append(batch: SealedBatch): Promise<Moved> {
+  append(batch: RecordBatch): Promise<Moved> {
     return new Promise((resolve, reject) => {
       this.#pending.push({ batch, resolve, reject });
       this.#writing ??= this.#writeAll();
@@ -113,7 +105,7 @@ export class SealedChains implements GrowingChains {
 
   async #write(group: readonly PendingBatch[]): Promise<void> {
     const heads = new Map<string, ChainHead>();
-    const kept: SealedRecord[] = [];
+    const kept: ChainedRecord[] = [];
     const lost = group.map(({ batch }) => this.#decide(batch, heads, kept));
     try {
       if (kept.length > 0) {
@@ -126,20 +118,21 @@ export class SealedChains implements GrowingChains {
       return;
     }
     for (const [index, { resolve }] of group.entries()) {
-      resolve((lost[index] ?? []).flatMap((agentId) => this.#movedHead(agentId)));
+      resolve((lost[index] ?? []).map((agentId) => [agentId, this.#heads.get(agentId) ?? null]));
     }
   }
 
   /** The chains of a batch that have moved; the records of the others are kept behind those before. */
   #decide(
-    { records, expected }: SealedBatch,
+    { records, expected }: RecordBatch,
     heads: Map<string, ChainHead>,
-    kept: SealedRecord[],
+    kept: ChainedRecord[],
   ): readonly string[] {
-    const lost = expected.flatMap(([agentId, auditId]) => {
+    const lost: string[] = [];
+    for (const [agentId, auditId] of expected) {
       const head = heads.get(agentId) ?? this.#heads.get(agentId);
-      return (head?.auditId ?? NO_AUDIT_ID) === auditId ? [] : [agentId];
-    });
+      if ((head?.auditId ?? NO_AUDIT_ID) !== auditId) lost.push(agentId);
+    }
     for (const record of records) {
       const { agentId, at, method } = record.chain;
       if (lost.includes(agentId)) continue;
@@ -149,20 +142,15 @@ export class SealedChains implements GrowingChains {
     return lost;
   }
 
-  #adopt(kept: readonly SealedRecord[], first: Parameters<typeof placed>[0]): void {
+  #adopt(kept: readonly ChainedRecord[], first: Parameters<typeof placed>[0]): void {
     let next = first;
-    for (const { auditId, jws, chain, isEvent } of kept) {
-      const { agentId, at, method } = chain;
+    for (const { auditId, jws, chain } of kept) {
+      const { agentId, at, method, isEvent } = chain;
       this.#heads.set(agentId, { auditId, at, method, place: placed(next, jws) });
       this.#changed.add(agentId);
       next = next && { segment: next.segment, offset: next.offset + jws.length + 1 };
-      if (isEvent) this.#events.push({ auditId, jws });
+      if (isEvent === true) this.#events.push({ auditId, jws });
     }
-  }
-
-  #movedHead(agentId: string): Moved {
-    const head = this.#heads.get(agentId);
-    return head === undefined ? [] : [[agentId, head]];
   }
 }
 

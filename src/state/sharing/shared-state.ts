@@ -9,7 +9,8 @@ import type { JournalRecord } from "../journal/journal.ts";
 import type { ChainHead } from "../records/record-store.ts";
 import type { CommitOutcome, Feed, ListRange, Store, StoredEntry } from "../store.ts";
 import type { AskedCommit } from "./parent-store.ts";
-import type { SealedBatch, SealedChains } from "./sealed-chains.ts";
+import { type BatchMessage, decodeBatch } from "./sealed-batch.ts";
+import type { SealedChains } from "./sealed-chains.ts";
 
 /** The start of a worker's state. */
 export interface Joined {
@@ -146,7 +147,7 @@ export class SharedState {
   #recordAnswers() {
     const { chains } = this.#options;
     return {
-      append: (batch: SealedBatch) => chains.append(batch),
+      append: (batch: BatchMessage, lines: Buffer) => chains.append(decodeBatch(batch, lines)),
       probe: () => chains.probe(),
       find: async (auditId: string) => ({ jws: await chains.find(auditId) }),
       "where-cut": async (auditId: string) => ({ where: await chains.whereCut(auditId) }),

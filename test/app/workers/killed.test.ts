@@ -16,6 +16,7 @@ import {
 } from "../../support/workers.ts";
 
 const KILLED = 3;
+const IN_FLIGHT = 8;
 
 /** Calls one after the other until the test has enough; a connection that is lost is opened anew. */
 async function call(
@@ -42,6 +43,18 @@ async function call(
       if (reply.status === 200) seen.push(recordOf(reply).auditId);
     }
     client.destroy();
+  }
+}
+
+/** Keeps calls under way, one more for each that is answered, until the connection ends. */
+async function pipeline(client: RawClient, agent: string, seen: string[]): Promise<void> {
+  for (let more = 0; more < IN_FLIGHT; more += 1) client.write(bytesOf(agent, "QUERY", "/lists"));
+  for (let count = 1; ; count += 1) {
+    const reply = (await client.replies(count))[count - 1];
+    if (reply === undefined) return;
+    expect([200, 503]).toContain(reply.status);
+    if (reply.status === 200) seen.push(recordOf(reply).auditId);
+    client.write(bytesOf(agent, "QUERY", "/lists"));
   }
 }
 
@@ -110,19 +123,32 @@ it("ends its workers when it is killed itself, and another daemon goes on from w
   const running = await startProgram(configPath);
   expect(running.ready).toMatchObject({ workers: 2 });
   const client = await running.connect();
-  const reply = await askOn(client, ALICE, "QUERY", "/lists");
-  const pid = Number(reply?.body["pid"]);
+  const pid = Number((await askOn(client, ALICE, "QUERY", "/lists"))?.body["pid"]);
   expect(pid).not.toBe(running.child.pid);
+  // Several batches of each chain are under way when it dies.
+  const seen = new Map<string, string[]>([
+    [ALICE, []],
+    [BOB, []],
+  ]);
+  const callers = [ALICE, ALICE, BOB, BOB].map(async (agent) =>
+    pipeline(await running.connect(), agent, seen.get(agent) ?? []),
+  );
+  await vi.waitFor(() => {
+    for (const auditIds of seen.values()) expect(auditIds.length).toBeGreaterThan(40);
+  }, 20_000);
   running.child.kill("SIGKILL");
   await running.outcome;
+  await Promise.all(callers);
   await vi.waitFor(() => expect(() => process.kill(pid, 0)).toThrow("ESRCH"), 10_000);
   const next = await startProgram(configPath);
   const again = await askOn(await next.connect(), ALICE, "QUERY", "/lists");
   expect(again?.status).toBe(200);
-  const chain = walkChain(readJournal(`${directory}/.agtp/journal`), ALICE);
-  if (reply === undefined || again === undefined) throw new Error("no reply");
-  expect(chain.map(({ auditId }) => auditId)).toEqual([
-    recordOf(reply).auditId,
-    recordOf(again).auditId,
-  ]);
+  if (again === undefined) throw new Error("no reply");
+  const records = readJournal(`${directory}/.agtp/journal`);
+  for (const [agent, auditIds] of seen) {
+    const chain = walkChain(records, agent).map(({ auditId }) => auditId);
+    const kept = new Set(chain);
+    expect(auditIds.filter((auditId) => !kept.has(auditId))).toEqual([]);
+    if (agent === ALICE) expect(chain.at(-1)).toBe(recordOf(again).auditId);
+  }
 });

@@ -17,9 +17,9 @@ import type { Manifest } from "../../../src/modules/agentcli/manifest/manifest.t
 import { Approvals } from "../../../src/modules/agentcli/run/approvals.ts";
 import { checkContract } from "../../../src/modules/agentcli/run/check-contract.ts";
 import { presentCredentials } from "../../../src/modules/agentcli/run/present-credentials.ts";
+import { parseStructured } from "../../../src/modules/agentcli/run/program-output.ts";
 import { readRuntimePath, sendPrompt } from "../../../src/modules/agentcli/run/prompt-runtime.ts";
 import { createRedactor, secretsOf } from "../../../src/modules/agentcli/run/redact-output.ts";
-import { parseStructured } from "../../../src/modules/agentcli/run/structured-output.ts";
 import { TaskRuns } from "../../../src/modules/agentcli/run/task-runs.ts";
 import { createMemoryStore } from "../../../src/state/memory-store.ts";
 import { EscalationRegister } from "../../../src/state/registers/escalation-register.ts";

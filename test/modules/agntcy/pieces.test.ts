@@ -6,7 +6,7 @@ import {
   MAX_FRAME_LENGTH,
 } from "../../../src/modules/agntcy/acp/event-stream.ts";
 import { chooseOption } from "../../../src/modules/agntcy/choose-option.ts";
-import { nestSchema } from "../../../src/modules/agntcy/endpoints/nest-schema.ts";
+import { nestSchema } from "../../../src/modules/agntcy/endpoints/endpoint-schemas.ts";
 import { readManifest } from "../../../src/modules/agntcy/manifest/read-manifest.ts";
 import { readAccess, variablePrefix } from "../../../src/modules/agntcy/upstream-access.ts";
 import { readAddress } from "../../../src/modules/agntcy/upstream-address.ts";

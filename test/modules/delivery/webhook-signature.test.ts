@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { webhookSignature } from "../../../src/modules/delivery/webhook-signature.ts";
+import { webhookSignature } from "../../../src/modules/delivery/webhook-sender.ts";
 
 describe("webhookSignature", () => {
   it("is the HMAC of the time and the body under the secret", () => {

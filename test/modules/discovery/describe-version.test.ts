@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { isAtLeast, isVersion } from "../../../src/modules/discovery/describe-version.ts";
+import { isAtLeast, isVersion } from "../../../src/modules/discovery/describe-capabilities.ts";
 
 describe("isVersion", () => {
   it.each(["1", "1.0", "1.0.0", "v2", "AGTP/1.0", "10.20.30", "1.0.0-rc.1", "1.0.0+build.7"])(

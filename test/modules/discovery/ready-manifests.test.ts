@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { ManifestDocument } from "../../../src/modules/discovery/document.ts";
-import { ReadyManifests } from "../../../src/modules/discovery/ready-manifests.ts";
+import { ReadyManifests } from "../../../src/modules/discovery/publish.ts";
 
 /** Makes manifests of a length, and counts them. */
 function maker(octets: number) {

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { acceptedType } from "../../../src/modules/gateway/accepted-type.ts";
+import { acceptedType } from "../../../src/modules/gateway/http-answer.ts";
 
 const JSON_TYPE = "application/json; charset=utf-8";
 const OWN = "application/vnd.agtp+json";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createHostPolicy } from "../../../src/modules/gateway/hosts.ts";
+import { createHostPolicy } from "../../../src/modules/gateway/browser-guard.ts";
 
 function judge(
   settings: Partial<Parameters<typeof createHostPolicy>[0]>,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createOriginPolicy } from "../../../src/modules/gateway/origins.ts";
+import { createOriginPolicy } from "../../../src/modules/gateway/browser-guard.ts";
 
 const PAGE = "https://app.example";
 

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { passFields } from "../../../src/modules/gateway/passed-fields.ts";
+import { passFields } from "../../../src/modules/gateway/endpoint-api.ts";
 import { isWireFault } from "../../../src/wire/message.ts";
 
 const OWN = { agentId: "d".repeat(64), ownerId: "desk-owner" };

@@ -1,7 +1,7 @@
 /** A message that is answered without the library is answered as the library would have answered it. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { KnownEnvelopes } from "../../../src/modules/mcp/known-envelopes.ts";
+import { KnownEnvelopes } from "../../../src/modules/mcp/endpoint.ts";
 import { readPlain, readPlainInSession } from "../../../src/modules/mcp/plain-request.ts";
 import { openMcp, type TestMcp } from "../../support/mcp.ts";
 import { beginSession, inSession } from "../../support/mcp-session.ts";

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { synonymsOf } from "../../../src/modules/search/synonyms.ts";
+import { synonymsOf } from "../../../src/modules/search/confidence.ts";
 import { wordsOf } from "../../../src/modules/search/words.ts";
 import { cpuMs } from "../../support/cpu-time.ts";
 

@@ -96,8 +96,14 @@ async function ask(
   return reply;
 }
 
+/** All spans, once one of this name is among them; the daemon is asked nothing any more. */
+async function spansWith(house: House, name: string): Promise<readonly SentSpan[]> {
+  await house.daemon.daemon.drain();
+  return spansSoFar(house, name);
+}
+
 /** The spans so far, once one of this name is among them. */
-async function spansWith({ collector }: House, name: string): Promise<readonly SentSpan[]> {
+async function spansSoFar({ collector }: House, name: string): Promise<readonly SentSpan[]> {
   await vi.waitFor(() => expect(collector.spans.map((span) => span.name)).toContain(name), 10_000);
   return collector.spans;
 }
@@ -142,7 +148,10 @@ describe("a request", () => {
       baggage: "who=hush",
     });
     const server = named(await spansWith(house, "QUERY /parts/{part}"), "QUERY /parts/{part}");
-    expect(server).toMatchObject({ traceId: TRACE, parentSpanId: "b7ad6b7169203331" });
+    expect(server).toMatchObject({
+      ...{ traceId: TRACE, parentSpanId: "b7ad6b7169203331", traceState: "vendor=1" },
+      flags: 0x301,
+    });
     const [, payload = ""] = String(reply.headers.get("attribution-record")).split(".");
     expect(JSON.parse(Buffer.from(payload, "base64url").toString())).toMatchObject({
       trace_id: TRACE,
@@ -331,7 +340,7 @@ describe("a collector", () => {
       { headers: { Authorization: "Bearer of-the-collector" }, service_name: "desk" },
     );
     await ask(house, "QUERY", "/looks");
-    await spansWith(house, "QUERY /looks");
+    await spansSoFar(house, "QUERY /looks");
     expect(house.collector.headers[0]).toMatchObject({ authorization: "Bearer of-the-collector" });
     expect(house.collector.resource).toMatchObject({ "service.name": "desk" });
   });
@@ -354,7 +363,7 @@ describe("a collector", () => {
       const collector = await openCollector(answer === "closed" ? undefined : answer);
       onTestFinished(() => collector.close());
       if (answer === "closed") await collector.close();
-      const tables = { limits: { drain_timeout_ms: 1_000 } };
+      const tables = { limits: { drain_timeout_ms: 300 } };
       const daemon = await openDaemon(files({ endpoint: collector.endpoint }, {}, tables));
       const client = await daemon.connect();
       const headers = { "Agent-ID": AGENT };
@@ -371,6 +380,17 @@ describe("a collector", () => {
       await vi.waitFor(() => expect(dropped).toBe(6_000), 15_000);
     },
   );
+
+  it("that never answers keeps no daemon from ending, and what it did not take is told", async () => {
+    const collector = await openCollector(() => undefined);
+    onTestFinished(() => collector.close());
+    const limits = { drain_timeout_ms: 600_000 };
+    const daemon = await openDaemon(files({ endpoint: collector.endpoint }, {}, { limits }));
+    await ask({ daemon }, "QUERY", "/parts/7");
+    await daemon.daemon.drain();
+    const lost = daemon.log.find(({ event }) => event === "spans-lost");
+    expect(lost).toMatchObject({ level: "warn", count: 2 });
+  });
 });
 
 interface SentMetrics {

@@ -1,7 +1,7 @@
 import { generateKeyPairSync } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import type { ClientResponse } from "../../../src/client/agtp-client.ts";
-import { doubtsAbout } from "../../../src/programs/agtp/doubts.ts";
+import { doubtsAbout } from "../../../src/programs/agtp/report.ts";
 import { signManifest } from "../../support/manifests.ts";
 import { sha256 } from "../../support/records.ts";
 

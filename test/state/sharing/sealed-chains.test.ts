@@ -2,12 +2,12 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { NO_AUDIT_ID } from "../../../src/state/records/record.ts";
-import type { ChainedRecord, RecordStore } from "../../../src/state/records/record-store.ts";
-import {
-  type SealedBatch,
-  SealedChains,
-  type SealedRecord,
-} from "../../../src/state/sharing/sealed-chains.ts";
+import type {
+  ChainedRecord,
+  RecordBatch,
+  RecordStore,
+} from "../../../src/state/records/record-store.ts";
+import { SealedChains } from "../../../src/state/sharing/sealed-chains.ts";
 
 interface Kept extends RecordStore {
   readonly records: ChainedRecord[];
@@ -31,14 +31,15 @@ function makeStore(): Kept {
   return store;
 }
 
-function record(agentId: string, auditId: string, isEvent = false): SealedRecord {
-  return { auditId, jws: `jws of ${auditId}`, chain: { agentId, at: 1, method: "QUERY" }, isEvent };
+function record(agentId: string, auditId: string, isEvent = false): ChainedRecord {
+  const chain = { agentId, at: 1, method: "QUERY", ...(isEvent && { isEvent: true as const }) };
+  return { auditId, jws: `jws of ${auditId}`, chain };
 }
 
-function batch(agentId: string, before: string, ...auditIds: readonly string[]): SealedBatch {
+function batch(agentId: string, before: string, ...auditIds: readonly string[]): RecordBatch {
   return {
     records: auditIds.map((auditId) => record(agentId, auditId)),
-    expected: [[agentId, before]],
+    expected: new Map([[agentId, before]]),
   };
 }
 
@@ -81,7 +82,7 @@ it("moves no head where the journal cannot be written", async () => {
 it("remembers events until they are stored", async () => {
   const chains = new SealedChains(makeStore(), new Map());
   const records = [record("a", "1"), record("a", "2", true), record("a", "3", true)];
-  await chains.append({ records, expected: [["a", NO_AUDIT_ID]] });
+  await chains.append({ records, expected: new Map([["a", NO_AUDIT_ID]]) });
   expect(chains.events.map(({ auditId }) => auditId)).toEqual(["2", "3"]);
   chains.forgetEvents(1);
   expect(chains.events.map(({ auditId }) => auditId)).toEqual(["3"]);
@@ -115,7 +116,7 @@ it("keeps one path a chain, however workers race", async () => {
                 previous.set(id, auditIds[index - 1] ?? before);
               }
               const moved = await chains.append(batch(`${agent}`, before, ...auditIds));
-              const head = moved[0]?.[1].auditId;
+              const head = moved[0]?.[1]?.auditId;
               known.set(place, head ?? auditIds.at(-1) ?? before);
             }),
           );

@@ -5,6 +5,7 @@ import { Link } from "../../../src/base/link.ts";
 import { Collection } from "../../../src/state/collection.ts";
 import { createMemoryJournal } from "../../../src/state/journal/journal.ts";
 import { createMemoryStore } from "../../../src/state/memory-store.ts";
+import { NO_AUDIT_ID } from "../../../src/state/records/record.ts";
 import { createJournalStore } from "../../../src/state/records/record-store.ts";
 import { STORE_FAULTS } from "../../../src/state/sharing/link-faults.ts";
 import { ParentNode } from "../../../src/state/sharing/parent-node.ts";
@@ -132,10 +133,12 @@ describe("workers of one parent", () => {
     const { link, node } = await join(shared, "1");
     await node.start();
     const records = new ParentRecords(link, () => node.checkLease());
-    const payload = Buffer.from('{"event_type":"lifecycle_revoked"}').toString("base64url");
-    const jws = `e30.${payload}.c2ln`;
-    const chain = { agentId: "a", at: 5, method: "REVOKE" };
-    await records.append({ records: [{ auditId: "1", jws, chain }], expected: new Map() });
+    const jws = "e30.e30.c2ln";
+    const chain = { agentId: "a", at: 5, method: "REVOKE", isEvent: true } as const;
+    await records.append({
+      records: [{ auditId: "1", jws, chain }],
+      expected: new Map([["a", NO_AUDIT_ID]]),
+    });
     expect(await records.headOf("a")).toMatchObject({ auditId: "1", at: 5 });
     expect(await records.find("1")).toBe(jws);
     const { joined } = await join(shared, "2");

@@ -11,8 +11,7 @@ import {
 } from "./merge-governance.ts";
 import { applyProfile, type EffectiveIdentity, isDeclared } from "./merge-identity.ts";
 import { persistDeclaration, persistIdentity, persistProof } from "./persisted.ts";
-import { shellLine } from "./shell-line.ts";
-import type { TaskPlan } from "./task-plan.ts";
+import type { ShellPayload, TaskPlan } from "./task-plan.ts";
 
 /** A date that never comes: the scheduler wants a cron line even of what is triggered. */
 export const SENTINEL_CRON = "0 0 31 2 *";
@@ -185,4 +184,21 @@ function approvalOf(asked: Approval | null | undefined): JsonRecord {
     ...(level === undefined || level === null ? {} : { approval_risk_level: level }),
     ...(scope === undefined || scope === null ? {} : { approval_approver_scope: scope }),
   };
+}
+
+/**
+ * The line that a scheduler hands to `sh -c`: it means exactly the program with these arguments,
+ * every part of it quoted.
+ */
+function shellLine({ program, args, env, cwd, stdin }: ShellPayload): string {
+  const variables = Object.keys(env)
+    .toSorted()
+    .map((name) => `${name}=${quote(env[name] ?? "")}`);
+  const command = [...variables, ...[program, ...args].map(quote)].join(" ");
+  const piped = stdin === null ? command : `printf %s ${quote(stdin)} | ${command}`;
+  return cwd === null ? piped : `cd ${quote(cwd)} && ${piped}`;
+}
+
+function quote(text: string): string {
+  return `'${text.replaceAll("'", `'"'"'`)}'`;
 }

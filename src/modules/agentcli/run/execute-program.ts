@@ -19,8 +19,8 @@ import {
 } from "./execution.ts";
 import { type Governed, refuseFailure } from "./govern.ts";
 import { type PresentedCredentials, presentCredentials } from "./present-credentials.ts";
+import { parseStructured } from "./program-output.ts";
 import { createRedactor, secretsOf } from "./redact-output.ts";
-import { parseStructured } from "./structured-output.ts";
 import { type ProgramOutcome, runTaskProgram, type TaskProgram } from "./task-program.ts";
 
 /** Runs it; the approval is used up by now. */

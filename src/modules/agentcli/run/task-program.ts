@@ -5,7 +5,7 @@
 import { MAX_TIMER_MS } from "../../../base/deadline.ts";
 import { killGroup, ProcessGroups, type StartedProgram } from "../../../base/process-groups.ts";
 import { codeOf, reasonOf } from "../../../base/thrown.ts";
-import { CapturedOutput } from "./captured-output.ts";
+import { CapturedOutput } from "./program-output.ts";
 
 /** The program to run. */
 export interface TaskProgram {

@@ -65,10 +65,9 @@ const CONTROLS = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f]/g;
 const WORD_JOINER = "\u2060";
 
 /**
- * A value with every text in it made safe, the names of its members too.
- *
- * Texts of a stranger's database, made safe for a terminal and for a prompt: no escape sequences, no
- * control characters, and no fence that could end the reader's own.
+ * A value of a stranger's database, its texts and the names of its members made safe for a terminal
+ * and a prompt: no escape sequences, no control characters, no fence that could end the reader's
+ * own.
  */
 function sanitizeValue(value: unknown): unknown {
   if (typeof value === "string") return sanitizeText(value);

@@ -160,10 +160,9 @@ function findCycle(
 }
 
 /**
- * The names of the variables that are missing.
- *
- * Which variables that an agent requires nobody has set: neither the manifest that depends on it, nor
- * the environment under the variable's own name or with the agent's name before it, nor a default.
+ * The required variables of an agent that nobody has set: neither the manifest that depends on it,
+ * nor the environment under the variable's own name or with the agent's name before it, nor a
+ * default.
  */
 function unsetVariables(
   variables: readonly EnvironmentVariable[],

@@ -13,8 +13,6 @@ import type { JsonSchema } from "../../../schema/json-schema.ts";
 import type { ViewLease } from "../../../state/state.ts";
 import type { AgentManifest } from "../manifest/manifest.ts";
 import type { AgntcySettings } from "../settings.ts";
-import { cancelRun } from "./cancel-run.ts";
-import { confirmRun } from "./confirm-run.ts";
 import { type AgentDescription, describeAgent } from "./describe-agent.ts";
 import {
   compileSchema,
@@ -29,7 +27,7 @@ import {
 } from "./endpoint-schemas.ts";
 import { executeAgent } from "./execute-agent.ts";
 import type { HostedRuns } from "./hosted-runs.ts";
-import { queryEvents, queryRun } from "./query-run.ts";
+import { cancelRun, confirmRun, queryEvents, queryRun } from "./run-methods.ts";
 import { createThread, queryThread } from "./threads.ts";
 
 /** The description of the endpoints. */

@@ -8,8 +8,8 @@
 import type { ApprovalKind } from "../../../dispatch/approvals/approval-kind.ts";
 import { type Confirmation, readConfirmation } from "../../../dispatch/approvals/confirmation.ts";
 import { floorResult } from "../../../dispatch/floor-result.ts";
-import { decisionConflict } from "../../../dispatch/refusals/floor-refusals-tasks.ts";
 import { attributionUnavailable, type Refusal } from "../../../dispatch/refusals/refusal.ts";
+import { decisionConflict } from "../../../dispatch/refusals/task-refusals.ts";
 import type { ExchangeView } from "../../../dispatch/route.ts";
 import type { Call, HandlerResult } from "../../../handlers/handler.ts";
 import { subjectOf } from "../../../runs/interrupt-escalations.ts";

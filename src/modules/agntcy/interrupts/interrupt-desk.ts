@@ -7,8 +7,8 @@
 import { authorityOver } from "../../../dispatch/approvals/escalation-authority.ts";
 import type { OperatorPolicy } from "../../../dispatch/operator.ts";
 import type { QueryCaller } from "../../../dispatch/query-source.ts";
-import { confirmationForbidden } from "../../../dispatch/refusals/floor-refusals-tasks.ts";
 import type { Refusal } from "../../../dispatch/refusals/refusal.ts";
+import { confirmationForbidden } from "../../../dispatch/refusals/task-refusals.ts";
 import type { EventSource, RecordStreamEvents } from "../../../dispatch/stream-events.ts";
 import {
   InterruptEscalations,

@@ -85,11 +85,9 @@ async function atMost<T>(
 }
 
 /**
- * The outcome for the run.
- *
  * The change of a run by the verdict of an agent's server. The manifest's schemas are the contract:
- * an output that they do not describe is the server's mistake, and which question an interrupt asks
- * is told by them too.
+ * an output that they do not describe is the server's mistake, and they tell which question an
+ * interrupt asks.
  */
 interface RunOutcome {
   readonly change: RunChange;

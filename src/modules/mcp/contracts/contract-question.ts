@@ -9,8 +9,8 @@ import type { OfferDecision } from "../../../dispatch/contracts/contract-offers.
 import type { McpRequest } from "../front.ts";
 import { bodyText, bodyValue, textsIn } from "../tools/answer-body.ts";
 import { answerMeta } from "../tools/answer-meta.ts";
+import { type Answered, type Result, refusalResult, successResult } from "../tools/call-result.ts";
 import type { ToolCall } from "../tools/tool-call.ts";
-import { type Answered, type Result, refusalResult, successResult } from "../tools/tool-result.ts";
 import { contractToolText } from "./propose-tool.ts";
 
 /** The name of the question. */

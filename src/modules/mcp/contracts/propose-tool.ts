@@ -59,12 +59,12 @@ export function proposalOf(input: JsonRecord): JsonRecord {
 
 /** The client's word on an offer, in the place of the call that it was made for. */
 export function askToSettle(
-  { settle }: ContractOffers,
+  { decide }: ContractOffers,
   word: { readonly synthesisId: string; readonly decision: OfferDecision },
   place: Pick<Asking, "method" | "path"> = PLACE,
 ): Asking {
   const input = { synthesis_id: word.synthesisId, decision: word.decision };
-  return { ...place, input, route: settle };
+  return { ...place, input, route: decide };
 }
 
 /** It sets no bound to what the steps leave behind: the offer says that before anything is agreed. */

@@ -5,7 +5,7 @@
 import { createMcpHandler, type Server } from "@modelcontextprotocol/server";
 import { isRecord } from "../../../base/json-value.ts";
 import type { McpFront, McpRequest } from "../front.ts";
-import { authInfoOf } from "../mcp-server.ts";
+import { authInfoOf } from "../library-server.ts";
 import { jsonError } from "../sessions.ts";
 import {
   askedTasks,

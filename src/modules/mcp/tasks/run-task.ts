@@ -10,12 +10,12 @@ import { type Answer, type Asking, ask } from "../ask.ts";
 import { approvedCall } from "../contracts/approved-call-tool.ts";
 import type { McpRequest } from "../front.ts";
 import { bodyText, bodyValue } from "../tools/answer-body.ts";
+import { isDone, refusalResult, successResult } from "../tools/call-result.ts";
 import type { TellProgress } from "../tools/tool-call.ts";
-import { isDone, refusalResult, successResult } from "../tools/tool-result.ts";
 import { followingOf, waitingText } from "./following.ts";
 import type { AskedCall, Following, McpTask, McpTasks } from "./task.ts";
 import type { ClientTasks } from "./task-requests.ts";
-import { workState } from "./work-state.ts";
+import { changeByWork, type TaskChange, workState } from "./work-state.ts";
 
 /** Keeps a task; undefined: there is no room for one. */
 export async function beginTask(
@@ -52,8 +52,6 @@ export async function advanceTask(request: McpRequest, task: McpTask): Promise<M
     taken.delete(taskId);
   }
 }
-
-type TaskChange = Partial<Pick<McpTask, "status" | "message" | "result" | "error" | "following">>;
 
 async function keep(
   tasks: McpTasks,
@@ -109,7 +107,7 @@ async function afterApproval(
 
 async function afterWork(
   request: McpRequest,
-  { tool, message: before }: McpTask,
+  task: McpTask,
   { method, path }: { readonly method: string; readonly path: string },
 ): Promise<TaskChange | undefined> {
   const answer = await ask(request, { method, path, input: {} });
@@ -117,18 +115,7 @@ async function afterWork(
   const { response, exchange } = answer;
   const body = bodyValue(bodyText(response));
   const state = workState({ status: response.status, body, path: exchange.path });
-  switch (state.kind) {
-    case "unsaid":
-      return undefined;
-    case "cancelled":
-      return { status: "cancelled", message: "cancelled" };
-    case "under-way":
-      return state.message === before ? undefined : { message: state.message };
-    case "over": {
-      const end = endOf(request, tool, answer);
-      return state.isFailed ? { ...end, result: { ...end.result, isError: true } } : end;
-    }
-  }
+  return changeByWork(state, task, () => endOf(request, task.tool, answer));
 }
 
 function endOf(request: McpRequest, tool: string, answer: Answer): TaskChange {

@@ -4,6 +4,7 @@
  */
 import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
 import { followingIn, saidIn } from "./following.ts";
+import type { McpTask } from "./task.ts";
 
 /** An answer about work. */
 export interface WorkAnswer {
@@ -37,6 +38,31 @@ export function workState({ status, body, path }: WorkAnswer): WorkState {
     return { kind: "under-way", message: `under way: ${state}` };
   }
   return { kind: "over", isFailed: FAILED.has(state) };
+}
+
+/** The change of a task. */
+export type TaskChange = Partial<
+  Pick<McpTask, "status" | "message" | "result" | "error" | "following">
+>;
+
+/** The change of a task by how its work stands; undefined: nothing new. `end` reads the last answer. */
+export function changeByWork(
+  state: WorkState,
+  { message: before }: Pick<McpTask, "message">,
+  end: () => TaskChange,
+): TaskChange | undefined {
+  switch (state.kind) {
+    case "unsaid":
+      return undefined;
+    case "cancelled":
+      return { status: "cancelled", message: "cancelled" };
+    case "under-way":
+      return state.message === before ? undefined : { message: state.message };
+    case "over": {
+      const over = end();
+      return state.isFailed ? { ...over, result: { ...over.result, isError: true } } : over;
+    }
+  }
 }
 
 function stateIn(body: unknown): string | undefined {

@@ -16,8 +16,6 @@ import { beginTask } from "../tasks/run-task.ts";
 import type { Following } from "../tasks/task.ts";
 import { taskView } from "../tasks/task-requests.ts";
 import { metaFields, readMeta } from "./answer-meta.ts";
-import { resolveCall, STATE_INVALID } from "./resolve-call.ts";
-import type { ToolCall } from "./tool-call.ts";
 import {
   isDone,
   laterResult,
@@ -26,7 +24,9 @@ import {
   stateRefused,
   successResult,
   unknownTool,
-} from "./tool-result.ts";
+} from "./call-result.ts";
+import { resolveCall, STATE_INVALID } from "./resolve-call.ts";
+import type { ToolCall } from "./tool-call.ts";
 
 /** Calls a tool. Throws what is an error of the protocol. */
 export async function callTool(request: McpRequest, call: ToolCall): Promise<Result> {

@@ -3,7 +3,7 @@
  * tools, the caller's contracts, and pairs that a recipe would answer, for which a contract is
  * negotiated. Any other name is asked of EXECUTE, which says so and leaves the record.
  */
-import { actionNotFound } from "../../../dispatch/refusals/floor-refusals-execution.ts";
+import { actionNotFound } from "../../../dispatch/refusals/floor-refusals.ts";
 import { badRequest, schemaViolation } from "../../../dispatch/refusals/refusal.ts";
 import { fillPath } from "../../../endpoint/fill-path.ts";
 import type { Asking } from "../ask.ts";

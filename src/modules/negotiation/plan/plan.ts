@@ -9,7 +9,7 @@ import type { TaskQueue } from "../../../base/task-queue.ts";
 import type { FloorMethod } from "../../../dispatch/floor.ts";
 import { floorResult } from "../../../dispatch/floor-result.ts";
 import { payerOf } from "../../../dispatch/rates/payer.ts";
-import { noPlan } from "../../../dispatch/refusals/floor-refusals-thinking.ts";
+import { noPlan } from "../../../dispatch/refusals/floor-refusals.ts";
 import { rateLimited, schemaViolation } from "../../../dispatch/refusals/refusal.ts";
 import type { RouteHandler } from "../../../dispatch/route.ts";
 import { sha256Hex } from "../../../identity/canonical-form.ts";

@@ -140,9 +140,7 @@ const MAX_TIMEOUT_S = 60;
 const MAX_BUFFER_MS = 5000;
 
 /**
- * The sequence that the caller has; -1 when it has none.
- *
- * Questions about a run's events, read from a query and a header.   OpenWOP "rest-endpoints",
+ * The sequence that the caller has by its query or header; -1 when it has none.   OpenWOP
  * "stream-modes"
  */
 function readSequence(value: unknown, name: string, redact: Redact): number | ApiAnswer {

@@ -3,8 +3,7 @@
 import type { ApiRoute } from "./api-route.ts";
 import { CATALOG_ROUTES } from "./catalog-routes.ts";
 import { POLL_ROUTE, STREAM_ROUTE } from "./event-routes.ts";
-import { INTERRUPT_ROUTES } from "./interrupt-routes.ts";
-import { PAUSE_ROUTES } from "./pause-routes.ts";
+import { INTERRUPT_ROUTES, PAUSE_ROUTES } from "./interrupt-routes.ts";
 import { RUN_ROUTES } from "./run-routes.ts";
 import { SEAM_ROUTES } from "./seam-routes.ts";
 

@@ -7,12 +7,10 @@ import { agentNode } from "./agent-node.ts";
 import { approvalGateNode } from "./approval-gate.ts";
 import { channelWriteNode } from "./channel-write.ts";
 import { clarificationGateNode } from "./clarification-gate.ts";
+import { HOLD, REQUIRES_MISSING, sideEffectNode } from "./conformance-nodes.ts";
 import { CORE_NODES } from "./core-nodes.ts";
-import { HOLD } from "./hold.ts";
 import { type MockAgentOptions, mockAgentNode } from "./mock-agent.ts";
 import type { NodeTypes } from "./node-type.ts";
-import { REQUIRES_MISSING } from "./requires-missing.ts";
-import { sideEffectNode } from "./side-effect.ts";
 import { subWorkflowNode } from "./sub-workflow.ts";
 
 /** The type of a node that is an agent's turn. */

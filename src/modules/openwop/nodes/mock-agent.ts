@@ -2,16 +2,15 @@
  * core.conformance.mock-agent: emits the events of an agent as it is told to, in the order of a real
  * turn, and waits for an answer where it is not sure. For the public suite alone.   OpenWOP RFC 0023
  */
-
 import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
 import { uuidv7 } from "../../../identity/uuid.ts";
+import type { JsonSchema } from "../../../schema/json-schema.ts";
 import type { SchemaCompiler } from "../../../schema/schema.ts";
 import type { Verbosity } from "../openwop-section.ts";
 import { resolveThreshold } from "../turn/confidence.ts";
 import { cutReasoning } from "../turn/reasoning.ts";
 import { readVerbosity } from "../turn/run-options.ts";
-import { MOCK_AGENT_SCHEMA } from "./mock-agent-schema.ts";
-import { configCheck } from "./node-config.ts";
+import { closed, configCheck, TEXT } from "./node-config.ts";
 import type { NodeCall, NodeOutcome, NodeType } from "./node-type.ts";
 
 /** The parts that it shares with the agents of this host. */
@@ -116,3 +115,44 @@ async function decide(call: NodeCall, agentId: string, threshold: number): Promi
   if (typeof observed !== "number" || observed >= threshold) return completed;
   return { kind: "low-confidence", agentId, threshold, observed, decision, result: {} };
 }
+
+const AGENT_ID = { type: "string", minLength: 3, maxLength: 256 };
+const CONFIDENCE = { type: "number", minimum: 0, maximum: 1 };
+
+const REASONING = closed(
+  {
+    summary: TEXT,
+    trace: TEXT,
+    tokenCount: { type: "integer", minimum: 0 },
+    streamChunks: { type: "array", items: TEXT, maxItems: 1024 },
+  },
+  ["summary"],
+);
+
+/** The envelope that the suite writes, and the shape that events have. */
+const ERROR = {
+  type: "object",
+  properties: { error: TEXT, code: TEXT, message: TEXT, details: { type: "object" } },
+  required: ["message"],
+};
+
+const TOOL_CALL = {
+  ...closed(
+    {
+      ...{ toolId: { ...TEXT, minLength: 1 }, arguments: {}, result: {}, error: ERROR },
+      durationMs: { type: "integer", minimum: 0 },
+    },
+    ["toolId"],
+  ),
+  oneOf: [{ required: ["result"] }, { required: ["error"] }],
+};
+
+/** The schema of its `config`. */
+const MOCK_AGENT_SCHEMA: JsonSchema = closed({
+  agentId: AGENT_ID,
+  mockReasoning: { anyOf: [{ type: "boolean" }, REASONING] },
+  mockToolCalls: { type: "array", items: TOOL_CALL, maxItems: 64 },
+  mockHandoff: closed({ toAgentId: AGENT_ID, reason: TEXT, context: {} }, ["toAgentId"]),
+  mockDecision: closed({ decision: {}, confidence: CONFIDENCE, reasoning: TEXT }, ["decision"]),
+  mockConfidence: CONFIDENCE,
+});

@@ -44,12 +44,13 @@ export function loadPacks(location: PacksLocation, rules: PackRules): LoadedPack
 export function* loadingPacks(location: PacksLocation, rules: PackRules): Paced<LoadedPacks> {
   const listing = new Listing(location);
   const places = listing.places();
-  const reader = new PackReader(rules);
+  let reader: PackReader | undefined;
   const problems: Problem[] = [...listing.problems];
   const claims = new Claims();
   const packs: InstalledPack[] = [];
   for (const place of places) {
     yield;
+    reader ??= new PackReader(rules);
     const { pack, problems: found } = reader.read(place);
     problems.push(...found);
     if (pack === undefined) continue;

@@ -95,9 +95,8 @@ function answered(
 }
 
 /**
- * The answers by their questions' ids, written as an object or as a list of `{id, answer}`.
- *
- * The answers that a clarification gate waits for.   OpenWOP "interrupt" clarification
+ * The answers that a clarification gate waits for, by their questions' ids, written as an object or
+ * as a list of `{id, answer}`.   OpenWOP "interrupt" clarification
  */
 function readAnswers(resumeValue: unknown): unknown {
   const { answers } = isRecord(resumeValue) ? resumeValue : {};

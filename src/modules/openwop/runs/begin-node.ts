@@ -6,13 +6,12 @@
 import type { NodeTypes } from "../nodes/node-type.ts";
 import type { RunError } from "../run-starter.ts";
 import type { WorkflowNode } from "../workflows/workflow.ts";
-import { isEffectful, missingSource } from "./copy-history.ts";
+import { isEffectful, isFoundAgain, missingSource } from "./copy-history.ts";
 import { nodeHandoff, nodeStarted } from "./node-events.ts";
 import type { Run } from "./run.ts";
 import type { EventDraft } from "./run-event.ts";
 import { MAX_NODE_EXECUTIONS } from "./run-limits.ts";
 import type { RunState } from "./run-state.ts";
-import { takeUp } from "./take-up.ts";
 
 /** The state of the run. */
 export interface BeginningParts {
@@ -75,4 +74,32 @@ function checkLimit(
     events: [{ type: "cap.breached", nodeId: id, payload }],
     error: { code: "recursion_limit_exceeded", message },
   };
+}
+
+/** The events of a run that is taken up, or why it does not go on. */
+interface TakenUp {
+  readonly event?: EventDraft;
+  readonly error?: RunError;
+}
+
+const PAUSED = { code: "run_paused", message: "the run was paused meanwhile" };
+const STOPPED = { code: "run_interrupted", message: "the server stopped meanwhile" };
+
+/**
+ * Judges a node that was begun and is not done: by a process that is gone, before a pause, or by the
+ * source of a replay. One without an effect is done again; an effect never is.   OpenWOP "replay"
+ */
+function takeUp(run: Run, nodeId: string, state: RunState, types: NodeTypes): TakenUp {
+  const { startedSequence = 0, attempt = 1 } = state.nodes[nodeId] ?? {};
+  const isCopied = startedSequence < (run.source?.copied ?? 0);
+  // It is looked for again, and was never gone.
+  if (!isCopied && isFoundAgain(run, nodeId, types)) return {};
+  if (isEffectful(run, nodeId, types)) {
+    if (isCopied) return { error: missingSource() };
+    const message = "the server stopped while this node was executed, and it is not done again";
+    return { error: { code: "run_interrupted", message } };
+  }
+  const lastError = (state.resumedSequence ?? -1) > startedSequence ? PAUSED : STOPPED;
+  const payload = { nodeId, attempt: attempt + 1, lastError };
+  return { event: { type: "node.retried", nodeId, payload } };
 }

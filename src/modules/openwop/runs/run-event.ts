@@ -1,5 +1,6 @@
 /** The events of a run, in order and for good.   OpenWOP "run-event" */
 import type { JsonRecord } from "../../../base/json-value.ts";
+import type { AgentEventType } from "../agent-executor.ts";
 
 /** The types that this server writes. */
 export type RunEventType =
@@ -25,12 +26,7 @@ export type RunEventType =
   | "variable.changed"
   | "workflow.loopback-limit"
   | "cap.breached"
-  | "agent.reasoned"
-  | "agent.reasoning.delta"
-  | "agent.toolCalled"
-  | "agent.toolReturned"
-  | "agent.handoff"
-  | "agent.decided";
+  | AgentEventType;
 
 /** An event that is about to be kept. */
 export interface EventDraft {

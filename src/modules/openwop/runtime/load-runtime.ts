@@ -1,21 +1,26 @@
-/** Loads the runtime of OpenWOP agents, by `[openwop.runtime]`. */
+/**
+ * Loads the runtime of OpenWOP agents, by `[openwop.runtime]`: a model, a function, a process, or
+ * one that answers the same task always alike.   docs/openwop.md
+ */
 import { relative } from "node:path";
+import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
 import type { Problem } from "../../../base/problem.ts";
 import { traceOf } from "../../../base/thrown.ts";
 import { readCertificates } from "../../../endpoint/upstream-ca.ts";
-import type { CallLog } from "../../../handlers/handler.ts";
+import { type CallLog, isHandlerError } from "../../../handlers/handler.ts";
 import type { ModuleLoader } from "../../../handlers/module-loader.ts";
+import type { CallProcess } from "../../../handlers/processes/process-function.ts";
+import { PLAIN_STYLE } from "../../../schema/sample-style.ts";
+import { schemaSample } from "../../../schema/schema-sample.ts";
 import type { OpenwopSections } from "../config.ts";
 import type { ManifestClass } from "../installed-agent.ts";
 import type { Redactor } from "../redaction.ts";
 import type { OpenwopSettings, RuntimeSettings } from "../settings.ts";
-import type { AgentRuntime } from "./agent-runtime.ts";
+import type { AgentRuntime, RuntimeAnswer, RuntimeTurn } from "./agent-runtime.ts";
 import { loadSdk } from "./chat-model.ts";
 import { createChatRuntime, modelOf } from "./chat-runtime.ts";
-import { createDeterministicRuntime } from "./deterministic.ts";
 import { createFunctionRuntime, type TurnFunction } from "./function-runtime.ts";
 import { createModelConnection } from "./model-connection.ts";
-import { createProcessTurn } from "./process-turn.ts";
 
 /** The parts that a runtime is made from. */
 export interface RuntimeParts {
@@ -92,4 +97,80 @@ export function modelFaultOf(
     modelOf(runtime.models, modelClass) === undefined
       ? `openwop.runtime.models has neither "${modelClass}" nor "default"`
       : undefined;
+}
+
+/** Its behaviour. */
+interface DeterministicOptions {
+  /** True if tasks of the public suite may ask for a result that breaks the schema. */
+  readonly isConformance: boolean;
+}
+
+/** The task of the public suite that asks for it; the result is then a text, and no object. */
+const RETURN_VIOLATION = "mock-return-violation";
+
+/** A runtime without a model: the same task comes to the same result, a value of the return schema. */
+export function createDeterministicRuntime({ isConformance }: DeterministicOptions): AgentRuntime {
+  return {
+    takeTurn: (turn) => Promise.resolve(answer(turn, isConformance)),
+    close: () => Promise.resolve(),
+  };
+}
+
+function answer({ agent, task, returnSchema }: RuntimeTurn, isConformance: boolean): RuntimeAnswer {
+  const isProbe = isConformance && isRecord(task) && task["scenario"] === RETURN_VIOLATION;
+  return {
+    kind: "answered",
+    reasoning: `${agent.persona} takes the task without a model and answers in the form it is to have.`,
+    decision: { action: "complete" },
+    confidence: 1,
+    result: isProbe ? RETURN_VIOLATION : resultOf(agent.agentId, task, returnSchema),
+  };
+}
+
+function resultOf(
+  agentId: string,
+  task: unknown,
+  returnSchema: RuntimeTurn["returnSchema"],
+): unknown {
+  if (returnSchema === undefined) return { agentId, task };
+  return schemaSample(returnSchema.schema, { style: PLAIN_STYLE }) ?? null;
+}
+
+/** The part of a turn that is called, and not told. */
+interface TurnMeans {
+  readonly signal: AbortSignal;
+  readonly agent: { readonly agentId: string; readonly persona: string };
+  callTool(toolId: string, input: unknown): Promise<JsonRecord>;
+}
+
+/** Takes turns by a process: it is given what a function is, as JSON; its dispatches are tool calls. */
+export function createProcessTurn(
+  call: CallProcess,
+  log: Pick<CallLog, "info" | "warn" | "error">,
+): TurnFunction {
+  return async (turn) => {
+    const { signal, agent, callTool } = turn as TurnMeans;
+    const result = await call({
+      params: {
+        input: toldOf(turn),
+        agent: { agent_id: agent.agentId, name: agent.persona, scopes: [], trust_tier: null },
+        ...{ principal: null, method: "EXECUTE", path: "/", request_id: null },
+      },
+      ...{ endsAt: undefined, signal, log },
+      dispatch: async (method, path, input) => {
+        const { outcome, error } = await callTool(`agtp:${method} ${path}`, input);
+        return error === undefined
+          ? { status: 200, body: outcome }
+          : { status: 422, body: { error } };
+      },
+    });
+    if (isHandlerError(result)) throw new Error(`the function answered with "${result.error}"`);
+    return result.body;
+  };
+}
+
+/** The parts of it that are JSON. */
+function toldOf(turn: unknown): JsonRecord {
+  const { signal: _, callTool: __, reason: ___, ...told } = isRecord(turn) ? turn : {};
+  return told;
 }

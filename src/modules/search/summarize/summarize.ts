@@ -8,7 +8,7 @@ import type { TaskQueue } from "../../../base/task-queue.ts";
 import type { FloorMethod } from "../../../dispatch/floor.ts";
 import { floorResult } from "../../../dispatch/floor-result.ts";
 import { payerOf } from "../../../dispatch/rates/payer.ts";
-import { sourceUnreadable } from "../../../dispatch/refusals/floor-refusals-thinking.ts";
+import { sourceUnreadable } from "../../../dispatch/refusals/floor-refusals.ts";
 import { type Refusal, rateLimited } from "../../../dispatch/refusals/refusal.ts";
 import type { RouteHandler } from "../../../dispatch/route.ts";
 import type { Call, HandlerSuccess } from "../../../handlers/handler.ts";

@@ -5,10 +5,7 @@
  */
 
 import { isRecord, quoteValue } from "../../../base/json-value.ts";
-import {
-  sourceRefused,
-  sourceUnreadable,
-} from "../../../dispatch/refusals/floor-refusals-thinking.ts";
+import { sourceRefused, sourceUnreadable } from "../../../dispatch/refusals/floor-refusals.ts";
 import { type Refusal, refusal } from "../../../dispatch/refusals/refusal.ts";
 import type { Impact } from "../../../endpoint/endpoint.ts";
 import type { Call, DispatchResult } from "../../../handlers/handler.ts";

@@ -1,0 +1,147 @@
+/**
+ * Keeps pages of browsers from what they must not do. No page may read an answer unless its origin
+ * is configured. A page may still send what it cannot read the answer of, so from any other origin
+ * nothing is done that could change something: the sidecar may listen on the machine of whoever
+ * looks at that page.   Fetch "CORS protocol"
+ */
+
+import { isIP } from "node:net";
+import { isLoopbackHost } from "../../base/loopback.ts";
+import { isReading } from "../../openapi/lift-verb.ts";
+import type { GatewaySections } from "./config.ts";
+import { readAuthority } from "./http-target.ts";
+
+/** The fields for the browser, beside the answer or instead of it. */
+export type OriginVerdict =
+  | { readonly kind: "same"; readonly fields: FieldPairs }
+  | { readonly kind: "preflight"; readonly fields: FieldPairs }
+  | { readonly kind: "refused" };
+
+type FieldPairs = readonly (readonly [name: string, value: string])[];
+
+/** The parts of a request that tell its origin. */
+export interface OriginRequest {
+  readonly method: string;
+  readonly origin: string | undefined;
+  /** `Access-Control-Request-Method` */
+  readonly asksFor: string | undefined;
+}
+
+const METHODS = "GET, HEAD, POST, PUT, PATCH, DELETE";
+const SENT = [
+  ...["Accept", "Authority-Scope", "Authorization", "Content-Type", "Contract-Synthesized"],
+  ...["Escalation-ID", "Idempotency-Key", "If-None-Match", "Last-Event-ID", "Mcp-Method"],
+  ...["Mcp-Name", "MCP-Protocol-Version", "Mcp-Session-Id", "Request-ID", "Session-ID", "Task-ID"],
+].join(", ");
+const EXPOSED = [
+  ...["AGTP-Catalog-Warning", "AGTP-Endpoint-Warning", "Attribution-Record", "Audit-ID", "ETag"],
+  ...[
+    "Location",
+    "Mcp-Session-Id",
+    "Request-ID",
+    "Response-ID",
+    "Retry-After",
+    "Server-ID",
+    "Task-ID",
+  ],
+  ...["WWW-Authenticate", "X-AGTP-Status"],
+].join(", ");
+/** The time that a browser may remember; it never remembers longer than two hours. */
+const MAX_AGE_SECONDS = 600;
+
+/** Judges by the configured origins. */
+export function createOriginPolicy(
+  origins: readonly string[],
+): (request: OriginRequest) => OriginVerdict {
+  const allowed = new Set(origins);
+  const varies: FieldPairs = allowed.size === 0 ? [] : [["vary", "Origin"]];
+  return ({ method, origin, asksFor }) => {
+    if (origin === undefined) return { kind: "same", fields: varies };
+    if (!allowed.has(origin)) {
+      return isReading(method) ? { kind: "same", fields: varies } : { kind: "refused" };
+    }
+    const fields: FieldPairs = [...varies, ["access-control-allow-origin", origin]];
+    if (method !== "OPTIONS" || asksFor === undefined) {
+      return { kind: "same", fields: [...fields, ["access-control-expose-headers", EXPOSED]] };
+    }
+    return {
+      kind: "preflight",
+      fields: [
+        ...fields,
+        ["access-control-allow-methods", METHODS],
+        ["access-control-allow-headers", SENT],
+        ["access-control-max-age", String(MAX_AGE_SECONDS)],
+      ],
+    };
+  };
+}
+
+/** The parts of a request that name its server. */
+interface HostRequest {
+  /** As it was written: origin-form, or absolute-form with a name of its own. */
+  readonly target: string;
+  /** Names and values by turns. */
+  readonly rawHeaders: readonly string[];
+}
+
+/** Which server is meant: this one, another one, or one cannot tell. */
+export type HostVerdict = "ours" | "another" | "unclear";
+
+/** A name or an address, and a port or none. */
+const AUTHORITY = /^(\[[0-9a-f:.]+\]|[0-9a-z._~-]+)(?::\d{0,5})?$/i;
+
+/**
+ * Judges the names that clients call the sidecar by. A page of any site can have its own name
+ * resolve to this machine, and is then of the same origin; it cannot keep its browser from saying
+ * that name. A sidecar on loopback answers to what no site on the web is called, addresses and
+ * names without a dot, to the name of its `base_url`, and to those in `hosts`; elsewhere to every
+ * name, unless `hosts` has some.   RFC 9110 §7.4, RFC 9112 §3.2
+ */
+export function createHostPolicy({
+  host,
+  baseUrl,
+  hosts,
+}: Pick<GatewaySections["gateway"], "host" | "baseUrl" | "hosts">): (
+  request: HostRequest,
+) => HostVerdict {
+  const isLoopback = isLoopbackHost(host);
+  const isGuarded = isLoopback || hosts.length > 0;
+  const own = [...hosts, host, ...(baseUrl === undefined ? [] : [new URL(baseUrl).hostname])];
+  const names = new Set(own.map(plainName));
+  const isOurs = (authority: string): boolean => {
+    const name = nameIn(authority);
+    if (name === undefined) return false;
+    return names.has(name) || (isLoopback && isNobodysSite(name));
+  };
+  return ({ target, rawHeaders }) => {
+    const said = hostFields(rawHeaders);
+    if (said.length > 1) return "unclear";
+    const { authority } = readAuthority(target);
+    const asked = [...said, ...(authority === undefined ? [] : [authority])];
+    return !isGuarded || asked.every(isOurs) ? "ours" : "another";
+  };
+}
+
+/** No name server can give these to anybody's pages. */
+function isNobodysSite(name: string): boolean {
+  return isIP(name) !== 0 || !name.includes(".") || name.endsWith(".localhost");
+}
+
+function hostFields(rawHeaders: readonly string[]): readonly string[] {
+  return rawHeaders.filter(
+    (_, index) => index % 2 === 1 && rawHeaders[index - 1]?.toLowerCase() === "host",
+  );
+}
+
+function nameIn(authority: string): string | undefined {
+  const name = AUTHORITY.exec(authority.trim())?.[1];
+  return name && plainName(name);
+}
+
+/** Without the brackets of an address, and without the dot of the root. */
+function plainName(name: string): string {
+  return name
+    .replace(/^\[(.*)\]$/, "$1")
+    .replace(/\.$/, "")
+    .toLowerCase();
+}

@@ -1,0 +1,145 @@
+/**
+ * The library's server with this server's handlers: one for each request of 2026-07-28, one for each
+ * session of 2025-11-25. Which deployment answers, and for whom, comes with every request.
+ * MCP "Base Protocol"
+ */
+import {
+  type AuthInfo,
+  type CallToolResult,
+  type Implementation,
+  type ReadResourceResult,
+  ResourceNotFoundError,
+  type Server,
+  type ServerCapabilities,
+  type ServerContext,
+} from "@modelcontextprotocol/server";
+import { VERSION } from "../../base/version.ts";
+import { ask } from "./ask.ts";
+import { canElicit } from "./client-capabilities.ts";
+import { callAsking } from "./contracts/ask-user.ts";
+import { COURTESIES, handleCourtesies, OLDER_COURTESIES } from "./courtesies.ts";
+import { findResource, listResources } from "./described-resources.ts";
+import type { McpRequest } from "./front.ts";
+import { SCHEMAS_UNUSED } from "./no-validator.ts";
+import { OpaqueServer } from "./opaque-server.ts";
+import { LIST_PARAMS, refuseCursor, withText } from "./params.ts";
+import { refuseRequest } from "./refuse-request.ts";
+import { tasksOf } from "./tasks/run-task.ts";
+import { handleTasks, knowsTasks, TASKS_EXTENSION } from "./tasks/task-requests.ts";
+import { bodyText } from "./tools/answer-body.ts";
+import { answerMeta } from "./tools/answer-meta.ts";
+import { isDone } from "./tools/call-result.ts";
+import { callTool } from "./tools/call-tool.ts";
+import { listTools } from "./tools/list-tools.ts";
+import type { ToolCall } from "./tools/tool-call.ts";
+
+const CAPABILITIES: ServerCapabilities = { tools: { listChanged: true }, resources: {} };
+const OLDER: ServerCapabilities = { ...CAPABILITIES, ...OLDER_COURTESIES };
+const CURRENT: ServerCapabilities = {
+  ...{ ...CAPABILITIES, ...COURTESIES },
+  extensions: { [TASKS_EXTENSION]: {} },
+};
+
+/** Makes a server of one protocol; nothing of a request is kept in it. */
+export function createMcpServer(serverId: string, era: "current" | "older"): Server {
+  const info: Implementation = { name: serverId, version: VERSION };
+  const capabilities = era === "current" ? CURRENT : OLDER;
+  const options = { capabilities, jsonSchemaValidator: SCHEMAS_UNUSED };
+  const server = new OpaqueServer(info, options, (thrown, context) =>
+    requestOf(context).front.reportFault(thrown, context.mcpReq.id),
+  );
+  server.setRequestHandler("tools/list", { params: LIST_PARAMS }, ({ cursor }, context) =>
+    listTools(requestOf(context), cursor, isCurrent(context)),
+  );
+  server.setRequestHandler("tools/call", ({ params }, context) => {
+    const request = requestOf(context);
+    const { given } = request;
+    // A client that was asked for more calls again, with what there is by then.
+    request.given = undefined;
+    const call: ToolCall = {
+      ...{ name: params.name, arguments: params.arguments ?? {} },
+      ...{ meta: context.mcpReq._meta, onLeave: leaving(context.mcpReq.signal) },
+      ...{ isCurrent: isCurrent(context), knowsTasks: knowsTasks(context) },
+      ...{ canElicit: canElicit(server, context), ...answersIn(context) },
+      progress: progressTo(context),
+    };
+    const begin = async (): Promise<CallToolResult> =>
+      given === undefined ? callTool(request, call) : (given() as CallToolResult);
+    return call.isCurrent ? begin() : callAsking(request, call, { begin, context });
+  });
+  server.setRequestHandler("resources/list", { params: LIST_PARAMS }, ({ cursor }) => {
+    refuseCursor(cursor);
+    return { resources: listResources(serverId) };
+  });
+  server.setRequestHandler("resources/templates/list", { params: LIST_PARAMS }, ({ cursor }) => {
+    refuseCursor(cursor);
+    return { resourceTemplates: [] };
+  });
+  server.setRequestHandler("resources/read", { params: withText("uri") }, ({ uri }, context) =>
+    readResource(requestOf(context), uri),
+  );
+  handleCourtesies(server);
+  if (era === "current") handleTasks(server, (context) => tasksOf(requestOf(context)));
+  return server;
+}
+
+function leaving(signal: AbortSignal): ToolCall["onLeave"] {
+  return (listener) => {
+    if (signal.aborted) listener();
+    else signal.addEventListener("abort", listener, { once: true });
+  };
+}
+
+function answersIn({ mcpReq }: ServerContext): Pick<ToolCall, "requestState" | "inputResponses"> {
+  return { requestState: mcpReq.requestState<string>(), inputResponses: mcpReq.inputResponses };
+}
+
+/** Undefined where the client has not asked for it. */
+function progressTo({ mcpReq }: ServerContext): ToolCall["progress"] {
+  const progressToken = mcpReq._meta?.progressToken;
+  if (progressToken === undefined) return undefined;
+  return (progress, total, message) => {
+    const counted = {
+      ...{ progressToken, progress },
+      ...(message === undefined ? {} : { message }),
+      ...(total === undefined ? {} : { total }),
+    };
+    // A client that has gone hears nothing; its call goes on.
+    void mcpReq
+      .notify({ method: "notifications/progress", params: counted })
+      .catch(() => undefined);
+  };
+}
+
+const REQUEST = "request";
+
+/** The library hands on what it was given of a caller, and reads none of it. */
+export function authInfoOf(request: McpRequest): AuthInfo {
+  return { token: "", clientId: request.caller.key, scopes: [], extra: { [REQUEST]: request } };
+}
+
+function requestOf({ http }: ServerContext): McpRequest {
+  const request = http?.authInfo?.extra?.[REQUEST];
+  if (request === undefined) throw new Error("a message came without its request");
+  return request as McpRequest;
+}
+
+/** The envelope is what the current protocol has and the older one has not. */
+function isCurrent({ mcpReq }: ServerContext): boolean {
+  return mcpReq.envelope !== undefined;
+}
+
+/** Reads one. */
+async function readResource(request: McpRequest, uri: string): Promise<ReadResourceResult> {
+  const { serverId } = request.front;
+  const one = findResource(serverId, uri);
+  if (one === undefined) throw new ResourceNotFoundError(uri);
+  const fields = new Map([["accept", one.mimeType]]);
+  const asking = { method: "DISCOVER", path: one.path, input: {}, fields };
+  const answer = await ask(request, asking);
+  if (answer === undefined || !isDone(answer.response.status)) throw refuseRequest(request, answer);
+  return {
+    contents: [{ uri, mimeType: one.mimeType, text: bodyText(answer.response) }],
+    _meta: { ...answerMeta(answer, serverId, {}) },
+  };
+}

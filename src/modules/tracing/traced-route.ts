@@ -1,0 +1,62 @@
+/** The parts of spans that are the same for all requests of a route: found and written once. */
+import type { Route } from "../../dispatch/route.ts";
+import { ATTRIBUTES } from "./attributes.ts";
+import { spanShape } from "./span-octets.ts";
+
+const known = new WeakMap<Route, TracedRoute>();
+
+/** The traced parts of a route, made with its first request. */
+export function tracedRoute(route: Route): TracedRoute {
+  let traced = known.get(route);
+  if (traced === undefined) {
+    traced = new TracedRoute(route);
+    known.set(route, traced);
+  }
+  return traced;
+}
+
+export class TracedRoute {
+  readonly #route: Pick<Route, "method" | "path" | "tier">;
+  readonly #shapes = new Map<number, Uint8Array>();
+  /** The shape of its handler's spans. */
+  readonly handlerShape: Uint8Array;
+  /**
+   * True for a function that an endpoint file names, and for a composition: requests that they
+   * dispatch name their parent themselves. Keeping a place, which others need, slows every promise of
+   * the process down.
+   */
+  readonly staysInside: boolean;
+
+  constructor({ method, path, tier, definition }: Route) {
+    this.#route = { method, path, tier };
+    const type = definition?.handler.type;
+    this.handlerShape = spanShape(
+      "handler",
+      type === undefined ? {} : { [ATTRIBUTES.handler]: type },
+    );
+    this.staysInside = staysInside(definition);
+  }
+
+  /** The shape of the spans of its requests that had this status. */
+  requestShape(status: number): Uint8Array {
+    const shape = this.#shapes.get(status);
+    if (shape !== undefined) return shape;
+    const { method, path, tier } = this.#route;
+    const made = spanShape(`${method} ${path}`, {
+      [ATTRIBUTES.method]: method,
+      [ATTRIBUTES.path]: path,
+      [ATTRIBUTES.tier]: tier,
+      [ATTRIBUTES.status]: status,
+    });
+    this.#shapes.set(status, made);
+    return made;
+  }
+}
+
+function staysInside(definition: Route["definition"]): boolean {
+  if (definition === undefined) return false;
+  const { handler, file } = definition;
+  if (handler.type === "composition") return true;
+  const isModules = handler.type === "registered_function" && !handler.function.includes(":");
+  return isModules && file.endsWith(".toml");
+}

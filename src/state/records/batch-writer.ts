@@ -1,0 +1,223 @@
+/**
+ * Seals drafts for a store that takes its time and may have other writers: several batches are under
+ * way at once, as far as their chains allow it. What lost a race is signed again, in order, behind
+ * the head that won.   AGTP-IDENTIFIERS "Attribution Chain"
+ */
+import type { JournalRecord } from "../journal/journal.ts";
+import { ChainTips } from "./chain-tips.ts";
+import type { Chain, RecordDraft } from "./draft.ts";
+import {
+  asError,
+  batchOf,
+  type DraftWriter,
+  type HeadOf,
+  jobOf,
+  type Settled,
+  type WriterOptions,
+} from "./draft-writer.ts";
+import type { Appended, RecordBatch } from "./record-store.ts";
+import type { Sealer, SealingJob } from "./sealer.ts";
+import { WaitingDrafts } from "./waiting-drafts.ts";
+
+/** A chain that others have moved so often is no race any more. */
+const ATTEMPTS = 1_000;
+
+/** Drafts as they were sealed and sent. */
+interface Sent {
+  readonly drafts: readonly RecordDraft[];
+  readonly records: readonly JournalRecord[];
+  readonly batch: RecordBatch;
+}
+
+export class BatchWriter implements DraftWriter {
+  readonly #options: WriterOptions;
+  readonly #waiting = new WaitingDrafts();
+  readonly #tips: ChainTips;
+  readonly #maxBatches: number;
+  /** In order; none of them is sealed. */
+  #queue: RecordDraft[] = [];
+  #batches = 0;
+  #isSealing = false;
+  #isScheduled = false;
+
+  constructor(options: WriterOptions) {
+    this.#options = options;
+    const { batches = 1, isOrdered = false } = options.store;
+    this.#maxBatches = batches;
+    this.#tips = new ChainTips(isOrdered);
+  }
+
+  add(draft: RecordDraft): void {
+    this.#waiting.add(draft);
+    this.#queue.push(draft);
+    this.#schedule();
+  }
+
+  settle(done: Settled): void {
+    this.#waiting.wait(done);
+  }
+
+  pending(): Iterable<Chain> {
+    return this.#waiting.chains();
+  }
+
+  /** After all that arrived in this turn of the loop was answered. */
+  #schedule(): void {
+    if (this.#isScheduled || this.#isSealing || this.#queue.length === 0) return;
+    this.#isScheduled = true;
+    setImmediate(() => {
+      this.#isScheduled = false;
+      this.#sealNext();
+    });
+  }
+
+  #sealNext(): void {
+    while (!this.#isSealing && this.#batches < this.#maxBatches) {
+      const drafts = this.#take();
+      if (drafts.length === 0) return;
+      this.#seal(drafts);
+    }
+  }
+
+  /** The drafts whose chains can go on, up to the first of another sealer. */
+  #take(): readonly RecordDraft[] {
+    const taken: RecordDraft[] = [];
+    const queue = this.#queue;
+    let next = 0;
+    for (; next < queue.length; next += 1) {
+      const draft = queue[next];
+      if (draft === undefined) break;
+      const [first = draft] = taken;
+      if (draft.sealer !== first.sealer) break;
+      const { chain } = draft;
+      if (chain === undefined || !this.#tips.hold(chain.agentId, draft)) taken.push(draft);
+    }
+    this.#queue = queue.slice(next);
+    return taken;
+  }
+
+  readonly #headOf: HeadOf = (agentId) => {
+    const tip = this.#tips.get(agentId);
+    return tip === undefined ? this.#options.heads.get(agentId) : tip.head;
+  };
+
+  #seal(drafts: readonly RecordDraft[]): void {
+    const [first] = drafts;
+    if (first === undefined) return;
+    this.#reissue(drafts);
+    try {
+      const sealed = sealWhole(first.sealer, jobOf(drafts, this.#headOf));
+      if (!(sealed instanceof Promise)) {
+        this.#send(drafts, sealed);
+        return;
+      }
+      // The next records follow these: they are sealed behind them.
+      this.#isSealing = true;
+      sealed
+        .then((records) => this.#send(drafts, records))
+        .catch((error: unknown) => this.#giveUp(drafts, error))
+        .finally(() => {
+          this.#isSealing = false;
+          this.#sealNext();
+        });
+    } catch (error) {
+      this.#giveUp(drafts, error);
+    }
+  }
+
+  /** Moves drafts to times that are not before their heads, which others may have moved. */
+  #reissue(drafts: readonly RecordDraft[]): void {
+    const reached = new Map<string, number>();
+    for (const draft of drafts) {
+      if (draft.chain === undefined) continue;
+      const { agentId, at } = draft.chain;
+      const least = Math.max(at, reached.get(agentId) ?? this.#headOf(agentId)?.at ?? at);
+      draft.reissue(least);
+      reached.set(agentId, least);
+    }
+  }
+
+  #send(drafts: readonly RecordDraft[], records: readonly JournalRecord[]): void {
+    if (records.length < drafts.length) throw new Error("a record was not sealed");
+    const batch = batchOf(drafts, records, this.#headOf);
+    const sent: Sent = { drafts, records, batch };
+    const last = new Map(batch.records.map((record) => [record.chain.agentId, record]));
+    for (const [agentId, { auditId, chain }] of last) {
+      this.#tips.send(agentId, { auditId, at: chain.at, method: chain.method });
+    }
+    this.#batches += 1;
+    // A store that throws at once has kept nothing, like one that rejects.
+    new Promise<Appended>((resolve) => resolve(this.#options.store.append(batch))).then(
+      (appended) => this.#received(sent, appended),
+      (error: unknown) => this.#failed(sent, asError(error)),
+    );
+  }
+
+  #received({ drafts, records, batch }: Sent, { first, moved }: Appended): void {
+    let next = first;
+    for (const [index, draft] of drafts.entries()) {
+      const { auditId = "", jws = "" } = records[index] ?? {};
+      const { chain } = draft;
+      if (chain !== undefined && moved?.has(chain.agentId) === true) {
+        this.#tips.comeBack(chain.agentId, draft);
+        continue;
+      }
+      draft.seal(jws, auditId);
+      this.#waiting.settle(draft);
+      if (chain === undefined) continue;
+      const { agentId, at, method } = chain;
+      const place = next && { ...next, length: jws.length };
+      next = next && { segment: next.segment, offset: next.offset + jws.length + 1 };
+      this.#options.heads.move(agentId, { auditId, at, method, place });
+    }
+    for (const [agentId, head] of moved ?? []) {
+      this.#tips.lose(agentId, head);
+      this.#options.heads.learn(agentId, head);
+      if (head !== undefined) this.#options.onMoved(head);
+    }
+    this.#options.onKept();
+    this.#finish(batch.expected.keys());
+  }
+
+  /** Nothing of the batch was kept, or nobody knows; what follows it comes back. */
+  #failed({ drafts, batch }: Sent, error: Error): void {
+    for (const agentId of batch.expected.keys()) {
+      this.#tips.fail(agentId, this.#options.heads.get(agentId));
+    }
+    this.#options.onFailure(error);
+    for (const draft of drafts) this.#waiting.settle(draft, error);
+    this.#finish(batch.expected.keys());
+  }
+
+  #finish(agentIds: Iterable<string>): void {
+    this.#batches -= 1;
+    const back: RecordDraft[] = [];
+    for (const agentId of agentIds) {
+      const drafts = this.#tips.receive(agentId) ?? [];
+      if (this.#tips.lossesOf(agentId) < ATTEMPTS) back.push(...drafts);
+      else this.#giveUp(drafts, new Error("a chain grows faster than it can be signed"));
+    }
+    if (back.length > 0) this.#queue = [...back, ...this.#queue];
+    this.#waiting.tell();
+    this.#schedule();
+  }
+
+  /** Drafts that are not sent. */
+  #giveUp(drafts: readonly RecordDraft[], thrown: unknown): void {
+    const error = asError(thrown);
+    if (drafts.length === 0) return;
+    this.#options.onFailure(error);
+    for (const draft of drafts) this.#waiting.settle(draft, error);
+    this.#waiting.tell();
+  }
+}
+
+/** The records of a job, once all of them are sealed. */
+function sealWhole(
+  sealer: Sealer,
+  job: SealingJob,
+): readonly JournalRecord[] | Promise<readonly JournalRecord[]> {
+  const early: JournalRecord[] = [];
+  const rest = sealer.seal(job, (records) => void early.push(...records));
+  return rest instanceof Promise ? rest.then((last) => [...early, ...last]) : [...early, ...rest];
+}

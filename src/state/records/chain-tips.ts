@@ -1,0 +1,114 @@
+/**
+ * The chains that batches are under way of: where each will end once they are kept, upon which its
+ * next record is signed already, and the drafts of chains that cannot go on before they have come
+ * back. A chain that others have moved goes on slowly for a while: signing ahead would be in vain.
+ */
+import type { RecordDraft } from "./draft.ts";
+import type { ChainHead } from "./record-store.ts";
+
+interface Tip {
+  /** The last record that is under way. */
+  head: ChainHead | undefined;
+  /** How many batches have records of the chain. */
+  batches: number;
+  /** What is under way follows a record that is in no chain: all of it will come back. */
+  isLost: boolean;
+  /** What came back, in order. */
+  readonly again: RecordDraft[];
+  /** What comes behind all that, in order. */
+  readonly held: RecordDraft[];
+}
+
+/** A chain that others move as well. */
+interface Race {
+  /** So often has it been lost, one time after the other. */
+  losses: number;
+  /** So many more have to be won before records are signed ahead again. */
+  toWin: number;
+}
+
+/** A chain that was lost is raced for until it was won so often, one time after the other. */
+const CALM_AFTER = 16;
+
+export class ChainTips {
+  /** True where records may be signed ahead, upon what is under way. */
+  readonly #isOrdered: boolean;
+  readonly #tips = new Map<string, Tip>();
+  readonly #races = new Map<string, Race>();
+
+  constructor(isOrdered: boolean) {
+    this.#isOrdered = isOrdered;
+  }
+
+  /** The head that the next record follows; undefined where nothing of the chain is under way. */
+  get(agentId: string): Pick<Tip, "head"> | undefined {
+    return this.#tips.get(agentId);
+  }
+
+  /** How often the chain has been lost, one time after the other. */
+  lossesOf(agentId: string): number {
+    return this.#races.get(agentId)?.losses ?? 0;
+  }
+
+  /** Holds a draft back whose chain cannot go on now; false: it can. */
+  hold(agentId: string, draft: RecordDraft): boolean {
+    const tip = this.#tips.get(agentId);
+    if (tip === undefined) return false;
+    if (this.#isOrdered && !tip.isLost && !this.#races.has(agentId)) return false;
+    tip.held.push(draft);
+    return true;
+  }
+
+  /** One more batch has records of the chain, of which this is the last. */
+  send(agentId: string, head: ChainHead): void {
+    const tip = this.#tips.get(agentId);
+    if (tip === undefined) {
+      this.#tips.set(agentId, { head, batches: 1, isLost: false, again: [], held: [] });
+      return;
+    }
+    tip.head = head;
+    tip.batches += 1;
+  }
+
+  /** Takes a draft that has to be signed again. */
+  comeBack(agentId: string, draft: RecordDraft): void {
+    this.#tips.get(agentId)?.again.push(draft);
+  }
+
+  /** Nothing of a batch was kept: what is under way behind it will come back. */
+  fail(agentId: string, head: ChainHead | undefined): void {
+    const tip = this.#tips.get(agentId);
+    if (tip === undefined) return;
+    tip.isLost = true;
+    tip.head = head;
+  }
+
+  /** Another has moved the chain, which ends with this: what is under way will come back. */
+  lose(agentId: string, head: ChainHead | undefined): void {
+    this.fail(agentId, head);
+    const { losses } = this.#races.get(agentId) ?? { losses: 0 };
+    this.#races.set(agentId, { losses: losses + 1, toWin: CALM_AFTER });
+  }
+
+  /**
+   * A batch has come back. Answers the drafts that can go on now, in order; undefined while others
+   * are under way.
+   */
+  receive(agentId: string): readonly RecordDraft[] | undefined {
+    const tip = this.#tips.get(agentId);
+    if (tip === undefined) return undefined;
+    tip.batches -= 1;
+    if (tip.batches > 0) return undefined;
+    this.#tips.delete(agentId);
+    if (!tip.isLost) this.#win(agentId);
+    return [...tip.again, ...tip.held];
+  }
+
+  #win(agentId: string): void {
+    const race = this.#races.get(agentId);
+    if (race === undefined) return;
+    race.losses = 0;
+    race.toWin -= 1;
+    if (race.toWin <= 0) this.#races.delete(agentId);
+  }
+}

@@ -1,0 +1,64 @@
+/** The imports of the built programs that a start waits for: those that are not loaded late. */
+import { readFileSync } from "node:fs";
+import { dirname, join, relative, resolve } from "node:path";
+import { describe, expect, it } from "vitest";
+
+const DIST = resolve(import.meta.dirname, "../../dist");
+const STATIC = /^(?:import|export)\b[^;"]*?\bfrom\s*"([^"]+)"|^import\s*"([^"]+)"/gm;
+
+interface Imported {
+  /** Relative to the built files. */
+  readonly files: readonly string[];
+  readonly packages: readonly string[];
+}
+
+/** Follows the static imports of a built file. */
+function importedBy(entry: string): Imported {
+  const files = new Set([join(DIST, entry)]);
+  const packages = new Set<string>();
+  for (const file of files) {
+    for (const [, from = "", bare = from] of readFileSync(file, "utf8").matchAll(STATIC)) {
+      if (bare.startsWith(".")) files.add(join(dirname(file), bare));
+      else if (!bare.startsWith("node:")) packages.add(packageOf(bare));
+    }
+  }
+  return {
+    files: [...files].map((file) => relative(DIST, file)),
+    packages: [...packages].toSorted(),
+  };
+}
+
+function packageOf(specifier: string): string {
+  return specifier
+    .split("/")
+    .slice(0, specifier.startsWith("@") ? 2 : 1)
+    .join("/");
+}
+
+describe("a start", () => {
+  it("reads the command line without the daemon and its packages", () => {
+    const { files, packages } = importedBy("tools/agtpd.js");
+    expect(files).toContain("src/programs/shell/run-program.js");
+    expect(files.filter((file) => /^daemon\/|^src\/(?:app|dispatch|modules)\//.test(file))).toEqual(
+      [],
+    );
+    expect(packages).toEqual(["commander"]);
+  });
+
+  it("loads the daemon from few files", () => {
+    const { files } = importedBy("tools/agtpd-daemon.js");
+    expect(files).toContain("daemon/daemon.js");
+    expect(files.length).toBeLessThan(40);
+    expect(files.filter((file) => /^src\/(?:app|dispatch|modules|state)\//.test(file))).toEqual([]);
+  });
+
+  it.each(["tools/agtpd-daemon.js", "tools/agtpd-worker.js"])(
+    "loads no package for %s that only a part of some deployments needs",
+    (entry) => {
+      const always = ["ajv", "ajv-formats", "canonicalize", "lru-cache", "pino", "re2js"];
+      const { packages } = importedBy(entry);
+      expect([...always, "semver", "smol-toml"]).toEqual(expect.arrayContaining([...packages]));
+      expect(packages).toContain("pino");
+    },
+  );
+});

@@ -1,0 +1,136 @@
+/** The daemon as a program: starts or checks a deployment, and turns signals into drain and reload. */
+import { accessSync, constants, statSync } from "node:fs";
+import type { DaemonOptions } from "../src/app/build.ts";
+import { checkDeployment, type Daemon, startDaemon } from "../src/app/daemon.ts";
+import { logProcessFaults } from "../src/app/process-faults.ts";
+import { describeFileError } from "../src/base/bounded-file.ts";
+import { createLog } from "../src/base/log.ts";
+import { formatProblem, isError, type Problem } from "../src/base/problem.ts";
+import { codeOf } from "../src/base/thrown.ts";
+import type { Terminal } from "../src/programs/shell/terminal.ts";
+import type { DaemonLine } from "./agtpd-program.ts";
+import { openLogSink } from "./log-sink.ts";
+
+/** The part that a signal drains. */
+let running: (Pick<Daemon, "drain"> & Partial<Pick<Daemon, "reload">>) | undefined;
+
+/** Serves or checks the deployment that the command line names; a refusal ends the process. */
+export async function runDaemon(flags: DaemonLine, terminal: Terminal): Promise<undefined> {
+  const options: DaemonOptions = {
+    configPath: flags.config,
+    ...(flags.host === undefined ? {} : { host: flags.host }),
+    ...(flags.port === undefined ? {} : { port: flags.port }),
+    env: process.env,
+    log: createLog(flags.check ? "silent" : flags.logLevel, await openLogSink(terminal)),
+  };
+  const unreadable = findReadFault(flags.config);
+  if (unreadable !== undefined) {
+    const problem: Problem = { file: flags.config, key: "", ...unreadable };
+    if (flags.check && flags.json) terminal.out.write(formatReport([problem]));
+    terminal.err.write(`${formatProblem(problem)}\n`);
+    await finish(2);
+  }
+  if (flags.check) return check(options, flags.json === true, terminal);
+  // Before anything is started: a signal may follow the ready line at once.
+  handleSignals(options);
+  if (flags.inspectOnly === true) await inspect(options, terminal, 0);
+  else await serve(options, terminal);
+}
+
+function findReadFault(path: string): Pick<Problem, "message" | "hint"> | undefined {
+  try {
+    accessSync(path, constants.R_OK);
+    if (!statSync(path).isDirectory()) return undefined;
+    return { message: "must be a file, is a directory" };
+  } catch (error) {
+    const message = describeFileError(error);
+    if (codeOf(error) !== "ENOENT") return { message };
+    return { message, hint: "agtpd init DIR makes a deployment, --config FILE names another" };
+  }
+}
+
+async function check(
+  options: DaemonOptions,
+  asJson: boolean,
+  { out, err }: Terminal,
+): Promise<undefined> {
+  const problems = await checkDeployment(options);
+  const failed = problems.some(isError);
+  if (asJson) {
+    out.write(formatReport(problems));
+  } else {
+    for (const problem of problems) out.write(`${formatForPeople(problem)}\n`);
+    err.write(failed ? "the deployment has problems\n" : "the deployment is valid\n");
+  }
+  await finish(failed ? 1 : 0);
+}
+
+async function serve(options: DaemonOptions, terminal: Terminal): Promise<void> {
+  const { err } = terminal;
+  const result = await startDaemon(options);
+  if (result.kind === "refused") {
+    for (const problem of result.problems) err.write(`${formatForPeople(problem)}\n`);
+    err.write("not started\n");
+    // Who has a console finds there which record it is.
+    if (result.isInspectable === true) await inspect(options, terminal, 1);
+    else await finish(1);
+  } else {
+    const { daemon } = result;
+    running = daemon;
+    // By a signal or over the control socket; nobody waits for a reader of the log that has stalled.
+    void daemon.ended.then(() => process.exit(daemon.exitCode));
+  }
+}
+
+/** Serves the console alone; ends with the code of a start that came to this. */
+async function inspect(options: DaemonOptions, { err }: Terminal, code: 0 | 1): Promise<void> {
+  const { startInspection } = await import("../src/app/inspect.ts");
+  const result = await startInspection(options);
+  if (result.kind === "refused") {
+    for (const problem of result.problems) err.write(`${formatForPeople(problem)}\n`);
+    err.write("not started\n");
+    await finish(1);
+    return;
+  }
+  const { inspection } = result;
+  err.write("only the console is served, read-only: agtpd login prints a link to it\n");
+  running = inspection;
+  void inspection.ended.then(() => process.exit(code));
+}
+
+/** Ends once everything is said; modules of the deployment may hold the process open otherwise. */
+async function finish(code: number): Promise<never> {
+  const said = [process.stdout, process.stderr].map(
+    (stream) => new Promise((resolve) => stream.write("", resolve)),
+  );
+  await Promise.all(said);
+  process.exit(code);
+}
+
+function handleSignals(options: DaemonOptions): void {
+  const { log } = options;
+  let isStopping = false;
+  const stop = async (): Promise<void> => {
+    // A second signal means now.
+    if (isStopping) process.exit(1);
+    isStopping = true;
+    if (running === undefined) process.exit(0);
+    await running.drain();
+  };
+  process.on("SIGTERM", () => void stop());
+  process.on("SIGINT", () => void stop());
+  process.on("SIGHUP", () => {
+    running?.reload?.().catch((error: unknown) => {
+      log.logger.error({ event: "reload-refused", error }, "nothing changed");
+    });
+  });
+  logProcessFaults(options);
+}
+
+function formatReport(problems: readonly Problem[]): string {
+  return `${JSON.stringify({ ok: !problems.some(isError), problems }, undefined, 2)}\n`;
+}
+
+function formatForPeople(problem: Problem): string {
+  return isError(problem) ? formatProblem(problem) : `warning: ${formatProblem(problem)}`;
+}

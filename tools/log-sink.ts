@@ -1,0 +1,12 @@
+/** The destination of the log of a daemon that is a program of its own. */
+import type { LogSink } from "../src/base/log.ts";
+import type { Terminal } from "../src/programs/shell/terminal.ts";
+import { openStdout } from "../src/server/stdout.ts";
+
+/** Lines for people on a terminal, JSON for everything else; what makes the former is loaded there. */
+export async function openLogSink({ out }: Terminal): Promise<LogSink> {
+  const sink = openStdout();
+  if (!out.isTerminal) return sink;
+  const { readableLog } = await import("../src/programs/shell/terminal-log.ts");
+  return readableLog(sink, out.hasColour);
+}
