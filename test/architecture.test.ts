@@ -263,7 +263,8 @@ describe("package.json", () => {
 
   it("pins every dependency exactly", () => {
     const pins = { ...manifest["dependencies"], ...manifest["devDependencies"] };
-    for (const pin of Object.values(pins)) expect(pin).toMatch(/^\d+\.\d+\.\d+(?:-[\w.]+)?$/);
+    for (const pin of Object.values(pins))
+      expect(pin).toMatch(/^(?:npm:[a-z-]+@)?\d+\.\d+\.\d+(?:-[\w.]+)?$/);
   });
 
   it("has the version that the programs say, and that the lockfile has", () => {

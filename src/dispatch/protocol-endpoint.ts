@@ -6,7 +6,7 @@
 import { filterPaced, type Paced } from "../base/paced.ts";
 import type { Capability, EndpointDefinition, Impact } from "../endpoint/endpoint.ts";
 import type { JsonSchema } from "../schema/json-schema.ts";
-import type { SchemaCompiler } from "../schema/schema.ts";
+import { createSchemaCompiler, type SchemaCompiler } from "../schema/schema.ts";
 import type { ViewLease } from "../state/state.ts";
 import type { Concealment } from "./concealment.ts";
 import { createRoute, type LeadsTo, type Route, type RouteHandler } from "./route.ts";
@@ -78,15 +78,30 @@ function protocolDefinition(from: ProtocolEndpoint): EndpointDefinition {
 
 /** The surroundings of protocol endpoints. */
 export interface ProtocolContext {
-  readonly compiler: SchemaCompiler;
   readonly state?: { readonly view: Pick<ViewLease, "catchUp"> };
 }
 
+/** A compiler forgets nothing, and some schemas name agents of the deployment: it serves so many. */
+const SCHEMAS_OF_A_COMPILER = 10_000;
+
+let compiler = createSchemaCompiler();
+let served = 0;
+
+/** The compiler of the protocol's schemas; a deployment finds the validators of the one before it. */
+function protocolCompiler(): SchemaCompiler {
+  served += 1;
+  if (served > SCHEMAS_OF_A_COMPILER) {
+    compiler = createSchemaCompiler();
+    served = 1;
+  }
+  return compiler;
+}
+
 /** The route of a protocol endpoint. Its schema is this program's own: a problem is a bug. */
-export function protocolRoute(from: ProtocolEndpoint, { compiler, state }: ProtocolContext): Route {
+export function protocolRoute(from: ProtocolEndpoint, { state }: ProtocolContext = {}): Route {
   const definition = protocolDefinition(from);
   const place = { file: `${from.method} ${from.path}`, key: "input_schema" };
-  const { compiled, problems } = compiler.compile(from.inputSchema, place);
+  const { compiled, problems } = protocolCompiler().compile(from.inputSchema, place);
   if (compiled === undefined) throw new Error(problems.map(({ message }) => message).join("; "));
   const { isReading, startsWork, takesCertificate, endsInTime, concealment } = from;
   const { idempotencyMember, deepMembers, leadsTo } = from;

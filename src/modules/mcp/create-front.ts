@@ -27,7 +27,7 @@ export function* creatingFront(
   kept: Pick<McpState, "tasks" | "states" | "served">,
 ): Paced<McpFront> {
   const { tasks, states } = kept;
-  const { config, compiler, state, tokens } = context;
+  const { config, state, tokens } = context;
   const { dispatcher } = context.dispatch();
   const { serverId } = config.server;
   const rules = rulesOf(config);
@@ -40,7 +40,7 @@ export function* creatingFront(
     ...waitingCalls(state.escalations),
     isAnonymousServed: config.mcp.anonymous,
     protection: protectionOf(context, http, toolbox),
-    listing: createToolListing(visible, compiler),
+    listing: createToolListing(visible),
     projection: createProjection(context, visible, contracts),
     stopping: context.stopping.signal,
     latest: () => kept.served ?? front,

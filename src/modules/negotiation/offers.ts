@@ -42,27 +42,24 @@ function proposeRoute(context: NegotiationContext, options: ProposeOptions): Rou
 }
 
 function decisionRoute(context: NegotiationContext, routes: Pick<ContractRoutes, "agree">): Route {
-  const { attempts, compiler, state } = context;
+  const { attempts, state } = context;
   const { contracts: register } = state;
-  return protocolRoute(
-    {
-      ...{ method: "PROPOSE", path: "/", capability: "domain_spanning", impact: "reversible" },
-      description: "Takes the word of an agent on a contract that it was offered.",
-      ...{ isReading: false, isListed: false, inputSchema: DECISION_SCHEMA },
-      handler: async (call, exchange) => {
-        const { synthesis_id: synthesisId, decision } = call.input as unknown as Decision;
-        const found = register.present(synthesisId, exchange.caller.document?.agentId);
-        if (found.kind === "unknown") {
-          return notFound("contract-not-found", "no contract with this synthesis_id");
-        }
-        if (found.kind === "usable") return decide(found.contract, { decision, call, exchange });
-        const reason = found.kind === "foreign" ? "contract-not-yours" : "contract-revoked";
-        const explanation = found.kind === "foreign" ? FOREIGN : `the offer is over`;
-        return refuseContract(exchange, attempts, reason, explanation);
-      },
+  return protocolRoute({
+    ...{ method: "PROPOSE", path: "/", capability: "domain_spanning", impact: "reversible" },
+    description: "Takes the word of an agent on a contract that it was offered.",
+    ...{ isReading: false, isListed: false, inputSchema: DECISION_SCHEMA },
+    handler: async (call, exchange) => {
+      const { synthesis_id: synthesisId, decision } = call.input as unknown as Decision;
+      const found = register.present(synthesisId, exchange.caller.document?.agentId);
+      if (found.kind === "unknown") {
+        return notFound("contract-not-found", "no contract with this synthesis_id");
+      }
+      if (found.kind === "usable") return decide(found.contract, { decision, call, exchange });
+      const reason = found.kind === "foreign" ? "contract-not-yours" : "contract-revoked";
+      const explanation = found.kind === "foreign" ? FOREIGN : `the offer is over`;
+      return refuseContract(exchange, attempts, reason, explanation);
     },
-    { compiler },
-  );
+  });
 
   async function decide(
     contract: Contract,

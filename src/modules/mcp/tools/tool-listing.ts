@@ -8,7 +8,6 @@ import { shareEncoded } from "../../../base/shared-body.ts";
 import { protocolRoute } from "../../../dispatch/protocol-endpoint.ts";
 import { schemaViolation } from "../../../dispatch/refusals/refusal.ts";
 import type { ExchangeView, Route } from "../../../dispatch/route.ts";
-import type { SchemaCompiler } from "../../../schema/schema.ts";
 import { toolText } from "./tool-description.ts";
 import type { ListedTool } from "./toolbox.ts";
 import type { VisibleTools } from "./visible-tools.ts";
@@ -31,35 +30,32 @@ export interface ToolListing {
 }
 
 /** The route over the tools that each caller may call. */
-export function createToolListing(visible: VisibleTools, compiler: SchemaCompiler): ToolListing {
+export function createToolListing(visible: VisibleTools): ToolListing {
   const given = new WeakMap<ExchangeView, Page>();
   const pages = new WeakMap<readonly ListedTool[], Map<string, Page>>();
-  const route = protocolRoute(
-    {
-      method: "DISCOVER",
-      path: "/tools",
-      description: "Lists the tools that the caller may call.",
-      capability: "discovery",
-      impact: "informational",
-      isReading: true,
-      inputSchema: INPUT_SCHEMA,
-      isListed: false,
-      handler: ({ input }, exchange) => {
-        const { cursor, current } = input as { cursor?: string; current: boolean };
-        const after = cursor === undefined ? "" : decodeCursor(cursor);
-        if (after === undefined) {
-          return schemaViolation([{ path: "/cursor", keyword: "format", message: BAD_CURSOR }]);
-        }
-        const tools = visible(exchange);
-        const page = remembered(pages, tools, `${current} ${after}`, () =>
-          pageAfter(tools, after, current),
-        );
-        given.set(exchange, page);
-        return { body: page };
-      },
+  const route = protocolRoute({
+    method: "DISCOVER",
+    path: "/tools",
+    description: "Lists the tools that the caller may call.",
+    capability: "discovery",
+    impact: "informational",
+    isReading: true,
+    inputSchema: INPUT_SCHEMA,
+    isListed: false,
+    handler: ({ input }, exchange) => {
+      const { cursor, current } = input as { cursor?: string; current: boolean };
+      const after = cursor === undefined ? "" : decodeCursor(cursor);
+      if (after === undefined) {
+        return schemaViolation([{ path: "/cursor", keyword: "format", message: BAD_CURSOR }]);
+      }
+      const tools = visible(exchange);
+      const page = remembered(pages, tools, `${current} ${after}`, () =>
+        pageAfter(tools, after, current),
+      );
+      given.set(exchange, page);
+      return { body: page };
     },
-    { compiler },
-  );
+  });
   return { route, pageOf: (exchange) => given.get(exchange) };
 }
 
