@@ -5,9 +5,9 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { uuidv7 } from "../../../src/identity/uuid.ts";
 import { someWorker } from "./call-lanes.ts";
-import type { Request } from "./caller.ts";
 import type { Clients } from "./clients.ts";
 import { between, pick } from "./random.ts";
+import type { Request } from "./request.ts";
 
 /** One call after the other. */
 export async function bookOnce(clients: Clients): Promise<void> {

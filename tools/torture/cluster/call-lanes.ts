@@ -1,10 +1,11 @@
 /** Calls and effects of the agents that go on to the end, by two clients of each node. */
 import { setTimeout as delay } from "node:timers/promises";
 import { uuidv7 } from "../../../src/identity/uuid.ts";
-import type { Caller, Request } from "./caller.ts";
+import type { Caller } from "./caller.ts";
 import type { Clients } from "./clients.ts";
 import { agentId, WORKERS } from "./deployment.ts";
 import { between, type Random } from "./random.ts";
+import type { Request } from "./request.ts";
 
 const A_NODE = 2;
 const CALLS = 0.6;

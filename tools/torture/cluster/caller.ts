@@ -6,27 +6,10 @@ import { isWireFault } from "../../../src/wire/message.ts";
 import { type ReceivedResponse, ResponseParser } from "../../../src/wire/response-parser.ts";
 import { sha256Hex } from "./evidence.ts";
 import type { Asked } from "./history.ts";
+import { encode, type Request } from "./request.ts";
 
 /** How long a client waits for an answer. */
 const PATIENCE_MS = 8_000;
-
-/** A request that a client sends, and how it is noted. */
-export interface Request {
-  readonly kind: Asked["kind"];
-  /** Undefined: the connection says who asks. */
-  readonly agent?: string;
-  readonly method: string;
-  readonly path: string;
-  readonly body?: object;
-  /** Noted, and sent as the Idempotency-Key of an effect. */
-  readonly key?: string;
-  /** The member of the answer to note as the key. */
-  readonly keyIn?: string;
-  /** The member of the answer to note as what was said. */
-  readonly saidIn?: string;
-  /** The approval that it is made under. */
-  readonly escalation?: string;
-}
 
 /** The certificate that a client shows, and its key, in PEM. */
 export interface Certified {
@@ -138,20 +121,6 @@ function settled<Value>(
     socket.once("close", closed);
     begin(done);
   });
-}
-
-function encode(request: Request, id: string): Buffer {
-  const { agent, method, path, body = {}, key, kind, escalation } = request;
-  const content = JSON.stringify(body);
-  const headers = [
-    ...(agent === undefined ? [] : [`Agent-ID: ${agent}`]),
-    `Request-ID: ${id}`,
-    ...(kind === "effect" ? [`Idempotency-Key: ${key}`] : []),
-    ...(escalation === undefined ? [] : [`Escalation-ID: ${escalation}`]),
-    "Content-Type: application/vnd.agtp+json",
-    `Content-Length: ${Buffer.byteLength(content)}`,
-  ];
-  return Buffer.from(`AGTP/1.0 ${method} ${path}\r\n${headers.join("\r\n")}\r\n\r\n${content}`);
 }
 
 function textIn(body: Told["body"], member: string | undefined): string | undefined {

@@ -1,10 +1,11 @@
 /** The surroundings of the clients of a cluster: its nodes, chance, and when they are to stop. */
 import { setTimeout as delay } from "node:timers/promises";
-import { Caller, type Request, type Told } from "./caller.ts";
+import { Caller, type Told } from "./caller.ts";
 import type { Asked } from "./history.ts";
 import type { Node } from "./node.ts";
 import type { Operator } from "./operator.ts";
 import { pick, type Random } from "./random.ts";
+import type { Request } from "./request.ts";
 
 /** A client that asks again and again until `isOver`. */
 export type Lane = (clients: Clients) => Promise<unknown>;

@@ -7,11 +7,10 @@ import { promisify } from "node:util";
 import { reasonOf } from "../../../src/base/thrown.ts";
 import { daemonFlags } from "../../daemon-flags.ts";
 import type { Link } from "./link.ts";
-import { Patience } from "./patience.ts";
+import { impatient, type Passed } from "./patience.ts";
 
 /** The longest that a daemon may take to listen, or to end. */
 const PATIENCE_MS = 30_000;
-const LOOK_MS = 250;
 
 export interface NodeOptions {
   readonly name: string;
@@ -61,7 +60,7 @@ export class Node {
     child.on("error", () => undefined);
     createInterface({ input: child.stderr as Readable }).on("line", (line) => this.#take(line));
     const listening = new Promise<boolean>((resolve) => {
-      const timer = impatient(child, (passed) => void this.#giveUp(child, passed));
+      const timer = impatient(child, PATIENCE_MS, (passed) => void this.#giveUp(child, passed));
       createInterface({ input: child.stdout as Readable }).on("line", (line) => {
         this.#take(line);
         if (!line.includes('"event":"listening"')) return;
@@ -106,7 +105,7 @@ export class Node {
     if (child === undefined || !this.isAlive) return;
     const gone = new Promise((resolve) => child.once("exit", resolve));
     child.kill(signal);
-    const timer = impatient(child, () => void child.kill("SIGKILL"));
+    const timer = impatient(child, PATIENCE_MS, () => void child.kill("SIGKILL"));
     await gone;
     clearInterval(timer);
   }
@@ -132,7 +131,7 @@ export class Node {
   }
 
   /** Ends a daemon that does not listen; its log says what it may have been waiting for. */
-  async #giveUp(child: ChildProcess, { all, unserved }: Patience["passed"]): Promise<void> {
+  async #giveUp(child: ChildProcess, { all, unserved }: Passed): Promise<void> {
     const times = `${Math.round(all)} ms, ${Math.round(unserved)} of them without a processor`;
     this.#take(`it does not listen after ${times}`);
     try {
@@ -147,18 +146,4 @@ export class Node {
     this.#log.write(`${line}\n`);
     if (line.includes("the store went back")) this.wentBack = true;
   }
-}
-
-/** Calls back once, when a process has had its time. */
-function impatient(
-  { pid }: ChildProcess,
-  onOver: (passed: Patience["passed"]) => void,
-): NodeJS.Timeout {
-  const patience = new Patience(PATIENCE_MS, () => pid);
-  const timer = setInterval(() => {
-    if (!patience.isOver) return;
-    clearInterval(timer);
-    onOver(patience.passed);
-  }, LOOK_MS);
-  return timer;
 }

@@ -2,9 +2,9 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { uuidv7 } from "../../../src/identity/uuid.ts";
 import { someWorker } from "./call-lanes.ts";
-import type { Request } from "./caller.ts";
 import type { Clients } from "./clients.ts";
 import { between, pick } from "./random.ts";
+import type { Request } from "./request.ts";
 
 /** One session after the other. */
 export async function resumeOnce(clients: Clients): Promise<void> {

@@ -1,10 +1,10 @@
 /** One agent after the other calls every node, is revoked on one of them, and goes on calling. */
 import { setTimeout as delay } from "node:timers/promises";
 import { call } from "./call-lanes.ts";
-import type { Request } from "./caller.ts";
 import type { Clients } from "./clients.ts";
 import { agentId, VICTIMS, WORKERS } from "./deployment.ts";
 import { between } from "./random.ts";
+import type { Request } from "./request.ts";
 
 /** How long a revoked agent is asked for once its revocation was answered. */
 const AFTER_MS = 1_500;

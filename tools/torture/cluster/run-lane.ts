@@ -1,11 +1,12 @@
 /** Runs of a workflow are begun on one node, and looked at on any until they have ended. */
 import { setTimeout as delay } from "node:timers/promises";
 import { someWorker } from "./call-lanes.ts";
-import type { Caller, Request } from "./caller.ts";
+import type { Caller } from "./caller.ts";
 import type { Clients } from "./clients.ts";
-import { WORKFLOW } from "./deployment.ts";
+import { WORKFLOW } from "./deployment-files.ts";
 import { isEnd } from "./history.ts";
 import { between, pick } from "./random.ts";
+import type { Request } from "./request.ts";
 
 const LANES = 3;
 /** How long a run may take, and the cluster to take it over, before nobody looks any more. */
