@@ -151,6 +151,54 @@ describeWithPostgres("two nodes of one store", () => {
     expect(new Set(chain).size).toBe(chain.length);
   });
 
+  // The server itself answers as it does with a disk that is full, and as a standby does.
+  it.each([
+    {
+      kind: "full",
+      begin: `CREATE FUNCTION agtp.full() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+          RAISE EXCEPTION 'could not extend file' USING ERRCODE = 'disk_full'; END $$;
+        CREATE TRIGGER full_entries BEFORE INSERT OR UPDATE ON agtp.entries EXECUTE FUNCTION agtp.full();
+        CREATE TRIGGER full_records BEFORE INSERT ON agtp.records EXECUTE FUNCTION agtp.full()`,
+      end: "DROP FUNCTION agtp.full CASCADE",
+    },
+    {
+      kind: "read-only",
+      begin: "ALTER DATABASE DB SET default_transaction_read_only = on",
+      end: "ALTER DATABASE DB RESET default_transaction_read_only",
+    },
+  ])("say once that their database is $kind, answer 503, and go on by themselves", async (way) => {
+    const url = await postgres().makeDatabase();
+    const node = await openNode(url, "a");
+    const tellsOf = (kind: string): readonly object[] =>
+      node.log.filter((line) => line["event"] === "store-unavailable" && line["kind"] === kind);
+    expect((await ask(node, ALICE, "QUERY", "/lists")).status).toBe(200);
+    const renewConnections = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+      WHERE application_name = 'agtpd'`;
+    const [{ name } = {}] = await postgres().query("SELECT current_database() AS name", url);
+    const change = async (sql: string): Promise<void> => {
+      // A database that is read-only is changed from another one.
+      await postgres().query(sql.replace("DB", String(name)), sql.includes("DB") ? undefined : url);
+      await postgres().query(renewConnections);
+    };
+    await change(way.begin);
+    const until = (status: number): Promise<TestReply> =>
+      vi.waitFor(async () => {
+        const reply = await ask(node, ALICE, "QUERY", "/lists");
+        expect(reply.status).toBe(status);
+        return reply;
+      }, 50_000);
+    expect((await until(503)).headers.get("retry-after")).toBe("1");
+    await vi.waitFor(() => expect(tellsOf(way.kind)).toHaveLength(1), 50_000);
+    await change(way.end);
+    await until(200);
+    expect(tellsOf(way.kind)).toHaveLength(1);
+    const seen = node.log.map((line) => line["event"]);
+    expect(seen.lastIndexOf("store-available")).toBeGreaterThan(
+      seen.lastIndexOf("store-unavailable"),
+    );
+    expect(seen).not.toContain("fault");
+  });
+
   it("refuse a second one with a name that is taken", async () => {
     const url = await postgres().makeDatabase();
     await openNode(url, "a");

@@ -210,8 +210,9 @@ export class PostgresNode {
       try {
         await this.#tick();
         await this.#forget();
-      } catch {
-        // The lease ends by itself, and the store tells of what it meets.
+      } catch (error) {
+        // The lease ends by itself.
+        this.#options.store.failed(error);
       }
     }
   }

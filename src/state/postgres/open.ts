@@ -92,7 +92,9 @@ export async function openNode(
     onKept: (record) => {
       store.counts.records += 1;
       acknowledged.note(record);
+      store.succeeded();
     },
+    onUnavailable: (fault) => void store.failed(fault),
     onMoved: (count) => {
       store.counts.recordsAgain += count;
     },

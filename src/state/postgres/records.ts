@@ -28,6 +28,8 @@ export interface PostgresRecordsOptions {
   onLoss(record: AcknowledgedRecord): void;
   /** Told of each record that is kept. */
   onKept(record: AcknowledgedRecord): void;
+  /** Told of why records could not be appended. */
+  onUnavailable(fault: StoreUnavailableError): void;
   /** Told of how many have to be signed again. */
   onMoved(count: number): void;
 }
@@ -75,10 +77,11 @@ export class PostgresRecords implements RecordStore {
         return appended;
       } catch (error) {
         if (error instanceof StoreUnavailableError) throw error;
-        if (isAnswer(error) && !isRace(error) && !isRepeated) throw unavailable(error);
+        if (isAnswer(error) && !isRace(error) && !isRepeated) throw this.#unavailable(error);
         if (!isAnswer(error)) isRepeated ||= wasSent(error);
         if (performance.now() > until) {
-          if (!isRepeated) throw unavailable(error);
+          const fault = this.#unavailable(error);
+          if (!isRepeated) throw fault;
           throw new UnknownOutcomeError(
             error,
             batch.records.map(({ auditId }) => auditId),
@@ -87,6 +90,12 @@ export class PostgresRecords implements RecordStore {
         await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
       }
     }
+  }
+
+  #unavailable(error: unknown): StoreUnavailableError {
+    const fault = unavailable(error);
+    this.#options.onUnavailable(fault);
+    return fault;
   }
 
   probe(): void {
