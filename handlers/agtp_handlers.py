@@ -88,7 +88,10 @@ class Response:
 
 @dataclasses.dataclass(frozen=True)
 class Answer:
-    """What a dispatched request, or a handler in a test, answered with."""
+    """What a dispatched request, or a handler in a test, answered with.
+
+    A refusal has the code of its error as error, its message and its details; body is as it was sent.
+    """
 
     status: int
     body: typing.Any = None
@@ -447,7 +450,14 @@ def _dispatched(message: typing.Optional[typing.Mapping[str, typing.Any]]) -> An
     if "error" in message:
         raise DispatchError(str((message["error"] or {}).get("message", "the request failed")))
     result = message.get("result") or {}
-    return Answer(result.get("status", 500), result.get("body"))
+    return _answered(result.get("status", 500), result.get("body"))
+
+
+def _answered(status: int, body: typing.Any) -> Answer:
+    refusal = body.get("error") if isinstance(body, dict) else None
+    if 200 <= status < 261 or not isinstance(refusal, dict):
+        return Answer(status, body)
+    return Answer(status, body, error=refusal.get("code"), message=refusal.get("message"), details=refusal.get("details"))
 
 
 class _Server:
@@ -727,7 +737,7 @@ class _TestLink:
             raise DispatchError("call_handler was given no dispatch")
         answer = self._dispatch(method, path, input)
         if not isinstance(answer, Answer):
-            answer = Answer(*answer) if isinstance(answer, tuple) else Answer(200, answer)
+            answer = _answered(*answer) if isinstance(answer, tuple) else Answer(200, answer)
         return _later(answer) if self._is_async else answer
 
 

@@ -4,7 +4,7 @@ import { basename, join } from "node:path";
 import ts from "typescript";
 import { describe, expect, it } from "vitest";
 import { VERSION } from "../src/base/version.ts";
-import { GATE_NAMES } from "../src/dispatch/gate-names.ts";
+import { GATE_NAMES } from "../src/dispatch/gates/gate.ts";
 import { ROOT, readModules, type SourceModule } from "./support/source-tree.ts";
 
 const sources = readModules("src");

@@ -1,7 +1,7 @@
 /**
- * Requests that the server makes in an agent's name: a delegated task, the news of one. They pass
- * every gate but the first, since it is known who asks, and each has a record of its own in the
- * agent's chain.   AGTP "DELEGATE", AGTP-IDENTIFIERS "Attribution-Record"
+ * Requests that the server makes in an agent's name: a delegated task, the news of one. Who asks is
+ * known, so that they pass every gate from the alias on, behind the ledger and the agent's standing;
+ * each has a record of its own in the agent's chain.   AGTP "DELEGATE", AGTP-IDENTIFIERS "Attribution-Record"
  */
 
 import type { JsonRecord } from "../base/json-value.ts";

@@ -1,7 +1,7 @@
 /**
- * Which agent a response speaks for, and the header fields that say with what standing: the agent
- * that the request names, else the caller where it is hosted here, else the configured default.
- * AGTP "Response Headers", AGTP-TRUST "Trust Posture Loading"
+ * Tells which agent a response speaks for, and the header fields that say with what standing: the
+ * agent that the request names, else the caller where it is hosted here, else the configured
+ * default. AGTP "Response Headers", AGTP-TRUST "Trust Posture Loading"
  */
 import { flatText } from "../base/flat-text.ts";
 import type { AgentDirectory } from "../identity/agent-directory.ts";

@@ -1,4 +1,4 @@
-/** Which agents a caller may learn of, by `[agents] disclosure`.   AGTP-API §8.5 */
+/** Decides which agents a caller may learn of, by `[agents] disclosure`.   AGTP-API §8.5 */
 
 import type { AgentDirectory } from "../identity/agent-directory.ts";
 import type { AgentDocument } from "../identity/agent-document.ts";

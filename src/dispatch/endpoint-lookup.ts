@@ -1,6 +1,6 @@
 /**
- * Which endpoint a request is for: its method by alias and redirect, and the route of the pair. The
- * gates find it step by step; a request that was refused before them is only looked up.
+ * Finds the endpoint that a request is for: its method by alias and redirect, and the route of the
+ * pair. The gates find it step by step; a request that was refused before them is only looked up.
  * AGTP-API §9.2, §3.6
  */
 import { atOnce, type Paced } from "../base/paced.ts";

@@ -1,4 +1,4 @@
-/** Which (method, path) pairs are the protocol's own. */
+/** The (method, path) pairs that are the protocol's own. */
 
 import { FLOOR_METHODS } from "../catalog/catalog.ts";
 import { RESERVED_NAMES } from "../catalog/reserved-names.ts";

@@ -48,7 +48,7 @@ export interface ExchangeView {
   markActed(): void;
   /** The part of a handler whose upstream may ask back. */
   readonly upstream?: CallUpstream | undefined;
-  /** Which agent the request turned out to be about. */
+  /** The agent that the request turned out to be about. */
   addressed: AgentDocument | undefined;
 }
 
@@ -113,7 +113,7 @@ export interface RegisteredRoute extends Route {
   readonly tier: Exclude<Tier, "C">;
 }
 
-/** Which pair a call will dispatch, with which input. */
+/** The pair that a call will dispatch, and its input. */
 export type LeadsTo = (
   input: Readonly<Record<string, unknown>>,
   callerId: string | undefined,

@@ -1,6 +1,7 @@
 /**
- * Which methods this server answers, as the first response of a connection says it: those of the floor
- * first, then what other endpoints add, without what the policy refuses.   AGTP "Response Headers"
+ * Lists the methods that this server answers, as the first response of a connection says it: those
+ * of the floor first, then what other endpoints add, without what the policy refuses.   AGTP
+ * "Response Headers"
  */
 import type { Paced } from "../base/paced.ts";
 import { FLOOR_METHODS } from "../catalog/catalog.ts";

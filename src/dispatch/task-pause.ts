@@ -8,7 +8,7 @@ import type { Refusal } from "./refusals/refusal.ts";
 import { type TaskPause, taskPaused } from "./refusals/task-refusals.ts";
 import type { Route } from "./route.ts";
 
-/** Which tasks wait. */
+/** The tasks that wait. */
 export interface TaskStanding {
   /** Undefined: the task may go on. */
   pauseOf(agentId: string, taskId: string): TaskPause | undefined;

@@ -11,7 +11,6 @@ import { type ExternalServiceBinding, UPSTREAM_ERRORS, UPSTREAM_METHODS } from "
 import { EXTERNAL_SERVICE_KEYS } from "./handler-schema.ts";
 import { propertiesOf } from "./input-shape.ts";
 import { readCertificates } from "./upstream-ca.ts";
-import { readEncoding } from "./upstream-encoding.ts";
 import { checkHeader } from "./upstream-headers.ts";
 import {
   checkPassThrough,
@@ -19,7 +18,7 @@ import {
   readTransform,
   reportCollisions,
 } from "./upstream-maps.ts";
-import { checkUrlTemplate, urlFields } from "./upstream-url.ts";
+import { checkUrlTemplate, readEncoding, urlFields } from "./upstream-table.ts";
 
 /** The surroundings that the handler table is checked against. */
 export interface HandlerContext {

@@ -1,6 +1,6 @@
 /**
- * Which methods an endpoint or a recipe may name: those of the catalog and the server's custom
- * ones. A legacy verb, a removed verb and an unknown name are problems with a way out.
+ * Decides which methods an endpoint or a recipe may name: those of the catalog and the server's
+ * custom ones. A legacy verb, a removed verb and an unknown name are problems with a way out.
  * AGTP-API §3.2, §3.3, §3.6, §4.5
  */
 

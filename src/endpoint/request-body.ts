@@ -98,8 +98,8 @@ function tooMany(excess: "members" | "values"): ParsedBody {
 }
 
 /**
- * Which bound a body is beyond, found before anything is made of it. One pass over the bytes; what
- * is no JSON may be misjudged, and the parser refuses it anyway.
+ * Finds the bound that a body is beyond before anything is made of it. One pass over the
+ * bytes; what is no JSON may be misjudged, and the parser refuses it anyway.
  */
 function excessOf(bytes: Uint8Array): Excess | undefined {
   if (bytes.length <= 2 * MAX_DEPTH) return undefined;

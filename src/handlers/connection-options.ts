@@ -74,7 +74,7 @@ function isOwnName(hostname: string): boolean {
   return /^(?:.+\.)?localhost\.?$/i.test(hostname);
 }
 
-/** Which address it was is for nobody to learn. */
+/** Nobody learns which address it was. */
 function refused(hostname: string): NodeJS.ErrnoException {
   const message = `${JSON.stringify(hostname)} stands for no address that an upstream may have`;
   return Object.assign(new Error(message), { code: "ERR_AGTP_UPSTREAM_ADDRESS" });

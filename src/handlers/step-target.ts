@@ -1,7 +1,7 @@
 /**
- * Which endpoint a step of a recipe reaches, as far as that can be said before it runs: for a path
- * without parameters exactly what the dispatcher would find, for one with parameters the endpoint
- * whose template it repeats, else all that could match.   AGTP-API §5.3, §12.1
+ * Finds the endpoint that a step of a recipe reaches, as far as that can be said before it runs:
+ * for a path without parameters exactly what the dispatcher would find, for one with parameters the
+ * endpoint whose template it repeats, else all that could match.   AGTP-API §5.3, §12.1
  */
 
 import { atOnce, type Paced } from "../base/paced.ts";

@@ -1,4 +1,4 @@
-/** Which agents this server knows: the seam that the gates and the DISCOVER built-ins look through. */
+/** The agents that this server knows: the seam that gates and DISCOVER built-ins look through. */
 import { atOnce, type Paced } from "../base/paced.ts";
 import type { AgentDocument } from "./agent-document.ts";
 import type { ClientCertificate } from "./client-certificate.ts";

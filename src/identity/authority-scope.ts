@@ -60,7 +60,7 @@ export function commonScopes(one: readonly string[], other: readonly string[]): 
   return [...new Set(common)];
 }
 
-/** Which wildcards have what as their segments of one place, a bit for each of them. */
+/** The wildcards by their segment in one place, a bit for each of them. */
 interface Place {
   /** A `*`, which any segment meets. */
   any: bigint;

@@ -3,7 +3,7 @@ import { createPrivateKey, generateKeyPairSync, type KeyObject, sign } from "nod
 import { encodeElement, encodeOid, encodeSequence } from "./certificate-der-writing.ts";
 import type { CertificateFault } from "./certificate-fields.ts";
 
-/** Which key is made for an agent. */
+/** The kind of key that is made for an agent. */
 export type KeyKind = "p256" | "ed25519";
 
 /** Signs certificates. */

@@ -24,7 +24,7 @@ export interface TrustPosture {
   readonly postureRules: PostureRules;
 }
 
-/** Which source decided each field. */
+/** The source that decided each field. */
 export type PostureRules = Readonly<Record<PostureField, PostureRule>>;
 
 /** The sources of a posture. */

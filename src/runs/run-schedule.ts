@@ -1,7 +1,7 @@
 /**
- * Which run is executed next, and that no run is executed twice at once: as many as the deployment
- * allows, one of each owner in turn. Nobody holds more places than it leaves free, so that one owner's
- * thousand long runs keep nobody else's from being executed.
+ * Decides which run is executed next, and lets none be executed twice at once: as many as the
+ * deployment allows, one of each owner in turn. Nobody holds more places than it leaves free, so
+ * that one owner's thousand long runs keep nobody else's from being executed.
  */
 
 import { type BackOff, pauseAfter } from "../base/back-off.ts";

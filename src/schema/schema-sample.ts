@@ -17,7 +17,7 @@ const MAX_ITEMS = 64;
 const MAX_TEXT_LENGTH = 1024;
 const DAY_MS = 86_400_000;
 
-/** Which members of objects a sample has. */
+/** The members of objects that a sample has. */
 export type SampleExtent = "required" | "all";
 
 /** The style of a sample: its size and its words. */

@@ -1,6 +1,6 @@
 /**
- * Which TCP connections come in: so many in all, so many from one address, and none that does not
- * finish its handshake in time. Counts from accept to close.   `[limits]`
+ * Decides which TCP connections come in: so many in all, so many from one address, and none that
+ * does not finish its handshake in time. Counts from accept to close.   `[limits]`
  */
 import type { Socket } from "node:net";
 import type { LimitsConfig } from "../wire/limits-section.ts";

@@ -12,9 +12,8 @@ import { EXCESS_CHANNEL } from "../dispatch/rates/toll.ts";
 import { CHANNELS, type RequestEnd, type RequestRefusal } from "../dispatch/request-channels.ts";
 import type { Route } from "../dispatch/route.ts";
 import type { NodeFigures } from "../state/node-figures.ts";
-import { measureNode } from "./node-metrics.ts";
 import { pacedResponses } from "./paced-response.ts";
-import { measureProcesses } from "./process-metrics.ts";
+import { measureNode, measureProcesses } from "./process-metrics.ts";
 import type { SendBudget } from "./send-budget.ts";
 import { measureDroppedSpans } from "./trace-metrics.ts";
 

@@ -1,6 +1,6 @@
 /**
- * Which keys a listing covers, as one interval in the order of their UTF-8 octets, so that an index
- * can walk it from either end. That order is the order of code points.
+ * The keys that a listing covers, as one interval in the order of their UTF-8 octets, so that an
+ * index can walk it from either end. That order is the order of code points.
  */
 import { checkBound } from "./entry-limits.ts";
 import type { ListRange } from "./store.ts";

@@ -16,7 +16,7 @@ export interface StoredEntry {
   readonly revision: number;
 }
 
-/** Which entries to list; keys are compared by their UTF-8 octets. */
+/** The entries to list; keys are compared by their UTF-8 octets. */
 export interface ListRange {
   /** Only keys that begin so. */
   readonly prefix?: string;

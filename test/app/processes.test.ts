@@ -2,25 +2,31 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Registry } from "prom-client";
-import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
 import { checkDeployment } from "../../src/app/daemon.ts";
 import { createLog } from "../../src/base/log.ts";
+import type { Problem } from "../../src/base/problem.ts";
 import {
   DeployedProcesses,
   openProcessHouse,
 } from "../../src/handlers/processes/deployed-processes.ts";
+import type { ProcessLog } from "../../src/handlers/processes/process-call.ts";
+import type { ProcessConfig } from "../../src/handlers/processes/processes-section.ts";
 import type { RuntimeTurn } from "../../src/modules/openwop/runtime/agent-runtime.ts";
 import { createFunctionRuntime } from "../../src/modules/openwop/runtime/function-runtime.ts";
 import { createProcessTurn } from "../../src/modules/openwop/runtime/load-runtime.ts";
 import { measureProcesses } from "../../src/server/process-metrics.ts";
+import { manifestOf, promptTask } from "../support/agentcli.ts";
 import { createDaemon, openDaemon, type TestDaemon } from "../support/daemon.ts";
 import {
   agentFile,
+  createDeployment,
   type DeploymentFiles,
   endpointFile,
   makeDeployment,
 } from "../support/deployment.ts";
 import { encodeRequest, type TestReply } from "../support/dispatch.ts";
+import { packFiles } from "../support/openwop.ts";
 import {
   HANDLER_PROCESS,
   isAlive,
@@ -32,7 +38,9 @@ import {
 const AGENT = "ab".repeat(32);
 const headers = { "Agent-ID": AGENT };
 const AGENTS = {
-  "agents/alma.agent.json": agentFile({ agent_id: AGENT, name: "alma" }),
+  "agents/alma.agent.json": agentFile({
+    ...{ agent_id: AGENT, name: "alma", scopes_accepted: ["runs:create"] },
+  }),
 };
 
 interface Deployed extends ProcessEntry {
@@ -60,16 +68,59 @@ async function ask(daemon: TestDaemon, name: string, body: object = {}): Promise
   return reply;
 }
 
-/** Every line so far, as text. */
-function logged({ log }: TestDaemon): string {
-  return log.map((line) => JSON.stringify(line)).join("\n");
+/** Every line so far, or from one on, as text. */
+function logged({ log }: TestDaemon, from = 0): string {
+  return log
+    .slice(from)
+    .map((line) => JSON.stringify(line))
+    .join("\n");
 }
 
-async function pidOf(daemon: TestDaemon): Promise<number> {
-  const { body } = await ask(daemon, "pid");
+/** A daemon for all tests of a group; none of them may change what the others see. */
+function shareDaemon(files: DeploymentFiles): () => TestDaemon {
+  let daemon: TestDaemon | undefined;
+  const deployment = createDeployment(files);
+  beforeAll(async () => {
+    daemon = await createDaemon(deployment);
+  });
+  afterAll(async () => {
+    await daemon?.close();
+    deployment.remove();
+  });
+  return () => {
+    if (daemon === undefined) throw new Error("the daemon was not started");
+    return daemon;
+  };
+}
+
+/** An entry of `[[processes]]` for the test's process, in a mode of it. */
+function entry(name: string, ...mode: readonly string[]): object {
+  return { name, command: [process.execPath, HANDLER_PROCESS, ...mode] };
+}
+
+async function pidOf(daemon: TestDaemon, name = "pid"): Promise<number> {
+  const { body } = await ask(daemon, name);
   expect(body).toHaveProperty("pid");
   return Number(body["pid"]);
 }
+
+/** Processes without a daemon around them. */
+function deployedProcesses(one: object, log: ProcessLog = SILENT): DeployedProcesses {
+  const defaults = { count: 1, concurrency: 16, env: {}, cwd: "." };
+  const processes = new DeployedProcesses({
+    processes: [{ ...defaults, ...(one as Pick<ProcessConfig, "name" | "command">) }],
+    ...{ directory: ".", file: "agtp-server.toml", env: {}, log, house: openProcessHouse() },
+    ...{ maxLineBytes: 1_048_576, handlerTimeoutMs: 30_000 },
+  });
+  onTestFinished(() => processes.close());
+  return processes;
+}
+
+const SILENT: ProcessLog = {
+  info: () => undefined,
+  warn: () => undefined,
+  error: () => undefined,
+};
 
 async function check(files: DeploymentFiles): Promise<readonly string[]> {
   const { configPath } = makeDeployment(files);
@@ -82,15 +133,64 @@ async function check(files: DeploymentFiles): Promise<readonly string[]> {
 }
 
 // formats §14
+const RECIPE = `[[recipe]]
+name = "r"
+version = "1"
+description = "One step."
+[recipe.pattern]
+method_exact = "AUDIT"
+[[recipe.steps]]
+method = "QUERY"
+path = "/echos"
+capture_as = "said"
+`;
+
 describe("a function of a process", () => {
+  const functions = ["echo", "refuse", "created", "fail", "undeclared", "nonsense", "log"];
+  const daemon = shareDaemon(
+    filesOf([...functions, "dispatch", "stranger", "unknown"], {
+      tables: {
+        agentcli: {
+          ...{ manifests: ["m.json"], expose: ["w1"], prompt_runtime: "agntcy:/clerks" },
+        },
+        openwop: { runtime: { kind: "function", function: "rooms:reply" } },
+      },
+      files: {
+        "endpoints/scoped.toml": endpointFile({
+          ...{ method: "QUERY", path: "/vaults", required_scopes: ["vault:open"] },
+          handler: { type: "registered_function", function: "rooms:echo" },
+        }),
+        "recipes/r.toml": RECIPE,
+        "endpoints/audit.toml": endpointFile({
+          ...{ method: "AUDIT", path: "/reviews", errors: ["composition_failed"] },
+          handler: { type: "composition", recipe: "r" },
+        }),
+        "m.json": JSON.stringify(manifestOf([promptTask()])),
+        "endpoints/clerk.toml": endpointFile({
+          ...{ method: "EXECUTE", path: "/clerks", properties: { input: { type: "string" } } },
+          handler: { type: "registered_function", function: "rooms:echo" },
+        }),
+        ...packFiles({}),
+      },
+    }),
+  );
+
+  const send = async (method: string, path: string, body: object): Promise<TestReply> => {
+    const client = await daemon().connect();
+    client.write(encodeRequest({ method, path, headers, body }));
+    const [reply] = await client.replies(1);
+    client.destroy();
+    if (reply === undefined) throw new Error("the connection was closed");
+    return reply;
+  };
+
   it("is told of the call, and its result is the answer", async () => {
-    const daemon = await openDaemon(filesOf(["echo"]));
-    const { status, body } = await ask(daemon, "echo", { text: "hello" });
+    const { status, body } = await ask(daemon(), "echo", { text: "hello" });
     expect(status).toBe(200);
     expect(body).toMatchObject({
       function: "echo",
       input: { text: "hello" },
-      agent: { agent_id: AGENT, name: "alma", scopes: [] },
+      agent: { agent_id: AGENT, name: "alma", scopes: ["runs:create"] },
       principal: null,
       method: "QUERY",
       path: "/echos",
@@ -101,14 +201,13 @@ describe("a function of a process", () => {
   });
 
   it("answers with a declared error, and with a status and headers", async () => {
-    const daemon = await openDaemon(filesOf(["refuse", "created"]));
-    expect(await ask(daemon, "refuse")).toMatchObject({
+    expect(await ask(daemon(), "refuse")).toMatchObject({
       status: 422,
       body: {
         error: { code: "room_unavailable", message: "none left", details: { nights: 2 } },
       },
     });
-    const created = await ask(daemon, "created");
+    const created = await ask(daemon(), "created");
     expect(created.status).toBe(202);
     expect(created.headers.get("x-made")).toBe("yes");
   });
@@ -116,89 +215,105 @@ describe("a function of a process", () => {
   it.each(["fail", "undeclared", "nonsense"])(
     "that does as %s is a fault: opaque to the caller, told to the log",
     async (name) => {
-      const daemon = await openDaemon(filesOf([name]));
-      const reply = await ask(daemon, name);
+      const from = daemon().log.length;
+      const reply = await ask(daemon(), name);
       expect(reply.status).toBe(500);
       expect(reply.text).not.toMatch(/secret detail|never_declared/);
-      expect(logged(daemon)).toMatch(/secret detail|never_declared|result is no object/);
-      expect(logged(daemon)).toContain(
+      const told = logged(daemon(), from);
+      expect(told).toMatch(/secret detail|never_declared|result is no object/);
+      expect(told).toContain(
         String(JSON.parse(reply.text).error.details?.error_id ?? JSON.parse(reply.text).error_id),
       );
     },
   );
 
+  it("dispatches as the agent of its call, through the gates", async () => {
+    const inner = { method: "QUERY", path: "/echos", input: { text: "again" } };
+    expect(await ask(daemon(), "dispatch", inner)).toMatchObject({
+      status: 200,
+      body: { status: 200, body: { input: { text: "again" }, agent: { agent_id: AGENT } } },
+    });
+    const locked = await ask(daemon(), "dispatch", { method: "QUERY", path: "/vaults", input: {} });
+    expect(locked.body).toMatchObject({ status: 455 });
+    expect((await ask(daemon(), "stranger")).body).toMatchObject({ refused: { code: -32602 } });
+    expect((await ask(daemon(), "unknown")).body).toMatchObject({ refused: { code: -32601 } });
+  });
+
+  it("logs under its call, and what it writes to standard error is a line each", async () => {
+    expect((await ask(daemon(), "log")).status).toBe(200);
+    await vi.waitFor(() => expect(logged(daemon())).toContain("a line of standard error"));
+    const { log } = daemon();
+    const line = log.find(({ message }) => message === "few rooms");
+    expect(line).toMatchObject({ level: "warn", left: 2, process: "rooms", agent_id: AGENT });
+    expect(log.find(({ message }) => message === "at large")).not.toHaveProperty("agent_id");
+  });
+
+  it("is a step of a composition", async () => {
+    const reply = await send("AUDIT", "/reviews", {});
+    expect(reply.status).toBe(200);
+    expect(reply.text).toContain('"function":"echo"');
+  });
+
+  it("answers the prompt of an exposed task", async () => {
+    const { status, body } = await send("EXECUTE", "/workflows/wf:w1/task:t1", {});
+    expect(status).toBe(200);
+    expect(body).toMatchObject({
+      ok: true,
+      source: { workflow_id: "w1", task_id: "t1" },
+      runtime: {
+        ...{ path: "/clerks", status: 200 },
+        body: { function: "echo", input: { input: "hello" }, agent: { agent_id: AGENT } },
+      },
+    });
+  });
+
+  it("takes the turns of OpenWOP agents", async () => {
+    const task = { look: true };
+    const { status, body } = await send("EXECUTE", "/agents/vendor.test.pack.agent", {
+      ...{ task, wait_seconds: 10 },
+    });
+    expect(status).toBe(200);
+    expect(body).toMatchObject({ status: "completed", result: { task, by: "reply" } });
+  });
+
   it("has the environment that it is given, PATH, HOME, LANG and TZ, and no other", async () => {
     const deployed = { env: { DB: "the-database" } };
     const deployment = makeDeployment(filesOf(["pid"], deployed));
     const env = { HOME: "/tmp", PATH: process.env["PATH"], TZ: "UTC", SECRET: "x" };
-    const daemon = await createDaemon(deployment, env);
-    onTestFinished(() => daemon.close());
-    const { body } = await ask(daemon, "pid");
+    const other = await createDaemon(deployment, env);
+    onTestFinished(() => other.close());
+    const { body } = await ask(other, "pid");
     expect(body["env"]).toEqual(["DB", "HOME", "PATH", "TZ"]);
     expect(body["cwd"]).toBe(deployment.directory);
-  });
-
-  it("dispatches as the agent of its call, through the gates", async () => {
-    const files = {
-      "endpoints/scoped.toml": endpointFile({
-        ...{ method: "QUERY", path: "/vaults", required_scopes: ["vault:open"] },
-        handler: { type: "registered_function", function: "rooms:echo" },
-      }),
-    };
-    const daemon = await openDaemon(
-      filesOf(["dispatch", "echo", "stranger", "unknown"], { files }),
-    );
-    const inner = { method: "QUERY", path: "/echos", input: { text: "again" } };
-    expect(await ask(daemon, "dispatch", inner)).toMatchObject({
-      status: 200,
-      body: { status: 200, body: { input: { text: "again" }, agent: { agent_id: AGENT } } },
-    });
-    const locked = await ask(daemon, "dispatch", { method: "QUERY", path: "/vaults", input: {} });
-    expect(locked.body).toMatchObject({ status: 455 });
-    expect((await ask(daemon, "stranger")).body).toMatchObject({ refused: { code: -32602 } });
-    expect((await ask(daemon, "unknown")).body).toMatchObject({ refused: { code: -32601 } });
-  });
-
-  it("logs under its call, and what it writes to standard error is a line each", async () => {
-    const daemon = await openDaemon(filesOf(["log"]));
-    expect((await ask(daemon, "log")).status).toBe(200);
-    await vi.waitFor(() => expect(logged(daemon)).toContain("a line of standard error"));
-    const line = daemon.log.find(({ message }) => message === "few rooms");
-    expect(line).toMatchObject({ level: "warn", left: 2, process: "rooms", agent_id: AGENT });
-    expect(daemon.log.find(({ message }) => message === "at large")).not.toHaveProperty("agent_id");
-  });
-
-  it("is a step of a composition", async () => {
-    const recipe = `[[recipe]]\nname = "r"\nversion = "1"\ndescription = "Two steps."\n[recipe.pattern]\nmethod_exact = "AUDIT"\n[[recipe.steps]]\nmethod = "QUERY"\npath = "/echos"\ncapture_as = "said"\n`;
-    const files = {
-      "recipes/r.toml": recipe,
-      "endpoints/audit.toml": endpointFile({
-        ...{ method: "AUDIT", path: "/reviews", errors: ["composition_failed"] },
-        handler: { type: "composition", recipe: "r" },
-      }),
-    };
-    const daemon = await openDaemon(filesOf(["echo"], { files }));
-    const client = await daemon.connect();
-    client.write(encodeRequest({ method: "AUDIT", path: "/reviews", headers, body: {} }));
-    const [reply] = await client.replies(1);
-    expect(reply?.status).toBe(200);
-    expect(reply?.text).toContain('"function":"echo"');
   });
 });
 
 describe("a process that misbehaves", () => {
+  const strays = ["twice", "nobody", "garbage"];
+  const ends = ["die", "half", "huge", "closed", "greedy"];
+  const daemon = shareDaemon(
+    filesOf(
+      [
+        ...strays.map((name) => `${name}:${name}`),
+        ...ends.flatMap((name) => [name, "pid", "hang"].map((one) => `${name}:${one}`)),
+      ],
+      { tables: { processes: [...strays, ...ends].map((name) => entry(name)) } },
+    ),
+  );
+
   it.each([
     ["twice", "answers a call that there is not"],
     ["nobody", "answers a call that there is not"],
     ["garbage", "is no JSON object"],
   ])("%s: the line is logged and dropped, the call is answered", async (name, reason) => {
-    const daemon = await openDaemon(filesOf([name]));
-    const { status, body } = await ask(daemon, name);
+    const { status, body } = await ask(daemon(), `${name}-${name}`);
     expect(status).toBe(200);
     expect(body).toEqual(name === "twice" ? { first: true } : { ok: true });
-    await vi.waitFor(() => expect(logged(daemon)).toContain(reason));
-    const line = daemon.log.find(({ event }) => event === "process-stray");
-    expect(line).toMatchObject({ level: "warn", process: "rooms" });
+    const lines = () =>
+      daemon().log.filter((line) => line["event"] === "process-stray" && line["process"] === name);
+    await vi.waitFor(() => expect(JSON.stringify(lines())).toContain(reason));
+    const [line] = lines();
+    expect(line).toMatchObject({ level: "warn" });
     expect(String(line?.["line"]).length).toBeLessThanOrEqual(200);
   });
 
@@ -209,17 +324,18 @@ describe("a process that misbehaves", () => {
     ["closed", /has closed its standard output/],
     ["greedy", /asks without reading the answers/],
   ])("%s: its calls fail, opaquely, and it is started again", async (name, reason) => {
-    const daemon = await openDaemon(filesOf([name, "pid", "hang"]));
-    const before = await pidOf(daemon);
-    const other = ask(daemon, "hang");
-    const reply = await ask(daemon, name);
+    const before = await pidOf(daemon(), `${name}-pid`);
+    const other = ask(daemon(), `${name}-hang`);
+    const reply = await ask(daemon(), `${name}-${name}`);
     expect(reply.status).toBe(500);
     expect(reply.text).not.toMatch(reason);
     expect((await other).status).toBe(500);
-    const after = await pidOf(daemon);
+    const after = await pidOf(daemon(), `${name}-pid`);
     expect(after).not.toBe(before);
-    const line = daemon.log.find(({ event }) => event === "process-ended");
-    expect(line).toMatchObject({ level: "error", process: "rooms" });
+    const line = daemon().log.find(
+      ({ event, process }) => event === "process-ended" && process === name,
+    );
+    expect(line).toMatchObject({ level: "error" });
     expect(String(line?.["message"])).toMatch(reason);
     await vi.waitFor(() => expect(isAlive(before)).toBe(false), { timeout: 10_000 });
   });
@@ -292,6 +408,8 @@ describe("a call that is over before its function answers", () => {
     expect(reply).toMatchObject({ status: 500, body: { error: { code: "handler-timeout" } } });
     // It has answered what was cancelled, and lives.
     expect(await pidOf(daemon)).toBe(before);
+    const line = daemon.log.find(({ message }) => message === "let go");
+    expect(line).toMatchObject({ agent_id: AGENT, endpoint: "QUERY /hangs" });
     await vi.waitFor(() => expect(logged(daemon)).not.toContain("process-ended"));
   });
 
@@ -321,33 +439,57 @@ describe("calls at once", () => {
 });
 
 describe("a process that cannot be had", () => {
-  it.each([
+  const cases: readonly (readonly [name: string, problem: string])[] = [
+    ["exit", 'process "exit" ended with code 4: no module named booking'],
     [
-      ["exit"],
-      /processes\[0\]\.command: process "rooms" ended with code 4: no module named booking/,
+      "traceback",
+      'process "traceback" ended with code 1: SyntaxError: invalid syntax it wrote before: File "booking.py", line 74 | def ( | ^',
     ],
-    [["old"], /processes\[0\]\.command: process "rooms" speaks protocol 99, expected 1/],
-    [["nameless"], /processes\[0\]\.command: process "rooms" said hello without a list/],
-  ])("is a problem of the start: %s", async (mode, expected) => {
-    const problems = await check(filesOf(["echo"], { mode }));
-    expect(problems[0]).toMatch(expected);
-    expect(problems[1]).toBe(
-      'endpoints/echo.toml: endpoint.handler.function: process "rooms" could not be started',
-    );
-    expect(problems).toHaveLength(2);
-  });
+    [
+      "quits",
+      'process "quits" ended with code 0 before its hello it has to say hello, and to serve until its standard input ends; in Python, run() has to be called',
+    ],
+    ["old", 'process "old" speaks protocol 99, expected 1'],
+    ["nameless", 'process "nameless" said hello without a list of its functions'],
+    [
+      "none",
+      'process "none" cannot be started: there is no program "no-such-program", or no such directory',
+    ],
+  ];
 
-  it("is a program that there is not, by its name", async () => {
-    const tables = { processes: [{ name: "rooms", command: ["no-such-program"] }] };
-    const problems = await check(filesOf([], { tables }));
+  it("is a problem of the start, and one of each endpoint that names it", async () => {
+    const names = cases.map(([name]) => name);
+    const processes = names.map((name) =>
+      name === "none" ? { name, command: ["no-such-program"] } : entry(name, name),
+    );
+    const functions = names.map((name) => `${name}:echo`);
+    const problems = await check(filesOf(functions, { tables: { processes } }));
     expect(problems).toEqual([
-      'agtp-server.toml: processes[0].command: process "rooms" cannot be started: there is no program "no-such-program", or no such directory',
+      ...cases.map(([, problem], at) => `agtp-server.toml: processes[${at}].command: ${problem}`),
+      ...names
+        .toSorted()
+        .map(
+          (name) =>
+            `endpoints/${name}-echo.toml: endpoint.handler.function: process "${name}" could not be started`,
+        ),
     ]);
   });
 
   it("says no hello in ten seconds", async () => {
-    const problems = await check(filesOf([], { mode: ["mute"] }));
-    expect(problems[0]).toMatch(/process "rooms" said no hello within 10 s/);
+    const processes = deployedProcesses(entry("rooms", "mute"));
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    onTestFinished(() => void vi.useRealTimers());
+    let problems: readonly Problem[] | undefined;
+    void processes.start().then((found) => {
+      problems = found;
+    });
+    await vi.advanceTimersByTimeAsync(9_999);
+    expect(problems).toBeUndefined();
+    await vi.advanceTimersByTimeAsync(1);
+    await vi.waitFor(() => expect(problems).toBeDefined(), 10_000);
+    expect(problems).toEqual([
+      expect.objectContaining({ message: 'process "rooms" said no hello within 10 s' }),
+    ]);
   });
 
   it("leaves everything else served", async () => {
@@ -376,30 +518,11 @@ describe("a process that cannot be had", () => {
 });
 
 describe("what a function says of its parameters", () => {
-  const echoOf = (signature: object): Promise<readonly string[]> =>
-    check({
-      ...filesOf([], { mode: ["signed", JSON.stringify(signature)] }),
-      "endpoints/echo.toml": endpointFile({
-        ...{ method: "QUERY", path: "/echos", required: ["nights"] },
-        properties: { nights: { type: "integer" }, guest: { type: ["string", "null"] } },
-        output_schema: {
-          type: "object",
-          required: ["total"],
-          properties: { total: { type: "number" } },
-        },
-        handler: { type: "registered_function", function: "rooms:echo" },
-      }),
-    });
-
-  it("goes with the schemas of its endpoint", async () => {
-    const signature = {
-      input: { properties: { nights: { type: "number" }, guest: {} }, required: ["nights"] },
-      output: { properties: { total: { type: "integer" } }, required: ["total"] },
-    };
-    expect(await echoOf(signature)).toEqual([]);
-  });
-
-  it.each([
+  const fitting = {
+    input: { properties: { nights: { type: "number" }, guest: {} }, required: ["nights"] },
+    output: { properties: { total: { type: "integer" } }, required: ["total"] },
+  };
+  const unfitting: readonly (readonly [signature: object, problem: string])[] = [
     [
       { input: { properties: { days: {} } } },
       'takes a parameter "days", which input_schema does not have',
@@ -421,10 +544,31 @@ describe("what a function says of its parameters", () => {
       { output: { properties: { total: { type: "string" } }, required: ["total"] } },
       'returns string as "total", and output_schema wants integer or number',
     ],
-  ])("is a problem where it does not: %j", async (signature, expected) => {
-    const [problem] = await echoOf(signature);
-    expect(problem).toMatch(/^endpoints\/echo\.toml: endpoint\.handler\.function: the function /);
-    expect(problem).toContain(expected);
+  ];
+
+  it("goes with the schemas of its endpoint, or is a problem of it", async () => {
+    const signatures = [fitting, ...unfitting.map(([signature]) => signature)];
+    const processes = signatures.map((one, at) => entry(`p${at}`, "signed", JSON.stringify(one)));
+    const endpoints = signatures.map((_, at) => [
+      `endpoints/e${at}.toml`,
+      endpointFile({
+        ...{ method: "QUERY", path: `/e${at}`, required: ["nights"] },
+        properties: { nights: { type: "integer" }, guest: { type: ["string", "null"] } },
+        output_schema: {
+          type: "object",
+          required: ["total"],
+          properties: { total: { type: "number" } },
+        },
+        handler: { type: "registered_function", function: `p${at}:echo` },
+      }),
+    ]);
+    const files = filesOf([], { tables: { processes }, files: Object.fromEntries(endpoints) });
+    const place = (at: number) => `endpoints/e${at + 1}.toml: endpoint.handler.function`;
+    expect(await check(files)).toEqual(
+      unfitting.map(([, problem], at) =>
+        expect.stringContaining(`${place(at)}: the function ${problem}`),
+      ),
+    );
   });
 });
 
@@ -483,21 +627,7 @@ describe("a runtime of OpenWOP agents", () => {
       warn: (fields: object) => void report.push(JSON.stringify(fields)),
       error: () => undefined,
     };
-    const processes = new DeployedProcesses({
-      processes: [
-        {
-          name: "rooms",
-          command: [process.execPath, HANDLER_PROCESS],
-          count: 1,
-          concurrency: 16,
-          env: {},
-          cwd: ".",
-        },
-      ],
-      ...{ directory: ".", file: "agtp-server.toml", env: {}, log, house: openProcessHouse() },
-      ...{ maxLineBytes: 1_048_576, handlerTimeoutMs: 30_000 },
-    });
-    onTestFinished(() => processes.close());
+    const processes = deployedProcesses(entry("rooms"), log);
     expect(await processes.start()).toEqual([]);
     const found = processes.find("rooms", "turn");
     if (found.call === undefined) throw new Error(found.fault);

@@ -68,7 +68,11 @@ const functions = {
     for (;;) kept.push(new Array(1_000_000).fill(kept.length));
   },
   fork: async ({ id }) => answer(id, { pid: await fork() }),
-  hang: ({ id }) => void cancelled.set(id, () => answer(id, {})),
+  hang: ({ id }) =>
+    void cancelled.set(id, () => {
+      send({ method: "log", params: { call: id, level: "info", message: "let go" } });
+      answer(id, {});
+    }),
   stuck: () => undefined,
   // Answers once somebody sends it a signal.
   held: ({ id }) => void process.once("SIGUSR2", () => answer(id, {})),
@@ -82,6 +86,8 @@ const functions = {
     const said = await dispatch(id, "QUERY", "/rooms", { nights: 2 });
     answer(id, { result: { task: input.task, answer: said } });
   },
+  reply: ({ id, params: { input, function: name } }) =>
+    answer(id, { result: { task: input.task, by: name }, confidence: 0.9 }),
   stranger: async ({ id }) => answer(id, await dispatch(987_654, "QUERY", "/", {})),
   unknown: async ({ id }) => {
     send({ id: "u1", method: "surprise", params: {} });
@@ -134,6 +140,14 @@ switch (mode) {
   case "exit":
     console.error("no module named booking");
     process.exit(4);
+    break;
+  case "traceback":
+    console.error('  File "booking.py", line 74\n    def (\n        ^');
+    console.error("SyntaxError: invalid syntax");
+    process.exit(1);
+    break;
+  case "quits":
+    process.exit(0);
     break;
   case "loop":
     // Says hello, and is gone at its first word.

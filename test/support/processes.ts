@@ -25,10 +25,15 @@ export function processConfig(
   return configFile({ processes: [{ name: "rooms", command, ...more }] as object, ...tables });
 }
 
-/** An endpoint `QUERY /NAME` for each function of that process; any input goes. */
-export function processEndpoints(...names: readonly string[]): DeploymentFiles {
-  const endpoints = names.map((name) => {
-    const handler = { type: "registered_function", function: `rooms:${name}` };
+/**
+ * An endpoint `QUERY /NAMEs` for each function of that process, `QUERY /PROCESS-NAMEs` for
+ * `PROCESS:NAME`; any input goes.
+ */
+export function processEndpoints(...functions: readonly string[]): DeploymentFiles {
+  const endpoints = functions.map((one) => {
+    const name = one.replace(":", "-");
+    const reference = one.includes(":") ? one : `rooms:${one}`;
+    const handler = { type: "registered_function", function: reference };
     const properties = { ms: {}, method: {}, path: {}, input: {}, text: {} };
     const errors = ["room_unavailable"];
     const file = endpointFile({ method: "QUERY", path: `/${name}s`, properties, errors, handler });

@@ -1,8 +1,8 @@
 /**
- * Which Idempotency-Key a request is under, and what another request under it must have in common
- * with it to be the same. The key is a header field, or a member of the input where the endpoint has
- * one for it. 400 `invalid-identifier` for a key that is malformed, or two that differ.
- * AGTP "Request Headers", AGTP-API §10.1.5
+ * Reads the Idempotency-Key that a request is under, and what another request under it must have in
+ * common with it to be the same. The key is a header field, or a member of the input where the
+ * endpoint has one for it. 400 `invalid-identifier` for a key that is malformed, or two that
+ * differ. AGTP "Request Headers", AGTP-API §10.1.5
  */
 import { hash } from "node:crypto";
 import { isOpaqueId } from "../../identity/identifiers.ts";

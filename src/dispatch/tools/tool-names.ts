@@ -93,3 +93,32 @@ function segmentsOf(path: string): readonly string[] {
 function cleaned(text: string): string {
   return text.replaceAll(/[^A-Za-z0-9_-]/g, "_");
 }
+
+/**
+ * The names that some endpoints had as tools before they were those of MCP, in their order: method
+ * and every word of the path, each pair that shares one told apart by a digest. Plans and callers
+ * that were made then still use them.
+ */
+export function* formerToolNames(definitions: Iterable<Named>): Paced<readonly string[]> {
+  const counts = new Map<string, number>();
+  const named = yield* mapPaced(definitions, (definition) => {
+    const plain = formerPlainName(definition);
+    counts.set(plain, (counts.get(plain) ?? 0) + 1);
+    return { plain, definition };
+  });
+  return yield* mapPaced(named, ({ plain, definition }) => {
+    const isUsable = counts.get(plain) === 1 && plain.length <= MAX_NAME;
+    return isUsable ? plain : formerWithDigest(plain, definition);
+  });
+}
+
+/** `BOOK /rooms/{room_type}` was `book_rooms_room_type`. */
+function formerPlainName({ method, path }: Named): string {
+  const words = path.split(/[^A-Za-z0-9-]+/).filter((word) => word !== "");
+  return [method.toLowerCase(), ...words].join("_");
+}
+
+function formerWithDigest(plain: string, { method, path }: Named): string {
+  const mark = hash("sha256", `${method} ${path}`).slice(0, DIGEST_LENGTH);
+  return `${plain.slice(0, MAX_NAME - DIGEST_LENGTH - 1)}_${mark}`;
+}

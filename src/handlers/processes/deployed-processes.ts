@@ -50,7 +50,7 @@ export class DeployedProcesses implements ProcessFunctions {
   readonly names: readonly string[];
   readonly #parts: DeployedProcessesParts;
   readonly #pools: ReadonlyMap<string, ProcessPool>;
-  readonly #faults = new Map<string, string>();
+  readonly #faults = new Set<string>();
 
   constructor(parts: DeployedProcessesParts) {
     const { processes, directory, env, log, house, maxLineBytes } = parts;
@@ -77,10 +77,9 @@ export class DeployedProcesses implements ProcessFunctions {
           if (pool !== undefined) house.latest.set(name, pool);
           return [];
         }
-        this.#faults.set(name, fault);
-        return [
-          { file, key: `processes[${index}].command`, message: `process "${name}" ${fault}` },
-        ];
+        this.#faults.add(name);
+        const message = `process "${name}" ${fault.message}`;
+        return [{ file, key: `processes[${index}].command`, ...fault, message }];
       }),
     );
     return problems.flat();

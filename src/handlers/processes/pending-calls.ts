@@ -59,6 +59,11 @@ export class PendingCalls {
     return pending?.timer === undefined ? pending?.call : undefined;
   }
 
+  /** A call that is not answered, over for its caller or not. */
+  unanswered(id: unknown): ProcessCall | undefined {
+    return typeof id === "number" ? this.#pending.get(id)?.call : undefined;
+  }
+
   /** Hands a result to its call; false: there is none. */
   answer(id: number, result: unknown): boolean {
     try {

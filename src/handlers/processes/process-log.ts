@@ -22,12 +22,12 @@ const OURS: ReadonlySet<string> = new Set([
 /** Writes a line that a process wants to be logged. */
 export function writeProcessLog(
   { call, level, message, fields }: JsonRecord,
-  calls: Pick<PendingCalls, "find">,
+  calls: Pick<PendingCalls, "unanswered">,
   { settings, log, pid }: LinePlace,
 ): void {
   const text = typeof message === "string" ? message : JSON.stringify(message ?? "");
   const line = { event: "process-log", process: settings.name, pid, ...fieldsOf(fields) };
-  write(calls.find(call)?.log ?? log, level, line, text.slice(0, MAX_MESSAGE));
+  write(calls.unanswered(call)?.log ?? log, level, line, text.slice(0, MAX_MESSAGE));
 }
 
 function fieldsOf(fields: unknown): JsonRecord {

@@ -7,6 +7,7 @@ import { type ProcessCall, ProcessFault } from "./process-call.ts";
 import { publishCallEnd } from "./process-channels.ts";
 import type { OfferedFunctions, ProcessSession, SessionParts } from "./process-session.ts";
 import { ProcessWorker } from "./process-worker.ts";
+import { isStartFault, type StartFault } from "./start-fault.ts";
 
 /** How an entry does. */
 export interface ProcessHealth {
@@ -61,9 +62,9 @@ export class ProcessPool {
   }
 
   /** Starts all of its processes; answers why one of them cannot be had. */
-  async start(): Promise<string | undefined> {
+  async start(): Promise<StartFault | undefined> {
     const started = await Promise.all(this.#workers.map((worker) => worker.start()));
-    const fault = started.find((outcome) => typeof outcome === "string");
+    const fault = started.find(isStartFault);
     if (fault !== undefined) await this.close();
     return fault;
   }

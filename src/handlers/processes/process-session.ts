@@ -44,6 +44,8 @@ export interface SessionListener {
 }
 
 const MAX_EXCERPT = 200;
+/** Lines that are kept, for a process that does not start. */
+const MAX_LINES = 6;
 
 export class ProcessSession {
   readonly #parts: SessionParts;
@@ -54,7 +56,7 @@ export class ProcessSession {
   readonly #helloTimer: NodeJS.Timeout;
   readonly #warnStray: (reason: string, excerpt: string) => void;
   #state: "starting" | "ready" | "over" = "starting";
-  #lastWords = "";
+  readonly #lastLines: string[] = [];
 
   /** Starts the process. */
   constructor(parts: SessionParts, listener: SessionListener) {
@@ -95,9 +97,9 @@ export class ProcessSession {
     return this.#calls.size;
   }
 
-  /** The last line that it wrote to its standard error. */
-  get lastWords(): string {
-    return this.#lastWords;
+  /** The last lines that it wrote to its standard error, six at most. */
+  get lastLines(): readonly string[] {
+    return this.#lastLines;
   }
 
   /** Resolves once its process is gone. */
@@ -193,7 +195,8 @@ export class ProcessSession {
 
   #hearOutput(text: string): void {
     if (text.trim() === "") return;
-    this.#lastWords = text;
+    this.#lastLines.push(text);
+    if (this.#lastLines.length > MAX_LINES) this.#lastLines.shift();
     const { settings, log } = this.#parts;
     log.info({ event: "process-output", process: settings.name, pid: this.pid }, text);
   }

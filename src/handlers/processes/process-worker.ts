@@ -5,6 +5,7 @@
 import { type BackOff, pauseAfter } from "../../base/back-off.ts";
 import { publishRestart } from "./process-channels.ts";
 import { type OfferedFunctions, ProcessSession, type SessionParts } from "./process-session.ts";
+import { isStartFault, type StartFault, startFault } from "./start-fault.ts";
 
 /** The listener of a worker. */
 export interface WorkerListener {
@@ -36,11 +37,11 @@ export class ProcessWorker {
   }
 
   /** Starts it for the first time: its functions, or why it cannot be had; then it is not tried again. */
-  start(): Promise<OfferedFunctions | string> {
+  start(): Promise<OfferedFunctions | StartFault> {
     return new Promise((resolve) => {
       let isFirst = true;
       this.#open((outcome) => {
-        if (isFirst && typeof outcome === "string") this.#isWanted = false;
+        if (isFirst && isStartFault(outcome)) this.#isWanted = false;
         isFirst = false;
         resolve(outcome);
       });
@@ -66,7 +67,7 @@ export class ProcessWorker {
     await Promise.all([...this.#sessions].map(({ ended }) => ended));
   }
 
-  #open(onFirst: (outcome: OfferedFunctions | string) => void = () => undefined): void {
+  #open(onFirst: (outcome: OfferedFunctions | StartFault) => void = () => undefined): void {
     let readyAt: number | undefined;
     const session = new ProcessSession(this.#parts, {
       onReady: (functions) => {
@@ -77,7 +78,7 @@ export class ProcessWorker {
       },
       onRoom: () => this.#listener.onRoom(),
       onOver: (reason) => {
-        onFirst(withLastWords(reason, session));
+        onFirst(startFault(reason, session));
         this.#leave(session, reason, readyAt);
       },
     });
@@ -111,11 +112,4 @@ export class ProcessWorker {
     const { name } = settings;
     log[level]({ event, process: name, pid: session.pid }, `process "${name}" ${message}`);
   }
-}
-
-const MAX_WORDS = 200;
-
-/** A process that ends has most often said why. */
-function withLastWords(reason: string, { lastWords }: ProcessSession): string {
-  return lastWords === "" ? reason : `${reason}: ${lastWords.trim().slice(0, MAX_WORDS)}`;
 }

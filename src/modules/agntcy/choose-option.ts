@@ -1,7 +1,7 @@
 /**
- * Which deployment option of an agent is used, and whether it can be called from here: a service
- * that runs somewhere, or one that the operator has deployed and says where. This server deploys
- * neither source code nor images.   Agent Manifest "Agent Deployment and Consumption"
+ * Decides which deployment option of an agent is used, and whether it can be called from here: a
+ * service that runs somewhere, or one that the operator has deployed and says where. This server
+ * deploys neither source code nor images.   Agent Manifest "Agent Deployment and Consumption"
  */
 import { suggest } from "../../base/close-matches.ts";
 import { quoteValue } from "../../base/json-value.ts";

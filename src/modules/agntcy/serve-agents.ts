@@ -17,13 +17,12 @@ import { agentRoutes, describeRoute } from "./endpoints/agent-routes.ts";
 import type { HostedRuns } from "./endpoints/hosted-runs.ts";
 import { confirmableInterrupts } from "./interrupts/confirmable-interrupts.ts";
 import { InterruptDesk } from "./interrupts/interrupt-desk.ts";
-import { markDocuments } from "./mark-documents.ts";
 import type { AgentUnavailable } from "./remote-agent.ts";
 import { PATIENCE } from "./runs/await-verdict.ts";
 import { RunFollower } from "./runs/run-follower.ts";
 import { agentRunSource } from "./runs/run-source.ts";
+import { markDocuments, upstreamView } from "./shown-agents.ts";
 import { openAgntcy } from "./state.ts";
-import { upstreamView } from "./upstream-view.ts";
 import { lookAgain, type SearchOptions } from "./verification/look-again.ts";
 
 /** A handler ends a little before its deadline, so that it says itself what there is to say. */

@@ -3,10 +3,12 @@
  * server that the caller may call. Whatever else is written, URLs above all, is refused and never
  * fetched.   AGTP "DELEGATE"
  */
-
 import { quoteValue } from "../../base/json-value.ts";
+import { canonicalPair } from "../../dispatch/pairs.ts";
 import { type Refusal, schemaViolation } from "../../dispatch/refusals/refusal.ts";
+import { buildRegistry } from "../../endpoint/endpoint-registry.ts";
 import { readAction } from "./action.ts";
+import type { DelegationContext } from "./config.ts";
 
 /** A place of this server. */
 export type Callback =
@@ -49,4 +51,19 @@ const EXPECTED = 'must be "inbox", or an endpoint of this server like "RECEIVE /
 
 function refused(message: string): Refusal {
   return schemaViolation([{ path: "/callback", keyword: "format", message }]);
+}
+
+/** The operator's endpoints, and inboxes as long as NOTIFY is the protocol's. */
+export async function callbackPlaces({
+  routes,
+  methodPolicy,
+  drive,
+}: DelegationContext): Promise<CallbackPlaces> {
+  const operators = routes.filter(({ tier }) => tier === "B");
+  const { registry } = await drive(buildRegistry(operators));
+  const isEndpoint = (method: string, path: string): boolean =>
+    registry.find(method, path.split("?", 1)[0] ?? "") !== undefined;
+  const { method, path } = canonicalPair(methodPolicy, { method: "NOTIFY", path: "/" });
+  const isOurs = method === "NOTIFY" && path === "/" && !isEndpoint(method, path);
+  return { hasInboxes: isOurs, isEndpoint };
 }

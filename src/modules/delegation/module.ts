@@ -13,7 +13,7 @@ import { decodeJws } from "../../identity/jws.ts";
 import { createArrivals } from "./arriving.ts";
 import { delegationEndpoint } from "./ask-delegation.ts";
 import { Background } from "./background.ts";
-import { callbackPlaces } from "./callback-places.ts";
+import { callbackPlaces } from "./callback.ts";
 import type { DelegationContext, DelegationSections } from "./config.ts";
 import { delegateHandler } from "./delegate.ts";
 import type { Performance } from "./delegate-options.ts";

@@ -1,7 +1,7 @@
 /**
- * Which pair an action is dispatched as: a pair as it is, a tool as its endpoint, an agent as the
- * endpoint that executes it. Paths are filled from the input. 404 `action-not-found` with what comes
- * close · 422 for a path that cannot be filled, and for EXECUTE itself.   AGTP "EXECUTE"
+ * Finds the pair that an action is dispatched as: a pair as it is, a tool as its endpoint, an agent
+ * as the endpoint that executes it. Paths are filled from the input. 404 `action-not-found` with
+ * what comes close · 422 for a path that cannot be filled, and for EXECUTE itself.   AGTP "EXECUTE"
  */
 import {
   type CloseMatcher,
@@ -13,8 +13,8 @@ import { atOnce, mapPaced, type Paced } from "../../base/paced.ts";
 import { fillTemplate } from "../../base/template.ts";
 import { actionNotFound } from "../../dispatch/refusals/floor-refusals.ts";
 import { type Refusal, schemaViolation } from "../../dispatch/refusals/refusal.ts";
-import { formerToolNames } from "../../dispatch/tools/former-tool-names.ts";
 import { type ListedDefinition, listingTools, type Tool } from "../../dispatch/tools/tool.ts";
+import { formerToolNames } from "../../dispatch/tools/tool-names.ts";
 import { fillPath } from "../../endpoint/fill-path.ts";
 import type { AgentDocument } from "../../identity/agent-document.ts";
 import { type Action, describeAction } from "./action.ts";

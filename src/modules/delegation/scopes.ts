@@ -1,6 +1,6 @@
 /**
- * Which scopes are handed on, and whether they are a strict subset of what their holder has: each is
- * covered, and not all that is held is handed on.   AGTP "DELEGATE"
+ * Decides which scopes are handed on, and whether they are a strict subset of what their holder
+ * has: each is covered, and not all that is held is handed on.   AGTP "DELEGATE"
  */
 
 import { quoteValue } from "../../base/json-value.ts";

@@ -11,7 +11,7 @@ import { SeenTokens } from "./seen-tokens.ts";
 export interface DelegationState {
   readonly runs: RecentRuns;
   readonly register: DelegationRegister;
-  /** Which of them are executed; deployments hand them over by it. */
+  /** The runs that are executed; deployments hand them over by it. */
   readonly schedule: RunSchedule;
   readonly seen: SeenTokens;
 }

@@ -11,12 +11,12 @@ import type { Handler, HandlerSuccess } from "../../handlers/handler.ts";
 import type { JsonSchema } from "../../schema/json-schema.ts";
 import type { CompiledSchema, SchemaCompiler } from "../../schema/schema.ts";
 import type { Builtin } from "./builtin.ts";
-import { genesisBuiltin } from "./genesis.ts";
 import type { Inventory } from "./inventory.ts";
 import {
   agentsBuiltin,
   apisBuiltin,
   contractsBuiltin,
+  genesisBuiltin,
   patternsBuiltin,
   toolsBuiltin,
 } from "./inventory-builtins.ts";

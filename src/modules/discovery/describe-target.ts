@@ -1,8 +1,8 @@
 /**
- * Which agent a request for a description is about: the one that it names, else the one that asks,
- * else the configured default, else none but the server itself. 404 `agent-not-found` for an agent
- * that is not hosted here, and in the same words for one that the caller may not learn of.
- * AGTP "URI Resolution", AGTP-API §8.5
+ * Finds the agent that a request for a description is about: the one that it names, else the one
+ * that asks, else the configured default, else none but the server itself. 404 `agent-not-found`
+ * for an agent that is not hosted here, and in the same words for one that the caller may not learn
+ * of. AGTP "URI Resolution", AGTP-API §8.5
  */
 
 import { notFound, type Refusal } from "../../dispatch/refusals/refusal.ts";

@@ -84,7 +84,7 @@ interface HostRequest {
   readonly rawHeaders: readonly string[];
 }
 
-/** Which server is meant: this one, another one, or one cannot tell. */
+/** The server that is meant: this one, another one, or one that cannot be told. */
 export type HostVerdict = "ours" | "another" | "unclear";
 
 /** A name or an address, and a port or none. */

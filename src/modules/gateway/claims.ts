@@ -1,6 +1,6 @@
 /**
- * Which paths belong to which HTTP route: a prefix, and everything below it. One that claims what it
- * cannot have is a fault of the module that has it, and throws.
+ * Decides which paths belong to which HTTP route: a prefix, and everything below it. One that
+ * claims what it cannot have is a fault of the module that has it, and throws.
  */
 import type { HttpRoute } from "../../dispatch/http-route.ts";
 

@@ -1,8 +1,8 @@
 /**
- * Who an MCP client is: the agent that its token names, else the sidecar's agent for the token's
- * principal, else, where that is allowed, the sidecar's agent for anybody. What the client says of
- * itself beside the token is not looked at. 401 without a token, and for one that does not hold.
- * MCP "Authorization", RFC 6750
+ * Identifies an MCP client: the agent that its token names, else the sidecar's agent for the
+ * token's principal, else, where that is allowed, the sidecar's agent for anybody. What the client
+ * says of itself beside the token is not looked at. 401 without a token, and for one that does not
+ * hold. MCP "Authorization", RFC 6750
  */
 import type { FastifyRequest } from "fastify";
 import type { TaskOwner } from "../../base/task-queue.ts";

@@ -30,7 +30,7 @@ export interface PackExport {
   readonly packs: readonly ExportedPack[];
 }
 
-/** Which side of an agent a value is for. */
+/** The side of an agent that a value is for. */
 export type HandoffSide = "task" | "return";
 
 /** The agents that a tenant can run; everything is sorted, and the same until the next reload. */

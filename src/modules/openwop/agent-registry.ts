@@ -4,7 +4,7 @@
  */
 import type { InstalledAgent, InstalledPack } from "./installed-agent.ts";
 
-/** Which packs and agents a tenant has. */
+/** The packs and agents of a tenant. */
 export interface AgentRegistry {
   find(agentId: string, tenant: string): InstalledAgent | undefined;
   /** Sorted by agent id. */

@@ -95,7 +95,7 @@ function listed(tools: readonly string[]): string {
   return `${shown}${others} ${tools.length === 1 ? "names" : "name"}`;
 }
 
-/** Which agents there are. */
+/** The agents that there are. */
 export interface InstalledNames {
   readonly all: readonly Pick<InstalledAgent, "agentId">[];
   reference(agentId: string, tenant: string): AgentRef | undefined;

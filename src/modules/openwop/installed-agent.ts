@@ -19,7 +19,7 @@ export const MANIFEST_CLASSES = [
 /** One of them. */
 export type ManifestClass = (typeof MANIFEST_CLASSES)[number];
 
-/** Which memories an agent counts on. */
+/** The memories that an agent counts on. */
 export interface MemoryShape {
   readonly scratchpad?: boolean;
   readonly conversation?: boolean;

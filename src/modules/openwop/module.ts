@@ -5,12 +5,11 @@
 import type { Contribution, Module } from "../../dispatch/module.ts";
 import { type ProtocolEndpoint, protocolRoutes } from "../../dispatch/protocol-endpoint.ts";
 import type { QuerySource } from "../../dispatch/query-source.ts";
-import { type AgentRoutesOptions, agentRoutes } from "./agent-routes.ts";
+import { type AgentRoutesOptions, agentRoutes, inventoryEndpoints } from "./agent-endpoints.ts";
 import type { OpenwopContext, OpenwopSections } from "./config.ts";
 import { hostAgents, type OpenwopAgents } from "./host-agents.ts";
 import { agtpIdOf, type HostedRuns, hostRuns, httpRoutes } from "./host-runs.ts";
 import { disclosing, hostedInventory } from "./hosted-inventory.ts";
-import { inventoryEndpoints } from "./inventory-endpoints.ts";
 import { runEndpoints } from "./run-endpoints.ts";
 import type { RunStarter } from "./run-starter.ts";
 import { agentRuns } from "./runs/agent-runs.ts";

@@ -1,6 +1,7 @@
 /**
- * Which entries have a word, in which fields, and how much that tells: one row for a word of an entry,
- * in arrays of numbers, so that millions of them take little memory and nothing is collected.
+ * Keeps which entries have a word, in which fields, and how much that tells: one row for a word of
+ * an entry, in arrays of numbers, so that millions of them take little memory and nothing is
+ * collected.
  */
 import type { Paced } from "../../base/paced.ts";
 

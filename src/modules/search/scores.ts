@@ -129,7 +129,7 @@ class Accumulator implements Scores {
   readonly #wordCounts: Uint16Array;
   /** The best that the present word was found as. */
   readonly #best: Float64Array;
-  /** Which word that was. */
+  /** The word that it was. */
   readonly #bestOf: Uint16Array;
   #place = 0;
   #weight = 0;

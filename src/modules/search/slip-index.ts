@@ -1,7 +1,7 @@
 /**
- * Which words are few edits away from a word. A word that is at most k edits away has at least one of
- * its k + 1 parts unchanged, at most k places from where it was; so words are kept by their parts, and
- * only those that share one are compared.
+ * Finds the words that are few edits away from a word. A word that is at most k edits away has at
+ * least one of its k + 1 parts unchanged, at most k places from where it was; so words are kept by
+ * their parts, and only those that share one are compared.
  */
 
 /** Words by their parts. */

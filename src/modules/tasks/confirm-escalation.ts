@@ -12,7 +12,6 @@ import {
 } from "../../dispatch/approvals/confirmation.ts";
 import { authorityOver } from "../../dispatch/approvals/escalation-authority.ts";
 import { escalationEvent } from "../../dispatch/approvals/escalation-events.ts";
-import { answerContent, contentViolations } from "../../dispatch/approvals/question-content.ts";
 import type { FloorMethod } from "../../dispatch/floor.ts";
 import { floorResult } from "../../dispatch/floor-result.ts";
 import { type OperatorPolicy, operatorOf } from "../../dispatch/operator.ts";
@@ -27,6 +26,8 @@ import type { ExchangeView } from "../../dispatch/route.ts";
 import type { RecordStreamEvents } from "../../dispatch/stream-events.ts";
 import type { Call, HandlerSuccess } from "../../handlers/handler.ts";
 import { uuidv7 } from "../../identity/uuid.ts";
+import { prepareMeteredCheck } from "../../schema/metered-schema.ts";
+import type { SchemaViolation } from "../../schema/schema.ts";
 import type { Attributor } from "../../state/records/attributor.ts";
 import {
   type Decision,
@@ -162,4 +163,24 @@ function receipt(call: Call, escalation: Escalation, more: object): HandlerSucce
     escalation: escalationView(escalation, Date.now()),
   };
   return floorResult({ taskId: taskId ?? call.taskId }, result);
+}
+
+type WrittenAnswer = Pick<Confirmation, "status" | "content">;
+
+/** The fault of an answer to an upstream's question, whose schema is a stranger's; undefined: none. */
+function contentViolations(
+  { approval }: Escalation,
+  { status, content = {} }: WrittenAnswer,
+): readonly SchemaViolation[] | undefined {
+  if (approval?.question === undefined || status !== "accepted") return undefined;
+  const violations = prepareMeteredCheck(approval.question.schema)(content);
+  return violations?.map(({ path, ...rest }) => ({ ...rest, path: `/content${path}` }));
+}
+
+/** The part of a decision that goes to the upstream. */
+function answerContent(
+  { approval }: Escalation,
+  { status, content = {} }: WrittenAnswer,
+): Pick<Decision, "content"> {
+  return approval?.question === undefined || status !== "accepted" ? {} : { content };
 }

@@ -18,10 +18,9 @@ import { endSessionHandler } from "./end-session.ts";
 import { escalateMethod } from "./escalate.ts";
 import { escalationEndpoints, escalationSource } from "./escalation-endpoints.ts";
 import { EscalationNews } from "./escalation-news.ts";
-import { releaseContract } from "./release-contract.ts";
 import { resumeEndpoint } from "./resume.ts";
 import { endSessionContracts } from "./session-end.ts";
-import { suspendMethod } from "./suspend.ts";
+import { releaseContract, suspendMethod } from "./suspend.ts";
 import { taskInspections } from "./task-inspections.ts";
 
 /** The delay after which something is closed whose time is over; callers see it closed at once. */

@@ -4,12 +4,14 @@
  * session · 408 and 409 it is over or suspended already · 422 malformed · 429 too many are suspended ·
  * 501 the server's catalog or policy has no RESUME.   AGTP "SUSPEND", AGTP-API §10.1.4
  */
-
 import { MOMENT_FORMS, readMoment } from "../../base/moment.ts";
+import type { RecordEvents } from "../../dispatch/contracts/contract-events.ts";
+import { actorOf, contractOf, textOf } from "../../dispatch/contracts/named-contract.ts";
 import type { FloorMethod } from "../../dispatch/floor.ts";
 import { floorResult } from "../../dispatch/floor-result.ts";
 import {
   authorizationRequired,
+  forbidden,
   notFound,
   notImplemented,
   type Refusal,
@@ -20,6 +22,7 @@ import type { ExchangeView, RouteHandler } from "../../dispatch/route.ts";
 import type { Call, HandlerSuccess } from "../../handlers/handler.ts";
 import type { JsonSchema } from "../../schema/json-schema.ts";
 import type { SchemaViolation } from "../../schema/schema.ts";
+import { type ContractRegister, isOpen } from "../../state/registers/contract-register.ts";
 import type { SessionRegister } from "../../state/registers/session-register.ts";
 import { SUSPENSION_REASONS, type Suspension } from "../../state/registers/suspension.ts";
 import type { SuspensionRegister } from "../../state/registers/suspension-register.ts";
@@ -150,4 +153,36 @@ function receipt(call: Call, suspension: Suspension, nonce: string): HandlerSucc
   };
   // The nonce is kept nowhere, not even for whoever asks again under the same Idempotency-Key.
   return { ...floorResult(call, result), headers: { "Cache-Control": "no-store" } };
+}
+
+/** The parts that a release works on. */
+interface ReleaseOptions {
+  readonly register: Pick<ContractRegister, "find" | "change">;
+  readonly record: RecordEvents;
+}
+
+/**
+ * SUSPEND `{synthesis_id}`: the owner needs the contract no longer. 400 malformed · 403 somebody
+ * else's · 404 no such contract.   AGTP-API §10.1.4
+ */
+export async function releaseContract(
+  options: ReleaseOptions,
+  call: Call,
+  exchange: ExchangeView,
+): Promise<HandlerSuccess | Refusal> {
+  const contract = contractOf(options, call);
+  if ("kind" in contract) return contract;
+  if (contract.agentId !== exchange.caller.agentId) {
+    return forbidden("contract-forbidden", "only its own agent may release a contract");
+  }
+  const { state, synthesisId } = contract;
+  if (!isOpen(contract)) {
+    return floorResult(call, { synthesis_id: synthesisId, status: state, noop: true });
+  }
+  const reason = textOf(call, "reason") ?? "caller-release";
+  await options.register.change(synthesisId, "released", reason);
+  const event = { type: "rcns_release", contract, reason, ...actorOf(call, exchange) } as const;
+  const [auditId] = await options.record([event], { call, exchange });
+  const result = { synthesis_id: synthesisId, status: "released", event_type: "rcns_release" };
+  return floorResult(call, { ...result, audit_id: auditId });
 }

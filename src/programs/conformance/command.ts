@@ -29,8 +29,7 @@ import {
   type ConformanceLine,
 } from "./conformance-options.ts";
 import { loadCases, shippedCasesPath } from "./load-cases.ts";
-import { describeCase, jsonReport } from "./report-json.ts";
-import { junitReport } from "./report-junit.ts";
+import { describeCase, jsonReport, junitReport } from "./machine-reports.ts";
 import { textReport } from "./report-text.ts";
 import { runSuite } from "./run-suite.ts";
 import { prepareSubject } from "./subject.ts";

@@ -77,7 +77,7 @@ function parseBody(text: string): ExpectedBody {
   }
 }
 
-/** Which of the expected responses a response is, or why it is none of them. */
+/** The expected response that a response is, or why it is none of them. */
 export type Matched =
   | { readonly kind: "match"; readonly response: ExpectedResponse }
   | { readonly kind: "mismatch"; readonly mismatches: Mismatches };

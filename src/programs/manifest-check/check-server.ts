@@ -1,9 +1,10 @@
 /** The server block: who operates the server, and since when.   AGTP-API §8.3 */
-
 import semver from "semver";
 import type { DocumentPlace } from "../../base/document-place.ts";
-import { describeValue, quoteValue } from "../../base/json-value.ts";
+import { describeValue, isRecord, quoteValue } from "../../base/json-value.ts";
+import { type Catalog, FLOOR_METHODS, isMethodName } from "../../catalog/catalog.ts";
 import { warnOfOthers } from "./manifest-place.ts";
+import { isFloorMethod, isHttpVerb } from "./vocabulary.ts";
 
 const KNOWN = [
   ...["server_id", "domain", "operator", "contact", "supported_features"],
@@ -107,4 +108,57 @@ function readVersion(place: DocumentPlace): string | undefined {
   if (semver.parse(version)?.raw === version && /^\d/.test(version)) return version;
   place.under("4.1").fail(`${quoteValue(version)} is no semantic version`);
   return undefined;
+}
+
+/**
+ * Checks the inventory of methods, the floor, whole, and the server's own; answers with these.
+ * AGTP-API §3.2, §3.3, §8.4
+ */
+export function checkMethods(
+  manifest: DocumentPlace,
+  catalog: Catalog | undefined,
+): readonly string[] {
+  checkEmbedded(manifest.at("embedded_methods").under("8.4"));
+  return checkCustom(manifest.at("custom_methods").under("8.4"), catalog);
+}
+
+function checkEmbedded(list: DocumentPlace): void {
+  const names = new Set<string>();
+  for (const entry of list.items() ?? []) {
+    const name = nameOf(entry);
+    if (name === undefined) continue;
+    if (!isFloorMethod(name)) entry.fail(`${quoteValue(name)} is no floor method`);
+    else if (names.has(name)) entry.fail(`${quoteValue(name)} is listed twice`);
+    names.add(name);
+  }
+  const missing = FLOOR_METHODS.filter((name) => !names.has(name));
+  if (Array.isArray(list.value) && missing.length > 0) list.fail(`lacks ${missing.join(", ")}`);
+}
+
+function checkCustom(list: DocumentPlace, catalog: Catalog | undefined): readonly string[] {
+  if (list.isAbsent) return [];
+  const names = new Set<string>();
+  for (const entry of list.items() ?? []) {
+    const name = nameOf(entry);
+    if (name === undefined) continue;
+    if (!isMethodName(name)) {
+      entry
+        .under("3.2")
+        .fail(`${quoteValue(name)} is no method name, expected 3 to 32 letters A to Z`);
+    } else if (isFloorMethod(name) || isHttpVerb(name)) {
+      const what = isHttpVerb(name) ? "an HTTP verb" : "a floor method";
+      entry.under("3.3").fail(`${quoteValue(name)} is ${what}, and no server's own`);
+    } else if (names.has(name)) {
+      entry.fail(`${quoteValue(name)} is listed twice`);
+    } else if (catalog?.has(name)) {
+      entry.under("3.3").warn(`${quoteValue(name)} is in the catalog ${catalog.version} as well`);
+    }
+    names.add(name);
+  }
+  return [...names];
+}
+
+/** The draft shows neither form: a bare name, or an object that has one. */
+function nameOf(entry: DocumentPlace): string | undefined {
+  return isRecord(entry.value) ? entry.at("name").text() : entry.text();
 }

@@ -1,6 +1,6 @@
 /**
- * Which method to use instead of one that a catalog no longer has: the successor that was announced,
- * or its successor where that is gone as well.   AGTP-API §4.2
+ * Finds the method to use instead of one that a catalog no longer has: the successor that was
+ * announced, or its successor where that is gone as well.   AGTP-API §4.2
  */
 import type { Catalog } from "../../catalog/catalog.ts";
 

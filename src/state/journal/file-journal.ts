@@ -226,7 +226,7 @@ export class FileJournal implements Journal {
     await this.#active.close();
   }
 
-  /** What durable writes have written is synced already. */
+  /** Syncs what was written; durable writes have synced theirs already. */
   async #syncWritten(): Promise<void> {
     if (!this.#isPowerSafe) await this.#syncNow();
     this.#noteSynced(this.#kept);

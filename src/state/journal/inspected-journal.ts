@@ -47,7 +47,7 @@ export class InspectedJournal {
   readonly #directory: string;
   readonly #places: ReadonlyMap<number, RecordPlaces>;
   readonly #altered: readonly AlteredLine[];
-  /** Which record names one that is not there. */
+  /** The record that names one that is not there. */
   readonly #missing: ReadonlyMap<string, NamedBy>;
   readonly #heads: ReadonlyMap<string, ChainHead>;
 

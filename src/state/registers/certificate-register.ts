@@ -1,7 +1,6 @@
 /**
- * Which certificates were revoked before they expired: by serial number, each for the agent that it
- * speaks for. Kept in the store; looked at before every request.
- * AGTP-CERT "Revocation"
+ * Keeps which certificates were revoked before they expired: by serial number, each for the agent
+ * that it speaks for. Kept in the store; looked at before every request. AGTP-CERT "Revocation"
  */
 
 import type { ClientCertificate } from "../../identity/client-certificate.ts";

@@ -225,7 +225,7 @@ export class LifecycleRegister {
     }, SAVE_AGAIN_MS).unref();
   }
 
-  /** Which events of an agent are not in the store, and never were. */
+  /** The events of an agent that are not in the store, and never were. */
   async #missing(agentId: string, events: readonly LifecycleEvent[]) {
     const entries = await this.#store.list(EVENTS, { prefix: `${agentId}/` });
     const kept = new Set(entries.map(({ value }) => readRecord(value)?.auditId));

@@ -175,6 +175,19 @@ class CallingInTests(unittest.TestCase):
         answer = call_handler(book, dispatch=lambda method, path, input: (455, [method, path, input]))
         self.assertEqual(answer.body, {"status": 455, "body": ["QUERY", "/rooms", {"a": 1}]})
 
+    def test_a_refusal_has_its_error(self) -> None:
+        def book(call):
+            answer = call.dispatch("QUERY", "/rooms")
+            return [answer.ok, answer.error, answer.message, answer.details, answer.body]
+
+        refusal = {"error": {"code": "room_unavailable", "message": "none", "details": {"nights": 2}}}
+        answer = call_handler(book, dispatch=lambda *_: (422, refusal))
+        self.assertEqual(answer.body, [False, "room_unavailable", "none", {"nights": 2}, refusal])
+        answer = call_handler(book, dispatch=lambda *_: (455, "no"))
+        self.assertEqual(answer.body, [False, None, None, None, "no"])
+        answer = call_handler(book, dispatch=lambda *_: (200, refusal))
+        self.assertEqual(answer.body, [True, None, None, None, refusal])
+
     def test_what_is_dispatched_is_answered_by_the_test(self) -> None:
         def book(call):
             return {"free": call.dispatch("QUERY", "/rooms").body}

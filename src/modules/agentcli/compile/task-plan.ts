@@ -27,7 +27,7 @@ export interface ShellPayload {
   readonly stdin: string | null;
 }
 
-/** Which model answers a prompt. */
+/** The model that answers a prompt. */
 export interface PlannedModel {
   readonly provider: string | null;
   readonly model: string | null;

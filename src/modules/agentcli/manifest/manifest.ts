@@ -103,7 +103,7 @@ export interface Shell {
   readonly stdin?: Maybe<string>;
 }
 
-/** Which model answers a prompt. */
+/** The model that answers a prompt. */
 export interface ModelPolicy {
   readonly provider?: Maybe<string>;
   readonly model?: Maybe<string>;

@@ -1,10 +1,14 @@
 /**
- * The methods of 0.2 about one task: who it acts as, who stands behind that, and whether it may run.
- * They read and ask; they run nothing and write nothing.   agentcli protocol "v0.2"
+ * The methods of 0.2: about one task, who it acts as, who stands behind that, and whether it may
+ * run; and about the providers and verifiers that there are, and what each can do. They read and
+ * ask; they run nothing and write nothing.   agentcli protocol "v0.2"
  */
 import type { JsonRecord } from "../../../base/json-value.ts";
 import { type Failure, invalidArgument, isFailure } from "../failure.ts";
+import { AUTHORIZATION_PROVIDERS } from "../governance/authorization-providers.ts";
 import { authorize, type Decision } from "../governance/authorize.ts";
+import { EVIDENCE_PROVIDERS } from "../governance/evidence-providers.ts";
+import { PROOF_VERIFIERS } from "../governance/proof-verifiers.ts";
 import { judgeTrust } from "../governance/trust.ts";
 import { verifyProof } from "../governance/verify-proof.ts";
 import { findTask } from "../identity/find-task.ts";
@@ -98,4 +102,49 @@ async function resolveTask(params: JsonRecord, world: World): Promise<ResolvedTa
   }
   const identity = await resolveTaskIdentity(found, world);
   return isFailure(identity) ? identity : { found, identity };
+}
+
+/** The methods, by name. */
+export const PROVIDER_METHODS: Readonly<Record<string, Method>> = {
+  "agentcli.identity.providers": () => ({ ok: true, providers: namesOf(IDENTITY_PROVIDERS) }),
+  "agentcli.identity.schema": (params) => {
+    const name = requiredText(params, "provider");
+    if (isFailure(name)) return name;
+    const provider = IDENTITY_PROVIDERS.get(name);
+    if (provider === undefined) return invalidArgument(`Unknown identity provider: ${name}`);
+    return { ok: true, provider: name, capabilities: provider.capabilities };
+  },
+  "agentcli.authorizationProof.methods": () => ({ ok: true, methods: namesOf(PROOF_VERIFIERS) }),
+  "agentcli.authorizationProof.schema": (params) => {
+    const name = requiredText(params, "method");
+    if (isFailure(name)) return name;
+    const verifier = PROOF_VERIFIERS.get(name);
+    if (verifier === undefined) return invalidArgument(`Unknown verifier method: ${name}`);
+    return { ok: true, method: name, verifier: name, capabilities: verifier.capabilities };
+  },
+  "agentcli.authorization.providers": () => ({
+    ok: true,
+    providers: namesOf(AUTHORIZATION_PROVIDERS),
+  }),
+  "agentcli.authorization.schema": (params) => {
+    const name = requiredText(params, "provider");
+    if (isFailure(name)) return name;
+    const provider = AUTHORIZATION_PROVIDERS.get(name);
+    if (provider === undefined) return invalidArgument(`Unknown authorization provider: ${name}`);
+    return { ok: true, provider: name, capabilities: provider.capabilities };
+  },
+  "agentcli.evidence.providers": () => ({ ok: true, providers: namesOf(EVIDENCE_PROVIDERS) }),
+  "agentcli.evidence.schema": (params) => {
+    const name = requiredText(params, "provider");
+    if (isFailure(name)) return name;
+    const provider = EVIDENCE_PROVIDERS.get(name);
+    if (provider === undefined) return invalidArgument(`Unknown evidence provider: ${name}`);
+    return { ok: true, provider: name, methods: provider.methods };
+  },
+};
+
+function namesOf(
+  registered: ReadonlyMap<string, { readonly capabilities: object }>,
+): readonly object[] {
+  return [...registered].map(([name, { capabilities }]) => ({ name, capabilities }));
 }

@@ -4,12 +4,16 @@ import { listTargets } from "../compile/target-list.ts";
 import { invalidArgument, isFailure } from "../failure.ts";
 import { MANIFEST_VERSION } from "../manifest/validate.ts";
 import { describe } from "./descriptions.ts";
-import { evaluateMethod, resolveMethod, validateDelegationMethod } from "./governance-methods.ts";
+import {
+  evaluateMethod,
+  PROVIDER_METHODS,
+  resolveMethod,
+  validateDelegationMethod,
+} from "./governance-methods.ts";
 import { inspectMethod } from "./inspect-method.ts";
 import { applyMethod, compileMethod, convertMethod, validateMethod } from "./manifest-methods.ts";
 import type { Method } from "./method.ts";
 import { flagOf } from "./parameters.ts";
-import { PROVIDER_METHODS } from "./provider-methods.ts";
 import { findSchema } from "./schemas.ts";
 
 const schemaMethod: Method = (params) => {

@@ -7,7 +7,6 @@ import { applyEvidenceProfile } from "../compile/merge-governance.ts";
 import type { ShellPayload } from "../compile/task-plan.ts";
 import { isFailure } from "../failure.ts";
 import { giveEvidence } from "../governance/ssh-evidence.ts";
-import { childEnvironment } from "./child-environment.ts";
 import { describeCommand } from "./describe-command.ts";
 import {
   type Executor,
@@ -18,7 +17,11 @@ import {
   refuseRun,
 } from "./execution.ts";
 import { type Governed, refuseFailure } from "./govern.ts";
-import { type PresentedCredentials, presentCredentials } from "./present-credentials.ts";
+import {
+  childEnvironment,
+  type PresentedCredentials,
+  presentCredentials,
+} from "./present-credentials.ts";
 import { parseStructured } from "./program-output.ts";
 import { createRedactor, secretsOf } from "./redact-output.ts";
 import { type ProgramOutcome, runTaskProgram, type TaskProgram } from "./task-program.ts";

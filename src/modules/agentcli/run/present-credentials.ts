@@ -6,8 +6,10 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { Environment } from "../../../base/environment.ts";
 import { isRecord } from "../../../base/json-value.ts";
 import { type Failure, failure } from "../failure.ts";
+import { definedOf } from "../governance/value-source.ts";
 import type { ResolvedIdentity } from "../identity/resolve-identity.ts";
 import type { Binding } from "../manifest/identity-blocks.ts";
 
@@ -107,4 +109,22 @@ function formatValue(value: unknown, format: Binding["format"]): string {
   if (format === "json") return JSON.stringify(value);
   const text = typeof value === "string" ? value : JSON.stringify(value);
   return format === "base64" ? Buffer.from(text).toString("base64") : text;
+}
+
+const PASSED_ON = ["PATH", "HOME", "LANG", "LANGUAGE", "TZ", "TMPDIR", "USER", "LOGNAME"];
+
+/**
+ * The environment of a task's program: the little that any program needs, what the manifest
+ * declares, and the credentials that it presents; later sources win. Nothing else of the daemon's
+ * own gets there.
+ */
+export function childEnvironment(
+  env: Environment,
+  declared: Readonly<Record<string, string>>,
+  presented: Readonly<Record<string, string>>,
+): Readonly<Record<string, string>> {
+  const passed = Object.entries(definedOf(env)).filter(
+    ([name]) => PASSED_ON.includes(name) || name.startsWith("LC_"),
+  );
+  return { ...Object.fromEntries(passed), ...declared, ...presented };
 }

@@ -1,6 +1,6 @@
 /**
- * Which tasks of a workflow follow on another: by how it ended, and by what it put out. Conditions are
- * matched in linear time, whatever their authors wrote.   agentcli spec "Triggers"
+ * Decides which tasks of a workflow follow on another: by how it ended, and by what it put out.
+ * Conditions are matched in linear time, whatever their authors wrote.   agentcli spec "Triggers"
  */
 import { compileLinearRegex } from "../../../schema/linear-regex.ts";
 import type { Task, Trigger, Workflow } from "../manifest/manifest.ts";

@@ -62,7 +62,7 @@ const KIND = agentRunKind({
 const MAX_EVENT_BYTES = 65_536;
 
 export class AgentRuns {
-  /** Which of them are followed; deployments hand them over by it. */
+  /** The runs that are followed; deployments hand them over by it. */
   readonly schedule: RunSchedule = new RunSchedule();
   readonly #store: Store;
   readonly #runs: RunRegister<AgentRun, KeptEvent>;

@@ -1,5 +1,5 @@
 /** The requests of late, and the way of one of them through the gates. */
-import { GATE_NAMES } from "../../../dispatch/gate-names.ts";
+import { GATE_NAMES } from "../../../dispatch/gates/gate.ts";
 import type { ApiRequest, ApiRoute } from "../console-api.ts";
 import { malformed, unknown } from "../console-fault.ts";
 import type { Traffic } from "../traffic.ts";

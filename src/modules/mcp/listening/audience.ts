@@ -1,8 +1,8 @@
 /**
- * Who hears that its tools are others. Each listener remembers what it was shown; whatever may have
- * changed that has the listeners of the agent looked at again, in turns with all other work, and those
- * whose tools are others are told, once for all that happened meanwhile.
- * MCP "List Changed Notification"
+ * Tells listeners that their tools are others. Each listener remembers what it was shown; whatever
+ * may have changed that has the listeners of the agent looked at again, in turns with all other
+ * work, and those whose tools are others are told, once for all that happened meanwhile. MCP "List
+ * Changed Notification"
  */
 
 import { hash } from "node:crypto";

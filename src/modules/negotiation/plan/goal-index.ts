@@ -1,7 +1,8 @@
 /**
- * Which endpoint or recipe a goal in words is about. Words count for as much as they tell: a method,
- * a path or an output tells more than a word of a description, and a word that few have tells more
- * than one that all have. Where nothing telling is shared, nothing is found.   AGTP "PLAN"
+ * Finds the endpoint or recipe that a goal in words is about. Words count for as much as they tell:
+ * a method, a path or an output tells more than a word of a description, and a word that few have
+ * tells more than one that all have. Where nothing telling is shared, nothing is found.   AGTP
+ * "PLAN"
  */
 
 import { atOnce, mapPaced, type Paced } from "../../../base/paced.ts";

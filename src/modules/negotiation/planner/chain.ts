@@ -49,8 +49,8 @@ export function pruneChain(
 }
 
 /**
- * Which of two chains is better: fewer steps, then the weaker impact, then fewer inputs that one
- * side has and the other has no use for, then method and path.
+ * Tells which of two chains is better: fewer steps, then the weaker impact, then fewer inputs that
+ * one side has and the other has no use for, then method and path.
  */
 export function compareChains(
   a: readonly Candidate[],

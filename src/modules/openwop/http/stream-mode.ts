@@ -1,4 +1,4 @@
-/** Which events a listener asked for, and how they are written.   OpenWOP "stream-modes" */
+/** The events that a listener asked for, and the form in which they are written.   OpenWOP "stream-modes" */
 import type { RunEvent, RunEventType } from "../runs/run-event.ts";
 import { type ApiAnswer, refuse } from "./answer.ts";
 

@@ -1,4 +1,4 @@
-/** Which types of node a deployment runs; those of the public suite only where that is asked for. */
+/** The types of node that a deployment runs; those of the public suite only where that is asked for. */
 import type { SchemaCompiler } from "../../../schema/schema.ts";
 import type { AgentExecutor } from "../agent-executor.ts";
 import type { EffectLedger } from "../runs/effect-ledger.ts";

@@ -98,7 +98,7 @@ function copyOf(
   };
 }
 
-/** Which event stands for which can be told without a table. */
+/** Tells without a table which event stands for which. */
 function copiedId(runId: string, eventId: string): string {
   return sha256Hex(`${runId} ${eventId}`).slice(0, 32);
 }

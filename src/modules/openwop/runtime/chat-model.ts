@@ -17,7 +17,7 @@ export interface ChatModel {
   complete(question: ChatQuestion, listener: CompletionListener): Promise<Completion>;
 }
 
-/** Which model, where, and how it is to answer. */
+/** The model, its place, and the form in which it is to answer. */
 export interface ChatModelOptions {
   readonly server: ModelServer;
   /** For whom it is asked. */

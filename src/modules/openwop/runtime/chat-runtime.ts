@@ -28,7 +28,7 @@ import { readModelAnswer } from "./model-answer.ts";
 import { type Asked, askModel, type ModelServer } from "./model-server.ts";
 import { SpokenReasoning } from "./spoken-reasoning.ts";
 
-/** Which models there are, and how they are asked. */
+/** The models that there are, and the way in which they are asked. */
 export interface ChatRuntimeOptions {
   readonly server: ModelServer;
   /** Model name by model class; `default` for every class that has none. */
@@ -52,7 +52,7 @@ export function modelOf(models: ReadonlyMap<string, string>, name: string): stri
   return models.size === 0 ? name : (models.get(name) ?? models.get("default"));
 }
 
-/** Who answers, as far as this server knows. */
+/** The model that answers, as far as this server knows. */
 const PROVIDER = "openai-compatible";
 
 const CUT = "the model's answer was cut off: it is longer than it was allowed to be";

@@ -1,4 +1,4 @@
-/** Which workflows lead to which others: every one that is named is there, and none leads to itself. */
+/** Checks workflows that lead to others: every one that is named is there, and none leads to itself. */
 import type { Paced } from "../../../base/paced.ts";
 import type { WorkflowDefinition } from "./workflow.ts";
 

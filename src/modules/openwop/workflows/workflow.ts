@@ -4,7 +4,7 @@
  */
 import type { JsonRecord } from "../../../base/json-value.ts";
 
-/** Which agent a node is for, as its author wrote it; closed on the wire. */
+/** The agent that a node is for, as its author wrote it; closed on the wire. */
 export interface PinnedAgent {
   readonly agentId: string;
   readonly name?: string;

@@ -1,6 +1,6 @@
 /**
- * Which of the best sentences become the summary: one after the other, each for what it says that
- * the earlier ones do not, and never more than was asked for.   AGTP "SUMMARIZE"
+ * Chooses which of the best sentences become the summary: one after the other, each for what it
+ * says that the earlier ones do not, and never more than was asked for.   AGTP "SUMMARIZE"
  */
 import type { RankedSentence, RankedSentences } from "./extract-ranking.ts";
 

@@ -8,7 +8,7 @@ import { termsOf } from "./extract-terms.ts";
 /** A sentence of a source. */
 export interface Sentence {
   readonly text: string;
-  /** Which source, from 0. */
+  /** The number of its source, from 0. */
   readonly source: number;
   /** Its place in the source, from 0. */
   readonly position: number;

@@ -1,10 +1,82 @@
 /**
- * The report as JUnit XML, which build servers read: a suite a clause. A case that is known to fail
- * and a SHOULD that is not met count as skipped there, with what there is to say.
+ * The reports for programs. JSON: every case with its outcome, and the thirteen requirements. JUnit
+ * XML, which build servers read: a suite a clause; a case that is known to fail and a SHOULD that
+ * is not met count as skipped there, with what there is to say.
  */
+import { VERSION } from "../../base/version.ts";
 import { defuse } from "../shell/terminal.ts";
-import { titleOf } from "./clauses.ts";
-import { byClause, type CaseVerdict, countStandings, type RunVerdict } from "./verdict.ts";
+import type { ConformanceCase } from "./case.ts";
+import { DRAFT, REQUIREMENTS, titleOf } from "./clauses.ts";
+import {
+  byClause,
+  type CaseVerdict,
+  countStandings,
+  isConforming,
+  type RunVerdict,
+} from "./verdict.ts";
+
+/** The report as a value, in the form that docs/conformance.md describes. */
+export function jsonReport(run: RunVerdict): object {
+  const { uri, server, verdicts } = run;
+  return {
+    suite: { draft: DRAFT, version: VERSION },
+    server: {
+      uri,
+      server_id: server.serverId ?? null,
+      agtp_api_version: server.apiVersion ?? null,
+      catalog_version: server.catalogVersion ?? null,
+    },
+    conforming: isConforming(run),
+    summary: summaryOf(verdicts),
+    requirements: REQUIREMENTS.map((title, index) => {
+      const own = verdicts.filter(({ case: one }) => one.requirements.includes(index + 1));
+      return { requirement: index + 1, title, ...summaryOf(own) };
+    }),
+    cases: verdicts.map(caseRecord),
+  };
+}
+
+/** A case without a run. */
+export function describeCase(one: ConformanceCase): object {
+  return {
+    name: one.name,
+    title: one.title,
+    clauses: one.clauses,
+    requirements: one.requirements,
+    level: one.level,
+    needs: one.needs,
+    changes_state: one.changesState,
+  };
+}
+
+function caseRecord({
+  case: one,
+  outcome,
+  standing,
+  knownReason,
+  durationMs,
+}: CaseVerdict): object {
+  return {
+    ...describeCase(one),
+    outcome: standing,
+    duration_ms: durationMs,
+    ...(outcome.kind === "skipped" ? { reason: outcome.reason } : {}),
+    ...(knownReason === undefined ? {} : { known_reason: knownReason }),
+    ...(outcome.kind === "failed" ? { failure: failureRecord(outcome.failure) } : {}),
+  };
+}
+
+function failureRecord({ line, differences, request, expected, got }: FailureOf): object {
+  return { line, differences, request, expected, got };
+}
+
+type FailureOf = Extract<CaseVerdict["outcome"], { kind: "failed" }>["failure"];
+
+function summaryOf(verdicts: readonly CaseVerdict[]): object {
+  const counts = Object.entries(countStandings(verdicts));
+  const named = counts.map(([standing, count]) => [standing.replaceAll("-", "_"), count]);
+  return { total: verdicts.length, ...Object.fromEntries(named) };
+}
 
 /** Characters that XML 1.0 cannot write, lone surrogates among them. */
 const NOT_XML =

@@ -1,0 +1,57 @@
+/**
+ * AGNTCY agents as others see them: their identities in a deployment, marked where EXECUTE calls
+ * one by its name and, of one that is called on no path, why; and their health.   AGTP-API §5.8.2
+ */
+
+import type { UpstreamAgent } from "../../dispatch/upstream-agent.ts";
+import type { AgentDocument } from "../../identity/agent-document.ts";
+import type { ConnectedAgent } from "./connect-agents.ts";
+
+/** An agent that is served, and its identity. */
+export interface IdentifiedAgent {
+  readonly agent: ConnectedAgent;
+  readonly document: AgentDocument;
+}
+
+/** The documents, those of the agents marked; whether the operator or this server wrote them. */
+export function markDocuments(
+  documents: readonly AgentDocument[],
+  agents: readonly IdentifiedAgent[],
+): readonly AgentDocument[] {
+  return documents.map((document) => {
+    const own = agents.filter((one) => one.document === document).map(({ agent }) => agent);
+    const callable = own.find(({ remote }) => remote !== undefined);
+    if (callable !== undefined) {
+      return { ...document, executePath: callable.declared.settings.base };
+    }
+    const [reason] = own.flatMap(({ declared: { choice } }) =>
+      choice.kind === "declared" ? [choice.reason] : [],
+    );
+    return reason === undefined ? document : { ...document, notCallable: reason };
+  });
+}
+
+/** The health of an agent for operators, as it is known by now. */
+export function upstreamView(agent: ConnectedAgent): UpstreamAgent {
+  const { manifest, settings, upstream } = agent.declared;
+  const reason = whyOf(agent);
+  return {
+    ...{ name: manifest.name, version: manifest.version, base: settings.base },
+    url: upstream === undefined ? null : upstream.address.origin + upstream.address.basePath,
+    state: stateOf(agent),
+    ...(reason === undefined ? {} : { reason }),
+    dependencies: agent.dependencies().map(({ name, status, reason: why }) => {
+      return { name, status, ...(why === undefined ? {} : { reason: why }) };
+    }),
+  };
+}
+
+function stateOf({ readiness }: ConnectedAgent): UpstreamAgent["state"] {
+  if (readiness === undefined) return "declared";
+  if (readiness.isReady) return "ready";
+  return readiness.fault === undefined ? "unchecked" : "unavailable";
+}
+
+function whyOf({ declared: { choice }, readiness }: ConnectedAgent): string | undefined {
+  return readiness === undefined && choice.kind === "declared" ? choice.reason : readiness?.fault;
+}

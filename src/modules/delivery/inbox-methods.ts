@@ -1,0 +1,117 @@
+/**
+ * The inbox of an agent. QUERY /inbox: what it was sent, the newest first, page by page; reading
+ * changes nothing. CONFIRM of a notification: it is read, or rejected, and its sender can see that,
+ * or deferred, and stays unread; what is said last counts. 262 and 401 for who has no inbox here ·
+ * 422 malformed. AGTP "NOTIFY", "QUERY", "CONFIRM"
+ */
+
+import type { ApprovalKind } from "../../dispatch/approvals/approval-kind.ts";
+import { readConfirmation } from "../../dispatch/approvals/confirmation.ts";
+import { floorResult } from "../../dispatch/floor-result.ts";
+import type { ProtocolEndpoint } from "../../dispatch/protocol-endpoint.ts";
+import {
+  agentUnauthenticated,
+  authorizationRequired,
+  type Refusal,
+  schemaViolation,
+} from "../../dispatch/refusals/refusal.ts";
+import type { RouteHandler } from "../../dispatch/route.ts";
+import type { Call, HandlerSuccess } from "../../handlers/handler.ts";
+import { isRead } from "./inbox.ts";
+import type { Confirmation } from "./notification.ts";
+import type { NotificationRegister } from "./notification-register.ts";
+import { readInboxEntry } from "./notification-sources.ts";
+
+const USUAL_LIMIT = 20;
+const MAX_LIMIT = 100;
+
+/** The endpoint of every agent's own inbox. */
+export function inboxEndpoint(register: NotificationRegister): ProtocolEndpoint {
+  return {
+    method: "QUERY",
+    path: "/inbox",
+    description: "Returns the notifications in the calling agent's own inbox, the newest first.",
+    capability: "retrieval",
+    impact: "informational",
+    isReading: true,
+    inputSchema: {
+      type: "object",
+      properties: {
+        status: { enum: ["unread", "all"] },
+        limit: { type: "integer", minimum: 1, maximum: MAX_LIMIT },
+        after: { type: "string", maxLength: 64 },
+      },
+    },
+    isListed: false,
+    handler: inboxHandler(register),
+  };
+}
+
+function inboxHandler(register: NotificationRegister): RouteHandler {
+  return async (call, { caller: { agentId, document } }) => {
+    if (agentId === undefined) {
+      return authorizationRequired("credentials-missing", "an inbox needs an Agent-ID");
+    }
+    if (document === undefined) {
+      return agentUnauthenticated("only agents that this server knows have an inbox");
+    }
+    const { status = "unread", limit = USUAL_LIMIT, after } = call.input;
+    const all = register.inboxOf(agentId);
+    const shown = all.filter(
+      (entry) =>
+        (status === "all" || !isRead(entry)) &&
+        (typeof after !== "string" || entry.notification.serial < after),
+    );
+    const page = shown.slice(0, Number(limit));
+    const entries = await Promise.all(page.map((entry) => readInboxEntry(register, entry)));
+    const last = page.at(-1)?.notification.serial;
+    return floorResult(call, {
+      entries: entries.filter((entry) => entry !== undefined),
+      unread: all.filter((entry) => !isRead(entry)).length,
+      // Older than the last one shown, where there are any.
+      next: shown.length > page.length ? last : null,
+    });
+  };
+}
+
+/** Takes confirmations of what lies in the caller's own inbox. */
+export function notificationConfirmable(register: NotificationRegister): ApprovalKind {
+  return {
+    async confirm(call, { caller: { agentId, document } }) {
+      if (agentId === undefined || document === undefined) return undefined;
+      const word = readConfirmation(call);
+      if ("kind" in word) return word;
+      const { targetId: target, status, reason } = word;
+      const found = register.inboxOf(agentId).filter(({ notification: { serial, id } }) => {
+        return serial === target || id === target;
+      });
+      const [entry, ...others] = found;
+      if (entry === undefined) return undefined;
+      if (others.length > 0) return ambiguous();
+      const { serial } = entry.notification;
+      const said = { status, ...(reason === undefined ? {} : { reason }) };
+      const confirmation = await register.confirm(serial, agentId, said);
+      return answer(call, target, entry.notification.id, confirmation);
+    },
+  };
+}
+
+function answer(
+  call: Call,
+  target: string,
+  id: string,
+  { attestationId, status, at }: Confirmation,
+): HandlerSuccess {
+  return floorResult(call, {
+    target_id: target,
+    notification_id: id,
+    status,
+    attestation_id: attestationId,
+    timestamp: new Date(at).toISOString(),
+  });
+}
+
+function ambiguous(): Refusal {
+  const message = "is the id of several senders' notifications, the delivery_id names one of them";
+  return schemaViolation([{ path: "/target_id", keyword: "const", message }]);
+}

@@ -1,0 +1,197 @@
+/**
+ * Agents, recipes and HTTP APIs as things that can be found. A recipe is a pair that is not
+ * registered, and that a contract can be had for; one without a pattern matches nothing and is not
+ * shown.   AGTP "QUERY", AGTP-API §5.8.5, §5.8.6, §8.6
+ */
+
+import type { ApiEntry } from "../../dispatch/listing-sections.ts";
+import { patternEntry } from "../../endpoint/pattern-entry.ts";
+import type { Recipe } from "../../endpoint/recipe.ts";
+import type { AgentDocument, AgentStatus } from "../../identity/agent-document.ts";
+import { agentTags, methodsOf } from "./agent-tags.ts";
+import type { Asker, SearchEntry } from "./entry.ts";
+import { isWithin } from "./zones.ts";
+
+export interface AgentEntryOptions {
+  statusOf(agent: AgentDocument): AgentStatus;
+  /** By `[agents] disclosure`. */
+  isDisclosedTo(agentId: string | undefined): boolean;
+}
+
+/** Of two that answer equally well, the more trusted one comes first. */
+const PROMINENCE = { 1: 1, 2: 0.8, 3: 0.6 } as const;
+
+/** The entry of an agent. */
+export function agentEntry(
+  { statusOf, isDisclosedTo }: AgentEntryOptions,
+  agent: AgentDocument,
+): SearchEntry {
+  const { agentId, document } = agent;
+  return {
+    kind: "agent",
+    id: agentId,
+    // Read once, by the index.
+    get texts() {
+      return textsOf(agent);
+    },
+    facets: { agent, status: () => statusOf(agent) },
+    prominence: PROMINENCE[agent.trustTier],
+    isVisibleTo: ({ caller, zones }: Asker) =>
+      isDisclosedTo(caller.agentId) && isWithin(agent, zones) && statusOf(agent) !== "retired",
+    show: (_asker, format) => {
+      if (format === "raw") return document;
+      const summary = agentSummary(agent, statusOf(agent));
+      return format === "natural" ? agentInWords(agent, statusOf(agent)) : summary;
+    },
+  };
+}
+
+function textsOf(agent: AgentDocument): SearchEntry["texts"] {
+  const { name, agentId, description, principal, document, scopes } = agent;
+  return {
+    name: `${name} ${agentId}`,
+    description,
+    tags: [...agentTags(agent), principal, "agent"].join(" "),
+    details: [...skillDescriptions(document["skills"]), ...methodsOf(agent), ...scopes].join(" "),
+  };
+}
+
+/** The words about an agent, with the request that tells more. */
+function agentSummary(agent: AgentDocument, status: AgentStatus): Record<string, unknown> {
+  const { agentId, trustWarning, ownerId, governanceZone } = agent;
+  return {
+    agent_id: agentId,
+    name: agent.name,
+    description: agent.description,
+    principal: agent.principal,
+    principal_id: agent.principalId,
+    status,
+    trust_tier: agent.trustTier,
+    verification_path: agent.verificationPath,
+    ...(trustWarning === undefined ? {} : { trust_warning: trustWarning }),
+    ...(ownerId === undefined ? {} : { owner_id: ownerId }),
+    ...(governanceZone === undefined ? {} : { governance_zone: governanceZone }),
+    skills: agentTags(agent),
+    methods: methodsOf(agent),
+    example: describeRequest(agent),
+  };
+}
+
+function describeRequest({ agentId }: AgentDocument) {
+  return { method: "DESCRIBE", path: `/agents/${agentId}`, body: {} };
+}
+
+function agentInWords(agent: AgentDocument, status: AgentStatus): string {
+  const { name, agentId, description, principal, trustTier } = agent;
+  const skills = agentTags(agent);
+  return [
+    `Agent ${name} (${agentId}) of ${principal}, ${status}, trust tier ${trustTier}: ${description}`,
+    ...(skills.length === 0 ? [] : [`It names ${skills.join(", ")}.`]),
+    `For more: DESCRIBE /agents/${agentId}`,
+  ].join(" ");
+}
+
+function skillDescriptions(skills: unknown): readonly string[] {
+  if (!Array.isArray(skills)) return [];
+  return skills.flatMap((skill: { readonly description?: unknown } | null) =>
+    typeof skill?.description === "string" ? [skill.description] : [],
+  );
+}
+
+/** The scope that negotiating at the gate takes.   AGTP-API §10.1.1 */
+const NEGOTIATE = "rcns:negotiate";
+
+interface RecipeEntryOptions {
+  /** True if PROPOSE may make contracts. */
+  readonly isSynthesizing: boolean;
+  /** True if the gate negotiates. */
+  readonly isNegotiating: boolean;
+  isAllowed(method: string): boolean;
+}
+
+/** The entry of a recipe, if it matches anything that may be asked for. */
+export function recipeEntry(options: RecipeEntryOptions, recipe: Recipe): readonly SearchEntry[] {
+  const { pattern, semantic, description, name, version } = recipe;
+  if (pattern === undefined || !options.isAllowed(pattern.methodExact)) return [];
+  const path = pattern.pathExact ?? pattern.pathRegex?.source ?? "";
+  return [
+    {
+      kind: "recipe",
+      id: `${name}@${version}`,
+      texts: {
+        name: `${name} ${pattern.methodExact} ${path}`,
+        ...(semantic === undefined ? {} : { intent: semantic.intent, outcome: semantic.outcome }),
+        description,
+        members: pattern.hasParameters.join(" "),
+        tags: recipe.requiredScopes.join(" "),
+      },
+      facets: {
+        method: pattern.methodExact,
+        requiredScopes: recipe.requiredScopes,
+        ...(pattern.pathExact === undefined ? {} : { path: pattern.pathExact }),
+        ...(semantic === undefined
+          ? {}
+          : { capability: semantic.capability, impact: semantic.impact, actor: semantic.actor }),
+      },
+      prominence: 0.8,
+      isVisibleTo: () => true,
+      show: (asker, format) => {
+        const entry = patternEntry(recipe);
+        if (format === "raw") return entry;
+        const ways = waysOf(options, asker);
+        if (format === "natural") return recipeInWords(recipe, pattern.methodExact, path, ways);
+        const missing = recipe.requiredScopes.filter(
+          (scope) => !asker.caller.authority.covers(scope),
+        );
+        return {
+          ...entry,
+          ...(semantic === undefined ? {} : { semantic }),
+          missing_scopes: missing,
+          negotiable_by: ways,
+        };
+      },
+    },
+  ];
+}
+
+/** The way in which this caller can come by a contract. */
+function waysOf(
+  { isSynthesizing, isNegotiating }: RecipeEntryOptions,
+  { caller }: Asker,
+): readonly string[] {
+  if (caller.agentId === undefined) return [];
+  return [
+    ...(isSynthesizing ? ["PROPOSE"] : []),
+    ...(isNegotiating && caller.authority.covers(NEGOTIATE) ? ["Allow-RCNS"] : []),
+  ];
+}
+
+function recipeInWords(
+  { name, version, description, requiredScopes }: Recipe,
+  method: string,
+  path: string,
+  ways: readonly string[],
+): string {
+  const needs = requiredScopes.length === 0 ? "" : ` It needs ${requiredScopes.join(", ")}.`;
+  const how =
+    ways.length === 0 ? "You cannot negotiate it as you are." : `By ${ways.join(" or ")}.`;
+  return `Recipe ${name} ${version}, for ${method} ${path}: ${description}${needs} ${how}`;
+}
+
+/** The entry of an API. */
+export function apiEntry(api: ApiEntry): SearchEntry {
+  const { name, description = "", base_url: baseUrl = "" } = api;
+  return {
+    kind: "api",
+    id: name,
+    texts: { name, description, details: baseUrl, tags: "api http" },
+    facets: {},
+    prominence: 0.5,
+    isVisibleTo: () => true,
+    show: (_asker, format) => (format === "natural" ? apiInWords(name, description, baseUrl) : api),
+  };
+}
+
+function apiInWords(name: string, description: string, baseUrl: string): string {
+  return [`HTTP API ${name}`, description, baseUrl].filter((part) => part !== "").join(": ");
+}
