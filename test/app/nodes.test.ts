@@ -1,7 +1,9 @@
 /** Two daemons over one PostgreSQL: one chain an agent, one standing of it, whoever is asked. */
 import { createPublicKey, generateKeyPairSync, type KeyObject } from "node:crypto";
-import { expect, it, vi } from "vitest";
+import { join } from "node:path";
+import { expect, it, onTestFinished, vi } from "vitest";
 import { askDaemon } from "../../src/programs/control/ask-daemon.ts";
+import { Link } from "../../tools/torture/cluster/link.ts";
 import { openDaemon, type RawClient, type TestDaemon } from "../support/daemon.ts";
 import { encodeRequest, type TestReply } from "../support/dispatch.ts";
 import { ALICE, BOB, hostedFiles } from "../support/hosted-agents.ts";
@@ -109,6 +111,32 @@ describeWithPostgres("two nodes of one store", () => {
     const after = await ask(second, ALICE, "QUERY", "/lists");
     expect(after.status).toBe(410);
     expect((await ask(second, BOB, "QUERY", "/lists")).status).toBe(200);
+  });
+
+  it("serve a revoked agent on none of them, though one hears of it late, and then too late", async () => {
+    const url = await postgres().makeDatabase();
+    const link = await Link.open(join(postgres().directory, ".s.PGSQL.5432"));
+    onTestFinished(() => link.close());
+    const database = url.slice(url.indexOf("@/") + 2, url.indexOf("?"));
+    const cluster = { view_lease_ms: 3_000 };
+    const near = await openNode(url, "a", { cluster: { ...cluster, node: "a" } });
+    const far = await openNode(`postgres://agtp@127.0.0.1:${link.port}/${database}`, "b", {
+      cluster: { ...cluster, node: "b" },
+    });
+    const askFar = async (agent: string): Promise<number> =>
+      (await ask(far, agent, "QUERY", "/lists")).status;
+    expect(await askFar(ALICE)).toBe(200);
+    // Its records are kept, and its view is behind by as much as the others wait for.
+    link.slow(250);
+    const body = { agent_id: ALICE, reason: "test" };
+    expect((await ask(near, ALICE, "REVOKE", "/", body)).status).toBe(200);
+    expect(await askFar(ALICE)).not.toBe(200);
+    // Records could still be kept, and what it has heard is older than its lease.
+    link.slow(2_000);
+    await vi.waitFor(async () => expect(await askFar(BOB)).toBe(503), 50_000);
+    link.slow(0);
+    await vi.waitFor(async () => expect(await askFar(BOB)).toBe(200), 50_000);
+    expect(await askFar(ALICE)).toBe(410);
   });
 
   it("answer 503 while their database is gone, lose no record, and go on by themselves", async () => {
@@ -265,14 +293,16 @@ describeWithPostgres("two nodes of one store", () => {
     postgres().crash();
     postgres().start();
     await vi.waitFor(async () => {
+      const entries = await postgres().query(
+        "SELECT FROM agtp.entries WHERE collection IN ('lifecycle', 'lifecycle-events')",
+        url,
+      );
+      expect(entries).toHaveLength(2);
+    }, 50_000);
+    await vi.waitFor(async () => {
       expect((await ask(second, BOB, "QUERY", "/lists")).status).toBe(200);
     }, 50_000);
     expect((await ask(second, ALICE, "QUERY", "/lists")).status).toBe(410);
-    const events = await postgres().query(
-      "SELECT key FROM agtp.entries WHERE collection = 'lifecycle-events'",
-      url,
-    );
-    expect(events).toHaveLength(1);
   }, 180_000);
 
   it("show in figures how fresh they are, and what sharing a store costs", async () => {
