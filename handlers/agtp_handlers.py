@@ -161,11 +161,21 @@ class _Log:
 
 
 class Call(typing.Generic[Input]):
-    """One call of a handler."""
+    """One call of a handler.
+
+    input       a dict, valid under the endpoint's input schema
+    agent       who calls: agent.agent_id, .name, .scopes, .trust_tier
+    principal   for whom, where a token says so; else None
+    method, path, request_id, traceparent       of the request
+    deadline    when its time is up, by time.monotonic(); None: it has no end of its own
+    remaining   seconds that are left
+    cancelled   true once nobody waits any more; cancelled.wait(seconds) waits for that
+    log         log.debug, .info, .warning, .error: a message and fields
+    dispatch    another endpoint, as the agent that calls
+    """
 
     def __init__(self, params: typing.Mapping[str, typing.Any], link: typing.Any) -> None:
         left = params.get("deadline_ms")
-        #: Valid under the endpoint's input schema.
         self.input: Input = params.get("input") or {}
         self.agent = Agent(params.get("agent") or {})
         self.principal = params.get("principal")
@@ -173,9 +183,7 @@ class Call(typing.Generic[Input]):
         self.path = params.get("path")
         self.request_id = params.get("request_id")
         self.traceparent = params.get("traceparent")
-        #: The moment of time.monotonic() at which its time is up; None: it has no end of its own.
         self.deadline = None if left is None else time.monotonic() + left / 1000
-        #: True once it is over; call.cancelled.wait(seconds) waits for that.
         self.cancelled = _Flag()
         self.log = _Log(link.log)
         self._link = link

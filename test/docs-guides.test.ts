@@ -1,56 +1,34 @@
 /** The guides: their commands are run in order by a shell, with the built programs. */
-import { writeFileSync } from "node:fs";
+import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it, onTestFinished } from "vitest";
-import { makeDirectory } from "./support/directory.ts";
+import { describe, expect, it, type TestContext } from "vitest";
+import { createDirectory, makeDirectory } from "./support/directory.ts";
+import { GUIDES } from "./support/doc-guides.ts";
 import { runPage, runText } from "./support/doc-page.ts";
 import { startUpstream } from "./support/https-upstream.ts";
 import { describeWithPostgres, postgres } from "./support/postgres.ts";
 import { ROOT } from "./support/source-tree.ts";
 
-/** An API that answers with a price, and the command by which its certificate is trusted. */
-async function openShop(directory: string) {
-  const shop = await startUpstream();
-  onTestFinished(() => shop.close());
-  shop.respondJson(200, { price: 4.5 });
-  const ca = join(directory, "shop-ca.pem");
-  writeFileSync(ca, shop.ca);
-  const trust = `find endpoints -name '*.toml' -exec sed -i.bak 's|^timeout_sec.*|&\\nca = "${ca}"|' {} +`;
-  const edit = (text: string): string =>
-    text
-      .replace("https://localhost:4491", shop.origin)
-      .replace("agtpd --check", `${trust}\nagtpd --check`);
-  return { shop, edit };
+/** Pages run side by side, for they often wait for a daemon that starts; one that hangs ends all the same. */
+const WAITING = { timeout: 180_000 };
+
+/** A directory that is removed when its test is over, whatever others are running. */
+function placeFor(onTestFinished: TestContext["onTestFinished"]): string {
+  const directory = createDirectory();
+  onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
+  return directory;
 }
 
-describe("docs/openapi.md", () => {
-  it("leads from a document to a governed call", async () => {
-    const directory = makeDirectory();
-    const { shop, edit } = await openShop(directory);
-    const { text, outputs } = await runPage("docs/openapi.md", { directory, edit });
-    expect(text).toContain("the deployment is valid");
-    expect(text).toMatch(/\d+ checks(?:, \d+ notes?)?\n/);
-    expect(text).toContain('{"price":4.5}');
-    expect(outputs.at(-1)).toMatch(/records +1\n[\s\S]*chain +holds/);
-    expect(shop.seen[0]?.headers["authorization"]).toBe("Bearer change-me");
-  });
-});
-
-const CHAIN_HOLDS = /signatures +\d+ verified, 0 unsigned\nchain +holds/;
-
-/** By page: texts that are among what is printed. */
-const GUIDES: readonly (readonly [page: string, texts: readonly (string | RegExp)[]])[] = [
-  ["approvals", ['"booked":"double"', '"code":"approval-used"', CHAIN_HOLDS]],
-  ["negotiation", ['"item_id":"coffee"', '"item_id":"cocoa"', '"synthesis_id"', CHAIN_HOLDS]],
-  ["python-handlers", ['"agent":"guide"', '"code":"room_unavailable"', "Ran 2 tests"]],
-  ["mcp", ['"structuredContent":{"item_id":"tea"', CHAIN_HOLDS]],
-];
-
 describe("the guides", () => {
-  it.each(GUIDES)("docs/%s.md does what it says", async (page, texts) => {
-    const { text } = await runPage(`docs/${page}.md`, { directory: makeDirectory() });
-    for (const one of texts) expect(text).toMatch(one);
-  });
+  it.concurrent.for(GUIDES)(
+    "docs/%s.md does what it says",
+    WAITING,
+    async ([page, texts], { expect, onTestFinished }) => {
+      const directory = placeFor(onTestFinished);
+      const { text } = await runPage(`docs/${page}.md`, { directory });
+      for (const one of texts) expect(text).toMatch(one);
+    },
+  );
 });
 
 describeWithPostgres("the guide to several nodes", () => {
@@ -73,56 +51,67 @@ function stepsOf(told: string): string {
 }
 
 describe("the steps that an import tells", () => {
-  it("lead from a document to a governed call", async () => {
-    const directory = makeDirectory();
-    const { shop, edit } = await openShop(directory);
-    const document = {
-      ...{ openapi: "3.1.0", info: { title: "Shop", version: "1" } },
-      ...{ servers: [{ url: shop.origin }] },
-      paths: {
-        "/items": {
-          post: { operationId: "createItem", responses: { 201: { description: "Made" } } },
-        },
-        "/items/{item}/prices": {
-          get: {
-            parameters: [
-              { name: "item", in: "path", required: true, schema: { enum: ["tea"] } },
-              {
-                name: "day",
-                in: "query",
-                required: true,
-                schema: { type: "string", format: "date" },
-              },
-            ],
-            responses: { 200: { description: "A price" } },
+  it.concurrent(
+    "lead from a document to a governed call",
+    WAITING,
+    async ({ expect, onTestFinished }) => {
+      const directory = placeFor(onTestFinished);
+      const shop = await startUpstream();
+      onTestFinished(() => shop.close());
+      shop.respondJson(200, { price: 4.5 });
+      writeFileSync(join(directory, "shop-ca.pem"), shop.ca);
+      const document = {
+        ...{ openapi: "3.1.0", info: { title: "Shop", version: "1" } },
+        ...{ servers: [{ url: shop.origin }] },
+        paths: {
+          "/items": {
+            post: { operationId: "createItem", responses: { 201: { description: "Made" } } },
+          },
+          "/items/{item}/prices": {
+            get: {
+              parameters: [
+                { name: "item", in: "path", required: true, schema: { enum: ["tea"] } },
+                {
+                  name: "day",
+                  in: "query",
+                  required: true,
+                  schema: { type: "string", format: "date" },
+                },
+              ],
+              responses: { 200: { description: "A price" } },
+            },
           },
         },
-      },
-    };
-    writeFileSync(join(directory, "shop.json"), JSON.stringify(document));
-    const { text: told } = await runText(
-      "```sh\nagtp-openapi import shop.json --output 'my shop'\n```\n",
-      { directory },
-    );
-    const { text } = await runText(stepsOf(told), { directory, edit });
-    expect(text).toContain("the deployment is valid");
-    expect(text).toContain('{"price":4.5}');
-    expect(shop.seen.at(-1)?.url).toMatch(/^\/items\/tea\/prices\?day=\d{4}-\d\d-\d\d$/);
-  });
+      };
+      writeFileSync(join(directory, "shop.json"), JSON.stringify(document));
+      const { text: told } = await runText(
+        "```sh\nagtp-openapi import shop.json --output 'my shop' --ca shop-ca.pem\n```\n",
+        { directory },
+      );
+      const { text } = await runText(stepsOf(told), { directory });
+      expect(text).toContain("the deployment is valid");
+      expect(text).toContain('{"price":4.5}');
+      expect(shop.seen.at(-1)?.url).toMatch(/^\/items\/tea\/prices\?day=\d{4}-\d\d-\d\d$/);
+    },
+  );
 
-  it("lead from the tools of an MCP server to a governed call", async () => {
-    const directory = makeDirectory();
-    const server = join(ROOT, "endpoints/city/calendar.mjs");
-    const { outputs } = await runText(
-      "```sh\nagtpd init city --yes --no-agent\n```\n```sh\ncd city\n" +
-        `agtp-mcp import --name city -o endpoints/city -- node ${server} 2> told > made\n` +
-        "sed -n '/^\\[\\[mcp/,$p' made >> agtp-server.toml\ncat told\n```\n",
-      { directory },
-    );
-    const { text } = await runText(stepsOf(outputs[1] ?? ""), {
-      directory: join(directory, "city"),
-    });
-    expect(text).toContain("the deployment is valid");
-    expect(text).toContain('"events":[');
-  });
+  it.concurrent(
+    "lead from the tools of an MCP server to a governed call",
+    WAITING,
+    async ({ expect, onTestFinished }) => {
+      const directory = placeFor(onTestFinished);
+      const server = join(ROOT, "endpoints/city/calendar.mjs");
+      const { outputs } = await runText(
+        "```sh\nagtpd init city --yes --no-agent\n```\n```sh\ncd city\n" +
+          `agtp-mcp import --name city -o endpoints/city -- node ${server} 2> told > made\n` +
+          "sed -n '/^\\[\\[mcp/,$p' made >> agtp-server.toml\ncat told\n```\n",
+        { directory },
+      );
+      const { text } = await runText(stepsOf(outputs[1] ?? ""), {
+        directory: join(directory, "city"),
+      });
+      expect(text).toContain("the deployment is valid");
+      expect(text).toContain('"events":[');
+    },
+  );
 });

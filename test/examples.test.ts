@@ -3,6 +3,7 @@ import { cpSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { makeDirectory } from "./support/directory.ts";
+import { EXAMPLE_PAGES } from "./support/doc-guides.ts";
 import { type PageRun, runPage } from "./support/doc-page.ts";
 import { describeWithPostgres, postgres } from "./support/postgres.ts";
 import { ROOT } from "./support/source-tree.ts";
@@ -43,6 +44,13 @@ const EXAMPLES: readonly (readonly [name: string, texts: readonly string[], reco
 ];
 
 describe("the examples", () => {
+  it("are all of those that there are", () => {
+    const pages = [...EXAMPLES.map(([name]) => name), "cluster"].map(
+      (one) => `examples/${one}/README.md`,
+    );
+    expect(pages.toSorted()).toEqual([...EXAMPLE_PAGES].toSorted());
+  });
+
   it.each(EXAMPLES)("%s answers, and leaves a chain that holds", async (name, texts, records) => {
     const { outputs, text } = await runExample(name);
     for (const one of texts) expect(text).toContain(one);

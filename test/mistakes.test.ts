@@ -1,7 +1,11 @@
 /** Typical mistakes: what is told of each names the file, the key or flag, and the way out. */
+import { readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
+import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { agtpProgram } from "../src/programs/agtp/command.ts";
+import { initCommand } from "../src/programs/init/command.ts";
+import { keysProgram } from "../src/programs/keys/command.ts";
 import { runProgram } from "./support/agtpd.ts";
 import { makeCertificate } from "./support/certificate.ts";
 import { agentFile, type DeploymentFiles, makeDeployment } from "./support/deployment.ts";
@@ -37,7 +41,19 @@ const MISTAKES: readonly Mistake[] = [
     "the port is a text",
     config({ server: { port: "4480" } }),
     `${SERVER}server.port`,
-    /must be an integer/,
+    /must be an integer.*without quotes/,
+  ],
+  [
+    "a switch is a text",
+    config({ policies: { anonymous_discovery: "false" } }),
+    `${SERVER}policies.anonymous_discovery`,
+    /without quotes/,
+  ],
+  [
+    "a key is there twice",
+    { "agtp-server.toml": '[server]\nserver_id = "x"\nport = 1\nport = 2\n' },
+    SERVER,
+    /line 4.*at port/,
   ],
   [
     "a word is none of those",
@@ -49,7 +65,13 @@ const MISTAKES: readonly Mistake[] = [
     "a variable is not set",
     config({ server: { operator: VARIABLE } }),
     `${SERVER}server.operator`,
-    /OPERATOR/,
+    /OPERATOR.*\.env/,
+  ],
+  [
+    "a variable of an upstream is not set",
+    external({ headers: { Authorization: `Bearer ${VARIABLE}` } }),
+    `${ENDPOINT}endpoint.handler.headers.Authorization`,
+    /OPERATOR.*\.env/,
   ],
   ["the file is no TOML", { "agtp-server.toml": "[server\n" }, SERVER, /line 1/],
   [
@@ -106,6 +128,12 @@ const MISTAKES: readonly Mistake[] = [
     config({ signing: { key: "keys/signing.pem" } }),
     `${SERVER}signing.key`,
     /agtp-keys signing/,
+  ],
+  [
+    "the signing key is something else",
+    { ...config({ signing: { key: "signing.pem" } }), "signing.pem": "hello\n" },
+    `${SERVER}signing.key`,
+    /Ed25519.*agtp-keys signing/,
   ],
   [
     "the catalog is not there",
@@ -178,6 +206,18 @@ const MISTAKES: readonly Mistake[] = [
     endpoint({ handler: { type: "registered_function", function: "endpoints.rooms.boook" } }),
     `${ENDPOINT}endpoint.handler.function`,
     /book/,
+  ],
+  [
+    "the module exports another way",
+    { "endpoints/rooms.mjs": "export default () => ({ body: {} });\n" },
+    `${ENDPOINT}endpoint.handler.function`,
+    /exports default.*export const book =/,
+  ],
+  [
+    "the module exports no function",
+    { "endpoints/rooms.mjs": "export const rooms = 12;\n" },
+    `${ENDPOINT}endpoint.handler.function`,
+    /exports no function.*export const book =/,
   ],
   [
     "the module does not load",
@@ -262,9 +302,32 @@ describe("a typical mistake at the command line", () => {
   });
 });
 
+describe("a typical mistake with the keys", () => {
+  it("no daemon has written a record yet", async () => {
+    const args = ["verify", "--chain", ".agtp/journal", "--agent", "a".repeat(64)];
+    const { exitCode, err } = await runIn(makeDirectory(), keysProgram, args);
+    expect([exitCode, err]).toEqual([
+      2,
+      expect.stringMatching(/\.agtp\/journal.*when it is started/),
+    ]);
+  });
+
+  it("somebody gives an agent scopes by an editor", async () => {
+    const directory = makeDirectory();
+    const made = await runIn(directory, initCommand(), ["shop", "--yes"]);
+    expect(made.exitCode).toBe(0);
+    const file = join(directory, "shop/agents/guide.agent.json");
+    writeFileSync(file, readFileSync(file, "utf8").replace("items:read", "items:all"));
+    const configPath = join(directory, "shop/agtp-server.toml");
+    const { stdout } = await runProgram({ args: ["--config", configPath, "--check"] });
+    expect(stdout).toMatch(/guide\.agent\.json: manifest_signature.*agtp-keys genesis --force/);
+  });
+});
+
 describe("a typical mistake with the client", () => {
   it.each([
-    ["nobody listens", ["agtp://127.0.0.1:1"], /127\.0\.0\.1/],
+    ["nobody listens", ["agtp://127.0.0.1:1"], /127\.0\.0\.1[\s\S]*agtpd starts a daemon/],
+    ["the method is left out", ["agtp://localhost", "/items/tea"], /QUERY \/items\/tea/],
     ["the address is none", ["http://localhost"], /agtp:\/\//],
     ["the input is no JSON", ["agtp://localhost", "QUERY", "/x", "-d", "{x}"], /JSON/],
     ["the key of a certificate is left out", ["agtp://localhost", "--cert", "c.pem"], /--key/],

@@ -122,7 +122,7 @@ export function daemonProgram(
   });
 }
 
-async function otherPrograms(): Promise<readonly Command[]> {
+export async function otherPrograms(): Promise<readonly Command[]> {
   return [
     (await import("../src/programs/agtp/command.ts")).agtpProgram,
     (await import("../src/programs/agntcy-command/command.ts")).agntcyProgram,

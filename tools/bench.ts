@@ -22,6 +22,7 @@ import {
 } from "./bench/load-scenarios.ts";
 import { measureMcp } from "./bench/mcp-scenario.ts";
 import type { Timing } from "./bench/measure.ts";
+import { measureNodes } from "./bench/node-scenario.ts";
 import { measureProcesses } from "./bench/process-scenario.ts";
 import { measureRecords } from "./bench/record-scenario.ts";
 import { measureRefusals } from "./bench/refusal-scenario.ts";
@@ -39,6 +40,7 @@ const SCENARIOS = {
   durability: measureDurability,
   connections: measureConnections,
   workers: measureWorkers,
+  nodes: measureNodes,
   refusals: measureRefusals,
   endpoints: measureEndpoints,
   agents: measureAgents,

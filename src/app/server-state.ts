@@ -8,6 +8,7 @@ import type { Problem } from "../base/problem.ts";
 import { reasonOf } from "../base/thrown.ts";
 import { VERSION } from "../base/version.ts";
 import { createProcessState, type ProcessState } from "../dispatch/process-state.ts";
+import { type MinuteShares, openMinuteShares } from "../dispatch/rates/minute-shares.ts";
 import { type LeasedShares, openRateShares } from "../dispatch/rates/rate-shares.ts";
 import {
   damageNotice,
@@ -220,8 +221,10 @@ async function openOver(
     ...watch,
   });
   let shares: LeasedShares | undefined;
+  let minuteShares: MinuteShares | undefined;
   const close = async (): Promise<void> => {
     shares?.close();
+    minuteShares?.close();
     try {
       // The name is given back before the store that has it.
       await state.ledger.settled().catch(() => undefined);
@@ -233,11 +236,13 @@ async function openOver(
     }
   };
   const kept = createProcessState({ ...state, close });
+  const { holders } = state;
+  const onFault = exceptStoreFaults((error) => watch.onFault(error));
   shares = await openRateShares(store, {
-    holders: state.holders,
+    ...{ holders, onFault },
     limitOf: (scope) => kept.rates.limitOf(scope),
-    onFault: exceptStoreFaults((error) => watch.onFault(error)),
   });
+  minuteShares = await openMinuteShares(store, { holders, onFault, rates: kept.minuteRates });
   if (shares !== undefined) kept.rates.share(shares);
   return { kept };
 }

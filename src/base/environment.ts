@@ -1,10 +1,18 @@
 /**
- * Replaces `${VAR}` in a text that an operator wrote, once, at load; `$${` is a literal `${`. What
- * is put in is not looked at again, so a variable may itself hold `${`. Messages never hold a value:
+ * Replaces `${VAR}` in a text that an operator wrote, once, at load; `${VAR:-text}` stands for the
+ * text where the variable is not set or empty, and `$${` is a literal `${`. What is put in is not looked at again, so a variable may itself hold `${`. Messages never hold a value:
  * values are secrets. A program that writes configuration from somebody else's text escapes it
  * here, so that a document cannot ask for the operator's environment.   AGTP-API §12.3
  */
 import { isRecord, quoteValue } from "./json-value.ts";
+
+const NOT_SET = "is not set";
+
+/** The way out for a fault of a substitution, where there is one. */
+export function remedyOf(fault: string): { readonly hint?: string } {
+  if (!fault.endsWith(NOT_SET)) return {};
+  return { hint: "set it where the daemon is started, or in .env beside the configuration" };
+}
 
 /** Variables by name, as `process.env` has them. */
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -18,6 +26,8 @@ export type Substitution =
 const PLACEHOLDER = /\$\$\{|\$\{([^{}]*)\}?/g;
 const ESCAPE = "$${";
 const NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
+/** Between a name and what stands for a variable that is not set. */
+const OTHERWISE = ":-";
 /** No meaningful setting is longer; without a bound, one large variable could be put in often. */
 const MAX_LENGTH = 65_536;
 /** One text may have as many placeholders as a file has room for. */
@@ -28,16 +38,19 @@ export function substituteVariables(text: string, environment: Environment): Sub
   if (!text.includes("${")) return { text };
   const faults: string[] = [];
   let length = text.length;
-  const replaced = text.replace(PLACEHOLDER, (placeholder: string, name = "") => {
+  const replaced = text.replace(PLACEHOLDER, (placeholder: string, inside = "") => {
     if (placeholder === ESCAPE) return "${";
-    const value = Object.hasOwn(environment, name) ? environment[name] : undefined;
+    const { name, otherwise } = readPlaceholder(inside);
+    const found = Object.hasOwn(environment, name) ? environment[name] : undefined;
+    // As in a shell, what is empty is not set either.
+    const value = otherwise === undefined ? found : found || otherwise;
     if (!placeholder.endsWith("}")) {
       // Not quoted: what follows may be part of a secret.
       faults.push('has a "${" that is never closed');
     } else if (!NAME.test(name)) {
       faults.push(`${quoteValue(placeholder)} names no environment variable`);
     } else if (value === undefined) {
-      faults.push(`the environment variable ${name} is not set`);
+      faults.push(`the environment variable ${name} ${NOT_SET}`);
     }
     length += value?.length ?? 0;
     return length > MAX_LENGTH ? "" : (value ?? "");
@@ -46,11 +59,17 @@ export function substituteVariables(text: string, environment: Environment): Sub
   return faults.length === 0 ? { text: replaced } : { faults: faults.slice(0, MAX_FAULTS) };
 }
 
-/** The names of the variables that a text asks for, as often as it does. */
+/** The names of the variables that a text cannot do without, as often as it asks for them. */
 export function variablesIn(text: string): readonly string[] {
-  return Array.from(text.matchAll(PLACEHOLDER), ([, name]) => name).filter(
-    (name): name is string => name !== undefined && NAME.test(name),
-  );
+  return Array.from(text.matchAll(PLACEHOLDER), ([, inside = ""]) => readPlaceholder(inside))
+    .filter(({ name, otherwise }) => NAME.test(name) && otherwise === undefined)
+    .map(({ name }) => name);
+}
+
+function readPlaceholder(inside: string): { readonly name: string; readonly otherwise?: string } {
+  const at = inside.indexOf(OTHERWISE);
+  if (at === -1) return { name: inside };
+  return { name: inside.slice(0, at), otherwise: inside.slice(at + OTHERWISE.length) };
 }
 
 /** A placeholder: the one way for a program to have a variable put in. */

@@ -1,6 +1,6 @@
 /**
  * Tells of requests that leave the daemon over a protocol of its own, on `node:diagnostics_channel`;
- * whoever traces says by which fields the other side can follow.
+ * a tracer sets the fields by which the other side can follow.
  */
 import { channel } from "node:diagnostics_channel";
 
@@ -50,8 +50,8 @@ const ended = channel(LEAVING_CHANNELS.end);
 const NO_FIELDS: TraceFields = {};
 
 /**
- * Calls the other side, and tells of it; costs nothing while nobody listens. `usageOf` says what a
- * result has taken.
+ * Calls the other side, and tells of it; costs nothing while nobody listens. `usageOf` counts the
+ * tokens of a result.
  */
 export function tellingOf<T>(
   leaving: Leaving,

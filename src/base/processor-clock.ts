@@ -8,8 +8,8 @@ import { openSync, readSync } from "node:fs";
 export interface ProcessorClock {
   /** A reading is that good for so long: each takes a system call. */
   readonly freshMs: number;
-  /** Milliseconds of the processor since it was read last. */
-  lap(): number;
+  /** Milliseconds of the processor since a moment of `performance.now()`, or since the last reading. */
+  lap(since: number): number;
 }
 
 /** The best clock that the platform has. */
@@ -21,8 +21,6 @@ export function processorClock(): ProcessorClock {
     : new UsageClock(process.cpuUsage);
 }
 
-/** The slowest kernel counts the time that a thread has run a hundred times a second. */
-const TICK_MS = 10;
 const NANOSECONDS = 1_000_000;
 const ROW_BYTES = 96;
 
@@ -43,19 +41,20 @@ const row = Buffer.alloc(ROW_BYTES);
 
 /** The times that the thread has run and waited, in milliseconds. Throws where the file cannot be read. */
 function readTimes(file: number): readonly [ran: number, waited: number] {
+  // The kernel brings the first of them up to date when it is asked for the usage.
+  process.cpuUsage();
   const length = readSync(file, row, 0, ROW_BYTES, 0);
   const [ran, waited] = row.toString("latin1", 0, length).split(" ", 2);
   return [Number(ran) / NANOSECONDS, Number(waited) / NANOSECONDS];
 }
 
 /**
- * A thread that is busy uses the processor whenever it does not wait for one. The time that it has
- * waited is exact; the time that it has run lags by a tick, and says when it slept.
+ * A thread that is busy uses the processor whenever it does not wait for one: the time that it has
+ * waited tells a moment that lies after the last reading, and the time that it has run when it slept.
  */
 class WaitClock implements ProcessorClock {
   readonly freshMs = 4;
   readonly #file: number;
-  #at = performance.now();
   #times: readonly [ran: number, waited: number];
 
   constructor(file: number) {
@@ -63,15 +62,11 @@ class WaitClock implements ProcessorClock {
     this.#times = readTimes(file);
   }
 
-  lap(): number {
-    const at = performance.now();
-    const times = readTimes(this.#file);
-    const waited = times[1] - this.#times[1];
-    const ran = times[0] - this.#times[0] + TICK_MS;
-    const used = Math.min(at - this.#at - waited, ran);
-    this.#at = at;
-    this.#times = times;
-    return Math.max(0, used);
+  lap(since: number): number {
+    const [ran, waited] = this.#times;
+    this.#times = readTimes(this.#file);
+    const busy = performance.now() - since - (this.#times[1] - waited);
+    return Math.max(0, Math.min(busy, this.#times[0] - ran));
   }
 }
 
@@ -79,6 +74,7 @@ class WaitClock implements ProcessorClock {
 class UsageClock implements ProcessorClock {
   readonly freshMs = 1;
   readonly #usage: typeof process.cpuUsage;
+  #at = performance.now();
   #used: number;
 
   constructor(usage: typeof process.cpuUsage) {
@@ -86,10 +82,13 @@ class UsageClock implements ProcessorClock {
     this.#used = this.#read();
   }
 
-  lap(): number {
-    const before = this.#used;
+  lap(since: number): number {
+    const used = this.#used;
+    // Time between the last reading and that moment may have been anybody's.
+    const before = Math.max(0, since - this.#at);
     this.#used = this.#read();
-    return this.#used - before;
+    this.#at = performance.now();
+    return Math.max(0, this.#used - used - before);
   }
 
   #read(): number {

@@ -24,8 +24,19 @@ export function parseToml(text: string): TomlDocument {
     if (!(error instanceof TomlError)) return { fault: `is not TOML: ${reasonOf(error)}` };
     // Without the excerpt that follows, which may show a secret.
     const reason = error.message.split("\n", 1)[0]?.replace("Invalid TOML document: ", "");
-    return { fault: `is not TOML: line ${error.line}, column ${error.column}: ${reason}` };
+    const at = `line ${error.line}, column ${error.column}${nameIn(text, error.line)}`;
+    return { fault: `is not TOML: ${at}: ${reason}` };
   }
+}
+
+/** A key with the beginning of a value, or a table: a line of a text in several lines is neither. */
+const NAMED = /^\s*(?:([\w.-]{1,64})\s*=\s*["'[{\dtf]|\[\[?\s*([\w.-]{1,64})\s*\])/;
+
+/** The key or table that a line begins with, which is no secret. */
+function nameIn(text: string, line: number): string {
+  const [, key, table] = NAMED.exec(text.split("\n", line)[line - 1] ?? "") ?? [];
+  const name = key ?? table;
+  return name === undefined ? "" : `, at ${name}`;
 }
 
 /** Tells whether a value is a table, as opposed to an array, a date or a scalar. */

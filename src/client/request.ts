@@ -31,7 +31,10 @@ const IDEMPOTENT_METHODS: ReadonlySet<string> = new Set([
 export function buildRequest(request: ClientRequest): OutgoingRequest {
   const { method, path = "/", query } = request;
   if (!isToken(method) || method.includes("#")) {
-    throw refused(`method ${JSON.stringify(method)} is not a token`);
+    const expected = method.startsWith("/")
+      ? `: the method comes first, as in QUERY ${method}`
+      : "";
+    throw refused(`method ${JSON.stringify(method)} is not a token${expected}`);
   }
   const target = query === undefined ? path : `${path}?${query}`;
   if (!TARGET.test(target)) {

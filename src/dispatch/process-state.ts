@@ -11,14 +11,20 @@ import type { ServerState } from "../state/state.ts";
 import type { Store } from "../state/store.ts";
 import { Attempts } from "./contracts/attempts.ts";
 import { LoopTime } from "./rates/loop-time.ts";
+import { MinuteRates } from "./rates/minute-rates.ts";
 import { Rates } from "./rates/rates.ts";
 import { createToll, type Toll } from "./rates/toll.ts";
+
+/** The parts of a process that a module may keep something over. */
+export interface KeptParts extends Pick<ServerState, "escalations" | "holders"> {
+  readonly minuteRates: MinuteRates;
+}
 
 /** Opens what a module keeps over the store. */
 export type OpenKept<T> = (
   store: Store,
   clock: Pick<ForwardClock, "now">,
-  state: Pick<ServerState, "escalations" | "holders">,
+  shared: KeptParts,
 ) => T | Promise<T>;
 
 export interface ProcessState {
@@ -27,6 +33,8 @@ export interface ProcessState {
   readonly attempts: Attempts;
   /** Everybody's use of the server. */
   readonly rates: Rates;
+  /** The same by the minute, for what is dearer. */
+  readonly minuteRates: MinuteRates;
   readonly time: LoopTime;
   readonly toll: Toll;
   /** The queue of work that takes longer than others want to wait. */
@@ -45,7 +53,9 @@ export interface ProcessState {
 /** Begins a process over its state. */
 export function createProcessState(state: ServerState): ProcessState {
   const { store, clock } = state;
+  const { escalations, holders } = state;
   const rates = new Rates();
+  const minuteRates = new MinuteRates();
   const time = new LoopTime(rates);
   const kept = new Map<unknown, Promise<unknown>>();
   const openOnce = <T>(key: unknown, open: () => T | Promise<T>): Promise<T> => {
@@ -58,10 +68,10 @@ export function createProcessState(state: ServerState): ProcessState {
     return opening;
   };
   return {
-    ...{ state, rates, time, toll: createToll(rates, time), attempts: new Attempts() },
+    ...{ state, rates, minuteRates, time, toll: createToll(rates, time), attempts: new Attempts() },
     work: new TaskQueue({ sliceMs: SLICE_MS, meter: time }),
     stopping: new AbortController(),
-    once: (open) => openOnce(open, () => open(store, clock, state)),
+    once: (open) => openOnce(open, () => open(store, clock, { escalations, holders, minuteRates })),
     collection: (options) => openOnce(options.name, () => Collection.open(store, options)),
   };
 }

@@ -5,7 +5,7 @@
  */
 
 import type { DocumentPlace } from "../base/document-place.ts";
-import { type Environment, substituteVariables } from "../base/environment.ts";
+import { type Environment, remedyOf, substituteVariables } from "../base/environment.ts";
 import type { JsonSchema } from "../schema/json-schema.ts";
 import { type ExternalServiceBinding, UPSTREAM_ERRORS, UPSTREAM_METHODS } from "./endpoint.ts";
 import { EXTERNAL_SERVICE_KEYS } from "./handler-schema.ts";
@@ -92,7 +92,7 @@ function substitute(place: DocumentPlace, environment: Environment): string | un
   const text = place.text();
   if (text === undefined) return undefined;
   const replaced = substituteVariables(text, environment);
-  for (const fault of replaced.faults ?? []) place.fail(fault);
+  for (const fault of replaced.faults ?? []) place.fail(fault, remedyOf(fault).hint);
   return replaced.text;
 }
 

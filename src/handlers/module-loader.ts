@@ -164,14 +164,19 @@ function selectExport(
   const holder = Object.hasOwn(exports, name) ? exports : commonJsExports(exports, modulePath);
   if (!Object.hasOwn(holder, name)) {
     const functions = Object.keys(holder).filter((key) => typeof holder[key] === "function");
-    const hint = suggest(name, functions);
     const fault = `module "${modulePath}" has no export "${name}"`;
-    return hint === undefined ? { fault } : { fault, hint };
+    return { fault, hint: suggest(name, functions) ?? describeExports(name, functions) };
   }
   const value = holder[name];
   if (typeof value === "function") return { value: value as ExportedFunction };
   const kind = value === null ? "null" : typeof value;
   return { fault: `export "${name}" of "${modulePath}" must be a function, is ${kind}` };
+}
+
+function describeExports(name: string, functions: readonly string[]): string {
+  const shown = functions.slice(0, 8).join(", ");
+  const found = functions.length === 0 ? "it exports no function" : `it exports ${shown}`;
+  return `${found}; a handler is: export const ${name} = (call) => ({ body: {} })`;
 }
 
 /** Node finds only some of the names of a CommonJS module; its `module.exports` has all. */

@@ -1,6 +1,6 @@
 /**
- * Functions of processes, as whoever binds them sees them: `NAME:FUNCTION` is one where a process has
- * that name. Whoever has none loads nothing of processes.
+ * Finds functions of processes: `NAME:FUNCTION` is one where a process has that name. A deployment
+ * without processes loads nothing of them.
  */
 import { suggest } from "../base/close-matches.ts";
 import type { JsonRecord } from "../base/json-value.ts";

@@ -36,7 +36,7 @@ export function checkDocumentSignature(
   if (!verifyDetached(issuerKey, documentOctets(document.members), signature)) {
     const message =
       "does not verify: the document was altered, or signed with another key than its";
-    signed.fail(`${message} manifest_issuer_public_key`);
+    signed.fail(`${message} manifest_issuer_public_key`, REISSUE);
     return "untrusted";
   }
   if (isTrustedIssuer(issuerKey, trustedIssuers)) return "trusted";
@@ -44,5 +44,7 @@ export function checkDocumentSignature(
   return "untrusted";
 }
 
+const REISSUE =
+  "what an agent holds is changed by its issuer alone: agtp-keys genesis --force makes both files anew";
 const UNTRUSTED =
   "is not among policies.identity.trusted_issuers, the document's scopes and trust are ignored";

@@ -52,6 +52,8 @@ export interface ImportOptions {
   readonly catalog: Catalog;
   /** Instead of the document's servers. */
   readonly baseUrl?: string;
+  /** File of the CA that the API's certificate is from, relative to the deployment; the system's otherwise. */
+  readonly ca?: string;
   /** Told of every operation that is done. */
   readonly onProgress?: (done: number, total: number) => void;
 }
@@ -146,7 +148,7 @@ function importAll(
   operations: readonly Operation[],
   baseUrls: readonly string[],
   context: ImportContext,
-  { onProgress }: ImportOptions,
+  { onProgress, ca }: ImportOptions,
 ): Pick<ImportedDocument, "endpoints" | "leftOut"> {
   const rules: PairRules = context;
   const pairs = assignPairs(operations, rules);
@@ -163,11 +165,18 @@ function importAll(
     const fault = findEndpointFault(text, draft, context);
     if (fault === undefined) {
       const file = `endpoints/${files.take(fileName(draft))}.toml`;
-      endpoints.push({ ...draft, file, text });
+      const trusting = ca === undefined ? draft : withCa(draft, ca);
+      endpoints.push({ ...trusting, file, text: endpointText(trusting, source) });
     } else leftOut.push({ operation: name, reason: fault });
     onProgress?.(index + 1, operations.length);
   }
   return { endpoints, leftOut };
+}
+
+/** Not before the endpoint was read back: the file is not there yet. */
+function withCa(draft: DraftedEndpoint, ca: string): DraftedEndpoint {
+  const { handler, ...others } = draft.table;
+  return { ...draft, table: { ...others, handler: { ...(handler as JsonRecord), ca } } };
 }
 
 function fileName({ namespace, operation, method, path }: DraftedEndpoint): string {

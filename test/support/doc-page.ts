@@ -1,6 +1,6 @@
 /**
  * Runs a page of the documentation as a reader would: its blocks in order, in one terminal, with the
- * built programs. `sh` must succeed, in `refused` every line of `agtp` must be refused, and `daemon` is
+ * built programs. `sh` must succeed, in `refused` every line of a program must be refused, and `daemon` is
  * started and waited for, on a free port that stands for the one that the page names.
  */
 import { type ChildProcess, spawn } from "node:child_process";
@@ -8,7 +8,6 @@ import { once } from "node:events";
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
-import { onTestFinished } from "vitest";
 import { ROOT } from "./source-tree.ts";
 
 const BLOCK = /^```(sh|daemon|refused)\n([\s\S]*?)^```$/gm;
@@ -37,9 +36,13 @@ export function runPage(page: string, options: PageOptions): Promise<PageRun> {
 /** Runs a page that a test has put together. */
 export async function runText(page: string, options: PageOptions): Promise<PageRun> {
   const reader = new Reader(options);
-  for (const [, kind = "", block = ""] of page.matchAll(BLOCK)) {
-    if (kind === "daemon") await reader.start(block);
-    else await reader.run(block, kind === "refused");
+  try {
+    for (const [, kind = "", block = ""] of page.matchAll(BLOCK)) {
+      if (kind === "daemon") await reader.start(block);
+      else await reader.run(block, kind === "refused");
+    }
+  } finally {
+    reader.close();
   }
   return { outputs: reader.outputs, text: reader.outputs.join("\n") };
 }
@@ -50,6 +53,7 @@ class Reader {
   readonly #env: NodeJS.ProcessEnv;
   /** Ports that the page names, with those that they stand for. */
   readonly #ports = new Map<string, number>();
+  readonly #daemons: ChildProcess[] = [];
   /** Variables and directories, which later commands have, as in one terminal. */
   #before = "";
 
@@ -59,9 +63,14 @@ class Reader {
     this.#env = { ...process.env, ...options.env, PATH: path };
   }
 
+  close(): void {
+    for (const daemon of this.#daemons) endGroup(daemon);
+  }
+
   async run(block: string, isRefused: boolean): Promise<void> {
     const here = this.#here(block);
-    const commands = isRefused ? here.replace(/^agtp .*$/gm, "! $&") : here;
+    // Not by "!", which the shell forgives wherever it is not the last.
+    const commands = isRefused ? here.replace(/^agtp\S* .*$/gm, NOT_REFUSED) : here;
     const { status, out, err } = await this.#bash(`set -e\n${this.#before}\n${commands}`);
     if (status !== 0) throw new Error(`exit code ${status}:\n${block}\n${out}\n${err}`);
     this.outputs.push(out + err);
@@ -80,7 +89,7 @@ class Reader {
     const child = spawn("bash", ["-c", script], {
       ...{ cwd: this.#options.directory, env: this.#env, detached: true },
     });
-    onTestFinished(() => endGroup(child));
+    this.#daemons.push(child);
     const line = await readyLine(child);
     this.#ports.set(named, Number(line["port"]));
     for (const listener of LISTENERS) {
@@ -125,6 +134,8 @@ class Reader {
     return { status, out, err };
   }
 }
+
+const NOT_REFUSED = 'if $&\nthen echo "was not refused" >&2; exit 97; fi';
 
 const DEFAULTS = { gateway_port: "8080", metrics_port: "9464", console_port: "4490" } as const;
 

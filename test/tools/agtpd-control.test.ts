@@ -9,6 +9,8 @@ import { type Outcome, runProgram, startProgram } from "../support/agtpd.ts";
 import { configFile, makeDeployment, type TestDeployment } from "../support/deployment.ts";
 import { PLAIN_HANDLERS, serverFiles } from "../support/server-deployment.ts";
 
+const REMEDY = "(agtpd starts one, --config FILE names another deployment)";
+
 const deployed = (): TestDeployment =>
   makeDeployment(
     serverFiles({ gateway: { enabled: true, port: 0 } }, { "handlers.mjs": PLAIN_HANDLERS }),
@@ -76,7 +78,9 @@ describe("agtpd, asked about a daemon that runs", () => {
     for (const command of ["status", "nodes", "reload", "stop"]) {
       const { code, stderr } = await ask(deployment, command);
       expect([command, code]).toEqual([command, 1]);
-      expect(stderr).toBe(`agtpd ${command}: no daemon runs for ${deployment.configPath}\n`);
+      expect(stderr).toBe(
+        `agtpd ${command}: no daemon runs for ${deployment.configPath} ${REMEDY}\n`,
+      );
     }
   }, 60_000);
 

@@ -47,6 +47,12 @@ describeInBrowser("the site in a browser", () => {
     await page.waitForURL(/console\.html#passkeys$/);
     await page.getByRole("navigation").getByRole("link", { name: "Ten minutes" }).click();
     await page.getByRole("heading", { level: 1, name: "Ten minutes" }).waitFor();
+    await page.setViewportSize({ width: 390, height: 800 });
+    for (const name of ["start", "production", "architecture", "reference/configuration"]) {
+      await page.goto(pathToFileURL(join(directory, `docs/${name}.html`)).href);
+      const wide = await page.evaluate<number>("document.documentElement.scrollWidth - innerWidth");
+      expect(wide, `${name} is wider than a telephone`).toBeLessThanOrEqual(0);
+    }
     expect(asked.length).toBeGreaterThan(5);
     expect(asked.filter((url) => !url.startsWith("file:"))).toEqual([]);
     expect(page.faults).toEqual([]);

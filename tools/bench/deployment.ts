@@ -25,6 +25,8 @@ export interface DeploymentVariant {
   readonly console?: boolean;
   /** Where traces go, and which part of them; none unless given. */
   readonly tracing?: { readonly endpoint: string; readonly ratio: number } | undefined;
+  /** A PostgreSQL, and the name of this node there; files of its own unless given. */
+  readonly store?: { readonly url: string; readonly node: string } | undefined;
 }
 
 /** Writes a deployment with endpoints `CREATE /orders/00000`, `CREATE /orders/00001`, … */
@@ -33,7 +35,7 @@ export function writeDeployment(
   endpointCount: number,
   variant: DeploymentVariant,
 ): string {
-  const { tls, records, mcp, console, tracing } = variant;
+  const { tls, records, mcp, console, tracing, store } = variant;
   const { agents = 1, workers = 1, handler = "function" } = variant;
   for (const name of ["endpoints", "catalog", "agents", "recipes"]) {
     mkdirSync(join(directory, name), { recursive: true });
@@ -63,11 +65,18 @@ export function writeDeployment(
       (mcp === true ? MCP : "") +
       (console === true ? CONSOLE : "") +
       processConfig(handler) +
+      storeConfig(store) +
       (tracing === undefined
         ? ""
         : `[tracing]\nenabled = true\nendpoint = "${tracing.endpoint}"\nsample_ratio = ${tracing.ratio}\n`),
   );
   return config;
+}
+
+function storeConfig(store: DeploymentVariant["store"]): string {
+  if (store === undefined) return "";
+  const { url, node } = store;
+  return `[store]\ndriver = "postgres"\nurl = ${JSON.stringify(url)}\n[cluster]\nnode = ${JSON.stringify(node)}\n`;
 }
 
 const CONSOLE = "[console]\nenabled = true\nport = 0\n";

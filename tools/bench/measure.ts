@@ -8,6 +8,8 @@ import { Tally } from "./tally.ts";
 export interface Contender {
   readonly server: ServerProcess;
   readonly target: Target;
+  /** Servers that share the load with it: each has an equal part of the connections. */
+  readonly beside?: readonly Contender[];
 }
 
 /** The length and the number of the measurements. */
@@ -36,12 +38,12 @@ export async function measureRounds<Name extends string>(
   contenders: Readonly<Record<Name, Contender>>,
   shape: Shape,
   timing: Timing,
-  onRound: () => void = () => {},
+  onRound: () => void | Promise<void> = () => {},
 ): Promise<Record<Name, Sample[]>> {
   const names = Object.keys(contenders) as Name[];
   const samples = Object.fromEntries(names.map((name) => [name, [] as Sample[]]));
   for (let round = -timing.unmeasuredRounds; round < timing.rounds; round += 1) {
-    if (round >= 0) onRound();
+    if (round >= 0) await onRound();
     for (const name of names) {
       const sample = await measureLoad(contenders[name], shape, timing);
       if (round >= 0) samples[name]?.push(sample);
@@ -52,25 +54,34 @@ export async function measureRounds<Name extends string>(
 
 async function measureLoad(to: Contender, shape: Shape, timing: Timing): Promise<Sample> {
   const tally = new Tally();
-  const load = startLoad(to.target, shape, tally);
+  const all = [to, ...(to.beside ?? [])];
+  const part = { ...shape, connections: Math.ceil(shape.connections / all.length) };
+  const loads = all.map(({ target }) => startLoad(target, part, tally));
+  const failed = Promise.race(loads.map((load) => load.failed));
   try {
-    await Promise.race([delay(timing.warmUpMs), load.failed]);
-    const before = await to.server.usage();
+    await Promise.race([delay(timing.warmUpMs), failed]);
+    const before = await cpuOf(all);
     const startedAt = performance.now();
     tally.reset();
-    await Promise.race([delay(timing.windowMs), load.failed]);
-    const after = await to.server.usage();
+    await Promise.race([delay(timing.windowMs), failed]);
+    const after = await cpuOf(all);
     const seconds = (performance.now() - startedAt) / 1000;
     if (tally.count === 0) throw new Error("no request was answered");
     return {
       perSecond: tally.count / seconds,
-      cpuMicros: (after.cpuMicros - before.cpuMicros) / tally.count,
+      cpuMicros: (after - before) / tally.count,
       p50Micros: tally.percentileMicros(0.5),
       p99Micros: tally.percentileMicros(0.99),
     };
   } finally {
-    load.stop();
+    for (const load of loads) load.stop();
   }
+}
+
+/** The processor's time of all of them, in microseconds. */
+async function cpuOf(contenders: readonly Contender[]): Promise<number> {
+  const usages = await Promise.all(contenders.map(({ server }) => server.usage()));
+  return usages.reduce((sum, { cpuMicros }) => sum + cpuMicros, 0);
 }
 
 /** The middle of the values. */

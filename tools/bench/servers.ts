@@ -26,6 +26,8 @@ export interface Variant {
   readonly console: boolean;
   /** Where traces go, and which part of them. */
   readonly tracing: DeploymentVariant["tracing"];
+  /** The database that it is a node of. */
+  readonly store: DeploymentVariant["store"];
 }
 
 /** The servers of one run. */
@@ -34,18 +36,21 @@ export interface ServerPool {
   readonly ca: string;
   rawEcho(): Promise<ServerProcess>;
   fastify(): Promise<ServerProcess>;
-  /** The low-level server of MCP's library, and nothing else. */
   /** Takes traces, and looks at none. */
   traceSink(): Promise<ServerProcess>;
+  /** The low-level server of MCP's library, and nothing else. */
   mcpLibrary(): Promise<ServerProcess>;
   /** The daemon over a deployment of its own. */
   agtpd(endpointCount: number, variant?: Partial<Variant>): Promise<ServerProcess>;
+  /** Has something closed behind the servers, the last first. */
+  defer(close: () => Promise<void>): void;
   closeAll(): Promise<void>;
 }
 
 /** A pool whose files all lie under the directory. */
 export function createServerPool(directory: string, tls: BenchTls): ServerPool {
   const running: ServerProcess[] = [];
+  const deferred: (() => Promise<void>)[] = [];
   let started = 0;
   const start = async (script: string, args: readonly string[]): Promise<ServerProcess> => {
     started += 1;
@@ -70,6 +75,7 @@ export function createServerPool(directory: string, tls: BenchTls): ServerPool {
         handler = "function",
         console = false,
         tracing,
+        store,
       } = variant;
       const deployment = join(directory, `deployment-${started}`);
       mkdirSync(deployment, { recursive: true });
@@ -82,11 +88,16 @@ export function createServerPool(directory: string, tls: BenchTls): ServerPool {
         handler,
         console,
         tracing,
+        store,
       });
       return start("../agtpd.js", ["--config", config, "--log-level", logLevel]);
     },
+    defer: (close) => {
+      deferred.push(close);
+    },
     closeAll: async () => {
       await Promise.all(running.map((server) => server.close()));
+      for (const close of deferred.reverse()) await close();
     },
   };
 }

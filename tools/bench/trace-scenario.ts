@@ -33,6 +33,14 @@ export async function measureTraces(pool: ServerPool, timing: Timing): Promise<R
       ...{ scenario, label: "all traces sampled", unit, agtpd: medianOf(all, "perSecond") },
       goals: [atLeast(ratio(all), 0.75, "without")],
     },
+    {
+      ...{ scenario, label: "without: server CPU a request", unit: "µs" },
+      ...{ agtpd: medianOf(off, "cpuMicros"), goals: [] },
+    },
+    {
+      ...{ scenario, label: "all sampled: the same, both threads", unit: "µs" },
+      ...{ agtpd: medianOf(all, "cpuMicros"), goals: [] },
+    },
   ];
 }
 

@@ -24,7 +24,7 @@ ${MADE}
 
 Every key of the configuration. [\`agtp-server.toml\`](../../agtp-server.toml) shows them as a file; yours needs only what differs. \`server_id\` is the one
 key that it must have. Relative paths start at the directory of the file. \`\${VAR}\` in a text comes from the environment, or else from \`.env\` beside the
-file; \`$\${\` is a literal \`\${\`. \`agtpd --check\` says what is wrong with a file, with file and key; editors check it by \`agtpd schema server\`.
+file; \`\${VAR:-text}\` is the text where VAR is not set or empty, and \`$\${\` a literal \`\${\`. \`agtpd --check\` says what is wrong with a file, with file and key; editors check it by \`agtpd schema server\`.
 `;
 
 const ENDPOINT = `# An endpoint file

@@ -13,18 +13,20 @@ export function layout(page: SitePage, home: SitePage): string {
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; img-src 'self' file:; style-src 'self' file:; script-src 'self' file:">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; img-src 'self' file: data:; style-src 'self' file:; script-src 'self' file:">
 <title>${escapeHtml(page.title)} · agtpd</title>
+<link rel="icon" href="data:,">
 <link rel="stylesheet" href="${up}style.css">
 </head>
 <body data-up="${up}">
 <header>
 <a class="name" href="${up}${HOME}">agtpd</a>
 <form role="search"><input type="search" aria-label="Search" placeholder="Search" autocomplete="off"></form>
+<a class="to-pages" href="#pages">Pages</a>
 </header>
 <ul class="found" aria-label="Found" hidden></ul>
 <div class="columns">
-<nav aria-label="Pages">${navigation(page, home)}</nav>
+<nav id="pages" aria-label="Pages">${navigation(page, home)}</nav>
 <main>
 ${page.html}</main>
 </div>
@@ -69,7 +71,16 @@ pre { overflow-x: auto; padding: 0.8rem; border: 1px solid var(--line); border-r
 table { display: block; overflow-x: auto; border-collapse: collapse; font-size: 0.9rem; }
 th, td { border: 1px solid var(--line); padding: 0.3rem 0.6rem; text-align: left; vertical-align: top; }
 img { max-width: 100%; }
-@media (max-width: 50rem) { .columns { grid-template-columns: 1fr; } nav { order: 2; } }
+code { overflow-wrap: anywhere; }
+pre code { overflow-wrap: normal; }
+.to-pages { display: none; }
+@media (max-width: 50rem) {
+  .columns { grid-template-columns: minmax(0, 1fr); padding: 0.6rem 1rem; }
+  nav { order: 2; border-top: 1px solid var(--line); }
+  .to-pages { display: inline; margin-left: auto; }
+  input { width: min(24rem, 45vw); }
+  td, th { min-width: 6rem; }
+}
 `;
 
 /** search.js */

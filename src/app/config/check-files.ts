@@ -78,7 +78,8 @@ const signingKey: CrossCheck = {
     const hint = `agtp-keys signing makes one at ${SIGNING_KEY}`;
     const text = checkFile("signing.key", key, report, MAX_PEM_BYTES, hint);
     if (text === undefined || isEd25519(text)) return;
-    report("signing.key", `"${key}" must be an Ed25519 private key in PEM, not encrypted`);
+    const message = `"${key}" must be an Ed25519 private key in PEM, not encrypted`;
+    report("signing.key", message, { hint });
   },
 };
 

@@ -5,7 +5,7 @@
 import { basename, dirname, resolve } from "node:path";
 import type { ErrorObject } from "ajv/dist/2020.js";
 import { readBoundedFile } from "../../base/bounded-file.ts";
-import type { Environment } from "../../base/environment.ts";
+import { type Environment, remedyOf } from "../../base/environment.ts";
 import { isError, type Problem } from "../../base/problem.ts";
 import { parseToml, type TomlTable } from "../../base/toml-document.ts";
 import { consistencyChecks } from "./check-consistency.ts";
@@ -70,7 +70,7 @@ function loadFile(
   const validation = validate(tree, { file, tree: override(written, overrides) });
   const unexpanded = new Set(faults.map((fault) => fault.key));
   const problems = [
-    ...faults.map((fault): Problem => ({ file, ...fault })),
+    ...faults.map((fault): Problem => ({ file, ...fault, ...remedyOf(fault.message) })),
     ...validation.problems.filter(({ key }) => !unexpanded.has(key)),
   ];
   const malformed = new Set([...validation.malformed, ...[...unexpanded].map(sectionOf)]);

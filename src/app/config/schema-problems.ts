@@ -46,8 +46,18 @@ function describeError(error: ErrorObject, { file, tree }: WrittenFile): Problem
     return nameProblem(error, error.propertyName, { file, key: joinKey(key, error.propertyName) });
   }
   const isSecret = parentSchema["writeOnly"] === true;
-  const got = isSecret ? "" : `, got ${quote(atPointer(error.instancePath, tree))}`;
-  return { file, key, message: `must ${describeExpected(error)}${got}` };
+  const value = atPointer(error.instancePath, tree);
+  const got = isSecret ? "" : `, got ${quote(value)}`;
+  const problem = { file, key, message: `must ${describeExpected(error)}${got}` };
+  return isQuoted(error, value) ? { ...problem, hint: "write it without quotes" } : problem;
+}
+
+/** A number, or true or false, as a text. */
+function isQuoted({ keyword, params }: ErrorObject, value: unknown): boolean {
+  if (keyword !== "type" || typeof value !== "string") return false;
+  const { type }: Record<string, unknown> = params;
+  if (type === "boolean") return value === "true" || value === "false";
+  return (type === "integer" || type === "number") && /^\d+(?:\.\d+)?$/.test(value);
 }
 
 function unknownKey(file: string, parent: string, name: string, properties: unknown): Problem {

@@ -7,7 +7,6 @@ import { relative } from "node:path";
 import { atOnce } from "../../base/paced.ts";
 import type { Problem } from "../../base/problem.ts";
 import { reasonOf } from "../../base/thrown.ts";
-import { VERSION } from "../../base/version.ts";
 import type { NodeFacts } from "../../dispatch/http-gateway.ts";
 import type { ControlCommand, ControlSocket } from "../../server/control-socket.ts";
 import { SharedPort } from "../../server/shared-port.ts";
@@ -25,16 +24,12 @@ import { announce, portProblem, reportingProblems } from "../start-report.ts";
 import type { Daemon, StartResult } from "../start-result.ts";
 import { countWorkers } from "./count-workers.ts";
 import { Crew } from "./crew.ts";
-import type {
-  BeginAnswer,
-  CommandAnswer,
-  CommandOrder,
-  WholeFacts,
-  WorkerStatus,
-} from "./orders.ts";
+import type { BeginAnswer, WholeFacts } from "./orders.ts";
 import { openParentState } from "./parent-state.ts";
 import { distinct, reloadAll } from "./reload-all.ts";
+import { changesOf, type FileMarks, markFiles } from "./served-files.ts";
 import { type ServedMetrics, serveWhole } from "./whole-metrics.ts";
+import { commandLead, documentVersionOf, nodesOf } from "./whole-status.ts";
 
 /** Starts a daemon whose workers answer, or says everything that is in the way. */
 export async function startWorkers(options: DaemonOptions, config: Config): Promise<StartResult> {
@@ -63,6 +58,8 @@ class Parent implements Daemon, Controlled {
   readonly #port: SharedPort;
   #config: Config;
   #problems: readonly Problem[] = [];
+  /** As they were when the workers had begun, or were reloaded; undefined before. */
+  #files: FileMarks | undefined;
   #metrics: ServedMetrics | undefined;
   #control: ControlSocket | undefined;
   #ticketKeys = freshTicketKeys();
@@ -100,6 +97,8 @@ class Parent implements Daemon, Controlled {
         if (member.number === 1) this.#adoptLead(started);
         this.#adoptProblems(problems);
         this.#port.join(member.process);
+        // One of those that begin together reads what the others do.
+        if (this.#files !== undefined) void this.#tellChanges(member.node, this.#files);
       },
       onReleased: ({ process }, socket) => this.#port.released(process, socket),
       onLost: ({ process }) => this.#port.leave(process),
@@ -118,6 +117,7 @@ class Parent implements Daemon, Controlled {
     }
     const problems = await this.#crew.start();
     if (problems !== undefined) return this.#refuse(problems);
+    this.#files = await markFiles(this.#config.directory);
     try {
       this.#metrics = await serveWhole(this.#config, this.#crew);
     } catch (error) {
@@ -149,10 +149,7 @@ class Parent implements Daemon, Controlled {
       ...{ consolePort: this.#consolePort, config: this.#config, isReady },
       ...{ connectionCount: this.#port.connectionCount, problems: this.#problems },
       workers: this.#crew.count,
-      documentVersion: async () => {
-        const status = await this.#crew.lead?.process.link.ask<WorkerStatus>("status");
-        return status?.documentVersion ?? undefined;
-      },
+      documentVersion: () => documentVersionOf(this.#crew),
       journal: async () => this.#state.retention?.size(),
       nodes: () => this.#nodes(),
       node: this.#node,
@@ -165,14 +162,7 @@ class Parent implements Daemon, Controlled {
 
   /** Commands of the deployment are the lead's. */
   command(name: string): ControlCommand {
-    return async (options) => {
-      const lead = this.#crew.lead;
-      if (lead === undefined) throw new Error("the worker that does this is being replaced");
-      const order: CommandOrder = { name, options };
-      const { isKnown, result } = await lead.process.link.ask<CommandAnswer>("command", order);
-      if (!isKnown) throw new Error(`this daemon has no command ${JSON.stringify(name)}`);
-      return result;
-    };
+    return (options) => commandLead(this.#crew, { name, options });
   }
 
   async drain(): Promise<void> {
@@ -205,6 +195,7 @@ class Parent implements Daemon, Controlled {
     this.#ticketKeys = ticketKeys;
     this.#config = config;
     this.#problems = reloaded.found;
+    this.#files = await markFiles(config.directory);
     this.#retain();
     this.fingerprint256 = reloaded.adopted.fingerprint256;
     atOnce(reportingProblems(log, reloaded.adopted.remaining));
@@ -234,6 +225,12 @@ class Parent implements Daemon, Controlled {
     atOnce(reportingProblems(this.#options.log, this.#problems.slice(before.length)));
   }
 
+  async #tellChanges(node: string, before: FileMarks): Promise<void> {
+    const changes = changesOf(node, before, await markFiles(this.#config.directory));
+    // They were reloaded meanwhile.
+    if (this.#files === before) this.#adoptProblems(changes);
+  }
+
   /** Without it everything is served; only the programs that ask for it find nobody. */
   async #openControl(): Promise<void> {
     const { directory } = this.#config;
@@ -253,17 +250,11 @@ class Parent implements Daemon, Controlled {
   }
 
   #nodes(): Promise<readonly NodeFacts[]> {
-    const address = hostAndPort(this);
-    const { viewLeaseMs } = this.#config.cluster;
-    const isEnding = this.#stopped !== undefined;
-    return Promise.all(
-      this.#crew.members.map(async ({ node, since, process }): Promise<NodeFacts> => {
-        const status = await process.link.ask<WorkerStatus>("status").catch(() => undefined);
-        const served = isEnding || status?.isFresh !== true ? "draining" : "ready";
-        const state = status === undefined ? "lost" : served;
-        return { node, address, version: VERSION, since, state, lease_ms: viewLeaseMs };
-      }),
-    );
+    return nodesOf(this.#crew, {
+      address: hostAndPort(this),
+      leaseMs: this.#config.cluster.viewLeaseMs,
+      isEnding: this.#stopped !== undefined,
+    });
   }
 
   #refusePort(fault: PortFault): Promise<Refused> {

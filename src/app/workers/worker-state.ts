@@ -39,6 +39,6 @@ export async function openWorkerState(
     await state.close();
   };
   const kept = createProcessState({ ...state, close });
-  shareRates(link, kept.rates);
+  shareRates(link, kept);
   return { kept };
 }

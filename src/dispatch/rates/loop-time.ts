@@ -33,8 +33,8 @@ export class LoopTime {
   begin(startedAt: number): void {
     this.#depth += 1;
     if (this.#depth > 1 || startedAt - this.#readAt < this.#clock.freshMs) return;
-    this.#clock.lap();
-    this.#readAt = startedAt;
+    this.#clock.lap(startedAt);
+    this.#readAt = performance.now();
   }
 
   /** Ends it, and answers what it cost: 0 unless it was so long that others noticed. */
@@ -43,11 +43,8 @@ export class LoopTime {
     if (this.#depth > 0) return 0;
     const now = performance.now();
     if (now - startedAt <= FREE_SLICE_MS) return 0;
-    // Time between the last reading and the slice may have been anybody's.
-    const before = Math.max(0, startedAt - this.#readAt);
-    const used = this.#clock.lap() - before;
+    const spent = Math.min(now - startedAt, this.#clock.lap(startedAt));
     this.#readAt = now;
-    const spent = Math.min(now - startedAt, used);
     return spent > FREE_SLICE_MS ? spent : 0;
   }
 

@@ -8,7 +8,7 @@ import { errorLine, type ForeignId, RPC_CODES, resultLine } from "./process-mess
 
 /** Requests of one process at once. */
 const MAX_AT_ONCE = 256;
-/** Answers that it has not read; whoever asks on is ended. */
+/** The most answers that wait to be read; a process that asks for more is ended. */
 const MAX_UNREAD = 1_024;
 
 export class ProcessDispatches {

@@ -163,7 +163,7 @@ export class ProcessPool {
     });
   }
 
-  /** Hands waiting calls to whoever has room, the oldest first. */
+  /** Hands waiting calls, the oldest first, to processes that have room. */
   #pump(): void {
     for (const waiter of this.#waiting) {
       const free = this.#free();

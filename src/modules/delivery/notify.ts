@@ -4,12 +4,13 @@
  * 262 and 401 for who is no agent of this server · 404 nobody of that name · 409 another
  * notification has the id · 410 the agent is retired · 422 malformed · 429 too many.   AGTP "NOTIFY"
  */
+
 import { isRecord, quoteValue } from "../../base/json-value.ts";
-import type { RateWindow } from "../../base/rate-window.ts";
 import { refuseAuthority } from "../../dispatch/agent-authority.ts";
 import type { Caller } from "../../dispatch/caller.ts";
 import { floorResult } from "../../dispatch/floor-result.ts";
 import type { IdentityConfig } from "../../dispatch/policies-config.ts";
+import type { RateWindow } from "../../dispatch/rates/rate-window.ts";
 import {
   recipientsFull,
   tooManyNotifications,

@@ -1,6 +1,6 @@
 /** Notifications and webhooks that a process keeps through every reload. */
-import { RateWindow } from "../../base/rate-window.ts";
-import type { ServerState } from "../../state/state.ts";
+import type { KeptParts } from "../../dispatch/process-state.ts";
+import { RateWindow } from "../../dispatch/rates/rate-window.ts";
 import type { Store } from "../../state/store.ts";
 import { NotificationRegister } from "./notification-register.ts";
 import { WebhookOutbox } from "./webhook-outbox.ts";
@@ -12,13 +12,13 @@ export interface DeliveryState {
   readonly rate: RateWindow;
 }
 
-/** Opens what an earlier process kept; how often each agent notifies ends with the process. */
+/** Opens what an earlier process kept; how often each agent notifies ends with the processes. */
 export async function openDelivery(
   store: Store,
   _: unknown,
-  { holders }: Pick<ServerState, "holders">,
+  { holders, minuteRates: rates }: Pick<KeptParts, "holders" | "minuteRates">,
 ): Promise<DeliveryState> {
   const webhooks = await WebhookOutbox.open({ store, holders });
   const notifications = await NotificationRegister.open({ store, outbox: webhooks });
-  return { webhooks, notifications, rate: new RateWindow() };
+  return { webhooks, notifications, rate: new RateWindow({ name: "notify", rates }) };
 }

@@ -4,7 +4,6 @@
  * · 262 where the agent's scopes do not cover every step.   AGTP-API §10.1.2, §10.1.3, §10.1.5
  */
 
-import type { RateWindow } from "../../base/rate-window.ts";
 import type { TaskQueue } from "../../base/task-queue.ts";
 import type { Approvals } from "../../dispatch/approvals/approvals.ts";
 import { changeCall } from "../../dispatch/call-context.ts";
@@ -12,6 +11,7 @@ import type { Attempts } from "../../dispatch/contracts/attempts.ts";
 import type { ContractRoutes } from "../../dispatch/contracts/contract-routes.ts";
 import type { RcnsConfig } from "../../dispatch/policies-config.ts";
 import { payerOf } from "../../dispatch/rates/payer.ts";
+import type { RateWindow } from "../../dispatch/rates/rate-window.ts";
 import {
   authorizationRequired,
   type Refusal,

@@ -3,8 +3,8 @@
  * proposals, which are in the store, and what may be forgotten, which is not.
  */
 
-import { RateWindow } from "../../base/rate-window.ts";
-import type { ServerState } from "../../state/state.ts";
+import type { KeptParts } from "../../dispatch/process-state.ts";
+import { RateWindow } from "../../dispatch/rates/rate-window.ts";
 import type { Store } from "../../state/store.ts";
 import { Negotiations } from "./negotiations.ts";
 import { Proposals } from "./proposals.ts";
@@ -20,11 +20,11 @@ export interface NegotiationState {
 export async function openNegotiation(
   store: Store,
   _: unknown,
-  { holders }: Pick<ServerState, "holders">,
+  { holders, minuteRates: rates }: Pick<KeptParts, "holders" | "minuteRates">,
 ): Promise<NegotiationState> {
   return {
     proposals: await Proposals.open(store, holders),
     negotiations: new Negotiations(),
-    rate: new RateWindow(),
+    rate: new RateWindow({ name: "negotiation", rates }),
   };
 }

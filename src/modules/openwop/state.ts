@@ -1,7 +1,7 @@
 /** The state of OpenWOP runs and of their HTTP API, kept through every reload. */
 import type { ForwardClock } from "../../base/forward-clock.ts";
 
-import type { ServerState } from "../../state/state.ts";
+import type { KeptParts } from "../../dispatch/process-state.ts";
 import type { Store } from "../../state/store.ts";
 import type { ApiState } from "./http/api-route.ts";
 import { Audience } from "./http/audience.ts";
@@ -21,7 +21,7 @@ export interface OpenwopState {
 export async function openOpenwop(
   store: Store,
   { now }: Pick<ForwardClock, "now">,
-  { holders }: Pick<ServerState, "holders">,
+  { holders, minuteRates }: Pick<KeptParts, "holders" | "minuteRates">,
 ): Promise<OpenwopState> {
   return {
     register: await WorkflowRuns.open(store, { holders }),
@@ -29,7 +29,7 @@ export async function openOpenwop(
       idempotency: await Idempotency.open(store),
       tokens: await InterruptTokens.open(store, now),
       audience: new Audience(),
-      toolRates: new ToolRates(),
+      toolRates: new ToolRates(undefined, minuteRates),
       effects: new EffectLedger(store),
     },
   };

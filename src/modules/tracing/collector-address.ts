@@ -6,6 +6,9 @@ const SEND_TIMEOUT_MS = 5_000;
 /** More are never on their way at once. */
 const AT_ONCE = 64;
 
+/** A daemon that ends waits no longer than this for its collector. */
+export const LAST_SENDING_MS = 2_000;
+
 /** The part of the exporters' options that is used. */
 export interface CollectorAddress {
   readonly url: string;

@@ -4,7 +4,7 @@ import { relative } from "node:path";
 import { reasonOf } from "../../base/thrown.ts";
 import { VERSION } from "../../base/version.ts";
 import type { Contribution } from "../../dispatch/module.ts";
-import { type CollectorAddress, collectorAddress } from "./collector-address.ts";
+import { type CollectorAddress, collectorAddress, LAST_SENDING_MS } from "./collector-address.ts";
 import type { TracingContext, TracingSections } from "./config.ts";
 import { listenToHttp } from "./http-requests.ts";
 import { listenToLeaving } from "./leaving-spans.ts";
@@ -15,9 +15,6 @@ import { SpanQueue } from "./span-queue.ts";
 import { openSender } from "./span-sender.ts";
 import { Spans } from "./spans.ts";
 import { listenToUndici } from "./undici-spans.ts";
-
-/** A daemon that ends waits no longer than this for its collector. */
-const LAST_SENDING_MS = 2_000;
 
 /** The contribution of a deployment that is traced. */
 export function openTracing({ config, catalog, log }: TracingContext): Contribution {

@@ -160,6 +160,10 @@ export class ProtobufOctets {
   }
 
   #varint(value: number): void {
+    if (value <= LOW_BITS) {
+      this.#octet(value);
+      return;
+    }
     let left = value;
     for (; left > LOW_BITS; left = Math.floor(left / MORE)) this.#octet((left % MORE) | MORE);
     this.#octet(left);

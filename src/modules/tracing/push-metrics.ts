@@ -12,7 +12,7 @@ import {
 } from "@opentelemetry/sdk-metrics";
 import type { Registry } from "prom-client";
 import { VERSION } from "../../base/version.ts";
-import { collectorAddress } from "./collector-address.ts";
+import { collectorAddress, LAST_SENDING_MS } from "./collector-address.ts";
 import type { TracingSections } from "./config.ts";
 import { type PromMetric, readHistogram, readPoints } from "./prom-points.ts";
 
@@ -46,7 +46,7 @@ export function pushMetrics(
   return {
     close: async () => {
       await reader
-        .shutdown({ timeoutMillis: Math.min(untilMs, TIMEOUT_MS) })
+        .shutdown({ timeoutMillis: Math.min(untilMs, LAST_SENDING_MS) })
         .catch(() => undefined);
     },
   };

@@ -73,9 +73,8 @@ export class RequestSpans {
 
   #began(exchange: Exchange): void {
     const { spans, places } = this.#parts;
-    const field = (name: string): string | undefined => exchange.header(name);
-    const { span, http } = places.getStore() ?? {};
-    const parent = span ?? (http === undefined ? readParent(field) : httpSpan(http, spans, field));
+    const place = places.getStore();
+    const parent = place === undefined ? parentOf(exchange) : this.#around(place, exchange);
     const at = timeOf(exchange.startedAt);
     const { server } = SPAN_KINDS;
     const made =
@@ -89,6 +88,12 @@ export class RequestSpans {
     exchange.traceId = made.traceId;
     exchange.span = made;
     if (made instanceof SpanRecord) this.#underWay += 1;
+  }
+
+  #around({ span, http }: Place, exchange: Exchange): SpanLink | undefined {
+    if (span !== undefined) return span;
+    if (http === undefined) return parentOf(exchange);
+    return httpSpan(http, this.#parts.spans, (name) => exchange.header(name));
   }
 
   /** The span of a request; of one that is not sampled, a name for others to follow. */
@@ -170,6 +175,12 @@ export class RequestSpans {
     span.name = method;
     span.set(ATTRIBUTES.method, method);
   }
+}
+
+/** The parent that a request names itself; most name none. */
+function parentOf(exchange: Exchange): SpanLink | undefined {
+  if (exchange.header("traceparent") === undefined) return undefined;
+  return readParent((name) => exchange.header(name));
 }
 
 /** The span of a request; of one that is not sampled, its parent, if it has named one. */

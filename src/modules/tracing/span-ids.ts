@@ -6,11 +6,12 @@ import { randomFillSync } from "node:crypto";
 
 const TRACE_BYTES = 16;
 const SPAN_BYTES = 8;
-const POOL_BYTES = 8_192;
+const POOL_BYTES = 1_024;
 const WORDS = 2 ** 32;
 
-/** Randomness is drawn for many at a time. */
+/** Randomness is drawn, and written as digits, for many at a time. */
 const pool = Buffer.alloc(POOL_BYTES);
+let digits = "";
 let drawn = POOL_BYTES;
 
 export class SpanIds {
@@ -33,23 +34,25 @@ export class SpanIds {
       pool.readInt32BE(at + 8) ^
       pool.readInt32BE(at + 12);
     this.isChosen = word >>> 0 < this.#bound;
-    return pool.toString("hex", at, at + TRACE_BYTES);
+    return digits.slice(2 * at, 2 * (at + TRACE_BYTES));
   }
 
   newSpan(): string {
     const at = draw(SPAN_BYTES);
-    return pool.toString("hex", at, at + SPAN_BYTES);
+    return digits.slice(2 * at, 2 * (at + SPAN_BYTES));
   }
 }
 
-/** The place of unused randomness; an id of nothing but zeros is none.   W3C Trace Context §3.2.2 */
+/** The place of unused randomness; takes whole spans of it. */
 function draw(bytes: number): number {
   if (drawn + bytes > POOL_BYTES) {
     randomFillSync(pool);
+    // An id of nothing but zeros is none.   W3C Trace Context §3.2.2
+    for (let last = SPAN_BYTES - 1; last < POOL_BYTES; last += SPAN_BYTES) pool[last]! ||= 1;
+    digits = pool.toString("hex");
     drawn = 0;
   }
   const at = drawn;
   drawn += bytes;
-  pool[at + bytes - 1]! ||= 1;
   return at;
 }

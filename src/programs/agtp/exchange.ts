@@ -2,7 +2,7 @@
 
 import pc from "picocolors";
 import { isRecord, type JsonRecord } from "../../base/json-value.ts";
-import { reasonOf } from "../../base/thrown.ts";
+import { codeOf, reasonOf } from "../../base/thrown.ts";
 import type { ClientRequest, ClientResponse } from "../../client/agtp-client.ts";
 import { AgtpClientError } from "../../client/client-error.ts";
 import { isAccepted } from "../../client/response.ts";
@@ -40,6 +40,9 @@ function checkAgent(uri: AgtpUri, request: ClientRequest, { body }: ClientRespon
 }
 
 function hint(error: AgtpClientError, { ca, insecure }: ExchangeLine): string {
+  if (codeOf(error.cause) === "ECONNREFUSED") {
+    return "\n      (nobody listens there: agtpd starts a daemon, agtpd status says where one does)";
+  }
   const isUntrusted = error.code === "ERR_AGTP_TLS" && ca === undefined && !insecure;
   return isUntrusted
     ? "\n      (name its authority with --ca FILE, or trust it with --insecure)"

@@ -51,7 +51,7 @@ function describe(error: unknown, config: string, isThere: boolean): string {
     case "ENOENT":
     case "ECONNREFUSED":
       return isThere
-        ? `no daemon runs for ${config}`
+        ? `no daemon runs for ${config} (agtpd starts one, --config FILE names another deployment)`
         : `${config}: does not exist (--config FILE names the deployment)`;
     case "EACCES":
     case "EPERM":

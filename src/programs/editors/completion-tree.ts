@@ -29,12 +29,12 @@ export async function completedCommands(
   program: Command,
   words: string = program.name,
 ): Promise<readonly CompletedCommand[]> {
-  const visible = (program.programs ?? []).filter(({ description }) => description !== undefined);
   const below: (readonly [string, string, Command])[] = (program.commands ?? []).map((one) => {
     return [one.name, one.description, one];
   });
-  for (const { name, description = "", load } of visible) {
-    below.push([name, description, await load()]);
+  for (const { name, description, load } of program.programs ?? []) {
+    const loaded = await load();
+    below.push([name, description ?? loaded.description, loaded]);
   }
   const commands = below.map(([name, help]) => ({ name, help }));
   const deeper: CompletedCommand[] = [];

@@ -25,7 +25,7 @@ const BY_NAME: ReadonlySet<string> = new Set(["properties", "patternProperties"]
 const LITERAL: ReadonlySet<string> = new Set(["default", "enum", "const", "required"]);
 /** Annotations of ours; a default that is no value means that there is none. */
 const OWN: ReadonlySet<string> = new Set(["expected", "isPath", "$schema"]);
-const VARIABLE = "\\$\\{[A-Za-z_][A-Za-z0-9_]*\\}";
+const VARIABLE = "\\$\\{[A-Za-z_][A-Za-z0-9_]*(?::-[^{}]*)?\\}";
 
 /** The schema of a file, as JSON text. */
 export function schemaText(name: SchemaName): string {

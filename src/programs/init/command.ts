@@ -130,7 +130,9 @@ function asText(made: Made, written: string): string {
   const agent = agentId === undefined ? "no agent" : `agent ${answers.agent} (${agentId})`;
   const lines = [
     `made ${defuseLine(written)}: ${files.length} files, server ${answers.serverId}, ${agent}`,
-    ...(losses.length === 0 ? [] : ["", `Not translated, ${losses.length} keys:`]),
+    ...(losses.length === 0
+      ? []
+      : ["", `Not translated, ${losses.length} key${losses.length === 1 ? "" : "s"}:`]),
     ...losses.map(({ key, reason }) => `  ${defuseLine(key)}: ${reason}`),
     "",
     "Start it:",

@@ -17,7 +17,7 @@ import { schemaFiles, withSchemaLines } from "../editors/schema-files.ts";
 import { type NewFile, writeFiles } from "../shell/write-files.ts";
 import { type Answers, ownerIdOf } from "./answers.ts";
 import type { FoundReference } from "./read-reference.ts";
-import { readmeFile } from "./readme-file.ts";
+import { readmeFile, translatedReadme } from "./readme-file.ts";
 import {
   endpointFile,
   HANDLER_FILE,
@@ -40,7 +40,9 @@ const MAX_SHIPPED_BYTES = 4 * 1024 * 1024;
 export function makeDeployment(answers: Answers, found?: FoundReference): NewDeployment {
   const { files, agentId } = makeIdentity(answers);
   const texts = {
-    ...(found === undefined ? sampleFiles(answers, agentId) : translatedFiles(answers, found)),
+    ...(found === undefined
+      ? sampleFiles(answers, agentId)
+      : translatedFiles(answers, found, agentId)),
     ".gitignore": IGNORE_FILE,
     "catalog/methods.json": readShippedCatalog(),
   };
@@ -65,10 +67,12 @@ function sampleFiles(
 
 function translatedFiles(
   answers: Answers,
-  { tables, recipeText }: FoundReference,
+  { tables, recipeText, losses }: FoundReference,
+  agentId: string | undefined,
 ): Readonly<Record<string, string>> {
   return {
     [SERVER_FILE]: translatedServerFile(answers, tables),
+    "README.md": translatedReadme(answers, agentId, losses),
     "endpoints/README.md": "Endpoint files of the reference implementation are read as they are.\n",
     ...(recipeText === undefined ? {} : { "recipes/recipes.toml": recipeText }),
   };

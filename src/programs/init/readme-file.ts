@@ -1,6 +1,8 @@
 /** The README of a new deployment: how it is started, what to try, what to do before others come. */
+import { defuseLine } from "../shell/terminal.ts";
 import { type Answers, DEFAULT_PORT } from "./answers.ts";
 import { SERVER_FILE } from "./server-file.ts";
+import type { Loss } from "./translate-reference.ts";
 
 /** Commands for the directory of the deployment, as a shell takes them. */
 export interface FirstCommands {
@@ -84,13 +86,53 @@ what is wrong with a file before anything is started.
 
 ${tries.map(describeTry).join("\n")}
 ${agentId === undefined ? makingAgents() : comparing(answers, agentId)}
-## What is where
+${whatIsWhere("compositions that agents may propose")}`;
+}
+
+/** The text of README.md of a translated configuration: what comes before there is something to call. */
+export function translatedReadme(
+  answers: Answers,
+  agentId: string | undefined,
+  losses: readonly Loss[],
+): string {
+  const { start, tries } = firstCommands({ port: answers.port }, undefined);
+  const lost = losses.map(({ key, reason }) => `- \`${defuseLine(key)}\`: ${defuseLine(reason)}\n`);
+  return `# ${answers.serverId}
+
+An AGTP server, run by ${answers.operator}, translated from a configuration of the reference implementation.
+Commands are for a shell that stands in this directory.
+
+## What is left to do
+
+1. Endpoint files of the reference implementation are read as they are: copy them into \`endpoints/\`.
+   Handlers in Python need a \`[[processes]]\` entry and one line for each, \`endpoint_handler\`: see
+   "Handlers in Python" in the documentation of agtpd.
+2. Agents: identity documents go into \`agents/\`${agentId === undefined ? "; a new one is made by" : `, where ${answers.agent} is. Another:`}
+
+\`\`\`sh
+agtp-keys genesis --name ${agentId === undefined ? "guide" : "another"} --principal Operator --owner-id operator --issuer-key .agtp/keys/signing.pem --agent-key --scope items:read
+\`\`\`
+
+3. \`agtpd --check\` says what is wrong with a file, \`agtpd doctor\` what a careful operator would change.
+
+${lost.length === 0 ? "" : `## Not translated\n\n${lost.join("")}\n`}## Start
+
+\`\`\`sh
+${start}
+\`\`\`
+
+${tries.map(describeTry).join("\n")}
+${whatIsWhere("recipes, those of the file that synthesis.recipes_file named")}`;
+}
+
+function whatIsWhere(recipes: string): string {
+  return `## What is where
 
 | file | what |
 |---|---|
 | \`${SERVER_FILE}\` | the configuration |
 | \`endpoints/\` | one endpoint a \`.toml\`, handlers beside them |
-| \`recipes/\` | compositions that agents may propose |
+| \`recipes/\` | ${recipes} |
 | \`agents/\` | the agents that may ask: identity documents and Geneses |
 | \`catalog/methods.json\` | the approved methods, at the version that was current |
 | \`.agtp/\` | keys, certificate, state and journal: secret, backed up, never committed |
@@ -125,7 +167,7 @@ ${manifest?.command} COMPARE /items --agent-id ${agentId} -d '${input}'
 }
 
 function makingAgents(): string {
-  return `To call an endpoint one needs to be somebody. An agent, and then a daemon that reads it (\`kill -HUP\`):
+  return `To call an endpoint one needs to be somebody. An agent, and then a daemon that reads it (\`agtpd reload\`):
 
 \`\`\`sh
 agtp-keys genesis --name guide --principal Operator --owner-id operator --issuer-key .agtp/keys/signing.pem --scope items:read

@@ -29,10 +29,10 @@ export function serverFile({ serverId, operator, contact, port, handlers }: Answ
 # meaning, is in the agtp-server.toml that comes with agtpd.
 #
 # Relative paths start at the directory of this file. \${VAR} in a string is replaced from the
-# environment or from .env when the file is read, which is where secrets belong; $\${ is a literal \${. After a
-# change:
+# environment or from .env when the file is read, which is where secrets belong; \${VAR:-text} is the
+# text where VAR is not set, $\${ a literal \${. After a change:
 #   agtpd --check --config ${SERVER_FILE}     what is wrong with it
-#   kill -HUP PID                               have a running daemon read it again
+#   agtpd reload                                have the running daemon read it again
 #   agtpd doctor --config ${SERVER_FILE}      what a careful operator would look at
 
 [server]

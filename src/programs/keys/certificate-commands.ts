@@ -3,7 +3,7 @@
  * agent's Genesis says what the command line leaves out of a certificate.
  * AGTP-CERT "Agent Certificate Profile"
  */
-import { X509Certificate } from "node:crypto";
+import { createHash, X509Certificate } from "node:crypto";
 import { join } from "node:path";
 import { formatProblem, isError } from "../../base/problem.ts";
 import {
@@ -104,13 +104,18 @@ function finish(
     ...(key === undefined ? [] : [{ path: paths.key, content: key, isSecret: true }]),
   ];
   writeFiles(terminal.directory, files, force);
-  const { serialNumber, validTo, fingerprint256 } = new X509Certificate(certificate);
+  const { serialNumber, validTo, fingerprint256, publicKey } = new X509Certificate(certificate);
+  const spki = publicKey.export({ type: "spki", format: "der" });
   const facts = {
     ...(agentId === undefined ? {} : { agent_id: agentId }),
     certificate: paths.certificate,
     key: key === undefined ? undefined : paths.key,
     serial: serialNumber.toLowerCase().replace(/^0+(?=.)/, ""),
     fingerprint: fingerprint256,
+    // The one that [policies.identity] operator_certificates lists.
+    ...(agentId === undefined
+      ? {}
+      : { public_key_sha256: createHash("sha256").update(spki).digest("hex") }),
     valid_to: new Date(validTo).toISOString(),
   };
   printFacts(facts, json, terminal);

@@ -109,7 +109,12 @@ async function walkJournal(
 ): Promise<JournalReport | undefined> {
   const { chain } = line;
   const path = resolve(directory, chain);
-  if (!statSync(path, { throwIfNoEntry: false })?.isDirectory()) {
+  const found = statSync(path, { throwIfNoEntry: false });
+  if (found === undefined) {
+    const expected = "expected --chain to be a journal directory or agtp://HOST";
+    throw usage(`${expected}: "${chain}" does not exist; a daemon makes it when it is started`);
+  }
+  if (!found.isDirectory()) {
     throw usage(`expected --chain to be a journal directory or agtp://HOST, got "${chain}"`);
   }
   const archive = line.archive === undefined ? undefined : resolve(directory, line.archive);

@@ -5,6 +5,7 @@
 import { existsSync, readdirSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
 import type { JsonRecord } from "../../base/json-value.ts";
+import { readCertificates } from "../../endpoint/upstream-ca.ts";
 import { makeKey } from "../../identity/certificate-keys.ts";
 import { checkDocument } from "../../openapi/check-document.ts";
 import { type ImportedDocument, importDocument } from "../../openapi/import-document.ts";
@@ -23,6 +24,8 @@ import { firstCall, firstCallText } from "../shell/first-call.ts";
 import { defuseLine, type Terminal } from "../shell/terminal.ts";
 import { writeFiles } from "../shell/write-files.ts";
 
+/** The file of `--ca` in the deployment. */
+const UPSTREAM_CA = "tls/upstream-ca.pem";
 /** Documents with fewer operations are done before anybody reads of it. */
 const LONG_DOCUMENT = 100;
 const PROGRESS_STEP = 50;
@@ -32,6 +35,7 @@ const ARGS = { "<spec>": "the document: a file, or - for standard input" } as co
 const OPTIONS = {
   "-o, --output <dir>": { help: "the deployment directory to write", isRequired: true },
   "--base-url <url>": "where the API is; default: the document's servers",
+  "--ca <file>": "the CA that the API's certificate is from, PEM; copied into the deployment",
   "--strict": "exit 1 where more than impact and outcome has to be reviewed",
   "--force": "replace files that are there",
   "--json": "print what was made as JSON",
@@ -55,6 +59,7 @@ async function run(line: ImportLine, terminal: Terminal): Promise<boolean> {
     const { fault } = checkBaseUrl(line.baseUrl);
     if (fault !== undefined) throw usage(fault);
   }
+  const ca = line.ca === undefined ? undefined : readCa(line.ca, terminal);
   const document = await openDocument(spec, terminal);
   const faults = checkDocument(document);
   if (faults.length > 0) throw refusal(spec, faults);
@@ -63,6 +68,7 @@ async function run(line: ImportLine, terminal: Terminal): Promise<boolean> {
   const result = importDocument(document, {
     catalog: catalog.catalog,
     ...(line.baseUrl === undefined ? {} : { baseUrl: line.baseUrl }),
+    ...(ca === undefined ? {} : { ca: UPSTREAM_CA }),
     onProgress: (done, total) => report(done, total, terminal),
   });
   if (result.kind === "fault") throw refusal(spec, [result.message]);
@@ -70,7 +76,8 @@ async function run(line: ImportLine, terminal: Terminal): Promise<boolean> {
   const files = importFiles(imported, warnings, catalog);
   const directory = resolve(terminal.directory, output);
   const earlier = earlierEndpoints(directory, new Set(files.map(({ path }) => path)));
-  const placed = withSchemaLines(files).map(({ path, content }) => {
+  const trusted = ca === undefined ? [] : [{ path: UPSTREAM_CA, content: ca }];
+  const placed = [...withSchemaLines(files), ...trusted].map(({ path, content }) => {
     return { path: join(output, path), content, isSecret: false };
   });
   writeFiles(terminal.directory, placed, force);
@@ -82,6 +89,12 @@ async function run(line: ImportLine, terminal: Terminal): Promise<boolean> {
   if (json) printJson(importReport(imported, warnings), terminal.out);
   tell(imported, { line, warnings, earlier }, terminal);
   return !strict || !(needsReview(imported) || warnings.length > 0);
+}
+
+function readCa(file: string, { directory }: Terminal): string {
+  const { text, fault } = readCertificates(directory, file);
+  if (text === undefined) throw usage(`--ca ${fault}`);
+  return text;
 }
 
 async function openDocument(spec: string, terminal: Terminal): Promise<JsonRecord> {
@@ -130,7 +143,8 @@ function tell(
   const { endpoints, leftOut, variables } = imported;
   const open = endpoints.filter(({ reviews }) => reviews.length > 0).length;
   const say = (text: string): void => err.write(`${defuseLine(text)}\n`);
-  say(`${endpoints.length} endpoints in ${line.output}, ${open} to review: see REVIEW.md`);
+  const count = `${endpoints.length} endpoint${endpoints.length === 1 ? "" : "s"}`;
+  say(`${count} in ${line.output}, ${open} to review: see ${line.output}/REVIEW.md`);
   for (const { operation, reason } of leftOut) say(`left out: ${operation}: ${reason}`);
   if (warnings.length > 0)
     say(`the document breaks its specification in ${warnings.length} places`);

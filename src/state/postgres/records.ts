@@ -17,6 +17,7 @@ import {
 } from "../records/record-store.ts";
 import { type StoreFaultKind, StoreUnavailableError } from "../store-fault.ts";
 import { isAnswer, isRace, postgresFaultKind } from "./fault.ts";
+import { PreparedStatement } from "./prepared-statement.ts";
 
 export interface PostgresRecordsOptions {
   readonly pool: Pool;
@@ -52,11 +53,11 @@ export class PostgresRecords implements RecordStore {
   /** Of chains that are apart: each batch has a connection of its own, and nothing keeps their order. */
   readonly batches: number = BATCHES;
   readonly #options: PostgresRecordsOptions;
-  readonly #append: string;
+  readonly #append: PreparedStatement;
 
   constructor(options: PostgresRecordsOptions) {
     this.#options = options;
-    this.#append = appendStatement(options.name);
+    this.#append = new PreparedStatement(options.pool, appendStatement(options.name));
   }
 
   async append(batch: RecordBatch): Promise<Appended> {
@@ -123,7 +124,7 @@ export class PostgresRecords implements RecordStore {
   async #attempt({ records, expected }: RecordBatch): Promise<ReadonlySet<string>> {
     const last = new Map(records.map((record) => [record.chain.agentId, record]));
     const agents = [...expected.keys()].sort();
-    const { rows } = await this.#options.pool.query<{ agent_id: string }>(this.#append, [
+    const { rows } = await this.#append.query<{ agent_id: string }>([
       agents,
       agents.map((agentId) => expected.get(agentId)),
       agents.map((agentId) => last.get(agentId)?.auditId),

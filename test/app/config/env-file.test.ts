@@ -55,6 +55,7 @@ describe("the .env of a deployment", () => {
         file: "agtp-server.toml",
         key: "server.contact",
         message: "the environment variable CONTACT is not set",
+        hint: "set it where the daemon is started, or in .env beside the configuration",
       },
     ]);
   });

@@ -55,6 +55,23 @@ describe("expandEnvironment", () => {
     ]);
   });
 
+  it.each([
+    [{}, "https://localhost:4481/v1"],
+    [{ DESK: "" }, "https://localhost:4481/v1"],
+    [{ DESK: `https://desk.example/\${A}` }, `https://desk.example/\${A}/v1`],
+  ])("puts the text behind :- in where the variable is not set: %j", (environment, text) => {
+    const written = `\${DESK:-https://localhost:4481}/v1`;
+    expect(expandEnvironment([written], environment)).toEqual({ value: [text], faults: [] });
+    expect(variablesIn(`${written}\${OTHER}`)).toEqual(["OTHER"]);
+  });
+
+  it.each([`\${:-a}`, `\${A B:-a}`, `\${A-a}`])("refuses %j, which names none", (written) => {
+    const { faults } = expandEnvironment([written], { A: "a" });
+    expect(faults).toEqual([
+      { key: "[0]", message: `${JSON.stringify(written)} names no environment variable` },
+    ]);
+  });
+
   it.each(["constructor", "__proto__", "toString"])("takes %s from nowhere else", (name) => {
     const { faults } = expandEnvironment([`\${${name}}`], {});
     expect(faults).toEqual([
@@ -62,7 +79,7 @@ describe("expandEnvironment", () => {
     ]);
   });
 
-  it.each(["", "1A", "A-B", "A B", "A:-b"])("refuses the name %j", (name) => {
+  it.each(["", "1A", "A-B", "A B", "A:=b", "A:b"])("refuses the name %j", (name) => {
     const { faults } = expandEnvironment([`\${${name}}`], { [name]: "a" });
     expect(faults).toEqual([
       { key: "[0]", message: `"\${${name}}" names no environment variable` },

@@ -173,7 +173,7 @@ describe("loadConfig", () => {
 
   it("names the key and the variable that is not set, and says nothing else about the key", () => {
     expect(problemsOf(`[server]\nserver_id = "\${AGTP_ID}"\nport = 70000`)).toEqual([
-      "server.server_id: the environment variable AGTP_ID is not set",
+      "server.server_id: the environment variable AGTP_ID is not set (set it where the daemon is started, or in .env beside the configuration)",
       "server.port: must be at most 65535, got 70000",
     ]);
   });
@@ -368,7 +368,9 @@ describe("loadConfig", () => {
 describe("loadConfig, for a file that is no configuration", () => {
   it("says where the TOML is wrong, without an excerpt that may show a secret", () => {
     const problems = problemsOf('[server]\nserver_id = "a"\nsecret = "hush" "hush"');
-    expect(problems).toEqual([expect.stringMatching(/^is not TOML: line 3, column \d+: /)]);
+    expect(problems).toEqual([
+      expect.stringMatching(/^is not TOML: line 3, column \d+, at secret: /),
+    ]);
     expect(problems.join()).not.toContain("hush");
   });
 

@@ -4,8 +4,10 @@ import { join } from "node:path";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { parse } from "smol-toml";
 import { describe, expect, it } from "vitest";
+import { expandEnvironment } from "../../../src/app/config/environment.ts";
 import { loadConfig } from "../../../src/app/config/load.ts";
 import { configSchema } from "../../../src/app/config/schema.ts";
+import { variablesIn } from "../../../src/base/environment.ts";
 import type { Schema } from "../../../src/schema/section-field.ts";
 
 const FILE = join(import.meta.dirname, "../../../agtp-server.toml");
@@ -87,7 +89,8 @@ describe("agtp-server.toml", () => {
   it("shows examples that are valid", () => {
     const ajv = new Ajv2020({ allErrors: true, strict: false });
     const isValid = ajv.compile(configSchema);
-    isValid(JSON.parse(JSON.stringify(complete)));
+    const variables = Object.fromEntries(variablesIn(text).map((name) => [name, "x"]));
+    isValid(expandEnvironment(JSON.parse(JSON.stringify(complete)), variables).value);
     expect(isValid.errors ?? []).toEqual([]);
   });
 

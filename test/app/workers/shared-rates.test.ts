@@ -3,17 +3,22 @@ import { duplexPair } from "node:stream";
 import { expect, it, vi } from "vitest";
 import { shareRates } from "../../../src/app/workers/shared-rates.ts";
 import { Link } from "../../../src/base/link.ts";
+import { MinuteRates } from "../../../src/dispatch/rates/minute-rates.ts";
+import { RateWindow } from "../../../src/dispatch/rates/rate-window.ts";
 import { Rates } from "../../../src/dispatch/rates/rates.ts";
 import { STORE_FAULTS } from "../../../src/state/sharing/link-faults.ts";
 
 const payer = (): string => "a";
 
 /** Two workers whose parent passes on what one tells. */
-function makeWorkers(limits: ConstructorParameters<typeof Rates>[0]): readonly [Rates, Rates] {
+function makeWorkers(
+  limits: ConstructorParameters<typeof Rates>[0],
+  minutes = [new MinuteRates(), new MinuteRates()] as const,
+): readonly [Rates, Rates] {
   const [near, far] = duplexPair();
   const rates = [new Rates(limits), new Rates(limits)] as const;
-  shareRates(new Link(near, STORE_FAULTS), rates[0]);
-  shareRates(new Link(far, STORE_FAULTS), rates[1]);
+  shareRates(new Link(near, STORE_FAULTS), { rates: rates[0], minuteRates: minutes[0] });
+  shareRates(new Link(far, STORE_FAULTS), { rates: rates[1], minuteRates: minutes[1] });
   return rates;
 }
 
@@ -29,4 +34,24 @@ it.each([
   expect(there.admit(() => "b", 0)).toBeUndefined();
   // What it was told it does not tell again: there it would count twice.
   expect(here.admit(payer, 1_000 + performance.now())).toBeUndefined();
+});
+
+it("counts turns by the minute wherever they were taken, and once", async () => {
+  const minutes = [new MinuteRates(), new MinuteRates()] as const;
+  makeWorkers({ requestsPerSecond: 0, workMsPerSecond: 0 }, minutes);
+  const [here, there] = minutes.map((rates) => new RateWindow({ name: "test", rates }));
+  const heard = [0, 0];
+  for (const [index, rates] of minutes.entries()) {
+    rates.join({
+      add: (_, count) => {
+        heard[index] = (heard[index] ?? 0) + count;
+      },
+    });
+  }
+  for (let turn = 0; turn < 5; turn += 1) expect(here?.take("a", 6)).toBeUndefined();
+  await vi.waitFor(() => expect(heard).toEqual([0, 5]));
+  expect([there?.take("a", 6), there?.take("b", 6)]).toEqual([undefined, undefined]);
+  expect(there?.take("a", 6)).toBe(60);
+  await vi.waitFor(() => expect(heard).toEqual([2, 5]));
+  expect(here?.take("a", 6)).toBe(60);
 });

@@ -74,13 +74,16 @@ it("reloads all of them, or none", async () => {
   expect(told.map(({ event }) => event)).toEqual(["reloaded", "reload-refused"]);
 });
 
-it("sums its metrics, which never fall when a worker is replaced", async () => {
+it("sums its metrics, which never fall when a worker is replaced, and tells what that one has read", async () => {
   const daemon = await openWorkers(2, { metrics: { enabled: true, port: 0 } });
   const clients = await connectToEach(daemon, 2);
   const pids = await Promise.all(clients.map(pidOf));
   expect(new Set(pids).size).toBe(2);
   for (const client of clients) await pidOf(client);
   expect(await requestsCounted(daemon)).toBe(4);
+  const changed = { file: "endpoints/later.toml", severity: "warning" };
+  const later = endpointFile({ method: "QUERY", path: "/later" });
+  writeFileSync(join(daemon.directory, changed.file), later);
   process.kill(pids[0] ?? 0, "SIGKILL");
   await vi.waitFor(() => {
     expect(daemon.log.some(({ event }) => event === "worker-replaced")).toBe(true);
@@ -88,6 +91,14 @@ it("sums its metrics, which never fall when a worker is replaced", async () => {
   expect(await requestsCounted(daemon)).toBe(4);
   await pidOf(await daemon.connect());
   expect(await requestsCounted(daemon)).toBe(5);
+  // It has read what the other has not: that is told until both have.
+  await vi.waitFor(async () => {
+    const { problems } = await control(daemon, "status");
+    expect(problems).toContainEqual(expect.objectContaining(changed));
+  });
+  expect(await control(daemon, "reload")).toMatchObject({ reloaded: true });
+  const { problems } = await control(daemon, "status");
+  expect(problems).not.toContainEqual(expect.objectContaining(changed));
 });
 
 it("answers what it has received before it stops", async () => {

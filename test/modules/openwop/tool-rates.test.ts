@@ -1,5 +1,6 @@
 /** How often a tool may be called, by whom, and when again. */
 import { describe, expect, it } from "vitest";
+import { MinuteRates } from "../../../src/dispatch/rates/minute-rates.ts";
 import { ToolRates } from "../../../src/modules/openwop/turn/tool-rates.ts";
 import { expectValid, openRuns } from "../../support/openwop-runs.ts";
 
@@ -36,6 +37,20 @@ describe("the rate of a tool", () => {
     expect(take("ann", "one")).toBe(60_000);
     expect(take("bob", "one")).toBeUndefined();
     expect(take("ann", "two")).toBeUndefined();
+  });
+
+  it("is one for all processes, each of which hears of the others' calls", () => {
+    const [here, there] = [new MinuteRates(), new MinuteRates()];
+    here.share((taking) => there.add(taking));
+    const [one, other] = [here, there].map((rates) => new ToolRates(() => 0, rates));
+    const take = (rates = one) => rates?.take("ann", "tool", { perMinute: 3 });
+    expect([take(), take(), take(other), take(other)]).toEqual([
+      undefined,
+      undefined,
+      undefined,
+      20_000,
+    ]);
+    expect(other?.take("bob", "tool", { perMinute: 3 })).toBeUndefined();
   });
 
   it("is none where there is no limit", () => {

@@ -156,7 +156,7 @@ type = "string"
     const { exitCode, err } = await runIn(directory, openapiProgram, args, {
       input: JSON.stringify(document),
     });
-    expect([exitCode, err]).toEqual([0, expect.stringContaining("1 endpoints in made")]);
+    expect([exitCode, err]).toEqual([0, expect.stringContaining("1 endpoint in made")]);
     const [endpoint = ""] = tomlFiles(join(directory, "made", "endpoints"));
     expect(endpoint.split("\n")[0]).toBe("#:schema ../../.agtp/schema/endpoint.json");
     expect(faults("endpoint", endpoint)).toEqual([]);

@@ -85,6 +85,63 @@ capture_as = "found"
 mode = "list"
 `;
 
+/** A file with the keys, and the values by default, of the sample that comes with the reference. */
+const DEMO = `
+[server]
+server_id = "agents.inn.example"
+operator = "The inn"
+contact = "desk@inn.example"
+
+[policies]
+wildcards_accepted = true
+anonymous_discovery = true
+scope_required_for_invocation = true
+synthesis_enabled = true
+max_synthesis_depth = 10
+[policies.methods]
+allow = "*"
+
+[agents]
+disclosure = "public"
+
+[synthesis]
+policies = ["recipes"]
+recipes_file = "agtp-recipes.toml"
+session_duration = "24h"
+persistent_default_duration = "7d"
+persistent_max_duration = "30d"
+async_evaluation_enabled = false
+max_evaluation_duration = "10m"
+
+[audit]
+path = "stderr"
+attribution_records_enabled = false
+
+[gateway]
+socket = ""
+
+[signing]
+enabled = false
+key_path = ""
+key_id = ""
+
+[mtls]
+mode = "disabled"
+ca_bundle_path = ""
+require_agent_id_match = true
+
+[[apis]]
+path = "/rooms"
+methods = ["QUERY", "BOOK"]
+description = "Rooms of the inn."
+
+[[hosted_protocols]]
+protocol = "openapi"
+version = "3.1"
+endpoint = "https://inn.example"
+catalog = "https://inn.example/openapi.json"
+`;
+
 async function initFrom(files: Files, ...more: readonly string[]) {
   const cwd = makeDirectory({ "old/agtp-server.toml": REFERENCE, ...files });
   const args = ["shop", "--from", "old/agtp-server.toml", ...more];
@@ -122,6 +179,29 @@ describe("agtpd init --from", () => {
       ...["signing.key_path", "synthesis.max_evaluation_duration"],
     ]);
     expect(read("recipes/recipes.toml")).toContain(RECIPES);
+    const log = createLog("silent", { write: () => undefined, flush: () => Promise.resolve() });
+    const configPath = join(cwd, "shop/agtp-server.toml");
+    const problems = await checkDeployment({ configPath, env: {}, log });
+    expect(problems.filter(isError)).toEqual([]);
+  });
+
+  it("knows every key of the sample that the reference comes with, and writes down what is left", async () => {
+    const files = { "old/agtp-server.toml": DEMO, "old/agtp-recipes.toml": RECIPES };
+    const { exitCode, out, cwd, read } = await initFrom(files);
+    expect(exitCode).toBe(0);
+    const losses = [...out.matchAll(/^ {2}([a-z_.]+): (.+)$/gm)].map(([, key, why]) => [key, why]);
+    expect(losses.map(([key]) => key)).toEqual([
+      ...["synthesis.max_evaluation_duration", "signing.enabled", "apis", "hosted_protocols"],
+    ]);
+    const readme = read("README.md");
+    for (const [key, why] of losses) expect(readme).toContain(`- \`${key}\`: ${why}\n`);
+    expect(readme).toContain("agtp-keys genesis --name guide");
+    const { table } = parseToml(read("agtp-server.toml"));
+    expect(table).toMatchObject({
+      policies: { wildcards_accepted: true, synthesis_enabled: true, max_synthesis_depth: 10 },
+      synthesis: { persistent_max_seconds: 2_592_000, async_evaluation: false },
+      attribution: { enabled: false },
+    });
     const log = createLog("silent", { write: () => undefined, flush: () => Promise.resolve() });
     const configPath = join(cwd, "shop/agtp-server.toml");
     const problems = await checkDeployment({ configPath, env: {}, log });

@@ -3,6 +3,11 @@
  * again with time. It is the server's, through every run and every reload.   OpenWOP RFC 0064
  */
 import { LRUCache } from "lru-cache";
+import {
+  MinuteRates,
+  minuteAccount,
+  type TellTaking,
+} from "../../../dispatch/rates/minute-rates.ts";
 
 /** The limit in force; `perMinute` 0: none. */
 export interface ToolRate {
@@ -10,8 +15,11 @@ export interface ToolRate {
 }
 
 interface Bucket {
-  tokens: number;
-  at: number;
+  /** Undefined: it is full but for what is owed. */
+  readonly tokens: number | undefined;
+  readonly at: number;
+  /** Tokens that another process has given. */
+  readonly owed: number;
 }
 
 const REMEMBERED_PAIRS = 50_000;
@@ -19,21 +27,36 @@ const MINUTE_MS = 60_000;
 
 export class ToolRates {
   readonly #now: () => number;
+  readonly #tell: TellTaking;
   readonly #buckets = new LRUCache<string, Bucket>({ max: REMEMBERED_PAIRS });
 
-  constructor(now: () => number = () => performance.now()) {
+  constructor(now: () => number = () => performance.now(), rates: MinuteRates = new MinuteRates()) {
     this.#now = now;
+    this.#tell = rates.join(this);
   }
 
   /** Takes a token, or answers in how many milliseconds there is one again. */
   take(principal: string, toolName: string, { perMinute }: ToolRate): number | undefined {
     if (perMinute === 0) return undefined;
-    const key = JSON.stringify([principal, toolName]);
+    const account = minuteAccount("openwop-tools", principal, toolName);
     const now = this.#now();
-    const { tokens, at } = this.#buckets.get(key) ?? { tokens: perMinute, at: now };
-    const left = Math.min(perMinute, tokens + (Math.max(0, now - at) * perMinute) / MINUTE_MS);
+    const { tokens = perMinute, at, owed } = this.#bucketOf(account, now);
+    const filled = tokens + (Math.max(0, now - at) * perMinute) / MINUTE_MS;
+    // Nobody waits longer than a bucket takes to fill.
+    const left = Math.max(1 - perMinute, Math.min(perMinute, filled) - owed);
     const isOne = left >= 1;
-    this.#buckets.set(key, { tokens: isOne ? left - 1 : left, at: now });
+    this.#buckets.set(account, { tokens: isOne ? left - 1 : left, at: now, owed: 0 });
+    if (isOne) this.#tell({ account, count: 1 });
     return isOne ? undefined : Math.max(1, Math.ceil(((1 - left) * MINUTE_MS) / perMinute));
+  }
+
+  /** Counts tokens that another process has given. */
+  add(account: string, count: number): void {
+    const bucket = this.#bucketOf(account, this.#now());
+    this.#buckets.set(account, { ...bucket, owed: bucket.owed + count });
+  }
+
+  #bucketOf(account: string, now: number): Bucket {
+    return this.#buckets.get(account) ?? { tokens: undefined, at: now, owed: 0 };
   }
 }

@@ -1,0 +1,62 @@
+/**
+ * Counts what happened within the last minute, for each agent: a sliding window, so that
+ * nobody gets two allowances at the turn of a minute.   AGTP-API §10.1.5
+ */
+import { LRUCache } from "lru-cache";
+import { type MinuteRates, minuteAccount, type TellTaking } from "./minute-rates.ts";
+
+const WINDOW_MS = 60_000;
+const REMEMBERED_AGENTS = 10_000;
+/** What others have given is counted up to here. */
+const MOST = 10_000;
+
+/** A rate among those of the server. */
+export interface RateWindowOptions {
+  /** Unique among them. */
+  readonly name: string;
+  readonly rates: MinuteRates;
+  now?(): number;
+}
+
+export class RateWindow {
+  readonly #name: string;
+  readonly #now: () => number;
+  readonly #tell: TellTaking;
+  /** By account, when its last turns were taken. */
+  readonly #times = new LRUCache<string, number[]>({ max: REMEMBERED_AGENTS });
+
+  constructor({ name, rates, now = () => performance.now() }: RateWindowOptions) {
+    this.#name = name;
+    this.#now = now;
+    this.#tell = rates.join(this);
+  }
+
+  /** Takes one of an agent's turns, or answers in how many seconds there is one again. */
+  take(agentId: string, perMinute: number): number | undefined {
+    const account = minuteAccount(this.#name, agentId);
+    const now = this.#now();
+    const times = this.#timesOf(account, now);
+    if (times.length >= perMinute) {
+      // Once no more than all turns but one are in the window.
+      const due = times[times.length - Math.max(1, perMinute)] ?? now;
+      return Math.max(1, Math.ceil((due + WINDOW_MS - now) / 1000));
+    }
+    times.push(now);
+    this.#times.set(account, times);
+    this.#tell({ account, count: 1 });
+    return undefined;
+  }
+
+  /** Counts turns that another process has given. */
+  add(account: string, count: number): void {
+    const now = this.#now();
+    const times = this.#timesOf(account, now);
+    const more = Math.min(count, MOST - times.length);
+    for (let turn = 0; turn < more; turn += 1) times.push(now);
+    this.#times.set(account, times);
+  }
+
+  #timesOf(account: string, now: number): number[] {
+    return (this.#times.get(account) ?? []).filter((at) => now - at < WINDOW_MS);
+  }
+}
