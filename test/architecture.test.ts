@@ -47,7 +47,7 @@ const FETCHERS = [
   ...["src/app/jwks-source.ts", "src/modules/delivery/webhook-sender.ts"],
   "src/modules/openwop/runtime/model-connection.ts",
   // Policy engines and key sets that a manifest names.
-  "src/modules/agentcli/ask-json.ts",
+  "src/modules/agentcli/create-world.ts",
 ];
 /** Of node:net, what only looks at text. */
 const TEXT_ONLY = ["isIP", "isIPv4", "isIPv6", "BlockList", "LookupFunction"];

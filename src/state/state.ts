@@ -7,6 +7,7 @@ import { ForwardClock } from "../base/forward-clock.ts";
 import { type Holders, SOLE_HOLDER } from "./holders.ts";
 import type { JournalDisk } from "./journal/journal-disk.ts";
 import type { JournalRetention } from "./journal/journal-retention.ts";
+import type { CutStep } from "./journal/make-cut.ts";
 import { ExportRefusal, exportState } from "./moving/export-state.ts";
 import type { NodeFigures } from "./node-figures.ts";
 import type { StateNotice } from "./notice.ts";
@@ -109,6 +110,8 @@ export interface StateOptions {
   readonly tombstoneMs?: number;
   /** The one that the registers beside this state read as well; at least as late as every record. */
   readonly clock?: ForwardClock;
+  /** Told of each step of a cut of the journal. */
+  onCutStep?(step: CutStep): void;
   now?(): number;
 }
 

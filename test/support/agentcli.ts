@@ -3,9 +3,8 @@ import { PassThrough, Writable } from "node:stream";
 import { runProgram } from "../../src/modules/agentcli/create-world.ts";
 import { KeySets } from "../../src/modules/agentcli/governance/key-sets.ts";
 import type { MethodContext } from "../../src/modules/agentcli/methods/method.ts";
-import { serveProtocol } from "../../src/modules/agentcli/protocol/serve.ts";
 import type { AskJson, World } from "../../src/modules/agentcli/world.ts";
-import { rpcProgram } from "../../src/programs/rpc/command.ts";
+import { rpcProgram, serveProtocol } from "../../src/programs/rpc/command.ts";
 import { type ProgramRun, runIn } from "./terminal.ts";
 
 type Members = Readonly<Record<string, unknown>>;

@@ -3,17 +3,23 @@
  * their runs need of this daemon.   AGTP-API §6.1
  */
 import { relative } from "node:path";
+import type { ForwardClock } from "../../base/forward-clock.ts";
+import { ProcessGroups } from "../../base/process-groups.ts";
 import type { Contribution } from "../../dispatch/module.ts";
 import { type HostedIdentities, identifyHosted } from "../../state/registers/hosted-identity.ts";
+import type { ServerState } from "../../state/state.ts";
+import type { Store } from "../../state/store.ts";
 import type { AgentcliConfig } from "./agentcli-section.ts";
 import type { AgentcliContext } from "./config.ts";
 import { createWorld } from "./create-world.ts";
 import { type ExposedWorkflow, loadingWorkflows } from "./load-workflows.ts";
 import type { TrustLevel } from "./manifest/identity-fields.ts";
+import { Approvals } from "./run/approvals.ts";
 import type { Executor } from "./run/execution.ts";
 import { type PromptRuntime, readRuntimePath } from "./run/prompt-runtime.ts";
 import { secretsOf } from "./run/redact-output.ts";
-import { openRunState } from "./run/run-state.ts";
+import { TaskRuns } from "./run/task-runs.ts";
+import { TaskTurns } from "./run/task-turns.ts";
 import { taskRoutes } from "./task-routes.ts";
 
 /** A client that waits for a task must not be kept waiting by what comes after it. */
@@ -91,4 +97,27 @@ function trustOf(
 ): TrustLevel | undefined {
   if (Object.keys(trustLevels).length === 0) return undefined;
   return trustLevels[String(tier ?? 0)] ?? "untrusted";
+}
+
+/** The state of tasks' runs, which two generations of a deployment share. */
+interface RunState {
+  readonly runs: TaskRuns;
+  readonly approvals: Approvals;
+  /** The programs that run. */
+  readonly groups: ProcessGroups;
+}
+
+/** Opens what an earlier process kept; nothing runs yet. */
+async function openRunState(
+  store: Store,
+  _: Pick<ForwardClock, "now">,
+  { escalations, holders }: Pick<ServerState, "escalations" | "holders">,
+): Promise<RunState> {
+  const isShared = holders.self !== undefined;
+  const turns = isShared ? await TaskTurns.open(store, holders) : undefined;
+  return {
+    runs: await TaskRuns.open(turns),
+    approvals: await Approvals.open(store, escalations),
+    groups: new ProcessGroups(),
+  };
 }

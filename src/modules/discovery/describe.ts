@@ -26,8 +26,12 @@ import {
 } from "./describe-capabilities.ts";
 import { chooseForm, type DescriptionForm, FORMAT_NAMES } from "./describe-format.ts";
 import { createIdentityReplies, type IdentityReply } from "./describe-identity.ts";
-import { statusDocument } from "./describe-status.ts";
-import { agentNotFound, type DescribedAgents, resolveTarget } from "./describe-target.ts";
+import {
+  agentNotFound,
+  type DescribedAgents,
+  resolveTarget,
+  statusDocument,
+} from "./described-agent.ts";
 
 /** All that there is to describe. */
 export interface DescribeOptions extends DescribedAgents {

@@ -1,10 +1,20 @@
 /**
  * `agtp-rpc`: the protocol on standard input and output, or one command of it. Results are JSON on
  * standard output; what went wrong is JSON on standard error, and the exit code is 1.
+ * agentcli protocol "Transport"
  */
+
+import type { Readable, Writable } from "node:stream";
+import { type Line, LineReader } from "../../base/line-reader.ts";
 import { reasonOf } from "../../base/thrown.ts";
 import { createWorld } from "../../modules/agentcli/create-world.ts";
-import { serveProtocol } from "../../modules/agentcli/protocol/serve.ts";
+import { READY_PARAMS } from "../../modules/agentcli/methods/descriptions.ts";
+import type { MethodContext } from "../../modules/agentcli/methods/method.ts";
+import {
+  answerLine,
+  MAX_LINE_BYTES,
+  type ReportFault,
+} from "../../modules/agentcli/protocol/answer-line.ts";
 import { type Command, command } from "../shell/command.ts";
 import { defuseLine, type Terminal } from "../shell/terminal.ts";
 import { CALL_COMMANDS } from "./call-commands.ts";
@@ -50,4 +60,63 @@ async function serve(line: { readonly db?: string }, terminal: Terminal): Promis
   const defaults = readDefaults(environment, line.db);
   await serveProtocol({ world, defaults, ...streams, report });
   return 0;
+}
+
+/** The streams to serve on. */
+interface ServeOptions extends MethodContext {
+  readonly input: Readable;
+  readonly output: Writable;
+  readonly report: ReportFault;
+}
+
+/**
+ * Serves the protocol on two streams: the ready notification, then one answer after the other, in the
+ * order of the requests. Resolves when the input has ended, or when nobody reads the output any more.
+ */
+export async function serveProtocol(options: ServeOptions): Promise<void> {
+  const { input, report } = options;
+  const output = new Lines(options.output);
+  await output.write({ jsonrpc: "2.0", method: "agentcli.ready", params: READY_PARAMS });
+  const reader = new LineReader(MAX_LINE_BYTES);
+  const answer = async (lines: readonly Line[]): Promise<void> => {
+    for (const line of lines) {
+      const response = await answerLine(line, options, report);
+      if (response !== undefined) await output.write(response);
+    }
+  };
+  try {
+    for await (const chunk of input) {
+      await answer(reader.push(chunk as Buffer));
+      if (output.isGone) return;
+    }
+  } catch (error) {
+    // An input that breaks off has ended.
+    report(error);
+  }
+  await answer(reader.end());
+}
+
+/** Writes one message a line, and waits for whoever reads them. */
+class Lines {
+  readonly #stream: Writable;
+  #wake: () => void = () => undefined;
+  isGone = false;
+
+  constructor(stream: Writable) {
+    this.#stream = stream;
+    const end = (): void => {
+      this.isGone = true;
+      this.#wake();
+    };
+    stream.on("error", end).on("close", end);
+    stream.on("drain", () => this.#wake());
+  }
+
+  async write(message: object): Promise<void> {
+    if (this.isGone) return;
+    const woken = new Promise<void>((resolve) => {
+      this.#wake = resolve;
+    });
+    if (!this.#stream.write(`${JSON.stringify(message)}\n`)) await woken;
+  }
 }

@@ -8,7 +8,6 @@ import { dirname, join } from "node:path";
 import { makeDirectory } from "../../base/make-directory.ts";
 import type { StateNotice } from "../notice.ts";
 import { openChainReader } from "../records/chain-reader.ts";
-import { DurableWrites } from "./durable-writes.ts";
 import { FinishedSegments, readRecord } from "./finished-segments.ts";
 import type {
   Journal,
@@ -19,7 +18,7 @@ import type {
 } from "./journal.ts";
 import { DISK, type JournalDisk } from "./journal-disk.ts";
 import { syncFailed, tailCut } from "./journal-notices.ts";
-import { JournalSync } from "./journal-sync.ts";
+import { DurableWrites, JournalSync } from "./journal-sync.ts";
 import { RecordPlaces } from "./record-places.ts";
 import {
   ActiveSegment,

@@ -111,9 +111,8 @@ export class PostgresRecords implements RecordStore {
     return rows[0]?.jws;
   }
 
-  async headOf(agentId: string): Promise<ChainHead | undefined> {
-    const heads = await ask(() => this.#heads([agentId]));
-    return heads.get(agentId);
+  headsOf(agentIds: readonly string[]): Promise<ReadonlyMap<string, ChainHead>> {
+    return ask(() => this.#heads(agentIds));
   }
 
   close(): Promise<void> {

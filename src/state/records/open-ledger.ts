@@ -3,6 +3,7 @@
  * has beyond them. After a crash every acknowledged record is in its chain, and none is twice.
  * AGTP-IDENTIFIERS "Attribution Chain"
  */
+
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { continueIdsAfter } from "../../identity/uuid.ts";
 import { withCut } from "../journal/cut-chains.ts";
@@ -17,6 +18,7 @@ import { JournalDamageError } from "../journal/journal-damage.ts";
 import type { JournalDisk } from "../journal/journal-disk.ts";
 import { replayJournal } from "../journal/journal-replay.ts";
 import { JournalRetention, type RetainedJournal } from "../journal/journal-retention.ts";
+import type { CutStep } from "../journal/make-cut.ts";
 import { journalSource, type RecordsSource, rememberedRecords } from "../moving/export-state.ts";
 import type { StateNotice } from "../notice.ts";
 import type { Durability } from "../state-sections.ts";
@@ -46,6 +48,8 @@ export interface LedgerOptions {
   readonly shared?: SharedRecords;
   /** "process" without it. */
   readonly durability?: Durability;
+  /** Told of each step of a cut of the journal. */
+  onCutStep?(step: CutStep): void;
   now?(): number;
 }
 
@@ -171,9 +175,10 @@ async function openKept<Chains extends GrowingChains>(
     takenIn: () => takenIn,
     isHeld: () => readers > 0,
   });
-  const { onNotice, now } = options;
+  const { onNotice, onCutStep, now } = options;
   const retention = await JournalRetention.open({
     journal: retained,
+    ...(onCutStep && { onStep: onCutStep }),
     ...(onNotice && { onNotice }),
     ...(now && { now }),
   });

@@ -76,8 +76,8 @@ export interface RecordStore {
   openReader?(): RecordReader;
   /** Where a record went that was cut off; without this, nothing ever is. */
   whereCut?(auditId: string): Promise<WhereCut | undefined>;
-  /** The head of a chain as it is now; without this, the ledger knows it itself. */
-  headOf?(agentId: string): Promise<ChainHead | undefined>;
+  /** The heads of chains as they are now; without this, the ledger knows them itself. */
+  headsOf?(agentIds: readonly string[]): Promise<ReadonlyMap<string, ChainHead>>;
   close(): Promise<void>;
 }
 

@@ -2,7 +2,7 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { createAskJson } from "../../../src/modules/agentcli/ask-json.ts";
+import { createAskJson } from "../../../src/modules/agentcli/create-world.ts";
 import { startUpstream } from "../../support/https-upstream.ts";
 
 describe("asking for JSON", () => {

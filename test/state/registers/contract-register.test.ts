@@ -139,6 +139,35 @@ describe("ContractRegister", () => {
     expect(ids()).toEqual(["syn-3", "syn-2", "syn-1"]);
   });
 
+  // AGTP-API §10.1.1
+  it("finds the newest that is active for a pair, by its path or by its template", async () => {
+    const { register, clock } = await open();
+    const at = (path: string, changes: Partial<Contract> = {}): Partial<Contract> => ({
+      ...changes,
+      endpoint: { ...contract("").endpoint, path },
+    });
+    await register.add(contract("syn-1", at("/suite")));
+    await register.add(contract("syn-2", at("/{kind}", { issuedAt: 1 })));
+    await register.add(contract("syn-3", at("/suite", { issuedAt: 2, expiresAt: 10 })));
+    await register.add(contract("syn-4", at("/suite", { issuedAt: 3, state: "offered" })));
+    await register.add(contract("syn-5", at("/suite", { issuedAt: 4, agentId: "bob" })));
+    await register.add(contract("syn-6", at("/a{b", { issuedAt: 5 })));
+    const found = (path: string, method = "BOOK") =>
+      register.activeFor("alice", { method, path })?.synthesisId;
+    expect(found("/suite")).toBe("syn-3");
+    expect(found("/other")).toBe("syn-2");
+    expect(found("/a{b")).toBe("syn-6");
+    expect([found("/suite", "QUERY"), found("/suite/1"), found("/{kind}/1")]).toEqual([
+      undefined,
+      undefined,
+      undefined,
+    ]);
+    clock.now = 10;
+    expect(found("/suite")).toBe("syn-2");
+    await register.change("syn-2", "revoked");
+    expect(found("/suite")).toBe("syn-1");
+  });
+
   it("survives the process, in whatever state it was", async () => {
     const { register, store } = await open();
     await register.add(contract("syn-1", { state: "offered" }));

@@ -3,13 +3,12 @@
  * cannot, look at its jobs, and write. A dry run does all of that but the last.
  * agentcli protocol "agentcli.apply"
  */
-import type { JsonRecord } from "../../../base/json-value.ts";
+import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
 import { compileScheduler } from "../compile/scheduler.ts";
 import { SCHEDULER_FIELDS } from "../compile/scheduler-fields.ts";
 import type { SchedulerJob } from "../compile/scheduler-job.ts";
 import { type Failure, failure, isFailure } from "../failure.ts";
-import type { ProofReport } from "../governance/verify-proof.ts";
-import { verifyProof } from "../governance/verify-proof.ts";
+import { type ProofReport, verifyProof } from "../governance/verify-proof.ts";
 import { findTask } from "../identity/find-task.ts";
 import type { Manifest } from "../manifest/manifest.ts";
 import type { World } from "../world.ts";
@@ -17,7 +16,6 @@ import { type Capabilities, checkCapabilities, readCapabilities } from "./capabi
 import { SchedulerClient, type SchedulerLocation } from "./invocation.ts";
 import { type JobAction, planActions } from "./job-actions.ts";
 import { keptFields, type LostSafeguard, lostSafeguards, readJobColumns } from "./job-columns.ts";
-import { writeJob } from "./write-jobs.ts";
 
 /** Options of applying. */
 export interface ApplyOptions {
@@ -140,4 +138,54 @@ function withProgress(failed: Failure, actions: readonly JobAction[], at: JobAct
     ...failed,
     details: { job_id: at.job.id, written: written.map(({ job }) => job.id) },
   };
+}
+
+/** Writes the fields of one job that the scheduler has; undefined when it is done. */
+async function writeJob(
+  { action, job, adopted }: JobAction,
+  client: Pick<SchedulerClient, "addJob" | "updateJob" | "deleteJob">,
+  fields: readonly string[],
+): Promise<Failure | undefined> {
+  if (action === "updated")
+    return failureOf(await client.updateJob(job.id, updateSpec(job, fields)));
+  const origin = adopted === undefined ? {} : { origin: adopted.origin };
+  const made = failureOf(await client.addJob({ ...createSpec(job, fields), ...origin }));
+  if (made !== undefined || adopted === undefined) return made;
+  const deleted = failureOf(await client.deleteJob(adopted.id));
+  if (deleted === undefined) return undefined;
+  const undone = failureOf(await client.deleteJob(job.id));
+  const state =
+    undone === undefined
+      ? "the created stable row was rolled back"
+      : "rollback delete also failed. Manual cleanup may be required";
+  return failure(
+    "scheduler_error",
+    `Failed to adopt legacy row "${adopted.id}" to stable id "${job.id}": ${deleted.message}; ${state}.`,
+  );
+}
+
+/** The parts that a new job is made of; what is null is left to the scheduler. */
+function createSpec(job: SchedulerJob, fields: readonly string[]): JsonRecord {
+  return Object.fromEntries(project(job, fields).filter(([, value]) => value !== null));
+}
+
+/** The new values of a job; null takes away. */
+function updateSpec(job: SchedulerJob, fields: readonly string[]): JsonRecord {
+  const changing = fields.filter((name) => name !== "id" && name !== "origin");
+  return Object.fromEntries(project(job, changing));
+}
+
+function project(
+  job: SchedulerJob,
+  fields: readonly string[],
+): readonly (readonly [string, unknown])[] {
+  return fields.map((name) => {
+    const value = job[name] ?? null;
+    if (name === "enabled") return [name, value === 1];
+    return [name, isRecord(value) ? JSON.stringify(value) : value];
+  });
+}
+
+function failureOf(answer: unknown): Failure | undefined {
+  return isFailure(answer) ? answer : undefined;
 }

@@ -5,11 +5,13 @@
  * of. AGTP "URI Resolution", AGTP-API §8.5
  */
 
+import type { JsonRecord } from "../../base/json-value.ts";
 import { notFound, type Refusal } from "../../dispatch/refusals/refusal.ts";
 import type { ExchangeView } from "../../dispatch/route.ts";
 import type { Call } from "../../handlers/handler.ts";
 import type { AgentDirectory } from "../../identity/agent-directory.ts";
 import type { AgentDocument } from "../../identity/agent-document.ts";
+import type { AgentStanding } from "../../identity/agent-standing.ts";
 
 /** The agents there are to describe. */
 export interface DescribedAgents {
@@ -47,4 +49,39 @@ function findAgent(
     named === undefined ? (caller ?? defaultAgent) : directory.resolve(String(named));
   // Nobody is a secret to itself.
   return addressed === caller || isDisclosedTo(callerId) ? addressed : undefined;
+}
+
+/**
+ * The status document of an agent: where it stands at `now`, in milliseconds since the epoch. What
+ * this server cannot know is left out.   AGTP "Status Sub-Resource"
+ */
+export function statusDocument(
+  agent: AgentDocument,
+  standing: AgentStanding,
+  now: number,
+): JsonRecord {
+  const { document } = agent;
+  const since = standing.statusSince(agent);
+  const action = standing.lastAction(agent.agentId);
+  return {
+    document_type: "agtp-status",
+    canonical_id: agent.agentId,
+    agent_label: agent.name,
+    ...textMember(document, "org_domain"),
+    lifecycle_state: standing.statusOf(agent),
+    ...(since === undefined ? {} : { lifecycle_state_since: since }),
+    ...textMember(document, "cert_status"),
+    ...(action === undefined
+      ? {}
+      : {
+          last_action_method: action.method,
+          last_action_timestamp: new Date(action.at).toISOString(),
+        }),
+    generated_at: new Date(now).toISOString(),
+  };
+}
+
+function textMember(document: JsonRecord, name: string): JsonRecord {
+  const value = document[name];
+  return typeof value === "string" ? { [name]: value } : {};
 }
