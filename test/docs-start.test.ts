@@ -11,9 +11,10 @@ describe("docs/start.md", () => {
     expect(text).toContain('"reserved":2');
     expect(text).toContain('"code":"too_few"');
     expect(text).toContain("/quantity must be integer");
+    expect(text).toContain('"code":"certificate-required"');
     expect(outputs.at(-1)).toMatch(
-      /records +3\n[\s\S]*signatures +3 verified, 0 unsigned\nchain +holds/,
+      /records +4\n[\s\S]*signatures +4 verified, 0 unsigned\nchain +holds/,
     );
     expect(outputs.at(-1)).toContain("stopped");
-  });
+  }, 120_000);
 });

@@ -1,16 +1,16 @@
 /** The examples, each started and called as its README says, with its chain of records verified. */
-import { cpSync, symlinkSync } from "node:fs";
+import { cpSync, rmSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { makeDirectory } from "./support/directory.ts";
+import { createDirectory } from "./support/directory.ts";
 import { EXAMPLE_PAGES } from "./support/doc-guides.ts";
 import { type PageRun, runPage } from "./support/doc-page.ts";
 import { describeWithPostgres, postgres } from "./support/postgres.ts";
 import { ROOT } from "./support/source-tree.ts";
 
 /** The examples with what they share, so that nothing is written beside them. */
-function copyExamples(name: string): string {
-  const directory = makeDirectory();
+function copyExamples(name: string): { readonly directory: string; remove(): void } {
+  const directory = createDirectory();
   for (const shared of ["dist", "catalog", "handlers", "node_modules", "package.json"]) {
     symlinkSync(join(ROOT, shared), join(directory, shared));
   }
@@ -22,11 +22,20 @@ function copyExamples(name: string): string {
       filter: (source) => !/\/(?:\.agtp|agents\/\w+\.(?:agent|genesis)\.json)$/.test(source),
     });
   }
-  return join(directory, "examples", name);
+  const remove = () => rmSync(directory, { recursive: true, force: true });
+  return { directory: join(directory, "examples", name), remove };
 }
 
-function runExample(name: string, env: Readonly<Record<string, string>> = {}): Promise<PageRun> {
-  return runPage(`examples/${name}/README.md`, { directory: copyExamples(name), env });
+async function runExample(
+  name: string,
+  env: Readonly<Record<string, string>> = {},
+): Promise<PageRun> {
+  const { directory, remove } = copyExamples(name);
+  try {
+    return await runPage(`examples/${name}/README.md`, { directory, env });
+  } finally {
+    remove();
+  }
 }
 
 /** By example: texts that are among what is printed, and how many records there are in the end. */
@@ -51,11 +60,16 @@ describe("the examples", () => {
     expect(pages.toSorted()).toEqual([...EXAMPLE_PAGES].toSorted());
   });
 
-  it.each(EXAMPLES)("%s answers, and leaves a chain that holds", async (name, texts, records) => {
-    const { outputs, text } = await runExample(name);
-    for (const one of texts) expect(text).toContain(one);
-    expect(outputs.at(-1)).toMatch(new RegExp(`records +${records}\\n[\\s\\S]*chain +holds`));
-  });
+  // Side by side, for they often wait for a daemon that starts; one that hangs ends all the same.
+  it.concurrent.for(EXAMPLES)(
+    "%s answers, and leaves a chain that holds",
+    { timeout: 180_000 },
+    async ([name, texts, records], { expect }) => {
+      const { outputs, text } = await runExample(name);
+      for (const one of texts) expect(text).toContain(one);
+      expect(outputs.at(-1)).toMatch(new RegExp(`records +${records}\\n[\\s\\S]*chain +holds`));
+    },
+  );
 });
 
 describeWithPostgres("the example of a cluster", () => {

@@ -12,6 +12,7 @@ import { type Command, command } from "../src/programs/shell/command.ts";
 import type { Options } from "../src/programs/shell/command-line.ts";
 import { ensureCertificate } from "../src/server/certificate.ts";
 import { measureConsole } from "./bench/console-scenario.ts";
+import { measureContracts } from "./bench/contract-scenario.ts";
 import { measureDurability } from "./bench/durability-scenario.ts";
 import { measureIdle } from "./bench/idle-scenario.ts";
 import {
@@ -29,6 +30,7 @@ import { measureRefusals } from "./bench/refusal-scenario.ts";
 import { currentLoad, describeMachine, formatReport, writeReadme } from "./bench/report.ts";
 import type { Row } from "./bench/row.ts";
 import { createServerPool, type ServerPool } from "./bench/servers.ts";
+import { measureSoak } from "./bench/soak-scenario.ts";
 import { measureFirstCalls, measureStart, measureWarmth } from "./bench/start-scenarios.ts";
 import { measureTraces } from "./bench/trace-scenario.ts";
 import { measureWorkers } from "./bench/worker-scenario.ts";
@@ -44,6 +46,7 @@ const SCENARIOS = {
   refusals: measureRefusals,
   endpoints: measureEndpoints,
   agents: measureAgents,
+  contracts: measureContracts,
   mcp: measureMcp,
   processes: measureProcesses,
   console: measureConsole,
@@ -52,14 +55,21 @@ const SCENARIOS = {
   first: measureFirstCalls,
   warm: measureWarmth,
   idle: measureIdle,
+  soak: measureSoak,
 } as const;
 
 type ScenarioName = keyof typeof SCENARIOS;
 
 const README = fileURLToPath(new URL("../../README.md", import.meta.url));
 
-const QUICK: Timing = { unmeasuredRounds: 1, rounds: 5, warmUpMs: 100, windowMs: 250 };
-const FULL: Timing = { unmeasuredRounds: 2, rounds: 15, warmUpMs: 200, windowMs: 1_000 };
+const QUICK: Timing = {
+  ...{ unmeasuredRounds: 1, rounds: 5, warmUpMs: 100, windowMs: 250 },
+  ...{ idleConnections: 1_000, soakMs: 10_000 },
+};
+const FULL: Timing = {
+  ...{ unmeasuredRounds: 2, rounds: 15, warmUpMs: 200, windowMs: 1_000 },
+  ...{ idleConnections: 10_000, soakMs: 600_000 },
+};
 
 const OPTIONS = {
   "--quick": "shorter rounds: about a minute in all, and less exact",

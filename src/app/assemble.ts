@@ -80,6 +80,7 @@ function isRegistered(route: Route): route is RegisteredRoute {
 const NO_CONTRACTS: Served["contracts"] = {
   present: () => ({ kind: "unknown" }),
   active: () => [],
+  activeFor: () => undefined,
   openOf: () => [],
   ofAgent: () => [],
   revisionOf: () => 0,

@@ -28,6 +28,14 @@ export class SpreadMap<V> {
     this.#size += part.size - before;
   }
 
+  delete(key: string): void {
+    if (this.#partOf(key).delete(key)) this.#size -= 1;
+  }
+
+  *entries(): Generator<readonly [string, V]> {
+    for (const part of this.#parts) yield* part;
+  }
+
   /** By characters from all over the key: the whole of a long one would take longer than finding it. */
   #partOf(key: string): Map<string, V> {
     const step = Math.ceil(key.length / CHARACTERS);

@@ -124,7 +124,7 @@ export interface Served {
   /** Contracts that can be called. */
   readonly contracts: Pick<
     ContractRegister,
-    "active" | "present" | "openOf" | "ofAgent" | "revisionOf"
+    "active" | "activeFor" | "present" | "openOf" | "ofAgent" | "revisionOf"
   >;
   readonly negotiation: Negotiation;
   readonly directory: AgentDirectory;

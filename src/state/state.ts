@@ -7,6 +7,7 @@ import { ForwardClock } from "../base/forward-clock.ts";
 import { type Holders, SOLE_HOLDER } from "./holders.ts";
 import type { JournalDisk } from "./journal/journal-disk.ts";
 import type { JournalRetention } from "./journal/journal-retention.ts";
+import type { CutStep } from "./journal/make-cut.ts";
 import { ExportRefusal, exportState } from "./moving/export-state.ts";
 import type { NodeFigures } from "./node-figures.ts";
 import type { StateNotice } from "./notice.ts";
@@ -66,6 +67,11 @@ export interface ViewLease {
    * time in any case. Without it, nobody else commits.
    */
   catchUp?(): Promise<void>;
+  /**
+   * Has something done whenever the store may be an older one, before this process serves from it, and when
+   * another process is gone.
+   */
+  whenAnew?(restore: () => Promise<void>): void;
   /** Every node that has been heard of lately, this one included. */
   nodes?(): Promise<readonly NodeEntry[]>;
   /** How this node is; without this, there are no others. */
@@ -104,6 +110,8 @@ export interface StateOptions {
   readonly tombstoneMs?: number;
   /** The one that the registers beside this state read as well; at least as late as every record. */
   readonly clock?: ForwardClock;
+  /** Told of each step of a cut of the journal. */
+  onCutStep?(step: CutStep): void;
   now?(): number;
 }
 
@@ -118,7 +126,9 @@ export async function openState(options: StateOptions): Promise<ServerState> {
   const beforeCheckpoint = async (): Promise<void> => lifecycle?.save();
   const opened = await openLedger({ ...options, beforeCheckpoint });
   clock.reach(opened.newestAt);
-  lifecycle = await LifecycleRegister.open(store, opened.events);
+  const register = await LifecycleRegister.open(store, opened.events);
+  lifecycle = register;
+  view.whenAnew?.(async () => register.replay((await options.shared?.latestEvents?.()) ?? []));
   // Not before: what the events led to is in the store by now.
   await opened.checkpoint();
   const certificates = await CertificateRegister.open(store);

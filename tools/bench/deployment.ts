@@ -6,8 +6,11 @@ import { type BenchHandler, handlerTable, PROCESS, PYTHON, processConfig } from 
 import { benchAgentId, ORDER_RESULT } from "./order.ts";
 import { endpointFile } from "./order-endpoint.ts";
 
-/** The records of responses: none, unsigned, signed, or synced before they leave. */
-export type Records = "off" | "unsigned" | "signed" | "power";
+/**
+ * The records of responses: none, unsigned, signed, synced before they leave, or signed in a journal
+ * that is kept small.
+ */
+export type Records = "off" | "unsigned" | "signed" | "power" | "retained";
 
 /** The options of a deployment beside the number of its endpoints. */
 export interface DeploymentVariant {
@@ -96,9 +99,14 @@ function recordsConfig(directory: string, records: Records): string {
   const { privateKey } = generateKeyPairSync("ed25519");
   const pem = privateKey.export({ type: "pkcs8", format: "pem" });
   writeFileSync(join(directory, "signing.pem"), pem, { mode: 0o600 });
-  const signing = '[signing]\nkey = "signing.pem"\n';
-  return records === "power" ? `${signing}[attribution]\ndurability = "power"\n` : signing;
+  return `[signing]\nkey = "signing.pem"\n${SIGNED_RECORDS[records]}`;
 }
+
+const SIGNED_RECORDS = {
+  signed: "",
+  power: '[attribution]\ndurability = "power"\n',
+  retained: `[attribution.retention]\nbytes = ${256 * 1024 * 1024}\n`,
+} as const;
 
 function configFile(tls: { readonly cert: string; readonly key: string }, workers: number): string {
   return `[server]
@@ -111,7 +119,9 @@ workers = ${workers}
 cert = ${JSON.stringify(tls.cert)}
 key = ${JSON.stringify(tls.key)}
 [limits]
-max_connections_per_address = 10000
+idle_timeout_ms = 600000
+max_connections = 11000
+max_connections_per_address = 11000
 `;
 }
 

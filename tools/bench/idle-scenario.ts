@@ -2,51 +2,69 @@
 import type { Socket } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import { aimAt } from "./aim.ts";
-import type { Contender } from "./measure.ts";
+import type { Contender, Timing } from "./measure.ts";
 import { openSocket } from "./open-socket.ts";
 import { agtpRequest } from "./order.ts";
 import { orderPath } from "./order-endpoint.ts";
 import { atMost, type Row } from "./row.ts";
 import type { ServerPool } from "./servers.ts";
 
-const IDLE_CONNECTIONS = 1_000;
 const OPENED_AT_ONCE = 20;
 
-/** Goal 3: resident memory a connection that has made one request and is silent since. */
-export async function measureIdle(pool: ServerPool): Promise<Row[]> {
+/** Goal 3: resident memory with connections that have each made one request and are silent since. */
+export async function measureIdle(
+  pool: ServerPool,
+  { idleConnections: count }: Timing,
+): Promise<Row[]> {
   const request = [agtpRequest("CREATE", orderPath(0))];
   const raw = await aimAt(await pool.rawEcho(), pool.ca, "AGTP/1.0 CREATE", request);
   const agtpd = await aimAt(await pool.agtpd(10), pool.ca, "AGTP/1.0 200", request);
-  const rawBytes = await bytesPerConnection(raw);
-  const agtpdBytes = await bytesPerConnection(agtpd);
+  const rawKb = await residentKb(raw, count);
+  const agtpdKb = await residentKb(agtpd, count);
+  const each = ({ one, all }: Resident): number => (all - one) / (count - 1);
+  const scenario = "idle";
+  const connections = count.toLocaleString("en");
   return [
     {
-      scenario: "idle",
-      label: "memory of an idle connection",
-      unit: "KB",
-      raw: rawBytes / 1024,
-      agtpd: agtpdBytes / 1024,
-      goals: [atMost((agtpdBytes - rawBytes) / 1024, 40, "beyond raw", "KB")],
+      ...{ scenario, label: "resident with one idle connection", unit: "KB", goals: [] },
+      ...{ raw: rawKb.one, agtpd: agtpdKb.one },
+    },
+    {
+      ...{ scenario, label: `resident with ${connections} idle connections`, unit: "KB" },
+      ...{ raw: rawKb.all, agtpd: agtpdKb.all, goals: [] },
+    },
+    {
+      ...{ scenario, label: `memory of an idle connection of ${connections}`, unit: "KB" },
+      ...{ raw: each(rawKb), agtpd: each(agtpdKb) },
+      goals: [atMost(each(agtpdKb) - each(rawKb), 40, "beyond raw", "KB")],
     },
   ];
 }
 
-async function bytesPerConnection(contender: Contender): Promise<number> {
+/** Kilobytes. */
+interface Resident {
+  readonly one: number;
+  readonly all: number;
+}
+
+async function residentKb(contender: Contender, count: number): Promise<Resident> {
   // What the first connections bring with them (code, tables, arenas) is not theirs to answer for.
   closeAll(await openIdle(contender, 100));
+  const sockets = await openIdle(contender, 1);
   await delay(200);
-  const before = await contender.server.memory();
-  const sockets = await openIdle(contender, IDLE_CONNECTIONS);
+  const one = await contender.server.memory();
+  sockets.push(...(await openIdle(contender, count - 1)));
   await delay(200);
-  const after = await contender.server.memory();
+  const all = await contender.server.memory();
   closeAll(sockets);
-  return (after.rssBytes - before.rssBytes) / IDLE_CONNECTIONS;
+  return { one: one.rssBytes / 1024, all: all.rssBytes / 1024 };
 }
 
 async function openIdle(contender: Contender, count: number): Promise<Socket[]> {
   const sockets: Socket[] = [];
   while (sockets.length < count) {
-    const opening = Array.from({ length: OPENED_AT_ONCE }, () => openOne(contender));
+    const length = Math.min(OPENED_AT_ONCE, count - sockets.length);
+    const opening = Array.from({ length }, () => openOne(contender));
     sockets.push(...(await Promise.all(opening)));
   }
   return sockets;

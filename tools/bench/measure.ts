@@ -19,6 +19,10 @@ export interface Timing {
   readonly rounds: number;
   readonly warmUpMs: number;
   readonly windowMs: number;
+  /** The connections that idle at once. */
+  readonly idleConnections: number;
+  /** How long memory is watched under load. */
+  readonly soakMs: number;
 }
 
 /** The measurements of one round. */

@@ -52,6 +52,10 @@ export async function measureRecords(pool: ServerPool, timing: Timing): Promise<
       goals: [atLeast(ratioOf(pipelined.signed, limits, "perSecond"), 0.65, "of the limit")],
     },
     {
+      ...{ ...SCENARIO, label: "journal of an unsigned record", unit: "octets", goals: [] },
+      agtpd: octetsOfRecord(unsigned.server.directory),
+    },
+    {
       ...{ ...SCENARIO, label: "journal of a signed record", unit: "octets", goals: [] },
       agtpd: octetsOfRecord(signed.server.directory),
     },

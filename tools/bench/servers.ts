@@ -1,6 +1,7 @@
 /** Starts the servers of a run, and ends every one of them when the run is over. */
 import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { writeContracts } from "./contracts.ts";
 import { type DeploymentVariant, type Records, writeDeployment } from "./deployment.ts";
 import type { BenchHandler } from "./handlers.ts";
 import { type ServerProcess, startServer } from "./server-process.ts";
@@ -16,6 +17,8 @@ export interface Variant {
   readonly logLevel: "info" | "warn";
   readonly records: Records;
   readonly agents: number;
+  /** Those of `contracts.ts`, in its store. */
+  readonly contracts: number;
   /** The processes that answer. */
   readonly workers: number;
   /** True if it serves MCP clients, over plain HTTP. */
@@ -65,12 +68,13 @@ export function createServerPool(directory: string, tls: BenchTls): ServerPool {
     fastify: () => start("./fastify-app.js", [tls.cert, tls.key]),
     traceSink: () => start("./trace-sink.js", []),
     mcpLibrary: () => start("./mcp-library.js", []),
-    agtpd: (endpointCount, variant = {}) => {
+    agtpd: async (endpointCount, variant = {}) => {
       const {
         logLevel = "warn",
         records = "off",
         mcp = false,
         agents = 1,
+        contracts = 0,
         workers = 1,
         handler = "function",
         console = false,
@@ -90,6 +94,7 @@ export function createServerPool(directory: string, tls: BenchTls): ServerPool {
         tracing,
         store,
       });
+      if (contracts > 0) await writeContracts(deployment, contracts);
       return start("../agtpd.js", ["--config", config, "--log-level", logLevel]);
     },
     defer: (close) => {

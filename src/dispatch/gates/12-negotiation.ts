@@ -6,7 +6,6 @@
 
 import type { Contract } from "../../endpoint/contract.ts";
 import type { EndpointRegistry } from "../../endpoint/endpoint-registry.ts";
-import { matchTemplate } from "../../endpoint/path-template.ts";
 import type { ContractRegister } from "../../state/registers/contract-register.ts";
 import type { Attempts } from "../contracts/attempts.ts";
 import { bindContract } from "../contracts/bind-contract.ts";
@@ -22,7 +21,7 @@ import type { Gate } from "./gate.ts";
 
 /** The contracts there are, and what decides about new ones. */
 export interface NegotiationGateOptions {
-  readonly register: Pick<ContractRegister, "active">;
+  readonly register: Pick<ContractRegister, "activeFor">;
   readonly routes: Pick<ContractRoutes, "routeOf">;
   readonly attempts: Attempts;
   readonly policy: MethodPolicy;
@@ -59,12 +58,7 @@ function resolveContract(
 ): Contract | undefined {
   // An agent that this server does not know has none, whatever it calls itself.
   if (caller.document === undefined) return undefined;
-  return register
-    .active(caller.document.agentId)
-    .find(
-      ({ endpoint }) =>
-        endpoint.method === method && matchTemplate(endpoint.path, path) !== undefined,
-    );
+  return register.activeFor(caller.document.agentId, { method, path });
 }
 
 const LOCKS = ["rcns-enabled", "allow-rcns", "scope", "trust-tier"] as const;

@@ -84,7 +84,7 @@ export async function openRateShares(
       else if (process !== self) heard.set(process, { lease, at: now() });
     },
   });
-  // What lay there at the start may be of any age.
+  // Entries that the store has from before may be of any age.
   heard.clear();
   const renew = async (): Promise<void> => {
     const seconds = Math.max(now() - since, 1) / 1000;
@@ -94,7 +94,7 @@ export async function openRateShares(
     for (const [process, one] of heard) if (since - one.at > LEASE_MS) heard.delete(process);
     const before = told;
     const rates = new Map([...counted].map(([account, amount]) => [account, amount / seconds]));
-    // What was given falls slowly, so that shares do not swing.
+    // A rate falls by half at most, so that shares do not swing.
     for (const [account, rate] of before) {
       rates.set(account, Math.max(rates.get(account) ?? 0, rate / 2));
     }

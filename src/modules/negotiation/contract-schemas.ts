@@ -1,7 +1,7 @@
 /**
  * The schemas of contracts, which callers wrote and which were checked when they were proposed. What
- * is needed to check a value is prepared at the first one, and kept for those that were used last:
- * ten thousand contracts hold ten thousand schemas and no more.   AGTP-API §10.5, §13.2
+ * is needed to check a value is prepared at the first one, and kept for those that were used last;
+ * contracts that agree on the same schema share it, as those of one recipe do.   AGTP-API §10.5, §13.2
  */
 import { LRUCache } from "lru-cache";
 import type { JsonSchema } from "../../schema/json-schema.ts";
@@ -20,25 +20,27 @@ const PATTERN_WEIGHT = 4096;
 
 /** Creates them; only so many are kept prepared. */
 export function createContractSchemas(maxPrepared = 1024): ContractSchemas {
-  const prepared = new LRUCache<JsonSchema, MeteredCheck>({
+  const prepared = new LRUCache<string, MeteredCheck>({
     max: maxPrepared,
     maxSize: MAX_WEIGHT,
-    sizeCalculation: (_check, schema) => weightOf(schema),
+    sizeCalculation: (_check, text) => weightOf(text),
   });
   return {
-    compile: (schema) => ({
-      schema,
-      check(value) {
-        const known = prepared.get(schema);
-        const check = known ?? prepareMeteredCheck(schema);
-        if (known === undefined) prepared.set(schema, check);
-        return check(value);
-      },
-    }),
+    compile: (schema) => {
+      const text = JSON.stringify(schema);
+      return {
+        schema,
+        check(value) {
+          const known = prepared.get(text);
+          const check = known ?? prepareMeteredCheck(schema);
+          if (known === undefined) prepared.set(text, check);
+          return check(value);
+        },
+      };
+    },
   };
 }
 
-function weightOf(schema: JsonSchema): number {
-  const text = JSON.stringify(schema);
+function weightOf(text: string): number {
   return text.length + PATTERN_WEIGHT * (text.split('"pattern').length - 1);
 }

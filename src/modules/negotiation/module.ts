@@ -26,7 +26,7 @@ import { negotiationRoute } from "./negotiate.ts";
 import { contractOffers } from "./offers.ts";
 import { planMethod } from "./plan/plan.ts";
 import type { PlanPlaces } from "./plan/plan-search.ts";
-import { creatingPlanning, creatingPlanPlaces, type Planning } from "./planning.ts";
+import { createLatePlanning, creatingPlanPlaces, type LatePlanning } from "./planning.ts";
 import {
   PROPOSE_SCHEMA,
   PROPOSED_SCHEMAS,
@@ -43,7 +43,7 @@ export const negotiationModule: Module<NegotiationSections> = {
     const { policies, synthesis } = context.config;
     const kept = await context.once(openNegotiation);
     const { proposals } = kept;
-    const planning = await context.drive(creatingPlanning(context));
+    const planning = createLatePlanning(context);
     const places = preparedPlaces(context, planning);
     const evaluation = proposing(context, planning, kept);
     const proposeOptions = { ...evaluation, proposals };
@@ -73,11 +73,10 @@ export const negotiationModule: Module<NegotiationSections> = {
         ...(policies.synthesisEnabled ? ["synthesis"] : []),
         ...(isNegotiating ? ["rcns"] : []),
       ],
-      start: () => {
-        evaluateLater(context, evaluation, kept);
-        // A server that stops prepares nothing more; who asks for a plan hears of anything else.
-        void places().catch(() => undefined);
+      prepare: async () => {
+        await places();
       },
+      start: () => evaluateLater(context, evaluation, kept),
     };
   },
 };
@@ -85,12 +84,14 @@ export const negotiationModule: Module<NegotiationSections> = {
 /** The places of PLAN, made when they are first asked for. */
 function preparedPlaces(
   context: NegotiationContext,
-  planning: Planning,
+  planning: LatePlanning,
 ): () => Promise<PlanPlaces> {
   const { work, stopping } = context;
   let places: Promise<PlanPlaces> | undefined;
   return () => {
-    places ??= work.pace(creatingPlanPlaces(context, planning), THE_SERVER, stopping.signal);
+    places ??= planning().then((made) =>
+      work.pace(creatingPlanPlaces(context, made), THE_SERVER, stopping.signal),
+    );
     return places;
   };
 }
@@ -98,12 +99,12 @@ function preparedPlaces(
 /** Builds the judging of proposals, at once or later. */
 function proposing(
   context: NegotiationContext,
-  { synthesizer }: Planning,
+  planning: LatePlanning,
   { negotiations }: NegotiationState,
 ): Omit<ProposeOptions, "proposals"> {
   const { catalog, names, methodPolicy, config, work } = context;
   return {
-    ...{ catalog, names, methodPolicy, synthesizer, reservation, negotiations, work },
+    ...{ catalog, names, methodPolicy, planning, reservation, negotiations, work },
     registered: (method, path) => {
       return context.dispatch().registry.find(method, path)?.entry.definition;
     },
@@ -135,7 +136,7 @@ function evaluateLater(
 /** The questions of the gates about contracts, and who answers where all locks are open. */
 function negotiating(
   context: NegotiationContext,
-  { synthesizer }: Planning,
+  planning: LatePlanning,
   { rate, proposeOptions }: Pick<NegotiationState, "rate"> & { proposeOptions: ProposeOptions },
 ): Negotiation {
   const { attempts, compiler, work } = context;
@@ -154,7 +155,7 @@ function negotiating(
   const isOn = rcns.enabled && synthesisEnabled;
   if (!isOn) return { routes, route: undefined, offers: undefined };
   const route = negotiationRoute({
-    ...{ synthesizer, register, routes, attempts, rate, work, rcns, reservation, accepted },
+    ...{ planning, register, routes, attempts, rate, work, rcns, reservation, accepted },
     needsApproval: (route, asked) => context.dispatch().needsApproval(route, asked),
     anyInput: anyInput(compiler),
     onFault: faultsOf(context),

@@ -35,11 +35,12 @@ import { PROPOSED_SCHEMA_BOUNDS } from "../../schema/schema-bounds.ts";
 import type { ContractRegister } from "../../state/registers/contract-register.ts";
 import { previewContract } from "./contract-bodies.ts";
 import { makeContract } from "./make-contract.ts";
+import type { LatePlanning } from "./planning.ts";
 import { readProposedSchema } from "./proposed-schema.ts";
 import { inputSchemaOf, proposalOf, readQuery, semanticOf } from "./request-proposal.ts";
 
 export interface NegotiationOptions {
-  readonly synthesizer: Synthesizer;
+  readonly planning: LatePlanning;
   readonly register: Pick<ContractRegister, "add" | "now">;
   readonly routes: Pick<ContractRoutes, "routeOf">;
   readonly attempts: Attempts;
@@ -91,9 +92,11 @@ async function negotiate(
   // Here and not at the gate: what is replayed under an Idempotency-Key is not evaluated.
   const wait = rate.take(agentId, rcns.rateLimitPerMinute);
   if (wait !== undefined) return rateLimited("rcns", wait);
+  const { synthesizer } = await options.planning();
   const owner = payerOf(exchange);
   if (!options.work.hasRoom(owner)) return rateLimited("work", 1);
-  const planned = await options.work.run(() => planFor(options, call, exchange), owner);
+  const parts = { ...options, synthesizer };
+  const planned = await options.work.run(() => planFor(parts, call, exchange), owner);
   if (planned.kind === "refusal") return planned;
   const { plan, inputSchema, input } = planned;
   const pair = `${method} ${path}`;
@@ -151,7 +154,12 @@ type Planned =
   | Refusal;
 
 function planFor(
-  { synthesizer, attempts, reservation, onFault }: NegotiationOptions,
+  {
+    synthesizer,
+    attempts,
+    reservation,
+    onFault,
+  }: NegotiationOptions & { readonly synthesizer: Synthesizer },
   call: Call,
   exchange: ExchangeView,
 ): Planned {

@@ -4,6 +4,7 @@
  * "PLAN"
  */
 import { filterPaced, mapPaced, type Paced } from "../../base/paced.ts";
+import { THE_SERVER } from "../../base/task-queue.ts";
 import { describeBy, impactOf } from "../../dispatch/floor.ts";
 import type { MethodPolicy } from "../../dispatch/method-policy.ts";
 import { canonicalPair, isProtocolPair } from "../../dispatch/pairs.ts";
@@ -26,8 +27,20 @@ export interface Planning {
   readonly reaches: StepReaches;
 }
 
-/** Everything that plans are made from, at the start. */
-export function* creatingPlanning(context: NegotiationContext): Paced<Planning> {
+/** The same, once it is made. */
+export type LatePlanning = () => Promise<Planning>;
+
+/** Makes it in turns when it is first asked for: a start with many endpoints would wait for its indexes. */
+export function createLatePlanning(context: NegotiationContext): LatePlanning {
+  const { work, stopping } = context;
+  let planning: Promise<Planning> | undefined;
+  return () => {
+    planning ??= work.pace(creatingPlanning(context), THE_SERVER, stopping.signal);
+    return planning;
+  };
+}
+
+function* creatingPlanning(context: NegotiationContext): Paced<Planning> {
   const { config, recipes, methodPolicy } = context;
   const operators = yield* operatorsOf(context);
   const reaches = yield* stepReaches(operators, methodPolicy);

@@ -35,7 +35,6 @@ export interface EvaluationParts {
   readonly catalog: Catalog;
   readonly names: MethodNames;
   readonly methodPolicy: MethodPolicy;
-  readonly synthesizer: Synthesizer;
   /** The endpoint that is registered already under a pair. */
   registered(method: string, path: string): EndpointDefinition | undefined;
   /** Why a pair may never be an endpoint: it is the protocol's own. */
@@ -45,6 +44,11 @@ export interface EvaluationParts {
    * itself.
    */
   canonical(pair: MethodAndPath): MethodAndPath;
+}
+
+/** The same, and who makes plans of the endpoints. */
+export interface PlanningParts extends EvaluationParts {
+  readonly synthesizer: Synthesizer;
 }
 
 type Checked = { readonly kind: "checked"; readonly proposal: CheckedProposal } | Refusal;
@@ -100,7 +104,7 @@ function findUndeclared(path: string, { properties }: JsonSchema): ProposedSchem
 export function planProposal(
   proposal: CheckedProposal,
   authority: Pick<Authority, "covers">,
-  parts: EvaluationParts,
+  parts: PlanningParts,
 ): Planned {
   const { raw, description, semantic, inputSchema, outputSchema } = proposal;
   const { method, path } = raw;
@@ -150,7 +154,7 @@ const SIMILAR = 5;
 function impossible(
   proposed: Proposal,
   { explanation, missing, log }: PlanFailure,
-  { synthesizer }: EvaluationParts,
+  { synthesizer }: PlanningParts,
 ): Refusal {
   const counter = synthesizer.counterProposal(proposed);
   return proposalRejected("composition-impossible", explanation, {

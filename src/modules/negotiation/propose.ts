@@ -20,6 +20,7 @@ import type { HandlerSuccess } from "../../handlers/handler.ts";
 import type { ContractRegister } from "../../state/registers/contract-register.ts";
 import { grantContract, offerContract } from "./grant-contract.ts";
 import type { Negotiations } from "./negotiations.ts";
+import type { LatePlanning } from "./planning.ts";
 import { readProposal } from "./proposal.ts";
 import {
   checkProposal,
@@ -34,6 +35,7 @@ import type { SynthesisConfig } from "./synthesis-section.ts";
 /** The parts that make a contract of a proposal. */
 export interface GrantParts extends EvaluationParts {
   readonly synthesis: SynthesisConfig;
+  readonly planning: LatePlanning;
   readonly register: Pick<ContractRegister, "add" | "now">;
   readonly negotiations: Negotiations;
   readonly record: RecordEvents;
@@ -161,12 +163,14 @@ interface Planning {
   readonly owner: TaskOwner;
 }
 
-function plan(
+async function plan(
   options: GrantParts,
   { proposal }: ProposalRequest,
   { authority, owner }: Planning,
 ): Promise<ReturnType<typeof planProposal>> {
-  return options.work.run(() => planProposal(proposal, authority, options), owner);
+  const { synthesizer } = await options.planning();
+  const parts = { ...options, synthesizer };
+  return options.work.run(() => planProposal(proposal, authority, parts), owner);
 }
 
 function exhausted(): Refusal {

@@ -87,7 +87,7 @@ async function init(
   placeDirectory(place, (directory) => writeDeployment(deployment, directory));
   const made = { path, answers, deployment, losses: found?.losses };
   if (line.json) printJson(asDocument(made), terminal.out);
-  else terminal.out.write(asText(made, line.dir));
+  else terminal.out.write(asText(made, line.dir, wayOfCalling(terminal)));
 }
 
 interface Made {
@@ -123,7 +123,13 @@ function asDocument({ path, answers, deployment: { files, agentId }, losses }: M
   };
 }
 
-function asText(made: Made, written: string): string {
+/** By npx where init was: what is not installed is on no path, and "npx agtp" may be another package. */
+function wayOfCalling({ environment }: Terminal): (command: string) => string {
+  if (environment["npm_command"] !== "exec") return (command) => command;
+  return (command) => `npx ${command.replace(/^agtp /, "agtpd client ")}`;
+}
+
+function asText(made: Made, written: string, called: (command: string) => string): string {
   const { answers, losses = [] } = made;
   const { files, agentId } = made.deployment;
   const { start, tries } = firstCommands(answers, agentId);
@@ -137,10 +143,10 @@ function asText(made: Made, written: string): string {
     "",
     "Start it:",
     `  cd ${shellWord(written)}`,
-    `  ${start}`,
+    `  ${called(start)}`,
     "",
     "Try, in another terminal in the same directory:",
-    ...tries.map(({ command }) => `  ${command}`),
+    ...tries.map(({ command }) => `  ${called(command)}`),
     "",
     "README.md has the rest.",
   ];

@@ -6,6 +6,7 @@ import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { join } from "node:path";
 import { isRecord } from "../../base/json-value.ts";
+import { SpreadMap } from "../../base/spread-map.ts";
 import { decodeJws } from "../../identity/jws.ts";
 import { NO_AUDIT_ID } from "../records/record.ts";
 import { type CutHead, readCutHeads } from "./cut-heads.ts";
@@ -23,7 +24,8 @@ interface Growth extends Omit<CutHead, "sequence" | "agentId"> {
 /** The findings of a survey. */
 export interface CutSurvey {
   readonly segments: readonly CutSegment[];
-  readonly chains: ReadonlyMap<string, Growth>;
+  /** By agent. */
+  readonly chains: SpreadMap<Growth>;
 }
 
 /** So many chains are held in memory at once: what has more goes with the next cut. */
@@ -35,7 +37,7 @@ export async function surveySegments(
   numbers: readonly number[],
 ): Promise<CutSurvey> {
   const segments: CutSegment[] = [];
-  const chains = new Map<string, Growth>();
+  const chains = new SpreadMap<Growth>();
   for (const number of numbers) {
     const file = segmentName(number);
     let records = 0;
@@ -60,19 +62,21 @@ export async function surveySegments(
   return { segments, chains };
 }
 
-/** The heads after a cut: those of the cut before it, and how far they went on. */
+/**
+ * The heads after a cut: those of the cut before it, and how far they went on. Takes the chains out of
+ * the survey one by one, as a copy of so many would hold the loop.
+ */
 export async function* headsAfter(
   directory: string,
   before: JournalCut | undefined,
   { chains }: CutSurvey,
 ): AsyncGenerator<CutHead> {
-  const left = new Map(chains);
   for await (const head of before === undefined ? [] : readCutHeads(directory, before.heads)) {
-    const growth = left.get(head.agentId);
-    left.delete(head.agentId);
+    const growth = chains.get(head.agentId);
+    chains.delete(head.agentId);
     yield growth === undefined ? head : grown(head, growth);
   }
-  for (const [agentId, { follows, count, ...growth }] of left) {
+  for (const [agentId, { follows, count, ...growth }] of chains.entries()) {
     const missing = follows === NO_AUDIT_ID ? growth.missing : follows;
     yield { ...growth, agentId, sequence: count, missing };
   }

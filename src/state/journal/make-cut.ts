@@ -84,7 +84,7 @@ export async function writeCut(
 /** Moves or deletes every segment that a cut names, or one before it; answers their numbers. */
 export async function moveSegments(place: CutPlace, cut: JournalCut): Promise<readonly number[]> {
   const { directory, archive, disk } = place;
-  // What was to be kept is not deleted because nobody says where any more.
+  // An archived cut deletes nothing, also when the archive has left the configuration.
   const isKept = cut.isArchived && archive === undefined;
   const numbers = isKept ? [] : listSegments(directory).filter((one) => one <= cut.through);
   if (archive !== undefined && numbers.length > 0) makeDirectory(archive, 0o700);
@@ -96,7 +96,7 @@ export async function moveSegments(place: CutPlace, cut: JournalCut): Promise<re
     await moveFile(place, segmentName(number));
     place.onStep?.("segment-moved");
   }
-  // Also those of segments that a process moved which was then killed.
+  // A killed process may have moved a segment without its index.
   const indexes = isKept ? [] : listIndexes(await readdir(directory), cut.through);
   for (const name of indexes) {
     await moveFile(place, name);

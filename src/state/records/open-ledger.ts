@@ -3,6 +3,7 @@
  * has beyond them. After a crash every acknowledged record is in its chain, and none is twice.
  * AGTP-IDENTIFIERS "Attribution Chain"
  */
+
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { continueIdsAfter } from "../../identity/uuid.ts";
 import { withCut } from "../journal/cut-chains.ts";
@@ -17,13 +18,19 @@ import { JournalDamageError } from "../journal/journal-damage.ts";
 import type { JournalDisk } from "../journal/journal-disk.ts";
 import { replayJournal } from "../journal/journal-replay.ts";
 import { JournalRetention, type RetainedJournal } from "../journal/journal-retention.ts";
+import type { CutStep } from "../journal/make-cut.ts";
 import { journalSource, type RecordsSource, rememberedRecords } from "../moving/export-state.ts";
 import type { StateNotice } from "../notice.ts";
 import type { Durability } from "../state-sections.ts";
 import type { Store } from "../store.ts";
 import { type KnownChains, knownChainChanges, readKnownChains } from "./known-chains.ts";
 import { type ChainHead, Ledger, type LedgerClock, newestOf } from "./ledger.ts";
-import { createJournalStore, createPowerSafeStore, type RecordStore } from "./record-store.ts";
+import {
+  createJournalStore,
+  createPowerSafeStore,
+  type RecordStore,
+  UnknownOutcomeError,
+} from "./record-store.ts";
 
 /** Where the ledger keeps what. */
 export interface LedgerOptions {
@@ -41,6 +48,8 @@ export interface LedgerOptions {
   readonly shared?: SharedRecords;
   /** "process" without it. */
   readonly durability?: Durability;
+  /** Told of each step of a cut of the journal. */
+  onCutStep?(step: CutStep): void;
   now?(): number;
 }
 
@@ -51,6 +60,8 @@ export interface SharedRecords {
   readonly heads: ReadonlyMap<string, ChainHead>;
   /** The latest lifecycle events, in order: the store may not have seen them. */
   readonly events: readonly JournalRecord[];
+  /** Those that are the latest now. */
+  latestEvents?(): Promise<readonly JournalRecord[]>;
   /** Everything that the nodes keep, as the lines of an export. */
   exported?(serverId: string): AsyncIterable<string>;
 }
@@ -97,7 +108,7 @@ export async function openLedger(options: LedgerOptions): Promise<OpenLedger> {
   if (options.shared !== undefined) return openShared(options.shared, options);
   const { chains: ledger, ...opened } = await openChains(
     options,
-    (records, heads) => new Ledger(records, heads, options.onFault, clockOf(options)),
+    (records, heads) => new Ledger(records, heads, reporting(options), clockOf(options)),
   );
   return { ...opened, ledger };
 }
@@ -118,7 +129,7 @@ export async function openChains<Chains extends GrowingChains>(
 }
 
 function openShared({ records, heads, events }: SharedRecords, options: LedgerOptions): OpenLedger {
-  const ledger = new Ledger(records, heads, options.onFault, clockOf(options));
+  const ledger = new Ledger(records, heads, reporting(options), clockOf(options));
   const newestAt = newestOf(heads.values());
   continueIdsAfter(newestAt);
   const checkpoint = async (): Promise<void> => options.beforeCheckpoint?.();
@@ -164,9 +175,10 @@ async function openKept<Chains extends GrowingChains>(
     takenIn: () => takenIn,
     isHeld: () => readers > 0,
   });
-  const { onNotice, now } = options;
+  const { onNotice, onCutStep, now } = options;
   const retention = await JournalRetention.open({
     journal: retained,
+    ...(onCutStep && { onStep: onCutStep }),
     ...(onNotice && { onNotice }),
     ...(now && { now }),
   });
@@ -237,6 +249,26 @@ function openJournal(
 
 function isPowerSafe({ durability }: { readonly durability?: Durability | undefined }): boolean {
   return durability === "power";
+}
+
+/** The operator has nothing to mend where the outcome of a record is not known. */
+function reporting({ onFault, onNotice }: LedgerOptions): (error: Error) => void {
+  return (error) => {
+    if (onNotice === undefined || !(error instanceof UnknownOutcomeError)) onFault(error);
+    else onNotice(unknownNotice(error));
+  };
+}
+
+/** So many Audit-IDs stand in one line. */
+const IDS_TOLD = 8;
+
+function unknownNotice({ auditIds, message }: UnknownOutcomeError): StateNotice {
+  const told = auditIds.slice(0, IDS_TOLD).join(" ");
+  return {
+    ...{ level: "warn", event: "record-outcome-unknown" },
+    message: `nobody knows whether records were kept, and their requests are answered 503 outcome-unknown: ${message}`,
+    fields: { records: auditIds.length, ...(told === "" ? {} : { audit_ids: told }) },
+  };
 }
 
 function clockOf({ onNotice, now }: LedgerOptions): LedgerClock {

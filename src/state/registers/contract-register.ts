@@ -5,6 +5,7 @@
  */
 
 import type { Contract, ContractState } from "../../endpoint/contract.ts";
+import { matchTemplate } from "../../endpoint/path-template.ts";
 import { Collection } from "../collection.ts";
 import type { Quota } from "../quota.ts";
 import { recordReader } from "../records/stored-record.ts";
@@ -60,6 +61,7 @@ export class ContractRegister {
       read: readContract,
       ownerOf: ({ agentId }) => agentId,
       orderOf: ({ issuedAt }) => issuedAt,
+      groups: { [PAIR]: ({ agentId, endpoint }) => groupOf(agentId, endpoint) },
       forgottenAt: ({ expiresAt }) => expiresAt + tombstoneMs(),
       quota: QUOTA,
       rankOf: (contract, at) => rankOf(asItIs(contract, at)),
@@ -95,6 +97,20 @@ export class ContractRegister {
     return this.#asTheyAre(contracts)
       .filter(({ state }) => state === "active")
       .reverse();
+  }
+
+  /** The newest active contract of an agent for a pair, among as many as it may have. */
+  activeFor(agentId: string, { method, path }: Pair): Contract | undefined {
+    const exact = this.#contracts.inGroup(PAIR, groupOf(agentId, { method, path }));
+    const templates = this.#contracts.inGroup(PAIR, groupOf(agentId, { method, path: TEMPLATE }));
+    const answering = this.#asTheyAre([...exact, ...templates]).filter(
+      ({ state, endpoint }) =>
+        state === "active" && matchTemplate(endpoint.path, path) !== undefined,
+    );
+    return answering.reduce<Contract | undefined>(
+      (newest, one) => (newest === undefined || one.issuedAt >= newest.issuedAt ? one : newest),
+      undefined,
+    );
   }
 
   /** Those of an agent that can be called or accepted; the newest first. */
@@ -153,9 +169,9 @@ export class ContractRegister {
     return item;
   }
 
-  /** Forgets contracts altogether: presenting one is answered as if it had never been. */
+  /** Forgets contracts altogether, on every node: presenting one is answered as if it had never been. */
   async evict(synthesisIds: readonly string[]): Promise<void> {
-    await this.#contracts.delete(synthesisIds, { isEarly: true });
+    await this.#contracts.deleteEverywhere(synthesisIds, { isEarly: true });
   }
 
   /** Forgets the tombstones whose time is over. */
@@ -166,6 +182,16 @@ export class ContractRegister {
   #asTheyAre(contracts: readonly Contract[]): Contract[] {
     return contracts.map((contract) => asItIs(contract, this.#contracts.now()));
   }
+}
+
+type Pair = Pick<Contract["endpoint"], "method" | "path">;
+
+const PAIR = "pair";
+/** Stands for every path with parameters, which no request names as it is written. */
+const TEMPLATE = "{}";
+
+function groupOf(agentId: string, { method, path }: Pair): string {
+  return `${agentId} ${method} ${path.includes("{") ? TEMPLATE : path}`;
 }
 
 function asItIs(contract: Contract, now: number): Contract {

@@ -65,6 +65,16 @@ const FILES = [
   "recipes/compare-items.toml",
 ];
 
+describe("the steps that are told", () => {
+  it("go by npx where init did, and never by a name that another package may have", async () => {
+    const world = { environment: { npm_command: "exec" } };
+    const { out } = await runIn(makeDirectory(), initCommand(), ["shop", "--yes"], world);
+    expect(out).toContain("\n  npx agtpd --config agtp-server.toml\n");
+    expect(out).toContain("\n  npx agtpd client agtp://localhost\n");
+    expect(out).not.toMatch(/^ {2}(?:npx )?agtp /m);
+  });
+});
+
 describe("agtpd init", () => {
   it("makes a deployment that --check finds nothing wrong with, nor the doctor", async () => {
     const { exitCode, shop, err } = await init(["shop", "--yes"]);

@@ -1,7 +1,8 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import type { Contract } from "../../../src/endpoint/contract.ts";
 import { createMemoryStore } from "../../../src/state/memory-store.ts";
 import { ContractRegister } from "../../../src/state/registers/contract-register.ts";
+import { alterStore } from "../../support/store.ts";
 
 const HOUR = 3_600_000;
 
@@ -99,6 +100,34 @@ describe("ContractRegister", () => {
     expect(register.present("syn-1", "alice").kind).toBe("unknown");
   });
 
+  it("says of none that it is evicted before that holds on every node", async () => {
+    const memory = createMemoryStore();
+    const awaited: number[] = [];
+    let go: () => void = () => undefined;
+    const store = alterStore(memory, {
+      everywhere: (revision) => {
+        awaited.push(revision);
+        return new Promise((resolve) => {
+          go = resolve;
+        });
+      },
+    });
+    const { register } = await open(store);
+    const adding = register.add(contract("syn-1"));
+    await vi.waitFor(() => expect(awaited).toHaveLength(1));
+    go();
+    await adding;
+    let isAnswered = false;
+    const evicting = register.evict(["syn-1"]).then(() => {
+      isAnswered = true;
+    });
+    await vi.waitFor(() => expect(awaited).toHaveLength(2));
+    expect(isAnswered).toBe(false);
+    expect(awaited[1]).toBe((await memory.changes(0)).upTo);
+    go();
+    await evicting;
+  });
+
   it("lists the newest first, of one agent or of all", async () => {
     const { register } = await open();
     await register.add(contract("syn-1"));
@@ -108,6 +137,35 @@ describe("ContractRegister", () => {
       register.active(agentId).map(({ synthesisId }) => synthesisId);
     expect(ids("alice")).toEqual(["syn-3", "syn-1"]);
     expect(ids()).toEqual(["syn-3", "syn-2", "syn-1"]);
+  });
+
+  // AGTP-API §10.1.1
+  it("finds the newest that is active for a pair, by its path or by its template", async () => {
+    const { register, clock } = await open();
+    const at = (path: string, changes: Partial<Contract> = {}): Partial<Contract> => ({
+      ...changes,
+      endpoint: { ...contract("").endpoint, path },
+    });
+    await register.add(contract("syn-1", at("/suite")));
+    await register.add(contract("syn-2", at("/{kind}", { issuedAt: 1 })));
+    await register.add(contract("syn-3", at("/suite", { issuedAt: 2, expiresAt: 10 })));
+    await register.add(contract("syn-4", at("/suite", { issuedAt: 3, state: "offered" })));
+    await register.add(contract("syn-5", at("/suite", { issuedAt: 4, agentId: "bob" })));
+    await register.add(contract("syn-6", at("/a{b", { issuedAt: 5 })));
+    const found = (path: string, method = "BOOK") =>
+      register.activeFor("alice", { method, path })?.synthesisId;
+    expect(found("/suite")).toBe("syn-3");
+    expect(found("/other")).toBe("syn-2");
+    expect(found("/a{b")).toBe("syn-6");
+    expect([found("/suite", "QUERY"), found("/suite/1"), found("/{kind}/1")]).toEqual([
+      undefined,
+      undefined,
+      undefined,
+    ]);
+    clock.now = 10;
+    expect(found("/suite")).toBe("syn-2");
+    await register.change("syn-2", "revoked");
+    expect(found("/suite")).toBe("syn-1");
   });
 
   it("survives the process, in whatever state it was", async () => {
