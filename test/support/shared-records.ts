@@ -58,7 +58,7 @@ export class SharedRecords {
         if (this.fault !== undefined) throw this.fault;
       },
       find: async (id) => this.records.find(({ auditId }) => auditId === id)?.jws,
-      headOf: async (agentId) => this.heads.get(agentId),
+      headsOf: async () => this.heads,
       close: () => Promise.resolve(),
     };
   }

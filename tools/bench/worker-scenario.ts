@@ -1,11 +1,19 @@
 /**
  * The scenario of `[server] workers`: one process and two, each answering the same load. The load takes
- * a core of its own; on a machine without one for it, the ratios say little and are held to no goal.
+ * a core of its own; on a machine without one for it, the ratios of requests say little and are held to no
+ * goal. The processor's time a request, of parent and workers together, is told and held in any case.
  */
 import { availableParallelism } from "node:os";
 import { aimAt } from "./aim.ts";
 import { FRESH, PIPELINED } from "./load-scenarios.ts";
-import { type Contender, measureRounds, medianOf, ratioOf, type Timing } from "./measure.ts";
+import {
+  type Contender,
+  measureRounds,
+  medianOf,
+  ratioOf,
+  type Sample,
+  type Timing,
+} from "./measure.ts";
 import { agtpRequest } from "./order.ts";
 import { orderPath } from "./order-endpoint.ts";
 import { atLeast, type Row } from "./row.ts";
@@ -43,9 +51,18 @@ export async function measureWorkers(pool: ServerPool, timing: Timing): Promise<
         agtpd: medianOf(two, "perSecond"),
         goals: isHeld ? [atLeast(ratio, share * WORKERS, "of one process")] : [],
       },
+      {
+        ...{ scenario: "workers", label: `the same: CPU of all processes, one: ${cpu(one)}` },
+        ...{ unit: "µs", agtpd: medianOf(two, "cpuMicros") },
+        goals: share === undefined ? [] : [atLeast(ratioOf(one, two, "cpuMicros"), share, "")],
+      },
     );
   }
   return rows;
+}
+
+function cpu(samples: readonly Sample[]): string {
+  return medianOf(samples, "cpuMicros").toFixed(1);
 }
 
 async function startBoth(

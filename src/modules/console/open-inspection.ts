@@ -27,7 +27,7 @@ export interface InspectionParts extends Pick<ProcessState, "collection"> {
   readonly config: { readonly console: ConsoleConfig; readonly server: ServerConfig };
   readonly journal: Pick<
     InspectedJournal,
-    "headOf" | "currentHeadOf" | "openReader" | "whereCut" | "agentIds"
+    "currentHeadOf" | "currentHeadsOf" | "openReader" | "whereCut" | "agentIds"
   >;
   /** Names of agents, as far as they are known. */
   readonly names: ReadonlyMap<string, string>;

@@ -47,7 +47,7 @@ export class InspectedJournal {
   readonly #directory: string;
   readonly #places: ReadonlyMap<number, RecordPlaces>;
   readonly #altered: readonly AlteredLine[];
-  /** The record that names one that is not there. */
+  /** Which record names one that is not there. */
   readonly #missing: ReadonlyMap<string, NamedBy>;
   readonly #heads: ReadonlyMap<string, ChainHead>;
 
@@ -84,6 +84,14 @@ export class InspectedJournal {
   /** The same: nobody writes. */
   currentHeadOf(agentId: string): Promise<ChainHead | undefined> {
     return Promise.resolve(this.headOf(agentId));
+  }
+
+  currentHeadsOf(agentIds: readonly string[]): Promise<ReadonlyMap<string, ChainHead>> {
+    const heads = agentIds.flatMap((agentId): readonly (readonly [string, ChainHead])[] => {
+      const head = this.headOf(agentId);
+      return head === undefined ? [] : [[agentId, head]];
+    });
+    return Promise.resolve(new Map(heads));
   }
 
   /** Where a record went that was cut off the journal; archives are not looked into. */

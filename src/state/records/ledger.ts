@@ -80,8 +80,18 @@ export class Ledger {
 
   /** The last record of an agent's chain, whichever process has written it. */
   async currentHeadOf(agentId: string): Promise<ChainHead | undefined> {
-    const head = await this.#store.headOf?.(agentId);
-    return head ?? this.#heads.get(agentId);
+    return (await this.currentHeadsOf([agentId])).get(agentId);
+  }
+
+  /** The last records of agents' chains, whichever process has written them. */
+  async currentHeadsOf(agentIds: readonly string[]): Promise<ReadonlyMap<string, ChainHead>> {
+    const current = await this.#store.headsOf?.(agentIds);
+    const heads = new Map<string, ChainHead>();
+    for (const agentId of agentIds) {
+      const head = current?.get(agentId) ?? this.#heads.get(agentId);
+      if (head !== undefined) heads.set(agentId, head);
+    }
+    return heads;
   }
 
   /** When the next record of an agent's chain is issued: now, and never before the last one. */

@@ -69,8 +69,10 @@ export class ParentRecords implements RecordStore {
     return (await this.#link.ask<{ readonly where?: WhereCut }>("where-cut", auditId)).where;
   }
 
-  async headOf(agentId: string): Promise<ChainHead | undefined> {
-    return (await this.#link.ask<{ readonly head?: ChainHead }>("head", agentId)).head;
+  async headsOf(agentIds: readonly string[]): Promise<ReadonlyMap<string, ChainHead>> {
+    return new Map(
+      await this.#link.ask<readonly (readonly [string, ChainHead])[]>("heads", agentIds),
+    );
   }
 
   close(): Promise<void> {

@@ -151,7 +151,11 @@ export class SharedState {
       probe: () => chains.probe(),
       find: async (auditId: string) => ({ jws: await chains.find(auditId) }),
       "where-cut": async (auditId: string) => ({ where: await chains.whereCut(auditId) }),
-      head: (agentId: string) => ({ head: chains.heads.get(agentId) }),
+      heads: (agentIds: readonly string[]) =>
+        agentIds.flatMap((agentId) => {
+          const head = chains.heads.get(agentId);
+          return head === undefined ? [] : [withoutPlace([agentId, head])];
+        }),
     };
   }
 

@@ -1,8 +1,9 @@
 /** What is there to be won once is won once, though two workers are asked at the same time. */
-import { expect, it } from "vitest";
+import { afterAll, beforeAll, expect, it } from "vitest";
 import { askRaw, makeOperator } from "../../support/approval-ways.ts";
 import { ALMA, approvingFiles, booking, ranIn, under } from "../../support/approving.ts";
-import { openDaemon, type TestDaemon } from "../../support/daemon.ts";
+import { createDaemon, type TestDaemon } from "../../support/daemon.ts";
+import { createDeployment, type TestDeployment } from "../../support/deployment.ts";
 import { encodeRequest, type TestReply, type TestRequest } from "../../support/dispatch.ts";
 import {
   confirmation,
@@ -17,21 +18,33 @@ const OPERATOR = makeOperator();
 const CONNECTIONS = 50;
 const ROUNDS = 3;
 
-async function openWorkers(): Promise<TestDaemon> {
+let deployment: TestDeployment;
+let daemon: TestDaemon;
+
+beforeAll(async () => {
   const files = await approvingFiles([], {
     server: { workers: 2 },
     signing: { key: "signing.pem" },
     policies: { identity: { operator_certificates: [OPERATOR.fingerprint] } },
   });
-  return openDaemon({ ...files, "ca.pem": OPERATOR.ca, "signing.pem": PRIVATE_KEY });
-}
+  deployment = createDeployment({
+    ...files,
+    ...{ "ca.pem": OPERATOR.ca, "signing.pem": PRIVATE_KEY },
+  });
+  daemon = await createDaemon(deployment);
+});
+
+afterAll(async () => {
+  await daemon.close();
+  deployment.remove();
+});
 
 function byAlma(request: TestRequest): TestRequest {
   return { ...request, headers: { "Agent-ID": ALMA, ...request.headers } };
 }
 
 /** The same request on many connections, which the workers share, in one moment. */
-async function race(daemon: TestDaemon, request: TestRequest): Promise<readonly TestReply[]> {
+async function race(request: TestRequest): Promise<readonly TestReply[]> {
   const clients = await Promise.all(Array.from({ length: CONNECTIONS }, () => daemon.connect()));
   for (const client of clients) client.write(encodeRequest(byAlma(request)));
   const replies = await Promise.all(clients.map(async (client) => (await client.replies(1))[0]));
@@ -50,14 +63,13 @@ function winners(replies: readonly TestReply[]): readonly TestReply[] {
 
 // AGTP-API §11
 it("runs a call under an approval once", async () => {
-  const daemon = await openWorkers();
   for (let round = 0; round < ROUNDS; round += 1) {
     const request = booking(String(round));
     const asked = await askRaw(daemon, byAlma(request));
     const id = String(asked.body["escalation_id"]);
     const decided = await askRaw(daemon, confirmation(id, "accepted"), OPERATOR.connection);
     expect(decided.status).toBe(200);
-    const replies = await race(daemon, under(id, request));
+    const replies = await race(under(id, request));
     expect(replies).toHaveLength(CONNECTIONS);
     expect(winners(replies)).toHaveLength(1);
     expect(codesOf(replies)).toEqual(new Set(["409 approval-used"]));
@@ -68,25 +80,23 @@ it("runs a call under an approval once", async () => {
 
 // AGTP-API §10.1.5
 it("runs a request under an Idempotency-Key once", async () => {
-  const daemon = await openWorkers();
   const request: TestRequest = {
     ...{ method: "RESERVE", path: "/rooms/7", body: { guest: "Ada" } },
     headers: { "Idempotency-Key": "k" },
   };
-  const replies = await race(daemon, request);
+  const replies = await race(request);
   expect(replies).toHaveLength(CONNECTIONS);
   // A worker does not wait for a call that another one runs.
   const codes = ["409 idempotency-outcome-unknown", "409 idempotency-key-in-use"];
   for (const code of codesOf(replies)) expect(codes).toContain(code);
   expect(winners(replies).length).toBeGreaterThan(0);
-  expect(ranIn(daemon)).toEqual(["book 7 Ada"]);
+  expect(ranIn(daemon).filter((line) => line === "book 7 Ada")).toHaveLength(1);
 });
 
 // AGTP "RESUME"
 it("resumes a session by its nonce once", async () => {
-  const daemon = await openWorkers();
   const suspended = await askRaw(daemon, byAlma(suspension("s")));
-  const replies = await race(daemon, resumption(resultOf(suspended, "resumption_nonce")));
+  const replies = await race(resumption(resultOf(suspended, "resumption_nonce")));
   expect(replies).toHaveLength(CONNECTIONS);
   expect(winners(replies)).toHaveLength(1);
   // A worker may not have heard of the session yet.

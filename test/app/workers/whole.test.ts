@@ -1,10 +1,10 @@
 /** A daemon with workers is one daemon to whoever asks, watches, reloads or stops it. */
 import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, it, onTestFinished, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
 import { stateCommand } from "../../../src/programs/state/command.ts";
-import type { RawClient, TestDaemon } from "../../support/daemon.ts";
-import { createDeployment, endpointFile } from "../../support/deployment.ts";
+import { createDaemon, type RawClient, type TestDaemon } from "../../support/daemon.ts";
+import { createDeployment, endpointFile, type TestDeployment } from "../../support/deployment.ts";
 import { ALICE } from "../../support/hosted-agents.ts";
 import { readJournal, recordOf, walkChain } from "../../support/records.ts";
 import { runIn } from "../../support/terminal.ts";
@@ -32,46 +32,76 @@ async function requestsCounted(daemon: TestDaemon): Promise<number> {
   return lines.reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(" "))), 0);
 }
 
-it("says once that it listens, and answers the control socket for all of them", async () => {
-  const daemon = await openWorkers(2, { cluster: { node: "a" } });
-  expect(daemon.log.filter(({ event }) => event === "listening")).toHaveLength(1);
-  expect(readyLine(daemon)).toMatchObject({ workers: 2, node: "a", port: daemon.daemon.port });
-  const clients = await connectToEach(daemon, 3);
-  for (const client of clients) await pidOf(client);
-  expect(await control(daemon, "status")).toMatchObject({
-    ...{ pid: process.pid, ready: true, workers: 2, node: "a", connections: 3 },
-    ...{ port: daemon.daemon.port, problems: [] },
-  });
-  expect((await control(daemon, "nodes"))["nodes"]).toMatchObject([
-    { node: "a/1", state: "ready" },
-    { node: "a/2", state: "ready" },
-  ]);
-  // Each worker's requests are in the one log.
-  await vi.waitFor(() => {
-    expect(daemon.log.filter(({ event }) => event === "request")).toHaveLength(3);
-  });
-});
+describe("two workers", () => {
+  let deployment: TestDeployment;
+  let daemon: TestDaemon;
 
-it("reloads all of them, or none", async () => {
-  const daemon = await openWorkers(2);
-  const clients = await connectToEach(daemon, 2);
-  const later = join(daemon.directory, "endpoints/later.toml");
-  writeFileSync(later, endpointFile({ method: "QUERY", path: "/later" }));
-  expect(await control(daemon, "reload")).toMatchObject({ reloaded: true });
-  for (const client of clients) {
-    expect((await askOn(client, ALICE, "QUERY", "/later"))?.status).toBe(200);
-  }
-  rmSync(later);
-  const config = join(daemon.directory, "agtp-server.toml");
-  writeFileSync(config, "[server]\nserver_id = 7\n");
-  const refused = await control(daemon, "reload");
-  expect(refused).toMatchObject({ reloaded: false });
-  expect(refused["problems"]).toHaveLength(1);
-  for (const client of clients) {
-    expect((await askOn(client, ALICE, "QUERY", "/later"))?.status).toBe(200);
-  }
-  const told = daemon.log.filter(({ event }) => event === "reloaded" || event === "reload-refused");
-  expect(told.map(({ event }) => event)).toEqual(["reloaded", "reload-refused"]);
+  beforeAll(async () => {
+    deployment = createDeployment(workerFiles(2, { cluster: { node: "a" } }));
+    daemon = await createDaemon(deployment);
+  });
+
+  afterAll(async () => {
+    await daemon.close();
+    deployment.remove();
+  });
+
+  it("says once that it listens, and answers the control socket for all of them", async () => {
+    expect(daemon.log.filter(({ event }) => event === "listening")).toHaveLength(1);
+    expect(readyLine(daemon)).toMatchObject({ workers: 2, node: "a", port: daemon.daemon.port });
+    const clients = await connectToEach(daemon, 3);
+    for (const client of clients) await pidOf(client);
+    expect(await control(daemon, "status")).toMatchObject({
+      ...{ pid: process.pid, ready: true, workers: 2, node: "a", connections: 3 },
+      ...{ port: daemon.daemon.port, problems: [] },
+    });
+    expect((await control(daemon, "nodes"))["nodes"]).toMatchObject([
+      { node: "a/1", state: "ready" },
+      { node: "a/2", state: "ready" },
+    ]);
+    // Each worker's requests are in the one log.
+    await vi.waitFor(() => {
+      expect(daemon.log.filter(({ event }) => event === "request")).toHaveLength(3);
+    });
+  });
+
+  it("resumes a session of TLS on another worker", async () => {
+    const first = await daemon.connect();
+    const session = new Promise<Buffer>((resolve) => {
+      first.socket.once("session", resolve);
+    });
+    const pids = new Set([await pidOf(first)]);
+    const ticket = await session;
+    for (let count = 0; count < 3; count += 1) {
+      const next = await daemon.connect({ session: ticket });
+      expect(next.socket.isSessionReused()).toBe(true);
+      pids.add(await pidOf(next));
+    }
+    expect(pids.size).toBe(2);
+  });
+
+  it("reloads all of them, or none", async () => {
+    const clients = await connectToEach(daemon, 2);
+    const later = join(daemon.directory, "endpoints/later.toml");
+    writeFileSync(later, endpointFile({ method: "QUERY", path: "/later" }));
+    expect(await control(daemon, "reload")).toMatchObject({ reloaded: true });
+    for (const client of clients) {
+      expect((await askOn(client, ALICE, "QUERY", "/later"))?.status).toBe(200);
+    }
+    rmSync(later);
+    const config = join(daemon.directory, "agtp-server.toml");
+    writeFileSync(config, "[server]\nserver_id = 7\n");
+    const refused = await control(daemon, "reload");
+    expect(refused).toMatchObject({ reloaded: false });
+    expect(refused["problems"]).toHaveLength(1);
+    for (const client of clients) {
+      expect((await askOn(client, ALICE, "QUERY", "/later"))?.status).toBe(200);
+    }
+    const told = daemon.log.filter(
+      ({ event }) => event === "reloaded" || event === "reload-refused",
+    );
+    expect(told.map(({ event }) => event)).toEqual(["reloaded", "reload-refused"]);
+  });
 });
 
 it("sums its metrics, which never fall when a worker is replaced, and tells what that one has read", async () => {
@@ -147,22 +177,6 @@ it("exports what all of them keep, beside what goes on", async () => {
   expect((await runIn(target.directory, stateCommand(), ["import", file])).exitCode).toBe(0);
   const chain = walkChain(readJournal(join(target.directory, ".agtp/journal")), ALICE);
   expect(chain.map(({ auditId }) => auditId)).toEqual(auditIds);
-});
-
-it("resumes a session of TLS on another worker", async () => {
-  const daemon = await openWorkers(2);
-  const first = await daemon.connect();
-  const session = new Promise<Buffer>((resolve) => {
-    first.socket.once("session", resolve);
-  });
-  const pids = new Set([await pidOf(first)]);
-  const ticket = await session;
-  for (let count = 0; count < 3; count += 1) {
-    const next = await daemon.connect({ session: ticket });
-    expect(next.socket.isSessionReused()).toBe(true);
-    pids.add(await pidOf(next));
-  }
-  expect(pids.size).toBe(2);
 });
 
 it("refuses what stops its first worker, and leaves nothing behind", async () => {

@@ -139,7 +139,9 @@ describe("workers of one parent", () => {
       records: [{ auditId: "1", jws, chain }],
       expected: new Map([["a", NO_AUDIT_ID]]),
     });
-    expect(await records.headOf("a")).toMatchObject({ auditId: "1", at: 5 });
+    expect([...(await records.headsOf(["a", "b"]))]).toEqual([
+      ["a", { auditId: "1", at: 5, method: "REVOKE" }],
+    ]);
     expect(await records.find("1")).toBe(jws);
     const { joined } = await join(shared, "2");
     expect(joined.heads).toEqual([["a", { auditId: "1", at: 5, method: "REVOKE" }]]);

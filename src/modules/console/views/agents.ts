@@ -3,6 +3,7 @@
 import type { AgentDirectory } from "../../../identity/agent-directory.ts";
 import type { AgentDocument } from "../../../identity/agent-document.ts";
 import { decodeJws } from "../../../identity/jws.ts";
+import type { ChainHead } from "../../../state/records/record-store.ts";
 import type { ServerState } from "../../../state/state.ts";
 import { type ApiRoute, reasonIn, textIn } from "../console-api.ts";
 import { unknown } from "../console-fault.ts";
@@ -27,7 +28,9 @@ export function agentRoutes(parts: AgentParts): readonly ApiRoute[] {
     {
       method: "GET",
       path: "/agents",
-      answer: () => ({ agents: parts.directory.list().map((agent) => viewOf(parts, agent)) }),
+      answer: async () => {
+        return { agents: await viewsOf(parts, parts.directory.list()) };
+      },
     },
     {
       method: "GET",
@@ -39,7 +42,8 @@ export function agentRoutes(parts: AgentParts): readonly ApiRoute[] {
           return { audit_id: auditId, payload: decodeJws(jws)?.payload ?? null };
         });
         const { description, document, file } = agent;
-        return { agent: { ...viewOf(parts, agent), description, document, file }, events };
+        const [view] = await viewsOf(parts, [agent]);
+        return { agent: { ...view, description, document, file }, events };
       },
     },
     {
@@ -60,9 +64,21 @@ function find({ directory }: AgentParts, id = ""): AgentDocument {
   return agent;
 }
 
-function viewOf({ state }: AgentParts, agent: AgentDocument): object {
+async function viewsOf(
+  parts: AgentParts,
+  agents: readonly AgentDocument[],
+): Promise<readonly object[]> {
+  const heads = await parts.state.ledger.currentHeadsOf(agents.map(({ agentId }) => agentId));
+  return agents.map((agent) => viewOf(parts, agent, heads));
+}
+
+function viewOf(
+  { state }: AgentParts,
+  agent: AgentDocument,
+  heads: ReadonlyMap<string, ChainHead>,
+): object {
   const { agentId, name, trustTier, verificationPath, scopes, ownerId } = agent;
-  const head = state.ledger.headOf(agentId);
+  const head = heads.get(agentId);
   return {
     ...{ agent_id: agentId, name, status: state.lifecycle.statusOf(agent) },
     ...{ trust_tier: trustTier, verification_path: verificationPath, scopes },

@@ -11,7 +11,7 @@ import { malformed } from "../console-fault.ts";
 /** The sources of these routes. */
 export interface RecordParts {
   readonly state: {
-    readonly ledger: Pick<Ledger, "headOf" | "currentHeadOf" | "openReader" | "whereCut">;
+    readonly ledger: Pick<Ledger, "currentHeadOf" | "currentHeadsOf" | "openReader" | "whereCut">;
   };
   /** Agents that may have a chain; null for a name that nobody knows. */
   readonly directory: {
@@ -30,7 +30,7 @@ const AUDIT_ID = /^[0-9a-f]{64}$/;
 /** `GET /api/records`, `/api/records/{agent_id}` and `/api/keys` */
 export function recordRoutes(parts: RecordParts): readonly ApiRoute[] {
   return [
-    { method: "GET", path: "/records", answer: () => ({ chains: chainsOf(parts) }) },
+    { method: "GET", path: "/records", answer: async () => ({ chains: await chainsOf(parts) }) },
     {
       method: "GET",
       path: "/records/:id",
@@ -46,10 +46,11 @@ function holdersOf({ directory, serverId }: RecordParts): ReturnType<typeof dire
   return [server, ...directory.list().filter(({ agentId }) => agentId !== server.agentId)];
 }
 
-function chainsOf(parts: RecordParts): readonly object[] {
-  const { state } = parts;
-  return holdersOf(parts).flatMap(({ agentId, name }) => {
-    const head = state.ledger.headOf(agentId);
+async function chainsOf(parts: RecordParts): Promise<readonly object[]> {
+  const holders = holdersOf(parts);
+  const heads = await parts.state.ledger.currentHeadsOf(holders.map(({ agentId }) => agentId));
+  return holders.flatMap(({ agentId, name }) => {
+    const head = heads.get(agentId);
     if (head === undefined) return [];
     const { auditId, at } = head;
     return [{ agent_id: agentId, name, audit_id: auditId, last_at: new Date(at).toISOString() }];
