@@ -9,14 +9,13 @@ import { createRequire, register } from "node:module";
 import { sep } from "node:path";
 import process from "node:process";
 import { pathToFileURL } from "node:url";
-import { describeFileError } from "../base/bounded-file.ts";
+import { describeFileError, readBoundedFile } from "../base/bounded-file.ts";
 import { suggest } from "../base/close-matches.ts";
 import type { JsonRecord } from "../base/json-value.ts";
 import type { Problem } from "../base/problem.ts";
 import type { Handler } from "./handler.ts";
 import { describeImportFault, relativePath } from "./import-fault.ts";
 import { findModuleFile } from "./module-file.ts";
-import { isPlainModule } from "./plain-module.ts";
 import type { CallProcess } from "./processes/process-function.ts";
 import {
   createRegisteredFunction,
@@ -196,4 +195,20 @@ function registerModuleHooks(): void {
   // Run from its TypeScript source, the daemon has a loader already that reads TypeScript.
   if (import.meta.url.endsWith(".ts")) return;
   register("./module-hooks.js", import.meta.url);
+}
+
+/** Of a longer file nobody looks for its imports. */
+const MAX_BYTES = 256 * 1024;
+/** An import of Node's own modules, which have neither generations nor TypeScript. */
+const IMPORT_OF_NODE = /\bimport\b[\w\s{},*$]*\bfrom\s*["']node:[\w/]+["']/g;
+
+/**
+ * Tells whether Node loads a handler module by itself: JavaScript that imports nothing but Node's
+ * own modules; words in comments count as imports. The others need the hooks of `module-hooks.ts`,
+ * whose thread costs a start some 100 ms and every later import a round trip.   AGTP-API §12.2
+ */
+export function isPlainModule(path: string): boolean {
+  if (!/\.m?js$/.test(path)) return false;
+  const { text } = readBoundedFile(path, MAX_BYTES);
+  return text !== undefined && !/\b(?:import|from)\b/.test(text.replaceAll(IMPORT_OF_NODE, ""));
 }

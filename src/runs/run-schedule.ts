@@ -4,6 +4,7 @@
  * that one owner's thousand long runs keep nobody else's from being executed.
  */
 
+import { type BackOff, pauseAfter } from "../base/back-off.ts";
 import { type HeldPlaces, mayHoldMore } from "../base/places.ts";
 
 /** A run that waits to be executed. */
@@ -20,8 +21,11 @@ export interface RunExecutor {
   readonly concurrent: number;
   /** The most that may wait for it; without it, any number. */
   readonly waiting?: number;
-  /** Never rejects; what the signal is aborted with is for the driver to understand. */
-  execute(runId: string, stop: AbortController): Promise<void>;
+  /**
+   * Never rejects. `left`: the run stands as it did, since the store could not be used; it is executed
+   * again after a pause. The value that the signal is aborted with is for the driver to understand.
+   */
+  execute(runId: string, stop: AbortController): Promise<"left" | undefined>;
 }
 
 /** The runs of an owner that wait. */
@@ -35,6 +39,9 @@ interface Execution {
   readonly ended: Promise<void>;
 }
 
+/** A store that could not be used may be usable again. */
+const LATER: BackOff = { firstMs: 500, longestMs: 30_000 };
+
 export class RunSchedule {
   /** By owner, in the order in which their turn comes. */
   readonly #lanes = new Map<string, Lane>();
@@ -42,6 +49,8 @@ export class RunSchedule {
   /** The number of an owner's runs that are being executed. */
   readonly #held = new Map<string, number>();
   #heldByStrangers = 0;
+  /** By run that was left as it is, how often in a row. */
+  readonly #left = new Map<string, number>();
   #executor: RunExecutor | undefined;
 
   /** Tells whether a run is being executed, or is about to be. */
@@ -127,9 +136,20 @@ export class RunSchedule {
     // It is among the executions before it does anything.
     const ended = Promise.resolve()
       .then(() => executor.execute(runId, stop))
+      .then((left) => {
+        if (left === undefined) this.#left.delete(runId);
+        else this.#executeLater(run);
+      })
       .finally(() => this.#end(run));
     this.#executing.set(runId, { stop, executor, ended });
     this.#hold(run, 1);
+  }
+
+  /** Under whichever executor there is then. */
+  #executeLater(run: ScheduledRun): void {
+    const attempts = (this.#left.get(run.runId) ?? 0) + 1;
+    this.#left.set(run.runId, attempts);
+    setTimeout(() => void this.add(run), pauseAfter(attempts, LATER)).unref();
   }
 
   #end(run: ScheduledRun): void {

@@ -23,6 +23,12 @@ const ATTEMPTS = 100;
 /** How long after one sweep the next item that is added brings on another. */
 const SWEEP_EVERY_MS = 60_000;
 
+/** What was written is in the store. */
+interface Written {
+  /** Undefined: there was nothing to write. */
+  readonly revision?: number;
+}
+
 export class Collection<Item> {
   readonly #store: Store;
   readonly #options: CollectionOptions<Item>;
@@ -161,8 +167,18 @@ export class Collection<Item> {
 
   /** Deletes items; those that are not there are no fault. */
   async delete(keys: readonly string[], options: WriteOptions = {}): Promise<void> {
+    await this.#delete(keys, options);
+  }
+
+  /** Deletes items, and waits until no node serves from them any more. */
+  async deleteEverywhere(keys: readonly string[], options: WriteOptions = {}): Promise<void> {
+    const { revision } = await this.#delete(keys, options);
+    if (revision !== undefined) await this.#store.everywhere?.(revision);
+  }
+
+  #delete(keys: readonly string[], options: WriteOptions): Promise<Written> {
     const writes = keys.map((key) => ({ key, item: undefined }));
-    await this.#attempt(() => this.#write(writes, options));
+    return this.#attempt(() => this.#write(writes, options));
   }
 
   /** Deletes what nobody needs any more, and moves on what `mature` says; answers the latter. */
@@ -226,35 +242,36 @@ export class Collection<Item> {
   }
 
   /** Attempts a write of a key after those of it that came before. */
-  #inTurn<Done>(key: string, attempt: () => Promise<Done | false | undefined>): Promise<Done> {
+  #inTurn<Done>(key: string, attempt: () => Promise<Done | undefined>): Promise<Done> {
     return this.#turns.run(key, () => this.#attempt(attempt));
   }
 
-  /** Tries until it is done; undefined and false say that it was decided from what is over. */
-  async #attempt<Done>(attempt: () => Promise<Done | false | undefined>): Promise<Done> {
+  /** Tries until it is done; undefined says that it was decided from what is over. */
+  async #attempt<Done>(attempt: () => Promise<Done | undefined>): Promise<Done> {
     for (let count = 0; count < ATTEMPTS; count += 1) {
       const done = await attempt();
-      if (done !== undefined && done !== false) return done;
+      if (done !== undefined) return done;
       await this.refresh();
     }
     throw new Error(`the collection "${this.#options.name}" changes faster than it can be written`);
   }
 
-  /** False: what it was decided from has changed. */
+  /** Undefined: what it was decided from has changed. */
   async #write(
     writes: readonly Write<Item>[],
     { also = [], isEarly = false }: WriteOptions,
-  ): Promise<boolean> {
+  ): Promise<Written | undefined> {
     const others = typeof also === "function" ? also() : also;
-    if (writes.length + others.length === 0) return true;
+    if (writes.length + others.length === 0) return {};
     const expectations = writes.map(({ key }) => this.#view.expectationOf(key));
     const changes = writes.flatMap((write) => this.#view.changesOf(write));
     const lift = isEarly ? this.#view.show(writes) : undefined;
     try {
       const outcome = await this.#store.commit([...changes, ...others], expectations);
-      if (outcome.kind !== "committed") return false;
-      for (const write of writes) this.#view.settle(write, outcome.revision);
-      return true;
+      if (outcome.kind !== "committed") return undefined;
+      const { revision } = outcome;
+      for (const write of writes) this.#view.settle(write, revision);
+      return { revision };
     } finally {
       lift?.();
     }

@@ -7,6 +7,7 @@ export interface StateNotice {
     | "clock-stepped-back"
     | "journal-tail-cut"
     | "node-taken-over"
+    | "record-outcome-unknown"
     | "journal-sync-failed"
     | "journal-cut"
     | "journal-retention-failed"

@@ -67,6 +67,11 @@ export interface ViewLease {
    * time in any case. Without it, nobody else commits.
    */
   catchUp?(): Promise<void>;
+  /**
+   * Has something done whenever the store may be an older one, before this process serves from it, and when
+   * another process is gone.
+   */
+  whenAnew?(restore: () => Promise<void>): void;
   /** Every node that has been heard of lately, this one included. */
   nodes?(): Promise<readonly NodeEntry[]>;
   /** How this node is; without this, there are no others. */
@@ -121,7 +126,9 @@ export async function openState(options: StateOptions): Promise<ServerState> {
   const beforeCheckpoint = async (): Promise<void> => lifecycle?.save();
   const opened = await openLedger({ ...options, beforeCheckpoint });
   clock.reach(opened.newestAt);
-  lifecycle = await LifecycleRegister.open(store, opened.events);
+  const register = await LifecycleRegister.open(store, opened.events);
+  lifecycle = register;
+  view.whenAnew?.(async () => register.replay((await options.shared?.latestEvents?.()) ?? []));
   // Not before: what the events led to is in the store by now.
   await opened.checkpoint();
   const certificates = await CertificateRegister.open(store);

@@ -1,7 +1,9 @@
 /** Two daemons over one PostgreSQL: one chain an agent, one standing of it, whoever is asked. */
 import { createPublicKey, generateKeyPairSync, type KeyObject } from "node:crypto";
-import { expect, it, vi } from "vitest";
+import { join } from "node:path";
+import { expect, it, onTestFinished, vi } from "vitest";
 import { askDaemon } from "../../src/programs/control/ask-daemon.ts";
+import { Link } from "../../tools/torture/cluster/link.ts";
 import { openDaemon, type RawClient, type TestDaemon } from "../support/daemon.ts";
 import { encodeRequest, type TestReply } from "../support/dispatch.ts";
 import { ALICE, BOB, hostedFiles } from "../support/hosted-agents.ts";
@@ -111,6 +113,32 @@ describeWithPostgres("two nodes of one store", () => {
     expect((await ask(second, BOB, "QUERY", "/lists")).status).toBe(200);
   });
 
+  it("serve a revoked agent on none of them, though one hears of it late, and then too late", async () => {
+    const url = await postgres().makeDatabase();
+    const link = await Link.open(join(postgres().directory, ".s.PGSQL.5432"));
+    onTestFinished(() => link.close());
+    const database = url.slice(url.indexOf("@/") + 2, url.indexOf("?"));
+    const cluster = { view_lease_ms: 3_000 };
+    const near = await openNode(url, "a", { cluster: { ...cluster, node: "a" } });
+    const far = await openNode(`postgres://agtp@127.0.0.1:${link.port}/${database}`, "b", {
+      cluster: { ...cluster, node: "b" },
+    });
+    const askFar = async (agent: string): Promise<number> =>
+      (await ask(far, agent, "QUERY", "/lists")).status;
+    expect(await askFar(ALICE)).toBe(200);
+    // Its records are kept, and its view is behind by as much as the others wait for.
+    link.slow(250);
+    const body = { agent_id: ALICE, reason: "test" };
+    expect((await ask(near, ALICE, "REVOKE", "/", body)).status).toBe(200);
+    expect(await askFar(ALICE)).not.toBe(200);
+    // Records could still be kept, and what it has heard is older than its lease.
+    link.slow(2_000);
+    await vi.waitFor(async () => expect(await askFar(BOB)).toBe(503), 50_000);
+    link.slow(0);
+    await vi.waitFor(async () => expect(await askFar(BOB)).toBe(200), 50_000);
+    expect(await askFar(ALICE)).toBe(410);
+  });
+
   it("answer 503 while their database is gone, lose no record, and go on by themselves", async () => {
     const url = await postgres().makeDatabase();
     const nodes = [await openNode(url, "a"), await openNode(url, "b")];
@@ -145,9 +173,58 @@ describeWithPostgres("two nodes of one store", () => {
     );
     postgres().start();
     await Promise.all(nodes.map((node) => until(node, 200)));
+    for (const { log } of nodes) expect(log.filter(({ event }) => event === "fault")).toEqual([]);
     const chain = walkChain(await recordsOf(url), ALICE).map(({ auditId }) => auditId);
     expect(chain).toEqual(expect.arrayContaining(seen));
     expect(new Set(chain).size).toBe(chain.length);
+  });
+
+  // The server itself answers as it does with a disk that is full, and as a standby does.
+  it.each([
+    {
+      kind: "full",
+      begin: `CREATE FUNCTION agtp.full() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+          RAISE EXCEPTION 'could not extend file' USING ERRCODE = 'disk_full'; END $$;
+        CREATE TRIGGER full_entries BEFORE INSERT OR UPDATE ON agtp.entries EXECUTE FUNCTION agtp.full();
+        CREATE TRIGGER full_records BEFORE INSERT ON agtp.records EXECUTE FUNCTION agtp.full()`,
+      end: "DROP FUNCTION agtp.full CASCADE",
+    },
+    {
+      kind: "read-only",
+      begin: "ALTER DATABASE DB SET default_transaction_read_only = on",
+      end: "ALTER DATABASE DB RESET default_transaction_read_only",
+    },
+  ])("say once that their database is $kind, answer 503, and go on by themselves", async (way) => {
+    const url = await postgres().makeDatabase();
+    const node = await openNode(url, "a");
+    const tellsOf = (kind: string): readonly object[] =>
+      node.log.filter((line) => line["event"] === "store-unavailable" && line["kind"] === kind);
+    expect((await ask(node, ALICE, "QUERY", "/lists")).status).toBe(200);
+    const renewConnections = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+      WHERE application_name = 'agtpd'`;
+    const [{ name } = {}] = await postgres().query("SELECT current_database() AS name", url);
+    const change = async (sql: string): Promise<void> => {
+      // A database that is read-only is changed from another one.
+      await postgres().query(sql.replace("DB", String(name)), sql.includes("DB") ? undefined : url);
+      await postgres().query(renewConnections);
+    };
+    await change(way.begin);
+    const until = (status: number): Promise<TestReply> =>
+      vi.waitFor(async () => {
+        const reply = await ask(node, ALICE, "QUERY", "/lists");
+        expect(reply.status).toBe(status);
+        return reply;
+      }, 50_000);
+    expect((await until(503)).headers.get("retry-after")).toBe("1");
+    await vi.waitFor(() => expect(tellsOf(way.kind)).toHaveLength(1), 50_000);
+    await change(way.end);
+    await until(200);
+    expect(tellsOf(way.kind)).toHaveLength(1);
+    const seen = node.log.map((line) => line["event"]);
+    expect(seen.lastIndexOf("store-available")).toBeGreaterThan(
+      seen.lastIndexOf("store-unavailable"),
+    );
+    expect(seen).not.toContain("fault");
   });
 
   it("refuse a second one with a name that is taken", async () => {
@@ -203,6 +280,25 @@ describeWithPostgres("two nodes of one store", () => {
     }, 50_000);
     expect((await ask(second, ALICE, "QUERY", "/lists")).status).not.toBe(200);
     expect(recordOf(revoked).payload["status"]).toBe(200);
+    await vi.waitFor(async () => {
+      expect((await ask(second, BOB, "QUERY", "/lists")).status).toBe(200);
+    }, 50_000);
+    expect((await ask(second, ALICE, "QUERY", "/lists")).status).toBe(410);
+
+    // Another one, which has the record of the revocation, and not yet what it led to.
+    await postgres().query(
+      "DELETE FROM agtp.entries WHERE collection IN ('lifecycle', 'lifecycle-events')",
+      url,
+    );
+    postgres().crash();
+    postgres().start();
+    await vi.waitFor(async () => {
+      const entries = await postgres().query(
+        "SELECT FROM agtp.entries WHERE collection IN ('lifecycle', 'lifecycle-events')",
+        url,
+      );
+      expect(entries).toHaveLength(2);
+    }, 50_000);
     await vi.waitFor(async () => {
       expect((await ask(second, BOB, "QUERY", "/lists")).status).toBe(200);
     }, 50_000);

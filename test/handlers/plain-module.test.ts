@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { isPlainModule } from "../../src/handlers/plain-module.ts";
+import { isPlainModule } from "../../src/handlers/module-loader.ts";
 import { createDirectory } from "../support/directory.ts";
 
 function judge(name: string, text: string): boolean {

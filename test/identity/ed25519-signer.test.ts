@@ -2,7 +2,7 @@
 import { generateKeyPairSync, sign, verify } from "node:crypto";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { createEd25519Signer, loadSodium, type Sodium } from "../../src/identity/ed25519-signer.ts";
+import { createEd25519Signer, loadSodium, type Sodium } from "../../src/state/records/signer.ts";
 
 const { privateKey, publicKey } = generateKeyPairSync("ed25519");
 

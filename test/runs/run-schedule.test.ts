@@ -1,6 +1,6 @@
 /** Which run is executed when: no run twice at once, no owner in everybody's way. */
 import fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { type RunExecutor, RunSchedule } from "../../src/runs/run-schedule.ts";
 
 /** An executor whose executions end when a test says so. */
@@ -16,14 +16,16 @@ class TestExecutor implements RunExecutor {
     if (waiting !== undefined) this.waiting = waiting;
   }
 
-  execute(runId: string, stop: AbortController): Promise<void> {
+  execute(runId: string, stop: AbortController): Promise<undefined> {
     expect(this.running.has(runId)).toBe(false);
     this.begun.push(runId);
     stop.signal.addEventListener("abort", () => {
       this.reasons.push(stop.signal.reason);
       this.end(runId);
     });
-    return new Promise((resolve) => void this.running.set(runId, resolve));
+    return new Promise((resolve) => {
+      this.running.set(runId, () => resolve(undefined));
+    });
   }
 
   end(runId: string): void {
@@ -170,5 +172,47 @@ describe("the schedule of runs", () => {
       }),
       { numRuns: 100 },
     );
+  });
+});
+
+describe("a run that the store could not keep", () => {
+  it("is executed again, later each time, until it could", async () => {
+    vi.useFakeTimers();
+    onTestFinished(() => void vi.useRealTimers());
+    const begunAt: number[] = [];
+    const schedule = new RunSchedule();
+    schedule.use({
+      concurrent: 1,
+      execute: async () => {
+        begunAt.push(Date.now());
+        return begunAt.length < 4 ? "left" : undefined;
+      },
+    });
+    schedule.add(run("a1"));
+    await vi.advanceTimersByTimeAsync(60_000);
+    const [first = 0] = begunAt;
+    expect(begunAt.map((at) => at - first)).toEqual([0, 500, 1_500, 3_500]);
+    expect(schedule.has(run("a1"))).toBe(false);
+    // Another fault of it begins with the shortest pause.
+    begunAt.length = 2;
+    schedule.add(run("a1"));
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect((begunAt[3] ?? 0) - (begunAt[2] ?? 0)).toBe(500);
+  });
+
+  it("keeps nobody else from being executed meanwhile", async () => {
+    const begun: string[] = [];
+    const schedule = new RunSchedule();
+    schedule.use({
+      concurrent: 1,
+      execute: async (runId) => {
+        begun.push(runId);
+        return runId === "a1" ? "left" : undefined;
+      },
+    });
+    for (const runId of ["a1", "b1", "a2"]) schedule.add(run(runId));
+    await settle();
+    await settle();
+    expect(begun).toEqual(["a1", "b1", "a2"]);
   });
 });

@@ -7,6 +7,7 @@ import { chmodSync, existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import pg from "pg";
 import { onTestFinished, vi } from "vitest";
+import { POSTGRES_USER } from "../../tools/find-postgres.ts";
 import { makeDirectory } from "./directory.ts";
 import { postgres } from "./postgres.ts";
 
@@ -15,8 +16,6 @@ const PLACES = [process.env["PGBOUNCER"] ?? "", "/usr/sbin/pgbouncer", "/usr/bin
 /** The program; undefined where there is none. */
 export const PGBOUNCER: string | undefined = PLACES.find((path) => path !== "" && existsSync(path));
 
-/** It does not run as root, and neither does PostgreSQL. */
-const OTHER_USER = process.getuid?.() === 0 ? ["runuser", "-u", "nobody", "--"] : [];
 const PORT = 6432;
 
 /** Starts it for the running test; answers a database's URL as it is behind the pooler. */
@@ -39,7 +38,7 @@ default_pool_size = 3
 max_client_conn = 100
 `,
   );
-  const [file = "", ...args] = [...OTHER_USER, PGBOUNCER ?? "", "--quiet", config];
+  const [file = "", ...args] = [...POSTGRES_USER, PGBOUNCER ?? "", "--quiet", config];
   const child: ChildProcess = spawn(file, args, { stdio: "ignore" });
   // Passed on by who runs it as another user.
   onTestFinished(async () => {

@@ -3,20 +3,17 @@
  * these tests are skipped, and said to be; under continuous integration that is a failure.
  */
 import { execFileSync } from "node:child_process";
-import { chmodSync, readdirSync, rmSync } from "node:fs";
-import { delimiter, join } from "node:path";
+import { chmodSync, rmSync } from "node:fs";
+import { join } from "node:path";
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { openStore } from "../../src/state/open-store.ts";
 import type { Store } from "../../src/state/store.ts";
 import type { OnStoreNotice } from "../../src/state/store-health.ts";
+import { findPostgres, POSTGRES_USER } from "../../tools/find-postgres.ts";
 import { createDirectory } from "./directory.ts";
-import { isProgram } from "./processes.ts";
 
-/** The folder of initdb and pg_ctl: the variable POSTGRES_BIN, else the path, else Debian's. */
-const PROGRAMS: string | undefined = findPrograms();
-/** PostgreSQL does not run as root. */
-const OTHER_USER = process.getuid?.() === 0 ? ["runuser", "-u", "nobody", "--"] : [];
+const PROGRAMS = findPostgres();
 
 /** A server that runs. */
 export interface TestPostgres {
@@ -82,7 +79,7 @@ function launch(programs: string): { readonly server: TestPostgres; stop(): void
   chmodSync(directory, 0o777);
   const data = join(directory, "data");
   const run = (program: string, args: readonly string[]): void => {
-    const [file = "", ...rest] = [...OTHER_USER, join(programs, program), ...args];
+    const [file = "", ...rest] = [...POSTGRES_USER, join(programs, program), ...args];
     execFileSync(file, rest, { cwd: directory, stdio: ["ignore", "ignore", "inherit"] });
   };
   const control = (...args: readonly string[]): void => run("pg_ctl", ["-D", data, "-w", ...args]);
@@ -104,7 +101,7 @@ function launch(programs: string): { readonly server: TestPostgres; stop(): void
   };
   const crash = (): void => control("-m", "immediate", "-s", "stop");
   const move = (...args: readonly string[]): void => {
-    const [file = "", ...rest] = [...OTHER_USER, ...args];
+    const [file = "", ...rest] = [...POSTGRES_USER, ...args];
     execFileSync(file, rest, { cwd: directory });
   };
   let made = 0;
@@ -135,23 +132,4 @@ function launch(programs: string): { readonly server: TestPostgres; stop(): void
     rmSync(directory, { recursive: true, force: true });
   };
   return { server, stop };
-}
-
-function findPrograms(): string | undefined {
-  const { POSTGRES_BIN: named, PATH: path = "" } = process.env;
-  if (named !== undefined && named !== "") return named;
-  const folders = [...path.split(delimiter), ...debianFolders()];
-  return folders.find((folder) => isProgram(join(folder, "initdb")));
-}
-
-/** The newest first. */
-function debianFolders(): readonly string[] {
-  const root = "/usr/lib/postgresql";
-  try {
-    const versions = readdirSync(root).filter((name) => Number(name) >= 15);
-    const sorted = versions.sort((left, right) => Number(right) - Number(left));
-    return sorted.map((version) => join(root, version, "bin"));
-  } catch {
-    return [];
-  }
 }

@@ -6,8 +6,8 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
+import { findPostgres } from "../find-postgres.ts";
 import { Database } from "../torture/cluster/database.ts";
-import { findPostgres } from "../torture/cluster/find-postgres.ts";
 import { aimAt } from "./aim.ts";
 import { type Commits, openCommits } from "./commits.ts";
 import { ONE_IN_FLIGHT, PIPELINED } from "./load-scenarios.ts";

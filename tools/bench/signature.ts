@@ -1,6 +1,6 @@
 /** The least cost of a record: one signature by what signs them, and what no record can do without. */
 import { generateKeyPairSync, hash } from "node:crypto";
-import { createEd25519Signer } from "../../src/identity/ed25519-signer.ts";
+import { createEd25519Signer } from "../../src/state/records/signer.ts";
 
 const WARM_UP = 100;
 const COUNT = 1_000;

@@ -12,6 +12,7 @@ import type { CallLog } from "../../handlers/handler.ts";
 import type { AgentDocument } from "../../identity/agent-document.ts";
 import type { RunExecutor, RunSchedule } from "../../runs/run-schedule.ts";
 import { HolderLostError } from "../../state/holders.ts";
+import { isStoreUnavailable } from "../../state/store-fault.ts";
 import { isSuccess } from "../../wire/status.ts";
 import { failed, type Outcome } from "./outcome.ts";
 import { outcomeNews } from "./outcome-news.ts";
@@ -40,6 +41,8 @@ export class Background implements RunExecutor {
   #forgetGone: () => void = () => undefined;
   /** By delegation, the task of one that was begun here. */
   readonly #tasks = new Map<string, Perform>();
+  /** By delegation, an outcome that is not kept yet. */
+  readonly #outcomes = new Map<string, KeptOutcome>();
 
   constructor(options: BackgroundOptions) {
     this.#options = options;
@@ -87,22 +90,43 @@ export class Background implements RunExecutor {
     await schedule.idle(this);
   }
 
-  async execute(id: string): Promise<void> {
+  async execute(id: string): Promise<"left" | undefined> {
     const { register, log } = this.#options;
-    const perform = this.#tasks.get(id) ?? (() => Promise.resolve(interrupted()));
-    this.#tasks.delete(id);
     try {
-      if (!(await register.claim(id))) return;
-      const delegation = register.find(id);
-      if (delegation === undefined) return;
-      const outcome = delegation.outcome ?? (await this.#perform(delegation, perform));
-      await this.#keep(delegation, outcome);
-      await this.#deliver(delegation, outcome);
+      const isOurs = await register.claim(id);
+      const delegation = isOurs ? register.find(id) : undefined;
+      if (delegation !== undefined) {
+        const outcome = await this.#outcomeOf(delegation);
+        await this.#keep(delegation, outcome);
+        await this.#deliver(delegation, outcome);
+      }
+      this.#forget(id);
     } catch (error) {
+      // Goes on from the outcome once that can be kept.
+      if (isStoreUnavailable(error)) return "left";
+      this.#forget(id);
       // Another node says what becomes of it.
-      if (error instanceof HolderLostError) return;
+      if (error instanceof HolderLostError) return undefined;
       log.warn({ error }, "a delegation could not be kept");
     }
+    return undefined;
+  }
+
+  #forget(id: string): void {
+    this.#tasks.delete(id);
+    this.#outcomes.delete(id);
+  }
+
+  /** The outcome that is kept, or has come and could not be; else its task is done, which is once. */
+  async #outcomeOf(delegation: KeptDelegation): Promise<KeptOutcome> {
+    const { id } = delegation;
+    const known = delegation.outcome ?? this.#outcomes.get(id);
+    if (known !== undefined) return known;
+    const perform = this.#tasks.get(id) ?? (() => Promise.resolve(interrupted()));
+    this.#tasks.delete(id);
+    const outcome = await this.#perform(delegation, perform);
+    this.#outcomes.set(id, outcome);
+    return outcome;
   }
 
   async #keep({ id }: KeptDelegation, outcome: KeptOutcome): Promise<void> {

@@ -1,6 +1,8 @@
 /** Traces of a deployment: begun when it is served, ended with the last of its requests. */
 import { AsyncLocalStorage } from "node:async_hooks";
+import { existsSync } from "node:fs";
 import { relative } from "node:path";
+import { fileURLToPath } from "node:url";
 import { reasonOf } from "../../base/thrown.ts";
 import { VERSION } from "../../base/version.ts";
 import type { Contribution } from "../../dispatch/module.ts";
@@ -10,10 +12,11 @@ import { listenToHttp } from "./http-requests.ts";
 import { listenToLeaving } from "./leaving-spans.ts";
 import type { Place } from "./place.ts";
 import { RequestSpans } from "./request-spans.ts";
+import type { SenderOptions, SpanSender } from "./sending.ts";
 import { SpanIds } from "./span-ids.ts";
 import { SpanQueue } from "./span-queue.ts";
-import { openSender } from "./span-sender.ts";
 import { Spans } from "./spans.ts";
+import { ThreadSender } from "./thread-sender.ts";
 import { listenToUndici } from "./undici-spans.ts";
 
 /** The contribution of a deployment that is traced. */
@@ -90,5 +93,19 @@ function beginTracing(
       ended ??= end();
       return ended;
     },
+  };
+}
+
+/** The sender of a daemon. */
+function openSender(options: SenderOptions): SpanSender {
+  const script = new URL("./sending-thread.js", import.meta.url);
+  // A thread runs built code only; where the sources themselves run, there is none to start.
+  if (existsSync(fileURLToPath(script))) return new ThreadSender({ script, ...options });
+  const sender = import("./otlp-sender.ts").then(({ createOtlpSender }) =>
+    createOtlpSender(options),
+  );
+  return {
+    send: async (batch) => (await sender).send(batch),
+    close: async () => (await sender).close(),
   };
 }

@@ -1,5 +1,6 @@
 /** One request and its response, as a command line of `agtp` says. */
 
+import { X509Certificate } from "node:crypto";
 import pc from "picocolors";
 import { isRecord, type JsonRecord } from "../../base/json-value.ts";
 import { codeOf, reasonOf } from "../../base/thrown.ts";
@@ -7,9 +8,10 @@ import type { ClientRequest, ClientResponse } from "../../client/agtp-client.ts"
 import { AgtpClientError } from "../../client/client-error.ts";
 import { isAccepted } from "../../client/response.ts";
 import { type AgtpUri, parseUri } from "../../client/uri.ts";
+import { readAgentExtensions } from "../../identity/certificate-agent-extensions.ts";
+import { describeCertificate } from "../../identity/certificate-roles.ts";
 import type { HeaderField } from "../../wire/message.ts";
 import { askServer } from "../shell/ask-server.ts";
-import { certificateAgent } from "../shell/certificate-agent.ts";
 import { readText, usage } from "../shell/command-file.ts";
 import { defuse, defuseLine, type Output, type Terminal } from "../shell/terminal.ts";
 import type { ExchangeLine } from "./exchange-options.ts";
@@ -190,4 +192,17 @@ function whole(value: unknown): string {
 
 function show(value: unknown): string {
   return typeof value === "string" ? defuseLine(value) : "-";
+}
+
+/** Reads the first certificate of a PEM text; undefined for any other certificate, and for no certificate. */
+function certificateAgent(pem: string): string | undefined {
+  try {
+    const fields = describeCertificate(new X509Certificate(pem));
+    if ("fault" in fields) return undefined;
+    const agent = readAgentExtensions(fields.extensions);
+    return agent === undefined || "fault" in agent ? undefined : agent.agentId;
+  } catch {
+    // TLS says what is wrong with it.
+    return undefined;
+  }
 }

@@ -61,6 +61,7 @@ export class PostgresNode {
   #awaited: Promise<void> | undefined;
   /** Those that wait for the next look at what has changed. */
   readonly #looking = new Set<() => void>();
+  #restore: () => Promise<void> = () => Promise.resolve();
   #isClosing = false;
   #hasLost = false;
   #wake: () => void = () => undefined;
@@ -159,6 +160,14 @@ export class PostgresNode {
     return this.#awaited;
   }
 
+  whenAnew(restore: () => Promise<void>): void {
+    this.#restore = restore;
+    this.holders.watch(() => {
+      // Where the store does not answer, the next one that is gone brings it about, or the next server.
+      void restore().catch(() => undefined);
+    });
+  }
+
   /** Waits for the next look at what has changed. */
   async #catchUp(): Promise<void> {
     const seen = new Promise<void>((resolve) => {
@@ -201,8 +210,9 @@ export class PostgresNode {
       try {
         await this.#tick();
         await this.#forget();
-      } catch {
-        // The lease ends by itself, and the store tells of what it meets.
+      } catch (error) {
+        // The lease ends by itself.
+        this.#options.store.failed(error);
       }
     }
   }
@@ -272,6 +282,7 @@ export class PostgresNode {
       await Promise.all(taken);
       for (const resolve of looking) resolve();
     }
+    if (!isSame) await this.#restore();
     this.#seen = isSame ? Math.max(this.#seen, feed.upTo) : feed.upTo;
     this.#server = feed.server;
   }

@@ -92,7 +92,9 @@ export async function openNode(
     onKept: (record) => {
       store.counts.records += 1;
       acknowledged.note(record);
+      store.succeeded();
     },
+    onUnavailable: (fault) => void store.failed(fault),
     onMoved: (count) => {
       store.counts.recordsAgain += count;
     },
@@ -104,10 +106,11 @@ export async function openNode(
   });
   const heads = await readHeads(pool, name);
   store.everywhere = (revision) => node.everywhere(revision);
-  const events = await readLatestEvents(pool, name);
+  const latestEvents = () => readLatestEvents(pool, name);
+  const events = await latestEvents();
   acknowledged.start();
   const exported = (serverId: string) => exportPostgres(store, serverId);
-  return { node, shared: { records, heads, events, exported }, acknowledged };
+  return { node, shared: { records, heads, events, latestEvents, exported }, acknowledged };
 }
 
 /** Codes of OpenSSL for a chain that does not lead to a CA that is known. */

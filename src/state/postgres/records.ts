@@ -29,6 +29,8 @@ export interface PostgresRecordsOptions {
   onLoss(record: AcknowledgedRecord): void;
   /** Told of each record that is kept. */
   onKept(record: AcknowledgedRecord): void;
+  /** Told of why records could not be appended. */
+  onUnavailable(fault: StoreUnavailableError): void;
   /** Told of how many have to be signed again. */
   onMoved(count: number): void;
 }
@@ -76,12 +78,25 @@ export class PostgresRecords implements RecordStore {
         return appended;
       } catch (error) {
         if (error instanceof StoreUnavailableError) throw error;
-        if (isAnswer(error) && !isRace(error) && !isRepeated) throw unavailable(error);
+        if (isAnswer(error) && !isRace(error) && !isRepeated) throw this.#unavailable(error);
         if (!isAnswer(error)) isRepeated ||= wasSent(error);
-        if (performance.now() > until) throw isRepeated ? unknown(error) : unavailable(error);
+        if (performance.now() > until) {
+          const fault = this.#unavailable(error);
+          if (!isRepeated) throw fault;
+          throw new UnknownOutcomeError(
+            error,
+            batch.records.map(({ auditId }) => auditId),
+          );
+        }
         await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
       }
     }
+  }
+
+  #unavailable(error: unknown): StoreUnavailableError {
+    const fault = unavailable(error);
+    this.#options.onUnavailable(fault);
+    return fault;
   }
 
   probe(): void {
@@ -278,8 +293,4 @@ function wasSent(error: unknown): boolean {
 function unavailable(error: unknown): StoreUnavailableError {
   const kind: StoreFaultKind = postgresFaultKind(error) ?? "unusable";
   return new StoreUnavailableError(kind, error);
-}
-
-function unknown(error: unknown): UnknownOutcomeError {
-  return new UnknownOutcomeError("nobody knows what became of a record", { cause: error });
 }

@@ -117,6 +117,16 @@ export class PostgresStore implements Store {
     this.#watchers.set(collection, watchers.add(watcher));
   }
 
+  /** Tells of a fault that something else over this pool has met, as of one of its own; answers it. */
+  failed(thrown: unknown): unknown {
+    return this.#health.failed(thrown);
+  }
+
+  /** Something else was written over this pool. */
+  succeeded(): void {
+    this.#health.succeeded();
+  }
+
   /** Everybody who is to hear of changes, by collection. */
   get watchers(): ReadonlyMap<string, ReadonlySet<FeedWatcher>> {
     return this.#watchers;

@@ -25,7 +25,12 @@ import type { Durability } from "../state-sections.ts";
 import type { Store } from "../store.ts";
 import { type KnownChains, knownChainChanges, readKnownChains } from "./known-chains.ts";
 import { type ChainHead, Ledger, type LedgerClock, newestOf } from "./ledger.ts";
-import { createJournalStore, createPowerSafeStore, type RecordStore } from "./record-store.ts";
+import {
+  createJournalStore,
+  createPowerSafeStore,
+  type RecordStore,
+  UnknownOutcomeError,
+} from "./record-store.ts";
 
 /** Where the ledger keeps what. */
 export interface LedgerOptions {
@@ -55,6 +60,8 @@ export interface SharedRecords {
   readonly heads: ReadonlyMap<string, ChainHead>;
   /** The latest lifecycle events, in order: the store may not have seen them. */
   readonly events: readonly JournalRecord[];
+  /** Those that are the latest now. */
+  latestEvents?(): Promise<readonly JournalRecord[]>;
   /** Everything that the nodes keep, as the lines of an export. */
   exported?(serverId: string): AsyncIterable<string>;
 }
@@ -101,7 +108,7 @@ export async function openLedger(options: LedgerOptions): Promise<OpenLedger> {
   if (options.shared !== undefined) return openShared(options.shared, options);
   const { chains: ledger, ...opened } = await openChains(
     options,
-    (records, heads) => new Ledger(records, heads, options.onFault, clockOf(options)),
+    (records, heads) => new Ledger(records, heads, reporting(options), clockOf(options)),
   );
   return { ...opened, ledger };
 }
@@ -122,7 +129,7 @@ export async function openChains<Chains extends GrowingChains>(
 }
 
 function openShared({ records, heads, events }: SharedRecords, options: LedgerOptions): OpenLedger {
-  const ledger = new Ledger(records, heads, options.onFault, clockOf(options));
+  const ledger = new Ledger(records, heads, reporting(options), clockOf(options));
   const newestAt = newestOf(heads.values());
   continueIdsAfter(newestAt);
   const checkpoint = async (): Promise<void> => options.beforeCheckpoint?.();
@@ -242,6 +249,26 @@ function openJournal(
 
 function isPowerSafe({ durability }: { readonly durability?: Durability | undefined }): boolean {
   return durability === "power";
+}
+
+/** The operator has nothing to mend where the outcome of a record is not known. */
+function reporting({ onFault, onNotice }: LedgerOptions): (error: Error) => void {
+  return (error) => {
+    if (onNotice === undefined || !(error instanceof UnknownOutcomeError)) onFault(error);
+    else onNotice(unknownNotice(error));
+  };
+}
+
+/** So many Audit-IDs stand in one line. */
+const IDS_TOLD = 8;
+
+function unknownNotice({ auditIds, message }: UnknownOutcomeError): StateNotice {
+  const told = auditIds.slice(0, IDS_TOLD).join(" ");
+  return {
+    ...{ level: "warn", event: "record-outcome-unknown" },
+    message: `nobody knows whether records were kept, and their requests are answered 503 outcome-unknown: ${message}`,
+    fields: { records: auditIds.length, ...(told === "" ? {} : { audit_ids: told }) },
+  };
 }
 
 function clockOf({ onNotice, now }: LedgerOptions): LedgerClock {

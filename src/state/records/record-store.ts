@@ -3,6 +3,7 @@
  * compare-and-set: each chain names the record that it was sealed after, and where another writer
  * was sooner, nothing of that chain is kept and its head is answered.   AGTP-IDENTIFIERS "Attribution Chain"
  */
+import { reasonOf } from "../../base/thrown.ts";
 import type { WhereCut } from "../journal/archived-records.ts";
 import type { Journal, JournalRecord, RecordPlace, RecordReader } from "../journal/journal.ts";
 import type { Chain } from "./draft.ts";
@@ -85,6 +86,13 @@ export interface RecordStore {
 /** The records may be kept or not, and it could not be found out. */
 export class UnknownOutcomeError extends Error {
   override readonly name = "UnknownOutcomeError";
+  /** The Audit-IDs by which they can be looked up, as far as they are known. */
+  readonly auditIds: readonly string[];
+
+  constructor(cause: unknown, auditIds: readonly string[] = []) {
+    super(reasonOf(cause), { cause });
+    this.auditIds = auditIds;
+  }
 }
 
 /** As `createJournalStore`, where what is kept has to survive a power cut. */

@@ -169,9 +169,9 @@ export class ContractRegister {
     return item;
   }
 
-  /** Forgets contracts altogether: presenting one is answered as if it had never been. */
+  /** Forgets contracts altogether, on every node: presenting one is answered as if it had never been. */
   async evict(synthesisIds: readonly string[]): Promise<void> {
-    await this.#contracts.delete(synthesisIds, { isEarly: true });
+    await this.#contracts.deleteEverywhere(synthesisIds, { isEarly: true });
   }
 
   /** Forgets the tombstones whose time is over. */

@@ -128,6 +128,38 @@ export class LifecycleRegister {
     });
   }
 
+  /**
+   * Makes up for events that are records and that the store has lost, or never had: those of its replica,
+   * or of a node that was killed. Only what changes where an agent stands.
+   */
+  async replay(journaled: readonly JournalRecord[]): Promise<void> {
+    for (const event of journaled.flatMap((record) => readEvent(record) ?? [])) {
+      if (!this.#isLost(event)) continue;
+      await this.#turns.run(event.agentId, () => this.#restore(event));
+    }
+  }
+
+  /** Of the nodes that do so at the same time, one does. */
+  async #restore(event: LifecycleEvent): Promise<void> {
+    let also: readonly Change[] = [];
+    const decide = (): ReadonlyMap<string, AgentState> => {
+      also = [];
+      if (!this.#isLost(event)) return new Map();
+      const state = stateAfter(this.#stored.get(event.agentId), event);
+      also = [eventChange(event, state.events)];
+      return new Map([[event.agentId, state]]);
+    };
+    await this.#stored.putAll(decide, { also: () => also });
+  }
+
+  /** The times of a chain never go back, and nothing comes after a retirement. */
+  #isLost({ agentId, status, at }: LifecycleEvent): boolean {
+    const known = this.#stateOf(agentId);
+    if (status === undefined || known?.status === "retired") return false;
+    const { since = "" } = known ?? {};
+    return since < at || (since === at && known?.status !== status);
+  }
+
   /** An event in the journal holds, also while the store fails: it is saved with the next change. */
   async #whereverItIsKept(save: () => Promise<void>): Promise<void> {
     try {

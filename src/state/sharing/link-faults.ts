@@ -24,7 +24,7 @@ export const STORE_FAULTS: FaultCodec = {
       case "store":
         return new StoreUnavailableError(told.store, new Error(told.reason));
       case "unknown-outcome":
-        return new UnknownOutcomeError(told.reason);
+        return new UnknownOutcomeError(new Error(told.reason));
       case "other":
         return new Error(told.reason);
     }

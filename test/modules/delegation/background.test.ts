@@ -13,11 +13,13 @@ import {
 import { RunSchedule } from "../../../src/runs/run-schedule.ts";
 import { createMemoryStore } from "../../../src/state/memory-store.ts";
 import type { Store } from "../../../src/state/store.ts";
+import { StoreUnavailableError } from "../../../src/state/store-fault.ts";
 import { ALICE, BOB, CAROL, delegate, delegationFiles } from "../../support/delegation.ts";
 import { endpointFile } from "../../support/deployment.ts";
 import { makeDirectory } from "../../support/directory.ts";
 import { openServer, type TestServer } from "../../support/dispatch.ts";
 import { makeLastingStore, openTestState } from "../../support/state.ts";
+import { alterStore } from "../../support/store.ts";
 
 const PRIOR = { agent_id: BOB, audit_id: "0".repeat(64) };
 const DONE: Outcome = { kind: "completed", status: 200, result: { n: 1 }, priorActions: [PRIOR] };
@@ -154,6 +156,35 @@ describe("Background", () => {
     next.background.start();
     await vi.advanceTimersByTimeAsync(0);
     expect(next.acted[0]?.input).toMatchObject({ content: { status: 200, result: { n: 1 } } });
+  });
+
+  it("does a task once, though its outcome cannot be kept for a while", async () => {
+    const memory = createMemoryStore();
+    let isFailing = false;
+    const store = alterStore(memory, {
+      commit: async (...args) => {
+        if (isFailing) throw new StoreUnavailableError("unreachable", new Error("it is gone"));
+        return memory.commit(...args);
+      },
+    });
+    const one = await rig([200], { store });
+    one.background.start();
+    await one.register.add({ run: kept() });
+    let done = 0;
+    one.background.run(kept(), async () => {
+      done += 1;
+      isFailing = true;
+      return DONE;
+    });
+    await vi.advanceTimersByTimeAsync(5_000);
+    expect([done, one.acted.length]).toEqual([1, 0]);
+    isFailing = false;
+    await vi.advanceTimersByTimeAsync(30_000);
+    expect(one.acted.map(({ input }) => input)).toMatchObject([
+      { content: { status: 200, result: { n: 1 } } },
+    ]);
+    expect([done, one.warned]).toEqual([1, []]);
+    expect(one.register.list()).toMatchObject([{ delivery: { isDelivered: true } }]);
   });
 
   it("makes an outcome of a fault", async () => {

@@ -1,7 +1,8 @@
 /** A database that cannot be used is a problem at its key, which says what to do. */
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { formatProblem } from "../../../src/base/problem.ts";
 import { openStore } from "../../../src/state/open-store.ts";
+import { startOldPostgres } from "../../support/old-postgres.ts";
 import { describeWithPostgres, openPostgres, postgres } from "../../support/postgres.ts";
 
 /** The problems of a start, as they are printed. */
@@ -11,6 +12,16 @@ async function refusalOf(url: string, more: object = {}): Promise<string> {
   await store?.close();
   return (problems ?? []).map(formatProblem).join("\n");
 }
+
+describe("opening a store in a PostgreSQL that is too old", () => {
+  it.each(["140011", "90624"])("is refused, for %s", async (version) => {
+    const refused = await refusalOf(await startOldPostgres(version));
+    const number = Math.floor(Number(version) / 10_000);
+    expect(refused).toBe(
+      `agtp-server.toml: store.url: PostgreSQL ${number} is too old: 15 or newer is needed`,
+    );
+  });
+});
 
 describeWithPostgres("opening a store in PostgreSQL", () => {
   it("makes the schema once, and finds it again", async () => {

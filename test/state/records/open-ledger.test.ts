@@ -1,11 +1,14 @@
 import { appendFileSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, vi } from "vitest";
+import type { StateNotice } from "../../../src/state/notice.ts";
 import { openLedger } from "../../../src/state/records/open-ledger.ts";
+import { UnknownOutcomeError } from "../../../src/state/records/record-store.ts";
 import type { Store } from "../../../src/state/store.ts";
 import { makeDirectory } from "../../support/directory.ts";
 import { makeDraft } from "../../support/ledger.ts";
 import { readJournal, walkChain } from "../../support/records.ts";
+import { SharedRecords } from "../../support/shared-records.ts";
 import { makeFacts, makeLastingStore, openTestState, type TestState } from "../../support/state.ts";
 import { openTestStore } from "../../support/store.ts";
 
@@ -198,5 +201,34 @@ describe("openLedger over segments that fill", () => {
     expect(await ledger.find(draft.auditId)).toBe(draft.jws);
     await close();
     expect(await store.list("chain-heads")).toEqual([]);
+  });
+});
+
+describe("openLedger over records that several nodes share", () => {
+  it("tells the operator of an outcome that nobody knows in a line with its records, and of no fault", async () => {
+    const records = new SharedRecords();
+    const faults: unknown[] = [];
+    const notices: StateNotice[] = [];
+    const { ledger, close } = await openLedger({
+      ...{ store: makeLastingStore(), journalDirectory: undefined },
+      shared: { records: records.open(), heads: new Map(), events: [] },
+      onFault: (error) => void faults.push(error),
+      onNotice: (notice) => void notices.push(notice),
+    });
+    records.fault = new UnknownOutcomeError(new Error("the link was cut"), ["a1", "b2"]);
+    ledger.add(makeDraft(ALICE));
+    await expect(ledger.settled()).rejects.toBe(records.fault);
+    records.fault = new Error("a mistake");
+    ledger.add(makeDraft(ALICE));
+    await expect(ledger.settled()).rejects.toBe(records.fault);
+    expect(notices).toEqual([
+      {
+        ...{ level: "warn", event: "record-outcome-unknown" },
+        message: expect.stringMatching(/503 outcome-unknown: the link was cut$/),
+        fields: { records: 2, audit_ids: "a1 b2" },
+      },
+    ]);
+    expect(faults).toEqual([records.fault]);
+    await close();
   });
 });

@@ -1,7 +1,8 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import type { Contract } from "../../../src/endpoint/contract.ts";
 import { createMemoryStore } from "../../../src/state/memory-store.ts";
 import { ContractRegister } from "../../../src/state/registers/contract-register.ts";
+import { alterStore } from "../../support/store.ts";
 
 const HOUR = 3_600_000;
 
@@ -97,6 +98,34 @@ describe("ContractRegister", () => {
     await register.add(contract("syn-1"));
     await register.evict(["syn-1"]);
     expect(register.present("syn-1", "alice").kind).toBe("unknown");
+  });
+
+  it("says of none that it is evicted before that holds on every node", async () => {
+    const memory = createMemoryStore();
+    const awaited: number[] = [];
+    let go: () => void = () => undefined;
+    const store = alterStore(memory, {
+      everywhere: (revision) => {
+        awaited.push(revision);
+        return new Promise((resolve) => {
+          go = resolve;
+        });
+      },
+    });
+    const { register } = await open(store);
+    const adding = register.add(contract("syn-1"));
+    await vi.waitFor(() => expect(awaited).toHaveLength(1));
+    go();
+    await adding;
+    let isAnswered = false;
+    const evicting = register.evict(["syn-1"]).then(() => {
+      isAnswered = true;
+    });
+    await vi.waitFor(() => expect(awaited).toHaveLength(2));
+    expect(isAnswered).toBe(false);
+    expect(awaited[1]).toBe((await memory.changes(0)).upTo);
+    go();
+    await evicting;
   });
 
   it("lists the newest first, of one agent or of all", async () => {

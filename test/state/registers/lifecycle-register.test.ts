@@ -392,6 +392,48 @@ describe("LifecycleRegister on a store that other nodes share", () => {
   });
 });
 
+describe("LifecycleRegister.replay", () => {
+  it("makes up for changes that the store has lost, once, though two nodes do so at a time", async () => {
+    const journal: JournalRecord[] = [];
+    const before = await LifecycleRegister.open(makeLastingStore());
+    await change(before, ALICE, "DEACTIVATE", journal);
+    await change(before, ALICE, "ACTIVATE", journal);
+    await change(before, ALICE, "DEACTIVATE", journal);
+    await change(before, BOB, "REVOKE", journal);
+    const store = makeLastingStore();
+    const registers = [await LifecycleRegister.open(store), await LifecycleRegister.open(store)];
+    await Promise.all(registers.map((register) => register.replay(journal)));
+    await Promise.all(registers.map((register) => register.replay(journal)));
+    registers.push(await LifecycleRegister.open(store));
+    for (const register of registers) {
+      expect([ALICE, BOB].map((agent) => register.statusOf(agent))).toEqual([
+        "suspended",
+        "retired",
+      ]);
+      expect(await register.events(ALICE.agentId, 10)).toEqual(journal.slice(0, 3).toReversed());
+      expect(await register.events(BOB.agentId, 10)).toEqual(journal.slice(3));
+    }
+  });
+
+  it("takes nothing back that came later, nor what this node has yet to store", async () => {
+    const journal: JournalRecord[] = [];
+    const store = makeLastingStore();
+    const register = await LifecycleRegister.open(store);
+    await change(register, ALICE, "DEACTIVATE", journal);
+    await change(register, ALICE, "ACTIVATE", journal);
+    await register.replay(journal.slice(0, 1));
+    expect(register.statusOf(ALICE)).toBe("active");
+    store.fault = new StoreUnavailableError("unreachable", new Error("gone"));
+    await change(register, ALICE, "REVOKE", journal);
+    await register.replay(journal);
+    store.fault = undefined;
+    await register.save();
+    const again = await LifecycleRegister.open(store);
+    expect(again.statusOf(ALICE)).toBe("retired");
+    expect(await again.events(ALICE.agentId, 10)).toEqual(journal.toReversed());
+  });
+});
+
 describe("the stream of an agent to which much happens", () => {
   it("keeps every change of an agent's status, and of its other events the latest", async () => {
     const store = makeLastingStore();

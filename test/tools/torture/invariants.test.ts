@@ -25,7 +25,9 @@ function record(id: string, previous: string, changes: Partial<StoredRecord> = {
   };
 }
 
-/** Four requests in one chain: a call, an effect, a resumption and a revocation. */
+const unheard = { heardAt: undefined, status: undefined, auditId: undefined };
+
+/** Requests in one chain: a call, an effect, a resumption and a revocation; others that made no record. */
 const TRUE: Evidence = {
   asked: [
     asked("r1"),
@@ -33,6 +35,9 @@ const TRUE: Evidence = {
     asked("r3", { kind: "resume", key: "n", node: "b" }),
     asked("r4", { kind: "revoke", key: AGENT }),
     asked("r5", { status: 410, auditId: undefined }),
+    asked("r6", { agent: "b", kind: "approved", key: "room", ...unheard }),
+    asked("r7", { agent: "b", kind: "run", key: "w", status: 202, auditId: undefined }),
+    asked("r8", { agent: "b", kind: "look", key: "w", said: "completed", auditId: undefined }),
   ],
   cutOffs: [{ node: "c", from: 100, until: 2_000 }],
   failovers: [],
@@ -44,8 +49,11 @@ const TRUE: Evidence = {
     record("r4", "record-r3"),
   ],
   heads: new Map([[AGENT, "record-r4"]]),
-  effects: [{ key: "k", at: 21 }],
-  runEnds: [{ run: "w", outcome: "completed" }],
+  effects: [
+    { key: "k", at: 21 },
+    { key: "room", at: 61 },
+  ],
+  runEnds: [{ run: "w", outcome: "completed", isLast: true }],
 };
 
 /** With further requests. */
@@ -54,7 +62,6 @@ function more(...others: readonly Asked[]): Evidence {
 }
 
 const cutOff = { node: "c", sentAt: 1_200, heardAt: 1_205, auditId: undefined };
-const unheard = { heardAt: undefined, status: undefined, auditId: undefined };
 
 describe("the checker of a cluster", () => {
   it.each<[string, Evidence]>([
@@ -77,6 +84,16 @@ describe("the checker of a cluster", () => {
       {
         ...more(asked("r9", { agent: "b" })),
         failovers: [{ at: 1_000, told: ["a"] }],
+      },
+    ],
+    [
+      "a run that a failover lost",
+      {
+        ...more(
+          asked("r6", { agent: "b", kind: "run", key: "v", status: 202, auditId: undefined }),
+          asked("r7", { agent: "b", kind: "look", key: "v", said: "failed", auditId: undefined }),
+        ),
+        failovers: [{ at: 80, told: ["a"] }],
       },
     ],
     [
@@ -128,13 +145,54 @@ describe("the checker of a cluster", () => {
     ],
     [4, "had 2 effects", { ...TRUE, effects: [...TRUE.effects, { key: "k", at: 22 }] }],
     [4, "has no record", { ...TRUE, effects: [...TRUE.effects, { key: "x", at: 22 }] }],
+    [4, "key room had 2 effects", { ...TRUE, effects: [...TRUE.effects, { key: "room", at: 62 }] }],
+    [
+      4,
+      "the effect of key y has no record",
+      {
+        ...more(asked("r9", { agent: "b", kind: "approved", key: "y", auditId: undefined })),
+        effects: [...TRUE.effects, { key: "y", at: 91 }],
+      },
+    ],
     [5, "answered 200 to r9, 45 ms after", more(asked("r9", { node: "b", auditId: undefined }))],
     [6, "was won 2 times", more(asked("r2", { kind: "resume", key: "n", auditId: undefined }))],
+    [
+      6,
+      "approval room was won 2 times",
+      more(
+        asked("r8", { agent: "b", kind: "approved", key: "room", auditId: undefined }),
+        asked("r9", { agent: "b", kind: "approved", key: "room", node: "b", auditId: undefined }),
+      ),
+    ],
     [7, "answered 200 to r9, 1100 ms after", more(asked("r9", { ...cutOff, agent: "b" }))],
     [
       8,
       "ended 2 times: completed,failed",
-      { ...TRUE, runEnds: [...TRUE.runEnds, { run: "w", outcome: "failed" }] },
+      { ...TRUE, runEnds: [...TRUE.runEnds, { run: "w", outcome: "failed", isLast: true }] },
+    ],
+    [
+      8,
+      "run w went on after its end",
+      { ...TRUE, runEnds: [{ run: "w", outcome: "completed", isLast: false }] },
+    ],
+    [
+      8,
+      "run v did not end",
+      more(asked("r9", { agent: "b", kind: "run", key: "v", status: 202, auditId: undefined })),
+    ],
+    [
+      8,
+      "request r9 was told that run w is cancelled, and it is completed",
+      more(
+        asked("r9", { agent: "b", kind: "look", key: "w", said: "cancelled", auditId: undefined }),
+      ),
+    ],
+    [
+      8,
+      "request r9 was told that run v is completed, and it is undefined",
+      more(
+        asked("r9", { agent: "b", kind: "look", key: "v", said: "completed", auditId: undefined }),
+      ),
     ],
   ])("tells that invariant %i does not hold: %s", (number, message, evidence) => {
     const found = contradictions(evidence);

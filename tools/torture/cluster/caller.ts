@@ -6,19 +6,16 @@ import { isWireFault } from "../../../src/wire/message.ts";
 import { type ReceivedResponse, ResponseParser } from "../../../src/wire/response-parser.ts";
 import { sha256Hex } from "./evidence.ts";
 import type { Asked } from "./history.ts";
+import { encode, type Request } from "./request.ts";
 
 /** How long a client waits for an answer. */
 const PATIENCE_MS = 8_000;
 
-/** A request that a client sends, and how it is noted. */
-export interface Request {
-  readonly kind: Asked["kind"];
-  readonly agent: string;
-  readonly method: string;
-  readonly path: string;
-  readonly body?: object;
-  /** Noted, and sent as the Idempotency-Key of an effect. */
-  readonly key?: string;
+/** The certificate that a client shows, and its key, in PEM. */
+export interface Certified {
+  readonly agentId: string;
+  readonly cert: string;
+  readonly key: string;
 }
 
 /** A note, and the body that came. */
@@ -35,14 +32,17 @@ export function now(): number {
 export class Caller {
   readonly #node: { readonly name: string; readonly port: number };
   readonly #note: (asked: Asked) => void;
+  readonly #certified: Certified | undefined;
   #socket: TLSSocket | undefined;
 
   constructor(
     node: { readonly name: string; readonly port: number },
     note: (asked: Asked) => void,
+    certified?: Certified,
   ) {
     this.#node = node;
     this.#note = note;
+    this.#certified = certified;
   }
 
   /** Sends a request, and waits for what comes; undefined: there was nobody to send it to. */
@@ -50,9 +50,9 @@ export class Caller {
     const socket = await this.#connect();
     if (socket === undefined) return undefined;
     const id = uuidv7();
-    const { kind, agent, key } = request;
+    const { kind, agent = this.#certified?.agentId ?? "", key, keyIn, saidIn } = request;
     const sent = { id, node: this.#node.name, agent, kind, key, sentAt: now() };
-    const response = await exchange(socket, encode(request, id));
+    const response = await exchange(socket, encode({ ...request, agent }, id));
     let told: Told = { asked: sent, body: {} };
     if (response === undefined) this.close();
     else {
@@ -61,7 +61,9 @@ export class Caller {
       const error = body["error"] as { readonly code?: string } | undefined;
       const { status } = response;
       const auditId = jws === undefined ? undefined : sha256Hex(jws);
-      told = { body, asked: { ...sent, heardAt: now(), status, code: error?.code, auditId } };
+      const facts = { key: key ?? textIn(body, keyIn), said: textIn(body, saidIn) };
+      const heard = { heardAt: now(), status, code: error?.code, auditId };
+      told = { body, asked: { ...sent, ...facts, ...heard } };
     }
     this.#note(told.asked);
     return told;
@@ -75,7 +77,9 @@ export class Caller {
   async #connect(): Promise<TLSSocket | undefined> {
     if (this.#socket !== undefined && !this.#socket.destroyed) return this.#socket;
     const { port } = this.#node;
-    const socket = connect({ host: "127.0.0.1", port, rejectUnauthorized: false });
+    const { cert, key } = this.#certified ?? {};
+    const address = { host: "127.0.0.1", port, rejectUnauthorized: false };
+    const socket = connect({ ...address, ...(cert && key && { cert, key }) });
     socket.on("error", () => undefined);
     const isOpen = await settled<true>(socket, (done) => {
       socket.once("secureConnect", () => done(true));
@@ -119,13 +123,9 @@ function settled<Value>(
   });
 }
 
-function encode({ agent, method, path, body = {}, key, kind }: Request, id: string): Buffer {
-  const content = JSON.stringify(body);
-  const idempotent = kind === "effect" ? `Idempotency-Key: ${key}\r\n` : "";
-  return Buffer.from(
-    `AGTP/1.0 ${method} ${path}\r\nAgent-ID: ${agent}\r\nRequest-ID: ${id}\r\n${idempotent}` +
-      `Content-Type: application/vnd.agtp+json\r\nContent-Length: ${Buffer.byteLength(content)}\r\n\r\n${content}`,
-  );
+function textIn(body: Told["body"], member: string | undefined): string | undefined {
+  const value = member === undefined ? undefined : body[member];
+  return typeof value === "string" ? value : undefined;
 }
 
 function parse(body: Uint8Array): Readonly<Record<string, unknown>> {

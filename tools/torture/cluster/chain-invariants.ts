@@ -4,19 +4,17 @@ import type { Asked, Invariant, StoredRecord } from "./history.ts";
 
 const NO_RECORD = "0".repeat(64);
 
-/** Every Audit-ID that a client received is in its agent's chain once. */
+/** Every Audit-ID that a client received is in a chain once: its record says in which. */
 const recordsAreKept: Invariant = {
   name: "acknowledged records are kept, once",
   check(evidence) {
     const { asked, records, failovers } = evidence;
     const counts = new Map<string, number>();
-    for (const { agent, auditId } of records) {
-      counts.set(`${agent} ${auditId}`, (counts.get(`${agent} ${auditId}`) ?? 0) + 1);
-    }
+    for (const { auditId } of records) counts.set(auditId, (counts.get(auditId) ?? 0) + 1);
     return asked.flatMap((one) => {
-      const { auditId, agent, id, node } = one;
+      const { auditId, id, node } = one;
       if (auditId === undefined) return [];
-      const count = counts.get(`${agent} ${auditId}`) ?? 0;
+      const count = counts.get(auditId) ?? 0;
       if (count === 1) return [];
       const failover = count === 0 ? failovers.find(({ at }) => one.sentAt < at) : undefined;
       if (failover?.told.includes(node) === true) return [];

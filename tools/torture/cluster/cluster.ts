@@ -9,14 +9,15 @@ import { join } from "node:path";
 import { ensureCertificate } from "../../../src/server/certificate.ts";
 import { STEPPING_CLOCK } from "../stepping-clock.ts";
 import { Database } from "./database.ts";
-import { writeNode } from "./deployment.ts";
-import { readEffects, readHeads, readRecords } from "./evidence.ts";
+import { agentId, OPERATOR, writeNode } from "./deployment.ts";
+import { readEffects, readHeads, readRecords, readRunEnds } from "./evidence.ts";
 import { expose } from "./expose.ts";
 import type { Scene } from "./faults.ts";
 import type { Asked } from "./history.ts";
 import { contradictions } from "./invariants.ts";
 import { Link } from "./link.ts";
 import { Node } from "./node.ts";
+import { makeOperator, type Operator } from "./operator.ts";
 import { seeded } from "./random.ts";
 import { Workload } from "./workload.ts";
 
@@ -71,6 +72,7 @@ interface Made {
   readonly scene: Scene;
   readonly signingKey: string;
   readonly effects: string;
+  readonly operator: Operator;
 }
 
 async function build(directory: string, { postgres, program }: ClusterOptions): Promise<Made> {
@@ -84,22 +86,25 @@ async function build(directory: string, { postgres, program }: ClusterOptions): 
   const { privateKey } = generateKeyPairSync("ed25519");
   const signingKey = String(privateKey.export({ type: "pkcs8", format: "pem" }));
   const effects = join(directory, "effects.log");
+  const operator = await makeOperator(agentId(OPERATOR));
   const tls = { cert: join(directory, "cert.pem"), key: join(directory, "key.pem") };
   const nodes: Node[] = [];
   for (const name of NODES) {
     const link = await Link.open(database.socket);
     const config = writeNode(join(directory, name), {
       ...{ node: name, databasePort: link.port, leaseMs: LEASE_MS, tls, signingKey, effects },
+      operator,
     });
     const log = join(directory, `${name}.log`);
-    nodes.push(new Node({ name, config, link, program, log, preload: STEPPING_CLOCK }));
+    const waits = (): Promise<readonly string[]> => database.activity();
+    nodes.push(new Node({ name, config, link, program, log, preload: STEPPING_CLOCK, waits }));
   }
   const scene = { nodes, database, leaseMs: LEASE_MS, cutOffs: [], failovers: [] };
-  return { scene, signingKey, effects };
+  return { scene, signingKey, effects, operator };
 }
 
 async function run(
-  { scene, signingKey, effects }: Made,
+  { scene, signingKey, effects, operator }: Made,
   directory: string,
   options: ClusterOptions,
 ): Promise<ClusterOutcome> {
@@ -112,7 +117,7 @@ async function run(
   };
   const started = await Promise.all(nodes.map((node) => node.start()));
   if (started.includes(false)) throw new Error("a node does not start");
-  const workload = new Workload(nodes, seeded(options.seed + 1), note);
+  const workload = new Workload(nodes, seeded(options.seed + 1), { note, operator });
   workload.start();
   const { count, fault } = await expose(scene, options, note);
   await workload.stop();
@@ -122,7 +127,7 @@ async function run(
   const heads = await readHeads(database);
   const found = contradictions({
     ...{ asked, cutOffs, failovers, leaseMs: scene.leaseMs, records, heads },
-    ...{ effects: readEffects(effects), runEnds: [] },
+    ...{ effects: readEffects(effects), runEnds: await readRunEnds(database) },
   });
   const all = fault === undefined ? found : [fault, ...found];
   return { faults: count, requests: asked.length, records: records.length, contradictions: all };

@@ -7,10 +7,9 @@ import { chmodSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import pg from "pg";
+import { POSTGRES_USER } from "../../find-postgres.ts";
 import { Link } from "./link.ts";
 
-/** PostgreSQL does not run as root. */
-const OTHER_USER = process.getuid?.() === 0 ? ["runuser", "-u", "nobody", "--"] : [];
 const FIRST_PORT = 5432;
 
 export class Database {
@@ -95,6 +94,16 @@ export class Database {
     }
   }
 
+  /** Every connection to the database, with what it does and who holds it up. */
+  async activity(): Promise<readonly string[]> {
+    const rows = await this.query(
+      `SELECT pid, state, wait_event_type, wait_event, pg_blocking_pids(pid) AS behind,
+        clock_timestamp() - query_start AS since, query FROM pg_stat_activity
+        WHERE datname = 'agtp' ORDER BY query_start`,
+    );
+    return rows.map((row) => JSON.stringify(row));
+  }
+
   async stop(): Promise<void> {
     this.#replication?.close();
     if (this.#isRunning) await this.crash().catch(() => undefined);
@@ -120,7 +129,7 @@ export class Database {
   }
 
   async #run(program: string, ...args: readonly string[]): Promise<void> {
-    const [file = "", ...rest] = [...OTHER_USER, join(this.#programs, program), ...args];
+    const [file = "", ...rest] = [...POSTGRES_USER, join(this.#programs, program), ...args];
     // A server that goes on has its output: nobody may wait for the end of that.
     await promisify(execFile)(
       "/bin/sh",

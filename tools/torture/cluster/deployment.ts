@@ -1,6 +1,8 @@
 /** The deployment directory of each node of a cluster; all have the same agents and endpoints. */
 import { cpSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { AGENT, endpoint, handlers, WORKFLOW, workflow } from "./deployment-files.ts";
+import type { Operator } from "./operator.ts";
 
 /** The facts that the nodes share, and where a node finds its database. */
 export interface NodeDeployment {
@@ -12,11 +14,14 @@ export interface NodeDeployment {
   readonly signingKey: string;
   /** The file that effects are noted in. */
   readonly effects: string;
+  readonly operator: Pick<Operator, "ca" | "fingerprint">;
 }
 
 /** Agents that go on to the end, and those that are revoked one after the other. */
 export const WORKERS = 6;
 export const VICTIMS = 300;
+/** The agent that decides. */
+export const OPERATOR: number = WORKERS + VICTIMS;
 
 /** The identity of the nth agent: the workers first. */
 export function agentId(index: number): string {
@@ -25,19 +30,24 @@ export function agentId(index: number): string {
 
 /** Writes a node's directory; answers its configuration. */
 export function writeNode(directory: string, deployment: NodeDeployment): string {
-  for (const name of ["endpoints", "catalog", "agents", "recipes"]) {
+  for (const name of ["endpoints", "catalog", "agents/openwop/workflows", "recipes"]) {
     mkdirSync(join(directory, name), { recursive: true });
   }
   cpSync(
     new URL("../../../../catalog/methods.json", import.meta.url),
     join(directory, "catalog/methods.json"),
   );
-  for (let index = 0; index < WORKERS + VICTIMS; index += 1) {
+  for (let index = 0; index <= OPERATOR; index += 1) {
     const document = { ...AGENT, agent_id: agentId(index), name: `agent-${index}` };
     writeFileSync(join(directory, `agents/agent-${index}.agent.json`), JSON.stringify(document));
   }
   writeFileSync(join(directory, "endpoints/lists.toml"), endpoint("QUERY", "/lists", "read"));
   writeFileSync(join(directory, "endpoints/rooms.toml"), endpoint("RESERVE", "/rooms", "reserve"));
+  const approved = endpoint("BOOK", "/rooms/{key}", "reserve", 'approval = "operator"');
+  writeFileSync(join(directory, "endpoints/books.toml"), approved);
+  const workflows = join(directory, "agents/openwop/workflows");
+  writeFileSync(join(workflows, `${WORKFLOW}.json`), JSON.stringify(workflow()));
+  writeFileSync(join(directory, "ca.pem"), deployment.operator.ca);
   writeFileSync(join(directory, "handlers.mjs"), handlers(deployment.effects));
   writeFileSync(join(directory, "signing.pem"), deployment.signingKey, { mode: 0o600 });
   const config = join(directory, "agtp-server.toml");
@@ -45,7 +55,8 @@ export function writeNode(directory: string, deployment: NodeDeployment): string
   return config;
 }
 
-function configuration({ node, databasePort, leaseMs, tls }: NodeDeployment): string {
+function configuration(deployment: NodeDeployment): string {
+  const { node, databasePort, leaseMs, tls, operator } = deployment;
   return `[server]
 server_id = "torture.example"
 operator = "Torture"
@@ -54,11 +65,14 @@ port = 0
 [tls]
 cert = ${JSON.stringify(tls.cert)}
 key = ${JSON.stringify(tls.key)}
+client_auth = "optional"
+client_ca = "ca.pem"
 [limits]
 work_ms_per_second = 0
 [policies.identity]
 lifecycle_auth = "open"
 inspect_acl = "public"
+operator_certificates = ["${operator.fingerprint}"]
 [signing]
 key = "signing.pem"
 [store]
@@ -69,53 +83,3 @@ node = "${node}"
 view_lease_ms = ${leaseMs}
 `;
 }
-
-/** An effect is noted by the clock that all processes of a machine share. */
-function handlers(effects: string): string {
-  return `import { appendFileSync } from "node:fs";
-export const read = () => ({ body: {} });
-export const reserve = ({ input }) => {
-  const at = Number(process.hrtime.bigint()) / 1e6;
-  appendFileSync(${JSON.stringify(effects)}, JSON.stringify({ key: input.key, at }) + "\\n");
-  return { body: { reserved: input.key } };
-};
-`;
-}
-
-function endpoint(method: string, path: string, name: string): string {
-  return `[endpoint]
-method = "${method}"
-path = "${path}"
-description = "An endpoint of the torture."
-errors = []
-[endpoint.semantic]
-intent = "Do what is asked for."
-actor = "agent"
-outcome = "It is done."
-capability = "transaction"
-confidence = 0.5
-impact = "reversible"
-is_idempotent = false
-[endpoint.input_schema]
-type = "object"
-additionalProperties = false
-[endpoint.input_schema.properties]
-key = { type = "string" }
-[endpoint.output_schema]
-type = "object"
-[endpoint.handler]
-type = "registered_function"
-function = "handlers.${name}"
-`;
-}
-
-const AGENT = {
-  agtp_version: "1.0",
-  description: "An agent of the torture.",
-  principal: "Torture",
-  principal_id: "torture.example",
-  issuer: "https://torture.example",
-  issued_at: "2026-01-15T09:00:00Z",
-  status: "active",
-  scopes_accepted: ["booking:room"],
-};

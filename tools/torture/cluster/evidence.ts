@@ -2,7 +2,7 @@
 import { createHash, createPublicKey, type KeyObject, verify } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
 import type { Database } from "./database.ts";
-import type { Effect, StoredRecord } from "./history.ts";
+import { type Effect, isEnd, type RunEnd, type StoredRecord } from "./history.ts";
 
 export function sha256Hex(text: string): string {
   return createHash("sha256").update(text).digest("hex");
@@ -22,6 +22,20 @@ export async function readRecords(
 export async function readHeads(database: Database): Promise<ReadonlyMap<string, string>> {
   const rows = await database.query("SELECT agent_id, audit_id FROM agtp.heads");
   return new Map(rows.map((row) => [String(row["agent_id"]), String(row["audit_id"])]));
+}
+
+/** The events that end runs, in order. */
+export async function readRunEnds(database: Database): Promise<readonly RunEnd[]> {
+  const rows = await database.query(
+    `SELECT split_part(key, '/', 1) AS run, value::json->>'type' AS type,
+      key = max(key) OVER (PARTITION BY split_part(key, '/', 1)) AS last
+      FROM agtp.entries WHERE collection = 'openwop-run-events' ORDER BY key`,
+  );
+  return rows.flatMap(({ run, type, last }) => {
+    const [subject, outcome] = String(type).split(".");
+    if (subject !== "run" || !isEnd(outcome)) return [];
+    return [{ run: String(run), outcome: String(outcome), isLast: last === true }];
+  });
 }
 
 /** The notes of the handlers. */

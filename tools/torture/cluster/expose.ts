@@ -5,6 +5,7 @@ import type { ClusterOptions } from "./cluster.ts";
 import { agentId } from "./deployment.ts";
 import { FAULTS, nextFault, type Scene } from "./faults.ts";
 import type { Asked } from "./history.ts";
+import { Patience } from "./patience.ts";
 import { between, seeded } from "./random.ts";
 
 /** How long the cluster has to serve again. */
@@ -36,15 +37,15 @@ async function recover(
   { nodes }: Scene,
   note: (asked: Asked) => void,
 ): Promise<string | undefined> {
-  const until = performance.now() + RECOVERY_MS;
   for (const node of nodes) {
+    const patience = new Patience(RECOVERY_MS, () => node.pid);
     const caller = new Caller(node, note);
     for (;;) {
       if (node.unwantedEnd !== undefined) return node.unwantedEnd;
       const request = { kind: "call", method: "QUERY", path: "/lists" } as const;
       const told = await caller.ask({ ...request, agent: agentId(0) });
       if (told?.asked.status === 200) break;
-      if (performance.now() > until) return `node ${node.name} does not serve again`;
+      if (patience.isOver) return `node ${node.name} does not serve again`;
       await delay(50);
     }
     caller.close();

@@ -7,8 +7,23 @@ export interface Asked {
   readonly node: string;
   /** The agent that asks. */
   readonly agent: string;
-  readonly kind: "call" | "effect" | "suspend" | "resume" | "revoke";
-  /** The Idempotency-Key of an effect, the nonce of a resumption, the agent of a revocation. */
+  readonly kind:
+    | "call"
+    | "effect"
+    | "suspend"
+    | "resume"
+    | "revoke"
+    /** A call that waits for an approval, the decision, and the call under it. */
+    | "ask"
+    | "decide"
+    | "approved"
+    /** The beginning of a run, and a look at it. */
+    | "run"
+    | "look";
+  /**
+   * The Idempotency-Key of an effect, the nonce of a resumption, the agent of a revocation, the room of a
+   * call that is approved, the id of a run.
+   */
   readonly key?: string | undefined;
   readonly sentAt: number;
   /** Undefined: it was never answered, and nobody knows what became of it. */
@@ -18,6 +33,8 @@ export interface Asked {
   readonly code?: string | undefined;
   /** Of the record that came with the answer. */
   readonly auditId?: string | undefined;
+  /** The status of a run, as it was told. */
+  readonly said?: string | undefined;
 }
 
 /** A time in which nothing passed between a node and its database. */
@@ -48,14 +65,24 @@ export interface StoredRecord {
 
 /** Something that a handler did, noted where no database can lose it. */
 export interface Effect {
+  /** Its Idempotency-Key, or the room of an approval: no two calls that may both have it have the same. */
   readonly key: string;
   readonly at: number;
 }
 
-/** The end of a run, as often as it was told. */
+/** An event of a run's log that ends it. */
 export interface RunEnd {
   readonly run: string;
   readonly outcome: string;
+  /** Nothing comes after it. */
+  readonly isLast: boolean;
+}
+
+const ENDS = ["completed", "failed", "cancelled"];
+
+/** Tells whether a run with this status is over. */
+export function isEnd(status: string | undefined): boolean {
+  return status !== undefined && ENDS.includes(status);
 }
 
 /** All that a checker looks at. */

@@ -4,7 +4,7 @@
  */
 import { CHAIN_INVARIANTS } from "./chain-invariants.ts";
 import { grouped } from "./grouped.ts";
-import type { Asked, Evidence, Failover, Invariant } from "./history.ts";
+import { type Asked, type Evidence, type Failover, type Invariant, isEnd } from "./history.ts";
 
 /** At most one effect for an Idempotency-Key; every effect has a record, or somebody was told "unknown". */
 const effectsAreOnce: Invariant = {
@@ -12,10 +12,14 @@ const effectsAreOnce: Invariant = {
   check({ effects, asked, records, failovers }) {
     const recorded = new Set(records.flatMap((one) => (one.status < 300 ? [one.requestId] : [])));
     const byKey = grouped(effects, ({ key, at }) => `${key} ${epochOf(at, failovers)}`);
+    const askedBy = grouped(
+      asked.filter(({ kind }) => kind === "effect" || kind === "approved"),
+      ({ key = "" }) => key,
+    );
     return [...byKey].flatMap(([name, all]) => {
       const [key = ""] = name.split(" ");
       if (all.length > 1) return [`key ${key} had ${all.length} effects`];
-      const own = asked.filter((one) => one.kind === "effect" && one.key === key);
+      const own = askedBy.get(key) ?? [];
       const isKnown = own.some((one) => isUnknown(one) || recorded.has(one.id));
       const isLost = own.some((one) => failovers.some(({ at }) => one.sentAt < at));
       return isKnown || isLost ? [] : [`the effect of key ${key} has no record`];
@@ -46,15 +50,21 @@ const revokedIsRevoked: Invariant = {
   },
 };
 
-/** A nonce is won once. */
-const noncesAreOnce: Invariant = {
-  name: "a nonce is won once",
+/** A nonce is won once, and so is an approval. */
+const winningsAreOnce: Invariant = {
+  name: "a nonce or an approval is won once",
   check({ asked, failovers }) {
-    const won = asked.filter(({ kind, status }) => kind === "resume" && status === 200);
-    const byNonce = grouped(won, ({ key, sentAt }) => `${key} ${epochOf(sentAt, failovers)}`);
-    return [...byNonce].flatMap(([name, all]) =>
-      all.length > 1 ? [`nonce ${name.split(" ")[0]} was won ${all.length} times`] : [],
+    const won = asked.filter(
+      ({ kind, status }) => (kind === "resume" || kind === "approved") && status === 200,
     );
+    const byName = grouped(won, (one) => {
+      const what = one.kind === "resume" ? "nonce" : "approval";
+      return `${what} ${one.key} ${epochOf(one.sentAt, failovers)}`;
+    });
+    return [...byName].flatMap(([name, all]) => {
+      const [what, key] = name.split(" ");
+      return all.length > 1 ? [`${what} ${key} was won ${all.length} times`] : [];
+    });
   },
 };
 
@@ -74,22 +84,32 @@ const cutOffIsSilent: Invariant = {
   },
 };
 
-/** A run ends once. */
+/** A run ends once, nothing comes after that, and whoever is told of an end is told of that one. */
 const runsEndOnce: Invariant = {
   name: "a run ends once",
-  check({ runEnds }) {
+  check({ runEnds, asked, failovers }) {
     const byRun = grouped(runEnds, ({ run }) => run);
-    return [...byRun].flatMap(([run, ends]) => {
-      if (ends.length === 1) return [];
-      return [`run ${run} ended ${ends.length} times: ${ends.map(({ outcome }) => outcome)}`];
+    const isSafe = ({ sentAt }: Asked): boolean => failovers.every(({ at }) => at <= sentAt);
+    const wrong = [...byRun].flatMap(([run, ends]) => {
+      if (ends.length > 1) {
+        return [`run ${run} ended ${ends.length} times: ${ends.map(({ outcome }) => outcome)}`];
+      }
+      return ends[0]?.isLast === true ? [] : [`run ${run} went on after its end`];
     });
+    const told = asked.filter(isSafe).flatMap(({ kind, key = "", status, said, id }) => {
+      const [end] = byRun.get(key) ?? [];
+      if (kind === "run" && status === 202 && end === undefined) return [`run ${key} did not end`];
+      if (kind !== "look" || !isEnd(said) || end?.outcome === said) return [];
+      return [`request ${id} was told that run ${key} is ${said}, and it is ${end?.outcome}`];
+    });
+    return [...wrong, ...told];
   },
 };
 
 /** All of them, in the order of their numbers. */
 export const INVARIANTS: readonly Invariant[] = [
   ...[...CHAIN_INVARIANTS, effectsAreOnce],
-  ...[revokedIsRevoked, noncesAreOnce, cutOffIsSilent, runsEndOnce],
+  ...[revokedIsRevoked, winningsAreOnce, cutOffIsSilent, runsEndOnce],
 ];
 
 /** Everything that contradicts an invariant, with the number and the name of it. */

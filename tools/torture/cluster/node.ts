@@ -4,8 +4,10 @@ import { createWriteStream, type WriteStream } from "node:fs";
 import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
 import { promisify } from "node:util";
+import { reasonOf } from "../../../src/base/thrown.ts";
 import { daemonFlags } from "../../daemon-flags.ts";
 import type { Link } from "./link.ts";
+import { impatient, type Passed } from "./patience.ts";
 
 /** The longest that a daemon may take to listen, or to end. */
 const PATIENCE_MS = 30_000;
@@ -20,6 +22,8 @@ export interface NodeOptions {
   readonly log: string;
   /** A module that is loaded first: its clock can be stepped. */
   readonly preload: string;
+  /** Says what a daemon may be waiting for, as lines; asked for when one does not listen. */
+  waits(): Promise<readonly string[]>;
 }
 
 export class Node {
@@ -56,16 +60,16 @@ export class Node {
     child.on("error", () => undefined);
     createInterface({ input: child.stderr as Readable }).on("line", (line) => this.#take(line));
     const listening = new Promise<boolean>((resolve) => {
-      const timer = setTimeout(() => child.kill("SIGKILL"), PATIENCE_MS);
+      const timer = impatient(child, PATIENCE_MS, (passed) => void this.#giveUp(child, passed));
       createInterface({ input: child.stdout as Readable }).on("line", (line) => {
         this.#take(line);
         if (!line.includes('"event":"listening"')) return;
         this.port = (JSON.parse(line) as { readonly port: number }).port;
-        clearTimeout(timer);
+        clearInterval(timer);
         resolve(true);
       });
       child.once("exit", () => {
-        clearTimeout(timer);
+        clearInterval(timer);
         resolve(false);
       });
     });
@@ -80,6 +84,10 @@ export class Node {
   get isAlive(): boolean {
     const child = this.#child;
     return child !== undefined && child.exitCode === null && child.signalCode === null;
+  }
+
+  get pid(): number | undefined {
+    return this.#child?.pid;
   }
 
   /** SIGSTOP, SIGCONT. */
@@ -97,9 +105,9 @@ export class Node {
     if (child === undefined || !this.isAlive) return;
     const gone = new Promise((resolve) => child.once("exit", resolve));
     child.kill(signal);
-    const timer = setTimeout(() => child.kill("SIGKILL"), PATIENCE_MS);
+    const timer = impatient(child, PATIENCE_MS, () => void child.kill("SIGKILL"));
     await gone;
-    clearTimeout(timer);
+    clearInterval(timer);
   }
 
   /** Waits for its end by itself; false where it does not end. */
@@ -120,6 +128,18 @@ export class Node {
     const { program, config } = this.#options;
     const args = ["state", "accept-loss", "--config", config, "--reason", "torture"];
     await promisify(execFile)(process.execPath, [...daemonFlags(program), program, ...args]);
+  }
+
+  /** Ends a daemon that does not listen; its log says what it may have been waiting for. */
+  async #giveUp(child: ChildProcess, { all, unserved }: Passed): Promise<void> {
+    const times = `${Math.round(all)} ms, ${Math.round(unserved)} of them without a processor`;
+    this.#take(`it does not listen after ${times}`);
+    try {
+      for (const line of await this.#options.waits()) this.#take(line);
+    } catch (error) {
+      this.#take(`and what it waits for cannot be asked: ${reasonOf(error)}`);
+    }
+    child.kill("SIGKILL");
   }
 
   #take(line: string): void {

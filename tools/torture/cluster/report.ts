@@ -1,7 +1,7 @@
 /** Runs the torture of a cluster, and reports it as it goes on. */
 import type { Terminal } from "../../../src/programs/shell/terminal.ts";
+import { findPostgres } from "../../find-postgres.ts";
 import { type ClusterOptions, tortureCluster } from "./cluster.ts";
-import { findPostgres } from "./find-postgres.ts";
 
 type ReportOptions = Pick<ClusterOptions, "program" | "seconds" | "faults" | "plan"> & {
   /** By chance without it. */

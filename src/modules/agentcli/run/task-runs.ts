@@ -137,7 +137,7 @@ export class TaskRuns implements RunExecutor {
   }
 
   /** Holds a place for as long as a run is there. */
-  async execute(runId: string): Promise<void> {
+  async execute(runId: string): Promise<undefined> {
     const begun = await this.#move(runId, "running");
     if (begun === undefined) return;
     await this.#runs.until(runId, () => this.#runs.find(runId) === undefined, { signals: [] });

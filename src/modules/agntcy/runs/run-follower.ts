@@ -7,6 +7,7 @@ import { Deadline } from "../../../base/deadline.ts";
 import type { CallLog } from "../../../handlers/handler.ts";
 import type { RunExecutor } from "../../../runs/run-schedule.ts";
 import { HolderLostError } from "../../../state/holders.ts";
+import { isStoreUnavailable } from "../../../state/store-fault.ts";
 import type { RemoteAgent } from "../remote-agent.ts";
 import type { AgentRuns } from "./agent-runs.ts";
 import { PATIENCE, type Patience } from "./await-verdict.ts";
@@ -61,7 +62,7 @@ export class RunFollower implements RunExecutor {
     this.#register.schedule.add({ runId, owner });
   }
 
-  async execute(runId: string): Promise<void> {
+  async execute(runId: string): Promise<"left" | undefined> {
     const begun = this.#streams.get(runId);
     this.#streams.delete(runId);
     try {
@@ -69,9 +70,12 @@ export class RunFollower implements RunExecutor {
       else begun?.close();
     } catch (error) {
       // Another node says what becomes of it.
-      if (error instanceof HolderLostError) return;
+      if (error instanceof HolderLostError) return undefined;
+      // Its server is asked once more when the store can keep the answer.
+      if (isStoreUnavailable(error)) return "left";
       this.#log.warn({ error, run_id: runId }, "a run cannot be followed");
     }
+    return undefined;
   }
 
   #takeUp(): void {

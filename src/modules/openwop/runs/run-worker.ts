@@ -1,6 +1,6 @@
 /**
- * Takes one run after the other as far as it goes. Whatever goes wrong ends in the run's own log, or
- * is left to the next process.
+ * Takes one run after the other as far as it goes. Whatever goes wrong ends in the run's own log; a run
+ * whose log cannot be written is left as it is.
  */
 
 import { traceOf } from "../../../base/thrown.ts";
@@ -9,6 +9,7 @@ import { uuidv7 } from "../../../identity/uuid.ts";
 import { RunFullError } from "../../../runs/number-events.ts";
 import type { RunExecutor } from "../../../runs/run-schedule.ts";
 import { HolderLostError } from "../../../state/holders.ts";
+import { isStoreUnavailable } from "../../../state/store-fault.ts";
 import type { AgentCatalog } from "../agent-catalog.ts";
 import type { NodeTypes } from "../nodes/node-type.ts";
 import type { RunError } from "../run-starter.ts";
@@ -50,24 +51,27 @@ export class RunWorker implements RunExecutor {
     this.concurrent = options.limits.concurrent;
   }
 
-  async execute(runId: string, stop: AbortController): Promise<void> {
+  async execute(runId: string, stop: AbortController): Promise<"left" | undefined> {
     const { register, log: lines, redact } = this.#options;
     let timer: NodeJS.Timeout | undefined;
     try {
-      if (!(await register.claim(runId))) return;
+      if (!(await register.claim(runId))) return undefined;
       const log = await register.log(runId, this.#options);
-      if (log === undefined) return;
+      if (log === undefined) return undefined;
       const limitMs = this.#durationOf(log.run);
       timer = setTimeout(() => stop.abort({ kind: "timeout", limitMs }), limitMs).unref();
       await this.#drive(log, stop.signal);
     } catch (error) {
       // Another node says what becomes of it.
-      if (error instanceof HolderLostError) return;
+      if (error instanceof HolderLostError) return undefined;
+      // Its log says how far it has come: it goes on once the store does.
+      if (isStoreUnavailable(error)) return "left";
       // A run that could not be written down is taken up by the next process.
       lines.warn({ trace: redact(traceOf(error)), run_id: runId }, "a run could not go on");
     } finally {
       clearTimeout(timer);
     }
+    return undefined;
   }
 
   async #drive(log: RunLog, signal: AbortSignal): Promise<void> {
@@ -81,7 +85,7 @@ export class RunWorker implements RunExecutor {
       });
     } catch (error) {
       if (error instanceof RunOverError) return;
-      if (error instanceof HolderLostError) throw error;
+      if (error instanceof HolderLostError || isStoreUnavailable(error)) throw error;
       const fault = this.#faultOf(run, error);
       const failing = (state: RunState) => failWherever(fault, state, run, register.now());
       await log.append(failing, [], { isHolders: true });

@@ -63,9 +63,9 @@ export class WorkflowRuns {
     this.#bounds = bounds;
     this.onGone = (listener) => runs.holders.watch(listener);
     runs.watch((before, after) => {
-      if (after === undefined) this.#logs.forget(before.runId);
-      else if (isOver(after.status)) this.#wakeParent(after);
+      if (countOf(after) < countOf(before)) this.#beginAnew(before, after);
       if (after === undefined) return;
+      if (isOver(after.status)) this.#wakeParent(after);
       if (this.#isFromElsewhere(after)) this.#leave(after);
       if (runs.hasLeft(before, after)) this.schedule.stop(after.runId, TAKEN);
     });
@@ -195,6 +195,14 @@ export class WorkflowRuns {
     return new RunLog({ runs: this.#runs, run, limits, redact, state });
   }
 
+  /** A run that is gone, or whose store went back, is not as anybody here knows it. */
+  #beginAnew({ runId }: RunEntry, after: RunEntry | undefined): void {
+    this.#logs.forget(runId);
+    this.schedule.stop(runId, TAKEN);
+    if (after === undefined || isOver(after.status) || isHeld(after.status)) return;
+    if (this.isOurs(after)) this.schedule.add(scheduled(after));
+  }
+
   /** A log that is open here lacks the latest events: another node has kept them. */
   #isFromElsewhere({ runId, eventCount = 0 }: RunEntry): boolean {
     const log = this.#logs.peek(runId);
@@ -229,4 +237,9 @@ async function countOldLogs(runs: RunRegister<RunEntry, RunEvent>): Promise<void
     }
     await runs.advance(runId, (entry) => ({ run: { ...entry, ...counts } }));
   }
+}
+
+/** The events of a run; of one that is gone, fewer than it ever had. */
+function countOf(entry: RunEntry | undefined): number {
+  return entry === undefined ? -1 : (entry.eventCount ?? 0);
 }

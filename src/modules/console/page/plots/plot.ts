@@ -5,7 +5,6 @@
 import { html, UPlot, useEffect, useRef, type VNode } from "../preact.ts";
 import { momentText } from "../text.ts";
 import type { Line, PlotProps } from "./plot-props.ts";
-import { PlotTable } from "./plot-table.ts";
 
 const HEIGHT = 180;
 /** Pixels from one time to the next. */
@@ -100,5 +99,28 @@ function optionsOf(element: HTMLElement, lines: readonly Line[]): UPlot.Options 
 
 /** An hour needs no day. */
 function clockOf(seconds: number): string {
-  return momentText(new Date(seconds * 1000).toISOString());
+  return momentText(isoOf(seconds));
+}
+
+const MAX_ROWS = 60;
+
+/** Shut until somebody opens it. */
+function PlotTable({ title, moments, lines, text }: PlotProps): VNode {
+  const count = Math.min(MAX_ROWS, moments.length);
+  const rows = Array.from({ length: count }, (_, index) => moments.length - 1 - index);
+  return html`<details class="plot-table"><summary>${title} as a table</summary>
+    <div class="scroll" tabindex="0" role="region" aria-label=${`${title} as a table`}>
+      <table>
+        <thead><tr><th scope="col">Time</th>${lines.map(({ name }) => html`<th scope="col" class="number">${name}</th>`)}</tr></thead>
+        <tbody>${rows.map(
+          (at) => html`<tr key=${moments[at]}><th scope="row">${momentText(isoOf(moments[at]))}</th>
+            ${lines.map(({ name, values }) => html`<td key=${name} class="number">${text(values[at] ?? null)}</td>`)}</tr>`,
+        )}</tbody>
+      </table>
+    </div>
+  </details>`;
+}
+
+function isoOf(seconds = 0): string {
+  return new Date(seconds * 1000).toISOString();
 }

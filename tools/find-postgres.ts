@@ -1,8 +1,12 @@
-/** Finds the programs of PostgreSQL. */
+/** Finds the programs of PostgreSQL, for the torture and the tests. */
 import { accessSync, constants, readdirSync } from "node:fs";
 import { delimiter, join } from "node:path";
 
-/** The folder of initdb and pg_ctl: the variable POSTGRES_BIN, else the path, else Debian's. */
+/** The beginning of a command line: PostgreSQL does not run as root. */
+export const POSTGRES_USER: readonly string[] =
+  process.getuid?.() === 0 ? ["runuser", "-u", "nobody", "--"] : [];
+
+/** The folder of initdb and pg_ctl: the variable POSTGRES_BIN, else Debian's newest, else the path's. */
 export function findPostgres(): string | undefined {
   const { POSTGRES_BIN: named, PATH: path = "" } = process.env;
   if (named !== undefined && named !== "") return named;
