@@ -46,6 +46,10 @@ export function addPages(app: FastifyInstance, parts: PageParts): void {
       throw methodNotAllowed(READING);
     }
     if (parts.signedInBy(request) === undefined) {
+      // Who is nobody yet is sent on from pages alone.
+      if (!isPagePath(path)) {
+        throw new ConsoleFault(404, "not-found", "nothing is served at this path");
+      }
       return reply.code(303).header("location", "/sign-in").send();
     }
     const isThere = isPagePath(path) && (await parts.isThere(segmentsOf(path)));
