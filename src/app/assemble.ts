@@ -1,7 +1,6 @@
 /** The pipeline over what the operator and the modules have brought, and what modules see of the whole. */
 
 import { type Drive, filterPaced, type Paced } from "../base/paced.ts";
-import { createActAs } from "../dispatch/acting.ts";
 import type { ApprovalPolicy } from "../dispatch/approvals/approval-policy.ts";
 import { Approvals } from "../dispatch/approvals/approvals.ts";
 import { Deadlines } from "../dispatch/deadlines.ts";
@@ -11,12 +10,13 @@ import {
   type DispatcherParts,
   type InnerEntrance,
 } from "../dispatch/dispatcher.ts";
-import type { Contribution, Negotiation, Served } from "../dispatch/module.ts";
+import { createActAs } from "../dispatch/handling/acting.ts";
+import { StepsAhead } from "../dispatch/handling/steps-ahead.ts";
+import type { Contribution, Negotiation, Served } from "../dispatch/module/module.ts";
 import { observeSent } from "../dispatch/observe-sent.ts";
 import type { Observer } from "../dispatch/observer.ts";
 import type { ProcessState } from "../dispatch/process-state.ts";
-import type { RegisteredRoute, Route } from "../dispatch/route.ts";
-import { StepsAhead } from "../dispatch/steps-ahead.ts";
+import type { RegisteredRoute, Route } from "../dispatch/routes/route.ts";
 import { buildRegistry, type EndpointRegistry } from "../endpoint/endpoint-registry.ts";
 import type { Foundation } from "./foundation.ts";
 import { callerStateOf, defaultAgent } from "./identity-parts.ts";

@@ -3,7 +3,7 @@ import { relative } from "node:path";
 import type { Environment } from "../base/environment.ts";
 import type { Paced } from "../base/paced.ts";
 import type { Problem } from "../base/problem.ts";
-import type { ModuleContext, Vocabulary } from "../dispatch/module.ts";
+import type { ModuleContext, Vocabulary } from "../dispatch/module/module.ts";
 import type { ProcessState } from "../dispatch/process-state.ts";
 import { type LoadedEndpoint, loadingEndpoints } from "../endpoint/load-endpoints.ts";
 import type { Recipe } from "../endpoint/recipe.ts";

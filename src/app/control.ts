@@ -2,7 +2,7 @@
 import type { Problem } from "../base/problem.ts";
 import { reasonOf } from "../base/thrown.ts";
 import { VERSION } from "../base/version.ts";
-import type { NodeFacts } from "../dispatch/http-gateway.ts";
+import type { NodeFacts } from "../dispatch/module/http-gateway.ts";
 import {
   type ControlCommand,
   ControlLines,

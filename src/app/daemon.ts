@@ -3,7 +3,7 @@ import { relative } from "node:path";
 import { atOnce } from "../base/paced.ts";
 import type { Problem } from "../base/problem.ts";
 import { reasonOf } from "../base/thrown.ts";
-import { whileServing } from "../dispatch/while-serving.ts";
+import { whileServing } from "../dispatch/module/while-serving.ts";
 import type { PushedMetrics } from "../modules/tracing/push-metrics.ts";
 import type { ControlCommand, ControlSocket } from "../server/control-socket.ts";
 import type { Metrics } from "../server/metrics.ts";

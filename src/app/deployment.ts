@@ -13,10 +13,10 @@ import {
   compilingApprovalPolicy,
 } from "../dispatch/approvals/approval-problems.ts";
 import type { Dispatcher } from "../dispatch/dispatcher.ts";
-import type { BoundPorts, ConsoleSide, Gateway } from "../dispatch/http-gateway.ts";
-import type { Served } from "../dispatch/module.ts";
+import type { BoundPorts, ConsoleSide, Gateway } from "../dispatch/module/http-gateway.ts";
+import type { Served } from "../dispatch/module/module.ts";
 import type { Observer } from "../dispatch/observer.ts";
-import { preparingInputs } from "../dispatch/protocol-endpoint.ts";
+import { preparingInputs } from "../dispatch/routes/protocol-endpoint.ts";
 import type { AgentDirectory } from "../identity/agent-directory.ts";
 import type { ControlCommand } from "../server/control-socket.ts";
 import type { RecordSigner } from "../state/records/signer.ts";

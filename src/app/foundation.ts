@@ -6,9 +6,9 @@
 import type { Environment } from "../base/environment.ts";
 import type { Drive } from "../base/paced.ts";
 import { isError, type Problem } from "../base/problem.ts";
-import type { ModuleContext, Vocabulary } from "../dispatch/module.ts";
+import type { ModuleContext, Vocabulary } from "../dispatch/module/module.ts";
 import type { ProcessState } from "../dispatch/process-state.ts";
-import type { Route } from "../dispatch/route.ts";
+import type { Route } from "../dispatch/routes/route.ts";
 import { createModuleLoader } from "../handlers/module-loader.ts";
 import { NO_PROCESSES, withProcesses } from "../handlers/process-functions.ts";
 import type { AgentDocument } from "../identity/agent-document.ts";

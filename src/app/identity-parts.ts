@@ -4,7 +4,7 @@ import { relative } from "node:path";
 import { readBoundedFile } from "../base/bounded-file.ts";
 import type { Paced } from "../base/paced.ts";
 import { isError, type Problem } from "../base/problem.ts";
-import type { CallerState } from "../dispatch/caller-state.ts";
+import type { CallerState } from "../dispatch/caller/caller-state.ts";
 import type { CallLog } from "../handlers/handler.ts";
 import type { AgentDirectory } from "../identity/agent-directory.ts";
 import type { AgentDocument } from "../identity/agent-document.ts";

@@ -6,7 +6,7 @@
 
 import { ForwardClock } from "../base/forward-clock.ts";
 import { isError, type Problem } from "../base/problem.ts";
-import type { OauthConfig } from "../dispatch/policies-config.ts";
+import type { OauthConfig } from "../dispatch/policy/policies-config.ts";
 import type { CallLog } from "../handlers/handler.ts";
 import { checkKeyFile } from "../identity/bearer-key-file.ts";
 import type { KeySource } from "../identity/bearer-keys.ts";

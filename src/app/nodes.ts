@@ -1,7 +1,7 @@
 /** The processes that serve a deployment, as `agtpd nodes` and the console list them. */
 import { hostname } from "node:os";
 import { VERSION } from "../base/version.ts";
-import type { NodeFacts } from "../dispatch/http-gateway.ts";
+import type { NodeFacts } from "../dispatch/module/http-gateway.ts";
 import type { NodeEntry, ViewLease } from "../state/state.ts";
 
 /** The address of a daemon, and whether it takes requests. */

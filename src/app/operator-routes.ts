@@ -5,9 +5,9 @@
 
 import { type Drive, mapPaced } from "../base/paced.ts";
 import type { Problem } from "../base/problem.ts";
-import type { MethodPolicy } from "../dispatch/method-policy.ts";
-import { canonicalPair, isProtocolPair } from "../dispatch/pairs.ts";
-import { createRoute, type Route } from "../dispatch/route.ts";
+import type { MethodPolicy } from "../dispatch/policy/method-policy.ts";
+import { canonicalPair, isProtocolPair } from "../dispatch/routes/pairs.ts";
+import { createRoute, type Route } from "../dispatch/routes/route.ts";
 import type { HandlerBinding } from "../endpoint/endpoint.ts";
 import type { LoadedEndpoint } from "../endpoint/load-endpoints.ts";
 import type { Recipe } from "../endpoint/recipe.ts";

@@ -5,9 +5,9 @@
 
 import { filterPaced, type Paced, turn } from "../base/paced.ts";
 import type { Problem } from "../base/problem.ts";
-import type { Brought, Contribution, Module, ModuleContext } from "../dispatch/module.ts";
-import type { Route } from "../dispatch/route.ts";
-import { TakenPairs } from "../dispatch/taken-pairs.ts";
+import type { Brought, Contribution, Module, ModuleContext } from "../dispatch/module/module.ts";
+import type { Route } from "../dispatch/routes/route.ts";
+import { TakenPairs } from "../dispatch/routes/taken-pairs.ts";
 import { type AgentDirectory, creatingAgentDirectory } from "../identity/agent-directory.ts";
 import type { AgentDocument } from "../identity/agent-document.ts";
 import type { Config } from "./config/config.ts";

@@ -5,8 +5,8 @@ import { isError, type Problem } from "../base/problem.ts";
 import { loadCatalog } from "../catalog/catalog-file.ts";
 import { methodNames } from "../catalog/path-grammar.ts";
 import { shippedCatalogPath } from "../catalog/shipped-catalog.ts";
-import { compileMethodPolicy, type MethodPolicy } from "../dispatch/method-policy.ts";
-import type { Vocabulary } from "../dispatch/module.ts";
+import type { Vocabulary } from "../dispatch/module/module.ts";
+import { compileMethodPolicy, type MethodPolicy } from "../dispatch/policy/method-policy.ts";
 import type { Config } from "./config/config.ts";
 
 /** The readable part of both; a policy that is not sound is for finding further problems only. */

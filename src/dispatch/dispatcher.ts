@@ -10,8 +10,9 @@ import type { EndpointRegistry } from "../endpoint/endpoint-registry.ts";
 import type { ViewLease } from "../state/state.ts";
 import type { Response, WireFault } from "../wire/message.ts";
 import type { Approvals } from "./approvals/approvals.ts";
-import type { CallerState } from "./caller-state.ts";
-import { compilingPathCheck, createEndpointLookup, type PathCheck } from "./endpoint-lookup.ts";
+import type { CallerState } from "./caller/caller-state.ts";
+import { refuseInactive } from "./caller/inactive-agent.ts";
+import type { Peer } from "./caller/peer.ts";
 import type { Exchange } from "./exchange.ts";
 import { callerGate } from "./gates/00-caller.ts";
 import { sessionGate } from "./gates/01-session.ts";
@@ -32,14 +33,17 @@ import { taskGate } from "./gates/15-task.ts";
 import { inputGate } from "./gates/16-input.ts";
 import { scopeGate } from "./gates/17-scope.ts";
 import { approvalGate } from "./gates/18-approval.ts";
-import { refuseInactive } from "./inactive-agent.ts";
-import type { MethodPolicy } from "./method-policy.ts";
-import type { Peer } from "./peer.ts";
 import { type Gates, Pipeline, type PipelineServices } from "./pipeline.ts";
-import type { PoliciesConfig } from "./policies-config.ts";
+import type { MethodPolicy } from "./policy/method-policy.ts";
+import type { PoliciesConfig } from "./policy/policies-config.ts";
 import type { Rates } from "./rates/rates.ts";
-import type { Route } from "./route.ts";
-import { listingMethods } from "./supported-methods.ts";
+import {
+  compilingPathCheck,
+  createEndpointLookup,
+  type PathCheck,
+} from "./routes/endpoint-lookup.ts";
+import type { Route } from "./routes/route.ts";
+import { listingMethods } from "./routes/supported-methods.ts";
 
 export interface DispatcherParts extends PipelineServices {
   readonly catalog: Catalog;

@@ -9,11 +9,11 @@ import { uuidv7 } from "../identity/uuid.ts";
 import type { Operator } from "../state/registers/operator.ts";
 import type { Request } from "../wire/message.ts";
 import type { ApprovalStep, PresentedApproval } from "./approvals/approval-step.ts";
-import { ANONYMOUS, type Caller } from "./caller.ts";
-import type { Delegation, PriorAction } from "./delegation.ts";
-import type { Peer } from "./peer.ts";
+import { ANONYMOUS, type Caller } from "./caller/caller.ts";
+import type { Delegation, PriorAction } from "./caller/delegation.ts";
+import type { Peer } from "./caller/peer.ts";
 import type { Refusal } from "./refusals/refusal.ts";
-import type { ContractReference, Route } from "./route.ts";
+import type { ContractReference, Route } from "./routes/route.ts";
 
 /** A composition's own request: the caller is known, the input is a value. */
 export interface InnerOrigin {

@@ -1,9 +1,9 @@
 /** Those who hear of requests: logs, metrics and traces stay outside the pipeline. */
 import type { CallLog } from "../handlers/handler.ts";
 import type { Response, WireFault } from "../wire/message.ts";
+import type { Peer } from "./caller/peer.ts";
 import type { Exchange } from "./exchange.ts";
-import type { Fault } from "./invoke.ts";
-import type { Peer } from "./peer.ts";
+import type { Fault } from "./handling/invoke.ts";
 import type { Reply } from "./reply.ts";
 
 /** Hears what happened to each request. */

@@ -5,7 +5,7 @@
 import type { Response } from "../wire/message.ts";
 import type { Exchange } from "./exchange.ts";
 import type { Refusal } from "./refusals/refusal.ts";
-import type { Route } from "./route.ts";
+import type { Route } from "./routes/route.ts";
 
 /** Channel names, and what their messages carry. */
 export const CHANNELS = {

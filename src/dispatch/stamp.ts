@@ -13,10 +13,10 @@ import type { RecordDraft } from "../state/records/draft.ts";
 import type { RecordFacts } from "../state/records/record.ts";
 import type { Response } from "../wire/message.ts";
 import { fieldLines } from "../wire/serialize.ts";
-import type { StandingFields } from "./addressed-agent.ts";
 import type { PresentedApproval } from "./approvals/approval-step.ts";
+import type { StandingFields } from "./caller/addressed-agent.ts";
+import { linkEntry } from "./caller/delegation.ts";
 import { concealPath } from "./concealment.ts";
-import { linkEntry } from "./delegation.ts";
 import type { Exchange } from "./exchange.ts";
 import { AGTP_JSON, type Reply } from "./reply.ts";
 

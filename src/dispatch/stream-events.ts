@@ -8,7 +8,7 @@ import type { Call } from "../handlers/handler.ts";
 import { uuidv7 } from "../identity/uuid.ts";
 import type { Attributor } from "../state/records/attributor.ts";
 import type { ServerState } from "../state/state.ts";
-import type { ExchangeView } from "./route.ts";
+import type { ExchangeView } from "./routes/route.ts";
 
 /** One event. */
 export interface StreamEvent {

@@ -6,7 +6,7 @@
 import type { Exchange } from "./exchange.ts";
 import type { Refusal } from "./refusals/refusal.ts";
 import { type TaskPause, taskPaused } from "./refusals/task-refusals.ts";
-import type { Route } from "./route.ts";
+import type { Route } from "./routes/route.ts";
 
 /** The tasks that wait. */
 export interface TaskStanding {

@@ -4,9 +4,9 @@
  * After a framing fault the 400 is the last thing sent.   AGTP "Connection Lifetime"
  */
 import type { TLSSocket } from "node:tls";
+import type { Peer } from "../dispatch/caller/peer.ts";
 import type { Dispatcher } from "../dispatch/dispatcher.ts";
 import { Exchange } from "../dispatch/exchange.ts";
-import type { Peer } from "../dispatch/peer.ts";
 import type { LimitsConfig } from "../wire/limits-section.ts";
 import { isWireFault, type Request, type Response, type WireFault } from "../wire/message.ts";
 import { Inbox } from "./inbox.ts";

@@ -4,7 +4,7 @@
  */
 import { STATUS_CODES } from "node:http";
 import { codeOf } from "../base/thrown.ts";
-import type { HttpAnswer } from "../dispatch/http-gateway.ts";
+import type { HttpAnswer } from "../dispatch/module/http-gateway.ts";
 import type { WireFault, WireFaultCode } from "../wire/message.ts";
 
 const CODES: ReadonlyMap<string, readonly [code: WireFaultCode, message: string]> = new Map([

@@ -8,7 +8,7 @@ import https from "node:https";
 import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { quietened } from "../base/quietened.ts";
-import type { Gateway } from "../dispatch/http-gateway.ts";
+import type { Gateway } from "../dispatch/module/http-gateway.ts";
 import type { LimitsConfig } from "../wire/limits-section.ts";
 import { Admission } from "./admission.ts";
 import { faultOctets, faultOf, isReadingFault } from "./http-fault.ts";

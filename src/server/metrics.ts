@@ -10,7 +10,7 @@ import { Counter, Gauge, Histogram, Registry } from "prom-client";
 import type { RateExcess } from "../dispatch/rates/rates.ts";
 import { EXCESS_CHANNEL } from "../dispatch/rates/toll.ts";
 import { CHANNELS, type RequestEnd, type RequestRefusal } from "../dispatch/request-channels.ts";
-import type { Route } from "../dispatch/route.ts";
+import type { Route } from "../dispatch/routes/route.ts";
 import type { NodeFigures } from "../state/node-figures.ts";
 import { pacedResponses } from "./paced-response.ts";
 import { measureNode, measureProcesses } from "./process-metrics.ts";

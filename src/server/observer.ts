@@ -7,10 +7,10 @@
 import { channel } from "node:diagnostics_channel";
 import { jsonText } from "../base/json-value.ts";
 import type { Log } from "../base/log.ts";
+import type { Peer } from "../dispatch/caller/peer.ts";
 import { concealPath } from "../dispatch/concealment.ts";
 import type { Exchange } from "../dispatch/exchange.ts";
 import type { Observer } from "../dispatch/observer.ts";
-import type { Peer } from "../dispatch/peer.ts";
 import type { Reply } from "../dispatch/reply.ts";
 import { CHANNELS, type RequestEnd, type RequestRefusal } from "../dispatch/request-channels.ts";
 import type { Response, WireFaultCode } from "../wire/message.ts";

@@ -6,7 +6,7 @@
 import { createHash, type X509Certificate } from "node:crypto";
 import type { TLSSocket } from "node:tls";
 import { LRUCache } from "lru-cache";
-import type { Peer } from "../dispatch/peer.ts";
+import type { Peer } from "../dispatch/caller/peer.ts";
 import { readTrustAnchors } from "../identity/certificate-anchors.ts";
 import type { CertificateFault } from "../identity/certificate-fields.ts";
 import type { ClientCertificate } from "../identity/client-certificate.ts";

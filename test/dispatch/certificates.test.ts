@@ -1,6 +1,6 @@
 /** What a client certificate changes for a caller: the first gates with peers that need no TLS. */
 import { describe, expect, it } from "vitest";
-import type { Peer } from "../../src/dispatch/peer.ts";
+import type { Peer } from "../../src/dispatch/caller/peer.ts";
 import { openServer, shareServer, type TestReply, type TestServer } from "../support/dispatch.ts";
 import {
   AGENT,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { ANONYMOUS } from "../../src/dispatch/caller.ts";
+import { ANONYMOUS } from "../../src/dispatch/caller/caller.ts";
 import { Exchange } from "../../src/dispatch/exchange.ts";
-import { innerRequest, resultOf } from "../../src/dispatch/inner-dispatch.ts";
+import { innerRequest, resultOf } from "../../src/dispatch/handling/inner-dispatch.ts";
 import { AGTP_JSON, type Reply } from "../../src/dispatch/reply.ts";
 import { makeExchange } from "../support/exchange.ts";
 

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import Database from "libsql";
 import { describe, expect, it } from "vitest";
-import { faultReply } from "../../src/dispatch/invoke.ts";
+import { faultReply } from "../../src/dispatch/handling/invoke.ts";
 import { openSqliteFile } from "../../src/state/sqlite/file.ts";
 import { createSqliteStore } from "../../src/state/sqlite/store.ts";
 import { openState } from "../../src/state/state.ts";

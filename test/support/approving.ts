@@ -4,7 +4,7 @@
  */
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Peer } from "../../src/dispatch/peer.ts";
+import type { Peer } from "../../src/dispatch/caller/peer.ts";
 import type { ClientCertificate } from "../../src/identity/client-certificate.ts";
 import { makeCertificate as makeCa } from "./certificate.ts";
 import { agentFile, configFile, type EndpointOptions, endpointFile } from "./deployment.ts";

@@ -13,10 +13,10 @@ import {
 import type { AnyModule } from "../../src/app/provision.ts";
 import { atOnce } from "../../src/base/paced.ts";
 import { formatProblem, type Problem } from "../../src/base/problem.ts";
+import type { Peer } from "../../src/dispatch/caller/peer.ts";
 import { Exchange } from "../../src/dispatch/exchange.ts";
-import type { Fault } from "../../src/dispatch/invoke.ts";
+import type { Fault } from "../../src/dispatch/handling/invoke.ts";
 import type { Observer } from "../../src/dispatch/observer.ts";
-import type { Peer } from "../../src/dispatch/peer.ts";
 import { createProcessState, type ProcessState } from "../../src/dispatch/process-state.ts";
 import { createMemoryStore } from "../../src/state/memory-store.ts";
 import type { Ledger } from "../../src/state/records/ledger.ts";

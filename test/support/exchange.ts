@@ -1,7 +1,7 @@
 /** Exchanges and routes for tests of one gate, without a deployment. */
 
 import { Exchange } from "../../src/dispatch/exchange.ts";
-import { createRoute, type Route, type RouteHandler } from "../../src/dispatch/route.ts";
+import { createRoute, type Route, type RouteHandler } from "../../src/dispatch/routes/route.ts";
 import type { Handler } from "../../src/handlers/handler.ts";
 import { createSchemaCompiler } from "../../src/schema/schema.ts";
 import { makeEndpoint } from "./endpoint-definition.ts";

@@ -2,7 +2,7 @@
  * A deployment that hosts three agents: alice, whom the issuer of the test issued; bob, whom somebody
  * else did; and carol, who has no Genesis. And the certificates that they and others present.
  */
-import type { Peer } from "../../src/dispatch/peer.ts";
+import type { Peer } from "../../src/dispatch/caller/peer.ts";
 import type { AgentExtensions, ClientCertificate } from "../../src/identity/client-certificate.ts";
 import { configFile, type DeploymentFiles, ECHO_MODULE, endpointFile } from "./deployment.ts";
 import {

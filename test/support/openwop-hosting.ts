@@ -1,6 +1,6 @@
 /** A whole server whose OpenWOP agents a test has in its hand: their executor, or who starts their runs. */
 import { MODULES } from "../../src/app/modules.ts";
-import type { Module } from "../../src/dispatch/module.ts";
+import type { Module } from "../../src/dispatch/module/module.ts";
 import type { OpenwopSections } from "../../src/modules/openwop/config.ts";
 import { hostAgents, type OpenwopAgents } from "../../src/modules/openwop/host-agents.ts";
 import { hostRuns } from "../../src/modules/openwop/host-runs.ts";

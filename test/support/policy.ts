@@ -1,8 +1,8 @@
 /** Method policies over the small catalog. */
 
 import type { Problem } from "../../src/base/problem.ts";
-import { compileMethodPolicy, type MethodPolicy } from "../../src/dispatch/method-policy.ts";
-import type { MethodPolicyConfig } from "../../src/dispatch/policies-config.ts";
+import { compileMethodPolicy, type MethodPolicy } from "../../src/dispatch/policy/method-policy.ts";
+import type { MethodPolicyConfig } from "../../src/dispatch/policy/policies-config.ts";
 import { smallCatalog, smallVocabulary } from "./vocabulary.ts";
 
 const DEFAULTS: MethodPolicyConfig = {

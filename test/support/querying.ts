@@ -1,5 +1,5 @@
 /** Asking a server what it knows, in the words of a test. */
-import type { Peer } from "../../src/dispatch/peer.ts";
+import type { Peer } from "../../src/dispatch/caller/peer.ts";
 import type { TestReply, TestServer } from "./dispatch.ts";
 
 /** What tests look at of a result. */

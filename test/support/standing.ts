@@ -1,5 +1,5 @@
 /** A server on which every agent stands where its document says, and nothing was revoked. */
-import type { CallerState } from "../../src/dispatch/caller-state.ts";
+import type { CallerState } from "../../src/dispatch/caller/caller-state.ts";
 
 /** The state of callers for tests of one gate. */
 export function makeStanding(changes: Partial<CallerState> = {}): CallerState {

@@ -1,5 +1,5 @@
 /** A server whose agents escalate, wait and come back, in the words of its tests. */
-import type { Peer } from "../../src/dispatch/peer.ts";
+import type { Peer } from "../../src/dispatch/caller/peer.ts";
 import type { TestReply, TestRequest, TestServer } from "./dispatch.ts";
 
 /** Something that answers requests of agents. */

@@ -4,8 +4,8 @@
  */
 import type { ConfigPlace } from "../../base/config-place.ts";
 import type { CatalogConfig } from "../../catalog/catalog-section.ts";
-import type { ApiEntry, HostedProtocolEntry } from "../../dispatch/listing-sections.ts";
-import type { PoliciesConfig } from "../../dispatch/policies-config.ts";
+import type { ApiEntry, HostedProtocolEntry } from "../../dispatch/module/listing-sections.ts";
+import type { PoliciesConfig } from "../../dispatch/policy/policies-config.ts";
 import type { FilesConfig } from "../../endpoint/file-sections.ts";
 import type { HandlersConfig } from "../../handlers/handlers-section.ts";
 import type { ProcessConfig } from "../../handlers/processes/processes-section.ts";

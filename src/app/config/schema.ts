@@ -4,8 +4,8 @@
  * default and its meaning. Rules between keys are in the `check-*.ts` files.
  */
 import { catalogSection } from "../../catalog/catalog-section.ts";
-import { apisSection, hostedProtocolsSection } from "../../dispatch/listing-sections.ts";
-import { policiesSection } from "../../dispatch/policies-section.ts";
+import { apisSection, hostedProtocolsSection } from "../../dispatch/module/listing-sections.ts";
+import { policiesSection } from "../../dispatch/policy/policies-section.ts";
 import { endpointsSection, recipesSection } from "../../endpoint/file-sections.ts";
 import { handlersSection } from "../../handlers/handlers-section.ts";
 import { processesSection } from "../../handlers/processes/processes-section.ts";

@@ -1,7 +1,7 @@
 /** The messages between the parent and its workers, beside those of the state. */
 import type { LogLevel } from "../../base/log-level.ts";
 import type { Problem } from "../../base/problem.ts";
-import type { NodeFacts } from "../../dispatch/http-gateway.ts";
+import type { NodeFacts } from "../../dispatch/module/http-gateway.ts";
 import type { HttpPorts } from "../serving.ts";
 
 /** The order to begin. */

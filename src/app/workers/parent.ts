@@ -7,7 +7,7 @@ import { relative } from "node:path";
 import { atOnce } from "../../base/paced.ts";
 import type { Problem } from "../../base/problem.ts";
 import { reasonOf } from "../../base/thrown.ts";
-import type { NodeFacts } from "../../dispatch/http-gateway.ts";
+import type { NodeFacts } from "../../dispatch/module/http-gateway.ts";
 import type { ControlCommand, ControlSocket } from "../../server/control-socket.ts";
 import { SharedPort } from "../../server/shared-port.ts";
 import { createRecordSigner } from "../../state/records/signer.ts";

@@ -1,6 +1,6 @@
 /** The workers of a daemon as its operator sees them: one daemon, and a node for each. */
 import { VERSION } from "../../base/version.ts";
-import type { NodeFacts } from "../../dispatch/http-gateway.ts";
+import type { NodeFacts } from "../../dispatch/module/http-gateway.ts";
 import type { Crew } from "./crew.ts";
 import type { CommandAnswer, CommandOrder, WorkerStatus } from "./orders.ts";
 

@@ -5,8 +5,8 @@
 import type { Environment } from "../../base/environment.ts";
 import { createLog } from "../../base/log.ts";
 import { atOnce } from "../../base/paced.ts";
-import type { DaemonFacts } from "../../dispatch/http-gateway.ts";
-import { whileServing } from "../../dispatch/while-serving.ts";
+import type { DaemonFacts } from "../../dispatch/module/http-gateway.ts";
+import { whileServing } from "../../dispatch/module/while-serving.ts";
 import type { Measurements } from "../../server/metrics.ts";
 import { openStdout } from "../../server/stdout.ts";
 import type { WorkerChannel } from "../../server/worker-channel.ts";

@@ -5,7 +5,7 @@
 
 import type { Call, HandlerResult } from "../../handlers/handler.ts";
 import type { Refusal } from "../refusals/refusal.ts";
-import type { ExchangeView } from "../route.ts";
+import type { ExchangeView } from "../routes/route.ts";
 
 /** One kind of things that wait for a decision. */
 export interface ApprovalKind {

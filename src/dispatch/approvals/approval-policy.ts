@@ -9,9 +9,9 @@ import { compilePathPattern, type PathPattern } from "../../endpoint/path-patter
 import { projectEndpoint } from "../../endpoint/project.ts";
 import { covers } from "../../identity/authority-scope.ts";
 import { canonicalDigest } from "../../identity/canonical-form.ts";
-import type { Caller } from "../caller.ts";
-import type { ApprovalRule } from "../policies-config.ts";
-import type { Route } from "../route.ts";
+import type { Caller } from "../caller/caller.ts";
+import type { ApprovalRule } from "../policy/policies-config.ts";
+import type { Route } from "../routes/route.ts";
 
 /** The approval that a call needs. */
 export interface ApprovalNeed {

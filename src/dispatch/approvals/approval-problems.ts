@@ -11,9 +11,9 @@ import { compilePathPattern } from "../../endpoint/path-pattern.ts";
 import type { AgentDirectory } from "../../identity/agent-directory.ts";
 import { covers } from "../../identity/authority-scope.ts";
 import type { TlsConfig } from "../../identity/tls-section.ts";
-import type { MethodPolicy } from "../method-policy.ts";
-import type { ApprovalRule, IdentityConfig } from "../policies-config.ts";
-import type { Route } from "../route.ts";
+import type { MethodPolicy } from "../policy/method-policy.ts";
+import type { ApprovalRule, IdentityConfig } from "../policy/policies-config.ts";
+import type { Route } from "../routes/route.ts";
 import { ApprovalPolicy } from "./approval-policy.ts";
 
 /** The rules that the rules are checked against. */

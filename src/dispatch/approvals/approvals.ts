@@ -13,6 +13,7 @@ import type { EscalationRegister } from "../../state/registers/escalation-regist
 import type { Response } from "../../wire/message.ts";
 import { findAnswer } from "../answer-record.ts";
 import type { Exchange } from "../exchange.ts";
+import type { StepsAhead } from "../handling/steps-ahead.ts";
 import { payerOf, STRANGERS } from "../rates/payer.ts";
 import {
   approvalExpired,
@@ -24,8 +25,7 @@ import {
 } from "../refusals/approval-refusals.ts";
 import { authorizationRequired, type Refusal, schemaViolation } from "../refusals/refusal.ts";
 import { tooManyWaiting } from "../refusals/task-refusals.ts";
-import type { Route } from "../route.ts";
-import type { StepsAhead } from "../steps-ahead.ts";
+import type { Route } from "../routes/route.ts";
 import type { ApprovalNeed, ApprovalPolicy } from "./approval-policy.ts";
 import type { ApprovalStep } from "./approval-step.ts";
 import {

@@ -9,7 +9,7 @@ import { canonicalDigest, canonicalText } from "../../identity/canonical-form.ts
 import type { ApprovedCall } from "../../state/registers/approval.ts";
 import type { Escalation } from "../../state/registers/escalation.ts";
 import type { Exchange } from "../exchange.ts";
-import type { Route } from "../route.ts";
+import type { Route } from "../routes/route.ts";
 import type { GovernedVersions } from "./approval-policy.ts";
 
 /** The parts that tell one question about a call from another one. */

@@ -18,7 +18,7 @@ import type { Exchange } from "../exchange.ts";
 import { payerOf, STRANGERS } from "../rates/payer.ts";
 import { namedError, type Refusal } from "../refusals/refusal.ts";
 import { type Reply, replyLater } from "../reply.ts";
-import type { Route } from "../route.ts";
+import type { Route } from "../routes/route.ts";
 import type { ApprovalPolicy } from "./approval-policy.ts";
 import { approvedCall, callDigest, isReadable, newQuestion, shownCall } from "./approved-call.ts";
 

@@ -4,9 +4,9 @@
  * approval is decided by operators' certificates alone, and by no agent's scope.   AGTP "CONFIRM"
  */
 import type { Decision, Escalation } from "../../state/registers/escalation.ts";
-import { INSPECT_ALL, seesAll } from "../caller.ts";
-import { type OperatorPolicy, operatorOf } from "../operator.ts";
-import type { QueryCaller } from "../query-source.ts";
+import { INSPECT_ALL, seesAll } from "../caller/caller.ts";
+import { type OperatorPolicy, operatorOf } from "../caller/operator.ts";
+import type { QueryCaller } from "../module/query-source.ts";
 import type { Refusal } from "../refusals/refusal.ts";
 import { confirmationForbidden } from "../refusals/task-refusals.ts";
 

@@ -1,5 +1,5 @@
 /** Routes of contracts for protocols whose clients see one before it is theirs; registered nowhere. */
-import type { Route } from "../route.ts";
+import type { Route } from "../routes/route.ts";
 
 /** The routes that make an offer and end it. */
 export interface ContractOffers {

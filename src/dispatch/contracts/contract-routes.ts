@@ -15,9 +15,9 @@ import {
 } from "../../handlers/handler.ts";
 import type { CompiledSchema } from "../../schema/schema.ts";
 import type { ContractRegister } from "../../state/registers/contract-register.ts";
-import { changeCall } from "../call-context.ts";
+import { changeCall } from "../handling/call-context.ts";
 import { namedError, type Refusal } from "../refusals/refusal.ts";
-import { createRoute, type ExchangeView, type Route, type RouteHandler } from "../route.ts";
+import { createRoute, type ExchangeView, type Route, type RouteHandler } from "../routes/route.ts";
 
 export interface ContractRoutesOptions {
   readonly register: Pick<ContractRegister, "find" | "change">;

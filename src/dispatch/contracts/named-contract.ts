@@ -3,7 +3,7 @@ import type { Contract } from "../../endpoint/contract.ts";
 import type { Call } from "../../handlers/handler.ts";
 import type { ContractRegister } from "../../state/registers/contract-register.ts";
 import { badRequest, notFound, type Refusal } from "../refusals/refusal.ts";
-import type { ExchangeView } from "../route.ts";
+import type { ExchangeView } from "../routes/route.ts";
 import type { ContractEvent } from "./contract-events.ts";
 
 /** The principal of the call, and the agent that made it. */

@@ -8,17 +8,17 @@
 import type { AgentDirectory } from "../../identity/agent-directory.ts";
 import type { ClientCertificate } from "../../identity/client-certificate.ts";
 import { isOpaqueId, isOwnerId, isRequestId } from "../../identity/identifiers.ts";
-import { ANONYMOUS, type Caller } from "../caller.ts";
+import { ANONYMOUS, type Caller } from "../caller/caller.ts";
 import {
   type CallerResolver,
   claimedAuthority,
   createCallerResolver,
   type Resolution,
-} from "../caller-resolver.ts";
-import type { CallerState } from "../caller-state.ts";
-import type { Delegation } from "../delegation.ts";
+} from "../caller/caller-resolver.ts";
+import type { CallerState } from "../caller/caller-state.ts";
+import type { Delegation } from "../caller/delegation.ts";
 import type { Exchange } from "../exchange.ts";
-import type { IdentityConfig } from "../policies-config.ts";
+import type { IdentityConfig } from "../policy/policies-config.ts";
 import {
   agentUnauthenticated,
   badRequest,

@@ -2,9 +2,9 @@
  * May the caller use the session that the header names?
  * 401 somebody else's · 408 nobody resumed it in time · 409 suspended or ended.   AGTP "Sessions"
  */
-import { ANONYMOUS } from "../caller.ts";
-import type { MethodPolicy } from "../method-policy.ts";
-import { refuseSession, type SessionStanding } from "../session-use.ts";
+import { ANONYMOUS } from "../caller/caller.ts";
+import { refuseSession, type SessionStanding } from "../caller/session-use.ts";
+import type { MethodPolicy } from "../policy/method-policy.ts";
 import type { Gate } from "./gate.ts";
 
 /** Looks at sessions of header fields; a body is not read yet. */

@@ -3,9 +3,9 @@
  * 503 suspended · 410 retired.   AGTP "Agent Lifecycle"
  */
 import type { AgentDirectory } from "../../identity/agent-directory.ts";
-import type { LifecycleStanding } from "../caller-state.ts";
-import { isExemptFromLifecycle, refuseInactive } from "../inactive-agent.ts";
-import type { MethodPolicy } from "../method-policy.ts";
+import type { LifecycleStanding } from "../caller/caller-state.ts";
+import { isExemptFromLifecycle, refuseInactive } from "../caller/inactive-agent.ts";
+import type { MethodPolicy } from "../policy/method-policy.ts";
 import type { Gate } from "./gate.ts";
 
 export interface LifecycleGateOptions {

@@ -4,8 +4,8 @@
  */
 
 import type { Catalog } from "../../catalog/catalog.ts";
-import { compileCatalogWarnings } from "../catalog-warnings.ts";
-import type { MethodPolicy } from "../method-policy.ts";
+import { compileCatalogWarnings } from "../policy/catalog-warnings.ts";
+import type { MethodPolicy } from "../policy/method-policy.ts";
 import { methodViolation, type Refusal } from "../refusals/refusal.ts";
 import type { Gate } from "./gate.ts";
 

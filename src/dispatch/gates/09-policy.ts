@@ -4,11 +4,11 @@
  */
 import type { Catalog } from "../../catalog/catalog.ts";
 import type { EndpointRegistry } from "../../endpoint/endpoint-registry.ts";
-import { compileCatalogWarnings } from "../catalog-warnings.ts";
-import { followRedirect } from "../endpoint-lookup.ts";
-import type { MethodPolicy } from "../method-policy.ts";
+import { compileCatalogWarnings } from "../policy/catalog-warnings.ts";
+import type { MethodPolicy } from "../policy/method-policy.ts";
 import { refuseMethod } from "../refusals/refuse-method.ts";
-import type { Route } from "../route.ts";
+import { followRedirect } from "../routes/endpoint-lookup.ts";
+import type { Route } from "../routes/route.ts";
 import type { Gate } from "./gate.ts";
 
 /** Looks into the compiled policy; the registry only serves the 405 body. */

@@ -7,11 +7,11 @@
  * from what is exempt.   AGTP-API §5.4, §6.1, §8.7
  */
 import type { EndpointRegistry } from "../../endpoint/endpoint-registry.ts";
-import { resolveRoute } from "../endpoint-lookup.ts";
+import { isExemptFromLifecycle } from "../caller/inactive-agent.ts";
 import type { Exchange } from "../exchange.ts";
-import { isExemptFromLifecycle } from "../inactive-agent.ts";
 import { agentUnauthenticated, authorizationRequired, type Refusal } from "../refusals/refusal.ts";
-import type { Route } from "../route.ts";
+import { resolveRoute } from "../routes/endpoint-lookup.ts";
+import type { Route } from "../routes/route.ts";
 import type { Gate } from "./gate.ts";
 
 /** The rules that it decides by. */

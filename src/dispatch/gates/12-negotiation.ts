@@ -11,12 +11,12 @@ import type { Attempts } from "../contracts/attempts.ts";
 import { bindContract } from "../contracts/bind-contract.ts";
 import type { ContractRoutes } from "../contracts/contract-routes.ts";
 import type { Exchange } from "../exchange.ts";
-import type { MethodPolicy } from "../method-policy.ts";
-import type { RcnsConfig } from "../policies-config.ts";
+import type { MethodPolicy } from "../policy/method-policy.ts";
+import type { RcnsConfig } from "../policy/policies-config.ts";
 import { authorizationRequired, notFound, type Refusal } from "../refusals/refusal.ts";
 import { type Locks, refuseContract } from "../refusals/refuse-contract.ts";
 import { refuseMethod } from "../refusals/refuse-method.ts";
-import type { Route } from "../route.ts";
+import type { Route } from "../routes/route.ts";
 import type { Gate } from "./gate.ts";
 
 /** The contracts there are, and what decides about new ones. */

@@ -8,7 +8,7 @@ import { parseBody, unwrapEnvelope } from "../../endpoint/request-body.ts";
 import { isOpaqueId } from "../../identity/identifiers.ts";
 import type { Exchange } from "../exchange.ts";
 import { badRequest, endpointViolation, type Refusal } from "../refusals/refusal.ts";
-import type { Route } from "../route.ts";
+import type { Route } from "../routes/route.ts";
 import type { Gate } from "./gate.ts";
 
 /** Reads and merges; the first place that looks into a body. */

@@ -5,7 +5,7 @@
  */
 import { delegationForbidden } from "../refusals/delegation-refusals.ts";
 import { authorizationRequired, scopeViolation } from "../refusals/refusal.ts";
-import type { Route } from "../route.ts";
+import type { Route } from "../routes/route.ts";
 import type { Gate } from "./gate.ts";
 
 /** Looks at whatever requires scopes; most of the protocol's own decide for themselves. */

@@ -8,7 +8,7 @@ import { hash } from "node:crypto";
 import { isOpaqueId } from "../../identity/identifiers.ts";
 import type { Exchange } from "../exchange.ts";
 import { badRequest, type Refusal } from "../refusals/refusal.ts";
-import type { Route } from "../route.ts";
+import type { Route } from "../routes/route.ts";
 
 /**
  * The key, for what may change something and is asked for by an agent of this server; undefined:

@@ -11,12 +11,12 @@ import type { Claim, IdempotencyRegister } from "../../state/registers/idempoten
 import type { IdempotentExecution } from "../../state/registers/idempotent-execution.ts";
 import type { KeptResponse } from "../../state/registers/kept-response.ts";
 import type { Status } from "../../wire/status.ts";
-import type { CallHandler } from "../call-handler.ts";
 import { type Exchange, presentedContract } from "../exchange.ts";
-import { faultReply, type InvokeServices } from "../invoke.ts";
+import type { CallHandler } from "../handling/call-handler.ts";
+import { faultReply, type InvokeServices } from "../handling/invoke.ts";
 import { idempotencyConflict, type Refusal } from "../refusals/refusal.ts";
 import { type Reply, replyToRefusal } from "../reply.ts";
-import type { Route } from "../route.ts";
+import type { Route } from "../routes/route.ts";
 import { fingerprintOf } from "./idempotency-key.ts";
 import { encodeReply, isLasting, keepReply, mayBeKept, replayReply } from "./idempotent-reply.ts";
 

@@ -6,8 +6,8 @@
  */
 import { isIPv4 } from "node:net";
 import type { TaskOwner } from "../../base/task-queue.ts";
-import type { Caller } from "../caller.ts";
-import type { Peer } from "../peer.ts";
+import type { Caller } from "../caller/caller.ts";
+import type { Peer } from "../caller/peer.ts";
 
 /** Those whom nobody vouches for have one share together of the questions that wait for operators. */
 export const STRANGERS = "strangers";

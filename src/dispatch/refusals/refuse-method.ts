@@ -1,8 +1,8 @@
 /** The 405 of a method that is not exposed on a path, with what is.   AGTP-API §11 */
 import type { EndpointRegistry } from "../../endpoint/endpoint-registry.ts";
 import type { Exchange } from "../exchange.ts";
-import type { MethodPolicy } from "../method-policy.ts";
-import type { Route } from "../route.ts";
+import type { MethodPolicy } from "../policy/method-policy.ts";
+import type { Route } from "../routes/route.ts";
 import { methodNotAllowed, type Refusal } from "./refusal.ts";
 
 /** Names the methods that the path has, and where others are redirected. */

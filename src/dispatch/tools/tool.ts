@@ -4,7 +4,7 @@
  */
 import { atOnce, filterPaced, mapPaced, type Paced } from "../../base/paced.ts";
 import type { EndpointDefinition } from "../../endpoint/endpoint.ts";
-import type { Route } from "../route.ts";
+import type { Route } from "../routes/route.ts";
 import { namingTools } from "./tool-names.ts";
 
 /** An endpoint as a tool. */

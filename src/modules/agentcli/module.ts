@@ -1,5 +1,5 @@
 /** agentcli workflows: manifests whose exposed tasks are endpoints of the operator's tier.   AGTP-API §6.1 */
-import type { Module } from "../../dispatch/module.ts";
+import type { Module } from "../../dispatch/module/module.ts";
 import type { AgentcliSections } from "./config.ts";
 
 export const agentcliModule: Module<AgentcliSections> = {

@@ -5,7 +5,7 @@
 import { relative } from "node:path";
 import type { ForwardClock } from "../../base/forward-clock.ts";
 import { ProcessGroups } from "../../base/process-groups.ts";
-import type { Contribution } from "../../dispatch/module.ts";
+import type { Contribution } from "../../dispatch/module/module.ts";
 import { type HostedIdentities, identifyHosted } from "../../state/registers/hosted-identity.ts";
 import type { ServerState } from "../../state/state.ts";
 import type { Store } from "../../state/store.ts";

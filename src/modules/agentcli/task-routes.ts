@@ -6,7 +6,7 @@
 import type { Problem } from "../../base/problem.ts";
 import { checkTemplate, type MethodNames } from "../../catalog/path-grammar.ts";
 import { payerOf } from "../../dispatch/rates/payer.ts";
-import { createRoute, type Route, type RouteHandler } from "../../dispatch/route.ts";
+import { createRoute, type Route, type RouteHandler } from "../../dispatch/routes/route.ts";
 import type { EndpointDefinition } from "../../endpoint/endpoint.ts";
 import type { SchemaCompiler } from "../../schema/schema.ts";
 import { isProgram, type PlannedEndpoint, planEndpoints } from "./compile/endpoints.ts";

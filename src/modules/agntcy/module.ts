@@ -1,5 +1,5 @@
 /** AGNTCY agents: each a manifest, served at endpoints of the operator's tier.   AGTP-API §6.1 */
-import type { Module } from "../../dispatch/module.ts";
+import type { Module } from "../../dispatch/module/module.ts";
 import type { AgntcySections } from "./config.ts";
 
 /** It goes before tasks, whose CONFIRM would decide an escalation and give the run no answer. */

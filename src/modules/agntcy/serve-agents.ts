@@ -4,8 +4,8 @@
  */
 
 import type { Problem } from "../../base/problem.ts";
-import type { Contribution } from "../../dispatch/module.ts";
-import type { Route } from "../../dispatch/route.ts";
+import type { Contribution } from "../../dispatch/module/module.ts";
+import type { Route } from "../../dispatch/routes/route.ts";
 import { recordStreamEvents } from "../../dispatch/stream-events.ts";
 import type { AgentDocument } from "../../identity/agent-document.ts";
 import { type HostedAgent, identifyHosted } from "../../state/registers/hosted-identity.ts";

@@ -3,7 +3,7 @@
  * one by its name and, of one that is called on no path, why; and their health.   AGTP-API §5.8.2
  */
 
-import type { UpstreamAgent } from "../../dispatch/upstream-agent.ts";
+import type { UpstreamAgent } from "../../dispatch/module/upstream-agent.ts";
 import type { AgentDocument } from "../../identity/agent-document.ts";
 import type { ConnectedAgent } from "./connect-agents.ts";
 

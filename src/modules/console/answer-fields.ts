@@ -1,5 +1,5 @@
 /** The fields that every answer of the console carries, and its answer to what is no request at all. */
-import type { HttpAnswer } from "../../dispatch/http-gateway.ts";
+import type { HttpAnswer } from "../../dispatch/module/http-gateway.ts";
 import type { WireFault, WireFaultCode } from "../../wire/message.ts";
 import type { PageFiles } from "./page-files.ts";
 

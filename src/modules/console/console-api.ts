@@ -4,8 +4,8 @@
  */
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { isRecord, type JsonRecord } from "../../base/json-value.ts";
-import type { ActAs } from "../../dispatch/acting.ts";
-import { ANONYMOUS } from "../../dispatch/caller.ts";
+import { ANONYMOUS } from "../../dispatch/caller/caller.ts";
+import type { ActAs } from "../../dispatch/handling/acting.ts";
 import { ConsoleFault, malformed } from "./console-fault.ts";
 import { operatorOfPerson } from "./person.ts";
 import type { SignedIn } from "./sessions.ts";

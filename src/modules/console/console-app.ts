@@ -12,7 +12,7 @@ import {
   type FastifyRequest,
   fastify,
 } from "fastify";
-import type { Gateway } from "../../dispatch/http-gateway.ts";
+import type { Gateway } from "../../dispatch/module/http-gateway.ts";
 import { uuidv7 } from "../../identity/uuid.ts";
 import { answerFields, faultAnswer } from "./answer-fields.ts";
 import type { Admit, ConsoleApi } from "./console-api.ts";

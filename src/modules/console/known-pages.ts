@@ -1,5 +1,5 @@
 /** Tells of the pages of an id which have something to show. */
-import type { Served } from "../../dispatch/module.ts";
+import type { Served } from "../../dispatch/module/module.ts";
 import type { AgentDirectory } from "../../identity/agent-directory.ts";
 import type { ServerState } from "../../state/state.ts";
 import type { Traffic } from "./traffic.ts";

@@ -2,7 +2,7 @@
  * The operator's console: pages and their API on a listener of their own, and the links that let
  * people in. Off, nothing of it is loaded.   `[console]`
  */
-import type { Module } from "../../dispatch/module.ts";
+import type { Module } from "../../dispatch/module/module.ts";
 import type { ConsoleSections } from "./config.ts";
 
 function refuseLogin(): never {

@@ -2,7 +2,7 @@
 
 import type { JsonRecord } from "../../base/json-value.ts";
 import type { Problem } from "../../base/problem.ts";
-import type { ConsoleSide, DaemonFacts } from "../../dispatch/http-gateway.ts";
+import type { ConsoleSide, DaemonFacts } from "../../dispatch/module/http-gateway.ts";
 import { publicKeyOf } from "../../identity/ed25519.ts";
 import type { ConsoleContext } from "./config.ts";
 import { createConsoleApi } from "./console-api.ts";

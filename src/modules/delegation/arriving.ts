@@ -5,7 +5,7 @@
  */
 
 import type { JsonRecord } from "../../base/json-value.ts";
-import type { Delegation, DelegationReader } from "../../dispatch/delegation.ts";
+import type { Delegation, DelegationReader } from "../../dispatch/caller/delegation.ts";
 import {
   type BrokenLink,
   chainBroken,

@@ -4,11 +4,11 @@
  * delivered. 404 none that the caller may see.   AGTP "DELEGATE"
  */
 
-import { seesAll } from "../../dispatch/caller.ts";
-import { floorResult } from "../../dispatch/floor-result.ts";
-import type { ProtocolEndpoint } from "../../dispatch/protocol-endpoint.ts";
+import { seesAll } from "../../dispatch/caller/caller.ts";
 import { notFound } from "../../dispatch/refusals/refusal.ts";
-import type { ExchangeView } from "../../dispatch/route.ts";
+import { floorResult } from "../../dispatch/routes/floor-result.ts";
+import type { ProtocolEndpoint } from "../../dispatch/routes/protocol-endpoint.ts";
+import type { ExchangeView } from "../../dispatch/routes/route.ts";
 import { isSuccess } from "../../wire/status.ts";
 import type { DelegationRegister, KeptDelegation } from "./register.ts";
 

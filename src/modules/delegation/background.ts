@@ -5,7 +5,7 @@
  */
 import { pause } from "../../base/back-off.ts";
 import { allowManyListeners } from "../../base/deadline.ts";
-import { type ActAs, actingCaller } from "../../dispatch/acting.ts";
+import { type ActAs, actingCaller } from "../../dispatch/handling/acting.ts";
 import { delegationFailed } from "../../dispatch/refusals/delegation-refusals.ts";
 import { refusalBody } from "../../dispatch/refusals/refusal.ts";
 import type { CallLog } from "../../handlers/handler.ts";

@@ -4,8 +4,8 @@
  * fetched.   AGTP "DELEGATE"
  */
 import { quoteValue } from "../../base/json-value.ts";
-import { canonicalPair } from "../../dispatch/pairs.ts";
 import { type Refusal, schemaViolation } from "../../dispatch/refusals/refusal.ts";
+import { canonicalPair } from "../../dispatch/routes/pairs.ts";
 import { buildRegistry } from "../../endpoint/endpoint-registry.ts";
 import { readAction } from "./action.ts";
 import type { DelegationContext } from "./config.ts";

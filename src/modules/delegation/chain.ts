@@ -3,7 +3,7 @@
  * speaks for the agent in it, each by whom the one before handed on to, each narrower, none twice. The first link that does not hold
  * is named.   AGTP "DELEGATE", AGTP "Status Codes" (551)
  */
-import type { DelegationLink } from "../../dispatch/delegation.ts";
+import type { DelegationLink } from "../../dispatch/caller/delegation.ts";
 import {
   type BrokenLink,
   chainBroken,

@@ -1,6 +1,6 @@
 /** The sections of the configuration that this module takes. */
 import type { ConfigPlace } from "../../base/config-place.ts";
-import type { ModuleContext } from "../../dispatch/module.ts";
+import type { ModuleContext } from "../../dispatch/module/module.ts";
 import type { AgentsConfig } from "../../identity/agents-section.ts";
 import type { ServerConfig } from "../../identity/server-section.ts";
 import type { LimitsConfig } from "../../wire/limits-section.ts";

@@ -5,11 +5,11 @@
  * the chain does not hold.   AGTP "DELEGATE"
  */
 
-import { linkEntry } from "../../dispatch/delegation.ts";
-import { floorResult } from "../../dispatch/floor-result.ts";
+import { linkEntry } from "../../dispatch/caller/delegation.ts";
 import { delegationFailed } from "../../dispatch/refusals/delegation-refusals.ts";
 import { type Refusal, schemaViolation } from "../../dispatch/refusals/refusal.ts";
-import type { ExchangeView, RouteHandler } from "../../dispatch/route.ts";
+import { floorResult } from "../../dispatch/routes/floor-result.ts";
+import type { ExchangeView, RouteHandler } from "../../dispatch/routes/route.ts";
 import type { Call, HandlerSuccess } from "../../handlers/handler.ts";
 import { uuidv7 } from "../../identity/uuid.ts";
 import { pollOf } from "./ask-delegation.ts";

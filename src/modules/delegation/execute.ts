@@ -5,7 +5,7 @@
  * itself.   AGTP "EXECUTE"
  */
 import type { Refusal } from "../../dispatch/refusals/refusal.ts";
-import type { ExchangeView, LeadsTo, RouteHandler } from "../../dispatch/route.ts";
+import type { ExchangeView, LeadsTo, RouteHandler } from "../../dispatch/routes/route.ts";
 import type { Call, DispatchResult, HandlerSuccess } from "../../handlers/handler.ts";
 import { describeAction } from "./action.ts";
 import { mcpResult } from "./carried-mcp.ts";

@@ -6,7 +6,7 @@
  */
 import type { KeyObject } from "node:crypto";
 import { isRecord, type JsonRecord } from "../../base/json-value.ts";
-import type { Delegation, DelegationLink, PriorAction } from "../../dispatch/delegation.ts";
+import type { Delegation, DelegationLink, PriorAction } from "../../dispatch/caller/delegation.ts";
 import {
   chainBroken,
   delegationFailed,

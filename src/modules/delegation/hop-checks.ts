@@ -2,14 +2,14 @@
  * The checks of a hop: permission, scopes, what the operator gives the peer, the chain, the zone.
  * 262 · 403 · 457 · 551, as `hop.ts` says.   AGTP "DELEGATE", AGTP "Zones"
  */
-import type { DelegationLink } from "../../dispatch/delegation.ts";
+import type { DelegationLink } from "../../dispatch/caller/delegation.ts";
 import { delegationForbidden } from "../../dispatch/refusals/delegation-refusals.ts";
 import {
   authorizationRequired,
   type Refusal,
   zoneViolation,
 } from "../../dispatch/refusals/refusal.ts";
-import type { ExchangeView } from "../../dispatch/route.ts";
+import type { ExchangeView } from "../../dispatch/routes/route.ts";
 import type { AgentDocument } from "../../identity/agent-document.ts";
 import { looped, tooDeep } from "./chain.ts";
 import { beyond, type Held, isNarrower } from "./scopes.ts";

@@ -5,10 +5,10 @@
  * agent · 457 out of the zone · 550 past its deadline · 551 too deep, in a circle, or with a token
  * that nobody looked at.   AGTP "DELEGATE"
  */
-import type { Delegation, DelegationLink } from "../../dispatch/delegation.ts";
+import type { Delegation, DelegationLink } from "../../dispatch/caller/delegation.ts";
 import { chainBroken, delegationFailed } from "../../dispatch/refusals/delegation-refusals.ts";
 import { notFound, type Refusal } from "../../dispatch/refusals/refusal.ts";
-import type { ExchangeView } from "../../dispatch/route.ts";
+import type { ExchangeView } from "../../dispatch/routes/route.ts";
 import { looped } from "./chain.ts";
 import {
   beyondAuthority,

@@ -2,12 +2,12 @@
 
 import { THE_SERVER } from "../../base/task-queue.ts";
 import { parseUri } from "../../client/uri.ts";
-import type { ActAs } from "../../dispatch/acting.ts";
-import { disclosedAgents } from "../../dispatch/disclosure.ts";
-import { describeBy, type FloorMethod, floorEndpoints } from "../../dispatch/floor.ts";
-import type { Contribution, Module } from "../../dispatch/module.ts";
-import { canonicalPair, isProtocolPair } from "../../dispatch/pairs.ts";
-import { protocolRoutes } from "../../dispatch/protocol-endpoint.ts";
+import { disclosedAgents } from "../../dispatch/caller/disclosure.ts";
+import type { ActAs } from "../../dispatch/handling/acting.ts";
+import type { Contribution, Module } from "../../dispatch/module/module.ts";
+import { describeBy, type FloorMethod, floorEndpoints } from "../../dispatch/routes/floor.ts";
+import { canonicalPair, isProtocolPair } from "../../dispatch/routes/pairs.ts";
+import { protocolRoutes } from "../../dispatch/routes/protocol-endpoint.ts";
 import { type Ed25519PublicKey, publicKeyOf } from "../../identity/ed25519.ts";
 import { decodeJws } from "../../identity/jws.ts";
 import { createArrivals } from "./arriving.ts";

@@ -1,5 +1,5 @@
 /** The outcome of a delegated task: its result, or the refusal that says why there is none. */
-import type { PriorAction } from "../../dispatch/delegation.ts";
+import type { PriorAction } from "../../dispatch/caller/delegation.ts";
 import type { Refusal } from "../../dispatch/refusals/refusal.ts";
 import type { Status } from "../../wire/status.ts";
 

@@ -5,7 +5,7 @@
  */
 
 import { isRecord, type JsonRecord } from "../../base/json-value.ts";
-import type { PriorAction } from "../../dispatch/delegation.ts";
+import type { PriorAction } from "../../dispatch/caller/delegation.ts";
 import { sha256Hex } from "../../identity/canonical-form.ts";
 import { isAgentId } from "../../identity/identifiers.ts";
 import { verifyRecord } from "../../state/records/verify-record.ts";

@@ -6,7 +6,7 @@
  */
 
 import type { JsonRecord } from "../../base/json-value.ts";
-import type { PriorAction } from "../../dispatch/delegation.ts";
+import type { PriorAction } from "../../dispatch/caller/delegation.ts";
 import type { RunKind } from "../../runs/run-kind.ts";
 import { RunRegister } from "../../runs/run-register.ts";
 import type { Holders } from "../../state/holders.ts";

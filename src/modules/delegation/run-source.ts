@@ -1,5 +1,5 @@
 /** Runs as QUERY finds them: the caller's own.   AGTP "QUERY" */
-import type { QueryEntry, QuerySource } from "../../dispatch/query-source.ts";
+import type { QueryEntry, QuerySource } from "../../dispatch/module/query-source.ts";
 import type { RecentRun, RecentRuns } from "./recent-runs.ts";
 
 /** The source of runs. */

@@ -4,7 +4,7 @@
  * them, and neither is one that another peer's entry lists.   AGTP "DELEGATE", AGTP "Status Codes"
  * (551)
  */
-import type { PriorAction } from "../../dispatch/delegation.ts";
+import type { PriorAction } from "../../dispatch/caller/delegation.ts";
 import type { PeerDirectory, PeerServer } from "./peers.ts";
 
 /** The rules that vouching is judged by. */

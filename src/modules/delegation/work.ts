@@ -6,8 +6,8 @@
  */
 
 import { isRecord } from "../../base/json-value.ts";
-import { type ActAs, type Acted, actingCaller } from "../../dispatch/acting.ts";
-import type { Delegation, PriorAction } from "../../dispatch/delegation.ts";
+import type { Delegation, PriorAction } from "../../dispatch/caller/delegation.ts";
+import { type ActAs, type Acted, actingCaller } from "../../dispatch/handling/acting.ts";
 import {
   chainBroken,
   delegationFailed,

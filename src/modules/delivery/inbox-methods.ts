@@ -7,15 +7,15 @@
 
 import type { ApprovalKind } from "../../dispatch/approvals/approval-kind.ts";
 import { readConfirmation } from "../../dispatch/approvals/confirmation.ts";
-import { floorResult } from "../../dispatch/floor-result.ts";
-import type { ProtocolEndpoint } from "../../dispatch/protocol-endpoint.ts";
 import {
   agentUnauthenticated,
   authorizationRequired,
   type Refusal,
   schemaViolation,
 } from "../../dispatch/refusals/refusal.ts";
-import type { RouteHandler } from "../../dispatch/route.ts";
+import { floorResult } from "../../dispatch/routes/floor-result.ts";
+import type { ProtocolEndpoint } from "../../dispatch/routes/protocol-endpoint.ts";
+import type { RouteHandler } from "../../dispatch/routes/route.ts";
 import type { Call, HandlerSuccess } from "../../handlers/handler.ts";
 import { isRead } from "./inbox.ts";
 import type { Confirmation } from "./notification.ts";

@@ -5,12 +5,12 @@
 import { relative } from "node:path";
 import { isLoopbackHost } from "../../base/loopback.ts";
 import type { Problem } from "../../base/problem.ts";
-import { describeBy, floorEndpoints } from "../../dispatch/floor.ts";
-import { floorResult } from "../../dispatch/floor-result.ts";
-import type { Module } from "../../dispatch/module.ts";
-import { protocolRoutes } from "../../dispatch/protocol-endpoint.ts";
+import type { Module } from "../../dispatch/module/module.ts";
 import { notFound, type Refusal, schemaViolation } from "../../dispatch/refusals/refusal.ts";
-import type { ExchangeView } from "../../dispatch/route.ts";
+import { describeBy, floorEndpoints } from "../../dispatch/routes/floor.ts";
+import { floorResult } from "../../dispatch/routes/floor-result.ts";
+import { protocolRoutes } from "../../dispatch/routes/protocol-endpoint.ts";
+import type { ExchangeView } from "../../dispatch/routes/route.ts";
 import { readCertificates } from "../../endpoint/upstream-ca.ts";
 import type { Call, HandlerSuccess } from "../../handlers/handler.ts";
 import type { DeliveryContext, DeliverySections } from "./config.ts";

@@ -2,7 +2,7 @@
  * The notifications that QUERY finds: in `inbox` what an agent was sent and may still read, in
  * `notifications` what it has sent and what became of that. Each agent sees its own.   AGTP "QUERY"
  */
-import type { QueryCaller, QueryEntry, QuerySource } from "../../dispatch/query-source.ts";
+import type { QueryCaller, QueryEntry, QuerySource } from "../../dispatch/module/query-source.ts";
 import { type InboxEntry, isRead } from "./inbox.ts";
 import type { NotificationRegister } from "./notification-register.ts";
 import { currentReceipt, type ReceiptSources } from "./receipt.ts";

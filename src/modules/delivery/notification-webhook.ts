@@ -1,6 +1,6 @@
 /** A notification as a webhook is told of it: everything in the body, which is what is signed. */
 
-import type { OutgoingMessage } from "../../dispatch/webhook-queue.ts";
+import type { OutgoingMessage } from "../../dispatch/module/webhook-queue.ts";
 import type { Delivery, Notification, Recipient } from "./notification.ts";
 
 /** One recipient of a notification. */

@@ -6,10 +6,9 @@
  */
 
 import { isRecord, quoteValue } from "../../base/json-value.ts";
-import { refuseAuthority } from "../../dispatch/agent-authority.ts";
-import type { Caller } from "../../dispatch/caller.ts";
-import { floorResult } from "../../dispatch/floor-result.ts";
-import type { IdentityConfig } from "../../dispatch/policies-config.ts";
+import { refuseAuthority } from "../../dispatch/caller/agent-authority.ts";
+import type { Caller } from "../../dispatch/caller/caller.ts";
+import type { IdentityConfig } from "../../dispatch/policy/policies-config.ts";
 import type { RateWindow } from "../../dispatch/rates/rate-window.ts";
 import {
   recipientsFull,
@@ -25,7 +24,8 @@ import {
   type Refusal,
   schemaViolation,
 } from "../../dispatch/refusals/refusal.ts";
-import type { ExchangeView, RouteHandler } from "../../dispatch/route.ts";
+import { floorResult } from "../../dispatch/routes/floor-result.ts";
+import type { ExchangeView, RouteHandler } from "../../dispatch/routes/route.ts";
 import type { Call, HandlerSuccess } from "../../handlers/handler.ts";
 import type { AgentDirectory } from "../../identity/agent-directory.ts";
 import { uuidv7 } from "../../identity/uuid.ts";

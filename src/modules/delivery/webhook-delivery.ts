@@ -4,7 +4,7 @@
  * most once is tried once, even if the process ends meanwhile.   AGTP "NOTIFY" delivery_guarantee
  */
 import { pauseAfter } from "../../base/back-off.ts";
-import type { OutgoingMessage } from "../../dispatch/webhook-queue.ts";
+import type { OutgoingMessage } from "../../dispatch/module/webhook-queue.ts";
 import { recordReader } from "../../state/records/stored-record.ts";
 
 /** The state of a message. */

@@ -11,7 +11,7 @@ import type {
   OutgoingMessage,
   WebhookMessage,
   WebhookQueue,
-} from "../../dispatch/webhook-queue.ts";
+} from "../../dispatch/module/webhook-queue.ts";
 import { Collection } from "../../state/collection.ts";
 import { commitDrafts, type Draft } from "../../state/collection-write.ts";
 import { type Holders, holding, holds, mayHold, SOLE_HOLDER } from "../../state/holders.ts";

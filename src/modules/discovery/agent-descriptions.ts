@@ -6,9 +6,9 @@
 
 import { filterPaced, type Paced } from "../../base/paced.ts";
 import { FLOOR_METHODS } from "../../catalog/catalog.ts";
-import { type Disclosure, isDisclosedTo } from "../../dispatch/disclosure.ts";
-import { describeBy } from "../../dispatch/floor.ts";
-import { listingMethods } from "../../dispatch/supported-methods.ts";
+import { type Disclosure, isDisclosedTo } from "../../dispatch/caller/disclosure.ts";
+import { describeBy } from "../../dispatch/routes/floor.ts";
+import { listingMethods } from "../../dispatch/routes/supported-methods.ts";
 import type { DiscoveryContext } from "./config.ts";
 import { createDescription, type Description } from "./describe.ts";
 

@@ -2,7 +2,7 @@
 
 import type { Catalog } from "../../catalog/catalog.ts";
 import { FLOOR_GROUPS, FLOOR_METHODS } from "../../catalog/catalog.ts";
-import type { ApiEntry } from "../../dispatch/listing-sections.ts";
+import type { ApiEntry } from "../../dispatch/module/listing-sections.ts";
 import type { EndpointDefinition } from "../../endpoint/endpoint.ts";
 import type { AgentDocument, AgentStatus } from "../../identity/agent-document.ts";
 import type { DiscoverySections } from "./config.ts";

@@ -2,10 +2,11 @@
  * The reserved DISCOVER built-ins as protocol endpoints, in the order the directory lists them.
  * `policies.builtins` replaces a handler and nothing else.   AGTP-API §5.8, §5.9
  */
-import type { FloorMethod } from "../../dispatch/floor.ts";
-import { judge, type Outcome } from "../../dispatch/judge.ts";
-import type { ProtocolEndpoint } from "../../dispatch/protocol-endpoint.ts";
-import type { RouteHandler } from "../../dispatch/route.ts";
+
+import { judge, type Outcome } from "../../dispatch/handling/judge.ts";
+import type { FloorMethod } from "../../dispatch/routes/floor.ts";
+import type { ProtocolEndpoint } from "../../dispatch/routes/protocol-endpoint.ts";
+import type { RouteHandler } from "../../dispatch/routes/route.ts";
 import { propertiesOf } from "../../endpoint/input-shape.ts";
 import type { Handler, HandlerSuccess } from "../../handlers/handler.ts";
 import type { JsonSchema } from "../../schema/json-schema.ts";

@@ -1,6 +1,6 @@
 /** A reserved DISCOVER built-in: its name, its contract, and the handler that answers it. */
 
-import type { RouteHandler } from "../../dispatch/route.ts";
+import type { RouteHandler } from "../../dispatch/routes/route.ts";
 import type { JsonSchema } from "../../schema/json-schema.ts";
 
 /** One reserved path of DISCOVER. */

@@ -1,8 +1,8 @@
 /** The sections of the configuration that this module takes. */
 import type { ConfigPlace } from "../../base/config-place.ts";
-import type { HostedProtocolEntry } from "../../dispatch/listing-sections.ts";
-import type { ModuleContext } from "../../dispatch/module.ts";
-import type { PoliciesConfig } from "../../dispatch/policies-config.ts";
+import type { HostedProtocolEntry } from "../../dispatch/module/listing-sections.ts";
+import type { ModuleContext } from "../../dispatch/module/module.ts";
+import type { PoliciesConfig } from "../../dispatch/policy/policies-config.ts";
 import type { AgentsConfig } from "../../identity/agents-section.ts";
 import type { ServerConfig } from "../../identity/server-section.ts";
 

@@ -4,7 +4,7 @@
  */
 import { Latest } from "../../base/latest.ts";
 import type { Paced } from "../../base/paced.ts";
-import { whileServing } from "../../dispatch/while-serving.ts";
+import { whileServing } from "../../dispatch/module/while-serving.ts";
 import { projectEndpoint } from "../../endpoint/project.ts";
 import type { AgentDocument } from "../../identity/agent-document.ts";
 import type { ManifestSource } from "./build.ts";

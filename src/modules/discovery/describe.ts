@@ -6,16 +6,16 @@
  * AGTP "DESCRIBE", "URI Resolution"
  */
 
-import { type DescribeMethod, type FloorMethod, impactOf } from "../../dispatch/floor.ts";
-import { floorResult } from "../../dispatch/floor-result.ts";
-import type { ProtocolEndpoint } from "../../dispatch/protocol-endpoint.ts";
 import {
   agentRetired,
   agentSuspended,
   notFound,
   type Refusal,
 } from "../../dispatch/refusals/refusal.ts";
-import type { ExchangeView, RouteHandler } from "../../dispatch/route.ts";
+import { type DescribeMethod, type FloorMethod, impactOf } from "../../dispatch/routes/floor.ts";
+import { floorResult } from "../../dispatch/routes/floor-result.ts";
+import type { ProtocolEndpoint } from "../../dispatch/routes/protocol-endpoint.ts";
+import type { ExchangeView, RouteHandler } from "../../dispatch/routes/route.ts";
 import type { Call, HandlerSuccess } from "../../handlers/handler.ts";
 import type { AgentDocument } from "../../identity/agent-document.ts";
 import type { AgentStanding } from "../../identity/agent-standing.ts";

@@ -7,7 +7,7 @@
 
 import type { JsonRecord } from "../../base/json-value.ts";
 import { notFound, type Refusal } from "../../dispatch/refusals/refusal.ts";
-import type { ExchangeView } from "../../dispatch/route.ts";
+import type { ExchangeView } from "../../dispatch/routes/route.ts";
 import type { Call } from "../../handlers/handler.ts";
 import type { AgentDirectory } from "../../identity/agent-directory.ts";
 import type { AgentDocument } from "../../identity/agent-document.ts";

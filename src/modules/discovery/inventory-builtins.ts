@@ -4,8 +4,8 @@
  */
 import { mapPaced, type Paced } from "../../base/paced.ts";
 import { shareBody } from "../../base/shared-body.ts";
-import { seesAll } from "../../dispatch/caller.ts";
-import { isDisclosedTo } from "../../dispatch/disclosure.ts";
+import { seesAll } from "../../dispatch/caller/caller.ts";
+import { isDisclosedTo } from "../../dispatch/caller/disclosure.ts";
 import { notFound } from "../../dispatch/refusals/refusal.ts";
 import { listingTools, toolEntry } from "../../dispatch/tools/tool.ts";
 import { contractEntry } from "../../endpoint/contract.ts";

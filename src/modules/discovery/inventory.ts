@@ -1,8 +1,8 @@
 /** The inventory of the reserved DISCOVER built-ins, decided at start-up.   AGTP-API §5.8 */
 
 import type { Drive } from "../../base/paced.ts";
-import type { Disclosure } from "../../dispatch/disclosure.ts";
-import type { ApiEntry } from "../../dispatch/listing-sections.ts";
+import type { Disclosure } from "../../dispatch/caller/disclosure.ts";
+import type { ApiEntry } from "../../dispatch/module/listing-sections.ts";
 import type { EndpointDefinition } from "../../endpoint/endpoint.ts";
 import type { Recipe } from "../../endpoint/recipe.ts";
 import type { ContractRegister } from "../../state/registers/contract-register.ts";

@@ -4,7 +4,7 @@
  */
 import { LRUCache } from "lru-cache";
 import { badRequest, type Refusal, schemaViolation } from "../../dispatch/refusals/refusal.ts";
-import type { ExchangeView, RouteHandler } from "../../dispatch/route.ts";
+import type { ExchangeView, RouteHandler } from "../../dispatch/routes/route.ts";
 import type { Call, HandlerResult } from "../../handlers/handler.ts";
 
 /** The targets that the body form ever had. */

@@ -5,11 +5,11 @@
 import { relative } from "node:path";
 import type { Problem } from "../../base/problem.ts";
 import { reasonOf } from "../../base/thrown.ts";
-import { isDisclosedTo } from "../../dispatch/disclosure.ts";
-import { describeBy, floorEndpoints } from "../../dispatch/floor.ts";
-import type { Module } from "../../dispatch/module.ts";
-import { protocolRoutes } from "../../dispatch/protocol-endpoint.ts";
-import { whileServing } from "../../dispatch/while-serving.ts";
+import { isDisclosedTo } from "../../dispatch/caller/disclosure.ts";
+import type { Module } from "../../dispatch/module/module.ts";
+import { whileServing } from "../../dispatch/module/while-serving.ts";
+import { describeBy, floorEndpoints } from "../../dispatch/routes/floor.ts";
+import { protocolRoutes } from "../../dispatch/routes/protocol-endpoint.ts";
 import type { Handler } from "../../handlers/handler.ts";
 import type { ModuleLoader } from "../../handlers/module-loader.ts";
 import { describeAgents } from "./agent-descriptions.ts";

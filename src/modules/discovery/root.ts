@@ -5,8 +5,8 @@
  */
 
 import { shareBody } from "../../base/shared-body.ts";
-import type { FloorMethod } from "../../dispatch/floor.ts";
-import type { RouteHandler } from "../../dispatch/route.ts";
+import type { FloorMethod } from "../../dispatch/routes/floor.ts";
+import type { RouteHandler } from "../../dispatch/routes/route.ts";
 import type { Call, HandlerResult } from "../../handlers/handler.ts";
 import { MANIFEST_TYPE } from "../../identity/manifest-signature.ts";
 import type { ManifestDocument } from "./document.ts";

@@ -4,14 +4,14 @@
  * 400 malformed · 403 somebody else's · 404 no such contract or attempt.   AGTP-API §10.1.4
  */
 
-import { INSPECT_ALL, seesAll } from "../../dispatch/caller.ts";
+import { INSPECT_ALL, seesAll } from "../../dispatch/caller/caller.ts";
 import type { Attempts } from "../../dispatch/contracts/attempts.ts";
 import type { RecordEvents } from "../../dispatch/contracts/contract-events.ts";
 import { actorOf, contractOf, textOf } from "../../dispatch/contracts/named-contract.ts";
-import { floorResult } from "../../dispatch/floor-result.ts";
-import type { RcnsConfig } from "../../dispatch/policies-config.ts";
+import type { RcnsConfig } from "../../dispatch/policy/policies-config.ts";
 import { badRequest, forbidden, notFound, type Refusal } from "../../dispatch/refusals/refusal.ts";
-import type { ExchangeView } from "../../dispatch/route.ts";
+import { floorResult } from "../../dispatch/routes/floor-result.ts";
+import type { ExchangeView } from "../../dispatch/routes/route.ts";
 import { type Contract, contractDetails } from "../../endpoint/contract.ts";
 import type { Recipe } from "../../endpoint/recipe.ts";
 import type { Call, HandlerSuccess } from "../../handlers/handler.ts";

@@ -7,9 +7,8 @@
 import type { JsonRecord } from "../../base/json-value.ts";
 import { atOnce, mapPaced, type Paced } from "../../base/paced.ts";
 import type { TaskQueue } from "../../base/task-queue.ts";
-import { floorResult } from "../../dispatch/floor-result.ts";
-import { operatorOf } from "../../dispatch/operator.ts";
-import type { IdentityConfig } from "../../dispatch/policies-config.ts";
+import { operatorOf } from "../../dispatch/caller/operator.ts";
+import type { IdentityConfig } from "../../dispatch/policy/policies-config.ts";
 import { payerOf } from "../../dispatch/rates/payer.ts";
 import {
   agentUnauthenticated,
@@ -20,7 +19,8 @@ import {
   rateLimited,
   recordGone,
 } from "../../dispatch/refusals/refusal.ts";
-import type { ExchangeView, RouteHandler } from "../../dispatch/route.ts";
+import { floorResult } from "../../dispatch/routes/floor-result.ts";
+import type { ExchangeView, RouteHandler } from "../../dispatch/routes/route.ts";
 import type { Call, HandlerSuccess } from "../../handlers/handler.ts";
 import type { AgentDirectory } from "../../identity/agent-directory.ts";
 import { decodeJws } from "../../identity/jws.ts";

@@ -5,10 +5,9 @@
  * AGTP "Lifecycle Methods"
  */
 
-import { refuseAuthority } from "../../dispatch/agent-authority.ts";
-import { floorResult } from "../../dispatch/floor-result.ts";
-import { operatorOf } from "../../dispatch/operator.ts";
-import type { IdentityConfig } from "../../dispatch/policies-config.ts";
+import { refuseAuthority } from "../../dispatch/caller/agent-authority.ts";
+import { operatorOf } from "../../dispatch/caller/operator.ts";
+import type { IdentityConfig } from "../../dispatch/policy/policies-config.ts";
 import {
   attributionUnavailable,
   badRequest,
@@ -18,7 +17,8 @@ import {
   type Refusal,
   schemaViolation,
 } from "../../dispatch/refusals/refusal.ts";
-import type { ExchangeView, RouteHandler } from "../../dispatch/route.ts";
+import { floorResult } from "../../dispatch/routes/floor-result.ts";
+import type { ExchangeView, RouteHandler } from "../../dispatch/routes/route.ts";
 import type { Call } from "../../handlers/handler.ts";
 import type { AgentDirectory } from "../../identity/agent-directory.ts";
 import type { AgentDocument } from "../../identity/agent-document.ts";

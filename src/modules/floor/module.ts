@@ -2,17 +2,17 @@
 
 import type { TaskQueue } from "../../base/task-queue.ts";
 import { recordContractEvents } from "../../dispatch/contracts/contract-events.ts";
+import type { Module } from "../../dispatch/module/module.ts";
+import type { IdentityConfig } from "../../dispatch/policy/policies-config.ts";
 import {
   type DescribeMethod,
   describeBy,
   type FloorMethod,
   floorEndpoints,
   impactOf,
-} from "../../dispatch/floor.ts";
-import type { Module } from "../../dispatch/module.ts";
-import type { IdentityConfig } from "../../dispatch/policies-config.ts";
-import { type ProtocolEndpoint, protocolRoutes } from "../../dispatch/protocol-endpoint.ts";
-import type { RouteHandler } from "../../dispatch/route.ts";
+} from "../../dispatch/routes/floor.ts";
+import { type ProtocolEndpoint, protocolRoutes } from "../../dispatch/routes/protocol-endpoint.ts";
+import type { RouteHandler } from "../../dispatch/routes/route.ts";
 import type { AgentDirectory } from "../../identity/agent-directory.ts";
 import type { Attributor } from "../../state/records/attributor.ts";
 import { LIFECYCLE_METHODS } from "../../state/registers/lifecycle.ts";

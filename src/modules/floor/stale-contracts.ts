@@ -3,11 +3,11 @@
  * those that have drifted reported or evicted. 400 another mode · 403 without the operator's scope.
  * AGTP-API §10.1.4.1
  */
-import { INSPECT_ALL, seesAll } from "../../dispatch/caller.ts";
+import { INSPECT_ALL, seesAll } from "../../dispatch/caller/caller.ts";
 import { actorOf } from "../../dispatch/contracts/named-contract.ts";
-import { floorResult } from "../../dispatch/floor-result.ts";
 import { badRequest, forbidden, type Refusal } from "../../dispatch/refusals/refusal.ts";
-import type { ExchangeView } from "../../dispatch/route.ts";
+import { floorResult } from "../../dispatch/routes/floor-result.ts";
+import type { ExchangeView } from "../../dispatch/routes/route.ts";
 import type { Contract } from "../../endpoint/contract.ts";
 import type { Recipe } from "../../endpoint/recipe.ts";
 import type { Call, HandlerSuccess } from "../../handlers/handler.ts";

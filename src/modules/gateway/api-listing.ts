@@ -4,9 +4,9 @@
  * AGTP-API §5.8.5, §8
  */
 
-import type { BoundPorts } from "../../dispatch/http-gateway.ts";
-import type { HttpApi, HttpRoute } from "../../dispatch/http-route.ts";
-import type { ApiEntry } from "../../dispatch/listing-sections.ts";
+import type { BoundPorts } from "../../dispatch/module/http-gateway.ts";
+import type { HttpApi, HttpRoute } from "../../dispatch/module/http-route.ts";
+import type { ApiEntry } from "../../dispatch/module/listing-sections.ts";
 import type { GatewaySections } from "./config.ts";
 import { OPENAPI_PATH } from "./openapi-path.ts";
 

@@ -2,7 +2,7 @@
  * Decides which paths belong to which HTTP route: a prefix, and everything below it. One that
  * claims what it cannot have is a fault of the module that has it, and throws.
  */
-import type { HttpRoute } from "../../dispatch/http-route.ts";
+import type { HttpRoute } from "../../dispatch/module/http-route.ts";
 
 const PREFIX = /^(?:\/[A-Za-z0-9._~-]+)+$/;
 

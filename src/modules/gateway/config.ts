@@ -1,8 +1,8 @@
 /** The sections of the configuration that this module takes. */
 import type { ConfigPlace } from "../../base/config-place.ts";
-import type { ApiEntry } from "../../dispatch/listing-sections.ts";
-import type { ModuleContext } from "../../dispatch/module.ts";
-import type { PoliciesConfig } from "../../dispatch/policies-config.ts";
+import type { ApiEntry } from "../../dispatch/module/listing-sections.ts";
+import type { ModuleContext } from "../../dispatch/module/module.ts";
+import type { PoliciesConfig } from "../../dispatch/policy/policies-config.ts";
 import type { ServerConfig } from "../../identity/server-section.ts";
 import type { LimitsConfig } from "../../wire/limits-section.ts";
 import type { GatewayConfig } from "./gateway-section.ts";

@@ -4,8 +4,8 @@
  * 415 an encoded body · 404 and 405 where not even the pipeline can be asked.   AGTP "HTTP Gateway"
  */
 import type { FastifyError, FastifyReply, FastifyRequest } from "fastify";
-import type { HttpPeer } from "../../dispatch/http-gateway.ts";
-import type { HttpPlugin } from "../../dispatch/http-route.ts";
+import type { HttpPeer } from "../../dispatch/module/http-gateway.ts";
+import type { HttpPlugin } from "../../dispatch/module/http-route.ts";
 import type { AgentDocument } from "../../identity/agent-document.ts";
 import { quote, SINGLETON_FIELDS } from "../../wire/header-fields.ts";
 import type { LimitsConfig } from "../../wire/limits-section.ts";

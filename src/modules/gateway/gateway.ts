@@ -12,8 +12,8 @@ import {
   type FastifyRequest,
   fastify,
 } from "fastify";
-import type { Gateway } from "../../dispatch/http-gateway.ts";
-import type { HttpRoute } from "../../dispatch/http-route.ts";
+import type { Gateway } from "../../dispatch/module/http-gateway.ts";
+import type { HttpRoute } from "../../dispatch/module/http-route.ts";
 import { networkOwner } from "../../dispatch/rates/payer.ts";
 import type { RateExcess } from "../../dispatch/rates/rates.ts";
 import type { Toll } from "../../dispatch/rates/toll.ts";

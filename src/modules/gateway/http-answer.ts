@@ -4,7 +4,7 @@
  * beside a status. AGTP "HTTP Gateway", RFC 9110 §11.6.1, §12.5.1, §15.5.6
  */
 import { isRecord, type JsonRecord } from "../../base/json-value.ts";
-import type { HttpAnswer } from "../../dispatch/http-gateway.ts";
+import type { HttpAnswer } from "../../dispatch/module/http-gateway.ts";
 import type { Response } from "../../wire/message.ts";
 import { entityTag, isNoneMatch } from "./entity-tag.ts";
 import { httpStatus } from "./http-status.ts";

@@ -3,7 +3,7 @@
  * it is first asked for, because a port that the system chose is not known before.   AGTP-API §14.2
  */
 
-import type { HttpPlugin } from "../../dispatch/http-route.ts";
+import type { HttpPlugin } from "../../dispatch/module/http-route.ts";
 import { networkOwner } from "../../dispatch/rates/payer.ts";
 import type { Toll } from "../../dispatch/rates/toll.ts";
 import { type ExportSource, exportOpenapi } from "../../openapi/export-openapi.ts";

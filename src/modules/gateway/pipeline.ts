@@ -7,7 +7,7 @@
 import type { JsonRecord } from "../../base/json-value.ts";
 import type { Dispatcher } from "../../dispatch/dispatcher.ts";
 import { Exchange } from "../../dispatch/exchange.ts";
-import type { HttpPeer } from "../../dispatch/http-gateway.ts";
+import type { HttpPeer } from "../../dispatch/module/http-gateway.ts";
 import { asRecorded } from "../../dispatch/unrecorded.ts";
 import { coerceText, decodeQueryPart } from "../../endpoint/input.ts";
 import type { InputShape } from "../../endpoint/input-shape.ts";

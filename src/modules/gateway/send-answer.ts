@@ -1,6 +1,6 @@
 /** An answer, written with Fastify: its fields beside those that every response has already. */
 import type { FastifyReply } from "fastify";
-import type { HttpAnswer } from "../../dispatch/http-gateway.ts";
+import type { HttpAnswer } from "../../dispatch/module/http-gateway.ts";
 
 /** Sends an answer; undefined ends the connection without one. */
 export function sendAnswer(reply: FastifyReply, answer: HttpAnswer | undefined): FastifyReply {

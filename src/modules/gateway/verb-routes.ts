@@ -6,8 +6,8 @@
  */
 import { type Catalog, HTTP_VERBS } from "../../catalog/catalog.ts";
 import { checkPath, type MethodNames } from "../../catalog/path-grammar.ts";
-import type { MethodPolicy } from "../../dispatch/method-policy.ts";
-import type { Route } from "../../dispatch/route.ts";
+import type { MethodPolicy } from "../../dispatch/policy/method-policy.ts";
+import type { Route } from "../../dispatch/routes/route.ts";
 import type { EndpointRegistry } from "../../endpoint/endpoint-registry.ts";
 import type { InputShape } from "../../endpoint/input-shape.ts";
 import { isReading, liftVerb, methodReader } from "../../openapi/lift-verb.ts";

@@ -5,8 +5,8 @@
 
 import type { ApprovalKind } from "../../dispatch/approvals/approval-kind.ts";
 import { readConfirmation } from "../../dispatch/approvals/confirmation.ts";
-import type { Module } from "../../dispatch/module.ts";
-import { type OperatorPolicy, operatorOf } from "../../dispatch/operator.ts";
+import { type OperatorPolicy, operatorOf } from "../../dispatch/caller/operator.ts";
+import type { Module } from "../../dispatch/module/module.ts";
 import { confirmationForbidden } from "../../dispatch/refusals/task-refusals.ts";
 import { recordStreamEvents } from "../../dispatch/stream-events.ts";
 import type { PinnedTool } from "../../handlers/mcp/tool-pins.ts";

@@ -5,7 +5,7 @@
 import type { JsonRecord } from "../../base/json-value.ts";
 import { Exchange } from "../../dispatch/exchange.ts";
 import type { Refusal } from "../../dispatch/refusals/refusal.ts";
-import type { Route } from "../../dispatch/route.ts";
+import type { Route } from "../../dispatch/routes/route.ts";
 import { RecordDraft } from "../../state/records/draft.ts";
 import type { Response } from "../../wire/message.ts";
 import type { McpRequest } from "./front.ts";

@@ -1,7 +1,7 @@
 /** The sections of the configuration that this module takes. */
 import type { ConfigPlace } from "../../base/config-place.ts";
-import type { ModuleContext } from "../../dispatch/module.ts";
-import type { PoliciesConfig } from "../../dispatch/policies-config.ts";
+import type { ModuleContext } from "../../dispatch/module/module.ts";
+import type { PoliciesConfig } from "../../dispatch/policy/policies-config.ts";
 import type { ServerConfig } from "../../identity/server-section.ts";
 import type { McpConfig } from "./mcp-section.ts";
 

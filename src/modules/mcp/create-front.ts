@@ -2,9 +2,9 @@
 
 import { isRecord } from "../../base/json-value.ts";
 import type { Paced } from "../../base/paced.ts";
-import { createCallerResolver } from "../../dispatch/caller-resolver.ts";
-import type { HttpSide } from "../../dispatch/http-gateway.ts";
-import type { CallRules } from "../../dispatch/may-call.ts";
+import { createCallerResolver } from "../../dispatch/caller/caller-resolver.ts";
+import type { HttpSide } from "../../dispatch/module/http-gateway.ts";
+import type { CallRules } from "../../dispatch/routes/may-call.ts";
 import { isOpen } from "../../state/registers/escalation.ts";
 import type { EscalationRegister } from "../../state/registers/escalation-register.ts";
 import type { McpContext, McpSections } from "./config.ts";

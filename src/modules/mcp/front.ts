@@ -1,7 +1,7 @@
 /** The parts of a deployment that MCP clients meet, and those of a request of theirs. */
 import type { JsonRecord } from "../../base/json-value.ts";
+import type { Peer } from "../../dispatch/caller/peer.ts";
 import type { Dispatcher } from "../../dispatch/dispatcher.ts";
-import type { Peer } from "../../dispatch/peer.ts";
 import type { AgentDocument } from "../../identity/agent-document.ts";
 import type { TokenVerifier } from "../../identity/bearer-tokens.ts";
 import type { FrontContracts } from "./contracts/front-contracts.ts";

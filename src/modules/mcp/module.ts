@@ -1,6 +1,6 @@
 /** MCP on the HTTP listener: its tools, its callers and its path.   `[mcp]` */
-import type { HttpApi, HttpRoute } from "../../dispatch/http-route.ts";
-import type { Module } from "../../dispatch/module.ts";
+import type { HttpApi, HttpRoute } from "../../dispatch/module/http-route.ts";
+import type { Module } from "../../dispatch/module/module.ts";
 import type { OpenKept } from "../../dispatch/process-state.ts";
 import { openSecret } from "../../state/kept-secret.ts";
 import type { McpContext, McpSections } from "./config.ts";

@@ -7,7 +7,7 @@ import {
   MAX_SOURCE_ENTRIES,
   type QueryEntry,
   type QuerySource,
-} from "../../dispatch/query-source.ts";
+} from "../../dispatch/module/query-source.ts";
 import { type Contract, contractEntry } from "../../endpoint/contract.ts";
 
 /** The register of contracts. */

@@ -2,9 +2,10 @@
  * Proposals that were taken on, and that nobody waits for: evaluated when there is time, and asked
  * for by QUERY /proposals/{proposal_id}.   AGTP-API §10.6, §11
  */
-import type { ProtocolEndpoint } from "../../dispatch/protocol-endpoint.ts";
+
 import { notFound, refusalBody, serverError } from "../../dispatch/refusals/refusal.ts";
-import type { RouteHandler } from "../../dispatch/route.ts";
+import type { ProtocolEndpoint } from "../../dispatch/routes/protocol-endpoint.ts";
+import type { RouteHandler } from "../../dispatch/routes/route.ts";
 import type { CallLog } from "../../handlers/handler.ts";
 import { compileGrants } from "../../identity/authority-scope.ts";
 import { uuidv7 } from "../../identity/uuid.ts";

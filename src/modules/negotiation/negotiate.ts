@@ -6,10 +6,10 @@
 
 import type { TaskQueue } from "../../base/task-queue.ts";
 import type { Approvals } from "../../dispatch/approvals/approvals.ts";
-import { changeCall } from "../../dispatch/call-context.ts";
 import type { Attempts } from "../../dispatch/contracts/attempts.ts";
 import type { ContractRoutes } from "../../dispatch/contracts/contract-routes.ts";
-import type { RcnsConfig } from "../../dispatch/policies-config.ts";
+import { changeCall } from "../../dispatch/handling/call-context.ts";
+import type { RcnsConfig } from "../../dispatch/policy/policies-config.ts";
 import { payerOf } from "../../dispatch/rates/payer.ts";
 import type { RateWindow } from "../../dispatch/rates/rate-window.ts";
 import {
@@ -24,7 +24,7 @@ import {
   type ExchangeView,
   type Route,
   type RouteHandler,
-} from "../../dispatch/route.ts";
+} from "../../dispatch/routes/route.ts";
 import type { Contract } from "../../endpoint/contract.ts";
 import type { EndpointDefinition } from "../../endpoint/endpoint.ts";
 import type { SynthesisPlan, Synthesizer } from "../../endpoint/plan.ts";

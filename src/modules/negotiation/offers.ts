@@ -5,11 +5,11 @@
  */
 import type { ContractOffers, OfferDecision } from "../../dispatch/contracts/contract-offers.ts";
 import type { ContractRoutes } from "../../dispatch/contracts/contract-routes.ts";
-import { describeBy, floorEndpoints } from "../../dispatch/floor.ts";
-import { protocolRoute, protocolRoutes } from "../../dispatch/protocol-endpoint.ts";
 import { notFound, type Refusal } from "../../dispatch/refusals/refusal.ts";
 import { refuseContract } from "../../dispatch/refusals/refuse-contract.ts";
-import type { ExchangeView, Route } from "../../dispatch/route.ts";
+import { describeBy, floorEndpoints } from "../../dispatch/routes/floor.ts";
+import { protocolRoute, protocolRoutes } from "../../dispatch/routes/protocol-endpoint.ts";
+import type { ExchangeView, Route } from "../../dispatch/routes/route.ts";
 import type { Contract } from "../../endpoint/contract.ts";
 import type { Call, HandlerSuccess } from "../../handlers/handler.ts";
 import type { NegotiationContext } from "./config.ts";

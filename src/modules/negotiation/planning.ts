@@ -5,10 +5,10 @@
  */
 import { filterPaced, mapPaced, type Paced } from "../../base/paced.ts";
 import { THE_SERVER } from "../../base/task-queue.ts";
-import { describeBy, impactOf } from "../../dispatch/floor.ts";
-import type { MethodPolicy } from "../../dispatch/method-policy.ts";
-import { canonicalPair, isProtocolPair } from "../../dispatch/pairs.ts";
-import type { Route } from "../../dispatch/route.ts";
+import type { MethodPolicy } from "../../dispatch/policy/method-policy.ts";
+import { describeBy, impactOf } from "../../dispatch/routes/floor.ts";
+import { canonicalPair, isProtocolPair } from "../../dispatch/routes/pairs.ts";
+import type { Route } from "../../dispatch/routes/route.ts";
 import type { EndpointDefinition } from "../../endpoint/endpoint.ts";
 import { buildRegistry } from "../../endpoint/endpoint-registry.ts";
 import type { Synthesizer } from "../../endpoint/plan.ts";

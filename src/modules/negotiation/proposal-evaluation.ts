@@ -7,8 +7,8 @@
 import { isRecord } from "../../base/json-value.ts";
 import type { Catalog } from "../../catalog/catalog.ts";
 import { checkTemplate, type MethodNames, templateParameters } from "../../catalog/path-grammar.ts";
-import type { Authority } from "../../dispatch/caller.ts";
-import type { MethodPolicy } from "../../dispatch/method-policy.ts";
+import type { Authority } from "../../dispatch/caller/caller.ts";
+import type { MethodPolicy } from "../../dispatch/policy/method-policy.ts";
 import {
   authorizationRequired,
   badRequest,

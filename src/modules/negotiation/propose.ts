@@ -14,7 +14,7 @@ import {
   type Refusal,
   rateLimited,
 } from "../../dispatch/refusals/refusal.ts";
-import type { RouteHandler } from "../../dispatch/route.ts";
+import type { RouteHandler } from "../../dispatch/routes/route.ts";
 import type { EventSource } from "../../dispatch/stream-events.ts";
 import type { HandlerSuccess } from "../../handlers/handler.ts";
 import type { ContractRegister } from "../../state/registers/contract-register.ts";

@@ -4,7 +4,7 @@
  */
 
 import type { RecordEvents } from "../../dispatch/contracts/contract-events.ts";
-import type { MethodPolicy } from "../../dispatch/method-policy.ts";
+import type { MethodPolicy } from "../../dispatch/policy/method-policy.ts";
 import type { CallLog } from "../../handlers/handler.ts";
 import type { ContractRegister } from "../../state/registers/contract-register.ts";
 

@@ -3,7 +3,7 @@
  * and it does not say what it expects.   AGTP-API §10.1.2
  */
 
-import type { ExchangeView } from "../../dispatch/route.ts";
+import type { ExchangeView } from "../../dispatch/routes/route.ts";
 import type { SemanticBlock } from "../../endpoint/endpoint.ts";
 import { mergeInput } from "../../endpoint/input.ts";
 import { inputShape } from "../../endpoint/input-shape.ts";

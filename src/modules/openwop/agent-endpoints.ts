@@ -6,10 +6,10 @@
  * that the agent does not take. OpenWOP RFC 0072, AGTP-API §6.1, §7
  */
 import type { Concealment } from "../../dispatch/concealment.ts";
-import type { ProtocolEndpoint } from "../../dispatch/protocol-endpoint.ts";
 import { agentNotInstalled } from "../../dispatch/refusals/openwop-refusals.ts";
 import { namedError, type Refusal, schemaViolation } from "../../dispatch/refusals/refusal.ts";
-import { createRoute, type Route, type RouteHandler } from "../../dispatch/route.ts";
+import type { ProtocolEndpoint } from "../../dispatch/routes/protocol-endpoint.ts";
+import { createRoute, type Route, type RouteHandler } from "../../dispatch/routes/route.ts";
 import type { EndpointDefinition } from "../../endpoint/endpoint.ts";
 import { type HandlerResult, isHandlerError } from "../../handlers/handler.ts";
 import {

@@ -4,7 +4,7 @@
  */
 import { basename } from "node:path";
 import type { Problem } from "../../base/problem.ts";
-import { actingCaller } from "../../dispatch/acting.ts";
+import { actingCaller } from "../../dispatch/handling/acting.ts";
 import type { AgentDocument } from "../../identity/agent-document.ts";
 import { type HostedAgent, identifyHosted } from "../../state/registers/hosted-identity.ts";
 import type { AgentExecutor } from "./agent-executor.ts";

@@ -3,7 +3,7 @@
 import { basename } from "node:path";
 import type { Problem } from "../../base/problem.ts";
 import { traceOf } from "../../base/thrown.ts";
-import type { HttpRoute } from "../../dispatch/http-route.ts";
+import type { HttpRoute } from "../../dispatch/module/http-route.ts";
 import { recordStreamEvents } from "../../dispatch/stream-events.ts";
 import { exceptStoreFaults } from "../../state/store-fault.ts";
 import { type AgentCatalog, createCatalog } from "./agent-catalog.ts";

@@ -1,6 +1,6 @@
 /** The inventory of OpenWOP agents, as DESCRIBE and QUERY of agents show it.   OpenWOP RFC 0072 §A */
-import { isDisclosedTo } from "../../dispatch/disclosure.ts";
-import type { HostedInventory } from "../../dispatch/module.ts";
+import { isDisclosedTo } from "../../dispatch/caller/disclosure.ts";
+import type { HostedInventory } from "../../dispatch/module/module.ts";
 import { agentNotInstalled } from "../../dispatch/refusals/openwop-refusals.ts";
 import type { Refusal } from "../../dispatch/refusals/refusal.ts";
 import type { AgentDocument } from "../../identity/agent-document.ts";

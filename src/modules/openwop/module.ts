@@ -2,9 +2,9 @@
  * OpenWOP: its agents as agents of this server, and runs of them and of workflows. One host stands behind
  * the AGTP endpoints, the agents' own endpoints and the HTTP API.   OpenWOP RFC 0070, RFC 0072
  */
-import type { Contribution, Module } from "../../dispatch/module.ts";
-import { type ProtocolEndpoint, protocolRoutes } from "../../dispatch/protocol-endpoint.ts";
-import type { QuerySource } from "../../dispatch/query-source.ts";
+import type { Contribution, Module } from "../../dispatch/module/module.ts";
+import type { QuerySource } from "../../dispatch/module/query-source.ts";
+import { type ProtocolEndpoint, protocolRoutes } from "../../dispatch/routes/protocol-endpoint.ts";
 import { type AgentRoutesOptions, agentRoutes, inventoryEndpoints } from "./agent-endpoints.ts";
 import type { OpenwopContext, OpenwopSections } from "./config.ts";
 import { hostAgents, type OpenwopAgents } from "./host-agents.ts";

@@ -5,11 +5,11 @@
  */
 
 import type { JsonRecord } from "../../base/json-value.ts";
-import { seesAll } from "../../dispatch/caller.ts";
+import { seesAll } from "../../dispatch/caller/caller.ts";
 import type { Concealment } from "../../dispatch/concealment.ts";
-import type { ProtocolEndpoint } from "../../dispatch/protocol-endpoint.ts";
 import { authorizationRequired, type Refusal } from "../../dispatch/refusals/refusal.ts";
-import type { ExchangeView, RouteHandler } from "../../dispatch/route.ts";
+import type { ProtocolEndpoint } from "../../dispatch/routes/protocol-endpoint.ts";
+import type { ExchangeView, RouteHandler } from "../../dispatch/routes/route.ts";
 import type { Impact } from "../../endpoint/endpoint.ts";
 import type { Call, HandlerResult } from "../../handlers/handler.ts";
 import { agtpOwner } from "./dispatch-call.ts";

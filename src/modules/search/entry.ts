@@ -2,8 +2,8 @@
  * Something that can be found: what is searched of it, what filters compare, who may see it, and
  * what an answer says of it in each of the three formats.   AGTP "QUERY"
  */
-import type { Caller } from "../../dispatch/caller.ts";
-import type { Peer } from "../../dispatch/peer.ts";
+import type { Caller } from "../../dispatch/caller/caller.ts";
+import type { Peer } from "../../dispatch/caller/peer.ts";
 import type { AgentDocument } from "../../identity/agent-document.ts";
 
 /** The form of results: for programs, for readers, or as the server itself has them. */

@@ -3,7 +3,7 @@
  * and so many entries looked at: who wrote them is not who asks.
  */
 
-import { MAX_SOURCE_ENTRIES, type QueryEntry } from "../../dispatch/query-source.ts";
+import { MAX_SOURCE_ENTRIES, type QueryEntry } from "../../dispatch/module/query-source.ts";
 import type { SearchEntry, SearchField } from "./entry.ts";
 
 /** Of one text, and of all texts that one question looks into. */

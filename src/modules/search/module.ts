@@ -4,12 +4,12 @@
  */
 import { mapPaced, type Paced } from "../../base/paced.ts";
 import { THE_SERVER } from "../../base/task-queue.ts";
-import { isDisclosedTo } from "../../dispatch/disclosure.ts";
-import { describeBy, type FloorMethod, floorEndpoints } from "../../dispatch/floor.ts";
-import type { Module } from "../../dispatch/module.ts";
-import { canonicalPair } from "../../dispatch/pairs.ts";
-import { protocolRoutes } from "../../dispatch/protocol-endpoint.ts";
-import type { QuerySource } from "../../dispatch/query-source.ts";
+import { isDisclosedTo } from "../../dispatch/caller/disclosure.ts";
+import type { Module } from "../../dispatch/module/module.ts";
+import type { QuerySource } from "../../dispatch/module/query-source.ts";
+import { describeBy, type FloorMethod, floorEndpoints } from "../../dispatch/routes/floor.ts";
+import { canonicalPair } from "../../dispatch/routes/pairs.ts";
+import { protocolRoutes } from "../../dispatch/routes/protocol-endpoint.ts";
 import type { EndpointDefinition } from "../../endpoint/endpoint.ts";
 import { buildRegistry, type EndpointRegistry } from "../../endpoint/endpoint-registry.ts";
 import type { AgentDocument } from "../../identity/agent-document.ts";

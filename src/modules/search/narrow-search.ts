@@ -5,7 +5,7 @@
  */
 
 import type { Paced } from "../../base/paced.ts";
-import type { QuerySource } from "../../dispatch/query-source.ts";
+import type { QuerySource } from "../../dispatch/module/query-source.ts";
 import type { SearchEntry } from "./entry.ts";
 import type { ListedCondition } from "./filter.ts";
 import type { SearchIndex } from "./search-index.ts";

@@ -4,7 +4,7 @@
  * shown.   AGTP "QUERY", AGTP-API §5.8.5, §5.8.6, §8.6
  */
 
-import type { ApiEntry } from "../../dispatch/listing-sections.ts";
+import type { ApiEntry } from "../../dispatch/module/listing-sections.ts";
 import { patternEntry } from "../../endpoint/pattern-entry.ts";
 import type { Recipe } from "../../endpoint/recipe.ts";
 import type { AgentDocument, AgentStatus } from "../../identity/agent-document.ts";

@@ -6,11 +6,11 @@
 
 import type { Drive } from "../../base/paced.ts";
 import type { TaskQueue } from "../../base/task-queue.ts";
-import type { FloorMethod } from "../../dispatch/floor.ts";
-import { floorResult } from "../../dispatch/floor-result.ts";
 import { payerOf } from "../../dispatch/rates/payer.ts";
 import { type Refusal, rateLimited, schemaViolation } from "../../dispatch/refusals/refusal.ts";
-import type { ExchangeView } from "../../dispatch/route.ts";
+import type { FloorMethod } from "../../dispatch/routes/floor.ts";
+import { floorResult } from "../../dispatch/routes/floor-result.ts";
+import type { ExchangeView } from "../../dispatch/routes/route.ts";
 import type { Call, HandlerSuccess } from "../../handlers/handler.ts";
 import type { JsonSchema } from "../../schema/json-schema.ts";
 import type { CompiledSchema } from "../../schema/schema.ts";

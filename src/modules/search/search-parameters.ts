@@ -1,7 +1,7 @@
 /** Parameters that QUERY and DISCOVER have in common, read after their schemas admitted them. */
 
 import type { Paced } from "../../base/paced.ts";
-import type { ExchangeView } from "../../dispatch/route.ts";
+import type { ExchangeView } from "../../dispatch/routes/route.ts";
 import type { JsonSchema } from "../../schema/json-schema.ts";
 import type { Asker } from "./entry.ts";
 import { MAX_QUESTION_LENGTH } from "./question.ts";

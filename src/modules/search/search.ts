@@ -5,7 +5,7 @@
  */
 
 import type { Drive, Paced } from "../../base/paced.ts";
-import type { QuerySource } from "../../dispatch/query-source.ts";
+import type { QuerySource } from "../../dispatch/module/query-source.ts";
 import type { CallLog } from "../../handlers/handler.ts";
 import { bestHits, type Candidates, type Hit, mostProminent } from "./best-hits.ts";
 import { type QuestionWord, weighWords } from "./confidence.ts";

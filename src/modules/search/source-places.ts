@@ -5,9 +5,9 @@
  * it: what a contract does is not written under its pair.   AGTP "SUMMARIZE"
  */
 
-import { impactOf } from "../../dispatch/floor.ts";
-import { canonicalPair, isProtocolPair } from "../../dispatch/pairs.ts";
-import type { RegisteredRoute } from "../../dispatch/route.ts";
+import { impactOf } from "../../dispatch/routes/floor.ts";
+import { canonicalPair, isProtocolPair } from "../../dispatch/routes/pairs.ts";
+import type { RegisteredRoute } from "../../dispatch/routes/route.ts";
 import { createRegistry, type EndpointRegistry } from "../../endpoint/endpoint-registry.ts";
 import type { ServerConfig } from "../../identity/server-section.ts";
 import type { SearchContext } from "./config.ts";

@@ -2,8 +2,8 @@
  * Governance zones: an agent that is bound to one is shown no agent of another. An agent that names
  * no zone is in none, and outside of none.   AGTP "Zones", AGTP-CERT "Governance Zone"
  */
-import type { Caller } from "../../dispatch/caller.ts";
-import type { Peer } from "../../dispatch/peer.ts";
+import type { Caller } from "../../dispatch/caller/caller.ts";
+import type { Peer } from "../../dispatch/caller/peer.ts";
 import type { AgentDocument } from "../../identity/agent-document.ts";
 
 /**

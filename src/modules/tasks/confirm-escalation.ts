@@ -12,9 +12,7 @@ import {
 } from "../../dispatch/approvals/confirmation.ts";
 import { authorityOver } from "../../dispatch/approvals/escalation-authority.ts";
 import { escalationEvent } from "../../dispatch/approvals/escalation-events.ts";
-import type { FloorMethod } from "../../dispatch/floor.ts";
-import { floorResult } from "../../dispatch/floor-result.ts";
-import { type OperatorPolicy, operatorOf } from "../../dispatch/operator.ts";
+import { type OperatorPolicy, operatorOf } from "../../dispatch/caller/operator.ts";
 import {
   attributionUnavailable,
   notFound,
@@ -22,7 +20,9 @@ import {
   schemaViolation,
 } from "../../dispatch/refusals/refusal.ts";
 import { decisionConflict } from "../../dispatch/refusals/task-refusals.ts";
-import type { ExchangeView } from "../../dispatch/route.ts";
+import type { FloorMethod } from "../../dispatch/routes/floor.ts";
+import { floorResult } from "../../dispatch/routes/floor-result.ts";
+import type { ExchangeView } from "../../dispatch/routes/route.ts";
 import type { RecordStreamEvents } from "../../dispatch/stream-events.ts";
 import type { Call, HandlerSuccess } from "../../handlers/handler.ts";
 import { uuidv7 } from "../../identity/uuid.ts";

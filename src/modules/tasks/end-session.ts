@@ -5,11 +5,11 @@
  */
 
 import { isOperating } from "../../dispatch/approvals/escalation-authority.ts";
-import { floorResult } from "../../dispatch/floor-result.ts";
-import type { OperatorPolicy } from "../../dispatch/operator.ts";
+import type { OperatorPolicy } from "../../dispatch/caller/operator.ts";
 import { notFound, type Refusal, schemaViolation } from "../../dispatch/refusals/refusal.ts";
 import { tooManyWaiting } from "../../dispatch/refusals/task-refusals.ts";
-import type { ExchangeView, RouteHandler } from "../../dispatch/route.ts";
+import { floorResult } from "../../dispatch/routes/floor-result.ts";
+import type { ExchangeView, RouteHandler } from "../../dispatch/routes/route.ts";
 import type { Call, HandlerSuccess } from "../../handlers/handler.ts";
 import type { SessionRegister } from "../../state/registers/session-register.ts";
 import type {

@@ -6,8 +6,6 @@
  */
 import { hash } from "node:crypto";
 import { MOMENT_FORMS, readMoment } from "../../base/moment.ts";
-import type { FloorMethod } from "../../dispatch/floor.ts";
-import { floorResult } from "../../dispatch/floor-result.ts";
 import {
   authorizationRequired,
   notFound,
@@ -15,6 +13,8 @@ import {
   schemaViolation,
 } from "../../dispatch/refusals/refusal.ts";
 import { taskPaused, tooManyWaiting } from "../../dispatch/refusals/task-refusals.ts";
+import type { FloorMethod } from "../../dispatch/routes/floor.ts";
+import { floorResult } from "../../dispatch/routes/floor-result.ts";
 import type { Call, HandlerSuccess } from "../../handlers/handler.ts";
 import type { AgentDirectory } from "../../identity/agent-directory.ts";
 import type { JsonSchema } from "../../schema/json-schema.ts";

@@ -5,13 +5,13 @@
  */
 import { CONFIRM_SCHEMA } from "../../dispatch/approvals/confirmation.ts";
 import { maySee } from "../../dispatch/approvals/escalation-authority.ts";
-import type { FloorMethod } from "../../dispatch/floor.ts";
-import { floorResult } from "../../dispatch/floor-result.ts";
-import type { OperatorPolicy } from "../../dispatch/operator.ts";
-import type { ProtocolEndpoint } from "../../dispatch/protocol-endpoint.ts";
-import type { QueryCaller, QueryEntry, QuerySource } from "../../dispatch/query-source.ts";
+import type { OperatorPolicy } from "../../dispatch/caller/operator.ts";
+import type { QueryCaller, QueryEntry, QuerySource } from "../../dispatch/module/query-source.ts";
 import { notFound } from "../../dispatch/refusals/refusal.ts";
-import type { RouteHandler } from "../../dispatch/route.ts";
+import type { FloorMethod } from "../../dispatch/routes/floor.ts";
+import { floorResult } from "../../dispatch/routes/floor-result.ts";
+import type { ProtocolEndpoint } from "../../dispatch/routes/protocol-endpoint.ts";
+import type { RouteHandler } from "../../dispatch/routes/route.ts";
 import {
   ESCALATION_STATUSES,
   type Escalation,

@@ -4,7 +4,7 @@
  * what a crash or a full outbox has kept from them is told at the next start, or a little later. An
  * escalation is in the queue whether people hear of it or not.
  */
-import type { WebhookQueue } from "../../dispatch/webhook-queue.ts";
+import type { WebhookQueue } from "../../dispatch/module/webhook-queue.ts";
 import { type Escalation, escalationView, statusAt } from "../../state/registers/escalation.ts";
 import type { EscalationRegister } from "../../state/registers/escalation-register.ts";
 

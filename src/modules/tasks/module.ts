@@ -7,9 +7,9 @@
 import { maySee } from "../../dispatch/approvals/escalation-authority.ts";
 import { escalationEvent } from "../../dispatch/approvals/escalation-events.ts";
 import { recordContractEvents } from "../../dispatch/contracts/contract-events.ts";
-import { describeBy, type FloorMethod, floorEndpoints } from "../../dispatch/floor.ts";
-import type { Contribution, Module } from "../../dispatch/module.ts";
-import { protocolRoutes } from "../../dispatch/protocol-endpoint.ts";
+import type { Contribution, Module } from "../../dispatch/module/module.ts";
+import { describeBy, type FloorMethod, floorEndpoints } from "../../dispatch/routes/floor.ts";
+import { protocolRoutes } from "../../dispatch/routes/protocol-endpoint.ts";
 import { recordStreamEvents } from "../../dispatch/stream-events.ts";
 import { exceptStoreFaults } from "../../state/store-fault.ts";
 import type { TasksContext, TasksSections } from "./config.ts";

@@ -4,12 +4,12 @@
  * late · 409 the nonce was used, or the session was ended · 422 malformed.   AGTP "SUSPEND"
  */
 
-import type { DescribeMethod } from "../../dispatch/floor.ts";
-import { floorResult } from "../../dispatch/floor-result.ts";
-import type { ProtocolEndpoint } from "../../dispatch/protocol-endpoint.ts";
 import { authorizationRequired, notFound, type Refusal } from "../../dispatch/refusals/refusal.ts";
 import { nonceReused, refuseHeldSession } from "../../dispatch/refusals/task-refusals.ts";
-import type { ExchangeView } from "../../dispatch/route.ts";
+import type { DescribeMethod } from "../../dispatch/routes/floor.ts";
+import { floorResult } from "../../dispatch/routes/floor-result.ts";
+import type { ProtocolEndpoint } from "../../dispatch/routes/protocol-endpoint.ts";
+import type { ExchangeView } from "../../dispatch/routes/route.ts";
 import type { Call, HandlerSuccess } from "../../handlers/handler.ts";
 import type { SessionRegister } from "../../state/registers/session-register.ts";
 import type { Suspension } from "../../state/registers/suspension.ts";

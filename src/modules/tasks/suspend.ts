@@ -7,8 +7,6 @@
 import { MOMENT_FORMS, readMoment } from "../../base/moment.ts";
 import type { RecordEvents } from "../../dispatch/contracts/contract-events.ts";
 import { actorOf, contractOf, textOf } from "../../dispatch/contracts/named-contract.ts";
-import type { FloorMethod } from "../../dispatch/floor.ts";
-import { floorResult } from "../../dispatch/floor-result.ts";
 import {
   authorizationRequired,
   forbidden,
@@ -18,7 +16,9 @@ import {
   schemaViolation,
 } from "../../dispatch/refusals/refusal.ts";
 import { refuseHeldSession, tooManyWaiting } from "../../dispatch/refusals/task-refusals.ts";
-import type { ExchangeView, RouteHandler } from "../../dispatch/route.ts";
+import type { FloorMethod } from "../../dispatch/routes/floor.ts";
+import { floorResult } from "../../dispatch/routes/floor-result.ts";
+import type { ExchangeView, RouteHandler } from "../../dispatch/routes/route.ts";
 import type { Call, HandlerSuccess } from "../../handlers/handler.ts";
 import type { JsonSchema } from "../../schema/json-schema.ts";
 import type { SchemaViolation } from "../../schema/schema.ts";

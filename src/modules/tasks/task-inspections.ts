@@ -4,10 +4,10 @@
  */
 
 import { isOperating, maySee } from "../../dispatch/approvals/escalation-authority.ts";
-import { floorResult } from "../../dispatch/floor-result.ts";
-import type { OperatorPolicy } from "../../dispatch/operator.ts";
+import type { OperatorPolicy } from "../../dispatch/caller/operator.ts";
 import { badRequest, notFound, type Refusal } from "../../dispatch/refusals/refusal.ts";
-import type { ExchangeView, RouteHandler } from "../../dispatch/route.ts";
+import { floorResult } from "../../dispatch/routes/floor-result.ts";
+import type { ExchangeView, RouteHandler } from "../../dispatch/routes/route.ts";
 import type { Call, HandlerSuccess } from "../../handlers/handler.ts";
 import { escalationView } from "../../state/registers/escalation.ts";
 import type { SessionRegister } from "../../state/registers/session-register.ts";

@@ -3,7 +3,7 @@
  * to `node:diagnostics_channel`, and nothing of the pipeline knows it; where it is off, nothing of it
  * is loaded.   docs/tracing.md
  */
-import type { Module } from "../../dispatch/module.ts";
+import type { Module } from "../../dispatch/module/module.ts";
 import type { TracingSections } from "./config.ts";
 
 export const tracingModule: Module<TracingSections> = {

@@ -5,7 +5,7 @@ import { relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { reasonOf } from "../../base/thrown.ts";
 import { VERSION } from "../../base/version.ts";
-import type { Contribution } from "../../dispatch/module.ts";
+import type { Contribution } from "../../dispatch/module/module.ts";
 import { type CollectorAddress, collectorAddress, LAST_SENDING_MS } from "./collector-address.ts";
 import type { TracingContext, TracingSections } from "./config.ts";
 import { listenToHttp } from "./http-requests.ts";

@@ -1,5 +1,5 @@
 /** The parts of spans that are the same for all requests of a route: found and written once. */
-import type { Route } from "../../dispatch/route.ts";
+import type { Route } from "../../dispatch/routes/route.ts";
 import { ATTRIBUTES } from "./attributes.ts";
 import { spanShape } from "./span-octets.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { ANONYMOUS } from "../../../src/dispatch/caller.ts";
+import { ANONYMOUS } from "../../../src/dispatch/caller/caller.ts";
 import { sessionGate } from "../../../src/dispatch/gates/01-session.ts";
 import { bodySessionGate } from "../../../src/dispatch/gates/14-body-session.ts";
 import { makeExchange } from "../../support/exchange.ts";

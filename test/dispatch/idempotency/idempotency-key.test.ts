@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { ANONYMOUS } from "../../../src/dispatch/caller.ts";
+import { ANONYMOUS } from "../../../src/dispatch/caller/caller.ts";
 import { Exchange } from "../../../src/dispatch/exchange.ts";
 import {
   fingerprintOf,

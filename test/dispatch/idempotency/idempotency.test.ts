@@ -1,13 +1,13 @@
 import { describe, expect, it } from "vitest";
-import { createCallHandler } from "../../../src/dispatch/call-handler.ts";
-import { ANONYMOUS } from "../../../src/dispatch/caller.ts";
+import { ANONYMOUS } from "../../../src/dispatch/caller/caller.ts";
 import { Deadlines } from "../../../src/dispatch/deadlines.ts";
 import type { Exchange } from "../../../src/dispatch/exchange.ts";
+import { createCallHandler } from "../../../src/dispatch/handling/call-handler.ts";
+import type { Fault, InvokeServices } from "../../../src/dispatch/handling/invoke.ts";
 import { createAnswerOnce } from "../../../src/dispatch/idempotency/idempotency.ts";
-import type { Fault, InvokeServices } from "../../../src/dispatch/invoke.ts";
 import { attributionUnavailable, badRequest } from "../../../src/dispatch/refusals/refusal.ts";
 import type { Reply } from "../../../src/dispatch/reply.ts";
-import type { RouteHandler } from "../../../src/dispatch/route.ts";
+import type { RouteHandler } from "../../../src/dispatch/routes/route.ts";
 import type { Handler, HandlerResult } from "../../../src/handlers/handler.ts";
 import type { AgentDocument } from "../../../src/identity/agent-document.ts";
 import { createMemoryStore } from "../../../src/state/memory-store.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { ANONYMOUS, type Caller } from "../../../src/dispatch/caller.ts";
+import { ANONYMOUS, type Caller } from "../../../src/dispatch/caller/caller.ts";
 import { networkOf, payerOf } from "../../../src/dispatch/rates/payer.ts";
 
 const AGENT = "1a".repeat(32);

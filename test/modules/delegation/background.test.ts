@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import type { Acting } from "../../../src/dispatch/acting.ts";
+import type { Acting } from "../../../src/dispatch/handling/acting.ts";
 import type { AgentDocument } from "../../../src/identity/agent-document.ts";
 import { Background, type BackgroundOptions } from "../../../src/modules/delegation/background.ts";
 import type { Callback } from "../../../src/modules/delegation/callback.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { QueryCaller } from "../../../src/dispatch/query-source.ts";
+import type { QueryCaller } from "../../../src/dispatch/module/query-source.ts";
 import { runSource } from "../../../src/modules/delegation/run-source.ts";
 import { openDelegation } from "../../../src/modules/delegation/state.ts";
 import {

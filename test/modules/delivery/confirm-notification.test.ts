@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { ANONYMOUS, type Caller } from "../../../src/dispatch/caller.ts";
-import type { ExchangeView } from "../../../src/dispatch/route.ts";
+import { ANONYMOUS, type Caller } from "../../../src/dispatch/caller/caller.ts";
+import type { ExchangeView } from "../../../src/dispatch/routes/route.ts";
 import type { AgentDocument } from "../../../src/identity/agent-document.ts";
 import { notificationConfirmable } from "../../../src/modules/delivery/inbox-methods.ts";
 import { currentReceipt } from "../../../src/modules/delivery/receipt.ts";

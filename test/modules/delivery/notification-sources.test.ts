@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { ANONYMOUS } from "../../../src/dispatch/caller.ts";
+import { ANONYMOUS } from "../../../src/dispatch/caller/caller.ts";
 import type { AgentDocument } from "../../../src/identity/agent-document.ts";
 import { notificationSources } from "../../../src/modules/delivery/notification-sources.ts";
 import {

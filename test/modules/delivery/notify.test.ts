@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Peer } from "../../../src/dispatch/peer.ts";
+import type { Peer } from "../../../src/dispatch/caller/peer.ts";
 import { openDelivery } from "../../../src/modules/delivery/state.ts";
 import { makeDirectory } from "../../support/directory.ts";
 import {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { OutgoingMessage } from "../../../src/dispatch/webhook-queue.ts";
+import type { OutgoingMessage } from "../../../src/dispatch/module/webhook-queue.ts";
 import type { WebhookAttempt } from "../../../src/modules/delivery/webhook-courier.ts";
 import type { AttemptOutcome } from "../../../src/modules/delivery/webhook-delivery.ts";
 import {

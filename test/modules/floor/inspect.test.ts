@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from "vitest";
-import type { Peer } from "../../../src/dispatch/peer.ts";
+import type { Peer } from "../../../src/dispatch/caller/peer.ts";
 import { showEvents } from "../../../src/modules/floor/inspect.ts";
 import {
   openServer,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Peer } from "../../../src/dispatch/peer.ts";
+import type { Peer } from "../../../src/dispatch/caller/peer.ts";
 import type { LifecycleMethod } from "../../../src/state/registers/lifecycle.ts";
 import {
   openServer,

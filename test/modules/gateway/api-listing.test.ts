@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Config } from "../../../src/app/config/config.ts";
-import type { HttpRoute } from "../../../src/dispatch/http-route.ts";
+import type { HttpRoute } from "../../../src/dispatch/module/http-route.ts";
 import { ApiListing } from "../../../src/modules/gateway/api-listing.ts";
 
 function listing(

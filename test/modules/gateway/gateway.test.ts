@@ -4,7 +4,7 @@ import { createServer, get } from "node:http";
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import { describe, expect, it, onTestFinished } from "vitest";
-import type { HttpRoute } from "../../../src/dispatch/http-route.ts";
+import type { HttpRoute } from "../../../src/dispatch/module/http-route.ts";
 import { LoopTime } from "../../../src/dispatch/rates/loop-time.ts";
 import { Rates } from "../../../src/dispatch/rates/rates.ts";
 import { createToll } from "../../../src/dispatch/rates/toll.ts";

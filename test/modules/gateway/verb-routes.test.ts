@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { Route } from "../../../src/dispatch/route.ts";
+import type { Route } from "../../../src/dispatch/routes/route.ts";
 import type { Impact } from "../../../src/endpoint/endpoint.ts";
 import { createRegistry } from "../../../src/endpoint/endpoint-registry.ts";
 import { createVerbRoutes } from "../../../src/modules/gateway/verb-routes.ts";

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
-import type { Peer } from "../../../src/dispatch/peer.ts";
+import type { Peer } from "../../../src/dispatch/caller/peer.ts";
 import { openServer, shareServer, type TestServer } from "../../support/dispatch.ts";
 import { makeCertificate } from "../../support/hosted-agents.ts";
 import { JUDGE, NORA, negotiationFiles, OPAL, OTTO, propose } from "../../support/negotiation.ts";

@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { describe, expect, it, vi } from "vitest";
 import { atOnce, type Paced } from "../../../src/base/paced.ts";
-import { ANONYMOUS } from "../../../src/dispatch/caller.ts";
+import { ANONYMOUS } from "../../../src/dispatch/caller/caller.ts";
 import { weighWords } from "../../../src/modules/search/confidence.ts";
 import type { SearchEntry } from "../../../src/modules/search/entry.ts";
 import { compileFilter } from "../../../src/modules/search/filter.ts";

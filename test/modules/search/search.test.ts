@@ -2,8 +2,8 @@
 import { describe, expect, it } from "vitest";
 import { atOnce, type Drive, type Paced } from "../../../src/base/paced.ts";
 import { TaskQueue, THE_SERVER } from "../../../src/base/task-queue.ts";
-import { ANONYMOUS } from "../../../src/dispatch/caller.ts";
-import type { QueryEntry, QuerySource } from "../../../src/dispatch/query-source.ts";
+import { ANONYMOUS } from "../../../src/dispatch/caller/caller.ts";
+import type { QueryEntry, QuerySource } from "../../../src/dispatch/module/query-source.ts";
 import type { Asker, SearchEntry } from "../../../src/modules/search/entry.ts";
 import { Search, type SearchRequest, type Surface } from "../../../src/modules/search/search.ts";
 import { wordsOf } from "../../../src/modules/search/words.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { WebhookMessage } from "../../../src/dispatch/webhook-queue.ts";
+import type { WebhookMessage } from "../../../src/dispatch/module/webhook-queue.ts";
 import { EscalationNews } from "../../../src/modules/tasks/escalation-news.ts";
 import type { EscalationRegister } from "../../../src/state/registers/escalation-register.ts";
 import { makeLastingStore } from "../../support/state.ts";

@@ -5,8 +5,8 @@
  */
 
 import { payerOf } from "../../../dispatch/rates/payer.ts";
-import { createRoute, type Route, type RouteHandler } from "../../../dispatch/route.ts";
-import { withSecondLook } from "../../../dispatch/second-look.ts";
+import { createRoute, type Route, type RouteHandler } from "../../../dispatch/routes/route.ts";
+import { withSecondLook } from "../../../dispatch/routes/second-look.ts";
 import type { Capability, EndpointDefinition, Impact } from "../../../endpoint/endpoint.ts";
 import { UPSTREAM_ERRORS } from "../../../endpoint/endpoint.ts";
 import type { JsonSchema } from "../../../schema/json-schema.ts";

@@ -2,14 +2,14 @@
  * The answers to callers about runs. A run that is not the caller's is not there. The codes are
  * those of runs, which their owners look out for; the statuses are the protocol's.
  */
-import { seesAll } from "../../../dispatch/caller.ts";
+import { seesAll } from "../../../dispatch/caller/caller.ts";
 import {
   type Refusal,
   refusal,
   refusalBody,
   schemaViolation,
 } from "../../../dispatch/refusals/refusal.ts";
-import type { ExchangeView } from "../../../dispatch/route.ts";
+import type { ExchangeView } from "../../../dispatch/routes/route.ts";
 import type {
   Call,
   HandlerError,

@@ -4,7 +4,7 @@
  * mind, and then the run goes on. 404 for whoever has no such run.
  */
 import { badRequest } from "../../../dispatch/refusals/refusal.ts";
-import type { ExchangeView, RouteHandler } from "../../../dispatch/route.ts";
+import type { ExchangeView, RouteHandler } from "../../../dispatch/routes/route.ts";
 import type { Call, HandlerResult } from "../../../handlers/handler.ts";
 import { answerInterrupt, notWaiting } from "../interrupts/answer-interrupt.ts";
 import type { Approval } from "../interrupts/interrupt-desk.ts";

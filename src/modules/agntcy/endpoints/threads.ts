@@ -4,8 +4,8 @@
  */
 
 import { isRecord } from "../../../base/json-value.ts";
-import { seesAll } from "../../../dispatch/caller.ts";
-import type { RouteHandler } from "../../../dispatch/route.ts";
+import { seesAll } from "../../../dispatch/caller/caller.ts";
+import type { RouteHandler } from "../../../dispatch/routes/route.ts";
 import type { Call, HandlerResult } from "../../../handlers/handler.ts";
 import { uuidv7 } from "../../../identity/uuid.ts";
 import type { AcpThread } from "../acp/acp-answers.ts";

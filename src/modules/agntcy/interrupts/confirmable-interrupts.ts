@@ -7,10 +7,10 @@
 
 import type { ApprovalKind } from "../../../dispatch/approvals/approval-kind.ts";
 import { type Confirmation, readConfirmation } from "../../../dispatch/approvals/confirmation.ts";
-import { floorResult } from "../../../dispatch/floor-result.ts";
 import { attributionUnavailable, type Refusal } from "../../../dispatch/refusals/refusal.ts";
 import { decisionConflict } from "../../../dispatch/refusals/task-refusals.ts";
-import type { ExchangeView } from "../../../dispatch/route.ts";
+import { floorResult } from "../../../dispatch/routes/floor-result.ts";
+import type { ExchangeView } from "../../../dispatch/routes/route.ts";
 import type { Call, HandlerResult } from "../../../handlers/handler.ts";
 import { subjectOf } from "../../../runs/interrupt-escalations.ts";
 import {

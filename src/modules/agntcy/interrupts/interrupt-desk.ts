@@ -5,8 +5,8 @@
  */
 
 import { authorityOver } from "../../../dispatch/approvals/escalation-authority.ts";
-import type { OperatorPolicy } from "../../../dispatch/operator.ts";
-import type { QueryCaller } from "../../../dispatch/query-source.ts";
+import type { OperatorPolicy } from "../../../dispatch/caller/operator.ts";
+import type { QueryCaller } from "../../../dispatch/module/query-source.ts";
 import type { Refusal } from "../../../dispatch/refusals/refusal.ts";
 import { confirmationForbidden } from "../../../dispatch/refusals/task-refusals.ts";
 import type { EventSource, RecordStreamEvents } from "../../../dispatch/stream-events.ts";

@@ -1,5 +1,5 @@
 /** Runs of AGNTCY agents for QUERY: a caller's own.   AGTP "QUERY" */
-import type { QueryEntry, QuerySource } from "../../../dispatch/query-source.ts";
+import type { QueryEntry, QuerySource } from "../../../dispatch/module/query-source.ts";
 import type { AgentRuns } from "./agent-runs.ts";
 import type { AgentRun } from "./run.ts";
 

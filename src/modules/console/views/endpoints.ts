@@ -1,6 +1,6 @@
 /** The endpoints that are served, each with its contract and schemas. */
-import type { Served } from "../../../dispatch/module.ts";
-import type { RegisteredRoute } from "../../../dispatch/route.ts";
+import type { Served } from "../../../dispatch/module/module.ts";
+import type { RegisteredRoute } from "../../../dispatch/routes/route.ts";
 import { projectEndpoint } from "../../../endpoint/project.ts";
 import type { ApiRequest, ApiRoute } from "../console-api.ts";
 import { unknown } from "../console-fault.ts";

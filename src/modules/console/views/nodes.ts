@@ -1,5 +1,5 @@
 /** The processes that serve this deployment. */
-import type { DaemonFacts } from "../../../dispatch/http-gateway.ts";
+import type { DaemonFacts } from "../../../dispatch/module/http-gateway.ts";
 import type { ApiRoute } from "../console-api.ts";
 
 /** `GET /api/nodes` */

@@ -1,7 +1,7 @@
 /** The overview: counts, health, and how much waits for a decision. */
 
 import { VERSION } from "../../../base/version.ts";
-import type { DaemonFacts } from "../../../dispatch/http-gateway.ts";
+import type { DaemonFacts } from "../../../dispatch/module/http-gateway.ts";
 import { isOpen } from "../../../state/registers/escalation.ts";
 import type { ServerState } from "../../../state/state.ts";
 import type { ApiRoute } from "../console-api.ts";

@@ -5,9 +5,9 @@
  */
 import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
 import { templateNames } from "../../../base/template.ts";
-import { actingCaller } from "../../../dispatch/acting.ts";
-import type { Served } from "../../../dispatch/module.ts";
-import type { RegisteredRoute } from "../../../dispatch/route.ts";
+import { actingCaller } from "../../../dispatch/handling/acting.ts";
+import type { Served } from "../../../dispatch/module/module.ts";
+import type { RegisteredRoute } from "../../../dispatch/routes/route.ts";
 import { fillPath } from "../../../endpoint/fill-path.ts";
 import type { AgentDirectory } from "../../../identity/agent-directory.ts";
 import type { AgentDocument } from "../../../identity/agent-document.ts";

@@ -5,7 +5,7 @@
  */
 import { LRUCache } from "lru-cache";
 import type { ContractRoutes } from "../../../dispatch/contracts/contract-routes.ts";
-import { type CallRules, type Candidate, mayCall } from "../../../dispatch/may-call.ts";
+import { type CallRules, type Candidate, mayCall } from "../../../dispatch/routes/may-call.ts";
 import { nextToolName } from "../../../dispatch/tools/tool-names.ts";
 import type { Contract } from "../../../endpoint/contract.ts";
 import { contractDefinition } from "../../../endpoint/contract-definition.ts";

@@ -1,8 +1,8 @@
 /** Contracts as MCP's clients meet them: tools of their own, offers, and calls that lead to one. */
 import type { Paced } from "../../../base/paced.ts";
 import type { ContractOffers } from "../../../dispatch/contracts/contract-offers.ts";
-import type { CallRules } from "../../../dispatch/may-call.ts";
-import type { Served } from "../../../dispatch/module.ts";
+import type { Served } from "../../../dispatch/module/module.ts";
+import type { CallRules } from "../../../dispatch/routes/may-call.ts";
 import { nextToolName } from "../../../dispatch/tools/tool-names.ts";
 import type { Contract } from "../../../endpoint/contract.ts";
 import { matchTemplate } from "../../../endpoint/path-template.ts";

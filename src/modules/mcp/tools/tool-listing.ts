@@ -5,9 +5,9 @@
  */
 import type { Tool } from "@modelcontextprotocol/server";
 import { shareEncoded } from "../../../base/shared-body.ts";
-import { protocolRoute } from "../../../dispatch/protocol-endpoint.ts";
 import { schemaViolation } from "../../../dispatch/refusals/refusal.ts";
-import type { ExchangeView, Route } from "../../../dispatch/route.ts";
+import { protocolRoute } from "../../../dispatch/routes/protocol-endpoint.ts";
+import type { ExchangeView, Route } from "../../../dispatch/routes/route.ts";
 import { toolText } from "./tool-description.ts";
 import type { ListedTool } from "./toolbox.ts";
 import type { VisibleTools } from "./visible-tools.ts";

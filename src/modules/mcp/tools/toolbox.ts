@@ -6,8 +6,8 @@
 import type { Tool } from "@modelcontextprotocol/server";
 import { mapPaced, type Paced } from "../../../base/paced.ts";
 import { sortPaced } from "../../../base/sort-paced.ts";
-import { type CallRules, type Candidate, mayCall } from "../../../dispatch/may-call.ts";
-import type { Route } from "../../../dispatch/route.ts";
+import { type CallRules, type Candidate, mayCall } from "../../../dispatch/routes/may-call.ts";
+import type { Route } from "../../../dispatch/routes/route.ts";
 import { isTool } from "../../../dispatch/tools/tool.ts";
 import { namingTools } from "../../../dispatch/tools/tool-names.ts";
 import { describeTool, type ToolDescription, toolText, withOutput } from "./tool-description.ts";

@@ -2,9 +2,9 @@
  * The tools that a caller may call: of those that everybody has and of its own contracts, what its
  * authority reaches, and nothing while it may not act but what it may call even then.
  */
-import type { LifecycleStanding } from "../../../dispatch/caller-state.ts";
-import { isExemptFromLifecycle, refuseInactive } from "../../../dispatch/inactive-agent.ts";
-import type { Candidate } from "../../../dispatch/may-call.ts";
+import type { LifecycleStanding } from "../../../dispatch/caller/caller-state.ts";
+import { isExemptFromLifecycle, refuseInactive } from "../../../dispatch/caller/inactive-agent.ts";
+import type { Candidate } from "../../../dispatch/routes/may-call.ts";
 import type { ContractTools } from "../contracts/contract-tools.ts";
 import type { ListedTool, McpTool, Toolbox } from "./toolbox.ts";
 

@@ -3,9 +3,9 @@
  * a request allows itself is looked at here too.   AGTP "PLAN", AGTP-API §9, §13.2
  */
 
-import type { Caller } from "../../../dispatch/caller.ts";
-import type { MethodPolicy } from "../../../dispatch/method-policy.ts";
-import type { PoliciesConfig } from "../../../dispatch/policies-config.ts";
+import type { Caller } from "../../../dispatch/caller/caller.ts";
+import type { MethodPolicy } from "../../../dispatch/policy/method-policy.ts";
+import type { PoliciesConfig } from "../../../dispatch/policy/policies-config.ts";
 import type { PlanLimits } from "../../../endpoint/plan.ts";
 import type { Pair, PlanRequest } from "./plan-request.ts";
 

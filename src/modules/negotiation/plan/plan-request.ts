@@ -5,7 +5,7 @@
  */
 
 import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
-import type { FloorMethod } from "../../../dispatch/floor.ts";
+import type { FloorMethod } from "../../../dispatch/routes/floor.ts";
 import { IMPACTS, type Impact } from "../../../endpoint/endpoint.ts";
 import type { JsonSchema } from "../../../schema/json-schema.ts";
 import type { SchemaViolation } from "../../../schema/schema.ts";

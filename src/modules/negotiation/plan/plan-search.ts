@@ -6,7 +6,7 @@
  */
 
 import type { JsonRecord } from "../../../base/json-value.ts";
-import type { Caller } from "../../../dispatch/caller.ts";
+import type { Caller } from "../../../dispatch/caller/caller.ts";
 import type { EndpointDefinition } from "../../../endpoint/endpoint.ts";
 import { mergeInput } from "../../../endpoint/input.ts";
 import type {

@@ -7,8 +7,8 @@
 import { unescapeToken } from "../../../base/json-pointer.ts";
 import { type JsonRecord, quoteValue } from "../../../base/json-value.ts";
 import { checkPath, type MethodNames, templateParameters } from "../../../catalog/path-grammar.ts";
-import type { DescribeMethod } from "../../../dispatch/floor.ts";
-import type { Route } from "../../../dispatch/route.ts";
+import type { DescribeMethod } from "../../../dispatch/routes/floor.ts";
+import type { Route } from "../../../dispatch/routes/route.ts";
 import type { EndpointRegistry } from "../../../endpoint/endpoint-registry.ts";
 import type { SynthesisPlan } from "../../../endpoint/plan.ts";
 import type { ParameterSource, RecipeStep } from "../../../endpoint/recipe.ts";

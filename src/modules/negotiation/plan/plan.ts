@@ -6,12 +6,12 @@
 
 import type { JsonRecord } from "../../../base/json-value.ts";
 import type { TaskQueue } from "../../../base/task-queue.ts";
-import type { FloorMethod } from "../../../dispatch/floor.ts";
-import { floorResult } from "../../../dispatch/floor-result.ts";
 import { payerOf } from "../../../dispatch/rates/payer.ts";
 import { noPlan } from "../../../dispatch/refusals/floor-refusals.ts";
 import { rateLimited, schemaViolation } from "../../../dispatch/refusals/refusal.ts";
-import type { RouteHandler } from "../../../dispatch/route.ts";
+import type { FloorMethod } from "../../../dispatch/routes/floor.ts";
+import { floorResult } from "../../../dispatch/routes/floor-result.ts";
+import type { RouteHandler } from "../../../dispatch/routes/route.ts";
 import { sha256Hex } from "../../../identity/canonical-form.ts";
 import { canonicalText } from "../../../schema/equality-keywords.ts";
 import type { JsonSchema } from "../../../schema/json-schema.ts";

@@ -4,7 +4,7 @@
  */
 
 import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
-import { type DescribeMethod, impactOf } from "../../../dispatch/floor.ts";
+import { type DescribeMethod, impactOf } from "../../../dispatch/routes/floor.ts";
 import type { Impact } from "../../../endpoint/endpoint.ts";
 import type { ParameterSource } from "../../../endpoint/recipe.ts";
 import type { JsonSchema } from "../../../schema/json-schema.ts";

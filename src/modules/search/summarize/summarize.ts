@@ -5,12 +5,12 @@
  */
 
 import type { TaskQueue } from "../../../base/task-queue.ts";
-import type { FloorMethod } from "../../../dispatch/floor.ts";
-import { floorResult } from "../../../dispatch/floor-result.ts";
 import { payerOf } from "../../../dispatch/rates/payer.ts";
 import { sourceUnreadable } from "../../../dispatch/refusals/floor-refusals.ts";
 import { type Refusal, rateLimited } from "../../../dispatch/refusals/refusal.ts";
-import type { RouteHandler } from "../../../dispatch/route.ts";
+import type { FloorMethod } from "../../../dispatch/routes/floor.ts";
+import { floorResult } from "../../../dispatch/routes/floor-result.ts";
+import type { RouteHandler } from "../../../dispatch/routes/route.ts";
 import type { Call, HandlerSuccess } from "../../../handlers/handler.ts";
 import { type Amount, type Extract, extractSummary } from "./extract-summary.ts";
 import {

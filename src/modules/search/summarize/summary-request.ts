@@ -4,7 +4,7 @@
  */
 
 import type { JsonRecord } from "../../../base/json-value.ts";
-import type { FloorMethod } from "../../../dispatch/floor.ts";
+import type { FloorMethod } from "../../../dispatch/routes/floor.ts";
 import type { SummaryLimits } from "./extract-choice.ts";
 import type { Amount } from "./extract-summary.ts";
 

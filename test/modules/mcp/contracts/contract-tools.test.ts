@@ -1,6 +1,6 @@
 /** How contracts are named and listed as tools of their agent.   AGTP-API §10.1.1 */
 import { describe, expect, it } from "vitest";
-import type { Candidate } from "../../../../src/dispatch/may-call.ts";
+import type { Candidate } from "../../../../src/dispatch/routes/may-call.ts";
 import type { Contract } from "../../../../src/endpoint/contract.ts";
 import { ContractTools } from "../../../../src/modules/mcp/contracts/contract-tools.ts";
 import { SEMANTIC } from "../../../support/negotiation.ts";

@@ -1,0 +1,195 @@
+/**
+ * From what a request says of its caller to who that is: the agent's document, the certificate that
+ * binds it, and the scopes this request acts under. What the same agent says again is remembered.
+ * 400 malformed · 401 unknown or not who it says · 262 a claim the document does not grant · 455 a
+ * claim beyond the certificate's commitment.   AGTP "Authority Scope", AGTP-CERT "Validation"
+ */
+
+import { flatText } from "../../base/flat-text.ts";
+import type { AgentDirectory } from "../../identity/agent-directory.ts";
+import type { AgentDocument } from "../../identity/agent-document.ts";
+import {
+  commonScopes,
+  compileGrants,
+  type Grants,
+  parseAuthorityScope,
+} from "../../identity/authority-scope.ts";
+import type { ClientCertificate } from "../../identity/client-certificate.ts";
+import { isAgentId } from "../../identity/identifiers.ts";
+import type { IdentityConfig } from "../policy/policies-config.ts";
+import {
+  agentUnauthenticated,
+  authorizationRequired,
+  badRequest,
+  type Refusal,
+  scopeViolation,
+} from "../refusals/refusal.ts";
+import { type Authority, type Caller, NO_AUTHORITY } from "./caller.ts";
+import type { Peer } from "./peer.ts";
+
+/** The caller of a request, and the reason to refuse it if there is one. */
+export interface Resolution {
+  readonly caller: Caller;
+  readonly refusal: Refusal | undefined;
+}
+
+export type CallerResolver = (
+  agentId: string,
+  claim: string | undefined,
+  peer: Pick<Peer, "certificate" | "speaksAs" | "scopes">,
+) => Resolution | Refusal;
+
+/** Resolved claims are remembered, so that a busy agent's header is parsed once. */
+const REMEMBERED_CLAIMS = 4096;
+const REMEMBERED_CLAIM_LENGTH = 1024;
+
+interface RememberedClaim {
+  readonly agentId: string;
+  readonly claim: string | undefined;
+  readonly certificate: ClientCertificate | undefined;
+  /** Those of a token; the same list as long as the token is remembered. */
+  readonly committed: readonly string[] | undefined;
+  /** True when this server itself spoke as the agent. */
+  readonly isOwn: boolean;
+  readonly resolution: Resolution;
+}
+
+/** A resolver over the agents this server knows. */
+export function createCallerResolver(
+  directory: AgentDirectory,
+  policy: IdentityConfig,
+): CallerResolver {
+  const remembered = new Array<RememberedClaim | undefined>(REMEMBERED_CLAIMS).fill(undefined);
+  return (agentId, claim, { certificate, speaksAs, scopes: committed }) => {
+    const place = placeOf(agentId, claim);
+    const known = remembered[place];
+    const isOwn = speaksAs === agentId;
+    if (
+      known?.agentId === agentId &&
+      known.claim === claim &&
+      known.certificate === certificate &&
+      known.committed === committed &&
+      known.isOwn === isOwn
+    ) {
+      return known.resolution;
+    }
+    const own = flatText(agentId);
+    const ownClaim = claim === undefined ? undefined : flatText(claim);
+    const proof = { certificate, committed, isOwn };
+    const resolution = resolveCaller({ directory, policy }, own, ownClaim, proof);
+    if ("kind" in resolution || (claim ?? "").length > REMEMBERED_CLAIM_LENGTH) return resolution;
+    // A caller whose place is taken only makes the cache forget.
+    remembered[place] = { agentId: own, claim: ownClaim, ...proof, resolution };
+    return resolution;
+  };
+}
+
+/**
+ * Where a claim is remembered. A map would hash all of a text that is new with every request, which
+ * costs several times what comparing it does; and an Agent-ID is a hash in itself.
+ */
+function placeOf(agentId: string, claim = ""): number {
+  let place = claim === "" ? 0 : claim.length * 31 + claim.charCodeAt(claim.length - 1);
+  for (let at = 0; at < 4; at += 1) place = place * 31 + agentId.charCodeAt(at);
+  // Not a number, for a text that is too short, is place 0.
+  return (place >>> 0) % REMEMBERED_CLAIMS;
+}
+
+interface Registers {
+  readonly directory: AgentDirectory;
+  readonly policy: IdentityConfig;
+}
+
+/** The evidence for an Agent-ID beside the header that names it. */
+type Proof = Pick<RememberedClaim, "certificate" | "committed" | "isOwn">;
+
+function resolveCaller(
+  { directory, policy }: Registers,
+  agentId: string,
+  claim: string | undefined,
+  proof: Proof,
+): Resolution | Refusal {
+  const { certificate, isOwn } = proof;
+  if (!isAgentId(agentId)) {
+    return badRequest("invalid-canonical-id", "Agent-ID must be 64 lower-case hex characters");
+  }
+  const bound = certificate === undefined ? undefined : boundAgentId(directory, certificate);
+  if (bound !== undefined && bound !== agentId) {
+    const message = "the Agent-ID is not the one that the certificate belongs to";
+    return agentUnauthenticated(message, "certificate-mismatch");
+  }
+  if (bound === undefined && policy.assurance === "certificate" && !isOwn) {
+    const message = "this server admits only agents that present a certificate of their own";
+    return agentUnauthenticated(message, "certificate-required");
+  }
+  const document = directory.find(agentId);
+  if (document === undefined && policy.unknownAgents === "reject") {
+    return agentUnauthenticated("the Agent-ID is not known to this server");
+  }
+  const committed = certificate?.agent?.scopes ?? proof.committed;
+  const authority = resolveAuthority(document, claim, committed);
+  const refusal = "kind" in authority ? authority : undefined;
+  const caller: Caller = {
+    agentId,
+    ownerId: certificate?.agent?.ownerId,
+    principalId: undefined,
+    document,
+    authority: "kind" in authority ? NO_AUTHORITY : authority,
+    trustTier: document?.trustTier ?? policy.unknownTrustTier,
+    isCertified: bound !== undefined,
+  };
+  return { caller, refusal };
+}
+
+/** An Agent Certificate names its agent; a plain one is some agent's by its key or fingerprint. */
+function boundAgentId(
+  directory: AgentDirectory,
+  certificate: ClientCertificate,
+): string | undefined {
+  return certificate.agent?.agentId ?? directory.findByCertificate(certificate)?.agentId;
+}
+
+/** A claim narrows what the document grants; a stranger holds what it claims. */
+function resolveAuthority(
+  document: AgentDocument | undefined,
+  claim: string | undefined,
+  committed: readonly string[] | undefined,
+): Authority | Refusal {
+  const granted = document === undefined ? undefined : compileGrants(document.scopes);
+  const commitment = committed === undefined ? undefined : compileGrants(committed);
+  if (claim === undefined) {
+    if (document === undefined || granted === undefined) return NO_AUTHORITY;
+    const { scopes } = document;
+    if (committed === undefined || commitment === undefined) {
+      return authorityOf("document", scopes, [granted]);
+    }
+    return authorityOf("document", commonScopes(scopes, committed), [granted, commitment]);
+  }
+  const claimed = parseAuthorityScope(claim);
+  if (claimed === undefined) {
+    const message = "Authority-Scope must be a comma-separated list of scope tokens";
+    return badRequest("invalid-authority-scope", message, { header: "Authority-Scope" });
+  }
+  const invalid = granted === undefined ? [] : claimed.filter((token) => !granted.covers(token));
+  if (invalid.length > 0) {
+    const message = `the agent does not hold ${invalid.join(", ")}`;
+    return authorizationRequired("scope-claim-invalid", message, { details: { invalid } });
+  }
+  const beyond = commitment === undefined ? [] : claimed.filter((one) => !commitment.covers(one));
+  if (beyond.length > 0) return scopeViolation(beyond);
+  return claimedAuthority(claimed);
+}
+
+/** The authority of the claimed scopes alone. */
+export function claimedAuthority(scopes: readonly string[]): Authority {
+  return authorityOf("claim", scopes, [compileGrants(scopes)]);
+}
+
+/** Covered is what all of the grants cover. */
+function authorityOf(
+  source: "claim" | "document",
+  scopes: readonly string[],
+  grants: readonly Grants[],
+): Authority {
+  return { source, scopes, covers: (required) => grants.every((one) => one.covers(required)) };
+}

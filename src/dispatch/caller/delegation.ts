@@ -1,0 +1,61 @@
+/**
+ * Delegated work, as the pipeline sees it: the chain of who handed on what to whom, with which
+ * scopes, and until when. A token that a peer signed is read before the gates, since it says who is
+ * asking.   AGTP "DELEGATE"
+ */
+import type { JsonRecord } from "../../base/json-value.ts";
+import type { Request } from "../../wire/message.ts";
+import type { Refusal } from "../refusals/refusal.ts";
+
+/** One hop. */
+export interface DelegationLink {
+  /** The agent that hands the task on. */
+  readonly agentId: string;
+  /** The agent that is to work: an Agent-ID, or a name that only its own server can resolve. */
+  readonly target: string;
+  /** The server that vouches for the hop. */
+  readonly serverId: string;
+  /** At most what the hop before it has. */
+  readonly scopes: readonly string[];
+  /** Undefined for a hop within this server, until it has to be shown to another one. */
+  readonly token: string | undefined;
+}
+
+/** A chain of hops. */
+export interface Delegation {
+  /** The oldest first; one at least. */
+  readonly links: readonly DelegationLink[];
+  /** Milliseconds since the epoch. */
+  readonly deadline: number;
+  /**
+   * True for a request that a peer makes for one of its agents, which is the caller then; false where
+   * the last link's target works, and is the caller.
+   */
+  readonly isArriving: boolean;
+  /** The governance zone that the work stays in. */
+  readonly zone?: string;
+}
+
+/** Reads what a peer vouches for. */
+export interface DelegationReader {
+  /** Undefined: the request brings no token. */
+  read(request: Request): Promise<Delegation | Refusal> | undefined;
+}
+
+/** Something that was done by another agent, on which this action depends; keys of the record. */
+export interface PriorAction {
+  readonly agent_id: string;
+  readonly audit_id: string;
+  /** The server that its record can be asked of, if that is another one. */
+  readonly agent_uri?: string;
+}
+
+/** As a link stands in a record and in an answer. */
+export function linkEntry({ agentId, target, serverId, scopes }: DelegationLink): JsonRecord {
+  return {
+    agent_id: agentId,
+    target_agent_id: target,
+    server_id: serverId,
+    authority_scope: scopes,
+  };
+}

@@ -1,0 +1,21 @@
+/** The peer of the connection that a request came on. */
+import type { ClientCertificate } from "../../identity/client-certificate.ts";
+import type { Operator } from "../../state/registers/operator.ts";
+
+/** The other end. */
+export interface Peer {
+  readonly address: string;
+  readonly port: number;
+  /** The agent that an API of this server speaks as: nobody else wrote its Agent-ID. */
+  readonly speaksAs?: string;
+  /** The API speaks so for anybody who reaches it: no operator has said whom. */
+  readonly isAnybody?: boolean;
+  /** The scopes that its token narrows it to; undefined: the token says nothing of scopes. */
+  readonly scopes?: readonly string[] | undefined;
+  /** The peer's certificate, its chain verified. */
+  readonly certificate?: ClientCertificate | undefined;
+  /** Somebody whom a page of this server signed in. */
+  readonly operator?: Operator | undefined;
+  /** Why the certificate that the peer presented proves nothing. */
+  readonly certificateFault?: string | undefined;
+}

@@ -1,0 +1,129 @@
+/**
+ * Requests that the server makes in an agent's name: a delegated task, the news of one. Who asks is
+ * known, so that they pass every gate from the alias on, behind the ledger and the agent's standing;
+ * each has a record of its own in the agent's chain.   AGTP "DELEGATE", AGTP-IDENTIFIERS "Attribution-Record"
+ */
+
+import type { JsonRecord } from "../../base/json-value.ts";
+import type { AgentDocument } from "../../identity/agent-document.ts";
+import { uuidv7 } from "../../identity/uuid.ts";
+import { RecordDraft } from "../../state/records/draft.ts";
+import type { Operator } from "../../state/registers/operator.ts";
+import type { Response } from "../../wire/message.ts";
+import type { Caller } from "../caller/caller.ts";
+import { claimedAuthority } from "../caller/caller-resolver.ts";
+import type { Delegation, PriorAction } from "../caller/delegation.ts";
+import type { InnerEntrance } from "../dispatcher.ts";
+import { Exchange } from "../exchange.ts";
+
+/** One such request. */
+export interface Acting {
+  readonly caller: Caller;
+  /** The person in whose name it is made, where no agent makes it. */
+  readonly operator?: Operator;
+  /** The person at whose wish the agent asks: it stands in the record, and gives no right. */
+  readonly speaker?: Operator;
+  readonly method: string;
+  /** With its query, if there is one. */
+  readonly target: string;
+  readonly input: JsonRecord;
+  readonly taskId: string | undefined;
+  /** Of the request that it is done for: the approval may be for what is done. */
+  readonly escalationId?: string | undefined;
+  readonly priorActions?: readonly PriorAction[];
+  readonly signal: AbortSignal;
+}
+
+/** The answer that the action got. */
+export interface Acted {
+  readonly status: number;
+  readonly body: unknown;
+  /** Of its record; undefined where none is kept. */
+  readonly auditId: string | undefined;
+  readonly responseId: string;
+  /** The gate that refused it. */
+  readonly refusedBy: string | undefined;
+}
+
+/** Makes such requests. */
+export type ActAs = (acting: Acting) => Promise<Acted>;
+
+/** An agent of this server, acting with the scopes that it was given and no others. */
+export function actingCaller(
+  agent: AgentDocument,
+  scopes: readonly string[],
+  delegation?: Delegation,
+): Caller {
+  return {
+    agentId: agent.agentId,
+    ownerId: agent.ownerId,
+    principalId: undefined,
+    document: agent,
+    authority: claimedAuthority(scopes),
+    trustTier: agent.trustTier,
+    isCertified: false,
+    delegation,
+  };
+}
+
+/** Over a pipeline; `settled` resolves once the records of what was answered are kept. */
+export function createActAs(dispatcher: InnerEntrance, settled: () => Promise<void>): ActAs {
+  return async (acting) => {
+    const exchange = exchangeOf(acting);
+    const { signal } = acting;
+    const abort = (): void => exchange.abort(new Error("the task was given up"));
+    if (signal.aborted) abort();
+    signal.addEventListener("abort", abort, { once: true });
+    try {
+      const response = await dispatcher.act(exchange);
+      await settled();
+      const { responseId, refusedBy } = exchange;
+      const auditId = auditIdOf(response);
+      return { status: response.status, body: bodyOf(response), auditId, responseId, refusedBy };
+    } finally {
+      signal.removeEventListener("abort", abort);
+    }
+  };
+}
+
+function exchangeOf(acting: Acting): Exchange {
+  const { caller, operator, method, target, input, taskId, escalationId, priorActions } = acting;
+  const headers = new Map([
+    ["request-id", uuidv7()],
+    ["content-type", "application/vnd.agtp+json"],
+  ]);
+  if (caller.agentId !== undefined) headers.set("agent-id", caller.agentId);
+  if (taskId !== undefined) headers.set("task-id", taskId);
+  if (escalationId !== undefined) headers.set("escalation-id", escalationId);
+  const [path = "", ...query] = target.split("?");
+  const request = {
+    method,
+    path,
+    query: query.length === 0 ? undefined : query.join("?"),
+    headers,
+    // In an envelope, lest an input be taken for one.
+    body: Buffer.from(JSON.stringify({ method, parameters: input })),
+  };
+  // Nobody's certificate vouches for what the server does by itself.
+  const peer = { address: "", port: 0, operator };
+  const exchange = new Exchange(request, peer, performance.now());
+  exchange.caller = caller;
+  exchange.speaker = acting.speaker;
+  for (const prior of priorActions ?? []) exchange.dependsOn(prior);
+  return exchange;
+}
+
+function bodyOf({ body }: Response): unknown {
+  if (body.length === 0) return undefined;
+  const text = typeof body === "string" ? body : Buffer.from(body).toString("utf8");
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+function auditIdOf({ lateFields }: Response): string | undefined {
+  if (!(lateFields instanceof RecordDraft) || !lateFields.isKnown) return undefined;
+  return lateFields.auditId;
+}

@@ -1,0 +1,190 @@
+/**
+ * The `call` object a handler receives. What costs something to make (headers, query, abort signal,
+ * child logger) is made when a handler first looks at it.
+ */
+import type { Call, CallLog, DispatchResult } from "../../handlers/handler.ts";
+import type { Exchange } from "../exchange.ts";
+
+/** The services that a call needs from outside its exchange. */
+export interface CallServices {
+  /** A logger bound to the call's identifiers. */
+  logFor(exchange: Exchange): CallLog;
+  /** Runs another request with the same caller. */
+  dispatch(
+    parent: Exchange,
+    method: string,
+    path: string,
+    input: Readonly<Record<string, unknown>>,
+  ): Promise<DispatchResult>;
+}
+
+const NO_QUERY: Readonly<Record<string, string>> = Object.freeze({});
+
+export class CallContext implements Call {
+  readonly input: Readonly<Record<string, unknown>>;
+  readonly #exchange: Exchange;
+  readonly #services: CallServices;
+  #headers: Readonly<Record<string, string>> | undefined;
+  #log: CallLog | undefined;
+  #dispatch: Call["dispatch"] | undefined;
+
+  constructor(exchange: Exchange, services: CallServices) {
+    this.input = exchange.input;
+    this.#exchange = exchange;
+    this.#services = services;
+  }
+
+  get method(): string {
+    return this.#exchange.method;
+  }
+
+  get path(): string {
+    return this.#exchange.path;
+  }
+
+  get requestedMethod(): string | undefined {
+    return this.#exchange.requestedMethod;
+  }
+
+  get query(): Readonly<Record<string, string>> {
+    const { query } = this.#exchange;
+    return query === undefined ? NO_QUERY : Object.fromEntries(query);
+  }
+
+  get headers(): Readonly<Record<string, string>> {
+    this.#headers ??= Object.freeze(headersFor(this.#exchange));
+    return this.#headers;
+  }
+
+  get agentId(): string | undefined {
+    return this.#exchange.caller.agentId;
+  }
+
+  get ownerId(): string | undefined {
+    return this.#exchange.caller.ownerId;
+  }
+
+  get principalId(): string | undefined {
+    return this.#exchange.caller.principalId;
+  }
+
+  get scopes(): readonly string[] {
+    return this.#exchange.caller.authority.scopes;
+  }
+
+  get trustTier(): number | undefined {
+    return this.#exchange.caller.trustTier;
+  }
+
+  get sessionId(): string | undefined {
+    return this.#exchange.sessionId;
+  }
+
+  get taskId(): string | undefined {
+    return this.#exchange.taskId;
+  }
+
+  get requestId(): string | undefined {
+    return this.#exchange.header("request-id");
+  }
+
+  get signal(): AbortSignal {
+    return this.#exchange.signal;
+  }
+
+  get log(): CallLog {
+    this.#log ??= this.#services.logFor(this.#exchange);
+    return this.#log;
+  }
+
+  /** Bound, so that a handler may take it out of the call. */
+  get dispatch(): Call["dispatch"] {
+    this.#dispatch ??= (method, path, input = {}) =>
+      this.#services.dispatch(this.#exchange, method, path, input);
+    return this.#dispatch;
+  }
+}
+
+/** A bearer token that was validated is spent: a handler that logs its headers must not log it. */
+function headersFor({ request, caller }: Exchange): Record<string, string> {
+  const fields = [...request.headers];
+  if (caller.principalId === undefined) return Object.fromEntries(fields);
+  return Object.fromEntries(fields.filter(([name]) => name !== "authorization"));
+}
+
+/** The same call with another input, or another way to dispatch; the rest is as it is there. */
+export function changeCall(call: Call, changes: Partial<Pick<Call, "input" | "dispatch">>): Call {
+  return new ChangedCall(call, changes);
+}
+
+class ChangedCall implements Call {
+  readonly input: Call["input"];
+  readonly dispatch: Call["dispatch"];
+  readonly #call: Call;
+
+  constructor(call: Call, { input, dispatch }: Partial<Pick<Call, "input" | "dispatch">>) {
+    this.#call = call;
+    this.input = input ?? call.input;
+    this.dispatch = dispatch ?? ((...asked) => call.dispatch(...asked));
+  }
+
+  get method(): string {
+    return this.#call.method;
+  }
+
+  get path(): string {
+    return this.#call.path;
+  }
+
+  get requestedMethod(): string | undefined {
+    return this.#call.requestedMethod;
+  }
+
+  get query(): Call["query"] {
+    return this.#call.query;
+  }
+
+  get headers(): Call["headers"] {
+    return this.#call.headers;
+  }
+
+  get agentId(): string | undefined {
+    return this.#call.agentId;
+  }
+
+  get ownerId(): string | undefined {
+    return this.#call.ownerId;
+  }
+
+  get principalId(): string | undefined {
+    return this.#call.principalId;
+  }
+
+  get scopes(): readonly string[] {
+    return this.#call.scopes;
+  }
+
+  get trustTier(): number | undefined {
+    return this.#call.trustTier;
+  }
+
+  get sessionId(): string | undefined {
+    return this.#call.sessionId;
+  }
+
+  get taskId(): string | undefined {
+    return this.#call.taskId;
+  }
+
+  get requestId(): string | undefined {
+    return this.#call.requestId;
+  }
+
+  get signal(): Call["signal"] {
+    return this.#call.signal;
+  }
+
+  get log(): CallLog {
+    return this.#call.log;
+  }
+}

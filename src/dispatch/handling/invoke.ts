@@ -1,0 +1,167 @@
+/**
+ * Calls the handler, in time, and makes a reply of what comes back. A fault is logged with an id,
+ * and the caller learns only the id: 500 `internal-error`, or 500 `handler-timeout`.   AGTP-API §12
+ */
+import { channel } from "node:diagnostics_channel";
+import { uuidv7 } from "../../identity/uuid.ts";
+import { isStoreUnavailable } from "../../state/store-fault.ts";
+import type { Deadlines, Expiring } from "../deadlines.ts";
+import type { Exchange } from "../exchange.ts";
+import {
+  handlerTimeout,
+  serverError,
+  storeOutcomeUnknown,
+  storeUnavailable,
+} from "../refusals/refusal.ts";
+import { type Reply, replyToRefusal } from "../reply.ts";
+import { CHANNELS, type HandlerBegin } from "../request-channels.ts";
+import type { Route } from "../routes/route.ts";
+import { CallContext, type CallServices } from "./call-context.ts";
+import { judge, type Outcome } from "./judge.ts";
+
+/** A fault on its way to the log. */
+export interface Fault {
+  readonly errorId: string;
+  readonly exchange: Exchange;
+  readonly message: string;
+  readonly cause?: unknown;
+}
+
+export interface InvokeServices extends CallServices {
+  readonly deadlines: Deadlines;
+  reportFault(fault: Fault): void;
+}
+
+/** Completes a reply; called once, in the same turn as the handler settles. */
+export type Finish<T> = (reply: Reply) => T;
+
+const handling = channel(CHANNELS.handler);
+
+/** Answers the exchange with its route's handler; synchronous when the handler is. */
+export function invoke<T>(
+  exchange: Exchange,
+  route: Route,
+  services: InvokeServices,
+  finish: Finish<T>,
+): T | Promise<T> {
+  if (!handling.hasSubscribers) return callRoute(exchange, route, services, finish);
+  const message: HandlerBegin = { exchange, route, around: undefined, onEnd: undefined };
+  handling.publish(message);
+  const { around, onEnd } = message;
+  if (around === undefined && onEnd === undefined) {
+    return callRoute(exchange, route, services, finish);
+  }
+  const telling: Finish<T> = (reply) => {
+    onEnd?.(reply.status);
+    return finish(reply);
+  };
+  const call = (): T | Promise<T> => callRoute(exchange, route, services, telling);
+  return around === undefined ? call() : around(call);
+}
+
+function callRoute<T>(
+  exchange: Exchange,
+  route: Route,
+  services: InvokeServices,
+  finish: Finish<T>,
+): T | Promise<T> {
+  let outcome: Outcome | Promise<Outcome>;
+  try {
+    outcome = route.handler(new CallContext(exchange, services), exchange);
+  } catch (error) {
+    return finish(faultReply(exchange, services, "the handler threw", error));
+  }
+  if (!(outcome instanceof Promise)) return finish(replyTo(exchange, route, outcome, services));
+  return new Invocation(exchange, route, services, finish).settle(outcome);
+}
+
+/** A handler that is still running. It is over once: when it settles, or when its time is up. */
+class Invocation<T> implements Expiring {
+  readonly #exchange: Exchange;
+  readonly #route: Route;
+  readonly #services: InvokeServices;
+  readonly #finish: Finish<T>;
+  #resolve: ((value: T) => void) | undefined;
+  #reject: (error: unknown) => void = () => undefined;
+
+  constructor(exchange: Exchange, route: Route, services: InvokeServices, finish: Finish<T>) {
+    this.#exchange = exchange;
+    this.#route = route;
+    this.#services = services;
+    this.#finish = finish;
+  }
+
+  get startedAt(): number {
+    return this.#exchange.startedAt;
+  }
+
+  settle(outcome: Promise<Outcome>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      this.#resolve = resolve;
+      this.#reject = reject;
+      // An inner dispatch ends with the call that made it.
+      const isTimed = this.#exchange.inner === undefined && !this.#route.endsInTime;
+      if (isTimed) this.#services.deadlines.add(this);
+      outcome.then(
+        (value) => this.#over(replyTo(this.#exchange, this.#route, value, this.#services)),
+        (error: unknown) => this.#threw(error),
+      );
+    });
+  }
+
+  expire(): void {
+    const errorId = uuidv7();
+    const message = "the handler did not answer in time";
+    this.#exchange.abort(new Error(message));
+    this.#services.reportFault({ errorId, exchange: this.#exchange, message });
+    this.#over(replyToRefusal(handlerTimeout(errorId)));
+  }
+
+  #threw(cause: unknown): void {
+    // A handler that gives up because its time was up has been answered for.
+    if (this.#resolve === undefined) return;
+    this.#over(faultReply(this.#exchange, this.#services, "the handler threw", cause));
+  }
+
+  #over(reply: Reply): void {
+    const resolve = this.#resolve;
+    if (resolve === undefined) return;
+    this.#resolve = undefined;
+    this.#services.deadlines.delete(this);
+    try {
+      resolve(this.#finish(reply));
+    } catch (error) {
+      this.#reject(error);
+    }
+  }
+}
+
+function replyTo(
+  exchange: Exchange,
+  route: Route,
+  outcome: Outcome,
+  services: InvokeServices,
+): Reply {
+  try {
+    const judged = judge(route, outcome);
+    return typeof judged === "string" ? faultReply(exchange, services, judged) : judged;
+  } catch (error) {
+    // A returned value may throw when it is read: getters, proxies, null for a record.
+    return faultReply(exchange, services, "what the handler returned cannot be read", error);
+  }
+}
+
+/** Logs a fault and answers 500 with its id; 503 for a store that fails, which is told of once. */
+export function faultReply(
+  exchange: Exchange,
+  services: Pick<InvokeServices, "reportFault">,
+  message: string,
+  cause?: unknown,
+): Reply {
+  if (isStoreUnavailable(cause)) {
+    return replyToRefusal(exchange.hasActed ? storeOutcomeUnknown() : storeUnavailable());
+  }
+  const errorId = uuidv7();
+  services.reportFault({ errorId, exchange, message, cause });
+  return replyToRefusal(serverError(errorId));
+}

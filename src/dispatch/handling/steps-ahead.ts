@@ -1,0 +1,117 @@
+/**
+ * Looks ahead at what a composition will dispatch: a step that needs an approval of its own fails it
+ * before anything ran, because nobody could approve the rest of a call that is half done. What cannot
+ * be known before it runs is judged by all that it may be.   docs/approvals.md
+ */
+import type { Paced } from "../../base/paced.ts";
+import type { EndpointRegistry } from "../../endpoint/endpoint-registry.ts";
+import { compilePathPattern } from "../../endpoint/path-pattern.ts";
+import type { RecipeStep } from "../../endpoint/recipe.ts";
+import { foreseeStep, type KnownInput } from "../../handlers/step-input.ts";
+import { isTemplate } from "../../handlers/step-target.ts";
+import type { ApprovalPolicy } from "../approvals/approval-policy.ts";
+import type { Exchange } from "../exchange.ts";
+import { canonicalPair, type MethodPair, type MethodPolicy } from "../policy/method-policy.ts";
+import { namedError, type Refusal } from "../refusals/refusal.ts";
+import type { Route } from "../routes/route.ts";
+
+/** The endpoints that the steps lead to. */
+export interface StepsAheadParts {
+  readonly policy: ApprovalPolicy;
+  readonly registry: Pick<EndpointRegistry<Route>, "find" | "entries">;
+  readonly methodPolicy: Pick<MethodPolicy, "alias" | "redirect">;
+}
+
+type Asker = Pick<Exchange, "caller">;
+
+/** As deep as dispatches go. */
+const MAX_DEPTH = 16;
+
+export class StepsAhead {
+  readonly #parts: StepsAheadParts;
+  /** By pair with parameters: what it may lead to. */
+  readonly #candidates = new Map<string, readonly Route[]>();
+  /** Nothing is looked at where nothing ever needs an approval. */
+  readonly #isNeeded: boolean;
+
+  private constructor(parts: StepsAheadParts, isNeeded: boolean) {
+    this.#parts = parts;
+    this.#isNeeded = isNeeded;
+  }
+
+  /** Looks for a route that may need an approval, a route a step. */
+  static *creating(parts: StepsAheadParts): Paced<StepsAhead> {
+    for (const route of parts.registry.entries) {
+      if (parts.policy.isGoverning(route)) return new StepsAhead(parts, true);
+      yield;
+    }
+    return new StepsAhead(parts, false);
+  }
+
+  /** 422 for a composition with a step that would have to wait. */
+  refuse(route: Route, { caller, input }: Asker & Pick<Exchange, "input">): Refusal | undefined {
+    if (!this.#isNeeded || route.steps === undefined) return undefined;
+    const known = { input, isWhole: true };
+    const index = route.steps.findIndex((step) => this.#needsApproval(step, known, { caller }, 0));
+    const step = route.steps[index];
+    return step && compositionFailed(route, index + 1, step);
+  }
+
+  #needsApproval(step: RecipeStep, known: KnownInput, asker: Asker, depth: number): boolean {
+    const foreseen = foreseeStep(step, known);
+    if (foreseen === undefined || depth > MAX_DEPTH) return false;
+    return this.#pairNeedsApproval({ method: step.method, ...foreseen }, asker, depth);
+  }
+
+  #pairNeedsApproval(asked: MethodPair & KnownInput, asker: Asker, depth: number): boolean {
+    const { policy, registry, methodPolicy } = this.#parts;
+    const { caller } = asker;
+    const { method, path } = canonicalPair(methodPolicy, { ...asked, path: pathOf(asked.path) });
+    if (isTemplate(path)) {
+      const known = { input: asked.input, isWhole: false };
+      return this.#candidatesFor({ method, path }).some(
+        (route) => policy.mayNeed(route, caller, path) || this.#leadsOn(route, known, asker, depth),
+      );
+    }
+    const match = registry.find(method, path);
+    if (match === undefined) return false;
+    if (policy.needFor(match.entry, caller, path) !== undefined) return true;
+    const input = { ...asked.input, ...match.values };
+    return this.#leadsOn(match.entry, { input, isWhole: asked.isWhole }, asker, depth);
+  }
+
+  /** A composition within one, or EXECUTE of something else. */
+  #leadsOn(route: Route, known: KnownInput, asker: Asker, depth: number): boolean {
+    const led = route.leadsTo?.(known.input, asker.caller.agentId);
+    if (led !== undefined) return this.#pairNeedsApproval({ ...known, ...led }, asker, depth + 1);
+    const steps = route.steps ?? [];
+    return steps.some((step) => this.#needsApproval(step, known, asker, depth + 1));
+  }
+
+  #candidatesFor({ method, path }: MethodPair): readonly Route[] {
+    const name = `${method} ${path}`;
+    const known = this.#candidates.get(name);
+    if (known !== undefined) return known;
+    const pattern = compilePathPattern(path);
+    const found = this.#parts.registry.entries.filter(
+      (route) => route.method === method && pattern.canMatch(route.path),
+    );
+    this.#candidates.set(name, found);
+    return found;
+  }
+}
+
+function pathOf(target: string): string {
+  return target.split("?", 1)[0] ?? "";
+}
+
+function compositionFailed({ definition }: Route, index: number, step: RecipeStep): Refusal {
+  const { method, path } = step;
+  const { handler } = definition;
+  const recipe = handler.type === "composition" ? handler.recipe : "";
+  const message = "needs an approval of its own, and nothing was begun";
+  const error = { code: "approval-required", message };
+  return namedError("composition_failed", `step ${index} (${method} ${path}) ${message}`, {
+    ...{ recipe, step: index, method, path, status: null, error, outputs: {} },
+  });
+}

@@ -1,0 +1,217 @@
+/**
+ * A module: a capability of the daemon that is not the pipeline, such as search or delegation. It is
+ * provisioned anew for every deployment, and says what it adds; `app` puts the contributions together.
+ * Modules know nothing of each other: a module sees in its context what those before it in the list
+ * have contributed, and what all of them have through `dispatch`, once that is put together.
+ */
+
+import type { KeyObject } from "node:crypto";
+import type { ConfigPlace } from "../../base/config-place.ts";
+import type { Environment } from "../../base/environment.ts";
+import type { JsonRecord } from "../../base/json-value.ts";
+import type { Drive } from "../../base/paced.ts";
+import type { Problem } from "../../base/problem.ts";
+import type { Catalog } from "../../catalog/catalog.ts";
+import type { MethodNames } from "../../catalog/path-grammar.ts";
+import type { EndpointRegistry } from "../../endpoint/endpoint-registry.ts";
+import type { Recipe } from "../../endpoint/recipe.ts";
+import type { CallLog } from "../../handlers/handler.ts";
+import type { DeployedServers } from "../../handlers/mcp/deployed-servers.ts";
+import type { ModuleLoader } from "../../handlers/module-loader.ts";
+import type { DeployedProcesses } from "../../handlers/processes/deployed-processes.ts";
+import type { AgentDirectory } from "../../identity/agent-directory.ts";
+import type { AgentDocument } from "../../identity/agent-document.ts";
+import type { TokenVerifier } from "../../identity/bearer-tokens.ts";
+import type { SchemaCompiler } from "../../schema/schema.ts";
+import type { Attributor } from "../../state/records/attributor.ts";
+import type { ContractRegister } from "../../state/registers/contract-register.ts";
+import type { ApprovalKind } from "../approvals/approval-kind.ts";
+import type { Approvals } from "../approvals/approvals.ts";
+import type { DelegationReader } from "../caller/delegation.ts";
+import type { ContractOffers } from "../contracts/contract-offers.ts";
+import type { Dispatcher } from "../dispatcher.ts";
+import type { ContractGateOptions } from "../gates/10-contract.ts";
+import type { NegotiationGateOptions } from "../gates/12-negotiation.ts";
+import type { ActAs } from "../handling/acting.ts";
+import type { MethodPolicy } from "../policy/method-policy.ts";
+import type { ProcessState } from "../process-state.ts";
+import type { Refusal } from "../refusals/refusal.ts";
+import type { FloorMethod } from "../routes/floor.ts";
+import type { RegisteredRoute, Route, RouteHandler } from "../routes/route.ts";
+import type { TakenPairs } from "../routes/taken-pairs.ts";
+import type { ConsoleSide, HttpSide } from "./http-gateway.ts";
+import type { HttpRoute } from "./http-route.ts";
+import type { ApiEntry, HostedProtocolEntry } from "./listing-sections.ts";
+import type { QuerySource } from "./query-source.ts";
+import type { UpstreamAgent } from "./upstream-agent.ts";
+import type { WebhookQueue } from "./webhook-queue.ts";
+
+/** A capability of the daemon: a folder of `src/modules`, and a line in `src/app/modules.ts`. */
+export interface Module<Config extends ConfigPlace = ConfigPlace> {
+  readonly name: string;
+  /** The sections of the configuration that it is given. */
+  readonly takes: { readonly [Section in Exclude<keyof Config, keyof ConfigPlace>]: true };
+  /** Reads its part of the configuration and says what it adds; nothing runs yet, nothing is written. */
+  provision(context: ModuleContext<Config>): Promise<Contribution>;
+}
+
+/** The methods of a server. */
+export interface Vocabulary {
+  readonly catalog: Catalog;
+  readonly names: MethodNames;
+  readonly methodPolicy: MethodPolicy;
+}
+
+/** The contributions of the operator and of the modules before this one. */
+export interface Brought {
+  /** Every agent so far. */
+  readonly directory: AgentDirectory;
+  /** Every route so far, the operator's first. */
+  readonly routes: readonly Route[];
+  /** The files that have declared pairs so far. */
+  readonly taken: Pick<TakenPairs, "fileOf">;
+  /** Things that INSPECT shows beside agents and contracts, by target. */
+  readonly inspections: ReadonlyMap<string, RouteHandler>;
+  /** Things that REVOKE ends beside agents and contracts, by target. */
+  readonly revocations: ReadonlyMap<string, RouteHandler>;
+  /** DISCOVER "/" by criteria. */
+  readonly criteria: FloorMethod | undefined;
+  /** Undefined: no agents of another system are served. */
+  readonly inventory: HostedInventory | undefined;
+  /** The features of the server in its manifest. */
+  readonly features: readonly string[];
+  /** Undefined: no HTTP is served. */
+  readonly http: HttpSide | undefined;
+}
+
+/** The parts that a module is provisioned with. */
+export interface ModuleContext<Config extends ConfigPlace = ConfigPlace>
+  extends Vocabulary,
+    ProcessState,
+    Brought {
+  /** Its part of the configuration. */
+  readonly config: Config;
+  readonly env: Environment;
+  readonly log: Pick<CallLog, "info" | "warn" | "error">;
+  /** Drives the loading; a reload lets others have their turn in between. */
+  readonly drive: Drive;
+  readonly compiler: SchemaCompiler;
+  readonly recipes: ReadonlyMap<string, Recipe>;
+  readonly loader: ModuleLoader;
+  /** Undefined: nothing is signed. */
+  readonly signingKey: KeyObject | undefined;
+  readonly attributor: Attributor;
+  /** Servers behind endpoints; undefined: none is configured. */
+  readonly mcpServers: DeployedServers | undefined;
+  /** Programs that functions of endpoints are in; undefined: none is configured. */
+  readonly processes: Pick<DeployedProcesses, "health"> | undefined;
+  /** Undefined: bearer tokens are not looked at. */
+  readonly tokens: TokenVerifier | undefined;
+  /** The deployment that the module is a part of; throws until it is put together. */
+  dispatch(): Served;
+}
+
+/** A deployment that is put together, as its own modules see it. */
+export interface Served {
+  readonly dispatcher: Dispatcher;
+  /** Makes requests in an agent's name. */
+  readonly actAs: ActAs;
+  readonly registry: EndpointRegistry<Route>;
+  /** The routes that DISCOVER /methods lists, the operator's first. */
+  readonly listed: readonly RegisteredRoute[];
+  /** Those that QUERY finds though they are not listed. */
+  readonly unlisted: readonly RegisteredRoute[];
+  /** Contracts that can be called. */
+  readonly contracts: Pick<
+    ContractRegister,
+    "active" | "activeFor" | "present" | "openOf" | "ofAgent" | "revisionOf"
+  >;
+  readonly negotiation: Negotiation;
+  readonly directory: AgentDirectory;
+  readonly sources: readonly QuerySource[];
+  readonly approvals: readonly ApprovalKind[];
+  readonly httpRoutes: readonly HttpRoute[];
+  readonly features: readonly string[];
+  readonly hostedProtocols: readonly HostedProtocolEntry[];
+  /** Undefined: nothing is sent to people. */
+  readonly webhooks: WebhookQueue | undefined;
+  /** True if an operator has to approve a call. */
+  readonly needsApproval: Approvals["isNeeded"];
+  /** Agents elsewhere that endpoints call. */
+  upstreamAgents(): readonly UpstreamAgent[];
+  /** The operator's, and those that the HTTP listener serves. */
+  apis(): readonly ApiEntry[];
+  /** Of the manifest; undefined: there is none. */
+  documentVersion(): Promise<string | undefined>;
+}
+
+/** Agents of another system, as that system shows them. */
+export interface HostedInventory {
+  readonly isEmpty: boolean;
+  /** The entry, or why there is none; undefined for a name that is none of that system's. */
+  find(name: string, callerId: string | undefined): object | Refusal | undefined;
+  /** The pairs that an agent may call here, by who it is in AGTP. */
+  toolsOf(agent: AgentDocument): readonly string[];
+}
+
+/** The contribution of a module to a deployment. */
+export interface Contribution {
+  /** AGTP endpoints, floor methods included. */
+  readonly routes?: readonly Route[];
+  /** Routes over HTTP, beside the verbs of the gateway. */
+  readonly httpRoutes?: readonly HttpRoute[];
+  /** Sources that QUERY finds things in. */
+  readonly sources?: readonly QuerySource[];
+  /** Kinds of things that CONFIRM decides. */
+  readonly approvals?: readonly ApprovalKind[];
+  /**
+   * Problems for which something is left out; whether they stop the start is the operator's choice.
+   */
+  readonly problems?: readonly Problem[];
+  /** Errors among these always stop the start: the configuration itself names what cannot be had. */
+  readonly blockers?: readonly Problem[];
+  /** The key under which a route is reported whose place another file's endpoint has. */
+  readonly routesKey?: string;
+  /** Identities of agents that it hosts; one that is known already takes the other's place. */
+  readonly agents?: readonly AgentDocument[];
+  readonly inspections?: Brought["inspections"];
+  readonly revocations?: Brought["revocations"];
+  readonly criteria?: FloorMethod;
+  /** Features that the manifest names. */
+  readonly features?: readonly string[];
+  readonly hostedProtocols?: readonly HostedProtocolEntry[];
+  readonly inventory?: HostedInventory;
+  /** The way to people. */
+  readonly webhooks?: WebhookQueue;
+  /** Reads the tokens with which peers vouch for agents. */
+  readonly delegations?: DelegationReader;
+  /** Answers for pairs that are not registered, and for contracts. */
+  readonly negotiation?: Negotiation;
+  readonly http?: HttpSide;
+  readonly console?: ConsoleSide;
+  /** Commands of the control socket, by their names. Each throws what the person is told. */
+  readonly commands?: ReadonlyMap<string, (options: JsonRecord) => unknown>;
+  /** Agents elsewhere that its endpoints call, as they are now. */
+  upstreamAgents?(): readonly UpstreamAgent[];
+  /** Says which `document_version` the manifest has now. */
+  documentVersion?(): Promise<string>;
+  /** All is put together and nothing stands in the way: makes what needs the whole, keeps identities. */
+  complete?(): Promise<readonly Problem[]>;
+  /** Makes what takes long, so that nobody waits for it; awaited before another is replaced. */
+  prepare?(): Promise<void>;
+  /** This deployment is served from now on. */
+  start?(): void;
+  /** Writes what outlives the process; called once the deployment is served. */
+  keep?(): Promise<readonly Problem[]>;
+  /** Another is served, or none: ends what its last requests can do without. */
+  stop?(): Promise<void>;
+  /** The last request is answered. */
+  close?(): Promise<void>;
+}
+
+/** The parts of the gates about contracts that a module decides. */
+export type Negotiation = Pick<ContractGateOptions & NegotiationGateOptions, "routes"> & {
+  readonly route: Route | undefined;
+  /** Undefined: nothing is negotiated. */
+  readonly offers: ContractOffers | undefined;
+};

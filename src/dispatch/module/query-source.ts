@@ -1,0 +1,33 @@
+/**
+ * The sources that QUERY searches for one caller: an inbox, runs, escalations. Each source
+ * shows a caller its own and nothing else.   AGTP "QUERY"
+ */
+import type { Caller } from "../caller/caller.ts";
+import type { Peer } from "../caller/peer.ts";
+
+/** The caller of a QUERY. */
+export interface QueryCaller {
+  readonly caller: Caller;
+  readonly peer: Peer;
+}
+
+/** Something that was found. */
+export interface QueryEntry {
+  /** Unique in its source; becomes part of the result's `source`. */
+  readonly id: string;
+  /** The texts that are searched, most telling first. */
+  readonly texts: readonly string[];
+  /** The entry as it is answered. */
+  readonly content: Readonly<Record<string, unknown>>;
+}
+
+/** Of a source, the newest: more are not looked at, and need not be made. */
+export const MAX_SOURCE_ENTRIES = 200;
+
+/** A place that QUERY looks into, asked anew for every query. */
+export interface QuerySource {
+  /** The kind of its results, in the singular; QUERY's `scope` takes it in the plural, too. */
+  readonly name: string;
+  /** The entries that the caller may see, the newest first, a bounded number. */
+  entries(asker: QueryCaller): Promise<readonly QueryEntry[]>;
+}

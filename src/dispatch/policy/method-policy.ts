@@ -1,0 +1,221 @@
+/**
+ * The method policy of `[policies.methods]`, checked against the catalog and compiled to lookups:
+ * which methods the server accepts, under which other names, and where it sends them instead.
+ * AGTP-API §9
+ */
+
+import { type CloseMatcher, compileCloseMatches } from "../../base/close-matches.ts";
+import type { Problem } from "../../base/problem.ts";
+import type { Catalog } from "../../catalog/catalog.ts";
+import type { MethodNames } from "../../catalog/path-grammar.ts";
+import type { MethodPolicyConfig, Redirect } from "./policies-config.ts";
+import { compileRedirects, type RedirectTarget, redirectTarget } from "./redirects.ts";
+
+/** The policy as lookups. */
+export interface MethodPolicy {
+  /** The method that a wire method stands for before anything else looks at it. */
+  alias(method: string): MethodAlias | undefined;
+  /** Catalog, opted-in legacy, or custom.   §3.2 */
+  isKnown(method: string): boolean;
+  /** §9.2 allow and disallow; floor methods are always allowed unless disallowed by name. */
+  isAllowed(method: string): boolean;
+  /** The first redirect that applies, with its target path filled in. */
+  redirect(method: string, path: string): RedirectTarget | undefined;
+  /** Every method-to-method redirect that applies on a path, for the 405 body.   §11 */
+  redirectsFor(path: string): Readonly<Record<string, string>>;
+  /** Finds the names that a 459 suggests for an unknown one. */
+  readonly closeMatches: CloseMatcher;
+  /** The manifest's `policies.methods`. */
+  readonly projection: Readonly<Record<string, unknown>>;
+}
+
+/** A method on a path. */
+export interface MethodPair {
+  readonly method: string;
+  readonly path: string;
+}
+
+/** Applies aliases and redirects to a pair. */
+export function canonicalPair(
+  policy: Pick<MethodPolicy, "alias" | "redirect">,
+  { method, path }: MethodPair,
+): MethodPair {
+  const resolved = policy.alias(method)?.method ?? method;
+  return policy.redirect(resolved, path) ?? { method: resolved, path };
+}
+
+/** An alias, or the mapping of an opted-in legacy verb that has none (§3.6). */
+export interface MethodAlias {
+  readonly method: string;
+  /** Parameters that §3.6 adds: DELETE is EXECUTE with `action: "delete"`. */
+  readonly parameters?: Readonly<Record<string, unknown>>;
+  /** PUT is EXECUTE with `idempotency_key`: the request's own Idempotency-Key. */
+  readonly takesIdempotencyKey?: boolean;
+}
+
+const LEGACY_MAPPING: ReadonlyMap<string, MethodAlias> = new Map([
+  ["GET", { method: "QUERY" }],
+  ["POST", { method: "EXECUTE" }],
+  ["PUT", { method: "EXECUTE", takesIdempotencyKey: true }],
+  ["DELETE", { method: "EXECUTE", parameters: { action: "delete" } }],
+  ["PATCH", { method: "EXECUTE", parameters: { action: "modify" } }],
+]);
+
+interface PolicyInput {
+  readonly config: MethodPolicyConfig;
+  readonly catalog: Catalog;
+  readonly names: MethodNames;
+  /** Name of the configuration file, for problems. */
+  readonly file: string;
+}
+
+/** Checks and compiles the policy. Removed methods are skipped with a warning, §9.4. */
+export function compileMethodPolicy(input: PolicyInput): {
+  readonly policy: MethodPolicy;
+  readonly problems: readonly Problem[];
+} {
+  const { config, catalog } = input;
+  const problems: Problem[] = [];
+  const custom = new Set(config.custom);
+  const legacy = legacySet(config.legacy, catalog);
+  const isKnown = (method: string): boolean =>
+    catalog.has(method) || legacy.has(method) || custom.has(method);
+
+  const keepKnown = (names: readonly string[], key: string): readonly string[] =>
+    names.filter((name, index) => {
+      if (isKnown(name) || catalog.legacy.has(name)) return true;
+      problems.push(skipped(input.file, `policies.methods.${key}[${index}]`, name, catalog));
+      return false;
+    });
+  const allow = config.allow === "*" ? "*" : keepKnown(config.allow, "allow");
+  const disallow = keepKnown(config.disallow, "disallow");
+  const { redirects, problems: redirectProblems } = compileRedirects(config.redirects, {
+    names: input.names,
+    file: input.file,
+    isKnown,
+    skip: (key, method) => skipped(input.file, key, method, catalog),
+  });
+  problems.push(...redirectProblems);
+  const aliases = compileAliases(input, custom, problems);
+  problems.push(...warnOfAliased(disallow, aliases, input.file));
+
+  return {
+    policy: createPolicy({ catalog, config, custom, legacy, allow, disallow, redirects, aliases }),
+    problems,
+  };
+}
+
+interface Compiled {
+  readonly catalog: Catalog;
+  readonly config: MethodPolicyConfig;
+  readonly custom: ReadonlySet<string>;
+  readonly legacy: ReadonlySet<string>;
+  readonly allow: "*" | readonly string[];
+  readonly disallow: readonly string[];
+  readonly redirects: readonly Redirect[];
+  readonly aliases: ReadonlyMap<string, string>;
+}
+
+function createPolicy(from: Compiled): MethodPolicy {
+  const { catalog, custom, legacy, redirects } = from;
+  const disallowed = new Set(from.disallow);
+  const allowed = from.allow === "*" ? undefined : new Set([...from.allow, ...catalog.embedded]);
+  const aliases = new Map<string, MethodAlias>();
+  for (const verb of legacy) {
+    const mapping = LEGACY_MAPPING.get(verb);
+    if (mapping !== undefined) aliases.set(verb, mapping);
+  }
+  for (const [name, method] of from.aliases) aliases.set(name, { method });
+  const byMethod = new Map<string, Redirect[]>();
+  for (const redirect of redirects) {
+    byMethod.set(redirect.fromMethod, [...(byMethod.get(redirect.fromMethod) ?? []), redirect]);
+  }
+
+  return {
+    alias: (method) => aliases.get(method),
+    isKnown: (method) => catalog.has(method) || custom.has(method),
+    isAllowed: (method) =>
+      !disallowed.has(method) && (allowed === undefined || allowed.has(method)),
+    redirect: (method, path) => {
+      for (const redirect of byMethod.get(method) ?? []) {
+        const target = redirectTarget(redirect, path);
+        if (target !== undefined) return target;
+      }
+      return undefined;
+    },
+    redirectsFor: (path) => {
+      const applying = redirects.filter((one) => redirectTarget(one, path) !== undefined);
+      // Of two for one method the first applies; of two equal keys the last would stay.
+      return Object.fromEntries(applying.toReversed().map((one) => [one.fromMethod, one.toMethod]));
+    },
+    closeMatches: compileCloseMatches([...catalog.verbs.keys(), ...custom]),
+    projection: projectPolicy(from),
+  };
+}
+
+function legacySet(legacy: MethodPolicyConfig["legacy"], catalog: Catalog): ReadonlySet<string> {
+  if (legacy === "NONE") return new Set();
+  return new Set(legacy === "*" ? catalog.legacy.keys() : legacy);
+}
+
+/** Aliases are single-hop: chains, cycles and unknown targets stop the start.   §9.2 */
+function compileAliases(
+  { config, catalog, file }: PolicyInput,
+  custom: ReadonlySet<string>,
+  problems: Problem[],
+): ReadonlyMap<string, string> {
+  const known = (method: string): boolean => catalog.has(method) || custom.has(method);
+  if (config.aliases === undefined) {
+    const seed = [...catalog.legacy].map(([verb, { preferred }]) => [verb, preferred] as const);
+    return new Map(seed.filter(([, preferred]) => known(preferred)));
+  }
+  const aliases = new Map(Object.entries(config.aliases));
+  for (const [alias, method] of aliases) {
+    const key = `policies.methods.aliases.${alias}`;
+    const report = (message: string): number => problems.push({ file, key, message });
+    if (aliases.has(method)) report(`"${method}" is itself an alias; aliases are single-hop`);
+    else if (!known(method)) report(`"${method}" is no method of the catalog or of custom`);
+    if (catalog.embedded.includes(alias)) report(`the floor method "${alias}" cannot be an alias`);
+  }
+  return aliases;
+}
+
+/** Aliases run first: a disallowed name that is one is never judged under that name.   §9.2 */
+function warnOfAliased(
+  disallow: readonly string[],
+  aliases: ReadonlyMap<string, string>,
+  file: string,
+): Problem[] {
+  return disallow.flatMap((name) => {
+    const method = aliases.get(name);
+    if (method === undefined) return [];
+    const message = `"${name}" has no effect: it is an alias, and judged as "${method}"`;
+    return [{ file, key: "policies.methods.disallow", message, severity: "warning" }];
+  });
+}
+
+function skipped(file: string, key: string, method: string, catalog: Catalog): Problem {
+  const message = `skipped: "${method}" is not in the method catalog ${catalog.version}`;
+  return { file, key, message, severity: "warning" };
+}
+
+function projectPolicy({
+  config,
+  allow,
+  disallow,
+  redirects,
+  aliases,
+}: Compiled): Record<string, unknown> {
+  return {
+    allow,
+    disallow,
+    legacy: config.legacy,
+    aliases: Object.fromEntries(aliases),
+    redirects: redirects.map((one) => ({
+      from_method: one.fromMethod,
+      ...(one.fromPath === undefined ? {} : { from_path: one.fromPath }),
+      to_method: one.toMethod,
+      ...(one.toPath === undefined ? {} : { to_path: one.toPath }),
+    })),
+  };
+}

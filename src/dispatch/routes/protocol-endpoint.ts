@@ -1,0 +1,142 @@
+/**
+ * Endpoints of the protocol itself (tier A), written down compactly and completed into the same
+ * endpoint primitive that operators declare, so that one registry and one pipeline serve both.
+ * AGTP-API §5.8, §6.1
+ */
+import { filterPaced, type Paced } from "../../base/paced.ts";
+import type { Capability, EndpointDefinition, Impact } from "../../endpoint/endpoint.ts";
+import type { JsonSchema } from "../../schema/json-schema.ts";
+import { createSchemaCompiler, type SchemaCompiler } from "../../schema/schema.ts";
+import type { ViewLease } from "../../state/state.ts";
+import type { Concealment } from "../concealment.ts";
+import { createRoute, type LeadsTo, type Route, type RouteHandler } from "./route.ts";
+import { withSecondLook } from "./second-look.ts";
+
+/** An endpoint of the protocol, in short. */
+export interface ProtocolEndpoint {
+  readonly method: string;
+  readonly path: string;
+  readonly description: string;
+  readonly capability: Capability;
+  readonly impact: Impact;
+  readonly isReading: boolean;
+  /** A verified client certificate stands for an Agent-ID. */
+  readonly takesCertificate?: boolean;
+  readonly idempotencyMember?: string;
+  /** Input members whose depth is the handler's to refuse. */
+  readonly deepMembers?: ReadonlySet<string>;
+  /** Starts work of an agent of this server. */
+  readonly startsWork?: boolean;
+  /** It says in its own words that its time is over. */
+  readonly endsInTime?: boolean;
+  readonly leadsTo?: LeadsTo;
+  /** The names of what it answers 422 with, in words of its own. */
+  readonly errors?: readonly string[];
+  /** The scopes that a caller needs; without them the handler decides for itself. */
+  readonly requiredScopes?: readonly string[];
+  readonly concealment?: Concealment;
+  readonly inputSchema: JsonSchema;
+  readonly outputSchema?: JsonSchema;
+  /** True when DISCOVER /methods and the manifest's endpoints list it. */
+  readonly isListed: boolean;
+  /** False: QUERY does not find it either, since there is nothing to be had by it. */
+  readonly isFindable?: boolean;
+  /** True: no endpoint of the operator's takes its place. */
+  readonly isReserved?: boolean;
+  /**
+   * Input members that name something: where the handler says 404, which must leave all as it was,
+   * it is asked again once what other nodes have made is known.
+   */
+  readonly looksUp?: readonly string[];
+  readonly handler: RouteHandler;
+}
+
+/** The full primitive of a protocol endpoint, as the manifest shows it. */
+function protocolDefinition(from: ProtocolEndpoint): EndpointDefinition {
+  return {
+    file: "",
+    method: from.method,
+    path: from.path,
+    description: from.description,
+    namespace: "agtp",
+    semantic: {
+      intent: from.description,
+      actor: "agent",
+      outcome: from.description,
+      capability: from.capability,
+      confidence: 1,
+      impact: from.impact,
+      is_idempotent: from.isReading,
+    },
+    inputSchema: from.inputSchema,
+    outputSchema: from.outputSchema ?? {},
+    errors: from.errors ?? [],
+    requiredScopes: from.requiredScopes ?? [],
+    handler: { type: "registered_function", function: "" },
+  };
+}
+
+/** The surroundings of protocol endpoints. */
+export interface ProtocolContext {
+  readonly state?: { readonly view: Pick<ViewLease, "catchUp"> };
+}
+
+/** A compiler forgets nothing, and some schemas name agents of the deployment: it serves so many. */
+const SCHEMAS_OF_A_COMPILER = 10_000;
+
+let compiler = createSchemaCompiler();
+let served = 0;
+
+/** The compiler of the protocol's schemas; a deployment finds the validators of the one before it. */
+function protocolCompiler(): SchemaCompiler {
+  served += 1;
+  if (served > SCHEMAS_OF_A_COMPILER) {
+    compiler = createSchemaCompiler();
+    served = 1;
+  }
+  return compiler;
+}
+
+/** The route of a protocol endpoint. Its schema is this program's own: a problem is a bug. */
+export function protocolRoute(from: ProtocolEndpoint, { state }: ProtocolContext = {}): Route {
+  const definition = protocolDefinition(from);
+  const place = { file: `${from.method} ${from.path}`, key: "input_schema" };
+  const { compiled, problems } = protocolCompiler().compile(from.inputSchema, place);
+  if (compiled === undefined) throw new Error(problems.map(({ message }) => message).join("; "));
+  const { isReading, startsWork, takesCertificate, endsInTime, concealment } = from;
+  const { idempotencyMember, deepMembers, leadsTo } = from;
+  const handler = withSecondLook(from.handler, from.looksUp ?? [], state?.view ?? {});
+  return createRoute(definition, handler, {
+    ...{ tier: "A", input: compiled, isReading, concealment, idempotencyMember, deepMembers },
+    leadsTo,
+    startsWork: startsWork ?? false,
+    takesCertificate: takesCertificate ?? false,
+    endsInTime: endsInTime ?? false,
+    isListed: from.isListed,
+    isFindable: from.isListed || (from.isFindable ?? true),
+    isReserved: from.isReserved ?? false,
+  });
+}
+
+/** The routes of floor methods and of other endpoints of the protocol. */
+export function protocolRoutes(
+  endpoints: readonly ProtocolEndpoint[],
+  context: ProtocolContext,
+): readonly Route[] {
+  return endpoints.map((endpoint) => protocolRoute(endpoint, context));
+}
+
+/** A shorter schema's validator is generated in a few milliseconds. */
+const LONG_SCHEMA = 1000;
+
+/** Generates the validators of the protocol's long schemas, so that the first who calls does not wait for that. */
+export function* preparingInputs(routes: readonly Route[]): Paced<void> {
+  const own = yield* filterPaced(routes, ({ tier }) => tier === "A");
+  const long = own
+    .map(({ input }) => ({ input, length: JSON.stringify(input.schema).length }))
+    .filter(({ length }) => length >= LONG_SCHEMA);
+  for (const { input } of long.sort((one, other) => one.length - other.length)) {
+    yield;
+    input.check({}, true);
+  }
+}

@@ -1,0 +1,38 @@
+/**
+ * A look-up that misses, on one of several nodes: what is asked for may have been made on another a
+ * moment ago. Once this node has taken in what was committed by then, the same handler is asked again.
+ * Only callers that this server knows have the store asked, and only about names that are whole; a
+ * handler that says 404 has done nothing.
+ */
+import type { Call } from "../../handlers/handler.ts";
+import type { ViewLease } from "../../state/state.ts";
+import type { ExchangeView, RouteHandler } from "./route.ts";
+
+/** As what this server makes is named: ids, nonces, digests. */
+const WHOLE = /^[\w.:-]{16,256}$/;
+
+/** The handler, asked once more after a miss; the same one where there are no other nodes. */
+export function withSecondLook(
+  handler: RouteHandler,
+  members: readonly string[],
+  view: Pick<ViewLease, "catchUp">,
+): RouteHandler {
+  if (view.catchUp === undefined || members.length === 0) return handler;
+  return async (call, exchange) => {
+    const answer = await handler(call, exchange);
+    if (!("status" in answer) || answer.status !== 404) return answer;
+    if (!isKnown(exchange) || !members.some((member) => isWhole(call, member))) return answer;
+    await view.catchUp?.();
+    return handler(call, exchange);
+  };
+}
+
+/** A stranger does not make the store work. */
+function isKnown({ caller, peer }: ExchangeView): boolean {
+  return caller.document !== undefined || peer.certificate !== undefined;
+}
+
+function isWhole({ input }: Call, member: string): boolean {
+  const name = input[member];
+  return typeof name === "string" && WHOLE.test(name);
+}

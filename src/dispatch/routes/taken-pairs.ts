@@ -1,0 +1,42 @@
+/**
+ * The pairs that endpoints have already, with the files that declare them: what comes after them
+ * leaves them their places.   AGTP-API §6.1
+ */
+import { filterPaced, type Paced } from "../../base/paced.ts";
+import type { Problem } from "../../base/problem.ts";
+import type { Route } from "./route.ts";
+
+/** Files by the pairs that they declare. */
+export class TakenPairs {
+  readonly #files = new Map<string, string>();
+
+  /** Takes the pairs of some more routes. */
+  *adding(routes: readonly Route[]): Paced<void> {
+    for (const { method, path, definition } of routes) {
+      this.#files.set(`${method} ${path}`, definition.file);
+      yield;
+    }
+  }
+
+  /** The file that declares a pair. */
+  fileOf({ method, path }: Pick<Route, "method" | "path">): string | undefined {
+    return this.#files.get(`${method} ${path}`);
+  }
+
+  /** The routes whose pairs are free, and a problem under this key for each other one. */
+  *freeAmong(
+    routes: readonly Route[],
+    key: string,
+  ): Paced<{ readonly routes: readonly Route[]; readonly problems: readonly Problem[] }> {
+    const problems: Problem[] = [];
+    const free = yield* filterPaced(routes, (route) => {
+      const taken = this.fileOf(route);
+      if (taken === undefined) return true;
+      const { method, path, definition } = route;
+      const message = `${method} ${path} is already an endpoint of ${taken}`;
+      problems.push({ file: definition.file, key, message });
+      return false;
+    });
+    return { routes: free, problems };
+  }
+}

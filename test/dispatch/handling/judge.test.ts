@@ -1,0 +1,91 @@
+import { describe, expect, it } from "vitest";
+import { judge, type Outcome } from "../../../src/dispatch/handling/judge.ts";
+import { notFound } from "../../../src/dispatch/refusals/refusal.ts";
+import { makeRoute } from "../../support/exchange.ts";
+
+const ROUTE = makeRoute({
+  errors: new Set(["room_unavailable"]),
+  outputSchema: {
+    type: "object",
+    required: ["reservation_id"],
+    properties: { reservation_id: { type: "string" } },
+  },
+});
+const BODY = { reservation_id: "r-1" };
+
+/** Handlers are plain JavaScript: what they return may be anything. */
+function judgeAny(outcome: unknown, route = ROUTE) {
+  return judge(route, outcome as Outcome);
+}
+
+// AGTP-API §6.4 "errors", §13.3
+describe("judge", () => {
+  it("makes a 200 of a body that the output schema accepts", () => {
+    expect(judgeAny({ body: BODY })).toMatchObject({
+      status: 200,
+      body: BODY,
+      contentType: "application/vnd.agtp+json",
+      refusal: undefined,
+    });
+  });
+
+  it("lets an output have members that nobody declared", () => {
+    expect(judgeAny({ body: { ...BODY, more: 1 } })).toMatchObject({ status: 200 });
+  });
+
+  it("makes a 422 of a declared error", () => {
+    expect(judgeAny({ error: "room_unavailable", message: "none left" })).toMatchObject({
+      status: 422,
+      refusal: { code: "room_unavailable", message: "none left" },
+    });
+  });
+
+  it("says where an output fails its schema, the whole value included", () => {
+    expect(judgeAny({ body: [] })).toBe(
+      "the output does not satisfy the output schema: / must be object",
+    );
+  });
+
+  it.each([
+    ["an undeclared error", { error: "on_fire" }],
+    ["an error that is no text", { error: ["room_unavailable"] }],
+    ["an inherited name for an error", { error: "constructor" }],
+    ["a body without what the schema requires", { body: {} }],
+    ["no body where the schema requires one", { status: 200 }],
+    ["nothing", undefined],
+    ["null", null],
+    ["a text", "done"],
+    ["an empty object", {}],
+    ["a status that AGTP does not know", { status: 299, body: BODY }],
+    ["a status as text", { status: "200", body: {} }],
+    ["header values with line breaks", { body: BODY, headers: { "X-A": "a\r\nB: c" } }],
+    ["header names that are no tokens", { body: BODY, headers: { "X A": "a" } }],
+    ["header values that are no texts", { body: BODY, headers: { "X-A": 1 } }],
+    ["header values beyond latin1", { body: BODY, headers: { "X-A": "\u010a" } }],
+  ])("takes %s for a fault", (_, outcome) => {
+    expect(judgeAny(outcome)).toEqual(expect.any(String));
+  });
+
+  it("holds no refusal of the handler's own against the output schema", () => {
+    expect(judgeAny({ status: 409, body: { why: "taken" } })).toMatchObject({ status: 409 });
+  });
+
+  it("drops the fields that only the server writes", () => {
+    const headers = { "SERVER-ID": "x", "content-type": "text/plain", "X-Own": "kept" };
+    expect(judgeAny({ body: BODY, headers })).toMatchObject({
+      headers: { "X-Own": "kept" },
+      contentType: "text/plain",
+    });
+  });
+
+  it("lets the protocol's own routes refuse, and nobody else", () => {
+    const refusal = notFound("genesis-not-found", "none");
+    expect(judgeAny(refusal, makeRoute({ tier: "A" }))).toMatchObject({ status: 404, refusal });
+    expect(judgeAny({ ...refusal, body: BODY })).toMatchObject({ refusal: undefined });
+  });
+
+  it("takes a member called kind for what it is", () => {
+    const outcome = { body: BODY, kind: "room" };
+    expect(judgeAny(outcome, makeRoute({ tier: "A" }))).toMatchObject({ status: 200 });
+  });
+});
