@@ -200,7 +200,8 @@ describe("readAgentFile, of a certificate's fingerprint,", () => {
 // AGTP "Identity Document Signature"
 describe("readAgentFile, of a signed document,", () => {
   const ALTERED =
-    "manifest_signature: does not verify: the document was altered, or signed with another key than its manifest_issuer_public_key";
+    "manifest_signature: does not verify: the document was altered, or signed with another key than its manifest_issuer_public_key " +
+    "(what an agent holds is changed by its issuer alone: agtp-keys genesis --force makes both files anew)";
 
   it("takes it as its trusted issuer wrote it, in any order", () => {
     const signed = signIdentity({ ...LAUREN, trust_tier: 1, cert_fingerprint: "ab".repeat(32) });
