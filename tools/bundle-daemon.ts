@@ -34,6 +34,8 @@ const bundle = await rolldown({
 await bundle.write({
   dir: DIST,
   format: "esm",
+  // Each module begins with a comment that names its file.
+  minify: false,
   // In the place of the unbundled ones.
   entryFileNames: "tools/[name].js",
   chunkFileNames: "daemon/[name].js",

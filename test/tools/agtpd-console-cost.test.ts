@@ -1,4 +1,5 @@
 /** A console that is off costs nothing: none of its code is loaded. */
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { startProgram } from "../support/agtpd.ts";
@@ -13,9 +14,18 @@ async function loadedBy(isEnabled: boolean): Promise<readonly string[]> {
   const { child, outcome } = await startProgram(deployment.configPath, { env });
   child.kill("SIGTERM");
   const { stderr } = await outcome;
-  const loaded = stderr.match(/^loaded \S+$/gm) ?? [];
+  const files = [...stderr.matchAll(/^loaded (file:\S+)$/gm)].map(([, url = ""]) => new URL(url));
+  const loaded = files.flatMap((file) => [file.pathname, ...bundledIn(file)]);
   expect(loaded.length).toBeGreaterThan(100);
-  return loaded.flatMap((line) => /\/modules\/console\/(\S+)$/.exec(line)?.[1] ?? []);
+  return loaded.flatMap((name) => /\/modules\/console\/(\S+)$/.exec(name)?.[1] ?? []);
+}
+
+/** The modules that the build has put into one file. */
+function bundledIn(file: URL): readonly string[] {
+  if (!file.pathname.includes("/dist/")) return [];
+  return [...readFileSync(file, "utf8").matchAll(/^\/\/ (dist\/\S+)$/gm)].map(
+    ([, name = ""]) => name,
+  );
 }
 
 it("a daemon without a console loads no more of it than its sections and its entry", async () => {
