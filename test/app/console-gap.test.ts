@@ -9,8 +9,12 @@ describeWithPostgres("a chain in PostgreSQL", () => {
   it("is listed behind its gaps, the head among them", async () => {
     const url = await postgres().makeDatabase();
     const store = { driver: "postgres", url };
-    const house = await openConsole(await approvingFiles([], { ...CONSOLE, store }));
-    for (const room of ["1", "2", "3", "4", "5"]) await look(house, room);
+    const files = await approvingFiles([], { ...CONSOLE, store });
+    const writer = await openConsole(files);
+    for (const room of ["1", "2", "3", "4", "5"]) await look(writer, room);
+    // A node that has acknowledged a record ends when the store lacks it.
+    await writer.close();
+    const house = await openConsole(files);
     const visitor = await house.signIn({ role: "viewer" });
     const page = async (query = "") => (await visitor.get(`/api/records/${ALMA}${query}`)).body;
     const { records } = await page();
