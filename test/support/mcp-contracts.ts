@@ -97,12 +97,11 @@ export async function openNegotiating(
       });
     },
     listen: async (params) => {
-      const leaving = new AbortController();
-      const fetch: TestMcp["fetch"] = (path, init) =>
-        server.fetch(path, { ...init, signal: leaving.signal });
       const setup = { token: await tokenOf(NORA) };
-      const { headers } = await postMcp({ fetch }, "subscriptions/listen", params, setup);
-      return { type: headers.get("content-type"), leave: () => leaving.abort() };
+      const response = await postMcp(server, "subscriptions/listen", params, setup);
+      const type = response.headers.get("content-type");
+      // A signal has no effect once the request is collected; the body has.
+      return { type, leave: () => void response.body?.cancel() };
     },
     post: async (method, params, { agentId = NORA, capabilities } = {}) => {
       const setup = { token: await tokenOf(agentId), ...(capabilities && { capabilities }) };
