@@ -70,7 +70,7 @@ class WaitClock implements ProcessorClock {
   }
 }
 
-/** What the platform says that the thread has used, or the process where it knows no threads. */
+/** Asks the platform for the time of the thread, or of the process where it knows no threads. */
 class UsageClock implements ProcessorClock {
   readonly freshMs = 1;
   readonly #usage: typeof process.cpuUsage;

@@ -31,7 +31,7 @@ export async function documentVersionOf({ lead }: Crew): Promise<string | undefi
   return status?.documentVersion ?? undefined;
 }
 
-/** Has the lead do what a command of the deployment says. */
+/** Passes a command of the deployment to the lead. */
 export async function commandLead({ lead }: Crew, order: CommandOrder): Promise<unknown> {
   if (lead === undefined) throw new Error("the worker that does this is being replaced");
   const { isKnown, result } = await lead.process.link.ask<CommandAnswer>("command", order);

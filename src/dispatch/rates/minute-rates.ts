@@ -24,7 +24,7 @@ export class MinuteRates {
   readonly #rates: MinuteRate[] = [];
   #tell: TellTaking = () => undefined;
 
-  /** Has a rate counted for all; what is answered is told of each taking. */
+  /** Counts a rate over all processes; the result is called with each taking. */
   join(rate: MinuteRate): TellTaking {
     this.#rates.push(rate);
     return (taking) => this.#tell(taking);

@@ -25,7 +25,7 @@ export interface MinuteSharesOptions {
   now?(): number;
 }
 
-/** What a node has given, while others are told. */
+/** Tells other nodes how much of each rate this node has given. */
 export interface MinuteShares {
   /** Tells what was given since the last time; called once a second. */
   renew(): Promise<void>;
@@ -60,7 +60,7 @@ export async function openMinuteShares(
     read: recordReader<Given>({ at: "number", totals: "object" }),
     forgottenAt: ({ at }) => at + KEPT_MS,
     onChange: (before, after, process) => {
-      // What lay there at the start may be of any age.
+      // An entry that was there at the start may be of any age.
       if (process === self || after === undefined || !isOpen) return;
       for (const [account, total] of Object.entries(after.totals)) {
         const known = before?.totals[account] ?? 0;

@@ -7,7 +7,7 @@ import { type MinuteRates, minuteAccount, type TellTaking } from "./minute-rates
 
 const WINDOW_MS = 60_000;
 const REMEMBERED_AGENTS = 10_000;
-/** What others have given is counted up to here. */
+/** The most taken calls of other nodes that are counted. */
 const MOST = 10_000;
 
 /** A rate among those of the server. */

@@ -46,7 +46,7 @@ export function addPages(app: FastifyInstance, parts: PageParts): void {
       throw methodNotAllowed(READING);
     }
     if (parts.signedInBy(request) === undefined) {
-      // Who is nobody yet is sent on from pages alone.
+      // Only a page sends a stranger on to the sign-in.
       if (!isPagePath(path)) {
         throw new ConsoleFault(404, "not-found", "nothing is served at this path");
       }

@@ -10,6 +10,11 @@ export class ChainHeads {
     this.#heads = new Map(heads);
   }
 
+  /** Where all chains end. */
+  get all(): ReadonlyMap<string, ChainHead> {
+    return this.#heads;
+  }
+
   /** The last record of a chain that this process knows of. */
   get(agentId: string): ChainHead | undefined {
     return this.#heads.get(agentId);

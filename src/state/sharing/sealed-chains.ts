@@ -5,6 +5,7 @@
  */
 import type { WhereCut } from "../journal/archived-records.ts";
 import type { JournalRecord } from "../journal/journal.ts";
+import { ChainHeads } from "../records/chain-heads.ts";
 import type { GrowingChains } from "../records/open-ledger.ts";
 import { NO_AUDIT_ID } from "../records/record.ts";
 import type {
@@ -25,21 +26,20 @@ interface PendingBatch {
 
 export class SealedChains implements GrowingChains {
   readonly #records: RecordStore;
-  readonly #heads: Map<string, ChainHead>;
+  readonly #heads: ChainHeads;
   /** In order; of those that are in the store everywhere, none. */
   #events: JournalRecord[] = [];
-  #changed = new Set<string>();
   #pending: PendingBatch[] = [];
   #writing: Promise<void> | undefined;
 
   constructor(records: RecordStore, heads: ReadonlyMap<string, ChainHead>) {
     this.#records = records;
-    this.#heads = new Map(heads);
+    this.#heads = new ChainHeads(heads);
   }
 
   /** Where all chains end. */
   get heads(): ReadonlyMap<string, ChainHead> {
-    return this.#heads;
+    return this.#heads.all;
   }
 
   /** The events that a worker may have appended and not stored. */
@@ -79,17 +79,11 @@ export class SealedChains implements GrowingChains {
   }
 
   takeChanged(): ReadonlyMap<string, ChainHead> {
-    const changed = new Map<string, ChainHead>();
-    for (const agentId of this.#changed) {
-      const head = this.#heads.get(agentId);
-      if (head !== undefined) changed.set(agentId, head);
-    }
-    this.#changed = new Set();
-    return changed;
+    return this.#heads.takeChanged();
   }
 
   markChanged(agentIds: Iterable<string>): void {
-    for (const agentId of agentIds) this.#changed.add(agentId);
+    this.#heads.mark(agentIds);
   }
 
   async settled(): Promise<void> {
@@ -151,8 +145,7 @@ export class SealedChains implements GrowingChains {
     let next = first;
     for (const { auditId, jws, chain } of kept) {
       const { agentId, at, method, isEvent } = chain;
-      this.#heads.set(agentId, { auditId, at, method, place: placed(next, jws) });
-      this.#changed.add(agentId);
+      this.#heads.move(agentId, { auditId, at, method, place: placed(next, jws) });
       next = next && { segment: next.segment, offset: next.offset + jws.length + 1 };
       if (isEvent === true) this.#events.push({ auditId, jws });
     }

@@ -52,7 +52,7 @@ function gapOf({ auditId, isMissing }: ListedRecord): VNode | undefined {
   return html`<span class="badge bad">missing</span> A record is not in the journal: <code title=${visible(auditId)}>${visible(auditId)}</code>`;
 }
 
-/** What is said of the gaps, before anybody scrolls to them. */
+/** Names the gaps above the list. */
 function Gaps({ records }: { readonly records: readonly ListedRecord[] }): VNode | undefined {
   const missing = records.filter(({ isMissing }) => isMissing);
   if (missing.length === 0) return undefined;
