@@ -1,5 +1,5 @@
-import { isWireFault } from "../../src/wire/message-parser.ts";
 import { describe, expect, it } from "vitest";
+import { isWireFault } from "../../src/wire/message-parser.ts";
 import { type ReceivedResponse, ResponseParser } from "../../src/wire/response-parser.ts";
 
 function parse(

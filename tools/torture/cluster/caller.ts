@@ -1,8 +1,8 @@
 /** A client of one node, over one connection at a time, that notes what it was told. */
 
-import { isWireFault } from "../../../src/wire/message-parser.ts";
 import { connect, type TLSSocket } from "node:tls";
 import { uuidv7 } from "../../../src/identity/uuid.ts";
+import { isWireFault } from "../../../src/wire/message-parser.ts";
 import { type ReceivedResponse, ResponseParser } from "../../../src/wire/response-parser.ts";
 import { sha256Hex } from "./evidence.ts";
 import type { Asked } from "./history.ts";
