@@ -34,6 +34,10 @@ function isKnown({ caller, peer }: ExchangeView): boolean {
 }
 
 function isWhole({ input }: Call, member: string): boolean {
-  const name = input[member];
+  return isWholeName(input[member]);
+}
+
+/** Tells whether this is how something that this server makes may be named. */
+export function isWholeName(name: unknown): boolean {
   return typeof name === "string" && WHOLE.test(name);
 }
