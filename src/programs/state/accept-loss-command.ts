@@ -4,8 +4,8 @@
  */
 import { relative } from "node:path";
 import type { Config } from "../../app/config/config.ts";
-import { openPostgres } from "../../state/postgres/open.ts";
 import { CutEnds } from "../../state/postgres/cut-rows.ts";
+import { openPostgres } from "../../state/postgres/open.ts";
 import { findLostRecords } from "../../state/postgres/records.ts";
 import {
   type AcknowledgedRecord,
