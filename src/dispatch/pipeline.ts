@@ -3,6 +3,7 @@
  * No socket: a request goes in, a response comes out. What is done for it at once is a slice of the
  * loop, which its caller pays for.
  */
+
 import type { DispatchResult } from "../handlers/handler.ts";
 import type { AgentDirectory } from "../identity/agent-directory.ts";
 import type { AgentDocument } from "../identity/agent-document.ts";
@@ -11,17 +12,20 @@ import type { Attributor } from "../state/records/attributor.ts";
 import type { IdempotencyRegister } from "../state/registers/idempotency-register.ts";
 import type { Response, WireFault } from "../wire/message.ts";
 import type { Approvals } from "./approvals/approvals.ts";
-import { createStandingFields } from "./caller/addressed-agent.ts";
-import { readCredentials } from "./caller/credentials.ts";
 import type { DelegationReader } from "./caller/delegation.ts";
 import type { Peer } from "./caller/peer.ts";
 import { concealRefusal } from "./concealment.ts";
 import type { Deadlines } from "./deadlines.ts";
 import { Exchange } from "./exchange.ts";
+import { readCredentials } from "./gates/00-caller.ts";
 import type { Gate } from "./gates/gate.ts";
-import { type CallHandler, createCallHandler } from "./handling/call-handler.ts";
 import { innerRequest, resultOf, tellingOfInner } from "./handling/inner-dispatch.ts";
-import { faultReply, type InvokeServices } from "./handling/invoke.ts";
+import {
+  type CallHandler,
+  createCallHandler,
+  faultReply,
+  type InvokeServices,
+} from "./handling/invoke.ts";
 import { type AnswerOnce, createAnswerOnce } from "./idempotency/idempotency.ts";
 import { readIdempotencyKey } from "./idempotency/idempotency-key.ts";
 import { isLasting } from "./idempotency/idempotent-reply.ts";
@@ -113,10 +117,9 @@ export class Pipeline {
       ...{ admission: rowOf(admission), handler: rowOf(handler) },
     };
     this.#lookUp = lookUp;
+    const { defaultAgent } = parts;
     this.#stamp = createStamp({
-      ...{ serverId, attributor },
-      standingFields: createStandingFields(directory, parts.defaultAgent),
-      supportedMethods,
+      ...{ serverId, attributor, directory, defaultAgent, supportedMethods },
     });
     this.#services = {
       deadlines,

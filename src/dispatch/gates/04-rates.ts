@@ -1,5 +1,5 @@
 /**
- * Refuses a request whose payer has had what it may have. Asked of every request from outside, also
+ * Gate 04. Refuses a request whose payer has had what it may have. Asked of every request from outside, also
  * of one that is refused already, and before anything is looked at that costs more. What a handler
  * dispatches is not asked again, it only pays; nor is what the API of another protocol has counted.
  * 429 `rate-limited`, with Retry-After   `[limits] work_ms_per_second`, `requests_per_second`

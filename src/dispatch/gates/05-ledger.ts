@@ -1,5 +1,5 @@
 /**
- * Does what gates look at hold, and can the answer be recorded? A node that may have missed a change
+ * Gate 05. Does what gates look at hold, and can the answer be recorded? A node that may have missed a change
  * serves nobody. What an agent of this server asks for is recorded, refusals too, or not looked into.
  * 503 `store-unavailable`, `attribution-unavailable` · AGTP-IDENTIFIERS "Attribution-Record"
  */

@@ -1,5 +1,5 @@
 /**
- * May the caller use the contract that it presents? Checked whether or not the pair is registered.
+ * Gate 10. May the caller use the contract that it presents? Checked whether or not the pair is registered.
  * 404 one that this server never issued · 400 one for another pair · 464 one that is over or somebody
  * else's.   AGTP-API §10.1
  */

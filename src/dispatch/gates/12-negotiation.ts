@@ -1,5 +1,5 @@
 /**
- * Nothing is registered here: is there a contract, or may one be negotiated?
+ * Gate 12. Nothing is registered here: is there a contract, or may one be negotiated?
  * 404 unknown path · 405 known path, other methods · 464 the first and fourth lock · 262 the third.
  * AGTP-API §6.1, §10.1
  */

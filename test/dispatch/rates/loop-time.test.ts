@@ -1,8 +1,7 @@
 /** Slices of the loop, and who pays for them.   `[limits] work_ms_per_second` */
 import { Worker } from "node:worker_threads";
 import { describe, expect, it, onTestFinished } from "vitest";
-import type { ProcessorClock } from "../../../src/base/processor-clock.ts";
-import { LoopTime } from "../../../src/dispatch/rates/loop-time.ts";
+import { LoopTime, type ProcessorClock } from "../../../src/dispatch/rates/loop-time.ts";
 import { Rates } from "../../../src/dispatch/rates/rates.ts";
 
 /** A clock that tells these laps, one after the other. */
