@@ -13,44 +13,45 @@ const FREE_SLICE_MS = 1;
 
 /** Measures slices, and has them paid for. */
 export class LoopTime {
-  readonly #rates: Rates;
+  readonly #rates: Pick<Rates, "charge">;
   readonly #clock: ProcessorClock;
-  #depth = 0;
+  #isMeasuring = false;
   #readAt: number;
 
-  constructor(rates: Rates, clock: ProcessorClock = processorClock()) {
+  constructor(rates: Pick<Rates, "charge">, clock: ProcessorClock = processorClock()) {
     this.#rates = rates;
     this.#clock = clock;
     this.#readAt = performance.now();
   }
 
-  /** Within a slice: what is done now is measured already. */
-  get isMeasuring(): boolean {
-    return this.#depth > 0;
+  /**
+   * Does some work at once, as a slice that began at `startedAt`, or now; within another slice it is a
+   * part of that. The payer is asked for only where others noticed.
+   */
+  slice<T>(payer: () => TaskOwner, work: () => T, startedAt: number | undefined = undefined): T {
+    if (this.#isMeasuring) return work();
+    const since = startedAt ?? performance.now();
+    this.#isMeasuring = true;
+    if (since - this.#readAt >= this.#clock.freshMs) {
+      this.#clock.lap(since);
+      this.#readAt = performance.now();
+    }
+    try {
+      return work();
+    } finally {
+      this.#isMeasuring = false;
+      const spent = this.#spentSince(since);
+      if (spent > 0) this.#rates.charge(payer().key, spent, performance.now());
+    }
   }
 
-  /** Begins a slice; one within another is part of it. */
-  begin(startedAt: number): void {
-    this.#depth += 1;
-    if (this.#depth > 1 || startedAt - this.#readAt < this.#clock.freshMs) return;
-    this.#clock.lap(startedAt);
-    this.#readAt = performance.now();
-  }
-
-  /** Ends it, and answers what it cost: 0 unless it was so long that others noticed. */
-  end(startedAt: number): number {
-    this.#depth -= 1;
-    if (this.#depth > 0) return 0;
+  /** 0 unless it was so long that others noticed. */
+  #spentSince(startedAt: number): number {
     const now = performance.now();
     if (now - startedAt <= FREE_SLICE_MS) return 0;
     const spent = Math.min(now - startedAt, this.#clock.lap(startedAt));
     this.#readAt = now;
     return spent > FREE_SLICE_MS ? spent : 0;
-  }
-
-  /** Charges an owner for the cost of a slice. */
-  charge({ key }: TaskOwner, ms: number): void {
-    this.#rates.charge(key, ms, performance.now());
   }
 }
 
