@@ -68,7 +68,7 @@ describe("innerRequest", () => {
   });
 
   it("splits a target at the first question mark", () => {
-    const { path, query } = innerRequest(makeExchange(), "QUERY", "/rooms?a=b?c");
+    const { path, query } = innerExchange(makeExchange(), ["QUERY", "/rooms?a=b?c"], {}).request;
     expect({ path, query }).toEqual({ path: "/rooms", query: "a=b?c" });
   });
 });

@@ -13,7 +13,7 @@ import type { Attributor } from "../../state/records/attributor.ts";
 import type { ViewLease } from "../../state/state.ts";
 import { payerOf } from "../rates/payer.ts";
 import type { Rates } from "../rates/rates.ts";
-import { attributionUnavailable, rateLimited, storeUnavailable } from "../refusals/refusal.ts";
+import { rateLimited, recordsUnavailable, storeUnavailable } from "../refusals/refusal.ts";
 import type { Gate } from "./gate.ts";
 
 /** Gate 04: looks at the accounts of all payers. */
@@ -27,12 +27,12 @@ export function ratesGate(rates: Rates): Gate {
 
 /** Gate 05: looks at the journal; undefined: responses carry no record. */
 export function ledgerGate(
-  attributor: Pick<Attributor, "isWritable"> | undefined,
+  attributor: Pick<Attributor, "isWritable" | "isInStore"> | undefined,
   view: ViewLease,
 ): Gate {
   return ({ caller }) => {
     if (!view.isFresh) return storeUnavailable();
     const isRecorded = attributor !== undefined && caller.document !== undefined;
-    return isRecorded && !attributor.isWritable ? attributionUnavailable() : undefined;
+    return isRecorded && !attributor.isWritable ? recordsUnavailable(attributor) : undefined;
   };
 }

@@ -5,6 +5,7 @@
  * `[limits] work_ms_per_second`
  */
 import { openSync, readSync } from "node:fs";
+import { performance } from "node:perf_hooks";
 import type { TaskOwner } from "../../base/task-queue.ts";
 import type { Rates } from "./rates.ts";
 
@@ -33,8 +34,8 @@ export class LoopTime {
     const since = startedAt ?? performance.now();
     this.#isMeasuring = true;
     if (since - this.#readAt >= this.#clock.freshMs) {
-      this.#clock.lap(since);
-      this.#readAt = performance.now();
+      this.#clock.restart();
+      this.#readAt = since;
     }
     try {
       return work();
@@ -62,6 +63,8 @@ export class LoopTime {
 export interface ProcessorClock {
   /** A reading is that good for so long: each takes a system call. */
   readonly freshMs: number;
+  /** Begins a lap now. */
+  restart(): void;
   /** Milliseconds of the processor since a moment of `performance.now()`, or since the last reading. */
   lap(since: number): number;
 }
@@ -95,8 +98,6 @@ const row = Buffer.alloc(ROW_BYTES);
 
 /** The times that the thread has run and waited, in milliseconds. Throws where the file cannot be read. */
 function readTimes(file: number): readonly [ran: number, waited: number] {
-  // The kernel brings the first of them up to date when it is asked for the usage.
-  process.cpuUsage();
   const length = readSync(file, row, 0, ROW_BYTES, 0);
   const [ran, waited] = row.toString("latin1", 0, length).split(" ", 2);
   return [Number(ran) / NANOSECONDS, Number(waited) / NANOSECONDS];
@@ -116,8 +117,18 @@ class WaitClock implements ProcessorClock {
     this.#times = readTimes(file);
   }
 
+  /**
+   * What the thread has run may be of the kernel's last tick here, which counts too much where it sleeps
+   * in the lap, and never more than passed: asking for the usage would cost more than the reading.
+   */
+  restart(): void {
+    this.#times = readTimes(this.#file);
+  }
+
   lap(since: number): number {
     const [ran, waited] = this.#times;
+    // The kernel brings the first of them up to date when it is asked for the usage.
+    process.cpuUsage();
     this.#times = readTimes(this.#file);
     const busy = performance.now() - since - (this.#times[1] - waited);
     return Math.max(0, Math.min(busy, this.#times[0] - ran));
@@ -134,6 +145,11 @@ class UsageClock implements ProcessorClock {
   constructor(usage: typeof process.cpuUsage) {
     this.#usage = usage;
     this.#used = this.#read();
+  }
+
+  restart(): void {
+    this.#used = this.#read();
+    this.#at = performance.now();
   }
 
   lap(since: number): number {

@@ -71,6 +71,11 @@ export class Ledger {
     return this.#probe();
   }
 
+  /** True where it is the store that records cannot be written to. */
+  get isInStore(): boolean {
+    return this.#store.isInStore === true;
+  }
+
   /** The last record of an agent's chain that this process knows of. */
   headOf(agentId: string): ChainHead | undefined {
     return this.#heads.get(agentId);
