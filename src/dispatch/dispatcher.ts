@@ -17,13 +17,22 @@ import { callerGate } from "./gates/00-caller.ts";
 import { bodySessionGate, sessionGate } from "./gates/01-session.ts";
 import { authorityGate, scopeGate } from "./gates/02-authority.ts";
 import { lifecycleGate, refuseInactive } from "./gates/03-lifecycle.ts";
-import { ratesGate } from "./gates/04-rates.ts";
-import { ledgerGate } from "./gates/05-ledger.ts";
-import { aliasGate, methodGate, policyGate } from "./gates/06-method.ts";
-import { compilingPathCheck, type PathCheck, pathGate } from "./gates/08-path.ts";
-import { type ContractGateOptions, contractGate } from "./gates/10-contract.ts";
+import { ledgerGate, ratesGate } from "./gates/04-toll.ts";
+import {
+  aliasGate,
+  compilingPathCheck,
+  methodGate,
+  type PathCheck,
+  pathGate,
+  policyGate,
+} from "./gates/06-method-and-path.ts";
+import {
+  type ContractGateOptions,
+  contractGate,
+  type NegotiationGateOptions,
+  negotiationGate,
+} from "./gates/10-contract.ts";
 import { endpointGate } from "./gates/11-endpoint.ts";
-import { type NegotiationGateOptions, negotiationGate } from "./gates/12-negotiation.ts";
 import { bodyGate, inputGate } from "./gates/13-input.ts";
 import { taskGate } from "./gates/15-task.ts";
 import { approvalGate } from "./gates/18-approval.ts";

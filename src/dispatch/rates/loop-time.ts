@@ -5,6 +5,7 @@
  * `[limits] work_ms_per_second`
  */
 import { openSync, readSync } from "node:fs";
+import { performance } from "node:perf_hooks";
 import type { TaskOwner } from "../../base/task-queue.ts";
 import type { Rates } from "./rates.ts";
 
@@ -13,44 +14,45 @@ const FREE_SLICE_MS = 1;
 
 /** Measures slices, and has them paid for. */
 export class LoopTime {
-  readonly #rates: Rates;
+  readonly #rates: Pick<Rates, "charge">;
   readonly #clock: ProcessorClock;
-  #depth = 0;
+  #isMeasuring = false;
   #readAt: number;
 
-  constructor(rates: Rates, clock: ProcessorClock = processorClock()) {
+  constructor(rates: Pick<Rates, "charge">, clock: ProcessorClock = processorClock()) {
     this.#rates = rates;
     this.#clock = clock;
     this.#readAt = performance.now();
   }
 
-  /** Within a slice: what is done now is measured already. */
-  get isMeasuring(): boolean {
-    return this.#depth > 0;
+  /**
+   * Does some work at once, as a slice that began at `startedAt`, or now; within another slice it is a
+   * part of that. The payer is asked for only where others noticed.
+   */
+  slice<T>(payer: () => TaskOwner, work: () => T, startedAt: number | undefined = undefined): T {
+    if (this.#isMeasuring) return work();
+    const since = startedAt ?? performance.now();
+    this.#isMeasuring = true;
+    if (since - this.#readAt >= this.#clock.freshMs) {
+      this.#clock.restart();
+      this.#readAt = since;
+    }
+    try {
+      return work();
+    } finally {
+      this.#isMeasuring = false;
+      const spent = this.#spentSince(since);
+      if (spent > 0) this.#rates.charge(payer().key, spent, performance.now());
+    }
   }
 
-  /** Begins a slice; one within another is part of it. */
-  begin(startedAt: number): void {
-    this.#depth += 1;
-    if (this.#depth > 1 || startedAt - this.#readAt < this.#clock.freshMs) return;
-    this.#clock.lap(startedAt);
-    this.#readAt = performance.now();
-  }
-
-  /** Ends it, and answers what it cost: 0 unless it was so long that others noticed. */
-  end(startedAt: number): number {
-    this.#depth -= 1;
-    if (this.#depth > 0) return 0;
+  /** 0 unless it was so long that others noticed. */
+  #spentSince(startedAt: number): number {
     const now = performance.now();
     if (now - startedAt <= FREE_SLICE_MS) return 0;
     const spent = Math.min(now - startedAt, this.#clock.lap(startedAt));
     this.#readAt = now;
     return spent > FREE_SLICE_MS ? spent : 0;
-  }
-
-  /** Charges an owner for the cost of a slice. */
-  charge({ key }: TaskOwner, ms: number): void {
-    this.#rates.charge(key, ms, performance.now());
   }
 }
 
@@ -61,6 +63,8 @@ export class LoopTime {
 export interface ProcessorClock {
   /** A reading is that good for so long: each takes a system call. */
   readonly freshMs: number;
+  /** Begins a lap now. */
+  restart(): void;
   /** Milliseconds of the processor since a moment of `performance.now()`, or since the last reading. */
   lap(since: number): number;
 }
@@ -94,8 +98,6 @@ const row = Buffer.alloc(ROW_BYTES);
 
 /** The times that the thread has run and waited, in milliseconds. Throws where the file cannot be read. */
 function readTimes(file: number): readonly [ran: number, waited: number] {
-  // The kernel brings the first of them up to date when it is asked for the usage.
-  process.cpuUsage();
   const length = readSync(file, row, 0, ROW_BYTES, 0);
   const [ran, waited] = row.toString("latin1", 0, length).split(" ", 2);
   return [Number(ran) / NANOSECONDS, Number(waited) / NANOSECONDS];
@@ -115,8 +117,18 @@ class WaitClock implements ProcessorClock {
     this.#times = readTimes(file);
   }
 
+  /**
+   * What the thread has run may be of the kernel's last tick here, which counts too much where it sleeps
+   * in the lap, and never more than passed: asking for the usage would cost more than the reading.
+   */
+  restart(): void {
+    this.#times = readTimes(this.#file);
+  }
+
   lap(since: number): number {
     const [ran, waited] = this.#times;
+    // The kernel brings the first of them up to date when it is asked for the usage.
+    process.cpuUsage();
     this.#times = readTimes(this.#file);
     const busy = performance.now() - since - (this.#times[1] - waited);
     return Math.max(0, Math.min(busy, this.#times[0] - ran));
@@ -133,6 +145,11 @@ class UsageClock implements ProcessorClock {
   constructor(usage: typeof process.cpuUsage) {
     this.#usage = usage;
     this.#used = this.#read();
+  }
+
+  restart(): void {
+    this.#used = this.#read();
+    this.#at = performance.now();
   }
 
   lap(since: number): number {

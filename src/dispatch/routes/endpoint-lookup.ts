@@ -2,11 +2,11 @@
  * Finds the endpoint of a request that was refused before the gates that find it: it is looked up by
  * the same steps, and not judged.   AGTP-API §9.2, §3.6
  */
+
 import type { Catalog } from "../../catalog/catalog.ts";
 import type { EndpointRegistry } from "../../endpoint/endpoint-registry.ts";
 import type { Exchange } from "../exchange.ts";
-import { followRedirect, translateMethod } from "../gates/06-method.ts";
-import type { PathCheck } from "../gates/08-path.ts";
+import { followRedirect, type PathCheck, translateMethod } from "../gates/06-method-and-path.ts";
 import { resolveRoute } from "../gates/11-endpoint.ts";
 import { compileCatalogWarnings } from "../policy/catalog-warnings.ts";
 import type { MethodPolicy } from "../policy/method-policy.ts";

@@ -1,18 +1,22 @@
 /**
- * Is the method one that this server accepts here?
- * Gate 06. Is it another name for one? One hop, never two; the wire's name stays readable as
+ * Is the method one that this server accepts, and the path one that can be asked for?
+ * Gate 06. Is the method another name for one? One hop, never two; the wire's name stays readable as
  * `requestedMethod`. Refuses nothing.   AGTP-API §9.2 "aliases", §3.6
  * Gate 07. Is it in the catalog, opted-in legacy, or custom? 459. A deprecated method passes with its
  * AGTP-Catalog-Warning.   AGTP-API §3.2, §4.4
- * Gate 09, behind the path's. Does the policy admit it? 405. The (aliased) method is judged first; then
- * a redirect applies, and its target is judged too.   AGTP-API §9, §11
+ * Gate 08. Is the path well-formed, and free of method names? 460.   AGTP-API §5.1, §5.2
+ * Gate 09. Does the policy admit the method here? 405. The (aliased) method is judged first; then a
+ * redirect applies, and its target is judged too.   AGTP-API §9, §11
  */
+
+import { atOnce, type Paced } from "../../base/paced.ts";
 import type { Catalog } from "../../catalog/catalog.ts";
-import type { EndpointRegistry } from "../../endpoint/endpoint-registry.ts";
+import { checkPath, type MethodNames } from "../../catalog/path-grammar.ts";
+import type { EndpointRegistry, RouteEntry } from "../../endpoint/endpoint-registry.ts";
 import type { Exchange } from "../exchange.ts";
 import { compileCatalogWarnings } from "../policy/catalog-warnings.ts";
 import type { MethodPolicy } from "../policy/method-policy.ts";
-import { methodViolation, type Refusal } from "../refusals/refusal.ts";
+import { endpointViolation, methodViolation, type Refusal } from "../refusals/refusal.ts";
 import { refuseMethod } from "../refusals/refuse-method.ts";
 import type { Route } from "../routes/route.ts";
 import type { Gate } from "./gate.ts";
@@ -65,6 +69,39 @@ function createViolations(
     if (remembered.size >= REMEMBERED_METHODS) remembered.clear();
     remembered.set(method, refusal);
     return refusal;
+  };
+}
+
+/** Gate 08: judges paths by catalog, legacy and custom names. */
+export function pathGate(check: PathCheck): Gate {
+  return ({ method, path }) => {
+    const fault = check(method, path);
+    return fault && endpointViolation(fault.segment, fault.message);
+  };
+}
+
+/** The fault of a path; undefined: nothing. */
+export type PathCheck = (method: string, path: string) => ReturnType<typeof checkPath>;
+
+/** Most requests are for a literal path of the registry, which needs to be judged once only. */
+export function compilePathCheck(...parts: Parameters<typeof compilingPathCheck>): PathCheck {
+  return atOnce(compilingPathCheck(...parts));
+}
+
+/** The same, an entry a step. */
+export function* compilingPathCheck(
+  names: MethodNames,
+  registry: Pick<EndpointRegistry<RouteEntry>, "entries" | "findLiteral">,
+): Paced<PathCheck> {
+  const faulty = new Set<string>();
+  for (const { method, path } of registry.entries) {
+    yield;
+    const isLiteral = registry.findLiteral(method, path) !== undefined;
+    if (isLiteral && checkPath(path, names) !== undefined) faulty.add(path);
+  }
+  return (method, path) => {
+    if (registry.findLiteral(method, path) !== undefined && !faulty.has(path)) return undefined;
+    return checkPath(path, names);
   };
 }
 
