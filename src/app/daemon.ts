@@ -14,8 +14,14 @@ import type { Config } from "./config/config.ts";
 import { type Controlled, openControl, type StatusSource } from "./control.ts";
 import type { Deployment } from "./deployment.ts";
 import { listNodes, nodeName } from "./nodes.ts";
-import { type PortFault, Serving } from "./serving.ts";
-import { announce, portProblem, reportingProblems, reportingTrust } from "./start-report.ts";
+import { Serving } from "./serving.ts";
+import {
+  announce,
+  type PortFault,
+  portProblem,
+  reportingProblems,
+  reportingTrust,
+} from "./start-report.ts";
 import type { Daemon, StartResult } from "./start-result.ts";
 
 import { countWorkers } from "./workers/count-workers.ts";

@@ -17,20 +17,12 @@ import type { LimitsConfig } from "../wire/limits-section.ts";
 import { type Built, build, type DaemonOptions } from "./build.ts";
 import type { Deployment } from "./deployment.ts";
 import { keysNeedingRestart } from "./restart-keys.ts";
-import { reportingProblems } from "./start-report.ts";
+import { type PortFault, reportingProblems } from "./start-report.ts";
 
 /** The ports of HTTP, as far as they are known. */
 export interface HttpPorts {
   readonly gatewayPort?: number | undefined;
   readonly consolePort?: number | undefined;
-}
-
-/** A port that cannot be had. */
-export interface PortFault {
-  readonly key: string;
-  readonly host: string;
-  readonly port: number;
-  readonly error: unknown;
 }
 
 /** Another deployment that can be served, or what is in the way of one. */
