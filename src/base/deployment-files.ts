@@ -3,6 +3,7 @@
  * machine. Symbolic links are followed as long as they stay inside; what leads out, and what is no
  * plain file, is a problem. Nothing here throws for what is on the disk.
  */
+import { isWithin, realPath } from "./real-path.ts";
 import { type Dir, opendirSync, realpathSync, statSync } from "node:fs";
 import { join, relative, resolve, sep } from "node:path";
 import { describeFileError, readBoundedFile } from "./bounded-file.ts";
@@ -153,17 +154,5 @@ class Listing {
 
   #problem(path: string, message: string): Problem {
     return { file: this.nameOf(path), key: "", message };
-  }
-}
-
-function isWithin(root: string, path: string): boolean {
-  return path === root || path.startsWith(root.endsWith(sep) ? root : root + sep);
-}
-
-function realPath(path: string): string | undefined {
-  try {
-    return realpathSync(path);
-  } catch {
-    return undefined;
   }
 }

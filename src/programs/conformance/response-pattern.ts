@@ -6,6 +6,7 @@
  *
  * A status is a number, `404|405` either, `!459` any other. A header field `{absent}` may not be there.
  */
+import { parseJson } from "../../base/json-value.ts";
 import type { HeaderFields } from "../../wire/message.ts";
 import { type Bindings, createBindings } from "./bindings.ts";
 import { matchText } from "./text-pattern.ts";
@@ -155,13 +156,4 @@ function matchBody(expected: ExpectedBody, actual: string, bindings: Bindings): 
   const value = parseJson(actual);
   if (value === undefined) return [`body: expected JSON, got ${show(actual)}`];
   return matchValue(expected.value, value, "body", bindings);
-}
-
-/** Undefined, which JSON has not: the text is none. */
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

@@ -3,6 +3,7 @@
  * AGNTCY agents, and what they refer to by a relative path. Nothing is fetched over the network, and
  * no reference leads out of the directory that it starts in, by a symbolic link neither.
  */
+import { isWithin } from "../../../base/real-path.ts";
 import { existsSync, realpathSync } from "node:fs";
 import { dirname, join, relative, resolve, sep } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -140,8 +141,4 @@ function realPath(path: string): string {
   } catch {
     return path;
   }
-}
-
-function isWithin(root: string, path: string): boolean {
-  return path === root || path.startsWith(root.endsWith(sep) ? root : root + sep);
 }

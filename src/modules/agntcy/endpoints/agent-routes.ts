@@ -4,6 +4,7 @@
  * AGTP-API §6.1, §7
  */
 
+import { meteredSchema } from "../../../schema/metered-schema.ts";
 import { payerOf } from "../../../dispatch/rates/payer.ts";
 import { createRoute, type Route, type RouteHandler } from "../../../dispatch/routes/route.ts";
 import { withSecondLook } from "../../../dispatch/routes/second-look.ts";
@@ -15,7 +16,6 @@ import type { AgentManifest } from "../manifest/manifest.ts";
 import type { AgntcySettings } from "../settings.ts";
 import { type AgentDescription, describeAgent } from "./describe-agent.ts";
 import {
-  compileSchema,
   confirmSchema,
   createThreadSchema,
   emptySchema,
@@ -201,9 +201,9 @@ function toRoute({ manifest, settings, view }: RouteContext, endpoint: AgentEndp
   return createRoute(definition, handler, {
     tier: "B",
     startsWork: !LOOKING.has(method),
-    input: compileSchema(endpoint.judged ?? inputSchema),
+    input: meteredSchema(endpoint.judged ?? inputSchema),
     // The answer of the agent's server was judged when it came.
-    output: compileSchema(ANYTHING),
+    output: meteredSchema(ANYTHING),
     // Every handler ends in time by itself, and says how things stand then.
     endsInTime: true,
   });

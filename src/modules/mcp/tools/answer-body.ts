@@ -36,8 +36,3 @@ export function refusalWords(text: string): RefusalWords {
     error,
   };
 }
-
-/** The texts of a list that a refusal carries. */
-export function textsIn(value: unknown): readonly string[] {
-  return Array.isArray(value) ? value.filter((one) => typeof one === "string") : [];
-}

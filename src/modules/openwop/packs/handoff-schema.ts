@@ -5,7 +5,7 @@
  * OpenWOP RFC 0003 §C, AGTP-API §13.2
  */
 import type { JsonSchema } from "../../../schema/json-schema.ts";
-import { type MeteredCheck, prepareMeteredCheck } from "../../../schema/metered-schema.ts";
+import { meteredSchema } from "../../../schema/metered-schema.ts";
 import type { CompiledSchema } from "../../../schema/schema.ts";
 import { PROPOSED_SCHEMA_BOUNDS, type SchemaBounds } from "../../../schema/schema-bounds.ts";
 import { checkSchema } from "../../../schema/schema-check.ts";
@@ -44,14 +44,5 @@ export function compileOuterSchema(schema: JsonSchema): HandoffSchema {
 function compileWithin(schema: JsonSchema, bounds: SchemaBounds): HandoffSchema {
   const faults = checkSchema(schema, bounds);
   if (faults.length > 0) return { faults };
-  let check: MeteredCheck | undefined;
-  return {
-    compiled: {
-      schema,
-      check(value) {
-        check ??= prepareMeteredCheck(schema);
-        return check(value);
-      },
-    },
-  };
+  return { compiled: meteredSchema(schema) };
 }

@@ -4,7 +4,8 @@
  * claim belongs to the first of them, in the order of their directories.
  * OpenWOP RFC 0003, RFC 0074
  */
-import { existsSync, readdirSync, realpathSync } from "node:fs";
+import { realPath } from "../../../base/real-path.ts";
+import { existsSync, readdirSync } from "node:fs";
 import { join, relative, sep } from "node:path";
 import { describeFileError } from "../../../base/bounded-file.ts";
 import { quoteValue } from "../../../base/json-value.ts";
@@ -149,14 +150,6 @@ class Listing {
 
   #nameOf(path: string): string {
     return relative(this.#location.directory, path).split(sep).join("/");
-  }
-}
-
-function realPath(path: string): string | undefined {
-  try {
-    return realpathSync(path);
-  } catch {
-    return undefined;
   }
 }
 
