@@ -3,12 +3,13 @@
  * machine. Symbolic links are followed as long as they stay inside; what leads out, and what is no
  * plain file, is a problem. Nothing here throws for what is on the disk.
  */
-import { isWithin, realPath } from "./real-path.ts";
+
 import { type Dir, opendirSync, realpathSync, statSync } from "node:fs";
 import { join, relative, resolve, sep } from "node:path";
 import { describeFileError, readBoundedFile } from "./bounded-file.ts";
 import { atOnce, type Paced } from "./paced.ts";
 import type { Problem } from "./problem.ts";
+import { isWithin, realPath } from "./real-path.ts";
 import { sortPaced } from "./sort-paced.ts";
 import { codeOf } from "./thrown.ts";
 

@@ -2,9 +2,10 @@
  * Symbolic links in a state directory. One that leads out of it, or that another user made, would
  * have the daemon write where somebody else wants it to; the start names each of them.
  */
-import { realPath } from "./real-path.ts";
+
 import { type Dirent, lstatSync, readdirSync, readlinkSync } from "node:fs";
 import { join, sep } from "node:path";
+import { realPath } from "./real-path.ts";
 import { codeOf } from "./thrown.ts";
 
 /** A link that is not followed. */

@@ -3,9 +3,9 @@
  * person; warnings and the reason of a refusal on standard error.
  */
 
-import { memberAt } from "../../base/dotted-key.ts";
 import { createHash } from "node:crypto";
 import pc from "picocolors";
+import { memberAt } from "../../base/dotted-key.ts";
 import { isRecord } from "../../base/json-value.ts";
 import type { ClientResponse } from "../../client/agtp-client.ts";
 import { isAccepted } from "../../client/response.ts";

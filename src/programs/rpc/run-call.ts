@@ -1,12 +1,12 @@
 /** One call of a method: its parameters read, its result printed or written, its failure said. */
 
-import { isWithin } from "../../base/real-path.ts";
 import { lstatSync, realpathSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { readBoundedFile } from "../../base/bounded-file.ts";
 import type { Environment } from "../../base/environment.ts";
 import type { JsonRecord } from "../../base/json-value.ts";
 import { makeDirectory } from "../../base/make-directory.ts";
+import { isWithin } from "../../base/real-path.ts";
 import { reasonOf } from "../../base/thrown.ts";
 import { AgtpClientError } from "../../client/client-error.ts";
 import { createWorld } from "../../modules/agentcli/create-world.ts";

@@ -4,8 +4,8 @@
  * nothing has run by then.   agentcli execution identity "Pipeline"
  */
 
-import { isWithin, realPath } from "../../../base/real-path.ts";
 import { resolve } from "node:path";
+import { isWithin, realPath } from "../../../base/real-path.ts";
 import type { RunError } from "../compile/endpoints.ts";
 import type { MergedContract } from "../compile/merge-governance.ts";
 import { findUnenforceable } from "../compile/unenforceable.ts";

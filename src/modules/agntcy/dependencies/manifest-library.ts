@@ -3,13 +3,14 @@
  * AGNTCY agents, and what they refer to by a relative path. Nothing is fetched over the network, and
  * no reference leads out of the directory that it starts in, by a symbolic link neither.
  */
-import { isWithin } from "../../../base/real-path.ts";
+
 import { existsSync, realpathSync } from "node:fs";
 import { dirname, join, relative, resolve, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import { readBoundedFile } from "../../../base/bounded-file.ts";
 import { readDeploymentFiles } from "../../../base/deployment-files.ts";
 import { quoteValue } from "../../../base/json-value.ts";
+import { isWithin } from "../../../base/real-path.ts";
 import type { AgentManifest, Dependency } from "../manifest/manifest.ts";
 import { MAX_MANIFEST_BYTES, type ReadManifest, readManifest } from "../manifest/read-manifest.ts";
 

@@ -4,13 +4,13 @@
  * AGTP-API §6.1, §7
  */
 
-import { meteredSchema } from "../../../schema/metered-schema.ts";
 import { payerOf } from "../../../dispatch/rates/payer.ts";
 import { createRoute, type Route, type RouteHandler } from "../../../dispatch/routes/route.ts";
 import { withSecondLook } from "../../../dispatch/routes/second-look.ts";
 import type { Capability, EndpointDefinition, Impact } from "../../../endpoint/endpoint.ts";
 import { UPSTREAM_ERRORS } from "../../../endpoint/endpoint.ts";
 import type { JsonSchema } from "../../../schema/json-schema.ts";
+import { meteredSchema } from "../../../schema/metered-schema.ts";
 import type { ViewLease } from "../../../state/state.ts";
 import type { AgentManifest } from "../manifest/manifest.ts";
 import type { AgntcySettings } from "../settings.ts";

@@ -6,7 +6,7 @@
 
 import { escapeToken } from "../../../base/json-pointer.ts";
 import { isRecord } from "../../../base/json-value.ts";
-import { type JsonSchema, closedObject } from "../../../schema/json-schema.ts";
+import { closedObject, type JsonSchema } from "../../../schema/json-schema.ts";
 import { mapSubschemas } from "../../../schema/subschemas.ts";
 import type { AcpSpecs } from "../manifest/manifest.ts";
 import { RUN_STATES } from "../runs/run.ts";

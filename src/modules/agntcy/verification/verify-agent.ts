@@ -5,7 +5,7 @@
 
 import { isDeepStrictEqual } from "node:util";
 import { escapeToken } from "../../../base/json-pointer.ts";
-import { isRecord, type JsonRecord, quoteValue, memberOf } from "../../../base/json-value.ts";
+import { isRecord, type JsonRecord, memberOf, quoteValue } from "../../../base/json-value.ts";
 import { isError, type Problem } from "../../../base/problem.ts";
 import { mapSubschemas } from "../../../schema/subschemas.ts";
 import { readReference } from "../acp/acp-answers.ts";

@@ -5,7 +5,7 @@
  */
 
 import type { JsonRecord } from "../../../base/json-value.ts";
-import { type JsonSchema, closedObject } from "../../../schema/json-schema.ts";
+import { closedObject, type JsonSchema } from "../../../schema/json-schema.ts";
 import type { SchemaCompiler } from "../../../schema/schema.ts";
 import type { WorkflowNode } from "../workflows/workflow.ts";
 import { configCheck, NAME, TEXT } from "./node-config.ts";

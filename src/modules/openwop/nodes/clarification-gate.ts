@@ -4,7 +4,7 @@
  */
 
 import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
-import { type JsonSchema, closedObject } from "../../../schema/json-schema.ts";
+import { closedObject, type JsonSchema } from "../../../schema/json-schema.ts";
 import type { SchemaCompiler } from "../../../schema/schema.ts";
 import { configCheck, NAME, TEXT } from "./node-config.ts";
 import type { NodeFault, NodeOutcome, NodeType } from "./node-type.ts";

@@ -3,9 +3,10 @@
  * and core.channelWrite, which writes to the run itself. They never emit an event of an agent,
  * pinned or not.   OpenWOP "node-packs" reserved typeIds, "channels-and-reducers"
  */
-import { closedObject } from "../../../schema/json-schema.ts";
+
 import { setTimeout as delay } from "node:timers/promises";
 import { isRecord } from "../../../base/json-value.ts";
+import { closedObject } from "../../../schema/json-schema.ts";
 import type { SchemaCompiler } from "../../../schema/schema.ts";
 import type { RunError } from "../run-starter.ts";
 import { MAX_TTL_MS, REDUCERS, readRule, written } from "../runs/channels.ts";

@@ -4,7 +4,7 @@
  */
 import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
 import { uuidv7 } from "../../../identity/uuid.ts";
-import { type JsonSchema, closedObject } from "../../../schema/json-schema.ts";
+import { closedObject, type JsonSchema } from "../../../schema/json-schema.ts";
 import type { SchemaCompiler } from "../../../schema/schema.ts";
 import type { Verbosity } from "../config.ts";
 import { resolveThreshold } from "../turn/confidence.ts";
@@ -153,6 +153,8 @@ const MOCK_AGENT_SCHEMA: JsonSchema = closedObject({
   mockReasoning: { anyOf: [{ type: "boolean" }, REASONING] },
   mockToolCalls: { type: "array", items: TOOL_CALL, maxItems: 64 },
   mockHandoff: closedObject({ toAgentId: AGENT_ID, reason: TEXT, context: {} }, ["toAgentId"]),
-  mockDecision: closedObject({ decision: {}, confidence: CONFIDENCE, reasoning: TEXT }, ["decision"]),
+  mockDecision: closedObject({ decision: {}, confidence: CONFIDENCE, reasoning: TEXT }, [
+    "decision",
+  ]),
   mockConfidence: CONFIDENCE,
 });

@@ -4,8 +4,8 @@
  * nobody's place meanwhile.   OpenWOP "node-packs" core.subWorkflow, RFC 0022 §B
  */
 
-import { closedObject } from "../../../schema/json-schema.ts";
 import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
+import { closedObject } from "../../../schema/json-schema.ts";
 import type { SchemaCompiler } from "../../../schema/schema.ts";
 import type { ChildRequest, ChildRun } from "../runs/child-request.ts";
 import { isOver } from "../runs/run.ts";

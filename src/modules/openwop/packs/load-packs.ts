@@ -4,13 +4,14 @@
  * claim belongs to the first of them, in the order of their directories.
  * OpenWOP RFC 0003, RFC 0074
  */
-import { realPath } from "../../../base/real-path.ts";
+
 import { existsSync, readdirSync } from "node:fs";
 import { join, relative, sep } from "node:path";
 import { describeFileError } from "../../../base/bounded-file.ts";
 import { quoteValue } from "../../../base/json-value.ts";
 import { atOnce, type Paced } from "../../../base/paced.ts";
 import type { Problem } from "../../../base/problem.ts";
+import { realPath } from "../../../base/real-path.ts";
 import { codeOf } from "../../../base/thrown.ts";
 import type { InstalledAgent, InstalledPack } from "../installed-agent.ts";
 import { resolveDependencies } from "./pack-dependencies.ts";

@@ -3,7 +3,7 @@
  * nodes in it. Its agents are judged one by one elsewhere, so that a bad one does not take the
  * others with it.   OpenWOP "Node Packs", RFC 0003 §A, RFC 0072 §C
  */
-import { type JsonSchema, closedObject } from "../../../schema/json-schema.ts";
+import { closedObject, type JsonSchema } from "../../../schema/json-schema.ts";
 
 const TEXT: JsonSchema = { type: "string", maxLength: 4096 };
 const SOME_TEXT: JsonSchema = { ...TEXT, minLength: 1 };
@@ -18,10 +18,10 @@ function mapOf(values: JsonSchema): JsonSchema {
   return { type: "object", additionalProperties: values, maxProperties: MAX_ENTRIES };
 }
 
-const oauth = closedObject({ type: { const: "oauth2" }, provider: SOME_TEXT, scopes: listOf(TEXT) }, [
-  "type",
-  "provider",
-]);
+const oauth = closedObject(
+  { type: { const: "oauth2" }, provider: SOME_TEXT, scopes: listOf(TEXT) },
+  ["type", "provider"],
+);
 const credentialScope: JsonSchema = { enum: ["user", "workspace", "tenant"] };
 
 const secretRequirement = closedObject(

@@ -3,7 +3,7 @@
  * this server does not do, so that nothing in a file is passed over in silence.
  * OpenWOP "workflow-definition", "agent-ref"
  */
-import { type JsonSchema, closedObject } from "../../../schema/json-schema.ts";
+import { closedObject, type JsonSchema } from "../../../schema/json-schema.ts";
 
 const TEXT = { type: "string", minLength: 1, maxLength: 4096 };
 const NAME = { type: "string", minLength: 1, maxLength: 256 };
@@ -38,11 +38,10 @@ const AGENT_REF = {
 const PORT_VALUE = {
   oneOf: [
     closedObject({ type: { const: "static" }, value: ANY }, ["type", "value"]),
-    closedObject({ type: { const: "connection" }, nodeId: NODE_ID, outputKey: NAME, optional: FLAG }, [
-      "type",
-      "nodeId",
-      "outputKey",
-    ]),
+    closedObject(
+      { type: { const: "connection" }, nodeId: NODE_ID, outputKey: NAME, optional: FLAG },
+      ["type", "nodeId", "outputKey"],
+    ),
     closedObject({ type: { const: "variable" }, variableName: NAME, optional: FLAG }, [
       "type",
       "variableName",
