@@ -29,7 +29,7 @@ export interface BodyTarget {
 }
 
 /** The context that a body is read in. */
-export interface BodyContext {
+interface BodyContext {
   readonly reader: SchemaReader;
   readonly fields: FieldSet;
   readonly notes: Notes;

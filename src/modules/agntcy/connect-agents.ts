@@ -31,14 +31,14 @@ export interface ConnectedAgent {
 }
 
 /** Connections that agents' servers are called over. */
-export interface ConnectionPools {
+interface ConnectionPools {
   readonly short: UpstreamPools;
   /** For one agent: what waits takes connections from no other agent, though their server is one. */
   openLong(): UpstreamPools;
 }
 
 /** The way out. */
-export interface ConnectionContext {
+interface ConnectionContext {
   /** For calls that are answered at once, and for those that wait. */
   readonly pools: ConnectionPools | undefined;
   readonly env: Environment;

@@ -43,13 +43,13 @@ export interface DeclaredAgent extends LocatedManifest {
 }
 
 /** The agents, and what is wrong with the others. */
-export interface DeclaredAgents {
+interface DeclaredAgents {
   readonly agents: readonly DeclaredAgent[];
   readonly problems: readonly Problem[];
 }
 
 /** The rules that declarations are judged by. */
-export interface DeclarationContext {
+interface DeclarationContext {
   readonly config: AgntcySections;
   readonly names: MethodNames;
   readonly env: Environment;

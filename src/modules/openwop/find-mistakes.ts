@@ -96,7 +96,7 @@ function listed(tools: readonly string[]): string {
 }
 
 /** The agents that there are. */
-export interface InstalledNames {
+interface InstalledNames {
   readonly all: readonly Pick<InstalledAgent, "agentId">[];
   reference(agentId: string, tenant: string): AgentRef | undefined;
 }

@@ -11,7 +11,7 @@ import { modelFaultOf } from "./runtime/load-runtime.ts";
 import type { OpenwopSettings } from "./settings.ts";
 
 /** The packs, and the problems with them. */
-export interface ReadPacks {
+interface ReadPacks {
   readonly packs: readonly InstalledPack[];
   readonly problems: readonly Problem[];
   /** The configuration itself names keys that cannot be had. */

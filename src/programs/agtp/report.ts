@@ -13,7 +13,7 @@ import { verifyManifest } from "../../identity/manifest-signature.ts";
 import { defuse, defuseLine, type Output, type Terminal } from "../shell/terminal.ts";
 
 /** The wanted parts of a response. */
-export interface ReportOptions {
+interface ReportOptions {
   readonly json?: boolean;
   readonly include?: boolean;
 }

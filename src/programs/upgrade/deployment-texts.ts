@@ -23,7 +23,7 @@ export interface DeploymentTexts {
 }
 
 /** The deployment to read. */
-export interface DeploymentSource {
+interface DeploymentSource {
   /** Absolute. */
   readonly directory: string;
   /** Name of the configuration file in it. */

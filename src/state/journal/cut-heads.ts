@@ -35,7 +35,7 @@ export function headsName(through: number): string {
 }
 
 /** A file of heads that is not the one that was signed, or no such file. */
-export class CutHeadsError extends Error {
+class CutHeadsError extends Error {
   override readonly name = "CutHeadsError";
 }
 

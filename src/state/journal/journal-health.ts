@@ -12,7 +12,7 @@ import { segmentName, segmentNumber, segmentsIn } from "./segment.ts";
 import { readSegmentDescriptions, type SegmentDescription } from "./segment-manifest.ts";
 
 /** One thing that is wrong with a journal. */
-export interface JournalFault {
+interface JournalFault {
   /** True when the next start mends it, and nothing that was acknowledged is lost. */
   readonly isHarmless: boolean;
   /** Relative to the journal's directory. */

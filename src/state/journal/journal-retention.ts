@@ -28,7 +28,7 @@ export interface RetentionLimits {
 }
 
 /** The limits in force, and in whose name a cut is signed. */
-export interface RetentionPlan {
+interface RetentionPlan {
   readonly limits: RetentionLimits | undefined;
   readonly signer: Pick<RecordSigner, "sign">;
   readonly serverId: string;
@@ -51,7 +51,7 @@ export interface RetainedJournal {
   rotate(): void;
 }
 
-export interface RetentionOptions {
+interface RetentionOptions {
   readonly journal: RetainedJournal;
   onNotice?(notice: StateNotice): void;
   now?(): number;

@@ -16,7 +16,7 @@ import type { ImportReport } from "./import-state.ts";
 import { type ReadLine, readStateFile, StateFileError } from "./read-state-file.ts";
 import { type StateHeader, stateLine } from "./state-file.ts";
 
-export interface PostgresImport {
+interface PostgresImport {
   readonly store: PostgresStore;
   /** Not quoted. */
   readonly schema: string;

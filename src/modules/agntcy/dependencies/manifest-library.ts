@@ -22,12 +22,10 @@ export interface LocatedManifest {
 }
 
 /** The manifest of a reference, or why there is none. */
-export type Located =
-  | (LocatedManifest & { readonly fault?: undefined })
-  | { readonly fault: string };
+type Located = (LocatedManifest & { readonly fault?: undefined }) | { readonly fault: string };
 
 /** The places that a library looks in. */
-export interface LibraryOptions {
+interface LibraryOptions {
   /** The deployment directory, absolute. */
   readonly directory: string;
   /** Manifests of agents that are not served; absolute, may be absent. */

@@ -31,7 +31,7 @@ import { cancelRun, confirmRun, queryEvents, queryRun } from "./run-methods.ts";
 import { createThread, queryThread } from "./threads.ts";
 
 /** The description of the endpoints. */
-export interface RouteContext {
+interface RouteContext {
   readonly manifest: AgentManifest;
   readonly settings: AgntcySettings;
   readonly view: Pick<ViewLease, "catchUp">;

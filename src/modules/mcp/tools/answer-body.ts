@@ -18,7 +18,7 @@ export function bodyValue(text: string): unknown {
 }
 
 /** The words of a refusal. */
-export interface RefusalWords {
+interface RefusalWords {
   readonly code: string;
   readonly message: string;
   /** The whole of `error`. */

@@ -33,7 +33,7 @@ import { openApiDocument } from "./openapi-document.ts";
 import { FACE_ROUTES } from "./routes.ts";
 
 /** The part of the path space that the API has for itself. */
-export interface ApiMount {
+interface ApiMount {
   readonly prefix: string;
   plugin(app: FastifyInstance): void;
   /** Answers what has a path that cannot be decoded. */

@@ -28,7 +28,7 @@ const CONFIG: JsonSchema = closedObject({
 });
 
 /** The rule by which several people are told apart. */
-export interface ApprovalOptions {
+interface ApprovalOptions {
   /** The public suite votes for several people with one key. */
   readonly hasVoters: boolean;
 }

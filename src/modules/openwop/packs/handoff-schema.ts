@@ -27,7 +27,7 @@ const BOUNDS: SchemaBounds = {
 const OUTER_BOUNDS: SchemaBounds = { ...BOUNDS, maxLength: 2 * MAX_SCHEMA_BYTES, maxDepth: 28 };
 
 /** A schema that values can be checked against, or what is wrong with it. */
-export type HandoffSchema =
+type HandoffSchema =
   | { readonly compiled: CompiledSchema; readonly faults?: undefined }
   | { readonly compiled?: undefined; readonly faults: readonly SchemaFault[] };
 

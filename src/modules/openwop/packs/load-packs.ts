@@ -19,7 +19,7 @@ import { PackFiles } from "./pack-files.ts";
 import { MANIFEST_NAME, type PackPlace, PackReader, type PackRules } from "./read-pack.ts";
 
 /** The place of the packs. */
-export interface PacksLocation {
+interface PacksLocation {
   /** The deployment directory, absolute. */
   readonly directory: string;
   /** Absolute. */

@@ -19,10 +19,10 @@ import type { PackFiles } from "./pack-files.ts";
 import type { Capabilities } from "./peer-capabilities.ts";
 
 /** Tells of something that keeps the agent from being installed; `key` is one of its own. */
-export type ReportAgent = (key: string, message: string) => void;
+type ReportAgent = (key: string, message: string) => void;
 
 /** The parts that agents are read with. */
-export interface AgentSurroundings {
+interface AgentSurroundings {
   readonly pack: PackIdentity;
   readonly files: PackFiles;
   readonly capabilities: Capabilities;

@@ -37,7 +37,7 @@ export interface Driven {
 }
 
 /** Before a node is begun. */
-export interface NodeEntry {
+interface NodeEntry {
   /** The agent that worked last. */
   readonly pinned: string | undefined;
   /** The fault that no agent's node begins with. */

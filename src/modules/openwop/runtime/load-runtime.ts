@@ -23,7 +23,7 @@ import { createFunctionRuntime, type TurnFunction } from "./function-runtime.ts"
 import { createModelConnection } from "./model-connection.ts";
 
 /** The parts that a runtime is made from. */
-export interface RuntimeParts {
+interface RuntimeParts {
   readonly config: Pick<OpenwopSections, "directory" | "file">;
   readonly loader: ModuleLoader;
   readonly redactor: Redactor;
