@@ -64,7 +64,8 @@ export interface ViewLease {
   readonly lost?: Promise<void>;
   /**
    * Takes in what was committed so far, for all who ask at the same time at once; settled after a bounded
-   * time in any case. Without it, nobody else commits.
+   * time in any case. Rejects with StoreUnavailableError where it is not known what that is. Without it,
+   * nobody else commits.
    */
   catchUp?(): Promise<void>;
   /**

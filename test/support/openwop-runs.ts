@@ -34,6 +34,7 @@ import type { Workflow } from "../../src/modules/openwop/workflows/load-workflow
 import type { WorkflowDefinition } from "../../src/modules/openwop/workflows/workflow.ts";
 import { createSchemaCompiler } from "../../src/schema/schema.ts";
 import { createMemoryStore } from "../../src/state/memory-store.ts";
+import type { ViewLease } from "../../src/state/state.ts";
 import type { Store } from "../../src/state/store.ts";
 import { FIXTURES } from "./openwop-workflows.ts";
 import { makeLastingStore } from "./state.ts";
@@ -99,6 +100,7 @@ export interface RunServerOptions {
   readonly watcher?: RunWatcher;
   readonly bodyBytes?: number;
   readonly toolCallsPerMinute?: number;
+  readonly view?: Pick<ViewLease, "catchUp">;
   /** False: runs are kept and not executed. */
   readonly isStarted?: boolean;
   now?(): number;
@@ -216,6 +218,7 @@ export async function createRuns(options: RunServerOptions = {}): Promise<RunSer
   const parts = {
     toll: createToll(rates, new LoopTime(rates)),
     ...{ host, catalog, executor, redact, keys: KEYS, isConformance, discovery, state, log },
+    view: options.view ?? {},
     toolCallsPerMinute,
   };
   const app = fastify({ forceCloseConnections: true });

@@ -50,6 +50,7 @@ interface HeadRow {
 
 export class PostgresRecords implements RecordStore {
   readonly isImmediate = false;
+  readonly isInStore = true;
   /** Of chains that are apart: each batch has a connection of its own, and nothing keeps their order. */
   readonly batches: number = BATCHES;
   readonly #options: PostgresRecordsOptions;

@@ -55,6 +55,8 @@ export interface RecordStore {
    * of their batch are still being signed.
    */
   readonly isImmediate: boolean;
+  /** True where they lie in the store: what keeps them from being kept is a fault of the store. */
+  readonly isInStore?: boolean;
   /** How many batches may be under way at once; one without it. */
   readonly batches?: number;
   /**

@@ -1,8 +1,13 @@
-/** Who hears of requests hears of what was sent, also where a record was lost on the way. */
+/** What leaves and what is told of in the place of a reply whose record is not known to be kept. */
 import { expect, it } from "vitest";
 import type { Exchange } from "../../src/dispatch/exchange.ts";
-import { observeSent, type Settling } from "../../src/dispatch/observe-sent.ts";
 import type { Observer } from "../../src/dispatch/observer.ts";
+import {
+  asRecorded,
+  observeRecorded,
+  type Recording,
+  recorded,
+} from "../../src/dispatch/recorded.ts";
 import { storeUnavailable } from "../../src/dispatch/refusals/refusal.ts";
 import { type Reply, replyToRefusal } from "../../src/dispatch/reply.ts";
 import type { Response } from "../../src/wire/message.ts";
@@ -23,10 +28,10 @@ function watch() {
       throw new Error("nothing is logged here");
     },
   };
-  const ledger: Settling = { settle: (done) => waiting.push(() => done(undefined)) };
+  const ledger: Recording = { settle: (done) => waiting.push(() => done(undefined)) };
   return {
     told,
-    observer: observeSent(observer, ledger),
+    observer: observeRecorded(observer, ledger),
     settle: () => {
       for (const done of waiting.splice(0)) done();
     },
@@ -61,4 +66,42 @@ it("tells of a reply once its record is kept, and of 503 where it is not", () =>
     [200, undefined],
     [503, "outcome-unknown"],
   ]);
+});
+
+const FIELDS = [
+  ...["Server-ID: s", "AGTP-API-Version: 1.0", "Response-ID: r", "Agent-ID: a", "Request-ID: q"],
+  ...["Location: /secret", "Idempotency-Replayed: true", "Content-Type: text/plain"],
+];
+
+function replyWith(isKnown: boolean): Response {
+  const fields = FIELDS.map((line) => `${line}\r\n`).join("");
+  const lateFields = { isKnown, lines: "Audit-ID: 1\r\n" };
+  return { status: 200, responseId: "r", fields, lateFields, body: "done: 42" };
+}
+
+it("leaves a reply as it is whose record is kept, or that has none", () => {
+  const kept = replyWith(true);
+  expect(asRecorded(kept)).toBe(kept);
+  const { lateFields: _, ...bare } = kept;
+  expect(asRecorded(bare)).toBe(bare);
+});
+
+it("says of a reply without its record whose answer it is to what, and nothing of the answer", () => {
+  const { status, responseId, fields, lateFields, body } = asRecorded(replyWith(false));
+  expect([status, responseId, lateFields]).toEqual([503, "r", undefined]);
+  expect(fields.trimEnd().split("\r\n")).toEqual([
+    ...FIELDS.slice(0, 5),
+    "Retry-After: 1",
+    "Content-Type: application/vnd.agtp+json",
+  ]);
+  expect(JSON.parse(String(body))).toMatchObject({ error: { code: "outcome-unknown" } });
+});
+
+it("waits for the record of one answer, and says what failed", async () => {
+  const failure = new Error("the disk is full");
+  const ledger: Recording = { settle: (done) => done(failure) };
+  const kept = replyWith(true);
+  expect(await recorded(ledger, kept)).toEqual({ response: kept, isKept: true, failure });
+  const lost = await recorded(ledger, replyWith(false));
+  expect([lost.response.status, lost.isKept]).toEqual([503, false]);
 });

@@ -1,6 +1,6 @@
 import { Writable } from "node:stream";
 import { describe, expect, it } from "vitest";
-import { openStdout } from "../../src/server/stdout.ts";
+import { openStdout } from "../../src/base/log.ts";
 
 /** A stream whose reader takes what it is given, when it takes it. */
 function createStream(take: (text: string, done: (error?: Error) => void) => void): Writable {
