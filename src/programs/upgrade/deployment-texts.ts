@@ -1,11 +1,10 @@
+/** One file, as its author wrote it and as TOML has it. */
 import { join, resolve } from "node:path";
 import { findDirectoryFault, readBoundedFile } from "../../base/bounded-file.ts";
 import { type FilesLocation, readDeploymentFiles } from "../../base/deployment-files.ts";
 import { type Environment, substituteVariables } from "../../base/environment.ts";
 import type { Problem } from "../../base/problem.ts";
 import { isTable, parseToml, type TomlTable } from "../../base/toml-document.ts";
-
-/** One file, as its author wrote it and as TOML has it. */
 export interface DeploymentText {
   readonly kind: "config" | "endpoint" | "recipe";
   /** Relative to the deployment directory, with forward slashes. */
