@@ -1,10 +1,16 @@
-/** One file, as its author wrote it and as TOML has it. */
+/**
+ * The files of a deployment in which methods and paths are named: the configuration, endpoints and
+ * recipes, read as the daemon reads them but only as TOML. Whether they can be served is not asked
+ * here; what cannot even be read is a problem, because nobody could say what becomes of it.
+ */
 import { join, resolve } from "node:path";
 import { findDirectoryFault, readBoundedFile } from "../../base/bounded-file.ts";
 import { type FilesLocation, readDeploymentFiles } from "../../base/deployment-files.ts";
 import { type Environment, substituteVariables } from "../../base/environment.ts";
 import type { Problem } from "../../base/problem.ts";
 import { isTable, parseToml, type TomlTable } from "../../base/toml-document.ts";
+
+/** One file, as its author wrote it and as TOML has it. */
 export interface DeploymentText {
   readonly kind: "config" | "endpoint" | "recipe";
   /** Relative to the deployment directory, with forward slashes. */

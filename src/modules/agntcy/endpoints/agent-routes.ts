@@ -12,8 +12,8 @@ import { UPSTREAM_ERRORS } from "../../../endpoint/endpoint.ts";
 import type { JsonSchema } from "../../../schema/json-schema.ts";
 import { meteredSchema } from "../../../schema/metered-schema.ts";
 import type { ViewLease } from "../../../state/state.ts";
+import type { AgntcyConfig } from "../config.ts";
 import type { AgentManifest } from "../manifest/manifest.ts";
-import type { AgntcySettings } from "../settings.ts";
 import { type AgentDescription, describeAgent } from "./describe-agent.ts";
 import {
   confirmSchema,
@@ -33,7 +33,7 @@ import { createThread, queryThread } from "./threads.ts";
 /** The description of the endpoints. */
 interface RouteContext {
   readonly manifest: AgentManifest;
-  readonly settings: AgntcySettings;
+  readonly settings: AgntcyConfig;
   readonly view: Pick<ViewLease, "catchUp">;
 }
 
