@@ -9,12 +9,12 @@ import type { Environment } from "../../base/environment.ts";
 import type { Problem } from "../../base/problem.ts";
 import type { UpstreamPools } from "../../handlers/upstream-pools.ts";
 import { AcpClient } from "./acp/acp-client.ts";
+import type { AgntcyConfig } from "./config.ts";
 import type { DeclaredAgent, Upstream } from "./declare-agents.ts";
 import type { DependencyNode } from "./dependencies/dependency-tree.ts";
 import { type DependencyView, viewDependencies } from "./dependencies/dependency-view.ts";
 import type { AgentManifest } from "./manifest/manifest.ts";
 import type { AgentUnavailable, Readiness, RemoteAgent } from "./remote-agent.ts";
-import type { AgntcyConfig } from "./config.ts";
 import { credentialHint, readAccess } from "./upstream-access.ts";
 import { readAddress } from "./upstream-address.ts";
 import { probeCancel } from "./verification/probe-cancel.ts";
@@ -90,7 +90,13 @@ async function connectAgent(
     (await briefly(context.closing, (signal) => probeCancel(client, signal)));
   const readiness = new LazyReadiness(verify, found);
   const remote: RemoteAgent = {
-    ...{ base: settings.base, manifest, client, timeoutMs: settings.timeoutSeconds * 1000, canCancel },
+    ...{
+      base: settings.base,
+      manifest,
+      client,
+      timeoutMs: settings.timeoutSeconds * 1000,
+      canCancel,
+    },
     ...{ agentAnswers: settings.agentAnswers, approverScope: settings.approverScope },
     ready: (signal) => readiness.ready(signal),
     forget: (id) => readiness.forget(id),
