@@ -20,7 +20,7 @@ import { openJournalView, type ViewedJournal } from "./journal-view.ts";
 import { readSegment, segmentName } from "./segment.ts";
 
 /** Where a journal is, and whose chain is checked with what. */
-interface JournalQuestion extends ViewedJournal {
+export interface JournalQuestion extends ViewedJournal {
   /** The Audit-ID of a record that is known to have been in the chain. */
   readonly trustedHead?: string | undefined;
   /** Says what is false about a payload that is signed as it should be. */
