@@ -1,7 +1,6 @@
 /** The destination of the log of a daemon that is a program of its own. */
-import type { LogSink } from "../src/base/log.ts";
+import { type LogSink, openStdout } from "../src/base/log.ts";
 import type { Terminal } from "../src/programs/shell/terminal.ts";
-import { openStdout } from "../src/server/stdout.ts";
 
 /** Lines for people on a terminal, JSON for everything else; what makes the former is loaded there. */
 export async function openLogSink({ out }: Terminal): Promise<LogSink> {

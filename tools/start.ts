@@ -5,9 +5,8 @@
  */
 import { fileURLToPath } from "node:url";
 import type { Daemon } from "../src/app/daemon.ts";
-import { createLog } from "../src/base/log.ts";
+import { createLog, openStdout } from "../src/base/log.ts";
 import { formatProblem } from "../src/base/problem.ts";
-import { openStdout } from "../src/server/stdout.ts";
 import { startSample } from "./sample.ts";
 
 /** The agent of agents/concierge.agent.json. */

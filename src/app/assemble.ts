@@ -13,9 +13,9 @@ import {
 import { createActAs } from "../dispatch/handling/acting.ts";
 import { StepsAhead } from "../dispatch/handling/steps-ahead.ts";
 import type { Contribution, Negotiation, Served } from "../dispatch/module/module.ts";
-import { observeSent } from "../dispatch/observe-sent.ts";
 import type { Observer } from "../dispatch/observer.ts";
 import type { ProcessState } from "../dispatch/process-state.ts";
+import { observeRecorded } from "../dispatch/recorded.ts";
 import type { RegisteredRoute, Route } from "../dispatch/routes/route.ts";
 import { buildRegistry, type EndpointRegistry } from "../endpoint/endpoint-registry.ts";
 import type { Foundation } from "./foundation.ts";
@@ -56,7 +56,7 @@ export async function assemble(
   const others = await drive(filterPaced(registered, ({ isListed }) => !isListed));
   return {
     ...{ dispatcher, registry, contracts, negotiation, directory, features },
-    actAs: createActAs(dispatcher, () => kept.state.ledger.settled()),
+    actAs: createActAs(dispatcher, kept.state.ledger),
     listed: await drive(filterPaced(registered, ({ isListed }) => isListed)),
     unlisted: others.filter(({ isFindable }) => isFindable),
     sources: all((one) => one.sources),
@@ -124,7 +124,7 @@ function creatingPipeline(
   const { routes, route } = parts.negotiation;
   return creatingDispatcher({
     ...{ catalog, names, methodPolicy, policies, registry, directory, delegations, approvals },
-    observer: observeSent(observer, state.ledger),
+    observer: observeRecorded(observer, state.ledger),
     view: state.view,
     serverId: server.serverId,
     defaultAgent: defaultAgent(config, directory),

@@ -80,7 +80,7 @@ async function serve(
   const limits = () => config.limits;
   const listener = new HttpListener({
     ...{ subject: "the console", tls, gateway: () => side.gateway(), limits },
-    sendBudget: new SendBudget(limits),
+    sendBudget: new SendBudget(config.limits),
     onFault: (error) => reportFault("", error),
   });
   const { port, address } = await listener.listen(config.console.host, config.console.port);

@@ -70,7 +70,7 @@ export class Serving {
     const onFault = (error: unknown): void =>
       logger.error({ event: "fault", error }, "a connection failed");
     const gateway = (): Gateway | undefined => this.#deployment.gateway;
-    const sendBudget = new SendBudget(limits);
+    const sendBudget = new SendBudget(deployment.config.limits);
     this.#sendBudget = sendBudget;
     const common = { limits, sendBudget, onFault };
     const { servesHttp = true } = options.seat ?? {};
@@ -82,9 +82,8 @@ export class Serving {
       (servesHttp ? pages() : undefined) &&
       new HttpListener({ subject: "the console", tls: consoleTls, gateway: pages, ...common });
     this.listener = createListener({
-      ...{ identity, limits, sendBudget, onFault },
-      dispatcher: () => this.#deployment.dispatcher,
-      settle: (done, of) => kept.state.ledger.settle(done, of),
+      ...{ identity, limits: deployment.config.limits, dispatcher: deployment.dispatcher },
+      ...{ sendBudget, ledger: kept.state.ledger, onFault },
       onRefusedPeer: (reason, remote) =>
         logger.warn({ event: "peer-refused", reason, remote }, "a peer was turned away"),
     });
@@ -173,7 +172,10 @@ export class Serving {
   /** Serves another deployment from now on; answers what it leaves to be desired. */
   async adopt(next: Built): Promise<readonly Problem[]> {
     const unchanged = keysNeedingRestart(this.#deployment.config, next.deployment.config);
-    this.listener.replaceIdentity(next.identity);
+    const { config, dispatcher } = next.deployment;
+    const { limits } = config;
+    this.listener.replace({ identity: next.identity, limits, dispatcher });
+    this.#sendBudget.limit(limits);
     const previous = this.#deployment;
     this.#deployment = next.deployment;
     this.#problems = next.problems;

@@ -1,6 +1,8 @@
 /**
  * The log: one JSON object a line on stdout, written by pino through one destination. Request
- * lines are put together by hand, because one is written for every request.
+ * lines are put together by hand, because one is written for every request. Lines are collected for a
+ * moment and written together. Neither a reader that stalls nor one that is gone, nor a full disk,
+ * stops the daemon or its exit: what cannot be written is dropped.
  */
 import { type DestinationStream, type Logger, pino, stdTimeFunctions } from "pino";
 import type { LogLevel } from "./log-level.ts";
@@ -39,4 +41,78 @@ export function createLog(level: LogLevel, sink: LogSink): Log {
     },
     flush: () => sink.flush(),
   };
+}
+
+/** The most octets that are collected before they are written, and the longest time. */
+const BATCH_LENGTH = 64 * 1024;
+const BATCH_MS = 50;
+/** The most octets that one unit of a text becomes. */
+const OCTETS_OF_UNIT = 3;
+
+/** The octets that wait for a slow reader before lines are dropped. */
+const MAX_PENDING_BYTES = 16 * 1024 * 1024;
+
+/** The longest that an exit waits for a reader to take the last lines. */
+const LAST_FLUSH_MS = 500;
+
+/** One for a process. A file or a terminal is written at once, a pipe when its reader has room. */
+export function openStdout(stream: NodeJS.WritableStream = process.stdout): LogSink {
+  return new BatchingSink(stream);
+}
+
+class BatchingSink implements LogSink {
+  readonly #stream: NodeJS.WritableStream & { readonly writableLength?: number };
+  /**
+   * Octets, as texts that wait are put together from pieces which the collector has to copy: with
+   * them a line took a fifth more time.
+   */
+  readonly #batch = Buffer.allocUnsafeSlow(BATCH_LENGTH);
+  #length = 0;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(stream: NodeJS.WritableStream) {
+    this.#stream = stream;
+    // Nobody reads the log any more: that ends the log, not the daemon.
+    stream.on("error", () => undefined);
+  }
+
+  write(text: string): void {
+    if (!this.#hasRoomFor(text)) this.#send();
+    if (this.#hasRoomFor(text)) {
+      this.#length += this.#batch.write(text, this.#length);
+      this.#timer ??= setTimeout(() => this.#send(), BATCH_MS).unref();
+    } else this.#pass(text);
+  }
+
+  flush(): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, LAST_FLUSH_MS);
+      this.#send(() => {
+        clearTimeout(timer);
+        resolve();
+      });
+    });
+  }
+
+  #hasRoomFor({ length }: string): boolean {
+    return length * OCTETS_OF_UNIT <= BATCH_LENGTH - this.#length;
+  }
+
+  #send(done?: () => void): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    const batch = Buffer.from(this.#batch.subarray(0, this.#length));
+    this.#length = 0;
+    this.#pass(batch, done);
+  }
+
+  #pass(batch: Buffer | string, done?: () => void): void {
+    const isStalled = (this.#stream.writableLength ?? 0) > MAX_PENDING_BYTES;
+    try {
+      this.#stream.write(isStalled ? "" : batch, done);
+    } catch {
+      // A file is written at once, and its disk may be full.
+      done?.();
+    }
+  }
 }

@@ -3,9 +3,10 @@
  * Requests that were not answered when it ends are handed back, because only the client as a whole
  * knows whether it may be sent again.   AGTP "Connection Lifetime"
  */
+
 import type { TLSSocket } from "node:tls";
 import type { ResponseLimits } from "../wire/message.ts";
-import { isWireFault } from "../wire/message.ts";
+import { isWireFault } from "../wire/message-parser.ts";
 import { type ReceivedResponse, ResponseParser } from "../wire/response-parser.ts";
 import type { Peer } from "./agtp-client.ts";
 import { AgtpClientError } from "./client-error.ts";

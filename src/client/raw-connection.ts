@@ -3,9 +3,10 @@
  * client would never send. Whatever the peer does is an answer in words: it may stall, close, or send
  * what is no response, and each wait ends by its deadline.   AGTP "Wire Format"
  */
+
 import type { TLSSocket } from "node:tls";
 import type { ResponseLimits } from "../wire/message.ts";
-import { isWireFault } from "../wire/message.ts";
+import { isWireFault } from "../wire/message-parser.ts";
 import { type ReceivedResponse, ResponseParser } from "../wire/response-parser.ts";
 import type { Peer } from "./agtp-client.ts";
 import { connectionError, openSocket } from "./connect.ts";

@@ -3,29 +3,32 @@
  * same order. While the inbox is full or the peer does not read, the socket is not read either.
  * After a framing fault the 400 is the last thing sent.   AGTP "Connection Lifetime"
  */
+
+import { performance } from "node:perf_hooks";
 import type { TLSSocket } from "node:tls";
 import type { Peer } from "../dispatch/caller/peer.ts";
 import type { Dispatcher } from "../dispatch/dispatcher.ts";
 import { Exchange } from "../dispatch/exchange.ts";
+import { onceRecorded, type Recording } from "../dispatch/recorded.ts";
 import type { LimitsConfig } from "../wire/limits-section.ts";
-import { isWireFault, type Request, type Response, type WireFault } from "../wire/message.ts";
+import type { Request, Response, WireFault } from "../wire/message.ts";
+import { isWireFault } from "../wire/message-parser.ts";
+import type { RecordOverhead } from "./admission.ts";
 import { Inbox } from "./inbox.ts";
-import { Lingering } from "./lingering.ts";
 import { Outbox } from "./outbox.ts";
 import type { PeerIdentity } from "./peer-certificate.ts";
-import type { RecordOverhead } from "./record-overhead.ts";
 import type { SendBudget } from "./send-budget.ts";
 import type { BatchedWriter, WriteBatcher } from "./write-batcher.ts";
 
 /** The parts that every connection of a listener shares. */
 export interface ConnectionContext {
-  readonly limits: LimitsConfig;
-  /** The dispatcher in force; a reload swaps it between two requests. */
-  dispatcher(): Dispatcher;
+  /** Those in force; a connection keeps what it began with. */
+  limits: LimitsConfig;
+  /** The one in force; a reload swaps it between two requests. */
+  dispatcher: Dispatcher;
   readonly batcher: WriteBatcher;
   readonly sendBudget: SendBudget;
-  /** Calls back once the records of what was answered are kept, or cannot be. */
-  settle(done: () => void, of: Pick<Outbox, "late">): void;
+  readonly ledger: Recording;
   onFault(error: unknown): void;
 }
 
@@ -38,7 +41,6 @@ export class Connection implements BatchedWriter {
   readonly #context: ConnectionContext;
   readonly #inbox: Inbox;
   readonly #outbox: Outbox;
-  readonly #lingering: Lingering;
   readonly #peer: Peer;
   readonly #overhead: RecordOverhead;
   #running: Exchange | undefined;
@@ -48,6 +50,8 @@ export class Connection implements BatchedWriter {
   #isPaused = false;
   /** It has had its share of this round of the event loop. */
   #isWaitingItsTurn = false;
+  /** When it was last looked for something to answer, as of `performance.now()`. */
+  #workedAt = 0;
 
   constructor(
     socket: TLSSocket,
@@ -57,29 +61,21 @@ export class Connection implements BatchedWriter {
     this.#overhead = overhead;
     this.#socket = socket;
     this.#context = context;
-    this.#inbox = new Inbox(context.limits);
+    this.#inbox = new Inbox(socket, context.limits);
     const { sendBufferBytes } = context.limits;
     const account = context.sendBudget.open(() =>
       this.abort(new Error("the caller does not read")),
     );
     this.#outbox = new Outbox(socket, { account, sendBufferBytes });
-    this.#lingering = new Lingering(socket, context.limits.idleTimeoutMs);
     const { remoteAddress: address = "", remotePort: port = 0 } = socket;
     this.#peer = { address, port, ...identity };
-    socket.on("data", (chunk: Buffer) => this.#receive(chunk));
+    socket.on("data", (chunk: Buffer) => {
+      if (this.#inbox.push(chunk)) this.#proceed();
+    });
     socket.on("drain", () => this.#proceed());
     socket.on("end", () => this.#peerEnded());
     socket.on("error", () => socket.destroy());
     socket.on("close", () => this.#leave());
-  }
-
-  #receive(chunk: Buffer): void {
-    // Octets after the last request are discarded, so that the peer's close is seen.
-    if (this.#inbox.isClosed) this.#lingering.hear();
-    else {
-      this.#inbox.push(chunk);
-      this.#proceed();
-    }
   }
 
   /** Answers what can be answered, and has it sent. */
@@ -87,21 +83,18 @@ export class Connection implements BatchedWriter {
     this.#work();
     this.#throttle();
     if (this.#isBatched) return;
-    if (this.#outbox.count > 0) {
+    if (!this.#outbox.isEmpty) {
       this.#isBatched = true;
-      this.#context.batcher.add(this);
-    } else if (this.#isAllAnswered && this.#outbox.isWritten) this.#lingering.begin();
-  }
-
-  get #isAllAnswered(): boolean {
-    return this.#inbox.isClosed && this.#inbox.isQuiet;
+      this.#context.batcher.add(this, this.#workedAt);
+    } else if (this.#inbox.isAnswered && this.#outbox.isWritten) this.#inbox.linger();
   }
 
   #work(): void {
     if (this.#isWaitingItsTurn) return;
     const began = performance.now();
-    for (let now = began; this.#mayAnswer; now = performance.now()) {
-      if (now - began > TURN_MS && !this.#inbox.isEmpty) {
+    let now = began;
+    for (; this.#mayAnswer; now = performance.now()) {
+      if (now - began > TURN_MS) {
         this.#yield();
         break;
       }
@@ -109,10 +102,12 @@ export class Connection implements BatchedWriter {
       if (message === undefined) break;
       this.#answer(message, now);
     }
+    this.#workedAt = now;
   }
 
   get #mayAnswer(): boolean {
-    return this.#running === undefined && !this.#outbox.isBlocked && !this.#outbox.isFull;
+    if (this.#inbox.isEmpty || this.#running !== undefined) return false;
+    return !this.#outbox.isBlocked && !this.#outbox.isFull;
   }
 
   /** Gives way after a share of pipelined requests, so that nobody else is held up. */
@@ -125,7 +120,7 @@ export class Connection implements BatchedWriter {
   }
 
   #answer(message: Request | WireFault, now: number): void {
-    const dispatcher = this.#context.dispatcher();
+    const { dispatcher } = this.#context;
     if (isWireFault(message)) this.#reply(dispatcher.answerFault(message, this.#peer));
     else {
       const exchange = new Exchange(message, this.#peer, now);
@@ -157,15 +152,13 @@ export class Connection implements BatchedWriter {
     this.#inbox.answered();
   }
 
-  /** No reply leaves before its record is kept; another leaves in the place of one that is not. */
+  /** Sends the replies of this turn; those that come meanwhile wait for records of their own. */
   writeBatch(): void {
-    const { count } = this.#outbox;
-    this.#context.settle(() => {
+    onceRecorded(this.#context.ledger, this.#outbox.takeBatch(), (leaving) => {
       this.#isBatched = false;
-      // Replies that came meanwhile have records of their own to wait for.
-      this.#outbox.flush(count);
+      this.#outbox.flush(leaving);
       this.#proceed();
-    }, this.#outbox);
+    });
   }
 
   /** Reads only what there is room for; a connection that will close is read to its end. */
@@ -199,7 +192,7 @@ export class Connection implements BatchedWriter {
   /** Called from time to time: closes what has waited too long.   `[limits]` */
   sweep(now: number): void {
     if (this.#overhead.isExcessive()) this.abort(new Error("the caller only updates its keys"));
-    else if (this.#lingering.isOver(now)) this.#socket.destroy();
+    else if (this.#inbox.isOver(now)) this.#socket.destroy();
     // A peer that is not read cannot be late.
     else if (!this.#isPaused) this.#checkDeadlines(now);
   }

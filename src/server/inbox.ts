@@ -1,17 +1,25 @@
 /**
- * The unanswered input of a connection: requests that wait, up to `max_pipelined` with
- * the one being answered, and the beginning of the next. Says since when a peer lets it wait for
- * what.   AGTP "Connection Lifetime"
+ * The peer's side of a connection: requests that wait, up to `max_pipelined` with the one being
+ * answered, the beginning of the next, and the end. Says since when a peer lets it wait for what.
+ * After the last reply the socket is kept until the peer has closed as well: closing it on a peer
+ * that still sends would cost that peer the reply.   AGTP "Connection Lifetime", `[limits]`
  */
+import { performance } from "node:perf_hooks";
+import type { TLSSocket } from "node:tls";
 import type { LimitsConfig } from "../wire/limits-section.ts";
-import { isWireFault, type Request, type WireFault } from "../wire/message.ts";
+import type { Request, WireFault } from "../wire/message.ts";
+import { isWireFault } from "../wire/message-parser.ts";
 import { RequestParser } from "../wire/request-parser.ts";
 
 /** The kinds of waiting that have a deadline each. */
 export type Overdue = "idle" | "header fields" | "body";
 
+/** The longest that a silent peer may take to close after the last reply. */
+const LINGER_MS = 2_000;
+
 /** One a connection. Nothing is read after a fault, or once it is closed. */
 export class Inbox {
+  readonly #socket: TLSSocket;
   readonly #limits: LimitsConfig;
   readonly #parser: RequestParser;
   readonly #waiting: (Request | WireFault)[] = [];
@@ -20,10 +28,16 @@ export class Inbox {
   #phase: RequestParser["phase"] = "idle";
   /** Undefined: since the last sweep or later. */
   #phaseSince: number | undefined;
+  /** Since when nothing more is sent. */
+  #lingersSince: number | undefined;
+  #heardAt = 0;
 
-  constructor(limits: LimitsConfig) {
+  constructor(socket: TLSSocket, limits: LimitsConfig) {
+    this.#socket = socket;
     this.#limits = limits;
     this.#parser = new RequestParser(limits);
+    // The peer has taken the last reply.
+    socket.on("finish", () => this.#hear());
   }
 
   /** No more is wanted until something was answered. */
@@ -37,8 +51,9 @@ export class Inbox {
     return this.#waiting.length === 0;
   }
 
-  get isQuiet(): boolean {
-    return !this.#isAnswering && this.#waiting.length === 0;
+  /** All that was received is answered, and nothing more is read. */
+  get isAnswered(): boolean {
+    return this.#isClosed && this.#isQuiet;
   }
 
   /** Nothing more is read, because of a fault or because `close` was called. */
@@ -46,10 +61,15 @@ export class Inbox {
     return this.#isClosed;
   }
 
-  push(chunk: Buffer): void {
-    if (this.#isClosed) return;
+  /** Takes octets in; false: they are discarded, so that the peer's close is seen. */
+  push(chunk: Buffer): boolean {
+    if (this.#isClosed) {
+      this.#hear();
+      return false;
+    }
     this.#parser.push(chunk);
     this.#parse(this.#limits.maxPipelined);
+    return true;
   }
 
   /** The next message to answer; `answered` makes room for another. */
@@ -96,7 +116,32 @@ export class Inbox {
     const { headerTimeoutMs, bodyTimeoutMs, idleTimeoutMs } = this.#limits;
     if (this.#phase === "head") return elapsed > headerTimeoutMs ? "header fields" : undefined;
     if (this.#phase === "body") return elapsed > bodyTimeoutMs ? "body" : undefined;
-    return this.isQuiet && elapsed > idleTimeoutMs ? "idle" : undefined;
+    return this.#isQuiet && elapsed > idleTimeoutMs ? "idle" : undefined;
+  }
+
+  /** Nothing more is sent: this side is ended, and the peer has its time to end its own. */
+  linger(): void {
+    if (this.#lingersSince !== undefined) return;
+    this.#hear();
+    this.#lingersSince = this.#heardAt;
+    this.#socket.end();
+  }
+
+  /** The peer has had its time; one that does not fall silent has that of an idle connection. */
+  isOver(now: number): boolean {
+    if (this.#lingersSince === undefined) return false;
+    // Of a socket that was reset while Node wrote a session ticket, no more is ever heard.
+    const isSent = this.#socket.writableFinished || this.#socket.readableEnded;
+    if (isSent && now - this.#heardAt > LINGER_MS) return true;
+    return now - this.#lingersSince > this.#limits.idleTimeoutMs;
+  }
+
+  get #isQuiet(): boolean {
+    return !this.#isAnswering && this.#waiting.length === 0;
+  }
+
+  #hear(): void {
+    this.#heardAt = performance.now();
   }
 
   #parse(capacity: number): void {

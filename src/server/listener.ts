@@ -7,16 +7,11 @@ import net from "node:net";
 import tls from "node:tls";
 import { quietened } from "../base/quietened.ts";
 import type { Dispatcher } from "../dispatch/dispatcher.ts";
+import type { Recording } from "../dispatch/recorded.ts";
 import type { LimitsConfig } from "../wire/limits-section.ts";
-import { Admission } from "./admission.ts";
-import { Connection, type ConnectionContext } from "./connection.ts";
-import {
-  createPeerCheck,
-  type PeerCheck,
-  type PeerIdentity,
-  type PeerRules,
-} from "./peer-certificate.ts";
-import { RecordOverhead } from "./record-overhead.ts";
+import { Admission, RecordOverhead } from "./admission.ts";
+import { Connection } from "./connection.ts";
+import { ANONYMOUS, createPeerCheck, type PeerCheck, type PeerRules } from "./peer-certificate.ts";
 import type { SendBudget } from "./send-budget.ts";
 import { WriteBatcher } from "./write-batcher.ts";
 
@@ -28,14 +23,18 @@ export interface TlsIdentity extends PeerRules {
   readonly ticketKeys?: Buffer;
 }
 
-export interface ListenerOptions {
+/** The parts of a deployment that are served. */
+export interface Served {
   readonly identity: TlsIdentity;
-  /** The limits in force; new connections take them as they are then. */
-  limits(): LimitsConfig;
-  dispatcher(): Dispatcher;
+  /** New connections take them as they are then. */
+  readonly limits: LimitsConfig;
+  readonly dispatcher: Dispatcher;
+}
+
+export interface ListenerOptions extends Served {
   /** Of all that the daemon sends. */
   readonly sendBudget: SendBudget;
-  settle: ConnectionContext["settle"];
+  readonly ledger: Recording;
   onFault(error: unknown): void;
   /** A peer was turned away for its certificate; told at most once a second. */
   onRefusedPeer(reason: string, address: string): void;
@@ -46,10 +45,11 @@ export interface Listener {
   /** Serves a connection that another process has accepted. */
   take(socket: net.Socket): void;
   /**
-   * A new certificate for new connections. With new rules for clients' own, those made under the old
-   * rules are answered and closed: what they proved then may not hold any more.
+   * Another deployment: its certificate and limits for new connections, its dispatcher for all. With
+   * new rules for clients' own certificates, connections made under the old rules are answered and
+   * closed: what they proved then may not hold any more.
    */
-  replaceIdentity(identity: TlsIdentity): void;
+  replace(served: Served): void;
   readonly connectionCount: number;
   /** Stops accepting, answers what was received, and aborts what is left after `timeoutMs`. */
   drain(timeoutMs: number): Promise<void>;
@@ -57,18 +57,26 @@ export interface Listener {
 
 /** Builds a listener; nothing is bound yet. */
 export function createListener(options: ListenerOptions): Listener {
+  const { onFault, sendBudget, ledger, limits, dispatcher } = options;
+  const context = {
+    ...{ onFault, sendBudget, ledger, limits, dispatcher },
+    batcher: new WriteBatcher(),
+  };
   const connections = new Set<Connection>();
-  const batcher = new WriteBatcher();
-  const admission = new Admission(options.limits);
+  const admission = new Admission(() => context.limits);
   const onRefusedPeer = quietened(options.onRefusedPeer);
   const handshakerFor = (identity: TlsIdentity): tls.Server => {
-    const checkPeer = guarded(createPeerCheck(identity), options.onFault);
+    const checkPeer = guarded(createPeerCheck(identity), onFault);
     return createHandshaker(identity, (socket) => {
       const overhead = new RecordOverhead(admission.established(socket) ?? socket, socket);
-      const peer = checkPeer(socket);
-      if (peer.kind === "admitted")
-        serve(socket, peer.identity, { options, connections, batcher, overhead });
-      else {
+      const peer = checkPeer?.(socket) ?? ANONYMOUS;
+      if (peer.kind === "admitted") {
+        // Only now: a peer that ends its side in the handshake is gone.
+        socket.allowHalfOpen = true;
+        const connection = new Connection(socket, context, { ...peer.identity, overhead });
+        connections.add(connection);
+        socket.on("close", () => connections.delete(connection));
+      } else {
         onRefusedPeer(peer.reason, socket.remoteAddress ?? "");
         socket.destroy();
       }
@@ -83,9 +91,9 @@ export function createListener(options: ListenerOptions): Listener {
     else socket.destroy();
   };
   const acceptor = net.createServer({ noDelay: true }, take);
-  const sweeper = startSweeper(options, (now) => {
+  const sweeper = startSweeper(context, (now) => {
     admission.sweep(now);
-    options.sendBudget.sweep(now);
+    sendBudget.sweep(now);
     for (const connection of connections) connection.sweep(now);
   });
 
@@ -96,8 +104,10 @@ export function createListener(options: ListenerOptions): Listener {
       return address;
     },
     take,
-    replaceIdentity(identity) {
+    replace({ identity, limits, dispatcher }) {
       secure = handshakerFor(identity);
+      context.limits = limits;
+      context.dispatcher = dispatcher;
       const isAsBefore =
         identity.clientAuth === rules.clientAuth && identity.clientCa === rules.clientCa;
       rules = identity;
@@ -114,29 +124,6 @@ export function createListener(options: ListenerOptions): Listener {
       sweeper.stop();
     },
   };
-}
-
-interface Service {
-  readonly options: ListenerOptions;
-  readonly connections: Set<Connection>;
-  readonly batcher: WriteBatcher;
-  readonly overhead: RecordOverhead;
-}
-
-function serve(
-  socket: tls.TLSSocket,
-  identity: PeerIdentity,
-  { options, connections, batcher, overhead }: Service,
-): void {
-  // Only now: a peer that ends its side in the handshake is gone.
-  socket.allowHalfOpen = true;
-  const connection = new Connection(
-    socket,
-    { ...options, batcher, limits: options.limits() },
-    { ...identity, overhead },
-  );
-  connections.add(connection);
-  socket.on("close", () => connections.delete(connection));
 }
 
 /** Sessions of one worker are those of another. */
@@ -166,7 +153,11 @@ function createHandshaker(
 }
 
 /** Certificates are read by more code than ours: a bug there must not end the daemon. */
-function guarded(checkPeer: PeerCheck, onFault: (error: unknown) => void): PeerCheck {
+function guarded(
+  checkPeer: PeerCheck | undefined,
+  onFault: (error: unknown) => void,
+): PeerCheck | undefined {
+  if (checkPeer === undefined) return undefined;
   return (socket) => {
     try {
       return checkPeer(socket);
@@ -188,9 +179,9 @@ function bind(acceptor: net.Server, host: string, port: number): Promise<net.Add
 }
 
 /** One timer for all deadlines, as fine as the shortest in force needs. */
-function startSweeper({ limits }: ListenerOptions, sweep: (now: number) => void) {
+function startSweeper(context: Pick<Served, "limits">, sweep: (now: number) => void) {
   const period = (): number => {
-    const { headerTimeoutMs, bodyTimeoutMs, idleTimeoutMs } = limits();
+    const { headerTimeoutMs, bodyTimeoutMs, idleTimeoutMs } = context.limits;
     const shortest = Math.min(headerTimeoutMs, bodyTimeoutMs, idleTimeoutMs);
     return Math.min(1_000, Math.max(20, shortest / 4));
   };

@@ -4,8 +4,7 @@
  * and may be the same for many.   AGTP "Connection Lifetime", `[limits]` send_buffer_bytes
  */
 import type { TLSSocket } from "node:tls";
-import { asRecorded } from "../dispatch/unrecorded.ts";
-import type { LateFields, Response } from "../wire/message.ts";
+import type { Response } from "../wire/message.ts";
 import { serializeHead, serializeResponses } from "../wire/serialize.ts";
 import type { SendAccount } from "./send-budget.ts";
 
@@ -42,6 +41,8 @@ export class Outbox {
   readonly #most: number;
   /** Answered, and not to be sent yet. */
   #replies: Response[] = [];
+  /** Of them, those that wait for their records. */
+  #batch: readonly Response[] = [];
   #bytes = 0;
   /** To be sent, and more than the peer has taken. */
   readonly #pieces: Piece[] = [];
@@ -76,14 +77,9 @@ export class Outbox {
     return this.#bytes >= BATCH_BYTES;
   }
 
-  /** The number of replies that are to be sent. */
-  get count(): number {
-    return this.#replies.length;
-  }
-
-  /** The fields that replies wait for before they are sent. */
-  get late(): readonly LateFields[] {
-    return this.#replies.flatMap(({ lateFields }) => lateFields ?? []);
+  /** Nothing is to be sent. */
+  get isEmpty(): boolean {
+    return this.#replies.length === 0;
   }
 
   /** True when all that was flushed is written, though perhaps not taken. */
@@ -98,22 +94,26 @@ export class Outbox {
     this.#bytes += weigh(kept);
   }
 
-  /** Sends the first `count` replies, or what stands for those whose records are not known. */
-  flush(count: number): void {
-    const replies = this.#replies.slice(0, count).map((reply) => this.#recorded(reply));
-    this.#replies = count === this.count ? [] : this.#replies.slice(count);
-    this.#bytes = this.#replies.reduce((sum, reply) => sum + weigh(reply), 0);
+  /** The replies to be sent next, as soon as it is known what became of their records. */
+  takeBatch(): readonly Response[] {
+    const batch = this.#replies;
+    this.#batch = batch;
+    this.#replies = [];
+    return batch;
+  }
+
+  /** Sends what may leave in the place of each reply of the batch. */
+  flush(replies: readonly Response[]): void {
+    for (const [at, reply] of this.#batch.entries()) {
+      this.#bytes -= weigh(reply);
+      if (replies[at] !== reply && isLong(reply)) this.#account.release(reply.body);
+    }
+    this.#batch = [];
     if (this.#socket.destroyed || replies.length === 0) return;
     if (this.#isWriting || replies.some(isLong)) {
       this.#enqueue(replies);
       this.#writePieces();
     } else this.#write(serializeResponses(replies));
-  }
-
-  #recorded(reply: Response): Response {
-    const recorded = asRecorded(reply);
-    if (recorded !== reply && isLong(reply)) this.#account.release(reply.body);
-    return recorded;
   }
 
   /** Short replies that follow each other are one piece. */

@@ -34,15 +34,16 @@ export type PeerVerdict =
 /** Looks at a socket whose handshake is done. */
 export type PeerCheck = (socket: TLSSocket) => PeerVerdict;
 
-const ANONYMOUS: PeerVerdict = { kind: "admitted", identity: {} };
+/** Of a peer that shows no certificate. */
+export const ANONYMOUS: PeerVerdict = { kind: "admitted", identity: {} };
 const REMEMBERED_CHAINS = 1024;
 
-/** Builds the check for the rules in force. */
+/** Builds the check for the rules in force; undefined where nobody is asked for a certificate. */
 export function createPeerCheck(
   { clientAuth, clientCa }: PeerRules,
   clock: () => number = Date.now,
-): PeerCheck {
-  if (clientAuth === "none") return () => ANONYMOUS;
+): PeerCheck | undefined {
+  if (clientAuth === "none") return undefined;
   const verify = createVerifier(readTrustAnchors(clientCa ?? ""));
   return (socket) => {
     const chain = readChain(socket);

@@ -70,15 +70,23 @@ interface Held {
   holders: number;
 }
 
+/** The limits in force. */
+type SendLimits = Pick<LimitsConfig, "sendBufferTotalBytes" | "idleTimeoutMs">;
+
 /** One a daemon. */
 export class SendBudget {
-  readonly #limits: () => Pick<LimitsConfig, "sendBufferTotalBytes" | "idleTimeoutMs">;
+  #limits: SendLimits;
   /** Those for whom something waits. */
   readonly #accounts = new Set<SendAccount>();
   readonly #bodies = new Map<Body, Held>();
   #bytes = 0;
 
-  constructor(limits: () => Pick<LimitsConfig, "sendBufferTotalBytes" | "idleTimeoutMs">) {
+  constructor(limits: SendLimits) {
+    this.#limits = limits;
+  }
+
+  /** Holds everybody to these from now on. */
+  limit(limits: SendLimits): void {
     this.#limits = limits;
   }
 
@@ -132,14 +140,14 @@ export class SendBudget {
 
   /** Drops who has taken nothing for too long. */
   sweep(now: number): void {
-    const { idleTimeoutMs } = this.#limits();
+    const { idleTimeoutMs } = this.#limits;
     for (const account of this.#accounts) {
       if (account.takenAt !== undefined && now - account.takenAt > idleTimeoutMs) account.drop();
     }
   }
 
   #enforce(): void {
-    const { sendBufferTotalBytes: most } = this.#limits();
+    const { sendBufferTotalBytes: most } = this.#limits;
     if (this.#bytes <= most) return;
     // A peer that has not begun to wait is the last to be dropped.
     const slowness = ({ takenAt }: SendAccount): number => takenAt ?? Number.POSITIVE_INFINITY;

@@ -10,7 +10,7 @@
  * - a bare LF is a fault at the LF, a bare CR at the octet after it.   AGTP "Wire Format"
  */
 
-import { knownFieldName } from "./known-fields.ts";
+import { type FieldLine, knownFieldName } from "./header-fields.ts";
 import type { WireFault, WireFaultCode, WireLimits } from "./message.ts";
 
 /** The name of a start line and the codes of its faults. */
@@ -18,17 +18,6 @@ export interface StartLineRules {
   readonly name: string;
   readonly invalid: WireFaultCode;
   readonly tooLong: WireFaultCode;
-}
-
-/** The parts of a field line; offsets are relative to the first octet of the header block. */
-export interface FieldLine {
-  /** Lower-case, if it is one of the well-known. */
-  readonly knownName: string | undefined;
-  readonly nameStart: number;
-  readonly nameEnd: number;
-  /** Without optional whitespace. */
-  readonly valueStart: number;
-  readonly valueEnd: number;
 }
 
 const TAB = 0x09;

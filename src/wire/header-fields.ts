@@ -1,11 +1,9 @@
 /**
- * Header fields: what a name and a value may be, which fields may stand once only, and how the
- * field lines of a head become a map and a body length. Answers with `invalid-wire-format`,
- * `invalid-framing` or `body-too-large`.
- * AGTP "Wire Format", RFC 9110 §5
+ * Header fields: what a name and a value may be, which fields may stand once only, and how the field
+ * lines of a head become a map. Answers with `invalid-wire-format`, or `invalid-framing` for a second
+ * Content-Length.   AGTP "Wire Format", RFC 9110 §5
  */
 
-import type { FieldLine } from "./head-scanner.ts";
 import type { HeaderFields, WireFault } from "./message.ts";
 
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
@@ -47,6 +45,17 @@ export function isFieldName(name: string): boolean {
  */
 export function isFieldValue(value: string): boolean {
   return VALUE.test(value);
+}
+
+/** The parts of a field line; offsets are relative to the first octet of the header block. */
+export interface FieldLine {
+  /** Lower-case, if it is one of the well-known. */
+  readonly knownName: string | undefined;
+  readonly nameStart: number;
+  readonly nameEnd: number;
+  /** Without optional whitespace. */
+  readonly valueStart: number;
+  readonly valueEnd: number;
 }
 
 /**
@@ -119,7 +128,8 @@ function joinRepeated(
   for (const [name, value] of lines) {
     const earlier = fields.get(name);
     if (earlier !== undefined && name === "content-length") {
-      return framing("more than one Content-Length");
+      const message = "more than one Content-Length";
+      return { kind: "wire-fault", code: "invalid-framing", message };
     }
     if (earlier !== undefined && singletons.has(name)) {
       const message = `header field ${quote(name)} may stand once only`;
@@ -139,42 +149,68 @@ function fieldValue(line: FieldLine, block: string): string {
   return block.slice(line.valueStart, line.valueEnd);
 }
 
-/** The octets of the body that follow a head, or why they cannot be known. */
-export function readContentLength(fields: HeaderFields, bodyBytes: number): number | WireFault {
-  if (fields.has("transfer-encoding")) {
-    return framing("Transfer-Encoding is not part of AGTP, expected Content-Length");
-  }
-  const written = fields.get("content-length");
-  if (written === undefined) return 0;
-  const length = readDigits(written);
-  if (length === undefined) {
-    return framing(`Content-Length ${quote(written)} is not a sequence of digits`);
-  }
-  if (length <= bodyBytes) return length;
-  const message = `body of ${clip(written)} octets exceeds the limit of ${bodyBytes}`;
-  return { kind: "wire-fault", code: "body-too-large", message };
-}
-
-/** The number that ASCII digits spell; what is absurdly long becomes absurdly large. */
-function readDigits(text: string): number | undefined {
-  let value = 0;
-  for (let at = 0; at < text.length; at += 1) {
-    const digit = text.charCodeAt(at) - 0x30;
-    if (digit < 0 || digit > 9) return undefined;
-    value = value * 10 + digit;
-  }
-  return text === "" ? undefined : value;
-}
-
 /** A piece of a message inside a sentence: quoted, escaped and cut short, since it is hostile. */
 export function quote(text: string): string {
   return JSON.stringify(clip(text));
 }
 
-function clip(text: string): string {
+/** The same without quotes, for what is known to be digits. */
+export function clip(text: string): string {
   return text.length > 40 ? `${text.slice(0, 40)}…` : text;
 }
 
-function framing(message: string): WireFault {
-  return { kind: "wire-fault", code: "invalid-framing", message };
+/**
+ * Names of header fields seen on nearly every message, recognised in the bytes themselves, in any
+ * case: neither a string nor its lower-casing has to be made for them. A name that is not listed
+ * costs a little more and means the same.
+ */
+const NAMES = [
+  ...["accept", "agent-id", "agtp-api-version", "allow-rcns", "attribution-record"],
+  ...["authority-scope", "authorization", "content-length", "content-type"],
+  ...[
+    "contract-synthesized",
+    "escalation-id",
+    "host",
+    "idempotency-key",
+    "negotiation-id",
+    "owner-id",
+  ],
+  ...["request-id", "response-id", "server-id", "session-id", "task-id", "trust-tier"],
+  ...["user-agent", "verification-path"],
+];
+
+interface KnownField {
+  readonly name: string;
+  readonly octets: Uint8Array;
+}
+
+const SLOTS = 256;
+const LOWER_CASE_BIT = 0x20;
+const TABLE: readonly (KnownField | undefined)[] = buildTable();
+
+/** The lower-case name that the token in `bytes` spells, if it is one of the well-known. */
+export function knownFieldName(bytes: Uint8Array, from: number, to: number): string | undefined {
+  const length = to - from;
+  const known = TABLE[slot(length, bytes[from]!, bytes[to - 1]!)];
+  if (known === undefined || known.octets.length !== length) return undefined;
+  const { octets } = known;
+  for (let index = 0; index < length; index += 1) {
+    // Within a token, setting the bit changes letters and nothing that could be read as "-".
+    if ((bytes[from + index]! | LOWER_CASE_BIT) !== octets[index]) return undefined;
+  }
+  return known.name;
+}
+
+function slot(length: number, first: number, last: number): number {
+  return (length * 37 + (first | LOWER_CASE_BIT) * 5 + (last | LOWER_CASE_BIT) * 11) % SLOTS;
+}
+
+function buildTable(): (KnownField | undefined)[] {
+  const table = new Array<KnownField | undefined>(SLOTS).fill(undefined);
+  for (const name of NAMES) {
+    const octets = Uint8Array.from(name, (letter) => letter.charCodeAt(0));
+    // Of two names that share a slot, the later is merely not recognised.
+    table[slot(name.length, octets[0]!, octets[name.length - 1]!)] ??= { name, octets };
+  }
+  return table;
 }

@@ -6,25 +6,19 @@
  */
 
 import { HeadScanner, type StartLineRules } from "./head-scanner.ts";
-import { collectFields, readContentLength } from "./header-fields.ts";
+import { clip, collectFields, quote } from "./header-fields.ts";
 import type { HeaderFields, WireFault, WireLimits } from "./message.ts";
 import { ReceiveBuffer } from "./receive-buffer.ts";
 
 /** The rules in which requests and responses differ. */
-export interface MessageRules<Start extends { readonly kind: string }> {
+export interface MessageRules<Start extends { readonly kind: string }, Message extends object> {
   readonly startLine: StartLineRules & { readonly parse: (line: string) => Start | WireFault };
   readonly singletons: ReadonlySet<string>;
+  /** The message that was framed. */
+  readonly build: (start: Start, headers: HeaderFields, body: Buffer) => Message;
 }
 
-/** A complete message, as framed. */
-export interface FramedMessage<Start> {
-  readonly kind: "message";
-  readonly start: Start;
-  readonly headers: HeaderFields;
-  readonly body: Buffer;
-}
-
-/** "idle": no octet of a next message is held. */
+/** "idle": no octet of a next message is held; "body": one waits for its body. */
 export type ParserPhase = "idle" | "head" | "body" | "failed";
 
 interface Head<Start> {
@@ -36,9 +30,9 @@ interface Head<Start> {
 
 const MAX_REMEMBERED_HEAD = 1024;
 
-/** Bytes in, messages out. */
-export class MessageParser<Start extends { readonly kind: string }> {
-  readonly #rules: MessageRules<Start>;
+/** Bytes in, messages out; one a connection. After a fault nothing more is read. */
+export class MessageParser<Start extends { readonly kind: string }, Message extends object> {
+  readonly #rules: MessageRules<Start, Message>;
   readonly #limits: WireLimits;
   readonly #received = new ReceiveBuffer();
   readonly #scanner: HeadScanner;
@@ -50,7 +44,7 @@ export class MessageParser<Start extends { readonly kind: string }> {
   #head: Head<Start> | undefined;
   #failed = false;
 
-  constructor(rules: MessageRules<Start>, limits: WireLimits) {
+  constructor(rules: MessageRules<Start, Message>, limits: WireLimits) {
     this.#rules = rules;
     this.#limits = limits;
     this.#scanner = new HeadScanner(rules.startLine, limits);
@@ -62,27 +56,34 @@ export class MessageParser<Start extends { readonly kind: string }> {
     return this.#received.length === 0 ? "idle" : "head";
   }
 
+  /** Octets that arrived and belong to no message yet handed out. */
   get bufferedBytes(): number {
     return this.#received.length;
   }
 
+  /** Takes a chunk over, without copying it when a message lies in it whole. */
   push(chunk: Buffer): void {
     if (!this.#failed) this.#received.append(chunk);
   }
 
-  next(): FramedMessage<Start> | WireFault | undefined {
+  /** The next complete message, a fault once, or undefined when more octets are needed. */
+  next(): Message | WireFault | undefined {
     if (this.#head === undefined) {
       const read = this.#received.length === 0 ? undefined : this.#readHead();
       if (read === undefined) return undefined;
-      if (read.kind === "wire-fault") return this.#fail(read);
+      if (isWireFault(read)) return this.#fail(read);
       this.#head = read;
     }
     const { start, headers, contentLength } = this.#head;
     if (this.#received.length < contentLength) return undefined;
     this.#head = undefined;
-    return { kind: "message", start, headers, body: this.#received.take(contentLength) };
+    return this.#rules.build(start, headers, this.#received.take(contentLength));
   }
 
+  /**
+   * The peer will send no more: a fault if it stopped within a message. Complete messages must have
+   * been taken with `next` before.
+   */
   end(): WireFault | undefined {
     if (this.#failed || this.phase === "idle") return undefined;
     const message = `the message was cut short in its ${this.phase}`;
@@ -103,7 +104,7 @@ export class MessageParser<Start extends { readonly kind: string }> {
     const decodeFrom = from + (known === undefined ? 0 : blockStart);
     const text = bytes.toString("latin1", decodeFrom, from + headLength);
     const start = known ?? this.#parseStart(text, lineLength);
-    if (isFault(start)) return start;
+    if (isWireFault(start)) return start;
     this.#start = start;
     if (typeof scanned !== "number") return scanned;
     const block = known === undefined ? text.slice(blockStart) : text;
@@ -118,7 +119,7 @@ export class MessageParser<Start extends { readonly kind: string }> {
     const line = text.slice(0, lineLength);
     if (this.#lastStart !== undefined && line === this.#lastLine) return this.#lastStart;
     const start = this.#rules.startLine.parse(line);
-    if (isFault(start) || text.length > MAX_REMEMBERED_HEAD) return start;
+    if (isWireFault(start) || text.length > MAX_REMEMBERED_HEAD) return start;
     this.#lastLine = line;
     this.#lastStart = start;
     return start;
@@ -126,7 +127,7 @@ export class MessageParser<Start extends { readonly kind: string }> {
 
   #completeHead(start: Start, block: string, length: number): Head<Start> | WireFault {
     const headers = collectFields(this.#scanner.fieldLines, block, this.#rules.singletons);
-    if ("kind" in headers) return headers;
+    if (isWireFault(headers)) return headers;
     const contentLength = readContentLength(headers, this.#limits.bodyBytes);
     if (typeof contentLength !== "number") return contentLength;
     this.#start = undefined;
@@ -146,6 +147,38 @@ export class MessageParser<Start extends { readonly kind: string }> {
   }
 }
 
-function isFault(value: { readonly kind: string }): value is WireFault {
-  return value.kind === "wire-fault";
+/** The octets of the body that follow a head, or why they cannot be known. */
+export function readContentLength(fields: HeaderFields, bodyBytes: number): number | WireFault {
+  if (fields.has("transfer-encoding")) {
+    return framing("Transfer-Encoding is not part of AGTP, expected Content-Length");
+  }
+  const written = fields.get("content-length");
+  if (written === undefined) return 0;
+  const length = readDigits(written);
+  if (length === undefined) {
+    return framing(`Content-Length ${quote(written)} is not a sequence of digits`);
+  }
+  if (length <= bodyBytes) return length;
+  const message = `body of ${clip(written)} octets exceeds the limit of ${bodyBytes}`;
+  return { kind: "wire-fault", code: "body-too-large", message };
+}
+
+/** The number that ASCII digits spell; what is absurdly long becomes absurdly large. */
+function readDigits(text: string): number | undefined {
+  let value = 0;
+  for (let at = 0; at < text.length; at += 1) {
+    const digit = text.charCodeAt(at) - 0x30;
+    if (digit < 0 || digit > 9) return undefined;
+    value = value * 10 + digit;
+  }
+  return text === "" ? undefined : value;
+}
+
+function framing(message: string): WireFault {
+  return { kind: "wire-fault", code: "invalid-framing", message };
+}
+
+/** Tells a fault from the message it stands in for. */
+export function isWireFault(value: object): value is WireFault {
+  return "kind" in value && value.kind === "wire-fault";
 }

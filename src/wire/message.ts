@@ -66,11 +66,6 @@ export type WireFaultCode =
   | "body-too-large"
   | "request-timeout";
 
-/** Tells a fault from the message it stands in for. */
-export function isWireFault(value: object): value is WireFault {
-  return "kind" in value && value.kind === "wire-fault";
-}
-
 /** The limits of `[limits]` that the parser enforces; all in octets but headerCount. */
 export interface WireLimits {
   /** The request line without its CRLF. */

@@ -5,7 +5,7 @@
  */
 import { isToken, quote, SINGLETON_FIELDS } from "./header-fields.ts";
 import type { Request, WireFault, WireLimits } from "./message.ts";
-import { MessageParser, type MessageRules, type ParserPhase } from "./message-parser.ts";
+import { MessageParser, type MessageRules } from "./message-parser.ts";
 
 /** The three things a request line says. */
 interface RequestLine {
@@ -58,7 +58,7 @@ function invalid(message: string): WireFault {
   return { kind: "wire-fault", code: "invalid-request-line", message };
 }
 
-const REQUEST_RULES: MessageRules<RequestLine> = {
+const REQUEST_RULES: MessageRules<RequestLine, Request> = {
   startLine: {
     name: "request line",
     invalid: "invalid-request-line",
@@ -66,44 +66,12 @@ const REQUEST_RULES: MessageRules<RequestLine> = {
     parse: parseRequestLine,
   },
   singletons: SINGLETON_FIELDS,
+  build: ({ method, path, query }, headers, body) => ({ method, path, query, headers, body }),
 };
 
-/** One a connection. After a fault nothing more is read: answer it and close. */
-export class RequestParser {
-  readonly #parser: MessageParser<RequestLine>;
-
+/** Bytes of a connection to requests. After a fault nothing more is read: answer it and close. */
+export class RequestParser extends MessageParser<RequestLine, Request> {
   constructor(limits: WireLimits) {
-    this.#parser = new MessageParser(REQUEST_RULES, limits);
-  }
-
-  /** "idle" when no octet of a next request is held; "body" when one waits for its body. */
-  get phase(): ParserPhase {
-    return this.#parser.phase;
-  }
-
-  /** Octets that arrived and belong to no request yet handed out. */
-  get bufferedBytes(): number {
-    return this.#parser.bufferedBytes;
-  }
-
-  /** Takes a chunk over, without copying it when a request lies in it whole. */
-  push(chunk: Buffer): void {
-    this.#parser.push(chunk);
-  }
-
-  /** The next complete request, a fault once, or undefined when more octets are needed. */
-  next(): Request | WireFault | undefined {
-    const message = this.#parser.next();
-    if (message === undefined || message.kind === "wire-fault") return message;
-    const { start, headers, body } = message;
-    return { method: start.method, path: start.path, query: start.query, headers, body };
-  }
-
-  /**
-   * The peer will send no more: a fault if it stopped within a request. Complete requests must have
-   * been taken with `next` before.
-   */
-  end(): WireFault | undefined {
-    return this.#parser.end();
+    super(REQUEST_RULES, limits);
   }
 }

@@ -5,7 +5,7 @@
 
 import { quote } from "./header-fields.ts";
 import type { HeaderFields, ResponseLimits, WireFault } from "./message.ts";
-import { MessageParser, type MessageRules, type ParserPhase } from "./message-parser.ts";
+import { MessageParser, type MessageRules } from "./message-parser.ts";
 
 /** A response as a client reads it. */
 export interface ReceivedResponse {
@@ -24,7 +24,7 @@ export const DEFAULT_RESPONSE_LIMITS: ResponseLimits = {
 
 const HEADER_COUNT = 1024;
 
-const RESPONSE_RULES: MessageRules<StatusLine> = {
+const RESPONSE_RULES: MessageRules<StatusLine, ReceivedResponse> = {
   startLine: {
     name: "status line",
     invalid: "invalid-wire-format",
@@ -32,42 +32,18 @@ const RESPONSE_RULES: MessageRules<StatusLine> = {
     parse: parseStatusLine,
   },
   singletons: new Set(),
+  build: ({ status, statusText }, headers, body) => ({ status, statusText, headers, body }),
 };
 
-/** One a connection. After a fault nothing more is read. */
-export class ResponseParser {
-  readonly #parser: MessageParser<StatusLine>;
-
+/** Bytes of a connection to responses. After a fault nothing more is read. */
+export class ResponseParser extends MessageParser<StatusLine, ReceivedResponse> {
   constructor(limits: ResponseLimits = DEFAULT_RESPONSE_LIMITS) {
-    this.#parser = new MessageParser(RESPONSE_RULES, {
+    super(RESPONSE_RULES, {
       requestLineBytes: limits.headBytes,
       headerBytes: limits.headBytes,
       headerCount: HEADER_COUNT,
       bodyBytes: limits.bodyBytes,
     });
-  }
-
-  /** "idle" when no octet of a next response is held. */
-  get phase(): ParserPhase {
-    return this.#parser.phase;
-  }
-
-  /** Takes a chunk over, without copying it when a response lies in it whole. */
-  push(chunk: Buffer): void {
-    this.#parser.push(chunk);
-  }
-
-  /** The next complete response, a fault once, or undefined when more octets are needed. */
-  next(): ReceivedResponse | WireFault | undefined {
-    const message = this.#parser.next();
-    if (message === undefined || message.kind === "wire-fault") return message;
-    const { start, headers, body } = message;
-    return { status: start.status, statusText: start.statusText, headers, body };
-  }
-
-  /** The peer will send no more: a fault if it stopped within a response. */
-  end(): WireFault | undefined {
-    return this.#parser.end();
   }
 }
 

@@ -286,4 +286,23 @@ describe("a server that cannot write records", () => {
     expectRecord(anonymous);
     expect(journal.records.map(({ auditId }) => auditId)).toEqual([recordOf(before).auditId]);
   });
+
+  it("gives its agents none where they are kept in the store, which is what fails", async () => {
+    const journal = new BreakableJournal();
+    const state = await openBreakableState(journal, { isInStore: true });
+    const server = await openServer(FILES, { state });
+    journal.fault = full;
+    const lost = server.send({ method: "QUERY", path: "/lists", headers: AS_ALICE });
+    await lost.catch(() => undefined);
+    const refused = await server.send({ method: "QUERY", path: "/lists", headers: AS_ALICE });
+    expect([refused.status, refused.body["error"]?.["code"]]).toEqual([503, "store-unavailable"]);
+    expect(refused.headers.get("retry-after")).toBe("1");
+    // In no chain, it would look like one that was lost.
+    expect(refused.headers.has("attribution-record")).toBe(false);
+    expect(refused.headers.has("audit-id")).toBe(false);
+    const anonymous = await server.send({ method: "DISCOVER" });
+    expect(anonymous.status).toBe(200);
+    expectRecord(anonymous);
+    expect(journal.records).toEqual([]);
+  });
 });

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { isWireFault, type Request, type WireFault } from "../../src/wire/message.ts";
+import type { Request, WireFault } from "../../src/wire/message.ts";
+import { isWireFault } from "../../src/wire/message-parser.ts";
 import { RequestParser } from "../../src/wire/request-parser.ts";
 import { type ReceivedResponse, ResponseParser } from "../../src/wire/response-parser.ts";
 import { serializeRequest } from "../../src/wire/serialize.ts";

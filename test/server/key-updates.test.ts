@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished } from "vitest";
-import { RecordOverhead } from "../../src/server/record-overhead.ts";
+import { RecordOverhead } from "../../src/server/admission.ts";
 import { connectKeyUpdater } from "../../tools/torture/key-updates.ts";
 import { closeOf, openDaemon } from "../support/daemon.ts";
 import { echo, serverFiles } from "../support/server-deployment.ts";

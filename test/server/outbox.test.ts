@@ -31,13 +31,13 @@ class Peer extends Writable {
 function createOutbox(sendBufferBytes = 16 * MEBIBYTE) {
   const peer = new Peer();
   const limits = { sendBufferTotalBytes: 256 * MEBIBYTE, idleTimeoutMs: 60_000 };
-  const budget = new SendBudget(() => limits);
+  const budget = new SendBudget(limits);
   const account = budget.open(() => peer.destroy());
   const outbox = new Outbox(peer as unknown as TLSSocket, { account, sendBufferBytes });
   const send = (body: string | Uint8Array): void => {
     const response: Response = { status: 200, responseId: "", fields: "", body };
     outbox.add(response);
-    outbox.flush(outbox.count);
+    outbox.flush(outbox.takeBatch());
   };
   return { peer, budget, account, outbox, send };
 }
@@ -61,7 +61,7 @@ describe("Outbox", () => {
   it("counts a body that waits for many peers once", () => {
     const body = new Uint8Array(MEBIBYTE);
     const limits = { sendBufferTotalBytes: 4 * MEBIBYTE, idleTimeoutMs: 60_000 };
-    const budget = new SendBudget(() => limits);
+    const budget = new SendBudget(limits);
     const peers = Array.from({ length: 20 }, () => {
       const peer = new Peer();
       const account = budget.open(() => peer.destroy());
@@ -70,7 +70,7 @@ describe("Outbox", () => {
         sendBufferBytes: MEBIBYTE,
       });
       outbox.add({ status: 200, responseId: "", fields: "", body });
-      outbox.flush(1);
+      outbox.flush(outbox.takeBatch());
       return peer;
     });
     expect(budget.bytes).toBeLessThan(4 * MEBIBYTE);

@@ -14,7 +14,7 @@ async function serve(
   sendBufferTotalBytes = 64 * MEBIBYTE,
 ) {
   const limits = { sendBufferTotalBytes, idleTimeoutMs: 60_000 };
-  const budget = new SendBudget(() => limits);
+  const budget = new SendBudget(limits);
   const responses: ServerResponse[] = [];
   const server = http.createServer({ ServerResponse: pacedResponses(budget) }, (_, response) => {
     responses.push(response);

@@ -4,7 +4,7 @@ import { SendBudget } from "../../src/server/send-budget.ts";
 const IDLE_MS = 1_000;
 
 function createBudget(sendBufferTotalBytes: number) {
-  const budget = new SendBudget(() => ({ sendBufferTotalBytes, idleTimeoutMs: IDLE_MS }));
+  const budget = new SendBudget({ sendBufferTotalBytes, idleTimeoutMs: IDLE_MS });
   const dropped: string[] = [];
   const open = (name: string) => budget.open(() => dropped.push(name));
   return { budget, dropped, open };

@@ -48,10 +48,10 @@ async function startListener() {
   const { cert, key } = await certificate;
   const listener = createListener({
     identity: { cert, key, clientAuth: "none", clientCa: undefined },
-    limits: () => LIMITS,
-    sendBudget: new SendBudget(() => LIMITS),
-    dispatcher: () => dispatcher,
-    settle: (done) => waiting.push(done),
+    limits: LIMITS,
+    sendBudget: new SendBudget(LIMITS),
+    dispatcher,
+    ledger: { settle: (done) => waiting.push(() => done(undefined)) },
     onFault: (error) => {
       throw error;
     },

@@ -107,16 +107,13 @@ describe("a record that is in no chain", () => {
     const all = ledger.settled();
     await vi.waitFor(() => expect(disk.asked).toEqual(["write", "sync"]));
     const loose = ledger.add(makeDraft(undefined));
-    await new Promise<void>((resolve) => ledger.settle(() => resolve(), { late: [loose] }));
+    await new Promise<void>((resolve) => ledger.settle(() => resolve(), [{ lateFields: loose }]));
     expect(loose.isKnown).toBe(true);
-    await new Promise<void>((resolve) => ledger.settle(() => resolve(), { late: [] }));
+    await new Promise<void>((resolve) => ledger.settle(() => resolve(), []));
     let isTold = false;
-    ledger.settle(
-      () => {
-        isTold = true;
-      },
-      { late: [loose, chained] },
-    );
+    ledger.settle(() => {
+      isTold = true;
+    }, [{ lateFields: loose }, { lateFields: chained }]);
     expect([isTold, chained.isKnown]).toEqual([false, false]);
     end();
     await all;

@@ -1,8 +1,10 @@
 /** A peer on loopback that reads requests and answers as a test wants it to, byte by byte. */
+
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { createServer, type Server, type TLSSocket, type TlsOptions } from "node:tls";
-import { isWireFault, type Request } from "../../src/wire/message.ts";
+import type { Request } from "../../src/wire/message.ts";
+import { isWireFault } from "../../src/wire/message-parser.ts";
 import { RequestParser } from "../../src/wire/request-parser.ts";
 import { makeCertificate } from "./certificate.ts";
 

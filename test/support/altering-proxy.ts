@@ -2,10 +2,11 @@
  * A server that is deliberately broken: it stands before a daemon, over TLS on both sides, hands on
  * every octet that it is asked, and alters the answers as a test wants it to.
  */
+
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { connect, createServer, type TLSSocket } from "node:tls";
-import { isWireFault } from "../../src/wire/message.ts";
+import { isWireFault } from "../../src/wire/message-parser.ts";
 import { ResponseParser } from "../../src/wire/response-parser.ts";
 import { makeCertificate } from "./certificate.ts";
 

@@ -1,4 +1,5 @@
 /** A daemon on a free port, and a client that writes and reads bytes as they are. */
+
 import type { Socket } from "node:net";
 import { type ConnectionOptions, connect, type TLSSocket } from "node:tls";
 import { onTestFinished } from "vitest";
@@ -7,7 +8,7 @@ import type { AnyModule } from "../../src/app/provision.ts";
 import type { Environment } from "../../src/base/environment.ts";
 import { createLog } from "../../src/base/log.ts";
 import { formatProblem } from "../../src/base/problem.ts";
-import { isWireFault } from "../../src/wire/message.ts";
+import { isWireFault } from "../../src/wire/message-parser.ts";
 import { ResponseParser } from "../../src/wire/response-parser.ts";
 import { createDeployment, type DeploymentFiles, type TestDeployment } from "./deployment.ts";
 import { parseBody, type TestReply } from "./dispatch.ts";

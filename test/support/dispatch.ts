@@ -21,12 +21,8 @@ import { createProcessState, type ProcessState } from "../../src/dispatch/proces
 import { createMemoryStore } from "../../src/state/memory-store.ts";
 import type { Ledger } from "../../src/state/records/ledger.ts";
 import { openState, type ServerState } from "../../src/state/state.ts";
-import {
-  type HeaderFields,
-  isWireFault,
-  type Request,
-  type WireFault,
-} from "../../src/wire/message.ts";
+import type { HeaderFields, Request, WireFault } from "../../src/wire/message.ts";
+import { isWireFault } from "../../src/wire/message-parser.ts";
 import { RequestParser } from "../../src/wire/request-parser.ts";
 import { ResponseParser } from "../../src/wire/response-parser.ts";
 import { serializeRequest } from "../../src/wire/serialize.ts";

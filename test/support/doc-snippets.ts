@@ -4,7 +4,7 @@ import { join } from "node:path";
 import {
   type CompletedCommand,
   completedCommands,
-} from "../../src/programs/editors/completion-tree.ts";
+} from "../../src/programs/editors/completion-command.ts";
 import { daemonProgram, otherPrograms } from "../../tools/agtpd-program.ts";
 import { RUN_PAGES } from "./doc-guides.ts";
 import { ROOT } from "./source-tree.ts";

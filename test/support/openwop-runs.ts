@@ -15,6 +15,7 @@ import { Rates } from "../../src/dispatch/rates/rates.ts";
 import { createToll } from "../../src/dispatch/rates/toll.ts";
 import type { AgentCatalog } from "../../src/modules/openwop/agent-catalog.ts";
 import type { AgentExecutor } from "../../src/modules/openwop/agent-executor.ts";
+import type { Verbosity } from "../../src/modules/openwop/config.ts";
 import { ApiKeys } from "../../src/modules/openwop/http/api-keys.ts";
 import { Audience, type AudienceLimits } from "../../src/modules/openwop/http/audience.ts";
 import { discoveryDocument } from "../../src/modules/openwop/http/discovery.ts";
@@ -22,7 +23,6 @@ import { Idempotency } from "../../src/modules/openwop/http/idempotency.ts";
 import { InterruptTokens } from "../../src/modules/openwop/http/interrupt-token.ts";
 import { openwopApi } from "../../src/modules/openwop/http/openwop-api.ts";
 import { nodeTypes } from "../../src/modules/openwop/nodes/known-nodes.ts";
-import type { Verbosity } from "../../src/modules/openwop/openwop-section.ts";
 import { EffectLedger } from "../../src/modules/openwop/runs/effect-ledger.ts";
 import { RunHost } from "../../src/modules/openwop/runs/run-host.ts";
 import type { RunLimits } from "../../src/modules/openwop/runs/run-limits.ts";
@@ -34,6 +34,7 @@ import type { Workflow } from "../../src/modules/openwop/workflows/load-workflow
 import type { WorkflowDefinition } from "../../src/modules/openwop/workflows/workflow.ts";
 import { createSchemaCompiler } from "../../src/schema/schema.ts";
 import { createMemoryStore } from "../../src/state/memory-store.ts";
+import type { ViewLease } from "../../src/state/state.ts";
 import type { Store } from "../../src/state/store.ts";
 import { FIXTURES } from "./openwop-workflows.ts";
 import { makeLastingStore } from "./state.ts";
@@ -99,6 +100,7 @@ export interface RunServerOptions {
   readonly watcher?: RunWatcher;
   readonly bodyBytes?: number;
   readonly toolCallsPerMinute?: number;
+  readonly view?: Pick<ViewLease, "catchUp">;
   /** False: runs are kept and not executed. */
   readonly isStarted?: boolean;
   now?(): number;
@@ -216,6 +218,7 @@ export async function createRuns(options: RunServerOptions = {}): Promise<RunSer
   const parts = {
     toll: createToll(rates, new LoopTime(rates)),
     ...{ host, catalog, executor, redact, keys: KEYS, isConformance, discovery, state, log },
+    view: options.view ?? {},
     toolCallsPerMinute,
   };
   const app = fastify({ forceCloseConnections: true });

@@ -6,7 +6,7 @@ import type { StateNotice } from "../../src/state/notice.ts";
 import { Attributor } from "../../src/state/records/attributor.ts";
 import { Ledger } from "../../src/state/records/ledger.ts";
 import type { RecordFacts } from "../../src/state/records/record.ts";
-import { createJournalStore } from "../../src/state/records/record-store.ts";
+import { createJournalStore, type RecordStore } from "../../src/state/records/record-store.ts";
 import { createSealer } from "../../src/state/records/sealer.ts";
 import { createRecordSigner } from "../../src/state/records/signer.ts";
 import { openState, type ServerState, type StateOptions } from "../../src/state/state.ts";
@@ -63,11 +63,15 @@ export async function openTestState(
 }
 
 /** State in memory, over a journal that a test can break. */
-export async function openBreakableState(journal: Journal): Promise<ServerState> {
+export async function openBreakableState(
+  journal: Journal,
+  place: Pick<RecordStore, "isInStore"> = {},
+): Promise<ServerState> {
   const onFault = (): void => undefined;
   const store = createMemoryStore();
   const state = await openState({ store, journalDirectory: undefined, onFault });
-  return { ...state, ledger: new Ledger(createJournalStore(journal), new Map(), onFault) };
+  const records = { ...createJournalStore(journal), ...place };
+  return { ...state, ledger: new Ledger(records, new Map(), onFault) };
 }
 
 /** What a record of some agent says, where a test does not care. */

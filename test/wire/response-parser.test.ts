@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { isWireFault } from "../../src/wire/message.ts";
+import { isWireFault } from "../../src/wire/message-parser.ts";
 import { type ReceivedResponse, ResponseParser } from "../../src/wire/response-parser.ts";
 
 function parse(

@@ -12,16 +12,16 @@ import type { ProcessConfig } from "../../handlers/processes/processes-section.t
 import type { AgentsConfig } from "../../identity/agents-section.ts";
 import type { ServerConfig } from "../../identity/server-section.ts";
 import type { TlsConfig } from "../../identity/tls-section.ts";
-import type { AgentcliConfig } from "../../modules/agentcli/agentcli-section.ts";
-import type { AgntcyConfig } from "../../modules/agntcy/agntcy-section.ts";
+import type { AgentcliConfig } from "../../modules/agentcli/config.ts";
+import type { AgntcyConfig } from "../../modules/agntcy/config.ts";
 import type { ConsoleConfig } from "../../modules/console/console-section.ts";
-import type { DelegationConfig, PeerConfig } from "../../modules/delegation/delegation-sections.ts";
-import type { GroupsConfig, WebhooksConfig } from "../../modules/delivery/delivery-sections.ts";
-import type { GatewayConfig } from "../../modules/gateway/gateway-section.ts";
-import type { McpConfig } from "../../modules/mcp/mcp-section.ts";
-import type { SynthesisConfig } from "../../modules/negotiation/synthesis-section.ts";
-import type { OpenwopConfig } from "../../modules/openwop/openwop-section.ts";
-import type { TracingConfig } from "../../modules/tracing/tracing-section.ts";
+import type { DelegationConfig, PeerConfig } from "../../modules/delegation/config.ts";
+import type { GroupsConfig, WebhooksConfig } from "../../modules/delivery/config.ts";
+import type { GatewayConfig } from "../../modules/gateway/config.ts";
+import type { McpConfig } from "../../modules/mcp/config.ts";
+import type { SynthesisConfig } from "../../modules/negotiation/config.ts";
+import type { OpenwopConfig } from "../../modules/openwop/config.ts";
+import type { TracingConfig } from "../../modules/tracing/config.ts";
 import type { MetricsConfig } from "../../server/metrics-section.ts";
 import type {
   AttributionConfig,

@@ -12,16 +12,16 @@ import { processesSection } from "../../handlers/processes/processes-section.ts"
 import { agentsSection } from "../../identity/agents-section.ts";
 import { serverSection } from "../../identity/server-section.ts";
 import { tlsSection } from "../../identity/tls-section.ts";
-import { agentcliSection } from "../../modules/agentcli/agentcli-section.ts";
-import { agntcySection } from "../../modules/agntcy/agntcy-section.ts";
+import { agentcliSection } from "../../modules/agentcli/config.ts";
+import { agntcySection } from "../../modules/agntcy/config.ts";
 import { consoleSection } from "../../modules/console/console-section.ts";
-import { delegationSection, peersSection } from "../../modules/delegation/delegation-sections.ts";
-import { groupsSection, webhooksSection } from "../../modules/delivery/delivery-sections.ts";
-import { gatewaySection } from "../../modules/gateway/gateway-section.ts";
-import { mcpSection } from "../../modules/mcp/mcp-section.ts";
-import { synthesisSection } from "../../modules/negotiation/synthesis-section.ts";
-import { openwopSection } from "../../modules/openwop/openwop-section.ts";
-import { tracingSection } from "../../modules/tracing/tracing-section.ts";
+import { delegationSection, peersSection } from "../../modules/delegation/config.ts";
+import { groupsSection, webhooksSection } from "../../modules/delivery/config.ts";
+import { gatewaySection } from "../../modules/gateway/config.ts";
+import { mcpSection } from "../../modules/mcp/config.ts";
+import { synthesisSection } from "../../modules/negotiation/config.ts";
+import { openwopSection } from "../../modules/openwop/config.ts";
+import { tracingSection } from "../../modules/tracing/config.ts";
 import { optional, type Schema, table } from "../../schema/section-field.ts";
 import { metricsSection } from "../../server/metrics-section.ts";
 import {

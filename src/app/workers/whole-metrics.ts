@@ -20,7 +20,7 @@ export async function serveWhole(config: Config, crew: Crew): Promise<ServedMetr
   if (!metrics.enabled && !isPushed) return undefined;
   const { SummedMetrics } = await import("../../server/summed-metrics.ts");
   const registry = new SummedMetrics(() => collect(crew));
-  const sendBudget = new SendBudget(() => limits);
+  const sendBudget = new SendBudget(limits);
   const { serveMetrics } = await import("../../server/metrics.ts");
   const sweeper = setInterval(() => sendBudget.sweep(performance.now()), SWEEP_MS);
   const { host, port } = metrics;

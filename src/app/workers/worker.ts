@@ -3,12 +3,11 @@
  * what it commits, and says when it begins, takes over another deployment, and ends.
  */
 import type { Environment } from "../../base/environment.ts";
-import { createLog } from "../../base/log.ts";
+import { createLog, openStdout } from "../../base/log.ts";
 import { atOnce } from "../../base/paced.ts";
 import type { DaemonFacts } from "../../dispatch/module/http-gateway.ts";
 import { whileServing } from "../../dispatch/module/while-serving.ts";
 import type { Measurements } from "../../server/metrics.ts";
-import { openStdout } from "../../server/stdout.ts";
 import type { WorkerChannel } from "../../server/worker-channel.ts";
 import { type Built, build, type DaemonOptions } from "../build.ts";
 import type { Deployment } from "../deployment.ts";

@@ -5,7 +5,6 @@
  * lets it be used again.   docs/approvals.md
  */
 import { hash } from "node:crypto";
-import { RecordDraft } from "../../state/records/draft.ts";
 import type { Ledger } from "../../state/records/ledger.ts";
 import type { ApprovedCall } from "../../state/registers/approval.ts";
 import { type Escalation, isUsable, statusAt } from "../../state/registers/escalation.ts";
@@ -15,6 +14,7 @@ import { findAnswer } from "../answer-record.ts";
 import type { Exchange } from "../exchange.ts";
 import type { StepsAhead } from "../handling/steps-ahead.ts";
 import { payerOf, STRANGERS } from "../rates/payer.ts";
+import { recordOf } from "../recorded.ts";
 import {
   approvalExpired,
   approvalImpossible,
@@ -116,12 +116,12 @@ export class Approvals {
     if (approval?.isUsed !== true) return;
     const { escalations, ledger } = this.#parts;
     const { escalationId } = approval;
-    const { status, lateFields } = response;
+    const { status } = response;
     escalations.conclude(escalationId, { status });
     try {
       await ledger.settled().catch(() => undefined);
-      const isKept = lateFields instanceof RecordDraft && lateFields.isKnown;
-      const outcome = { status, ...(isKept ? { auditId: lateFields.auditId } : {}) };
+      const record = recordOf(response);
+      const outcome = { status, ...(record === undefined ? {} : { auditId: record.auditId }) };
       escalations.conclude(escalationId, outcome);
       await escalations.settleUse(escalationId, outcome);
     } catch {

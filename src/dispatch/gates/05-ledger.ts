@@ -5,17 +5,17 @@
  */
 import type { Attributor } from "../../state/records/attributor.ts";
 import type { ViewLease } from "../../state/state.ts";
-import { attributionUnavailable, storeUnavailable } from "../refusals/refusal.ts";
+import { recordsUnavailable, storeUnavailable } from "../refusals/refusal.ts";
 import type { Gate } from "./gate.ts";
 
 /** Looks at the journal; undefined: responses carry no record. */
 export function ledgerGate(
-  attributor: Pick<Attributor, "isWritable"> | undefined,
+  attributor: Pick<Attributor, "isWritable" | "isInStore"> | undefined,
   view: ViewLease,
 ): Gate {
   return ({ caller }) => {
     if (!view.isFresh) return storeUnavailable();
     const isRecorded = attributor !== undefined && caller.document !== undefined;
-    return isRecorded && !attributor.isWritable ? attributionUnavailable() : undefined;
+    return isRecorded && !attributor.isWritable ? recordsUnavailable(attributor) : undefined;
   };
 }

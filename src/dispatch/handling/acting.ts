@@ -7,7 +7,6 @@
 import type { JsonRecord } from "../../base/json-value.ts";
 import type { AgentDocument } from "../../identity/agent-document.ts";
 import { uuidv7 } from "../../identity/uuid.ts";
-import { RecordDraft } from "../../state/records/draft.ts";
 import type { Operator } from "../../state/registers/operator.ts";
 import type { Response } from "../../wire/message.ts";
 import type { Caller } from "../caller/caller.ts";
@@ -15,6 +14,7 @@ import { claimedAuthority } from "../caller/caller-resolver.ts";
 import type { Delegation, PriorAction } from "../caller/delegation.ts";
 import type { InnerEntrance } from "../dispatcher.ts";
 import { Exchange } from "../exchange.ts";
+import { type Recording, recorded, recordOf } from "../recorded.ts";
 
 /** One such request. */
 export interface Acting {
@@ -66,8 +66,8 @@ export function actingCaller(
   };
 }
 
-/** Over a pipeline; `settled` resolves once the records of what was answered are kept. */
-export function createActAs(dispatcher: InnerEntrance, settled: () => Promise<void>): ActAs {
+/** Over a pipeline. Rejects where the record of what was answered is not known to be kept. */
+export function createActAs(dispatcher: InnerEntrance, ledger: Recording): ActAs {
   return async (acting) => {
     const exchange = exchangeOf(acting);
     const { signal } = acting;
@@ -75,10 +75,10 @@ export function createActAs(dispatcher: InnerEntrance, settled: () => Promise<vo
     if (signal.aborted) abort();
     signal.addEventListener("abort", abort, { once: true });
     try {
-      const response = await dispatcher.act(exchange);
-      await settled();
+      const { response, isKept, failure } = await recorded(ledger, await dispatcher.act(exchange));
+      if (!isKept) throw failure ?? new Error("the record of what was asked for is not kept");
       const { responseId, refusedBy } = exchange;
-      const auditId = auditIdOf(response);
+      const auditId = recordOf(response)?.auditId;
       return { status: response.status, body: bodyOf(response), auditId, responseId, refusedBy };
     } finally {
       signal.removeEventListener("abort", abort);
@@ -121,9 +121,4 @@ function bodyOf({ body }: Response): unknown {
   } catch {
     return text;
   }
-}
-
-function auditIdOf({ lateFields }: Response): string | undefined {
-  if (!(lateFields instanceof RecordDraft) || !lateFields.isKnown) return undefined;
-  return lateFields.auditId;
 }

@@ -165,6 +165,16 @@ export function storeUnavailable(): Refusal {
   return refusal(503, "store-unavailable", message, { headers: STORE_RETRY });
 }
 
+/** 503: records cannot be kept, in a journal or in the store. */
+export function recordsUnavailable({ isInStore }: RecordsPlace): Refusal {
+  return isInStore ? storeUnavailable() : attributionUnavailable();
+}
+
+/** Where records are kept. */
+interface RecordsPlace {
+  readonly isInStore: boolean;
+}
+
 /** 503: as much was done as could be before the store failed; nobody can say how much. */
 export function storeOutcomeUnknown(): Refusal {
   const message =

@@ -1,8 +1,9 @@
 /**
  * A look-up that misses, on one of several nodes: what is asked for may have been made on another a
  * moment ago. Once this node has taken in what was committed by then, the same handler is asked again.
- * Only callers that this server knows have the store asked, and only about names that are whole; a
- * handler that says 404 has done nothing.
+ * Where that cannot be known, nobody is told that there is nothing: 503 `store-unavailable`. Only callers
+ * that this server knows have the store asked, and only about names that are whole; a handler that says
+ * 404 has done nothing.
  */
 import type { Call } from "../../handlers/handler.ts";
 import type { ViewLease } from "../../state/state.ts";
@@ -33,6 +34,10 @@ function isKnown({ caller, peer }: ExchangeView): boolean {
 }
 
 function isWhole({ input }: Call, member: string): boolean {
-  const name = input[member];
+  return isWholeName(input[member]);
+}
+
+/** Tells whether this is how something that this server makes may be named. */
+export function isWholeName(name: unknown): boolean {
   return typeof name === "string" && WHOLE.test(name);
 }

@@ -1,15 +1,54 @@
-/** The sections of the configuration that this module takes. */
-import type { ConfigPlace } from "../../base/config-place.ts";
+/** `[agentcli]`: workflows whose tasks become endpoints. */
 import type { ModuleContext } from "../../dispatch/module/module.ts";
-import type { ServerConfig } from "../../identity/server-section.ts";
-import type { LimitsConfig } from "../../wire/limits-section.ts";
-import type { AgentcliConfig } from "./agentcli-section.ts";
+import type { Taking } from "../../dispatch/module/shared-sections.ts";
+import {
+  choice,
+  list,
+  optional,
+  path,
+  type Schema,
+  table,
+  text,
+  word,
+} from "../../schema/section-field.ts";
+import { TRUST_LEVELS, type TrustLevel } from "./manifest/identity-fields.ts";
 
-/** They, and where the configuration lies. */
-export interface AgentcliSections extends ConfigPlace {
+const trustLevel = (tier: number) =>
+  optional(choice("untrusted", TRUST_LEVELS, `agentcli level of callers of tier ${tier}`));
+
+/** `[agentcli]`, with every default filled in. */
+export interface AgentcliConfig {
+  /** Absolute. */
+  readonly manifests: readonly string[];
+  /** Ids of workflows. */
+  readonly expose: readonly string[];
+  readonly promptRuntime?: string;
+  /** By trust tier; without any, the tier of a caller says nothing about its level. */
+  readonly trustLevels: Readonly<Record<string, TrustLevel>>;
+}
+
+/** The schema of the section. */
+export const agentcliSection: Schema = table("agentcli workflows", {
+  manifests: list(path("", ""), "Manifest files; loading one exposes nothing"),
+  expose: list(text("", ""), "Workflow ids whose shell tasks become endpoints"),
+  prompt_runtime: optional(
+    word(
+      "",
+      "^agntcy:/[^\\s]*$",
+      'the path of an AGNTCY agent, such as "agntcy:/mailcomposer"',
+      'Who answers prompt tasks, such as "agntcy:/mailcomposer"',
+    ),
+  ),
+  trust_levels: table("agentcli level by AGTP trust tier; no default is safe to assume", {
+    "1": trustLevel(1),
+    "2": trustLevel(2),
+    "3": trustLevel(3),
+  }),
+});
+
+/** The sections that this module takes. */
+export interface AgentcliSections extends Taking<"limits" | "server"> {
   readonly agentcli: AgentcliConfig;
-  readonly limits: LimitsConfig;
-  readonly server: ServerConfig;
 }
 
 /** The input of this module. */

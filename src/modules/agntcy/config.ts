@@ -1,19 +1,69 @@
-/** The sections of the configuration that this module takes. */
-import type { ConfigPlace } from "../../base/config-place.ts";
+/** `[[agntcy]]`: AGNTCY agents, and the paths that they are served on. */
 import type { ModuleContext } from "../../dispatch/module/module.ts";
-import type { PoliciesConfig } from "../../dispatch/policy/policies-config.ts";
-import type { AgentsConfig } from "../../identity/agents-section.ts";
-import type { ServerConfig } from "../../identity/server-section.ts";
-import type { LimitsConfig } from "../../wire/limits-section.ts";
-import type { AgntcyConfig } from "./agntcy-section.ts";
+import type { Taking } from "../../dispatch/module/shared-sections.ts";
+import type { Impact } from "../../endpoint/endpoint.ts";
+import {
+  choice,
+  count,
+  flag,
+  list,
+  optional,
+  path,
+  type Schema,
+  table,
+  text,
+} from "../../schema/section-field.ts";
+import { agtpPath, scopeToken } from "../../schema/section-words.ts";
 
-/** They, and where the configuration lies. */
-export interface AgntcySections extends ConfigPlace {
+/** One of `[[agntcy]]`, with every default filled in. */
+export interface AgntcyConfig {
+  /** Absolute. */
+  readonly manifest: string;
+  readonly base: string;
+  readonly option?: string;
+  readonly deferred: boolean;
+  readonly allowHttp: boolean;
+  readonly impact: Impact;
+  readonly requiredScopes: readonly string[];
+  readonly timeoutSeconds: number;
+  readonly agentAnswers: boolean;
+  readonly approverScope?: string;
+  /** Absolute. */
+  readonly ca?: string;
+}
+
+/** The schema of the section. */
+export const agntcySection: Schema = list(
+  table(
+    "An AGNTCY agent and the path it is served on",
+    {
+      manifest: optional(path("", "Its manifest")),
+      base: optional(agtpPath("The path of its endpoints")),
+      option: optional(text("", "Deployment option by name; without it, the first")),
+      deferred: flag(false, "true: look for the remote agent on first use, not at the start"),
+      allow_http: flag(false, "true: plain http to an upstream on loopback"),
+      impact: choice(
+        "irreversible",
+        ["informational", "reversible", "irreversible"],
+        "The declared impact of a run",
+      ),
+      required_scopes: list(scopeToken(""), "What a caller needs"),
+      timeout_seconds: count(300, "How long a run may take", 86_400),
+      agent_answers: flag(
+        false,
+        "true: who began a run answers what its manifest asks the agent; else people do",
+      ),
+      approver_scope: optional(scopeToken("Who holds it may answer what runs ask, like operators")),
+      ca: optional(path("", "Authorities to trust instead of the system's, PEM")),
+    },
+    ["manifest", "base"],
+  ),
+  "AGNTCY agents",
+);
+
+/** The sections that this module takes. */
+export interface AgntcySections extends Taking<"agents" | "limits" | "policies" | "server"> {
   readonly agntcy: readonly AgntcyConfig[];
-  readonly agents: AgentsConfig;
-  readonly limits: LimitsConfig;
-  readonly policies: PoliciesConfig;
-  readonly server: ServerConfig;
 }
 
 /** The input of this module. */

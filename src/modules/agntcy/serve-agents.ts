@@ -2,13 +2,14 @@
  * The AGNTCY agents of a deployment: declared by manifests, asked for at their servers, given an AGTP
  * identity, and served as endpoints of the operator's tier.   AGTP-API §6.1, "Validation Timing"
  */
-
 import type { Problem } from "../../base/problem.ts";
 import type { Contribution } from "../../dispatch/module/module.ts";
 import type { Route } from "../../dispatch/routes/route.ts";
 import { recordStreamEvents } from "../../dispatch/stream-events.ts";
 import type { AgentDocument } from "../../identity/agent-document.ts";
 import { type HostedAgent, identifyHosted } from "../../state/registers/hosted-identity.ts";
+import type { ServerState } from "../../state/state.ts";
+import type { Store } from "../../state/store.ts";
 import { exceptStoreFaults } from "../../state/store-fault.ts";
 import type { AgntcyContext } from "./config.ts";
 import { type ConnectedAgent, connectAgents } from "./connect-agents.ts";
@@ -16,13 +17,14 @@ import { type DeclaredAgent, declareAgents } from "./declare-agents.ts";
 import { agentRoutes, describeRoute } from "./endpoints/agent-routes.ts";
 import type { HostedRuns } from "./endpoints/hosted-runs.ts";
 import { confirmableInterrupts } from "./interrupts/confirmable-interrupts.ts";
-import { InterruptDesk } from "./interrupts/interrupt-desk.ts";
+import { type ApprovalsUnderWay, InterruptDesk } from "./interrupts/interrupt-desk.ts";
 import type { AgentUnavailable } from "./remote-agent.ts";
+import { AgentRuns } from "./runs/agent-runs.ts";
 import { PATIENCE } from "./runs/await-verdict.ts";
 import { RunFollower } from "./runs/run-follower.ts";
 import { agentRunSource } from "./runs/run-source.ts";
+import { ThreadRegister } from "./runs/thread-register.ts";
 import { markDocuments, upstreamView } from "./shown-agents.ts";
-import { openAgntcy } from "./state.ts";
 import { lookAgain, type SearchOptions } from "./verification/look-again.ts";
 
 /** A handler ends a little before its deadline, so that it says itself what there is to say. */
@@ -206,4 +208,22 @@ function findInactive(
   const status = lifecycle.statusOf(document);
   if (status !== "suspended" && status !== "retired") return undefined;
   return { kind: "unavailable", message: `the agent is ${status}` };
+}
+
+/** Opened once. */
+interface AgntcyState {
+  readonly runs: AgentRuns;
+  readonly threads: ThreadRegister;
+  /** Answers on their way. */
+  readonly approvals: ApprovalsUnderWay;
+}
+
+/** The state of AGNTCY agents that is kept through every reload. */
+async function openAgntcy(
+  store: Store,
+  _: unknown,
+  { holders }: Pick<ServerState, "holders">,
+): Promise<AgntcyState> {
+  const runs = await AgentRuns.open(store, holders);
+  return { runs, threads: await ThreadRegister.open(store), approvals: new Map() };
 }

@@ -5,8 +5,7 @@ import type { Problem } from "../../base/problem.ts";
 import { reasonOf } from "../../base/thrown.ts";
 import { parseUri } from "../../client/uri.ts";
 import { readPublicKey } from "../../identity/ed25519.ts";
-import type { DelegationSections } from "./config.ts";
-import type { PeerConfig } from "./delegation-sections.ts";
+import type { DelegationSections, PeerConfig } from "./config.ts";
 import type { PeerConnection } from "./peer-clients.ts";
 import type { PeerAddress, PeerFacts } from "./peers.ts";
 

@@ -1,15 +1,44 @@
-/** The sections of the configuration that this module takes. */
-import type { ConfigPlace } from "../../base/config-place.ts";
+/** `[webhooks]` and `[groups]`: where people are told, and who is told together. */
 import type { ModuleContext } from "../../dispatch/module/module.ts";
-import type { PoliciesConfig } from "../../dispatch/policy/policies-config.ts";
-import type { ServerConfig } from "../../identity/server-section.ts";
-import type { GroupsConfig, WebhooksConfig } from "./delivery-sections.ts";
+import type { Taking } from "../../dispatch/module/shared-sections.ts";
+import { list, map, optional, path, type Schema, table, text } from "../../schema/section-field.ts";
+import { recipientName, safeUrl, secret } from "../../schema/section-words.ts";
 
-/** They, and where the configuration lies. */
-export interface DeliverySections extends ConfigPlace {
+/** `[webhooks]` */
+export interface WebhooksConfig {
+  readonly escalations?: string;
+  readonly secret?: string;
+  /** Absolute. */
+  readonly ca?: string;
+  /** URL by name. */
+  readonly recipients: Readonly<Record<string, string>>;
+}
+
+/** Agents by name or Agent-ID, and webhooks as `webhook:NAME`, by the group's name. */
+export type GroupsConfig = Readonly<Record<string, readonly string[]>>;
+
+/** The schema of `[webhooks]`. */
+export const webhooksSection: Schema = table("Where people are told", {
+  escalations: optional(safeUrl("Receives escalations as JSON")),
+  secret: optional(secret("Signs what is sent there; best taken from the environment")),
+  ca: optional(path("", "Certificates to trust there instead of the system's, in PEM")),
+  recipients: map(
+    recipientName,
+    safeUrl(""),
+    "Where NOTIFY reaches people, by the name after webhook:",
+  ),
+});
+
+/** The schema of `[groups]`. */
+export const groupsSection: Schema = map(
+  recipientName,
+  list(text("", "", { maxLength: 512 }), "Names or Agent-IDs of agents, or webhook:NAME"),
+  "Who is notified together, by the name after group:",
+);
+
+/** The sections that this module takes. */
+export interface DeliverySections extends Taking<"policies" | "server"> {
   readonly groups: GroupsConfig;
-  readonly policies: PoliciesConfig;
-  readonly server: ServerConfig;
   readonly webhooks: WebhooksConfig;
 }
 

@@ -4,8 +4,8 @@
  * so that whoever repeats its id meanwhile is not heard twice; what its sender cannot repeat makes
  * room earlier, once nothing more happens to it.   AGTP "NOTIFY"
  */
-
 import { isRecord } from "../../base/json-value.ts";
+import type { OutgoingMessage } from "../../dispatch/module/webhook-queue.ts";
 import { DEFAULT_LIMITS, type NotificationLimits } from "../../dispatch/notification-limits.ts";
 import { uuidv7 } from "../../identity/uuid.ts";
 import { Collection } from "../../state/collection.ts";
@@ -33,7 +33,6 @@ import {
   readConfirmationKey,
   type StoredNotification,
 } from "./notification-storage.ts";
-import { buildWebhookMessage } from "./notification-webhook.ts";
 import type { WebhookOutbox } from "./webhook-outbox.ts";
 
 /** The surroundings of the register. */
@@ -234,4 +233,38 @@ function isDone(
     const entry = inboxes.find(serial, delivery.agentId);
     return entry === undefined || isRead(entry);
   });
+}
+
+/** One recipient of a notification. */
+interface WebhookNotice {
+  readonly notification: Notification;
+  readonly recipient: Recipient;
+  readonly delivery: Delivery | undefined;
+  readonly content: unknown;
+  readonly serverId: string;
+}
+
+/**
+ * A notification as a webhook is told of it: everything in the body, which is what is signed. The
+ * message for a webhook; none for anybody else.
+ */
+function buildWebhookMessage(notice: WebhookNotice): readonly OutgoingMessage[] {
+  const { notification, recipient, delivery, content, serverId } = notice;
+  if (recipient.kind !== "webhook" || delivery?.kind !== "webhook") return [];
+  const { id, sender, senderName, urgency, guarantee, sentAt, expiresAt } = notification;
+  const body = {
+    type: "notification",
+    delivery_id: delivery.deliveryId,
+    notification_id: id,
+    server_id: serverId,
+    sender: { agent_id: sender, name: senderName },
+    recipient: recipient.name,
+    urgency,
+    delivery_guarantee: guarantee,
+    sent_at: new Date(sentAt).toISOString(),
+    expires_at: new Date(expiresAt).toISOString(),
+    content,
+  };
+  const isOnce = guarantee === "at_most_once";
+  return [{ id: delivery.deliveryId, url: recipient.url, body, expiresAt, isOnce, owner: sender }];
 }

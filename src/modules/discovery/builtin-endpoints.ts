@@ -3,16 +3,23 @@
  * `policies.builtins` replaces a handler and nothing else.   AGTP-API §5.8, §5.9
  */
 
+import { LRUCache } from "lru-cache";
+import { Latest } from "../../base/latest.ts";
+import { mapPaced } from "../../base/paced.ts";
+import { shareBody } from "../../base/shared-body.ts";
 import { judge, type Outcome } from "../../dispatch/handling/judge.ts";
 import type { FloorMethod } from "../../dispatch/routes/floor.ts";
 import type { ProtocolEndpoint } from "../../dispatch/routes/protocol-endpoint.ts";
 import type { RouteHandler } from "../../dispatch/routes/route.ts";
+import type { EndpointDefinition } from "../../endpoint/endpoint.ts";
 import { propertiesOf } from "../../endpoint/input-shape.ts";
-import type { Handler, HandlerSuccess } from "../../handlers/handler.ts";
+import type { Call, Handler, HandlerResult, HandlerSuccess } from "../../handlers/handler.ts";
+import { MANIFEST_TYPE } from "../../identity/manifest-signature.ts";
 import type { JsonSchema } from "../../schema/json-schema.ts";
 import type { CompiledSchema, SchemaCompiler } from "../../schema/schema.ts";
-import type { Builtin } from "./builtin.ts";
-import type { Inventory } from "./inventory.ts";
+import { arrayOf, type Builtin } from "./builtin.ts";
+import type { ManifestDocument } from "./document.ts";
+import type { Inventory, ListedEndpoint } from "./inventory.ts";
 import {
   agentsBuiltin,
   apisBuiltin,
@@ -21,9 +28,9 @@ import {
   patternsBuiltin,
   toolsBuiltin,
 } from "./inventory-builtins.ts";
-import { withTarget } from "./legacy-target.ts";
-import { methodsBuiltin } from "./methods.ts";
-import { type RootOptions, rootHandler } from "./root.ts";
+import { legacyTargetHandler, withTarget } from "./legacy-target.ts";
+import { type Listed, Listing, sharing } from "./listing.ts";
+import { persistentEndpoints } from "./persistent-endpoints.ts";
 
 /** The parts that the built-ins are made of. */
 export interface BuiltinOptions {
@@ -134,4 +141,92 @@ function holdToContract(handler: Handler, output: CompiledSchema): RouteHandler 
     const outcome = handler(call);
     return outcome instanceof Promise ? outcome.then(check) : check(outcome);
   };
+}
+
+/** The answers of DISCOVER "/". */
+interface RootOptions {
+  /** The built-ins by reserved name, as their own paths answer. */
+  readonly handlers: ReadonlyMap<string, RouteHandler>;
+  /** The manifest as this caller may see it. */
+  manifestFor(agentId: string | undefined): ManifestDocument | Promise<ManifestDocument>;
+  readonly candidates: FloorMethod | undefined;
+}
+
+/**
+ * DISCOVER on "/": the manifest to a request without Agent-ID or with the manifest's media type in
+ * Accept, the directory of built-ins to an agent, the built-in of a legacy `target`, and candidates
+ * to whoever asks by criteria.   AGTP "DISCOVER", AGTP-API §5.8.3, §5.10, §8.10
+ */
+function rootHandler({ handlers, manifestFor, candidates }: RootOptions): RouteHandler {
+  const answerTarget = legacyTargetHandler(handlers);
+  const directory = [...handlers.keys()].map((name) => ({ path: `/${name}`, tier: "A" }));
+  return (call, exchange) => {
+    const { target } = call.input;
+    if (target !== undefined) return answerTarget(call, exchange, target);
+    if (candidates?.isAsked?.(call.input)) return candidates.handler(call, exchange);
+    if (!wantsManifest(call)) return { body: { directory } };
+    const manifest = manifestFor(call.agentId);
+    return manifest instanceof Promise ? manifest.then(answerOf) : answerOf(manifest);
+  };
+}
+
+function answerOf({ bytes, etag }: ManifestDocument): HandlerResult {
+  return {
+    body: shareBody(bytes),
+    headers: {
+      "Content-Type": MANIFEST_TYPE,
+      ETag: etag,
+      "Cache-Control": "private, max-age=300",
+    },
+  };
+}
+
+function wantsManifest(call: Call): boolean {
+  if (call.agentId === undefined) return true;
+  return (call.headers["accept"] ?? "").toLowerCase().includes(MANIFEST_TYPE);
+}
+
+/** Agents whose own lists are at hand; the others have theirs made again. */
+const REMEMBERED = 8;
+
+/**
+ * DISCOVER /methods: the compact inventory of every registered endpoint, and of those that the
+ * calling agent negotiated to stay. A bare array of `{method, path, description, tier}`.   AGTP-API
+ * §5.8, §10.8
+ */
+function methodsBuiltin(inventory: Inventory): Builtin {
+  const methods = new Listing(() => mapPaced(inventory.endpoints(), methodEntry), inventory.drive);
+  const extended = new LRUCache<string, Latest<Listed>>({ max: REMEMBERED });
+  /** Shared as well: an agent may ask for its list as often as it likes. */
+  const extend = (all: Listed, own: Listed): Latest<Listed> => {
+    const key = JSON.stringify(own);
+    const made =
+      extended.get(key) ??
+      new Latest(async () => inventory.drive(sharing(mapPaced([...all, ...own], (one) => one))));
+    extended.set(key, made);
+    return made;
+  };
+  return {
+    name: "methods",
+    description: "Lists all registered endpoints on this server.",
+    outputSchema: arrayOf(["method", "path", "description", "tier"]),
+    prepare: () => methods.prepare(),
+    handler: ({ agentId }) => {
+      const own = persistentEndpoints(inventory, agentId);
+      if (own.length === 0) return methods.answer();
+      const entries = own.map((one) => entryOf(one, "C"));
+      return methods.answer(async (all) => ({ body: await extend(all, entries).get() }));
+    },
+  };
+}
+
+function methodEntry({ tier, definition }: ListedEndpoint): object {
+  return entryOf(definition, tier);
+}
+
+function entryOf(
+  { method, path, description }: EndpointDefinition,
+  tier: ListedEndpoint["tier"] | "C",
+): object {
+  return { method, path, description, tier };
 }

@@ -1,17 +1,11 @@
-/** The sections of the configuration that this module takes. */
-import type { ConfigPlace } from "../../base/config-place.ts";
+/** What this module takes of the configuration. */
 import type { HostedProtocolEntry } from "../../dispatch/module/listing-sections.ts";
 import type { ModuleContext } from "../../dispatch/module/module.ts";
-import type { PoliciesConfig } from "../../dispatch/policy/policies-config.ts";
-import type { AgentsConfig } from "../../identity/agents-section.ts";
-import type { ServerConfig } from "../../identity/server-section.ts";
+import type { Taking } from "../../dispatch/module/shared-sections.ts";
 
-/** They, and where the configuration lies. */
-export interface DiscoverySections extends ConfigPlace {
-  readonly agents: AgentsConfig;
+/** The sections that this module takes. */
+export interface DiscoverySections extends Taking<"agents" | "policies" | "server"> {
   readonly hostedProtocols: readonly HostedProtocolEntry[];
-  readonly policies: PoliciesConfig;
-  readonly server: ServerConfig;
 }
 
 /** The input of this module. */

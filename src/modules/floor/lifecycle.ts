@@ -9,12 +9,12 @@ import { refuseAuthority } from "../../dispatch/caller/agent-authority.ts";
 import { operatorOf } from "../../dispatch/caller/operator.ts";
 import type { IdentityConfig } from "../../dispatch/policy/policies-config.ts";
 import {
-  attributionUnavailable,
   badRequest,
   lifecycleConflict,
   lifecycleInvalid,
   notFound,
   type Refusal,
+  recordsUnavailable,
   schemaViolation,
 } from "../../dispatch/refusals/refusal.ts";
 import { floorResult } from "../../dispatch/routes/floor-result.ts";
@@ -115,7 +115,7 @@ async function handle(
   }
   if (agent === undefined) return notFound("agent-not-found", "this server hosts no such agent");
   exchange.addressed = agent;
-  if (!attributor.isWritable) return attributionUnavailable();
+  if (!attributor.isWritable) return recordsUnavailable(attributor);
   const outcome = await register.apply({
     method,
     agent,
@@ -128,7 +128,7 @@ async function handle(
     case "conflict":
       return lifecycleConflict(outcome.message);
     case "unrecorded":
-      return attributionUnavailable();
+      return recordsUnavailable(attributor);
     case "noop": {
       const { status } = outcome;
       return floorResult(call, { ...ids(agent), status, previous_status: status, noop: true });

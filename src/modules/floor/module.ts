@@ -3,6 +3,7 @@
 import type { TaskQueue } from "../../base/task-queue.ts";
 import { recordContractEvents } from "../../dispatch/contracts/contract-events.ts";
 import type { Module } from "../../dispatch/module/module.ts";
+import type { Taking } from "../../dispatch/module/shared-sections.ts";
 import type { IdentityConfig } from "../../dispatch/policy/policies-config.ts";
 import {
   type DescribeMethod,
@@ -17,12 +18,11 @@ import type { AgentDirectory } from "../../identity/agent-directory.ts";
 import type { Attributor } from "../../state/records/attributor.ts";
 import { LIFECYCLE_METHODS } from "../../state/registers/lifecycle.ts";
 import type { ServerState } from "../../state/state.ts";
-import type { FloorSections } from "./config.ts";
 import type { ContractMethodsOptions } from "./contracts.ts";
 import { inspectHandler, inspectSchema } from "./inspect.ts";
 import { lifecycleHandlers, lifecycleSchema } from "./lifecycle.ts";
 
-export const floorModule: Module<FloorSections> = {
+export const floorModule: Module<Taking<"policies">> = {
   name: "floor",
   takes: { policies: true },
   async provision(context) {

@@ -22,7 +22,6 @@ import { uuidv7 } from "../../identity/uuid.ts";
 import type { ExportSource } from "../../openapi/export-openapi.ts";
 import type { LimitsConfig } from "../../wire/limits-section.ts";
 import { createHostPolicy, createOriginPolicy, type HostVerdict } from "./browser-guard.ts";
-import { claimsOf } from "./claims.ts";
 import type { GatewaySections } from "./config.ts";
 import { AGTP_ROUTE, createEndpointApi } from "./endpoint-api.ts";
 import { writeAnswer } from "./http-answer.ts";
@@ -208,4 +207,31 @@ function answerError(
   const errorId = uuidv7();
   reportFault(errorId, error);
   return sendRefusal(reply, 500, refusalBody(serverError(errorId)));
+}
+
+const PREFIX = /^(?:\/[A-Za-z0-9._~-]+)+$/;
+
+/**
+ * Decides which paths belong to which HTTP route: a prefix, and everything below it. One that
+ * claims what it cannot have is a fault of the module that has it, and throws. Tells whether the
+ * path of a request target is some route's; `reserved` is the sidecar's own.
+ */
+function claimsOf(routes: readonly HttpRoute[], reserved: string): (target: string) => boolean {
+  const prefixes: string[] = [];
+  for (const { prefix, api } of routes) {
+    const fault = PREFIX.test(prefix) ? undefined : "is no path prefix";
+    const taken = [...prefixes, reserved].find((one) => within(one, prefix) || within(prefix, one));
+    const reason = fault ?? (taken === undefined ? undefined : `overlaps with "${taken}"`);
+    if (reason !== undefined) throw new Error(`"${prefix}" of the HTTP API ${api.name} ${reason}`);
+    prefixes.push(prefix);
+  }
+  return (target) => {
+    const end = target.indexOf("?");
+    const path = end === -1 ? target : target.slice(0, end);
+    return path === reserved || prefixes.some((prefix) => within(prefix, path));
+  };
+}
+
+function within(prefix: string, path: string): boolean {
+  return path === prefix || path.startsWith(`${prefix}/`);
 }

@@ -88,7 +88,7 @@ async function build(
   return createGateway({
     ...{ config, dispatcher, httpRoutes, toll, ...speaker },
     verbs: createVerbRoutes({ ...context, registry, customMethods }),
-    settle: (done) => state.ledger.settle(done),
+    ledger: state.ledger,
     openapiSource: () => openapiSource(context, listing),
     reportFault: (errorId, error) =>
       log.error({ event: "fault", error_id: errorId, error }, "an HTTP API failed"),

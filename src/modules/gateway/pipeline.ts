@@ -8,7 +8,7 @@ import type { JsonRecord } from "../../base/json-value.ts";
 import type { Dispatcher } from "../../dispatch/dispatcher.ts";
 import { Exchange } from "../../dispatch/exchange.ts";
 import type { HttpPeer } from "../../dispatch/module/http-gateway.ts";
-import { asRecorded } from "../../dispatch/unrecorded.ts";
+import { type Recording, recorded } from "../../dispatch/recorded.ts";
 import { coerceText, decodeQueryPart } from "../../endpoint/input.ts";
 import type { InputShape } from "../../endpoint/input-shape.ts";
 import type { AgentDocument } from "../../identity/agent-document.ts";
@@ -24,8 +24,7 @@ export interface PipelineParts {
   readonly agent: AgentDocument;
   /** No operator has named it: it stands for anybody who reaches the port. */
   readonly isAgentIssued: boolean;
-  /** Calls back once the records of what was answered are kept, or cannot be. */
-  settle(done: () => void): void;
+  readonly ledger: Recording;
 }
 
 /** A request as HTTP has it. */
@@ -48,11 +47,7 @@ export interface Pipeline {
 
 /** Builds the way. */
 export function createPipeline(parts: PipelineParts): Pipeline {
-  const { dispatcher, verbs, agent, isAgentIssued: isAnybody, settle } = parts;
-  const settled = async (response: Response): Promise<Response> => {
-    await new Promise<void>((resolve) => settle(resolve));
-    return response;
-  };
+  const { dispatcher, verbs, agent, isAgentIssued: isAnybody, ledger } = parts;
   return {
     async ask(request) {
       const { method: httpMethod, target } = request;
@@ -64,11 +59,12 @@ export function createPipeline(parts: PipelineParts): Pipeline {
       );
       if (method !== httpMethod) exchange.translatedFrom = httpMethod;
       request.onLeave(() => exchange.abort(new Error("the caller left")));
-      return asRecorded(await settled(await dispatcher.answer(exchange)));
+      const { response } = await recorded(ledger, await dispatcher.answer(exchange));
+      return response;
     },
     async refuse(fault, peer) {
-      const response = await settled(dispatcher.answerFault(fault, peer));
-      return response.lateFields?.isKnown === false ? undefined : response;
+      const { response, isKept } = await recorded(ledger, dispatcher.answerFault(fault, peer));
+      return isKept ? response : undefined;
     },
   };
 }

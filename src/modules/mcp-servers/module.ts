@@ -7,16 +7,16 @@ import type { ApprovalKind } from "../../dispatch/approvals/approval-kind.ts";
 import { readConfirmation } from "../../dispatch/approvals/confirmation.ts";
 import { type OperatorPolicy, operatorOf } from "../../dispatch/caller/operator.ts";
 import type { Module } from "../../dispatch/module/module.ts";
+import type { Taking } from "../../dispatch/module/shared-sections.ts";
 import { confirmationForbidden } from "../../dispatch/refusals/task-refusals.ts";
 import { recordStreamEvents } from "../../dispatch/stream-events.ts";
 import type { PinnedTool } from "../../handlers/mcp/tool-pins.ts";
 import type { EscalationRegister } from "../../state/registers/escalation-register.ts";
 import { exceptStoreFaults } from "../../state/store-fault.ts";
-import type { McpServersSections } from "./config.ts";
 import { DefinitionWatch } from "./definition-watch.ts";
 import { HeldQuestions } from "./held-questions.ts";
 
-export const mcpServersModule: Module<McpServersSections> = {
+export const mcpServersModule: Module<Taking<"policies">> = {
   name: "mcp-servers",
   takes: { policies: true },
   async provision(context) {

@@ -4,9 +4,10 @@
  */
 import type { JsonRecord } from "../../base/json-value.ts";
 import { Exchange } from "../../dispatch/exchange.ts";
+import { recorded, recordOf } from "../../dispatch/recorded.ts";
 import type { Refusal } from "../../dispatch/refusals/refusal.ts";
 import type { Route } from "../../dispatch/routes/route.ts";
-import { RecordDraft } from "../../state/records/draft.ts";
+import type { RecordDraft } from "../../state/records/draft.ts";
 import type { Response } from "../../wire/message.ts";
 import type { McpRequest } from "./front.ts";
 import type { TellProgress } from "./tools/tool-call.ts";
@@ -41,7 +42,7 @@ export const REQUESTED_VIA = "mcp";
 
 /** Asks; undefined where the record of the answer could not be kept, so that there is none. */
 export async function ask(request: McpRequest, asking: Asking): Promise<Answer | undefined> {
-  const { dispatcher, settle } = request.front;
+  const { dispatcher, ledger } = request.front;
   const exchange = exchangeOf(request, asking);
   const { onLeave, progress } = asking;
   let done = 0;
@@ -53,12 +54,8 @@ export async function ask(request: McpRequest, asking: Asking): Promise<Answer |
     exchange.onProgress = ({ progress: at, total, message }) => progress(at, total, message);
   }
   onLeave?.(() => exchange.abort(new Error("the caller cancelled the request")));
-  const response = await dispatcher.answer(exchange);
-  await new Promise<void>((resolve) => settle(resolve));
-  const { lateFields } = response;
-  if (lateFields?.isKnown === false) return undefined;
-  const record = lateFields instanceof RecordDraft ? lateFields : undefined;
-  return { exchange, response, record };
+  const { response, isKept } = await recorded(ledger, await dispatcher.answer(exchange));
+  return isKept ? { exchange, response, record: recordOf(response) } : undefined;
 }
 
 const NO_FIELDS: ReadonlyMap<string, string> = new Map();

@@ -1,15 +1,40 @@
-/** The sections of the configuration that this module takes. */
-import type { ConfigPlace } from "../../base/config-place.ts";
+/** `[mcp]`: MCP on the listener of the HTTP sidecar. */
 import type { ModuleContext } from "../../dispatch/module/module.ts";
-import type { PoliciesConfig } from "../../dispatch/policy/policies-config.ts";
-import type { ServerConfig } from "../../identity/server-section.ts";
-import type { McpConfig } from "./mcp-section.ts";
+import type { Taking } from "../../dispatch/module/shared-sections.ts";
+import { type McpServerConfig, mcpServerSection } from "../../handlers/mcp/mcp-server-section.ts";
+import { choice, flag, list, type Schema, table, word } from "../../schema/section-field.ts";
 
-/** They, and where the configuration lies. */
-export interface McpSections extends ConfigPlace {
+/** `[mcp]` */
+export interface McpConfig {
+  readonly enabled: boolean;
+  /** On the listener of the sidecar. */
+  readonly path: string;
+  readonly tools: "operator" | "all";
+  readonly anonymous: boolean;
+  readonly servers: readonly McpServerConfig[];
+}
+
+/** Its schema. */
+export const mcpSection: Schema = table("MCP, on the listener of the HTTP sidecar", {
+  enabled: flag(false, "Whether MCP clients are served; gateway.enabled must be true"),
+  path: word(
+    "/mcp",
+    "^(?:/[A-Za-z0-9._~-]+)+$",
+    "a path without parameters, such as /mcp",
+    "Where MCP is served",
+  ),
+  tools: choice(
+    "operator",
+    ["operator", "all"],
+    "Which endpoints are tools: the operator's, or the protocol's methods on \"/\" as well",
+  ),
+  anonymous: flag(false, "Whether a client without a token speaks as the sidecar's agent"),
+  servers: list(mcpServerSection, "MCP servers behind endpoints"),
+});
+
+/** The sections that this module takes. */
+export interface McpSections extends Taking<"policies" | "server"> {
   readonly mcp: McpConfig;
-  readonly policies: PoliciesConfig;
-  readonly server: ServerConfig;
 }
 
 /** The input of this module. */

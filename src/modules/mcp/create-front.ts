@@ -45,7 +45,7 @@ export function* creatingFront(
     stopping: context.stopping.signal,
     latest: () => kept.served ?? front,
     reportFault: reportingTo(context.log),
-    settle: (done) => state.ledger.settle(done),
+    ledger: state.ledger,
   };
   return front;
 }

@@ -1,7 +1,9 @@
 /** The parts of a deployment that MCP clients meet, and those of a request of theirs. */
+
 import type { JsonRecord } from "../../base/json-value.ts";
 import type { Peer } from "../../dispatch/caller/peer.ts";
 import type { Dispatcher } from "../../dispatch/dispatcher.ts";
+import type { Recording } from "../../dispatch/recorded.ts";
 import type { AgentDocument } from "../../identity/agent-document.ts";
 import type { TokenVerifier } from "../../identity/bearer-tokens.ts";
 import type { FrontContracts } from "./contracts/front-contracts.ts";
@@ -38,8 +40,7 @@ export interface McpFront {
   /** The deployment that is served now. */
   latest(): McpFront;
   readonly reportFault: ReportFault;
-  /** Calls back once the records of what was answered are kept, or cannot be. */
-  settle(done: () => void): void;
+  readonly ledger: Recording;
 }
 
 /** The tools that clients would be shown now. */

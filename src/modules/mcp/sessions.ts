@@ -7,17 +7,23 @@
 import { randomUUID } from "node:crypto";
 import {
   isInitializeRequest,
+  type Server,
   WebStandardStreamableHTTPServerTransport,
 } from "@modelcontextprotocol/server";
 import { LRUCache } from "lru-cache";
 import { isRecord } from "../../base/json-value.ts";
+import { knowsForms } from "./client-capabilities.ts";
 import type { McpRequest } from "./front.ts";
 import { authInfoOf, createMcpServer } from "./library-server.ts";
 import type { Audience, Listener } from "./listening/audience.ts";
 import { BoundedNews } from "./listening/bounded-news.ts";
-import type { PlainAnswer } from "./plain-answer.ts";
-import { type HttpFields, isMessageId, readPlainInSession } from "./plain-request.ts";
-import { SessionAnswers } from "./session-answers.ts";
+import { answerPlain, type PlainAnswer } from "./plain-answer.ts";
+import {
+  type HttpFields,
+  isMessageId,
+  type PlainRequest,
+  readPlainInSession,
+} from "./plain-request.ts";
 
 /** One session. */
 interface Session {
@@ -173,3 +179,57 @@ export function jsonError(
   const id = (body as { readonly id?: unknown } | undefined)?.id;
   return Response.json({ jsonrpc: "2.0", error, id: isMessageId(id) ? id : null }, { status });
 }
+
+/**
+ * Plain requests of a session while they are answered. Their client ends them by a word and not by
+ * leaving; what was ended is not answered any more.   MCP 2025-11-25 "Cancellation"
+ */
+class SessionAnswers {
+  readonly #server: Pick<Server, "getClientCapabilities">;
+  /** Ends each, by the id of its message. */
+  readonly #running = new Map<string | number, () => void>();
+
+  constructor(server: Pick<Server, "getClientCapabilities">) {
+    this.#server = server;
+  }
+
+  /** Answers one; undefined: it is for the library. */
+  async answer(
+    request: McpRequest,
+    plain: PlainRequest,
+    sessionId: string,
+  ): Promise<PlainAnswer | undefined> {
+    const { id } = plain;
+    // A second message of the same id is the library's to bear.
+    if (this.#running.has(id)) return undefined;
+    const listeners: (() => void)[] = [];
+    const ended = new Promise<typeof ENDED>((resolve) => {
+      this.#running.set(id, () => {
+        for (const listener of listeners) listener();
+        resolve(ENDED);
+      });
+    });
+    const canElicit = knowsForms(this.#server.getClientCapabilities());
+    const onLeave = (listener: () => void): void => void listeners.push(listener);
+    const answering = answerPlain({ request, plain, onLeave, canElicit, serverId: undefined });
+    try {
+      const body = await Promise.race([answering, ended]);
+      if (body === ENDED) return { type: "text/event-stream", body: "", sessionId };
+      return body === undefined ? undefined : { type: "application/json", body, sessionId };
+    } finally {
+      this.#running.delete(id);
+    }
+  }
+
+  /** Its client does not want the answer any more. */
+  end(id: string | number): void {
+    this.#running.get(id)?.();
+  }
+
+  /** The session is over. */
+  endAll(): void {
+    for (const end of this.#running.values()) end();
+  }
+}
+
+const ENDED = Symbol("ended");

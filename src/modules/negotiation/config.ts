@@ -1,12 +1,26 @@
-/** The sections of the configuration that this module takes. */
-import type { ConfigPlace } from "../../base/config-place.ts";
+/** `[synthesis]`: proposed endpoints and their contracts. */
 import type { ModuleContext } from "../../dispatch/module/module.ts";
-import type { PoliciesConfig } from "../../dispatch/policy/policies-config.ts";
-import type { SynthesisConfig } from "./synthesis-section.ts";
+import type { Taking } from "../../dispatch/module/shared-sections.ts";
+import { flag, type Schema, seconds, table } from "../../schema/section-field.ts";
 
-/** They, and where the configuration lies. */
-export interface NegotiationSections extends ConfigPlace {
-  readonly policies: PoliciesConfig;
+/** `[synthesis]` */
+export interface SynthesisConfig {
+  readonly asyncEvaluation: boolean;
+  readonly sessionTtlSeconds: number;
+  readonly persistentDefaultSeconds: number;
+  readonly persistentMaxSeconds: number;
+}
+
+/** Its schema. */
+export const synthesisSection: Schema = table("Proposed endpoints and their contracts", {
+  async_evaluation: flag(false, "true: PROPOSE answers 261 and is polled"),
+  session_ttl_seconds: seconds(86_400, "How long a session's contract lives at most"),
+  persistent_default_seconds: seconds(604_800, "How long a persistent contract lives unless asked"),
+  persistent_max_seconds: seconds(2_592_000, "How long a persistent contract lives at most"),
+});
+
+/** The sections that this module takes. */
+export interface NegotiationSections extends Taking<"policies"> {
   readonly synthesis: SynthesisConfig;
 }
 

@@ -10,11 +10,11 @@ import type { SemanticBlock } from "../../endpoint/endpoint.ts";
 import type { SynthesisPlan } from "../../endpoint/plan.ts";
 import type { HandlerSuccess } from "../../handlers/handler.ts";
 import type { ContractRegister } from "../../state/registers/contract-register.ts";
+import type { SynthesisConfig } from "./config.ts";
 import { grantedBody, previewContract } from "./contract-bodies.ts";
 import { makeContract } from "./make-contract.ts";
 import { strongestImpact } from "./planner/impact.ts";
 import type { ProposalRequest } from "./proposal-request.ts";
-import type { SynthesisConfig } from "./synthesis-section.ts";
 
 interface GrantOptions {
   readonly synthesis: SynthesisConfig;

@@ -18,6 +18,7 @@ import type { RouteHandler } from "../../dispatch/routes/route.ts";
 import type { EventSource } from "../../dispatch/stream-events.ts";
 import type { HandlerSuccess } from "../../handlers/handler.ts";
 import type { ContractRegister } from "../../state/registers/contract-register.ts";
+import type { SynthesisConfig } from "./config.ts";
 import { grantContract, offerContract } from "./grant-contract.ts";
 import type { Negotiations } from "./negotiations.ts";
 import type { LatePlanning } from "./planning.ts";
@@ -30,7 +31,6 @@ import {
 } from "./proposal-evaluation.ts";
 import type { ProposalRequest } from "./proposal-request.ts";
 import type { Proposals } from "./proposals.ts";
-import type { SynthesisConfig } from "./synthesis-section.ts";
 
 /** The parts that make a contract of a proposal. */
 export interface GrantParts extends EvaluationParts {

@@ -86,7 +86,7 @@ export async function hostRuns(
 
 /** The HTTP API, served where the sidecar is. */
 export function httpRoutes(
-  { config, log, toll }: OpenwopContext,
+  { config, log, toll, state: { view } }: OpenwopContext,
   { executor, registry, settings }: OpenwopAgents,
   { api: state }: OpenwopState,
   { host, catalog, workflows, settings: { limits, apiKeys }, redact }: HostedRuns,
@@ -97,7 +97,7 @@ export function httpRoutes(
     agentIds: new Set(registry.all.map(({ agentId }) => agentId)),
   });
   const parts: ApiParts = {
-    ...{ host, catalog, executor, redact, isConformance, discovery, log, state },
+    ...{ host, catalog, executor, redact, isConformance, discovery, log, state, view },
     ...{ keys: new ApiKeys(apiKeys), toolCallsPerMinute, toll },
   };
   return openwopApi(parts, config.limits.bodyBytes).map((route) => ({ ...route, api: API }));

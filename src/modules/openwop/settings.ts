@@ -1,6 +1,5 @@
 /** `[openwop]` as this folder works with it: maps by name, times in milliseconds. */
-import type { OpenwopSections } from "./config.ts";
-import type { OpenwopRuntimeConfig, Verbosity } from "./openwop-section.ts";
+import type { OpenwopRuntimeConfig, OpenwopSections, Verbosity } from "./config.ts";
 
 /** The runtime of turns. */
 export type RuntimeSettings =

@@ -1,16 +1,9 @@
-/** The sections of the configuration that this module takes. */
-import type { ConfigPlace } from "../../base/config-place.ts";
+/** What this module takes of the configuration. */
 import type { ModuleContext } from "../../dispatch/module/module.ts";
-import type { PoliciesConfig } from "../../dispatch/policy/policies-config.ts";
-import type { AgentsConfig } from "../../identity/agents-section.ts";
-import type { ServerConfig } from "../../identity/server-section.ts";
+import type { Taking } from "../../dispatch/module/shared-sections.ts";
 
-/** They, and where the configuration lies. */
-export interface SearchSections extends ConfigPlace {
-  readonly agents: AgentsConfig;
-  readonly policies: PoliciesConfig;
-  readonly server: ServerConfig;
-}
+/** The sections that this module takes. */
+export type SearchSections = Taking<"agents" | "policies" | "server">;
 
 /** The input of this module. */
 export type SearchContext = ModuleContext<SearchSections>;

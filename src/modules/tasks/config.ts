@@ -1,13 +1,9 @@
-/** The sections of the configuration that this module takes. */
-import type { ConfigPlace } from "../../base/config-place.ts";
+/** What this module takes of the configuration. */
 import type { ModuleContext } from "../../dispatch/module/module.ts";
-import type { PoliciesConfig } from "../../dispatch/policy/policies-config.ts";
-import type { ServerConfig } from "../../identity/server-section.ts";
+import type { Taking } from "../../dispatch/module/shared-sections.ts";
 
-/** They, and where the configuration lies. */
-export interface TasksSections extends ConfigPlace {
-  readonly policies: PoliciesConfig;
-  readonly server: ServerConfig;
+/** The sections that this module takes. */
+export interface TasksSections extends Taking<"policies" | "server"> {
   readonly webhooks: { readonly escalations?: string };
 }
 

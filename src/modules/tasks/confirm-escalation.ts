@@ -14,9 +14,9 @@ import { authorityOver } from "../../dispatch/approvals/escalation-authority.ts"
 import { escalationEvent } from "../../dispatch/approvals/escalation-events.ts";
 import { type OperatorPolicy, operatorOf } from "../../dispatch/caller/operator.ts";
 import {
-  attributionUnavailable,
   notFound,
   type Refusal,
+  recordsUnavailable,
   schemaViolation,
 } from "../../dispatch/refusals/refusal.ts";
 import { decisionConflict } from "../../dispatch/refusals/task-refusals.ts";
@@ -62,7 +62,7 @@ export function confirmMethod(approvals: () => readonly ApprovalKind[]): FloorMe
 export interface ConfirmEscalationOptions {
   readonly escalations: Pick<EscalationRegister, "find" | "decide">;
   readonly policy: OperatorPolicy;
-  readonly attributor: Pick<Attributor, "isWritable">;
+  readonly attributor: Pick<Attributor, "isWritable" | "isInStore">;
   readonly record: RecordStreamEvents;
 }
 
@@ -100,7 +100,7 @@ async function decide(
   }
   const violations = contentViolations(escalation, confirmation);
   if (violations !== undefined) return schemaViolation(violations);
-  if (!options.attributor.isWritable) return attributionUnavailable();
+  if (!options.attributor.isWritable) return recordsUnavailable(options.attributor);
   const decision = {
     ...decisionOf(confirmation, authority, { exchange, policy: options.policy }),
     ...answerContent(escalation, confirmation),

@@ -1,6 +1,6 @@
 /** How the collector is reached. */
 import { readFileSync } from "node:fs";
-import type { TracingConfig } from "./tracing-section.ts";
+import type { TracingConfig } from "./config.ts";
 
 const SEND_TIMEOUT_MS = 5_000;
 /** More are never on their way at once. */

@@ -1,15 +1,58 @@
-/** The sections of the configuration that this module takes. */
-import type { ConfigPlace } from "../../base/config-place.ts";
+/** `[tracing]`: what becomes of requests, told to a collector of OpenTelemetry. */
 import type { ModuleContext } from "../../dispatch/module/module.ts";
-import type { ServerConfig } from "../../identity/server-section.ts";
-import type { LimitsConfig } from "../../wire/limits-section.ts";
-import type { TracingConfig } from "./tracing-section.ts";
+import type { Taking } from "../../dispatch/module/shared-sections.ts";
+import {
+  flag,
+  map,
+  optional,
+  path,
+  type Schema,
+  table,
+  text,
+  word,
+} from "../../schema/section-field.ts";
+import { secret, webUrl } from "../../schema/section-words.ts";
 
-/** They, and where the configuration lies. */
-export interface TracingSections extends ConfigPlace {
+/** `[tracing]` */
+export interface TracingConfig {
+  readonly enabled: boolean;
+  readonly endpoint: string;
+  /** Values are secrets. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** Absolute. */
+  readonly ca?: string;
+  /** From 0 to 1. */
+  readonly sampleRatio: number;
+  readonly metrics: boolean;
+  readonly serviceName: string;
+}
+
+const ratio: Schema = {
+  ...{ type: "number", default: 1, minimum: 0, maximum: 1 },
+  description: "Of the traces that nobody else has decided about; a sampled parent is followed",
+};
+
+/** Its schema. */
+export const tracingSection: Schema = table("Traces for a collector of OpenTelemetry", {
+  enabled: flag(false, "Whether requests are traced"),
+  endpoint: {
+    ...webUrl("OTLP over HTTP with protobuf: /v1/traces below it"),
+    default: "http://127.0.0.1:4318",
+  },
+  headers: map(
+    word("", "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$", "the name of a header field", ""),
+    secret(""),
+    "Header fields that the collector wants; best taken from the environment",
+  ),
+  ca: optional(path("", "Certificates to trust there instead of the system's, in PEM")),
+  sample_ratio: ratio,
+  metrics: flag(false, "Whether what /metrics shows is sent as well, to /v1/metrics"),
+  service_name: text("agtpd", "The name of the service in traces"),
+});
+
+/** The sections that this module takes. */
+export interface TracingSections extends Taking<"server" | "limits"> {
   readonly tracing: TracingConfig;
-  readonly server: ServerConfig;
-  readonly limits: LimitsConfig;
 }
 
 /** The input of this module. */

@@ -1,13 +1,8 @@
 /** `agtpd completion`: completions of all programs, for a shell. */
 import { type Command, command } from "../shell/command.ts";
 import { usage } from "../shell/command-file.ts";
-import {
-  type CompletedCommand,
-  type CompletedOption,
-  completedCommands,
-} from "./completion-tree.ts";
 
-const NOTES = `
+export const NOTES = `
 Examples:
   source <(agtpd completion bash)                 in ~/.bashrc
   source <(agtpd completion zsh)                  in ~/.zshrc, behind compinit
@@ -168,4 +163,65 @@ function fishOption({ flags, help, hasValue, choices }: CompletedOption): string
 /** A text as fish takes it for one word; what the other shells are given has no quotes. */
 function quoted(text: string): string {
   return `'${text.replaceAll("'", "\\'")}'`;
+}
+
+/** An option as one writes it. */
+interface CompletedOption {
+  /** `--config`, `-o`. */
+  readonly flags: readonly string[];
+  readonly help: string;
+  /** A value follows. */
+  readonly hasValue: boolean;
+  /** The only values that it may have. */
+  readonly choices: readonly string[];
+}
+
+/** A program or a command below one. */
+export interface CompletedCommand {
+  /** `agtp-keys agent-cert` */
+  readonly words: string;
+  readonly options: readonly CompletedOption[];
+  readonly commands: readonly { readonly name: string; readonly help: string }[];
+}
+
+const ALWAYS: readonly CompletedOption[] = [
+  { flags: ["--help", "-h"], help: "display help for command", hasValue: false, choices: [] },
+];
+
+/**
+ * Programs as completions see them: every command by its words, with what may follow them. The
+ * program and all that is below it; programs below are loaded for it.
+ */
+export async function completedCommands(
+  program: Command,
+  words: string = program.name,
+): Promise<readonly CompletedCommand[]> {
+  const below: (readonly [string, string, Command])[] = (program.commands ?? []).map((one) => {
+    return [one.name, one.description, one];
+  });
+  for (const { name, description, load } of program.programs ?? []) {
+    const loaded = await load();
+    below.push([name, description ?? loaded.description, loaded]);
+  }
+  const commands = below.map(([name, help]) => ({ name, help }));
+  const deeper: CompletedCommand[] = [];
+  for (const [name, , one] of below) {
+    deeper.push(...(await completedCommands(one, `${words} ${name}`)));
+  }
+  return [{ words, options: [...completedOptions(program), ...ALWAYS], commands }, ...deeper];
+}
+
+function completedOptions({ options = {} }: Command): readonly CompletedOption[] {
+  return Object.entries(options).map(([written, details]) => {
+    const { help, choices = [] } = typeof details === "string" ? { help: details } : details;
+    return {
+      flags: written
+        .replace(/[<[].*$/, "")
+        .trim()
+        .split(/,? +/),
+      help,
+      hasValue: /[<[]/.test(written),
+      choices,
+    };
+  });
 }

@@ -4,6 +4,7 @@
  */
 import { relative } from "node:path";
 import type { Config } from "../../app/config/config.ts";
+import { CutEnds } from "../../state/postgres/cut-rows.ts";
 import { openPostgres } from "../../state/postgres/open.ts";
 import { findLostRecords } from "../../state/postgres/records.ts";
 import {
@@ -61,7 +62,8 @@ async function accept(config: Config, reason: string): Promise<readonly Acknowle
   try {
     const path = acknowledgedPath(directory);
     const known = readAcknowledged(path);
-    const lost = await findLostRecords(store.pool, store.name, known);
+    const { pool, name } = store;
+    const lost = await findLostRecords(pool, name, known, new CutEnds(pool, name));
     if (lost.length === 0) return lost;
     const records = lost.map(({ agentId, auditId }) => ({ agent_id: agentId, audit_id: auditId }));
     const key = new Date().toISOString();

@@ -3,7 +3,9 @@
  * its line. Findings are complete only where no problem is an error.   AGTP-API §4.7
  */
 
+import { type AST, parseTOML } from "toml-eslint-parser";
 import { documentAt } from "../../base/document-root.ts";
+import { joinIndex, joinKey } from "../../base/dotted-key.ts";
 import type { Environment } from "../../base/environment.ts";
 import type { Problem } from "../../base/problem.ts";
 import { type DeploymentText, type DeploymentTexts, readDeployment } from "./deployment-texts.ts";
@@ -12,7 +14,6 @@ import type { CatalogStep } from "./method-judge.ts";
 import { collectEndpoint, collectPolicies } from "./method-references.ts";
 import type { Reference, References } from "./reference.ts";
 import { ReferenceCollector } from "./reference-collector.ts";
-import { locateKeys, placeOf, type TomlPlace, type TomlPlaces } from "./toml-places.ts";
 
 /** The deployment to read, and the catalogs to judge it by. */
 export interface ScanOptions extends CatalogStep {
@@ -87,4 +88,106 @@ function collectRecipes(source: DeploymentText, collector: ReferenceCollector): 
       found.path("step-path", "path", step.at("path").optional?.text());
     }
   }
+}
+
+/** The place of one key. */
+interface TomlPlace {
+  /** From 1. */
+  readonly line: number;
+  readonly column: number;
+  /** The characters of its value, where that is a text. */
+  readonly range?: readonly [start: number, end: number];
+}
+
+/** Places by dotted key. */
+type TomlPlaces = ReadonlyMap<string, TomlPlace>;
+
+/**
+ * The places of a TOML file's keys: line and column for a person, the range of a value for whoever
+ * replaces it. Only files in which something was found are read this way, because it takes ten
+ * times what parsing takes. Reads a text that has been parsed before; empty when its layout is
+ * beyond the locating parser.
+ */
+export function locateKeys(text: string): TomlPlaces {
+  const places = new Map<string, TomlPlace>();
+  try {
+    // The daemon's parser takes TOML 1.1, so whoever locates must as well.
+    const [root] = parseTOML(text, { tomlVersion: "1.1" }).body;
+    for (const node of root.body) {
+      if (node.type === "TOMLKeyValue") addKeyValue(places, "", node);
+      else addTable(places, node);
+    }
+  } catch {
+    // A single text of a megabyte exhausts the stack of the parser; the file is still judged.
+    return new Map();
+  }
+  return places;
+}
+
+/** The place of a key, or the line of the closest table around it. */
+export function placeOf(places: TomlPlaces, key: string): TomlPlace | undefined {
+  const own = places.get(key);
+  if (own !== undefined) return own;
+  // Every step shortens the key; what a quoted name falls apart into is found nowhere.
+  for (let at = key; at !== ""; ) {
+    at = at.slice(0, Math.max(0, at.lastIndexOf("."), at.lastIndexOf("[")));
+    const around = places.get(at);
+    if (around !== undefined) return { line: around.line, column: around.column };
+  }
+  return undefined;
+}
+
+function addTable(places: Map<string, TomlPlace>, table: AST.TOMLTable): void {
+  const key = table.resolvedKey.reduce<string>(below, "");
+  addPlace(places, key, table);
+  for (const member of table.body) addKeyValue(places, key, member);
+}
+
+function addKeyValue(
+  places: Map<string, TomlPlace>,
+  parent: string,
+  { key, value, ...node }: AST.TOMLKeyValue,
+): void {
+  const names = key.keys.map((one) => (one.type === "TOMLBare" ? one.name : one.value));
+  addValue(places, names.reduce<string>(below, parent), value, node);
+}
+
+function addValue(
+  places: Map<string, TomlPlace>,
+  key: string,
+  value: AST.TOMLContentNode,
+  node: AST.HasLocs,
+): void {
+  switch (value.type) {
+    case "TOMLValue":
+      addPlace(places, key, node, value.kind === "string" ? value.range : undefined);
+      break;
+    case "TOMLArray":
+      addPlace(places, key, node);
+      for (const [index, item] of value.elements.entries()) {
+        addValue(places, joinIndex(key, index), item, item);
+      }
+      break;
+    case "TOMLInlineTable":
+      addPlace(places, key, node);
+      for (const member of value.body) addKeyValue(places, key, member);
+      break;
+  }
+}
+
+function addPlace(
+  places: Map<string, TomlPlace>,
+  key: string,
+  { loc }: Pick<AST.HasLocs, "loc">,
+  range?: readonly [number, number],
+): void {
+  const { line, column } = loc.start;
+  // Very long names are written alike once they are shortened: then nothing may be replaced.
+  const isUnique = !places.has(key);
+  const ranged = range !== undefined && isUnique ? { range } : {};
+  places.set(key, { line, column: column + 1, ...ranged });
+}
+
+function below(parent: string, part: string | number): string {
+  return typeof part === "number" ? joinIndex(parent, part) : joinKey(parent, part);
 }

@@ -87,7 +87,7 @@ export async function writeCutHeads(
       text = "";
     };
     for await (const head of heads) {
-      text += `${JSON.stringify(cutHeadValue(head))}\n`;
+      text += cutHeadLine(head);
       chains += 1;
       if (text.length >= CHUNK) await flush();
     }
@@ -98,6 +98,11 @@ export async function writeCutHeads(
   }
   await rename(temporary, path);
   return { file, sha256: digest.digest("hex"), chains };
+}
+
+/** A head as the file has it. */
+export function cutHeadLine(head: CutHead): string {
+  return `${JSON.stringify(cutHeadValue(head))}\n`;
 }
 
 /** A head as a value of JSON. */

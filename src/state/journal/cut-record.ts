@@ -62,6 +62,19 @@ export function signCut(facts: CutFacts, signer: Pick<RecordSigner, "sign">): st
   );
 }
 
+/** Makes a cut that follows another. @throws where it does not */
+export function signAfter(
+  before: JournalCut | undefined,
+  facts: Omit<CutFacts, "previous">,
+  signer: Pick<RecordSigner, "sign">,
+): JournalCut {
+  const previous = before?.cutId ?? NO_AUDIT_ID;
+  const cut = readCut(signCut({ ...facts, previous }, signer));
+  const fault = cut === undefined ? "cannot be read back" : findCutFault(cut, before);
+  if (cut === undefined || fault !== undefined) throw new Error(`the checkpoint ${fault}`);
+  return cut;
+}
+
 /** Reads the line of a cut; undefined for what is none. Its signature is somebody else's matter. */
 export function readCut(jws: string): JournalCut | undefined {
   const payload = decodeJws(jws)?.payload;

@@ -5,6 +5,7 @@
  * it; so a change holds everywhere once each node has taken it or a lease has passed.
  */
 import type { Pool } from "pg";
+import { LateLooks } from "../late-looks.ts";
 import { LiveProcesses } from "../live-processes.ts";
 import type { NodeFigures } from "../node-figures.ts";
 import type { StateNotice } from "../notice.ts";
@@ -26,9 +27,6 @@ export interface NodeOptions extends OwnRow {
 const POLL_MS = 100;
 const BARRIER_POLL_MS = 20;
 const FORGET_EVERY_MS = 60_000;
-/** A look-up that misses waits so long for what was just committed. */
-const CATCH_UP_MS = 500;
-const CATCH_UP_PAUSE_MS = 20;
 
 export class PostgresNode {
   readonly #options: NodeOptions;
@@ -56,11 +54,7 @@ export class PostgresNode {
   readonly lost: Promise<void> = new Promise((resolve) => {
     this.#sayLost = resolve;
   });
-  /** The looks for all that was committed that is under way, and the one behind it. */
-  #catching: Promise<void> = Promise.resolve();
-  #awaited: Promise<void> | undefined;
-  /** Those that wait for the next look at what has changed. */
-  readonly #looking = new Set<() => void>();
+  readonly #looks = new LateLooks(() => this.#wakeUp());
   #restore: () => Promise<void> = () => Promise.resolve();
   #isClosing = false;
   #hasLost = false;
@@ -147,17 +141,11 @@ export class PostgresNode {
   }
 
   /**
-   * Takes in what was committed so far: one question to the store for all who ask meanwhile, and not more
-   * than so many a second.
+   * Takes in what was committed so far.
+   * @throws StoreUnavailableError where it is not known what that is
    */
   catchUp(): Promise<void> {
-    this.#awaited ??= this.#catching.then(() => {
-      this.#awaited = undefined;
-      const catching = this.#catchUp().catch(() => undefined);
-      this.#catching = Promise.all([catching, pause(CATCH_UP_PAUSE_MS)]).then(() => undefined);
-      return catching;
-    });
-    return this.#awaited;
+    return this.#looks.catchUp();
   }
 
   whenAnew(restore: () => Promise<void>): void {
@@ -166,15 +154,6 @@ export class PostgresNode {
       // Where the store does not answer, the next one that is gone brings it about, or the next server.
       void restore().catch(() => undefined);
     });
-  }
-
-  /** Waits for the next look at what has changed. */
-  async #catchUp(): Promise<void> {
-    const seen = new Promise<void>((resolve) => {
-      this.#looking.add(resolve);
-    });
-    this.#wakeUp();
-    await Promise.race([seen, pause(CATCH_UP_MS)]);
   }
 
   /** Every node that has been heard of lately. */
@@ -212,7 +191,7 @@ export class PostgresNode {
         await this.#forget();
       } catch (error) {
         // The lease ends by itself.
-        this.#options.store.failed(error);
+        this.#looks.fail(this.#options.store.failed(error));
       }
     }
   }
@@ -262,8 +241,7 @@ export class PostgresNode {
   async #take(): Promise<void> {
     const { store } = this.#options;
     const watchers = [...store.watchers];
-    const looking = [...this.#looking];
-    this.#looking.clear();
+    const isTaken = this.#looks.begin();
     for (const [, all] of watchers) for (const watcher of all) watcher.ask();
     let feed: PostgresFeed | undefined;
     let isSame = false;
@@ -280,9 +258,9 @@ export class PostgresNode {
         return [...all].map((watcher) => watcher.take(own));
       });
       await Promise.all(taken);
-      for (const resolve of looking) resolve();
     }
     if (!isSame) await this.#restore();
+    isTaken();
     this.#seen = isSame ? Math.max(this.#seen, feed.upTo) : feed.upTo;
     this.#server = feed.server;
   }

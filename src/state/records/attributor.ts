@@ -32,6 +32,11 @@ export class Attributor {
     return this.#ledger.isWritable;
   }
 
+  /** True where it is the store that they cannot be kept in. */
+  get isInStore(): boolean {
+    return this.#ledger.isInStore;
+  }
+
   /** The next record of the agent's chain; sealed and kept once the ledger has settled. */
   chained(facts: RecordFacts): RecordDraft {
     const { agentId, method } = facts;

@@ -24,10 +24,8 @@ export interface LedgerClock {
   now?(): number;
 }
 
-/** Replies that wait to be sent. */
-export interface LateReplies {
-  readonly late: readonly LateFields[];
-}
+/** Replies that wait to be sent, with what each is waited for. */
+export type LateReplies = readonly { readonly lateFields?: LateFields | undefined }[];
 
 /** How long a journal that failed is not tried again: what is promised to be over within a second. */
 const RETRY_AFTER_MS = 500;
@@ -71,6 +69,11 @@ export class Ledger {
     if (this.#failedAt === undefined) return true;
     if (performance.now() - this.#failedAt < RETRY_AFTER_MS) return false;
     return this.#probe();
+  }
+
+  /** True where it is the store that records cannot be written to. */
+  get isInStore(): boolean {
+    return this.#store.isInStore === true;
   }
 
   /** The last record of an agent's chain that this process knows of. */
@@ -186,10 +189,10 @@ const NOWHERE: RecordStore = {
 const ALL_KINDS = { isChained: true, isLoose: true } as const;
 
 /** The kinds of records that replies wait for. */
-function waitingOf({ late }: LateReplies): Readonly<Record<"isChained" | "isLoose", boolean>> {
+function waitingOf(replies: LateReplies): Readonly<Record<"isChained" | "isLoose", boolean>> {
   const kinds = { isChained: false, isLoose: false };
-  for (const one of late) {
-    if (one.isKnown) continue;
+  for (const { lateFields: one } of replies) {
+    if (one === undefined || one.isKnown) continue;
     if (one instanceof RecordDraft && one.chain === undefined) kinds.isLoose = true;
     else kinds.isChained = true;
   }

@@ -30,6 +30,8 @@ export interface RecordBatch {
   readonly records: readonly ChainedRecord[];
   /** The Audit-ID that each chain of the batch is expected to end with; 64 zeros for a new one. */
   readonly expected: ReadonlyMap<string, string>;
+  /** By agent when that record was made, in milliseconds since the epoch. */
+  readonly since?: ReadonlyMap<string, number>;
 }
 
 /** A journal that resolves once a power cut cannot lose a record; one call at a time. */
@@ -55,6 +57,8 @@ export interface RecordStore {
    * of their batch are still being signed.
    */
   readonly isImmediate: boolean;
+  /** True where they lie in the store: what keeps them from being kept is a fault of the store. */
+  readonly isInStore?: boolean;
   /** How many batches may be under way at once; one without it. */
   readonly batches?: number;
   /**

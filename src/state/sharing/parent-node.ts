@@ -5,6 +5,7 @@
  * when it goes on, before it has heard what happened meanwhile.
  */
 import type { Link } from "../../base/link.ts";
+import { LateLooks } from "../late-looks.ts";
 import { LiveProcesses } from "../live-processes.ts";
 import type { ViewLease } from "../state.ts";
 import type { Feed } from "../store.ts";
@@ -28,6 +29,7 @@ export class ParentNode implements ViewLease {
   #leaseUntil = Number.NEGATIVE_INFINITY;
   /** The revision that the views are complete up to. */
   #seen: number;
+  readonly #looks = new LateLooks(() => this.#wakeUp());
   #isClosed = false;
   #isAwake = false;
   #wake: () => void = () => undefined;
@@ -56,6 +58,14 @@ export class ParentNode implements ViewLease {
     throw new StoreUnavailableError("unreachable", cause);
   }
 
+  /**
+   * Takes in what was committed so far.
+   * @throws StoreUnavailableError where it is not known what that is
+   */
+  catchUp(): Promise<void> {
+    return this.#looks.catchUp();
+  }
+
   /** Begins to take in what others change, and to renew the lease; resolves once there is one. */
   async start(): Promise<void> {
     await this.#tick();
@@ -76,8 +86,9 @@ export class ParentNode implements ViewLease {
       if (this.#isClosed) return;
       try {
         await this.#tick();
-      } catch {
+      } catch (error) {
         // The lease ends by itself; the parent tells of its store.
+        this.#looks.fail(error);
       }
     }
   }
@@ -85,6 +96,7 @@ export class ParentNode implements ViewLease {
   async #tick(): Promise<void> {
     const askedAt = performance.now();
     const look = this.holders.look();
+    const isTaken = this.#looks.begin();
     const watchers = [...this.#store.watchers];
     for (const [, all] of watchers) for (const watcher of all) watcher.ask();
     let feed: SharedFeed | undefined;
@@ -99,6 +111,7 @@ export class ParentNode implements ViewLease {
       });
       await Promise.all(taken);
     }
+    isTaken();
     this.#seen = Math.max(this.#seen, feed.upTo);
     look(new Set(feed.live));
     this.#link.tell("taken", this.#seen);

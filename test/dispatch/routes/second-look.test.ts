@@ -3,6 +3,7 @@ import { notFound } from "../../../src/dispatch/refusals/refusal.ts";
 import type { ExchangeView, RouteHandler } from "../../../src/dispatch/routes/route.ts";
 import { withSecondLook } from "../../../src/dispatch/routes/second-look.ts";
 import type { Call } from "../../../src/handlers/handler.ts";
+import { StoreUnavailableError } from "../../../src/state/store-fault.ts";
 
 const KNOWN = { caller: { document: {} }, peer: {} } as unknown as ExchangeView;
 const STRANGER = { caller: {}, peer: {} } as unknown as ExchangeView;
@@ -50,6 +51,15 @@ describe("withSecondLook", () => {
     const { asked, find, view } = makeNode();
     const handler = withSecondLook(find, ["escalation_id"], view);
     expect(await handler(callFor(id), exchange)).toMatchObject({ status: 404 });
+    expect(asked).toEqual({ handler: 1, store: 0 });
+  });
+
+  it("says nothing of what is there where the store cannot be asked", async () => {
+    const { asked, find } = makeNode();
+    const fault = new StoreUnavailableError("unreachable", new Error("it ends connections"));
+    const view = { catchUp: () => Promise.reject(fault) };
+    const handler = withSecondLook(find, ["escalation_id"], view);
+    await expect(handler(callFor(WHOLE), KNOWN)).rejects.toBe(fault);
     expect(asked).toEqual({ handler: 1, store: 0 });
   });
 

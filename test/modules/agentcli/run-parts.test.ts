@@ -15,7 +15,7 @@ import { bearerSession } from "../../../src/modules/agentcli/identity/session.ts
 import type { Binding } from "../../../src/modules/agentcli/manifest/identity-blocks.ts";
 import type { Manifest } from "../../../src/modules/agentcli/manifest/manifest.ts";
 import { Approvals } from "../../../src/modules/agentcli/run/approvals.ts";
-import { checkContract } from "../../../src/modules/agentcli/run/check-contract.ts";
+import { checkContract } from "../../../src/modules/agentcli/run/govern.ts";
 import { presentCredentials } from "../../../src/modules/agentcli/run/present-credentials.ts";
 import { parseStructured } from "../../../src/modules/agentcli/run/program-output.ts";
 import { readRuntimePath, sendPrompt } from "../../../src/modules/agentcli/run/prompt-runtime.ts";

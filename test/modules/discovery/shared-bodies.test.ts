@@ -1,7 +1,9 @@
 /** Long answers that are the same for everybody: however many wait for one, there is one of it. */
+
 import { describe, expect, it } from "vitest";
 import { Exchange } from "../../../src/dispatch/exchange.ts";
-import { isWireFault, type Request } from "../../../src/wire/message.ts";
+import type { Request } from "../../../src/wire/message.ts";
+import { isWireFault } from "../../../src/wire/message-parser.ts";
 import { RequestParser } from "../../../src/wire/request-parser.ts";
 import { endpointFile } from "../../support/deployment.ts";
 import { encodeRequest, openServer, type TestServer } from "../../support/dispatch.ts";

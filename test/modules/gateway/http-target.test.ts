@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { readTarget } from "../../../src/modules/gateway/http-target.ts";
-import { isWireFault } from "../../../src/wire/message.ts";
+import { isWireFault } from "../../../src/wire/message-parser.ts";
 
 const LIMIT = 8192;
 

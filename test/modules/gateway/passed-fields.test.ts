@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { passFields } from "../../../src/modules/gateway/endpoint-api.ts";
-import { isWireFault } from "../../../src/wire/message.ts";
+import { isWireFault } from "../../../src/wire/message-parser.ts";
 
 const OWN = { agentId: "d".repeat(64), ownerId: "desk-owner" };
 

@@ -5,8 +5,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { ConformanceCase } from "../../../src/programs/conformance/case.ts";
 import { REQUIREMENTS } from "../../../src/programs/conformance/clauses.ts";
-import { runCase } from "../../../src/programs/conformance/run-case.ts";
-import { runSuite } from "../../../src/programs/conformance/run-suite.ts";
+import { runCase, runSuite } from "../../../src/programs/conformance/run-suite.ts";
 import type { CaseVerdict } from "../../../src/programs/conformance/verdict.ts";
 import { MUTATIONS } from "../../conformance/mutations.ts";
 import {

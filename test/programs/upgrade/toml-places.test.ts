@@ -3,7 +3,7 @@ import { stringify } from "smol-toml";
 import { describe, expect, it } from "vitest";
 import { atPointer, fromPointer } from "../../../src/base/dotted-key.ts";
 import { parseToml } from "../../../src/base/toml-document.ts";
-import { locateKeys, placeOf } from "../../../src/programs/upgrade/toml-places.ts";
+import { locateKeys, placeOf } from "../../../src/programs/upgrade/scan.ts";
 
 describe("locateKeys", () => {
   it("knows lines, columns and ranges of values in every form", () => {

@@ -3,6 +3,8 @@ import { join } from "node:path";
 import { expect, it, onTestFinished, vi } from "vitest";
 import { Collection } from "../../../src/state/collection.ts";
 import { openNode, openPostgres } from "../../../src/state/postgres/open.ts";
+import { StoreUnavailableError } from "../../../src/state/store-fault.ts";
+import { Link } from "../../../tools/torture/cluster/link.ts";
 import { makeDirectory } from "../../support/directory.ts";
 import { describeWithPostgres, postgres } from "../../support/postgres.ts";
 
@@ -40,6 +42,27 @@ describeWithPostgres("a node that asks what others have committed", () => {
       await a.words.put(`word-${round}`, "said");
       await b.node.catchUp();
       expect(b.words.get(`word-${round}`)).toBe("said");
+    }
+  });
+
+  it("does not take for absent what it cannot hear of", async () => {
+    const url = await postgres().makeDatabase();
+    const link = await Link.open(join(postgres().directory, ".s.PGSQL.5432"));
+    onTestFinished(() => link.close());
+    const [base, options] = [new URL(url.replace("@/", "@localhost/")), "sslmode=disable"];
+    const linked = `postgres://agtp@127.0.0.1:${link.port}${base.pathname}?${options}`;
+    const [a, b] = [await openTestNode(url, "a"), await openTestNode(linked, "b")];
+    for (const state of ["cut", "half-open"] as const) {
+      link.set(state);
+      await a.words.put(state, "said");
+      // Its lease has not run out: it still serves from what it knows.
+      expect(b.node.isFresh).toBe(true);
+      await expect(b.node.catchUp()).rejects.toThrow(StoreUnavailableError);
+      expect(b.words.get(state)).toBeUndefined();
+      link.set("open");
+      await vi.waitFor(() => b.node.catchUp(), { timeout: 10_000 });
+      expect(b.words.get(state)).toBe("said");
+      await vi.waitFor(() => expect(b.node.isFresh).toBe(true), { timeout: 10_000 });
     }
   });
 

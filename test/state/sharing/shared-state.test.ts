@@ -78,6 +78,35 @@ describe("workers of one parent", () => {
     expect(right.items.get("key")).toBeUndefined();
   });
 
+  it("have what another has committed once they have caught up", async () => {
+    const { shared } = makeParent();
+    const [left, right] = [await join(shared, "1"), await join(shared, "2")];
+    await Promise.all([left.node.start(), right.node.start()]);
+    for (const value of ["one", "two", "three"]) {
+      await left.items.put("key", value);
+      await right.node.catchUp();
+      expect(right.items.get("key")).toBe(value);
+    }
+  });
+
+  it("do not take for absent what their parent's store cannot tell", async () => {
+    let isBroken = false;
+    const memory = createMemoryStore();
+    const failing = alterStore(memory, {
+      changes: (...asked) =>
+        isBroken
+          ? Promise.reject(new StoreUnavailableError("unreachable", new Error("gone")))
+          : memory.changes(...asked),
+    });
+    const { shared } = makeParent(failing);
+    const { node } = await join(shared, "1");
+    await node.start();
+    isBroken = true;
+    await expect(node.catchUp()).rejects.toThrow(StoreUnavailableError);
+    isBroken = false;
+    await node.catchUp();
+  });
+
   it("win a key once", async () => {
     const { shared } = makeParent();
     const [left, right] = [await join(shared, "1"), await join(shared, "2")];

@@ -92,6 +92,7 @@ describe("the checker of a cluster", () => {
         ...more(
           asked("r6", { agent: "b", kind: "run", key: "v", status: 202, auditId: undefined }),
           asked("r7", { agent: "b", kind: "look", key: "v", said: "failed", auditId: undefined }),
+          asked("r9", { agent: "b", kind: "look", key: "v", status: 404, auditId: undefined }),
         ),
         failovers: [{ at: 80, told: ["a"] }],
       },
@@ -193,6 +194,11 @@ describe("the checker of a cluster", () => {
       more(
         asked("r9", { agent: "b", kind: "look", key: "v", said: "completed", auditId: undefined }),
       ),
+    ],
+    [
+      8,
+      "request r9 was told that there is no run w",
+      more(asked("r9", { agent: "b", kind: "look", key: "w", status: 404, auditId: undefined })),
     ],
   ])("tells that invariant %i does not hold: %s", (number, message, evidence) => {
     const found = contradictions(evidence);

@@ -2,7 +2,7 @@
 
 import { connect, type TLSSocket } from "node:tls";
 import { uuidv7 } from "../../../src/identity/uuid.ts";
-import { isWireFault } from "../../../src/wire/message.ts";
+import { isWireFault } from "../../../src/wire/message-parser.ts";
 import { type ReceivedResponse, ResponseParser } from "../../../src/wire/response-parser.ts";
 import { sha256Hex } from "./evidence.ts";
 import type { Asked } from "./history.ts";

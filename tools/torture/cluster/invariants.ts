@@ -84,7 +84,10 @@ const cutOffIsSilent: Invariant = {
   },
 };
 
-/** A run ends once, nothing comes after that, and whoever is told of an end is told of that one. */
+/**
+ * A run ends once, nothing comes after that, whoever is told of an end is told of that one, and nobody
+ * is told that there is no such run.
+ */
 const runsEndOnce: Invariant = {
   name: "a run ends once",
   check({ runEnds, asked, failovers }) {
@@ -96,9 +99,16 @@ const runsEndOnce: Invariant = {
       }
       return ends[0]?.isLast === true ? [] : [`run ${run} went on after its end`];
     });
-    const told = asked.filter(isSafe).flatMap(({ kind, key = "", status, said, id }) => {
+    const begun = asked.filter((one) => one.kind === "run" && one.status === 202 && isSafe(one));
+    const begunAt = new Map(begun.map(({ key = "", heardAt }) => [key, heardAt]));
+    const isBegun = (run: string, by: number): boolean =>
+      (begunAt.get(run) ?? Number.POSITIVE_INFINITY) <= by;
+    const told = asked.filter(isSafe).flatMap(({ kind, key = "", status, said, id, sentAt }) => {
       const [end] = byRun.get(key) ?? [];
       if (kind === "run" && status === 202 && end === undefined) return [`run ${key} did not end`];
+      if (kind === "look" && status === 404 && isBegun(key, sentAt)) {
+        return [`request ${id} was told that there is no run ${key}`];
+      }
       if (kind !== "look" || !isEnd(said) || end?.outcome === said) return [];
       return [`request ${id} was told that run ${key} is ${said}, and it is ${end?.outcome}`];
     });

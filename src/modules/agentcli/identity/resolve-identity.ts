@@ -2,6 +2,8 @@
  * From what a task declares to the identity that it acts under: merged, provided, and within its own
  * limits. Nothing is run, and nothing is written.   agentcli execution identity "Resolution"
  */
+
+import { quoteValue } from "../../../base/json-value.ts";
 import {
   applyProfile,
   declareIdentity,
@@ -10,13 +12,19 @@ import {
 } from "../compile/merge-identity.ts";
 import type { TaskPlan } from "../compile/task-plan.ts";
 import { type Failure, failure, isFailure } from "../failure.ts";
+import type { DelegationPolicy } from "../manifest/identity-blocks.ts";
 import { compareTrust } from "../manifest/identity-fields.ts";
 import type { Manifest, Task, Workflow } from "../manifest/manifest.ts";
 import type { World } from "../world.ts";
-import { checkTightening, judgeDelegation } from "./delegation.ts";
 import { findUnable } from "./provider-limits.ts";
 import { IDENTITY_PROVIDERS } from "./providers.ts";
-import { describeSession, emptySession, type Session } from "./session.ts";
+import {
+  type DelegationVerdict,
+  describeSession,
+  emptySession,
+  type Hop,
+  type Session,
+} from "./session.ts";
 
 /** A task that was found, with all that it inherits from. */
 export interface FoundTask {
@@ -113,7 +121,7 @@ export function effectiveOf(
 }
 
 /** Nobody is trusted further than the scope that constrains it allows. */
-function checkAutonomy({ trust }: EffectiveIdentity): Failure | undefined {
+export function checkAutonomy({ trust }: EffectiveIdentity): Failure | undefined {
   const most = trust.constraints.max_autonomy;
   const { level } = trust;
   if (most === null || level === null || compareTrust(level, most) <= 0) return undefined;
@@ -132,4 +140,81 @@ function describeDeclared({
     subject: { principal, kind, issuer },
     trust_level: trust.level,
   };
+}
+
+/** Depth without a policy: the subject itself, and nobody behind it. */
+const USUAL_DEPTH = 1;
+
+/**
+ * Chains of delegation: a narrower scope may only tighten the policy of a broader one, and a chain
+ * that was resolved has to keep within the policy. The fault of the policies of profile, workflow
+ * and task, broadest first.   agentcli execution identity "Delegation"
+ */
+export function checkTightening(
+  layers: readonly (DelegationPolicy | null | undefined)[],
+): Failure | undefined {
+  let broad: DelegationPolicy = {};
+  for (const layer of layers) {
+    if (layer === undefined || layer === null) continue;
+    const loosened = findLoosened(broad, layer);
+    if (loosened !== undefined) {
+      const message = `delegation_policy.${loosened} must not be looser than in the broader scope`;
+      return failure("identity_delegation_invalid", message);
+    }
+    const said = Object.entries(layer).filter(([, value]) => value !== null);
+    broad = { ...broad, ...Object.fromEntries(said) };
+  }
+  return undefined;
+}
+
+function findLoosened(broad: DelegationPolicy, narrow: DelegationPolicy): string | undefined {
+  const most = broad.max_depth ?? undefined;
+  if (most !== undefined && (narrow.max_depth ?? most) > most) return "max_depth";
+  if (broad.require_grant_per_hop === true && narrow.require_grant_per_hop === false) {
+    return "require_grant_per_hop";
+  }
+  const allowed = broad.allowed_delegators ?? [];
+  const wanted = narrow.allowed_delegators;
+  if (allowed.length === 0 || wanted === undefined || wanted === null) return undefined;
+  const isSubset = wanted.length > 0 && wanted.every((one) => allowed.includes(one));
+  return isSubset ? undefined : "allowed_delegators";
+}
+
+/** The verdict on a session's chain under the policy of its identity, at a time. */
+export function judgeDelegation(
+  { delegation_chain: chain }: Pick<Session, "delegation_chain">,
+  { auth: { delegation_policy: policy } }: Pick<EffectiveIdentity, "auth">,
+  now: number = Date.now(),
+): DelegationVerdict {
+  const principals = chain.flatMap(({ principal }) => principal ?? []);
+  const acyclic = new Set(principals).size === principals.length;
+  const hasGrants = chain.every(({ grant }) => grant !== null);
+  const most = policy.max_depth ?? USUAL_DEPTH;
+  const isUngranted = !hasGrants && policy.require_grant_per_hop !== false;
+  const reasons = [
+    ...(acyclic ? [] : ["a principal stands in the chain twice"]),
+    ...(chain.length <= most ? [] : [`the chain has ${chain.length} hops, at most ${most} may be`]),
+    ...(isUngranted ? ["a hop has no grant"] : []),
+    ...chain.slice(1).flatMap((hop) => refuseDelegator(hop, policy)),
+    ...chain.flatMap((hop, index) => refuseExpired(hop, index, now)),
+  ];
+  return {
+    ...{ valid: reasons.length === 0, depth: chain.length, acyclic },
+    ...{ all_grants_present: hasGrants, reasons },
+  };
+}
+
+/** Of those behind the subject; an empty list allows everybody. */
+function refuseDelegator(
+  { principal }: Hop,
+  { allowed_delegators }: EffectiveIdentity["auth"]["delegation_policy"],
+): readonly string[] {
+  const allowed = allowed_delegators ?? [];
+  if (allowed.length === 0 || allowed.includes(principal)) return [];
+  return [`${quoteValue(principal)} is not among the allowed delegators`];
+}
+
+function refuseExpired({ expires_at: end }: Hop, index: number, now: number): readonly string[] {
+  if (end === null || Date.parse(end) > now) return [];
+  return [`the grant of hop ${index} has expired`];
 }

@@ -3,11 +3,11 @@
  * check that follows it, and the evidence.   agentcli spec "Execution result"
  */
 import type { JsonRecord } from "../../../base/json-value.ts";
+import { canonicalDigest, sha256Hex } from "../../../identity/canonical-form.ts";
 import { applyEvidenceProfile } from "../compile/merge-governance.ts";
 import type { ShellPayload } from "../compile/task-plan.ts";
 import { isFailure } from "../failure.ts";
 import { giveEvidence } from "../governance/ssh-evidence.ts";
-import { describeCommand } from "./describe-command.ts";
 import {
   type Executor,
   outputLimit,
@@ -194,4 +194,21 @@ function describeProof({
   reason,
 }: NonNullable<Governed["proof"]>): JsonRecord {
   return { ref, method, verified, reason };
+}
+
+/**
+ * The command that was run, as evidence has it. It goes to the caller, who is not shown what the
+ * operator hands to programs: that is bound by its hashes. The command, with the program's name
+ * alone in plain text.   agentcli execution identity "Evidence"
+ */
+function describeCommand({ program, args, env, stdin }: ShellPayload): JsonRecord {
+  return {
+    ...{ program, args_count: args.length, args_hashes: args.map(hashText) },
+    env_hash: canonicalDigest(env),
+    stdin_hash: stdin === null ? null : hashText(stdin),
+  };
+}
+
+function hashText(text: string): string {
+  return `sha256:${sha256Hex(text)}`;
 }

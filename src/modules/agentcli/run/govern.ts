@@ -3,14 +3,18 @@
  * caller is trusted, approval, proof, identity, trust, authorization. The first refusal counts, and
  * nothing has run by then.   agentcli execution identity "Pipeline"
  */
+
+import { realpathSync } from "node:fs";
+import { resolve, sep } from "node:path";
 import type { RunError } from "../compile/endpoints.ts";
+import type { MergedContract } from "../compile/merge-governance.ts";
+import { findUnenforceable } from "../compile/unenforceable.ts";
 import { type Failure, isFailure } from "../failure.ts";
 import { authorize, type Decision } from "../governance/authorize.ts";
 import { judgeTrust } from "../governance/trust.ts";
 import { type ProofReport, verifyProof } from "../governance/verify-proof.ts";
 import type { ResolvedIdentity } from "../identity/resolve-identity.ts";
 import { resolveTaskIdentity } from "../identity/task-identity.ts";
-import { checkContract } from "./check-contract.ts";
 import {
   type Executor,
   type Run,
@@ -173,4 +177,58 @@ function identityWarnings({ effective }: ResolvedIdentity): readonly string[] {
   const { run_as } = effective.subject;
   if (run_as === null) return [];
   return [`identity run_as "${run_as}" is declared; the program runs as the daemon's own user`];
+}
+
+/** The place, or why there is none. */
+type ContractVerdict =
+  | { readonly kind: "kept"; readonly cwd: string; readonly warnings: readonly string[] }
+  | { readonly kind: "broken"; readonly error: RunError; readonly message: string };
+
+/**
+ * The demands of a contract on the place that a task runs in: met, or the task is refused. A daemon
+ * confines no process, so a strict sandbox, a rule for the network and paths that a program is held
+ * to are always refused; a permissive sandbox asks for no confinement. Judges a contract; a working
+ * directory that is not named is the deployment's.   agentcli spec "Contract"
+ */
+export function checkContract(
+  contract: MergedContract,
+  cwd: string | null,
+  directory: string,
+): ContractVerdict {
+  const { sandbox, allowed_paths, max_cost_usd } = contract;
+  const unkept = findUnenforceable(contract);
+  const place = real(resolve(directory, cwd ?? "."));
+  if (place === undefined) {
+    return { kind: "broken", error: "task_not_started", message: "cwd does not exist" };
+  }
+  if (allowed_paths !== null) {
+    const allowed = allowed_paths.map((path) => real(resolve(directory, path)));
+    if (!allowed.some((root) => root !== undefined && isWithin(place, root))) {
+      const message = "cwd is outside contract.allowed_paths";
+      return { kind: "broken", error: "contract_violation", message };
+    }
+  }
+  if (unkept !== undefined) {
+    const message = `${unkept} cannot be enforced here`;
+    return { kind: "broken", error: "sandbox_enforcement_unavailable", message };
+  }
+  const warnings: string[] = [];
+  if (sandbox === "permissive") {
+    warnings.push('contract.sandbox is "permissive": the program is not isolated');
+  }
+  if (max_cost_usd !== null) warnings.push("contract.max_cost_usd is declared, nothing is metered");
+  return { kind: "kept", cwd: place, warnings };
+}
+
+/** Links resolved, on both sides of the comparison. */
+function real(path: string): string | undefined {
+  try {
+    return realpathSync(path);
+  } catch {
+    return undefined;
+  }
+}
+
+function isWithin(place: string, root: string): boolean {
+  return place === root || place.startsWith(root.endsWith(sep) ? root : root + sep);
 }

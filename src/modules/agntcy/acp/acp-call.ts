@@ -9,8 +9,8 @@ import { codeOf, reasonOf } from "../../../base/thrown.ts";
 import { readBoundedBody } from "../../../handlers/bounded-body.ts";
 import { upstreamFailure } from "../../../handlers/upstream-failure.ts";
 import type { UpstreamPools } from "../../../handlers/upstream-pools.ts";
+import { type JsonDocument, parseBoundedJson } from "../../../identity/json-document.ts";
 import type { UpstreamAddress } from "../upstream-address.ts";
-import { parseBody } from "./acp-body.ts";
 import { type CredentialShield, shieldCredentials } from "./credential-shield.ts";
 
 /** The errors of AGTP-API's Table 8. */
@@ -197,4 +197,35 @@ function failureOf(error: unknown, isAborted: boolean): AcpFailure {
   const { error: name, message = name } = upstreamFailure(error, isAborted);
   const detail = `${codeOf(error)} ${reasonOf(error)}`.trim().slice(0, MAX_DETAIL_LENGTH);
   return { kind: "failed", error: name as UpstreamError, message, detail };
+}
+
+/**
+ * Reads the body of an answer as JSON of bounded depth, without the credentials that its server was
+ * shown. What is wrong with it is said in words that callers may read. The value of a body,
+ * undefined for an empty one; or what is wrong with it.
+ */
+function parseBody(
+  bytes: Buffer,
+  shield: CredentialShield,
+): JsonDocument | { readonly value: undefined; readonly fault?: undefined } {
+  if (bytes.length === 0) return { value: undefined };
+  let text: string;
+  try {
+    text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch {
+    return { fault: "is not UTF-8 text" };
+  }
+  const shielded = shield(text);
+  const parsed = parseBoundedJson(shielded);
+  // The parser quotes what it stumbled over, which is nothing for callers.
+  return parsed.fault === undefined || isJson(shielded) ? parsed : { fault: "is not JSON" };
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
 }

@@ -7,12 +7,13 @@
 
 import type { ApprovalKind } from "../../../dispatch/approvals/approval-kind.ts";
 import { type Confirmation, readConfirmation } from "../../../dispatch/approvals/confirmation.ts";
-import { attributionUnavailable, type Refusal } from "../../../dispatch/refusals/refusal.ts";
+import { type Refusal, recordsUnavailable } from "../../../dispatch/refusals/refusal.ts";
 import { decisionConflict } from "../../../dispatch/refusals/task-refusals.ts";
 import { floorResult } from "../../../dispatch/routes/floor-result.ts";
 import type { ExchangeView } from "../../../dispatch/routes/route.ts";
 import type { Call, HandlerResult } from "../../../handlers/handler.ts";
 import { subjectOf } from "../../../runs/interrupt-escalations.ts";
+import type { Attributor } from "../../../state/records/attributor.ts";
 import {
   decisionView,
   type Escalation,
@@ -28,7 +29,7 @@ import { INTERRUPTS, type InterruptSubject } from "./interrupt-escalation.ts";
 export interface ConfirmableInterruptsOptions {
   readonly escalations: Pick<EscalationRegister, "find">;
   /** True if a decision can be put on record. */
-  readonly attributor: { readonly isWritable: boolean };
+  readonly attributor: Pick<Attributor, "isWritable" | "isInStore">;
   /** Agents that can be called, with their runs. */
   readonly hosted: readonly HostedRuns[];
 }
@@ -76,7 +77,7 @@ async function decide(
     call.log.warn({ escalation_id: escalationId }, "a confirmation was refused");
     return authority;
   }
-  if (!attributor.isWritable) return attributionUnavailable();
+  if (!attributor.isWritable) return recordsUnavailable(attributor);
   const { status, reason, attestation } = confirmation;
   const { agentId } = exchange.caller;
   const answered = await answerInterrupt(hosted, {

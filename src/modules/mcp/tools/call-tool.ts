@@ -4,10 +4,15 @@
  * MCP "Tools"
  */
 
+import { actionNotFound } from "../../../dispatch/refusals/floor-refusals.ts";
+import { badRequest, schemaViolation } from "../../../dispatch/refusals/refusal.ts";
+import { fillPath } from "../../../endpoint/fill-path.ts";
 import { type Asking, ask } from "../ask.ts";
 import { challengeFor } from "../challenge.ts";
-import { acceptedResult, offerResult } from "../contracts/contract-question.ts";
+import { APPROVED_CALL, askForApproved } from "../contracts/approved-call-tool.ts";
+import { acceptedResult, decisionOf, offerResult } from "../contracts/contract-question.ts";
 import { PRESENTED } from "../contracts/front-contracts.ts";
+import { askToPropose, askToSettle, PROPOSE } from "../contracts/propose-tool.ts";
 import type { McpRequest } from "../front.ts";
 import { challenged, internalError, invalidParams } from "../protocol-errors.ts";
 import { UNRECORDED } from "../refuse-request.ts";
@@ -25,8 +30,8 @@ import {
   successResult,
   unknownTool,
 } from "./call-result.ts";
-import { resolveCall, STATE_INVALID } from "./resolve-call.ts";
 import type { ToolCall } from "./tool-call.ts";
+import type { McpTool } from "./toolbox.ts";
 
 /** Calls a tool. Throws what is an error of the protocol. */
 export async function callTool(request: McpRequest, call: ToolCall): Promise<Result> {
@@ -77,4 +82,131 @@ async function taskFor(
       : { method, path, input, contract: fields?.get(PRESENTED) };
   const task = await beginTask(request, name, asked, following);
   return task && ({ resultType: "task", ...taskView(task) } as unknown as Result);
+}
+
+/** A call, and what it is called on. */
+interface ResolvedCall {
+  readonly asking: Asking;
+  /** Undefined: it is none that has a description of its own. */
+  readonly tool: McpTool | undefined;
+  /** False: no tool of this caller is called so. */
+  readonly isKnown: boolean;
+}
+
+const ANYWHERE = { method: "EXECUTE", path: "/" };
+
+/**
+ * A call of a tool as the pipeline is asked for it. Endpoints are found at once; then come the
+ * server's own tools, the caller's contracts, and pairs that a recipe would answer, for which a
+ * contract is negotiated. Any other name is asked of EXECUTE, which says so and leaves the record.
+ * The request of the caller; the gates say what it may not. `fields` are those that its `_meta`
+ * has; what is asked for in another way is taken out of them.
+ */
+function resolveCall(
+  request: McpRequest,
+  call: ToolCall,
+  fields: Map<string, string>,
+): ResolvedCall {
+  const tool = request.front.toolbox.find(call.name);
+  if (call.requestState !== undefined) return answeredCall(request, call, { tool, fields });
+  if (tool === undefined) {
+    return call.name === PROPOSE ? proposal(request, call, fields) : otherCall(request, call);
+  }
+  return { tool, isKnown: true, asking: askForTool(tool, call) };
+}
+
+function otherCall(request: McpRequest, call: ToolCall): ResolvedCall {
+  const { front, caller } = request;
+  const { name, arguments: input } = call;
+  const { tools, negotiable } = front.contracts;
+  const agentId = caller.fields.get("agent-id") ?? "";
+  if (name === APPROVED_CALL) return known(askForApproved(front, agentId, input));
+  const own = tools.find(agentId, name);
+  if (own !== undefined) {
+    const fields = presenting(own.contract.synthesisId);
+    return { tool: own, isKnown: true, asking: { ...askForTool(own, call), fields } };
+  }
+  const pair = negotiable.get(name);
+  if (pair !== undefined) return known({ ...pair, input, fields: OPT_IN });
+  return unknown(call);
+}
+
+/** A client that cannot ask its user brings the offer back by its id. */
+function proposal(
+  { front }: McpRequest,
+  call: ToolCall,
+  fields: Map<string, string>,
+): ResolvedCall {
+  const { offers } = front.contracts;
+  if (offers === undefined) return unknown(call);
+  const synthesisId = fields.get(PRESENTED);
+  if (synthesisId === undefined) return known(askToPropose(offers, call.arguments));
+  fields.delete(PRESENTED);
+  return settled(askToSettle(offers, { synthesisId, decision: "accept" }), fields);
+}
+
+function unknown({ name, arguments: input }: ToolCall): ResolvedCall {
+  const asking = { ...ANYWHERE, input, refusal: actionNotFound(name, []) };
+  return { tool: undefined, isKnown: false, asking };
+}
+
+const OPT_IN: ReadonlyMap<string, string> = new Map([["allow-rcns", "true"]]);
+
+function presenting(synthesisId: string): ReadonlyMap<string, string> {
+  return new Map([[PRESENTED, synthesisId]]);
+}
+
+function known(asking: Asking): ResolvedCall {
+  return { tool: undefined, isKnown: true, asking };
+}
+
+/** A call that comes with the answer to the question that it was answered with. */
+function answeredCall(
+  { front, caller }: McpRequest,
+  call: ToolCall,
+  { tool, fields }: Pick<ResolvedCall, "tool"> & { readonly fields: Map<string, string> },
+): ResolvedCall {
+  const { name, arguments: input, requestState = "" } = call;
+  const { offers, states, find } = front.contracts;
+  const asked = { caller: caller.key, tool: name, arguments: input };
+  const synthesisId = states.read(requestState, asked);
+  if (synthesisId === undefined || offers === undefined) {
+    const place = tool === undefined ? ANYWHERE : tool.route;
+    const { method, path } = place;
+    return known({ method, path, input, refusal: badRequest(STATE_INVALID, INVALID) });
+  }
+  const decision = decisionOf(call) ?? "show";
+  const word = { synthesisId, decision };
+  if (name === PROPOSE) return settled(askToSettle(offers, word), fields);
+  const contract = find(synthesisId, caller.fields.get("agent-id") ?? "");
+  const { method, path } = contract?.endpoint ?? ANYWHERE;
+  if (decision !== "accept") {
+    return settled(askToSettle(offers, word, { method, path }), fields);
+  }
+  // The gate of contracts says what is wrong with one that is over by now.
+  return known({ method, path, input, fields: presenting(synthesisId) });
+}
+
+/** A key of the call is for the call: the word on an offer may be given twice. */
+function settled(asking: Asking, fields: Map<string, string>): ResolvedCall {
+  fields.delete("idempotency-key");
+  return known(asking);
+}
+
+/** The code of a `requestState` that says nothing. */
+const STATE_INVALID = "request-state-invalid";
+const INVALID =
+  "the requestState is none that this client was given for this call, or its time is over";
+
+function askForTool({ route }: Pick<McpTool, "route">, { arguments: input }: ToolCall): Asking {
+  const { method, path } = route;
+  const violations = route.input.check(input);
+  if (violations !== undefined) {
+    return { method, path, input, refusal: schemaViolation(violations) };
+  }
+  const filled = fillPath(path, new Map(Object.entries(input)));
+  if (filled.fault === undefined) return { method, path: filled.path, input };
+  const at = filled.parameter === undefined ? "" : `/${filled.parameter}`;
+  const violation = { path: at, keyword: "pattern", message: filled.fault };
+  return { method, path, input, refusal: schemaViolation([violation]) };
 }

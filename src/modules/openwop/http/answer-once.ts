@@ -5,6 +5,7 @@
 import { canonicalForm, sha256Hex } from "../../../identity/canonical-form.ts";
 import { type ApiAnswer, concealed, refuse } from "./answer.ts";
 import type { ApiCall, ApiRoute } from "./api-route.ts";
+import { lookTwice } from "./second-look.ts";
 
 const KEY = /^[\x20-\x7e]{1,255}$/;
 
@@ -13,7 +14,7 @@ export async function answerOnce(route: ApiRoute, call: ApiCall): Promise<ApiAns
   const { redact } = call.parts;
   // The answer is kept as it is sent.
   const handle = async (asked: ApiCall): Promise<ApiAnswer> =>
-    concealed(await route.handle(asked), redact);
+    concealed(await lookTwice(call, () => route.handle(asked)), redact);
   const key = call.header("idempotency-key");
   // Reading changes nothing, whatever header comes with it.
   if (key === undefined || route.method === "GET") return handle(call);
@@ -28,9 +29,8 @@ export async function answerOnce(route: ApiRoute, call: ApiCall): Promise<ApiAns
   }
   const { tenant } = call.key;
   const operation = `${route.method} ${route.path}`;
-  return parts.state.idempotency.run({ tenant, operation, key, digest }, async (keep) =>
-    handle({ ...call, keep }),
-  );
+  const request = { tenant, operation, key, digest };
+  return parts.state.idempotency.run(request, (keep) => handle({ ...call, keep }), parts.view);
 }
 
 function digestOf(request: Parameters<typeof canonicalForm>[0]): string | undefined {

@@ -1,6 +1,7 @@
 /** One operation of the HTTP API: who may ask for it, and how it is answered.   OpenWOP "rest-endpoints" */
 import type { JsonRecord } from "../../../base/json-value.ts";
 import type { Toll } from "../../../dispatch/rates/toll.ts";
+import type { ViewLease } from "../../../state/state.ts";
 import type { Change } from "../../../state/store.ts";
 import type { AgentCatalog } from "../agent-catalog.ts";
 import type { AgentExecutor } from "../agent-executor.ts";
@@ -29,6 +30,7 @@ export interface ApiParts {
   /** The discovery document, without what the listener knows. */
   readonly discovery: JsonRecord;
   readonly state: ApiState;
+  readonly view: Pick<ViewLease, "catchUp">;
   readonly log: { warn(fields: object, message?: string): void };
 }
 

@@ -8,6 +8,7 @@ import { sha256Hex } from "../../../identity/canonical-form.ts";
 import { Collection } from "../../../state/collection.ts";
 import type { Draft } from "../../../state/collection-write.ts";
 import { recordReader } from "../../../state/records/stored-record.ts";
+import type { ViewLease } from "../../../state/state.ts";
 import type { Change, Store } from "../../../state/store.ts";
 import { type ApiAnswer, refuse } from "./answer.ts";
 
@@ -78,8 +79,15 @@ export class Idempotency {
     return new Idempotency(store, kept);
   }
 
-  /** Answers as the first time, or does it. */
-  async run(request: KeyedRequest, execute: Execute): Promise<ApiAnswer> {
+  /**
+   * Answers as the first time, or does it.
+   * @throws StoreUnavailableError where it is not known which
+   */
+  async run(
+    request: KeyedRequest,
+    execute: Execute,
+    view: Pick<ViewLease, "catchUp"> = {},
+  ): Promise<ApiAnswer> {
     const id = idOf(request);
     const running = this.#running.get(id);
     if (running !== undefined) {
@@ -87,13 +95,18 @@ export class Idempotency {
       const shared = await running.answer;
       return isFinal(shared) ? replay(shared) : shared;
     }
-    const answer = this.#answer(id, request, execute);
+    const answer = this.#look(id, view).then(() => this.#answer(id, request, execute));
     this.#running.set(id, { digest: request.digest, answer });
     try {
       return await answer;
     } finally {
       this.#running.delete(id);
     }
+  }
+
+  /** Another node may have answered a moment ago. */
+  async #look(id: string, view: Pick<ViewLease, "catchUp">): Promise<void> {
+    if (this.#kept.get(id) === undefined) await view.catchUp?.();
   }
 
   async #answer(id: string, request: KeyedRequest, execute: Execute): Promise<ApiAnswer> {

@@ -31,6 +31,7 @@ import { openStream, STREAM_ROUTE } from "./event-routes.ts";
 import { sendEvents } from "./event-stream.ts";
 import { openApiDocument } from "./openapi-document.ts";
 import { FACE_ROUTES } from "./routes.ts";
+import { lookTwice } from "./second-look.ts";
 
 /** The part of the path space that the API has for itself. */
 export interface ApiMount {
@@ -172,7 +173,7 @@ async function serve(
     await call.parts.toll.measure(payerOfKey(call.key), () => send(reply, said));
     return;
   }
-  const opened = await openStream(call, request.method === "HEAD");
+  const opened = await lookTwice(call, () => openStream(call, request.method === "HEAD"));
   if ("status" in opened) {
     await send(reply, concealed(opened, call.parts.redact));
     return;

@@ -6,7 +6,7 @@ import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
 import { uuidv7 } from "../../../identity/uuid.ts";
 import type { JsonSchema } from "../../../schema/json-schema.ts";
 import type { SchemaCompiler } from "../../../schema/schema.ts";
-import type { Verbosity } from "../openwop-section.ts";
+import type { Verbosity } from "../config.ts";
 import { resolveThreshold } from "../turn/confidence.ts";
 import { cutReasoning } from "../turn/reasoning.ts";
 import { readVerbosity } from "../turn/run-options.ts";

@@ -7,6 +7,7 @@ import { intersects, validRange } from "semver";
 import { fromPointer, joinIndex } from "../../../base/dotted-key.ts";
 import { isRecord, type JsonRecord, quoteValue } from "../../../base/json-value.ts";
 import type { Problem } from "../../../base/problem.ts";
+import { type Ed25519PublicKey, verifyDetached } from "../../../identity/ed25519.ts";
 import { parseBoundedJson } from "../../../identity/json-document.ts";
 import { type MeteredCheck, prepareMeteredCheck } from "../../../schema/metered-schema.ts";
 import type { SchemaViolation } from "../../../schema/schema-violation.ts";
@@ -19,7 +20,6 @@ import type {
 import { AGENT_SCHEMA } from "./agent-schema.ts";
 import type { PackFiles } from "./pack-files.ts";
 import { PACK_SCHEMA } from "./pack-schema.ts";
-import { checkSignature, type SignaturePolicy } from "./pack-signature.ts";
 import { type Capabilities, judgePeers, type UnmetPeer } from "./peer-capabilities.ts";
 import { readAgent } from "./read-agent.ts";
 
@@ -158,4 +158,62 @@ function dependenciesOf({ dependencies }: JsonRecord): Readonly<Record<string, s
 
 function missingPeer({ key, lack }: UnmetPeer): string {
   return `pack_peer_dependency_missing: the pack requires ${quoteValue(key)}, ${lack}`;
+}
+
+/** The keys whose signatures count. */
+interface SignaturePolicy {
+  /** By `publicKeyRef`. */
+  readonly trustedKeys: ReadonlyMap<string, Ed25519PublicKey>;
+  readonly isRequired: boolean;
+}
+
+/** All that there is to say of a signature. */
+interface SignatureFinding {
+  readonly key: string;
+  readonly message: string;
+  readonly severity?: "warning";
+}
+
+const USUAL_PLACE = "keys/pack.json.sig";
+const SIGNATURE_BYTES = 64;
+
+/**
+ * Tells whether a pack's manifest is signed by somebody whom the operator trusts: a signature of 64
+ * octets over the exact octets of pack.json. A key that lies in the pack itself proves nothing. A
+ * signature that does not verify refuses the pack; one that cannot be judged, by the operator's
+ * word.   OpenWOP "Node Packs" signing
+ */
+function checkSignature(
+  manifest: JsonRecord,
+  text: string,
+  files: PackFiles,
+  { trustedKeys, isRequired }: SignaturePolicy,
+): SignatureFinding | undefined {
+  const signing = isRecord(manifest["signing"]) ? manifest["signing"] : undefined;
+  const place = textOf(signing?.["signatureRef"]) ?? USUAL_PLACE;
+  const signature = files.readBytes(place, SIGNATURE_BYTES);
+  if (signing === undefined && signature.value === undefined) {
+    return isRequired ? invalid("signing", "the pack must be signed, and is not") : undefined;
+  }
+  const name = textOf(signing?.["publicKeyRef"]);
+  const key = signing?.["method"] === "sigstore" ? undefined : trustedKeys.get(name ?? "");
+  if (key === undefined) {
+    const who = name === undefined ? "names no key" : `names ${quoteValue(name)}`;
+    const message = `${who}, expected one of openwop.trusted_keys; the signature proves nothing`;
+    const finding = { key: "signing.publicKeyRef", message };
+    return isRequired ? invalid(finding.key, message) : { ...finding, severity: "warning" };
+  }
+  if (signature.value === undefined) return invalid("signing.signatureRef", signature.fault);
+  const encoded = Buffer.from(signature.value).toString("base64url");
+  if (verifyDetached(key, Buffer.from(text, "utf8"), encoded)) return undefined;
+  const message = `${quoteValue(place)} does not verify: pack.json was altered, or signed with another key`;
+  return invalid("signing.signatureRef", message);
+}
+
+function invalid(key: string, message: string): SignatureFinding {
+  return { key, message: `pack_signature_invalid: ${message}` };
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === "string" ? value : undefined;
 }

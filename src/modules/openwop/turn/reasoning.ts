@@ -4,7 +4,7 @@
  * text of the event that closes them.   OpenWOP RFC 0002 §B, RFC 0024
  */
 import type { AgentEvent } from "../agent-executor.ts";
-import type { Verbosity } from "../openwop-section.ts";
+import type { Verbosity } from "../config.ts";
 import { RedactedStream } from "../redacted-stream.ts";
 import type { Redactor } from "../redaction.ts";
 import type { ReasoningSink } from "../runtime/agent-runtime.ts";

@@ -3,7 +3,7 @@
  * write them; a value that means nothing is passed over.   OpenWOP "Run Options"
  */
 import type { JsonRecord } from "../../../base/json-value.ts";
-import type { Verbosity } from "../openwop-section.ts";
+import type { Verbosity } from "../config.ts";
 import type { ModelOptions } from "../runtime/agent-runtime.ts";
 
 const VERBOSITIES: readonly Verbosity[] = ["summary", "full", "off"];

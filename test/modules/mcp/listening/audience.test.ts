@@ -2,8 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { TaskQueue } from "../../../../src/base/task-queue.ts";
 import type { McpCaller, McpFront } from "../../../../src/modules/mcp/front.ts";
-import { Audience } from "../../../../src/modules/mcp/listening/audience.ts";
-import { ExpiryTimer } from "../../../../src/modules/mcp/listening/expiry-timer.ts";
+import { Audience, ExpiryTimer } from "../../../../src/modules/mcp/listening/audience.ts";
 import type { ListedTool } from "../../../../src/modules/mcp/tools/toolbox.ts";
 
 function toolsCalled(...names: readonly string[]): readonly ListedTool[] {

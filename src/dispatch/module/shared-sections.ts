@@ -1,0 +1,21 @@
+/** The sections of the configuration that several modules take. */
+import type { ConfigPlace } from "../../base/config-place.ts";
+import type { AgentsConfig } from "../../identity/agents-section.ts";
+import type { ServerConfig } from "../../identity/server-section.ts";
+import type { StoreConfig } from "../../state/state-sections.ts";
+import type { LimitsConfig } from "../../wire/limits-section.ts";
+import type { PoliciesConfig } from "../policy/policies-config.ts";
+
+interface SharedSections extends ConfigPlace {
+  readonly agents: AgentsConfig;
+  readonly limits: LimitsConfig;
+  readonly policies: PoliciesConfig;
+  readonly server: ServerConfig;
+  readonly store: StoreConfig;
+}
+
+/** Some of these sections, and where the configuration lies. */
+export type Taking<Name extends keyof SharedSections> = Pick<
+  SharedSections,
+  Name | keyof ConfigPlace
+>;

@@ -1,0 +1,95 @@
+/**
+ * No answer leaves, is told of or is worked with before it is known that its record is kept. In the
+ * place of one whose record is lost stands 503 `outcome-unknown`: what was asked for may have been
+ * done, so it is neither acknowledged nor denied.   AGTP-IDENTIFIERS "Attribution-Record"
+ */
+import { RecordDraft } from "../state/records/draft.ts";
+import type { Ledger } from "../state/records/ledger.ts";
+import type { Response } from "../wire/message.ts";
+import { fieldLines } from "../wire/serialize.ts";
+import type { Observer } from "./observer.ts";
+import { recordOutcomeUnknown, refusalText } from "./refusals/refusal.ts";
+import { AGTP_JSON, replyToRefusal } from "./reply.ts";
+
+/** The part of the ledger that says when it is known what became of records. */
+export type Recording = Pick<Ledger, "settle">;
+
+/** Calls back once it is known of all these responses, with what may leave in the place of each. */
+export function onceRecorded(
+  ledger: Recording,
+  responses: readonly Response[],
+  leave: (leaving: readonly Response[]) => void,
+): void {
+  ledger.settle(() => leave(responses.map(asRecorded)), responses);
+}
+
+/** One answer, of whose record it is known what became. */
+export interface Recorded {
+  /** As it may leave. */
+  readonly response: Response;
+  /** False: the record is not known to be kept. */
+  readonly isKept: boolean;
+  /** The failure that the ledger has met meanwhile. */
+  readonly failure: Error | undefined;
+}
+
+/** The same of one answer, for those who can wait. */
+export function recorded(ledger: Recording, response: Response): Promise<Recorded> {
+  return new Promise((resolve) => {
+    const responses = [response];
+    ledger.settle((failure) => {
+      const leaving = asRecorded(response);
+      resolve({ response: leaving, isKept: leaving === response, failure });
+    }, responses);
+  });
+}
+
+/** The record of an answer; undefined: none is kept. */
+export function recordOf({ lateFields }: Response): RecordDraft | undefined {
+  return lateFields instanceof RecordDraft && lateFields.isKnown ? lateFields : undefined;
+}
+
+/** Tells of requests as they were answered, once that is known. */
+export function observeRecorded(observer: Observer, ledger: Recording): Observer {
+  return {
+    ...observer,
+    end: (exchange, response, reply) => {
+      if (response.lateFields?.isKnown !== false) {
+        observer.end(exchange, response, reply);
+        return;
+      }
+      onceRecorded(ledger, [response], ([sent = response]) => {
+        const isLost = sent !== response;
+        observer.end(exchange, sent, isLost ? replyToRefusal(recordOutcomeUnknown()) : reply);
+      });
+    },
+    // Its line comes behind those of the requests before it.
+    wireFault: (fault, response, peer) => {
+      ledger.settle(() => observer.wireFault(fault, response, peer));
+    },
+  };
+}
+
+/** The fields that say whose answer to what it is; all others are of the reply that is lost. */
+const CARRIED: ReadonlySet<string> = new Set([
+  ...["Server-ID", "AGTP-API-Version", "Response-ID", "Supported-Methods"],
+  ...["Agent-ID", "Request-ID", "Task-ID"],
+]);
+
+/** The response as it may leave: itself, or 503 `outcome-unknown` where its record is not known. */
+export function asRecorded(response: Response): Response {
+  return response.lateFields?.isKnown === false ? withoutRecord(response) : response;
+}
+
+function withoutRecord({ responseId, fields }: Response): Response {
+  const refusal = recordOutcomeUnknown();
+  const lines = fields
+    .split("\r\n")
+    .filter((line) => CARRIED.has(line.slice(0, line.indexOf(":"))));
+  const carried = lines.map((line) => `${line}\r\n`).join("");
+  const own = { ...refusal.headers, "Content-Type": AGTP_JSON };
+  return {
+    ...{ status: refusal.status, responseId, body: refusalText(refusal) },
+    fields: carried + fieldLines(Object.entries(own)),
+  };
+}
