@@ -3,11 +3,14 @@
  * for a processor that others hold, is no part of it.
  */
 import { openSync, readSync } from "node:fs";
+import { performance } from "node:perf_hooks";
 
 /** A clock that is read in laps. */
 export interface ProcessorClock {
   /** A reading is that good for so long: each takes a system call. */
   readonly freshMs: number;
+  /** Begins a lap now. */
+  restart(): void;
   /** Milliseconds of the processor since a moment of `performance.now()`, or since the last reading. */
   lap(since: number): number;
 }
@@ -41,8 +44,6 @@ const row = Buffer.alloc(ROW_BYTES);
 
 /** The times that the thread has run and waited, in milliseconds. Throws where the file cannot be read. */
 function readTimes(file: number): readonly [ran: number, waited: number] {
-  // The kernel brings the first of them up to date when it is asked for the usage.
-  process.cpuUsage();
   const length = readSync(file, row, 0, ROW_BYTES, 0);
   const [ran, waited] = row.toString("latin1", 0, length).split(" ", 2);
   return [Number(ran) / NANOSECONDS, Number(waited) / NANOSECONDS];
@@ -62,8 +63,18 @@ class WaitClock implements ProcessorClock {
     this.#times = readTimes(file);
   }
 
+  /**
+   * What the thread has run may be of the kernel's last tick here, which counts too much where it sleeps
+   * in the lap, and never more than passed: asking for the usage would cost more than the reading.
+   */
+  restart(): void {
+    this.#times = readTimes(this.#file);
+  }
+
   lap(since: number): number {
     const [ran, waited] = this.#times;
+    // The kernel brings the first of them up to date when it is asked for the usage.
+    process.cpuUsage();
     this.#times = readTimes(this.#file);
     const busy = performance.now() - since - (this.#times[1] - waited);
     return Math.max(0, Math.min(busy, this.#times[0] - ran));
@@ -80,6 +91,11 @@ class UsageClock implements ProcessorClock {
   constructor(usage: typeof process.cpuUsage) {
     this.#usage = usage;
     this.#used = this.#read();
+  }
+
+  restart(): void {
+    this.#used = this.#read();
+    this.#at = performance.now();
   }
 
   lap(since: number): number {

@@ -4,7 +4,9 @@
  * query, so no secret can get in. Statuses of AGTP's own are logged whatever the level.   AGTP
  * "Status Codes"
  */
+
 import { channel } from "node:diagnostics_channel";
+import { performance } from "node:perf_hooks";
 import { jsonText } from "../base/json-value.ts";
 import type { Log } from "../base/log.ts";
 import type { Peer } from "../dispatch/caller/peer.ts";

@@ -23,10 +23,12 @@ export class WriteBatcher {
   /** Since when the first of them waits. */
   #since = 0;
 
-  /** Notes that a connection writes when the turn ends; it does not ask again before then. */
-  add(one: BatchedWriter): void {
+  /**
+   * Notes that a connection writes when the turn ends; it does not ask again before then. `now` is of
+   * `performance.now()`, no older than the work that it has done.
+   */
+  add(one: BatchedWriter, now: number): void {
     const waiting = this.#waiting.push(one);
-    const now = performance.now();
     if (waiting === 1) {
       this.#since = now;
       setImmediate(() => this.#write());

@@ -4,6 +4,7 @@
  * of other threads is anybody's.
  * `[limits] work_ms_per_second`
  */
+import { performance } from "node:perf_hooks";
 import { type ProcessorClock, processorClock } from "../../base/processor-clock.ts";
 import type { TaskOwner } from "../../base/task-queue.ts";
 import type { Rates } from "./rates.ts";
@@ -33,8 +34,8 @@ export class LoopTime {
   begin(startedAt: number): void {
     this.#depth += 1;
     if (this.#depth > 1 || startedAt - this.#readAt < this.#clock.freshMs) return;
-    this.#clock.lap(startedAt);
-    this.#readAt = performance.now();
+    this.#clock.restart();
+    this.#readAt = startedAt;
   }
 
   /** Ends it, and answers what it cost: 0 unless it was so long that others noticed. */

@@ -37,7 +37,7 @@ export interface PublishedManifest {
 }
 
 /** Options of publishing. */
-export interface Publishing extends ManifestEncoding {
+interface Publishing extends ManifestEncoding {
   /** `source.endpoints`, which every manifest of a deployment has. */
   readonly endpoints: EncodedItems;
 }

@@ -8,7 +8,7 @@ import { Rates } from "../../../src/dispatch/rates/rates.ts";
 /** A clock that tells these laps, one after the other. */
 function clockOf(...laps: readonly number[]): ProcessorClock {
   const left = [...laps];
-  return { freshMs: 0, lap: () => left.shift() ?? 0 };
+  return { freshMs: 0, restart: () => undefined, lap: () => left.shift() ?? 0 };
 }
 
 /** A slice that takes so long by the clock on the wall. */
@@ -26,12 +26,12 @@ function measure(time: LoopTime, work: () => void): number {
 
 describe("LoopTime", () => {
   it("charges for what the processor did, and not for the time that passed", () => {
-    const time = new LoopTime(new Rates(), clockOf(0, 2.5));
+    const time = new LoopTime(new Rates(), clockOf(2.5));
     expect(measure(time, () => spin(5))).toBeCloseTo(2.5, 1);
   });
 
   it("charges for no more than the time that passed", () => {
-    const time = new LoopTime(new Rates(), clockOf(0, 1_000));
+    const time = new LoopTime(new Rates(), clockOf(1_000));
     const startedAt = performance.now();
     const spent = measure(time, () => spin(5));
     expect(spent).toBeGreaterThanOrEqual(5);
@@ -39,12 +39,12 @@ describe("LoopTime", () => {
   });
 
   it("charges nothing for a slice that nobody notices", () => {
-    const time = new LoopTime(new Rates(), clockOf(0, 0.9));
+    const time = new LoopTime(new Rates(), clockOf(0.9));
     expect(measure(time, () => spin(3))).toBe(0);
   });
 
   it("takes a slice within another for a part of it", () => {
-    const time = new LoopTime(new Rates(), clockOf(0, 3));
+    const time = new LoopTime(new Rates(), clockOf(3));
     let inner = -1;
     const outer = measure(time, () => {
       inner = measure(time, () => spin(4));
