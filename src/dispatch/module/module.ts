@@ -200,7 +200,9 @@ export interface Contribution {
   prepare?(): Promise<void>;
   /** This deployment is served from now on. */
   start?(): void;
-  /** Writes what outlives the process; called once the deployment is served. */
+  /** Who waited for it has been told: begins what spares the first who asks a wait. */
+  warmUp?(): void;
+  /** Writes what outlives the process; called with `warmUp`. */
   keep?(): Promise<readonly Problem[]>;
   /** Another is served, or none: ends what its last requests can do without. */
   stop?(): Promise<void>;

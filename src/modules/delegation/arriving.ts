@@ -20,7 +20,7 @@ import type { SeenTokens } from "./seen-tokens.ts";
 import { taskHash } from "./task.ts";
 
 /** The rules that arriving tasks are judged by. */
-export interface ArrivalRules extends ChainRules {
+interface ArrivalRules extends ChainRules {
   readonly peers: PeerDirectory;
   readonly seen: Pick<SeenTokens, "take">;
 }

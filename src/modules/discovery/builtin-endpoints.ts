@@ -33,7 +33,7 @@ import { type Listed, Listing, sharing } from "./listing.ts";
 import { persistentEndpoints } from "./persistent-endpoints.ts";
 
 /** The parts that the built-ins are made of. */
-export interface BuiltinOptions {
+interface BuiltinOptions {
   readonly inventory: Inventory;
   readonly manifestFor: RootOptions["manifestFor"];
   /** Handlers of `policies.builtins`, by reserved name. */
@@ -44,7 +44,7 @@ export interface BuiltinOptions {
 }
 
 /** The endpoints, and what they answer with. */
-export interface BuiltinEndpoints {
+interface BuiltinEndpoints {
   readonly endpoints: readonly ProtocolEndpoint[];
   /** Makes the long answers, so that nobody has to wait for them. */
   prepare(): Promise<void>;

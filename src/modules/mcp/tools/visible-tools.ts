@@ -10,7 +10,7 @@ import type { ContractTools } from "../contracts/contract-tools.ts";
 import type { ListedTool, McpTool, Toolbox } from "./toolbox.ts";
 
 /** Where they are looked up. */
-export interface VisibleParts {
+interface VisibleParts {
   readonly toolbox: Pick<Toolbox, "visibleTo">;
   readonly contracts: { readonly tools: Pick<ContractTools, "withOwn"> };
   readonly lifecycle: CallerState["lifecycle"];
