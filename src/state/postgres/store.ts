@@ -4,7 +4,7 @@
  * transaction; one that the server refuses takes no other with it.
  */
 import type { Pool } from "pg";
-import { type EncodedChange, encodeChange } from "../encoded-change.ts";
+import { encodeChange, type PendingCommit } from "../encoded-change.ts";
 import { checkName } from "../entry-limits.ts";
 import { compileRange } from "../key-range.ts";
 import type { StoreCounts } from "../node-figures.ts";
@@ -22,13 +22,6 @@ import { type OnStoreNotice, StoreHealth } from "../store-health.ts";
 import { COMMITS_A_TRANSACTION, PostgresCommitter } from "./commit.ts";
 import { isAnswer, postgresFaultKind } from "./fault.ts";
 import { type PostgresFeed, readFeed } from "./feed.ts";
-
-interface PendingCommit {
-  readonly changes: readonly EncodedChange[];
-  readonly expectations: readonly Expectation[];
-  readonly resolve: (outcome: CommitOutcome) => void;
-  readonly reject: (error: unknown) => void;
-}
 
 interface Row {
   readonly key: string;
