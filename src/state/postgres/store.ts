@@ -6,6 +6,7 @@
 import type { Pool } from "pg";
 import { encodeChange, type PendingCommit } from "../encoded-change.ts";
 import { checkName } from "../entry-limits.ts";
+import { FeedWatchers } from "../feed-watchers.ts";
 import { compileRange } from "../key-range.ts";
 import type { StoreCounts } from "../node-figures.ts";
 import type {
@@ -35,7 +36,8 @@ export class PostgresStore implements Store {
   readonly name: string;
   readonly #committer: PostgresCommitter;
   readonly #health: StoreHealth;
-  readonly #watchers = new Map<string, Set<FeedWatcher>>();
+  /** Everybody who is to hear of changes. */
+  readonly watchers: FeedWatchers = new FeedWatchers();
   #pending: PendingCommit[] = [];
   /** The transaction that is being made, and those that wait. */
   #writing: Promise<void> | undefined;
@@ -106,8 +108,7 @@ export class PostgresStore implements Store {
   }
 
   watch(collection: string, watcher: FeedWatcher): void {
-    const watchers = this.#watchers.get(collection) ?? new Set();
-    this.#watchers.set(collection, watchers.add(watcher));
+    this.watchers.watch(collection, watcher);
   }
 
   /** Tells of a fault that something else over this pool has met, as of one of its own; answers it. */
@@ -118,11 +119,6 @@ export class PostgresStore implements Store {
   /** Something else was written over this pool. */
   succeeded(): void {
     this.#health.succeeded();
-  }
-
-  /** Everybody who is to hear of changes, by collection. */
-  get watchers(): ReadonlyMap<string, ReadonlySet<FeedWatcher>> {
-    return this.#watchers;
   }
 
   async close(): Promise<void> {
