@@ -15,7 +15,6 @@ import { type InnerAnswer, readInnerAnswer } from "./inner-answer.ts";
 import type { RecentRuns, RunEnd } from "./recent-runs.ts";
 import type { ActionResolver } from "./resolver.ts";
 
-/** The parts of EXECUTE. */
 interface ExecuteOptions {
   readonly resolver: ActionResolver;
   readonly runs: RecentRuns;

@@ -35,7 +35,6 @@ interface Work {
   readonly time: TaskTime;
 }
 
-/** Options of calls. */
 interface WorkOptions {
   readonly actAs: ActAs;
   readonly resolver: ActionResolver;

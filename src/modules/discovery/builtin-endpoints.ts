@@ -33,7 +33,6 @@ import { legacyTargetHandler, withTarget } from "./legacy-target.ts";
 import { type Listed, Listing, sharing } from "./listing.ts";
 import { persistentEndpoints } from "./persistent-endpoints.ts";
 
-/** The parts that the built-ins are made of. */
 interface BuiltinOptions {
   readonly inventory: Inventory;
   readonly manifestFor: RootOptions["manifestFor"];

@@ -15,7 +15,6 @@ import type { RunLog } from "./run-log.ts";
 import { isRefused } from "./run-refusal.ts";
 import type { LogRules, WorkflowRuns } from "./workflow-runs.ts";
 
-/** The parts that children are begun with. */
 interface ChildRunsOptions {
   readonly register: WorkflowRuns;
   readonly rules: LogRules;
