@@ -9,7 +9,7 @@ import {
   type ControlSocket,
   openControlSocket,
 } from "../server/control-socket.ts";
-import type { JournalSize } from "../state/journal/journal-retention.ts";
+import type { JournalSize } from "../state/journal/retention.ts";
 import { failureLine } from "../state/moving/state-file.ts";
 import type { Config } from "./config/config.ts";
 

@@ -2,7 +2,15 @@
  * Reads a file that an operator wrote, whatever it turns out to be: a directory, a device, a huge
  * or a binary file is a fault in words, never an exception and never a hang.
  */
-import { closeSync, constants, fstatSync, openSync, readFileSync, readSync } from "node:fs";
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  openSync,
+  readFileSync,
+  readSync,
+  statSync,
+} from "node:fs";
 import { codeOf } from "./thrown.ts";
 
 /** The text of a file, or why there is none. */
@@ -84,5 +92,14 @@ function decodeText(bytes: Uint8Array): FileText {
     return { text: decoder.decode(bytes) };
   } catch {
     return { fault: "must be UTF-8 text" };
+  }
+}
+
+/** The fault of a path that should be a directory; undefined: it is one. */
+export function findDirectoryFault(path: string): string | undefined {
+  try {
+    return statSync(path).isDirectory() ? undefined : "must be a directory";
+  } catch (error) {
+    return describeFileError(error);
   }
 }

@@ -26,7 +26,7 @@ export interface ParameterTargets {
 }
 
 /** The context that parameters are read in. */
-export interface ParameterContext {
+interface ParameterContext {
   readonly reader: SchemaReader;
   readonly fields: FieldSet;
   readonly notes: Notes;

@@ -13,7 +13,7 @@ import type { Store } from "./store.ts";
 import type { OnStoreNotice } from "./store-health.ts";
 
 /** `[store]` */
-export interface StoreLocation {
+interface StoreLocation {
   readonly driver: "sqlite" | "memory" | "postgres";
   /** The database file of sqlite. */
   readonly path: string;
@@ -26,7 +26,7 @@ export interface StoreLocation {
 }
 
 /** A store that can be used, or every reason why there is none. */
-export type StoreOpening =
+type StoreOpening =
   | { readonly store: Store; readonly problems?: undefined }
   | { readonly store?: undefined; readonly problems: readonly Problem[] };
 

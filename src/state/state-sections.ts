@@ -11,7 +11,7 @@ import {
   word,
 } from "../schema/section-field.ts";
 import { secret } from "../schema/section-words.ts";
-import type { RetentionLimits } from "./journal/journal-retention.ts";
+import type { RetentionLimits } from "./journal/retention.ts";
 
 /** `[store]` */
 export interface StoreConfig {

@@ -6,8 +6,8 @@
 import { ForwardClock } from "../base/forward-clock.ts";
 import { type Holders, SOLE_HOLDER } from "./holders.ts";
 import type { JournalDisk } from "./journal/journal-disk.ts";
-import type { JournalRetention } from "./journal/journal-retention.ts";
 import type { CutStep } from "./journal/make-cut.ts";
+import type { Retention } from "./journal/retention.ts";
 import { ExportRefusal, exportState } from "./moving/export-state.ts";
 import type { NodeFigures } from "./node-figures.ts";
 import type { StateNotice } from "./notice.ts";
@@ -45,7 +45,7 @@ export interface ServerState {
   /** Sessions that may not be used. */
   readonly suspensions: SuspensionRegister;
   /** Keeps the journal within limits; undefined where there is none. */
-  readonly retention: JournalRetention | undefined;
+  readonly retention: Retention | undefined;
   /** Everything that is kept, as the lines of a file; a consistent cut beside what goes on. */
   exported(serverId: string): AsyncIterable<string>;
   /** Keeps what is pending and closes everything, the store too. */

@@ -4,18 +4,13 @@ import { sep } from "node:path";
 import { journalDirectory } from "../../state/state-directory.ts";
 import type { CrossCheck } from "./cross-check.ts";
 
-/** Retention is of a journal, and somebody has to say what is too old or too much. */
+/** Somebody has to say what is too old or too much. */
 export const retentionCheck: CrossCheck = {
-  sections: ["attribution", "store"],
-  check: ({ attribution, store, directory }, report) => {
+  sections: ["attribution"],
+  check: ({ attribution, directory }, report) => {
     const limits = attribution.retention;
     if (limits === undefined) return;
     const key = "attribution.retention";
-    if (store.driver === "postgres") {
-      const message =
-        'is for a journal, and with store.driver = "postgres" records are in the database';
-      report(key, message, { hint: "leave it out: the database keeps all records" });
-    }
     if (limits.days === undefined && limits.bytes === undefined) {
       report(key, "must have days or bytes: nothing is ever too old or too much without both");
     }

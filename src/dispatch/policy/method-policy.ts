@@ -118,6 +118,7 @@ interface Compiled {
 
 function createPolicy(from: Compiled): MethodPolicy {
   const { catalog, custom, legacy, redirects } = from;
+  const known = new Set([...catalog.verbs.keys(), ...custom]);
   const disallowed = new Set(from.disallow);
   const allowed = from.allow === "*" ? undefined : new Set([...from.allow, ...catalog.embedded]);
   const aliases = new Map<string, MethodAlias>();
@@ -133,7 +134,7 @@ function createPolicy(from: Compiled): MethodPolicy {
 
   return {
     alias: (method) => aliases.get(method),
-    isKnown: (method) => catalog.has(method) || custom.has(method),
+    isKnown: (method) => known.has(method),
     isAllowed: (method) =>
       !disallowed.has(method) && (allowed === undefined || allowed.has(method)),
     redirect: (method, path) => {
@@ -148,7 +149,7 @@ function createPolicy(from: Compiled): MethodPolicy {
       // Of two for one method the first applies; of two equal keys the last would stay.
       return Object.fromEntries(applying.toReversed().map((one) => [one.fromMethod, one.toMethod]));
     },
-    closeMatches: compileCloseMatches([...catalog.verbs.keys(), ...custom]),
+    closeMatches: compileCloseMatches([...known]),
     projection: projectPolicy(from),
   };
 }

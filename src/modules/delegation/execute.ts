@@ -15,7 +15,7 @@ import type { RecentRuns, RunEnd } from "./recent-runs.ts";
 import type { ActionResolver, Dispatchable } from "./resolver.ts";
 
 /** The parts of EXECUTE. */
-export interface ExecuteOptions {
+interface ExecuteOptions {
   readonly resolver: ActionResolver;
   readonly runs: RecentRuns;
   /** Tells whether a pair is answered by the protocol itself. */

@@ -38,7 +38,7 @@ export const delegationModule: Module<DelegationSections> = {
   async provision(context) {
     const { runs, register } = await context.once(openDelegation);
     const resolver = actionResolver(context);
-    const { method, start, ...delegation } = await provisionDelegate(context, resolver);
+    const { method, ...delegation } = await provisionDelegate(context, resolver);
     const execute = executeHandler({ resolver, runs, isFloor: isFloorPair });
     const methods = new Map<string, FloorMethod>([
       [
@@ -56,8 +56,8 @@ export const delegationModule: Module<DelegationSections> = {
       ...delegation,
       routes: protocolRoutes([...floor, delegationEndpoint(register)], context),
       sources: [runSource(runs)],
-      start: () => {
-        start();
+      warmUp: () => {
+        delegation.warmUp();
         const { signal } = context.stopping;
         // A server that stops prepares nothing more; who names an action hears of anything else.
         void context.work.pace(resolver.prepare(), THE_SERVER, signal).catch(() => undefined);
@@ -84,9 +84,9 @@ function isFloorPair({ method, path }: Dispatchable): boolean {
 }
 
 /** DELEGATE, and what goes with it. */
-type Delegate = Pick<Contribution, "blockers" | "delegations" | "stop"> & {
+type Delegate = Pick<Contribution, "blockers" | "delegations" | "start" | "stop"> & {
   readonly method: FloorMethod;
-  start(): void;
+  warmUp(): void;
 };
 
 async function provisionDelegate(
@@ -133,9 +133,9 @@ async function provisionDelegate(
       keyFor: keysOf(serverId, signingKey && publicKeyOf(signingKey), peers),
       now: state.clock.now,
     }),
-    start: () => {
+    start: () => background.start(),
+    warmUp: () => {
       if (settings.facts.length > 0) loadJose.prepare();
-      background.start();
     },
     stop: async () => {
       await Promise.all([background.close(), caller.close(), manifests.close()]);

@@ -24,7 +24,7 @@ import type { ActionResolver, Dispatchable } from "./resolver.ts";
 import type { Task } from "./task.ts";
 
 /** The agent that works, and its task. */
-export interface Work {
+interface Work {
   readonly agent: AgentDocument;
   readonly task: Task;
   readonly delegation: Delegation;
@@ -35,7 +35,7 @@ export interface Work {
 }
 
 /** Options of calls. */
-export interface WorkOptions {
+interface WorkOptions {
   readonly actAs: ActAs;
   readonly resolver: ActionResolver;
   isFloor(pair: Dispatchable): boolean;

@@ -36,7 +36,7 @@ import {
 import type { WebhookOutbox } from "./webhook-outbox.ts";
 
 /** The surroundings of the register. */
-export interface NotificationRegisterOptions {
+interface NotificationRegisterOptions {
   readonly store: Store;
   readonly outbox: WebhookOutbox;
   readonly limits?: Partial<NotificationLimits>;

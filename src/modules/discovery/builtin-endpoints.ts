@@ -7,7 +7,7 @@ import { LRUCache } from "lru-cache";
 import { Latest } from "../../base/latest.ts";
 import { mapPaced } from "../../base/paced.ts";
 import { shareBody } from "../../base/shared-body.ts";
-import { judge, type Outcome } from "../../dispatch/handling/judge.ts";
+import { type Outcome, replyToOutcome } from "../../dispatch/handling/outcome.ts";
 import type { FloorMethod } from "../../dispatch/routes/floor.ts";
 import type { ProtocolEndpoint } from "../../dispatch/routes/protocol-endpoint.ts";
 import type { RouteHandler } from "../../dispatch/routes/route.ts";
@@ -33,7 +33,7 @@ import { type Listed, Listing, sharing } from "./listing.ts";
 import { persistentEndpoints } from "./persistent-endpoints.ts";
 
 /** The parts that the built-ins are made of. */
-export interface BuiltinOptions {
+interface BuiltinOptions {
   readonly inventory: Inventory;
   readonly manifestFor: RootOptions["manifestFor"];
   /** Handlers of `policies.builtins`, by reserved name. */
@@ -44,7 +44,7 @@ export interface BuiltinOptions {
 }
 
 /** The endpoints, and what they answer with. */
-export interface BuiltinEndpoints {
+interface BuiltinEndpoints {
   readonly endpoints: readonly ProtocolEndpoint[];
   /** Makes the long answers, so that nobody has to wait for them. */
   prepare(): Promise<void>;
@@ -132,7 +132,7 @@ function discoveryEndpoint(
 function holdToContract(handler: Handler, output: CompiledSchema): RouteHandler {
   const rules = { tier: "B", errors: new Set<string>(), output, concealment: undefined } as const;
   const check = (outcome: Outcome): HandlerSuccess => {
-    const judged = judge(rules, outcome);
+    const judged = replyToOutcome(rules, outcome);
     if (typeof judged === "string") throw new Error(judged);
     const { status, body, headers, contentType } = judged;
     return { status, body, headers: { ...headers, "Content-Type": contentType } };

@@ -34,7 +34,7 @@ import {
 } from "./described-agent.ts";
 
 /** All that there is to describe. */
-export interface DescribeOptions extends DescribedAgents {
+interface DescribeOptions extends DescribedAgents {
   readonly standing: AgentStanding;
   /** The methods that this server answers. */
   readonly methods: readonly string[];

@@ -21,7 +21,7 @@ import { errorBody, sendAnswer, sendRefusal } from "./send-answer.ts";
 import type { VerbRoutes } from "./verb-routes.ts";
 
 /** The parts that the endpoints are reached through. */
-export interface EndpointApiParts {
+interface EndpointApiParts {
   readonly serverId: string;
   readonly agent: AgentDocument;
   readonly limits: LimitsConfig;

@@ -17,7 +17,7 @@ import { FURTHER_METHODS } from "./http-methods.ts";
 const SHARED_METHODS: readonly string[] = ["QUERY", ...FURTHER_METHODS];
 
 /** The endpoints of a server, and their names. */
-export interface VerbParts {
+interface VerbParts {
   readonly catalog: Catalog;
   /** The names that no path may have as a segment. */
   readonly names: MethodNames;
@@ -28,7 +28,7 @@ export interface VerbParts {
 }
 
 /** A method and path of AGTP. */
-export interface AgtpPair {
+interface AgtpPair {
   readonly method: string;
   readonly path: string;
 }

@@ -13,7 +13,7 @@ import { uuidv7 } from "../../identity/uuid.ts";
 import type { JsonSchema } from "../../schema/json-schema.ts";
 
 /** The request, as far as the contract says it. */
-export interface Agreement {
+interface Agreement {
   readonly agentId: string;
   readonly method: string;
   readonly path: string;

@@ -47,7 +47,7 @@ export interface EvaluationParts {
 }
 
 /** The same, and who makes plans of the endpoints. */
-export interface PlanningParts extends EvaluationParts {
+interface PlanningParts extends EvaluationParts {
   readonly synthesizer: Synthesizer;
 }
 

@@ -28,7 +28,7 @@ import type { RunCaller } from "./runs/run-caller.ts";
 import type { RunRefusalCode } from "./runs/run-refusal.ts";
 
 /** The parts that the endpoints work with. */
-export interface RunEndpointsOptions extends RunCallOptions {
+interface RunEndpointsOptions extends RunCallOptions {
   /** The tenant that owns the runs of AGTP callers. */
   readonly tenant: string;
   /** True if DISCOVER lists them: there is something to run. */

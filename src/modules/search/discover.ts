@@ -30,7 +30,7 @@ import {
 } from "./search-parameters.ts";
 
 /** The parts of DISCOVER by criteria. */
-export interface DiscoverOptions {
+interface DiscoverOptions {
   readonly search: Search;
   readonly work: TaskQueue;
   /** `FILTER_SCHEMA`, compiled. */

@@ -24,7 +24,7 @@ import { Search, type Surface } from "./search.ts";
 import { createSourcePlaces } from "./source-places.ts";
 import { summarizeMethod } from "./summarize/summarize.ts";
 
-/** The indexes are built once the deployment is served. */
+/** The indexes are built once the deployment is served, and nobody waits for it any more. */
 export const searchModule: Module<SearchSections> = {
   name: "search",
   takes: { agents: true, policies: true, server: true },
@@ -50,7 +50,7 @@ export const searchModule: Module<SearchSections> = {
       routes: protocolRoutes(floorEndpoints(methods, describeBy(context.catalog)), context),
       criteria: discoverMethod({ search, work, filter, domain: config.server.domain }),
       // A server that stops indexes nothing more; whoever searches hears of anything else.
-      start: () => void search.prepare().catch(() => undefined),
+      warmUp: () => void search.prepare().catch(() => undefined),
     };
   },
 };

@@ -29,7 +29,7 @@ import {
 } from "./search-parameters.ts";
 
 /** The parts of QUERY. */
-export interface QueryOptions {
+interface QueryOptions {
   readonly search: Search;
   readonly work: TaskQueue;
   /** `FILTER_SCHEMA`, compiled. */

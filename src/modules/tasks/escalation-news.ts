@@ -9,7 +9,7 @@ import { type Escalation, escalationView, statusAt } from "../../state/registers
 import type { EscalationRegister } from "../../state/registers/escalation-register.ts";
 
 /** The parts that telling people takes. */
-export interface NewsOptions {
+interface NewsOptions {
   readonly escalations: Pick<EscalationRegister, "list" | "told">;
   /** Undefined: nobody is told. */
   readonly queue: WebhookQueue | undefined;

@@ -28,7 +28,7 @@ import { SUSPENSION_REASONS, type Suspension } from "../../state/registers/suspe
 import type { SuspensionRegister } from "../../state/registers/suspension-register.ts";
 
 /** The parts of SUSPEND. */
-export interface SuspendOptions {
+interface SuspendOptions {
   readonly sessions: Pick<SessionRegister, "admit">;
   readonly suspensions: Pick<SuspensionRegister, "suspend" | "holdOf" | "now">;
   readonly releaseContract: RouteHandler;

@@ -20,6 +20,7 @@ import { CommandRefusal } from "../shell/command-refusal.ts";
 import { printJson } from "../shell/findings.ts";
 import { defuseLine, type Terminal } from "../shell/terminal.ts";
 import { PasskeyChecks } from "./check-passkey.ts";
+import { followInArchive } from "./follow-in-archive.ts";
 import { type InspectedReport, inspectHead, verifyInspectedChain } from "./inspect-chain.ts";
 import { readPasskeys, readVerificationKeys } from "./key-files.ts";
 import type { VerifyLine } from "./verify-options.ts";
@@ -49,9 +50,6 @@ export async function verifyChainOf(
   const keys = readVerificationKeys(line.key, terminal);
   // Asked for first, so that records written meanwhile are not missing.
   const trustedHead = await readTrustedHead(line, agent, terminal);
-  if (line.archive !== undefined && SERVER.test(chain)) {
-    throw usage("expected --archive beside a journal directory, got agtp://HOST");
-  }
   const passkeys = new PasskeyChecks(readPasskeys(line.passkey, terminal));
   const question: Question = { line, agentId: agent, keys, trustedHead, passkeys };
   const walked: WalkedChain | undefined = SERVER.test(chain)
@@ -93,20 +91,26 @@ function nothingLeft({ agentId, trustedHead }: Question): ChainReport | undefine
   return { agentId, head: trustedHead, ...none, ...counts, broken: truncation(trustedHead) };
 }
 
-function walkServer(
+async function walkServer(
   { line, agentId, keys, trustedHead, passkeys: { judge } }: Question,
   terminal: Terminal,
-): Promise<InspectedReport | undefined> {
+): Promise<WalkedChain | undefined> {
   const callerId = line.agentId ?? agentId;
-  return askServer(trustFlags(line), line.chain, terminal, (client) =>
-    verifyInspectedChain(client, { agentId, callerId, keys, trustedHead, judge }),
+  const question = { agentId, keys, judge };
+  const served = await askServer(trustFlags(line), line.chain, terminal, (client) =>
+    verifyInspectedChain(client, { ...question, callerId, trustedHead }),
   );
+  const { archive } = line;
+  if (served?.archived === undefined || archive === undefined) return served;
+  const directory = directoryOf("--archive", archive, terminal);
+  return followInArchive(served, { ...question, directory });
 }
 
 async function walkJournal(
   { line, agentId, keys, trustedHead, passkeys: { judge } }: Question,
-  { directory }: Terminal,
+  terminal: Terminal,
 ): Promise<JournalReport | undefined> {
+  const { directory } = terminal;
   const { chain } = line;
   const path = resolve(directory, chain);
   const found = statSync(path, { throwIfNoEntry: false });
@@ -124,6 +128,12 @@ async function walkJournal(
   } catch (error) {
     throw usage(`${JSON.stringify(chain)} cannot be read: ${reasonOf(error)}`);
   }
+}
+
+function directoryOf(option: string, written: string, { directory }: Terminal): string {
+  const path = resolve(directory, written);
+  if (statSync(path, { throwIfNoEntry: false })?.isDirectory() === true) return path;
+  throw usage(`expected ${option} to be a directory, got "${written}"`);
 }
 
 /** A report from a journal, or from a server. */

@@ -19,7 +19,7 @@ export const VERIFY_OPTIONS = {
   },
   "--ca <file>": "authorities to trust, PEM",
   "--chain <where>": "a journal directory, or agtp://HOST to ask by INSPECT",
-  "--archive <directory>": "where [attribution.retention] moved older segments of that journal",
+  "--archive <directory>": "where [attribution.retention] moved older segments",
   "--agent <id>": "whose chain",
   "--head <audit-id>":
     "a record that was in the chain, or agtp://HOST to ask for the newest: says where the chain was cut",

@@ -8,7 +8,7 @@ import { describeVerdict } from "./check-signature.ts";
 import type { ManifestFinding } from "./findings.ts";
 
 /** A manifest, checked; `check` is undefined where a server answered with something else. */
-export interface ManifestReport {
+interface ManifestReport {
   readonly source: string;
   readonly value: unknown;
   readonly check: ManifestCheck | undefined;

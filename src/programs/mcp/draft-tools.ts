@@ -20,7 +20,7 @@ import { writeToml } from "../../openapi/write-toml.ts";
 import { closeInput } from "./own-schema.ts";
 
 /** A tool as an endpoint. */
-export interface DraftedTool {
+interface DraftedTool {
   readonly tool: string;
   readonly pin: string;
   readonly method: string;
@@ -52,7 +52,7 @@ const ACTING = "PROCESS";
 const NOWHERE = "https://mcp.invalid";
 
 /** How tools become endpoints. */
-export interface Drafting {
+interface Drafting {
   /** Name of the server. */
   readonly server: string;
   readonly catalog: Catalog;

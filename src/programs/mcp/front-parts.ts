@@ -3,7 +3,7 @@ import type { JsonRecord } from "../../base/json-value.ts";
 import type { AgtpClient, ClientRequest } from "../../client/agtp-client.ts";
 
 /** The agent that the server is asked as. */
-export type Caller = Pick<ClientRequest, "agentId" | "scopes" | "headers">;
+type Caller = Pick<ClientRequest, "agentId" | "scopes" | "headers">;
 
 /** The parts of a front. */
 export interface FrontParts {

@@ -2,8 +2,10 @@
  * `agtpd state accept-loss`: goes on with a store that lacks records of which this node was told that
  * they are kept. The loss stays in the store, with its reason.
  */
+
 import { relative } from "node:path";
 import type { Config } from "../../app/config/config.ts";
+import { CutEnds } from "../../state/postgres/cut-rows.ts";
 import { openPostgres } from "../../state/postgres/open.ts";
 import { findLostRecords } from "../../state/postgres/records.ts";
 import {
@@ -15,7 +17,8 @@ import { acknowledgedPath } from "../../state/state-directory.ts";
 import { type Command, command } from "../shell/command.ts";
 import { CommandRefusal } from "../shell/command-refusal.ts";
 import { printJson } from "../shell/findings.ts";
-import { CONFIG, readConfig, withState } from "./state-deployment.ts";
+import { readConfig } from "../shell/read-config.ts";
+import { CONFIG, withState } from "./state-deployment.ts";
 
 /** Where the losses are, by the time at which they were accepted. */
 const ACCEPTED_LOSSES = "accepted-losses";
@@ -61,7 +64,8 @@ async function accept(config: Config, reason: string): Promise<readonly Acknowle
   try {
     const path = acknowledgedPath(directory);
     const known = readAcknowledged(path);
-    const lost = await findLostRecords(store.pool, store.name, known);
+    const { pool, name } = store;
+    const lost = await findLostRecords(pool, name, known, new CutEnds(pool, name));
     if (lost.length === 0) return lost;
     const records = lost.map(({ agentId, auditId }) => ({ agent_id: agentId, audit_id: auditId }));
     const key = new Date().toISOString();

@@ -16,7 +16,7 @@ import type { Reference, References } from "./reference.ts";
 import { ReferenceCollector } from "./reference-collector.ts";
 
 /** The deployment to read, and the catalogs to judge it by. */
-export interface ScanOptions extends CatalogStep {
+interface ScanOptions extends CatalogStep {
   /** Absolute. */
   readonly directory: string;
   readonly config: string;

@@ -4,7 +4,7 @@
  * AGTP-IDENTIFIERS "Audit Log"
  */
 import { codeOf } from "../../base/thrown.ts";
-import { readCutHeads } from "./cut-heads.ts";
+import type { CutHead } from "./cut-heads.ts";
 import type { JournalCut } from "./cut-record.ts";
 import { listSegments, segmentName } from "./segment.ts";
 import { findInIndex } from "./segment-index.ts";
@@ -23,23 +23,26 @@ export interface WhereCut {
 const MAX_ARCHIVED = 256;
 
 export class ArchivedRecords {
-  readonly #directory: string;
+  readonly #readHeads: (cut: JournalCut) => AsyncIterable<CutHead>;
   #cut: JournalCut | undefined;
   #archive: string | undefined;
+  #waits = 0;
   #numbers: readonly number[] = [];
   #ends: Promise<ReadonlySet<string>> | undefined;
 
-  /** Of the journal. */
-  constructor(directory: string) {
-    this.#directory = directory;
+  /** `readHeads` reads where chains stood at a cut. */
+  constructor(readHeads: (cut: JournalCut) => AsyncIterable<CutHead>) {
+    this.#readHeads = readHeads;
   }
 
-  /** Looks from now on behind this cut, and into this archive. */
-  follow(cut: JournalCut | undefined, archive: string | undefined): void {
-    if (cut?.cutId === this.#cut?.cutId && archive === this.#archive) return;
+  /** Looks from now on behind this cut, and into this archive; what of the cut still `waits` is not there yet. */
+  follow(cut: JournalCut | undefined, archive: string | undefined, waits = 0): void {
+    const isSame = cut?.cutId === this.#cut?.cutId;
+    if (isSame && archive === this.#archive && waits === this.#waits) return;
+    if (!isSame) this.#ends = undefined;
     this.#cut = cut;
     this.#archive = archive;
-    this.#ends = undefined;
+    this.#waits = waits;
     this.#numbers = archive === undefined ? [] : newestIn(archive);
   }
 
@@ -59,10 +62,10 @@ export class ArchivedRecords {
   }
 
   /** A file that is damaged is told of by those who verify it. */
-  async #readEnds({ heads }: JournalCut): Promise<ReadonlySet<string>> {
+  async #readEnds(cut: JournalCut): Promise<ReadonlySet<string>> {
     const ends = new Set<string>();
     try {
-      for await (const head of readCutHeads(this.#directory, heads)) ends.add(head.auditId);
+      for await (const head of this.#readHeads(cut)) ends.add(head.auditId);
     } catch {
       return ends;
     }

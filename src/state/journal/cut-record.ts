@@ -27,7 +27,7 @@ export interface CutHeadsFile {
 }
 
 /** The facts of a cut. */
-export interface CutFacts {
+interface CutFacts {
   readonly serverId: string;
   /** Milliseconds since the epoch. */
   readonly at: number;
@@ -60,6 +60,19 @@ export function signCut(facts: CutFacts, signer: Pick<RecordSigner, "sign">): st
       ...{ issued_at: new Date(at).toISOString(), is_archived: isArchived, segments, heads },
     }),
   );
+}
+
+/** Makes a cut that follows another. @throws where it does not */
+export function signAfter(
+  before: JournalCut | undefined,
+  facts: Omit<CutFacts, "previous">,
+  signer: Pick<RecordSigner, "sign">,
+): JournalCut {
+  const previous = before?.cutId ?? NO_AUDIT_ID;
+  const cut = readCut(signCut({ ...facts, previous }, signer));
+  const fault = cut === undefined ? "cannot be read back" : findCutFault(cut, before);
+  if (cut === undefined || fault !== undefined) throw new Error(`the checkpoint ${fault}`);
+  return cut;
 }
 
 /** Reads the line of a cut; undefined for what is none. Its signature is somebody else's matter. */

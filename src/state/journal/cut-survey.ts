@@ -9,8 +9,9 @@ import { isRecord } from "../../base/json-value.ts";
 import { SpreadMap } from "../../base/spread-map.ts";
 import { decodeJws } from "../../identity/jws.ts";
 import { NO_AUDIT_ID } from "../records/record.ts";
-import { type CutHead, readCutHeads } from "./cut-heads.ts";
-import type { CutSegment, JournalCut } from "./cut-record.ts";
+import type { CutHead } from "./cut-heads.ts";
+import type { CutSegment } from "./cut-record.ts";
+import type { JournalRecord } from "./journal.ts";
 import { readChainRecord } from "./journal-replay.ts";
 import { readSegment, segmentName } from "./segment.ts";
 
@@ -22,7 +23,7 @@ interface Growth extends Omit<CutHead, "sequence" | "agentId"> {
 }
 
 /** The findings of a survey. */
-export interface CutSurvey {
+interface CutSurvey {
   readonly segments: readonly CutSegment[];
   /** By agent. */
   readonly chains: SpreadMap<Growth>;
@@ -30,18 +31,35 @@ export interface CutSurvey {
 
 /** So many chains are held in memory at once: what has more goes with the next cut. */
 const MAX_CHAINS = 20_000;
+/** No checkpoint names more segments. */
+const MAX_SEGMENTS = 64;
+
+/** A segment that is surveyed. */
+export interface SurveyedSegment {
+  readonly file: string;
+  /** Its records, in order. */
+  read(): AsyncIterable<JournalRecord>;
+  /** Its size and SHA-256, once it was read. */
+  digest(): Promise<Pick<CutSegment, "bytes" | "sha256">>;
+}
+
+/** A segment of a journal. */
+export function journalSegment(directory: string, number: number): SurveyedSegment {
+  const file = segmentName(number);
+  return {
+    file,
+    read: () => readSegment(directory, number),
+    digest: () => digestOf(join(directory, file)),
+  };
+}
 
 /** Surveys segments from the oldest on, as many as can be cut together. */
-export async function surveySegments(
-  directory: string,
-  numbers: readonly number[],
-): Promise<CutSurvey> {
+export async function surveySegments(sources: readonly SurveyedSegment[]): Promise<CutSurvey> {
   const segments: CutSegment[] = [];
   const chains = new SpreadMap<Growth>();
-  for (const number of numbers) {
-    const file = segmentName(number);
+  for (const { file, read, digest } of sources.slice(0, MAX_SEGMENTS)) {
     let records = 0;
-    for await (const { auditId, jws } of readSegment(directory, number)) {
+    for await (const { auditId, jws } of read()) {
       const record = readChainRecord(jws);
       if (record === undefined) throw new Error(`${file} holds something else than records`);
       records += 1;
@@ -56,7 +74,7 @@ export async function surveySegments(
         statusEvent: isStatus ? jws : before?.statusEvent,
       });
     }
-    segments.push({ file, records, ...(await digestOf(join(directory, file))) });
+    segments.push({ file, records, ...(await digest()) });
     if (chains.size >= MAX_CHAINS) break;
   }
   return { segments, chains };
@@ -67,11 +85,10 @@ export async function surveySegments(
  * the survey one by one, as a copy of so many would hold the loop.
  */
 export async function* headsAfter(
-  directory: string,
-  before: JournalCut | undefined,
+  before: AsyncIterable<CutHead> | readonly CutHead[],
   { chains }: CutSurvey,
 ): AsyncGenerator<CutHead> {
-  for await (const head of before === undefined ? [] : readCutHeads(directory, before.heads)) {
+  for await (const head of before) {
     const growth = chains.get(head.agentId);
     chains.delete(head.agentId);
     yield growth === undefined ? head : grown(head, growth);

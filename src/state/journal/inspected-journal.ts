@@ -10,6 +10,7 @@ import { NO_AUDIT_ID } from "../records/record.ts";
 import { verifyRecord } from "../records/verify-record.ts";
 import { ArchivedRecords, type WhereCut } from "./archived-records.ts";
 import { readLastCut } from "./cut-file.ts";
+import { readCutHeads } from "./cut-heads.ts";
 import type { JournalCut } from "./cut-record.ts";
 import type { RecordPlace, RecordReader } from "./journal.ts";
 import { readChainRecord } from "./journal-replay.ts";
@@ -17,7 +18,7 @@ import { RecordPlaces } from "./record-places.ts";
 import { listSegments, readSegment } from "./segment.ts";
 
 /** The journal, and that with which it is compared. */
-export interface InspectionOptions {
+interface InspectionOptions {
   readonly directory: string;
   /** Heads as the store knows them. */
   readonly heads: ReadonlyMap<string, ChainHead>;
@@ -60,7 +61,7 @@ export class InspectedJournal {
     cut: JournalCut | undefined,
   ) {
     this.#directory = directory;
-    this.#archived = new ArchivedRecords(directory);
+    this.#archived = new ArchivedRecords(({ heads: file }) => readCutHeads(directory, file));
     this.#archived.follow(cut, undefined);
     this.#places = found.places;
     this.#altered = found.altered;

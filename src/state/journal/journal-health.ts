@@ -7,13 +7,12 @@
 import { hash } from "node:crypto";
 import { closeSync, fstatSync, openSync, readSync } from "node:fs";
 import { join } from "node:path";
-import { codeOf } from "../../base/thrown.ts";
 import { decodeJws } from "../../identity/jws.ts";
-import { listSegments, segmentName, segmentNumber } from "./segment.ts";
+import { segmentName, segmentNumber, segmentsIn } from "./segment.ts";
 import { readSegmentDescriptions, type SegmentDescription } from "./segment-manifest.ts";
 
 /** One thing that is wrong with a journal. */
-export interface JournalFault {
+interface JournalFault {
   /** True when the next start mends it, and nothing that was acknowledged is lost. */
   readonly isHarmless: boolean;
   /** Relative to the journal's directory. */
@@ -29,7 +28,7 @@ const MAX_OPENED = 256;
 
 /** Examines the journal of a directory; nothing is wrong with one that was never begun. */
 export function examineJournal(directory: string): readonly JournalFault[] {
-  const numbers = segmentsOf(directory);
+  const numbers = segmentsIn(directory);
   const last = numbers.at(-1);
   const described = readSegmentDescriptions(directory);
   const faults = findMissing(numbers, described);
@@ -46,15 +45,6 @@ export function examineJournal(directory: string): readonly JournalFault[] {
     }
   }
   return faults;
-}
-
-function segmentsOf(directory: string): readonly number[] {
-  try {
-    return listSegments(directory);
-  } catch (error) {
-    if (codeOf(error) === "ENOENT") return [];
-    throw error;
-  }
 }
 
 /** The oldest segments may be taken away to be kept elsewhere; none behind one that is there may. */

@@ -1,38 +1,26 @@
 /**
- * Keeps a journal within the age and the size that an operator wants: finished segments go, the oldest
- * first, each behind a signed checkpoint. The open one never goes, nor one that the store has not taken
- * in yet, nor any while an export reads them.   AGTP-IDENTIFIERS "Audit Log"
+ * The segments of a journal as retention takes them away: the open one never goes, nor one that the
+ * store has not taken in yet, nor any while an export reads them.   AGTP-IDENTIFIERS "Audit Log"
  */
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
-import { reasonOf } from "../../base/thrown.ts";
-import type { StateNotice } from "../notice.ts";
-import type { RecordSigner } from "../records/signer.ts";
 import { ArchivedRecords, type WhereCut } from "./archived-records.ts";
 import { readLastCut } from "./cut-file.ts";
+import { readCutHeads } from "./cut-heads.ts";
 import type { JournalCut } from "./cut-record.ts";
 import { DISK } from "./journal-disk.ts";
-import { journalCut, retentionFailed } from "./journal-notices.ts";
 import { type CutPlace, type CutStep, moveSegments, writeCut } from "./make-cut.ts";
+import {
+  findDue,
+  isDayOld,
+  type JournalSize,
+  type LimitedPlan,
+  type RetainedRecords,
+  type RetentionLimits,
+  type RetentionRun,
+} from "./retention.ts";
 import { segmentName } from "./segment.ts";
 import { readSegmentTimes, type SegmentTimes } from "./segment-times.ts";
-
-/** `[attribution.retention]`; without days and bytes nothing goes. */
-export interface RetentionLimits {
-  /** A segment goes when its newest record is older. */
-  readonly days?: number;
-  /** The oldest segments go while all of them together have more. */
-  readonly bytes?: number;
-  /** Absolute; undefined: segments are deleted. */
-  readonly archive?: string;
-}
-
-/** The limits in force, and in whose name a cut is signed. */
-export interface RetentionPlan {
-  readonly limits: RetentionLimits | undefined;
-  readonly signer: Pick<RecordSigner, "sign">;
-  readonly serverId: string;
-}
 
 /** The journal that is kept within limits. */
 export interface RetainedJournal {
@@ -51,101 +39,67 @@ export interface RetainedJournal {
   rotate(): void;
 }
 
-export interface RetentionOptions {
-  readonly journal: RetainedJournal;
-  onNotice?(notice: StateNotice): void;
-  now?(): number;
-  onStep?(step: CutStep): void;
-}
-
-/** The size of a journal, as `agtpd status` shows it. */
-export interface JournalSize {
-  readonly segments: number;
-  readonly bytes: number;
-  /** The file name of the last segment that was cut. */
-  readonly cutThrough: string | undefined;
-}
-
-const EVERY_MS = 10_000;
-const DAY_MS = 86_400_000;
-
-export class JournalRetention {
-  readonly #options: RetentionOptions;
-  readonly #now: () => number;
+export class JournalRetention implements RetainedRecords {
+  readonly #journal: RetainedJournal;
+  readonly #onStep: ((step: CutStep) => void) | undefined;
   readonly #archived: ArchivedRecords;
   readonly #bytes = new Map<number, number>();
   readonly #times = new Map<number, SegmentTimes>();
-  #plan: RetentionPlan | undefined;
+  #archive: string | undefined;
   #last: JournalCut | undefined;
-  #running: Promise<void> = Promise.resolve();
-  #timer: NodeJS.Timeout | undefined;
-  #isClosed = false;
-  #failure = "";
 
-  private constructor(options: RetentionOptions, last: JournalCut | undefined) {
-    this.#options = options;
-    this.#now = options.now ?? Date.now;
+  private constructor(
+    journal: RetainedJournal,
+    last: JournalCut | undefined,
+    onStep: ((step: CutStep) => void) | undefined,
+  ) {
+    this.#journal = journal;
     this.#last = last;
-    this.#archived = new ArchivedRecords(options.journal.directory);
+    this.#onStep = onStep;
+    this.#archived = new ArchivedRecords(({ heads }) => readCutHeads(journal.directory, heads));
     this.#archived.follow(last, undefined);
   }
 
-  static async open(options: RetentionOptions): Promise<JournalRetention> {
-    return new JournalRetention(options, await readLastCut(options.journal.directory));
+  /** `onStep` is told of each step of a cut. */
+  static async open(
+    journal: RetainedJournal,
+    onStep?: (step: CutStep) => void,
+  ): Promise<JournalRetention> {
+    return new JournalRetention(journal, await readLastCut(journal.directory), onStep);
   }
 
-  /** Puts a plan in force, from now on. */
-  apply(plan: RetentionPlan): void {
-    this.#plan = plan;
-    this.#archived.follow(this.#last, plan.limits?.archive);
-    if (this.#timer !== undefined || this.#isClosed) return;
-    void this.run();
-    this.#timer = setInterval(() => void this.run(), EVERY_MS);
-    this.#timer.unref();
+  follow(archive: string | undefined): void {
+    this.#archive = archive;
+    this.#archived.follow(this.#last, archive);
   }
 
-  /** Cuts what is due now; faults are told, not thrown. */
-  run(): Promise<void> {
-    this.#running = this.#running.then(() => this.#work()).catch((error) => this.#tell(error));
-    return this.#running;
-  }
-
-  /** Where a record went that was in the journal; undefined where nothing is known of it. */
   whereCut(auditId: string): Promise<WhereCut | undefined> {
     return this.#archived.find(auditId);
   }
 
   async size(): Promise<JournalSize> {
-    const { finished, open } = this.#options.journal;
+    const { finished, open } = this.#journal;
     const numbers = [...finished, open];
     const last = this.#last;
     const cutThrough = last && segmentName(last.through);
     return { segments: numbers.length, bytes: await this.#bytesOf(numbers), cutThrough };
   }
 
-  async close(): Promise<void> {
-    this.#isClosed = true;
-    clearInterval(this.#timer);
-    await this.#running;
-  }
-
-  async #work(): Promise<void> {
-    const { journal } = this.#options;
-    const { limits } = this.#plan ?? {};
-    if (limits === undefined || this.#isClosed || journal.isHeld) return;
+  async keep(plan: LimitedPlan, { now, isOver, onCut }: RetentionRun): Promise<void> {
+    const journal = this.#journal;
+    const { limits } = plan;
+    if (journal.isHeld) return;
     // A process that was killed may have written a checkpoint and moved nothing.
     if (this.#last !== undefined) await this.#move(this.#last, limits);
-    if (limits.days !== undefined) await this.#rotateDaily();
+    await this.#rotateDaily(limits, now());
     for (;;) {
-      const due = await this.#findDue(limits);
-      const plan = this.#plan;
-      if (due.length === 0 || plan === undefined || this.#isClosed || journal.isHeld) break;
-      const cut = await writeCut(this.#place(limits), due, { ...plan, now: this.#now() });
+      const due = await this.#findDue(limits, now());
+      if (due.length === 0 || isOver() || journal.isHeld) break;
+      const cut = await writeCut(this.#place(limits), due, { ...plan, now: now() });
       this.#last = cut;
       await this.#move(cut, limits);
-      this.#options.onNotice?.(journalCut(cut));
+      onCut(cut);
     }
-    this.#failure = "";
   }
 
   async #move(cut: JournalCut, limits: RetentionLimits): Promise<void> {
@@ -154,38 +108,35 @@ export class JournalRetention {
       this.#bytes.delete(number);
       this.#times.delete(number);
     }
-    if (gone.length > 0) this.#options.journal.forget(gone);
-    this.#archived.follow(cut, limits.archive);
+    if (gone.length > 0) this.#journal.forget(gone);
+    this.#archived.follow(cut, this.#archive);
   }
 
   #place({ archive }: RetentionLimits): CutPlace {
-    const { journal, onStep } = this.#options;
-    const { directory } = journal;
+    const { directory } = this.#journal;
+    const onStep = this.#onStep;
     return { directory, archive, disk: DISK, ...(onStep === undefined ? {} : { onStep }) };
   }
 
   /** The segments that are to go, the oldest first. */
-  async #findDue({ days, bytes }: RetentionLimits): Promise<readonly number[]> {
-    const { finished, open, takenIn } = this.#options.journal;
-    let total = bytes === undefined ? 0 : await this.#bytesOf([...finished, open]);
-    const oldest = days === undefined ? Number.NEGATIVE_INFINITY : this.#now() - days * DAY_MS;
-    const due: number[] = [];
+  async #findDue(limits: RetentionLimits, now: number): Promise<readonly number[]> {
+    const { finished, open, takenIn } = this.#journal;
+    const total = limits.bytes === undefined ? 0 : await this.#bytesOf([...finished, open]);
+    const segments = [];
     for (const number of finished) {
       if (number >= takenIn) break;
-      const isTooMuch = bytes !== undefined && total > bytes;
-      if (!isTooMuch && !(days !== undefined && (await this.#timesOf(number)).last < oldest)) break;
-      due.push(number);
-      total -= await this.#bytesOf([number]);
+      const bytes = await this.#bytesOf([number]);
+      segments.push({ number, bytes, newestAt: async () => (await this.#timesOf(number)).last });
     }
-    return due;
+    return findDue(segments, total, limits, now);
   }
 
   /** Records of an idle server come of age as well, for which their segment has to be finished. */
-  async #rotateDaily(): Promise<void> {
-    const { journal } = this.#options;
-    if ((await this.#measure(journal.open)) === 0) return;
-    const { first } = await readSegmentTimes(journal.directory, journal.open);
-    if (first < this.#now() - DAY_MS) journal.rotate();
+  async #rotateDaily(limits: RetentionLimits, now: number): Promise<void> {
+    const { directory, open } = this.#journal;
+    if (limits.days === undefined || (await this.#measure(open)) === 0) return;
+    const { first } = await readSegmentTimes(directory, open);
+    if (isDayOld(first, limits, now)) this.#journal.rotate();
   }
 
   async #bytesOf(numbers: readonly number[]): Promise<number> {
@@ -193,14 +144,14 @@ export class JournalRetention {
     for (const number of numbers) {
       const known = this.#bytes.get(number);
       const measured = known ?? (await this.#measure(number));
-      if (number !== this.#options.journal.open) this.#bytes.set(number, measured);
+      if (number !== this.#journal.open) this.#bytes.set(number, measured);
       bytes += measured;
     }
     return bytes;
   }
 
   async #measure(number: number): Promise<number> {
-    const path = join(this.#options.journal.directory, segmentName(number));
+    const path = join(this.#journal.directory, segmentName(number));
     return stat(path).then(
       ({ size }) => size,
       () => 0,
@@ -210,15 +161,8 @@ export class JournalRetention {
   async #timesOf(number: number): Promise<SegmentTimes> {
     const known = this.#times.get(number);
     if (known !== undefined) return known;
-    const times = await readSegmentTimes(this.#options.journal.directory, number);
+    const times = await readSegmentTimes(this.#journal.directory, number);
     this.#times.set(number, times);
     return times;
-  }
-
-  /** Once for each reason: the next try is ten seconds away. */
-  #tell(error: unknown): void {
-    const reason = reasonOf(error);
-    if (reason !== this.#failure) this.#options.onNotice?.(retentionFailed(reason));
-    this.#failure = reason;
   }
 }

@@ -8,12 +8,11 @@ import { copyFile, open, readdir, rename, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { makeDirectory } from "../../base/make-directory.ts";
 import { codeOf } from "../../base/thrown.ts";
-import { NO_AUDIT_ID } from "../records/record.ts";
 import type { RecordSigner } from "../records/signer.ts";
 import { appendCut, readLastCut } from "./cut-file.ts";
-import { headsName, writeCutHeads } from "./cut-heads.ts";
-import { findCutFault, type JournalCut, readCut, signCut } from "./cut-record.ts";
-import { digestOf, headsAfter, surveySegments } from "./cut-survey.ts";
+import { headsName, readCutHeads, writeCutHeads } from "./cut-heads.ts";
+import { type JournalCut, signAfter } from "./cut-record.ts";
+import { digestOf, headsAfter, journalSegment, surveySegments } from "./cut-survey.ts";
 import type { JournalDisk } from "./journal-disk.ts";
 import { listSegments, segmentName, segmentNumber } from "./segment.ts";
 import { indexName, readRecords, writeIndex } from "./segment-index.ts";
@@ -40,14 +39,11 @@ export interface CutPlace {
 }
 
 /** The name in which a cut is made. */
-export interface CutAuthor {
+interface CutAuthor {
   readonly signer: Pick<RecordSigner, "sign">;
   readonly serverId: string;
   readonly now: number;
 }
-
-/** No checkpoint names more segments. */
-const MAX_SEGMENTS = 64;
 
 /** Writes the checkpoint of a cut of these segments, or of as many as fit; nothing moves yet. */
 export async function writeCut(
@@ -57,24 +53,20 @@ export async function writeCut(
 ): Promise<JournalCut> {
   const { directory, archive, disk } = place;
   const before = await readLastCut(directory);
-  const survey = await surveySegments(directory, numbers.slice(0, MAX_SEGMENTS));
+  const survey = await surveySegments(numbers.map((number) => journalSegment(directory, number)));
   const { segments } = survey;
   const through = segmentNumber(segments.at(-1)?.file ?? "") ?? 0;
   const heads = await writeCutHeads(
     directory,
     headsName(through),
-    headsAfter(directory, before, survey),
+    headsAfter(before === undefined ? [] : readCutHeads(directory, before.heads), survey),
   );
   place.onStep?.("heads-written");
   await disk.syncDirectory(directory);
   place.onStep?.("heads-synced");
-  const previous = before?.cutId ?? NO_AUDIT_ID;
   const isArchived = archive !== undefined;
-  const jws = signCut({ serverId, at: now, segments, heads, isArchived, previous }, signer);
-  const cut = readCut(jws);
-  const fault = cut === undefined ? "cannot be read back" : findCutFault(cut, before);
-  if (cut === undefined || fault !== undefined) throw new Error(`the checkpoint ${fault}`);
-  await appendCut(directory, jws);
+  const cut = signAfter(before, { serverId, at: now, segments, heads, isArchived }, signer);
+  await appendCut(directory, cut.jws);
   place.onStep?.("cut-written");
   await disk.syncDirectory(directory);
   place.onStep?.("cut-synced");

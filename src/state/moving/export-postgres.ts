@@ -4,17 +4,12 @@
  */
 import type { PoolClient } from "pg";
 import { VERSION } from "../../base/version.ts";
+import { CUT_NUMBER, FIRST_SEGMENT, readCutRows, readHeadRows } from "../postgres/cut-rows.ts";
 import { EVENTS } from "../postgres/records.ts";
 import type { PostgresStore } from "../postgres/store.ts";
 import { CHAIN_HEADS } from "../records/known-chains.ts";
 import { exportLines, type RecordLine } from "./export-state.ts";
-import { headerLine, type StateLine } from "./state-file.ts";
-
-/** The name in `meta` of the number below which segments of an imported journal were taken away. */
-export const FIRST_SEGMENT = "first_segment";
-
-/** The names in `meta` of the lines about what was taken away begin so. */
-export const CUT_LINE = "cut-line:";
+import { headerLine, type StateLine, stateLine } from "./state-file.ts";
 
 type EntryLine = Extract<StateLine, { readonly kind: "put" }>;
 
@@ -38,10 +33,9 @@ async function* linesOf(
     );
     const created = { server_id: serverId, created_at: new Date().toISOString(), agtpd: VERSION };
     yield headerLine({ ...created, first_segment: Number(found.rows[0]?.value ?? 1) });
-    const { rows: cuts } = await client.query<{ value: string }>(
-      `SELECT value FROM ${name}.meta WHERE name LIKE '${CUT_LINE}%' ORDER BY name`,
-    );
-    for (const { value } of cuts) yield value;
+    for await (const { jws } of readCutRows(client, name)) yield stateLine({ kind: "cut", jws });
+    for await (const head of readHeadRows(client, name))
+      yield stateLine({ kind: "cut-head", head });
     yield* entriesOf(client, name);
     yield* headsOf(client, name);
     yield* recordsOf(client, name);
@@ -96,8 +90,12 @@ async function* recordsOf(client: PoolClient, name: string): AsyncGenerator<Reco
     ) AS latest`,
   );
   const replayed = Number(events[0]?.number ?? Number.POSITIVE_INFINITY);
+  // What a checkpoint says is gone may not be deleted yet.
+  const { rows: gone } = await client.query<{ value: string }>(
+    `SELECT value FROM ${name}.meta WHERE name = '${CUT_NUMBER}'`,
+  );
   let isDue = true;
-  let after = 0;
+  let after = Number(gone[0]?.value ?? 0);
   for (;;) {
     const { rows } = await client.query<{ number: string; jws: string }>(
       `SELECT number, jws FROM ${name}.records WHERE number > $1 ORDER BY number LIMIT ${PAGE}`,

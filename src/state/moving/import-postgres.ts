@@ -4,19 +4,23 @@
  */
 import type { PoolClient } from "pg";
 import { codeOf } from "../../base/thrown.ts";
+import type { CutHead } from "../journal/cut-heads.ts";
+import type { JournalCut } from "../journal/cut-record.ts";
 import { COMMITS_A_TRANSACTION } from "../postgres/commit.ts";
+import { CUT_HEADS, cutRow, digits, FIRST_SEGMENT } from "../postgres/cut-rows.ts";
+import { writeHeadRows } from "../postgres/cut-writing.ts";
 import { quoteName, withClient } from "../postgres/driver.ts";
 import { schemaStatement } from "../postgres/schema.ts";
 import type { PostgresStore } from "../postgres/store.ts";
 import { CHAIN_CHECKPOINTS, CHAIN_HEADS, readHead } from "../records/known-chains.ts";
 import type { ChainHead } from "../records/record-store.ts";
 import { isLifecycleRecord } from "../registers/lifecycle-event.ts";
-import { CUT_LINE, FIRST_SEGMENT } from "./export-postgres.ts";
 import type { ImportReport } from "./import-state.ts";
+import { checkCutHeads, followingCut } from "./imported-cuts.ts";
 import { type ReadLine, readStateFile, StateFileError } from "./read-state-file.ts";
 import { type StateHeader, stateLine } from "./state-file.ts";
 
-export interface PostgresImport {
+interface PostgresImport {
   readonly store: PostgresStore;
   /** Not quoted. */
   readonly schema: string;
@@ -117,8 +121,9 @@ class Entering {
   #entries = new Map<string, Extract<Line, { readonly kind: "put" | "delete" }>>();
   #records: Extract<Line, { readonly kind: "record" }>[] = [];
   #characters = 0;
-  /** Lines about a journal whose first segments were taken away: the next export has them again. */
-  readonly #cuts: string[] = [];
+  /** The last of the checkpoints, and where chains stood then: the next export has them again. */
+  #cut: JournalCut | undefined;
+  readonly #cutHeads: CutHead[] = [];
 
   constructor(client: PoolClient, name: string) {
     this.#client = client;
@@ -127,8 +132,9 @@ class Entering {
 
   async add(line: Line): Promise<void> {
     if (line.kind === "checkpoint") return;
-    if (line.kind === "cut" || line.kind === "cut-head") {
-      this.#cuts.push(stateLine(line));
+    if (line.kind === "cut") return this.#addCut(line.jws);
+    if (line.kind === "cut-head") {
+      this.#cutHeads.push(line.head);
       return;
     }
     if (line.kind === "record") {
@@ -170,17 +176,27 @@ class Entering {
         ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
       [String(first_segment)],
     );
-    await this.#client.query(
-      `INSERT INTO ${this.#name}.meta
-        SELECT '${CUT_LINE}' || lpad(number::text, 9, '0'), line
-        FROM unnest($1::text[]) WITH ORDINALITY AS u (line, number)`,
-      [this.#cuts],
-    );
+    await this.#writeCutHeads();
     // A node that was stopped meanwhile finds none of this among the changes: it reads all.
     await this.#client.query(`UPDATE ${this.#name}.meta
       SET value = (pg_current_xact_id()::text::bigint + (
         SELECT value::bigint FROM ${this.#name}.meta WHERE name = 'base'))::text
       WHERE name = 'forgotten'`);
+  }
+
+  async #addCut(jws: string): Promise<void> {
+    const cut = followingCut(jws, this.#cut);
+    this.#cut = cut;
+    const values = [cutRow(cut.through), stateLine({ kind: "cut", jws })];
+    await this.#client.query(`INSERT INTO ${this.#name}.meta VALUES ($1, $2)`, values);
+  }
+
+  async #writeCutHeads(): Promise<void> {
+    if (this.#cut === undefined) return;
+    const { through, heads } = this.#cut;
+    const place = { prefix: `${CUT_HEADS}${digits(through)}`, through };
+    const written = await writeHeadRows(this.#client, this.#name, place, this.#cutHeads);
+    checkCutHeads(written, heads);
   }
 
   async #flush(): Promise<void> {

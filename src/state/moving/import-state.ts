@@ -4,17 +4,18 @@
  */
 import { appendCut } from "../journal/cut-file.ts";
 import { type CutHead, writeCutHeads } from "../journal/cut-heads.ts";
-import { findCutFault, type JournalCut, readCut } from "../journal/cut-record.ts";
+import type { JournalCut } from "../journal/cut-record.ts";
 import { FileJournal } from "../journal/file-journal.ts";
 import type { JournalPosition, JournalRecord } from "../journal/journal.ts";
 import { CHAIN_HEADS, knownChainChanges, readHead } from "../records/known-chains.ts";
 import type { ChainHead } from "../records/record-store.ts";
 import type { Change, Store } from "../store.ts";
+import { checkCutHeads, followingCut } from "./imported-cuts.ts";
 import { readStateFile, StateFileError } from "./read-state-file.ts";
 import type { StateHeader } from "./state-file.ts";
 
 /** Where it goes. */
-export interface ImportTarget {
+interface ImportTarget {
   readonly store: Store;
   /** Of the journal. */
   readonly directory: string;
@@ -104,10 +105,7 @@ class Entering {
   }
 
   async addCut(jws: string): Promise<void> {
-    const cut = readCut(jws);
-    const fault = cut === undefined ? "is none" : findCutFault(cut, this.#cut);
-    if (fault !== undefined) throw new StateFileError(`has a checkpoint that ${fault}`);
-    this.#cut = cut;
+    this.#cut = followingCut(jws, this.#cut);
     await appendCut(this.#directory, jws);
   }
 
@@ -143,10 +141,8 @@ class Entering {
 
   async #writeCutHeads(): Promise<void> {
     if (this.#cut === undefined) return;
-    const { file, sha256 } = this.#cut.heads;
-    const written = await writeCutHeads(this.#directory, file, this.#cutHeads);
-    if (written.sha256 === sha256) return;
-    throw new StateFileError("has other ends of chains than were signed with the last cut");
+    const { heads } = this.#cut;
+    checkCutHeads(await writeCutHeads(this.#directory, heads.file, this.#cutHeads), heads);
   }
 
   #noteHead(change: Change): void {

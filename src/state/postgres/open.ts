@@ -11,9 +11,11 @@ import {
 } from "../records/acknowledged-records.ts";
 import type { SharedRecords } from "../records/open-ledger.ts";
 import type { OnStoreNotice } from "../store-health.ts";
+import { CutEnds } from "./cut-rows.ts";
 import { makePool, type PostgresLocation, quoteName, withClient } from "./driver.ts";
 import { postgresFaultKind } from "./fault.ts";
 import { PostgresNode } from "./node.ts";
+import { type RecordCutStep, RecordRetention } from "./record-retention.ts";
 import { findLostRecords, PostgresRecords, readHeads, readLatestEvents } from "./records.ts";
 import { prepareSchema, type SchemaFault } from "./schema.ts";
 import { PostgresStore } from "./store.ts";
@@ -54,6 +56,10 @@ export interface NodeIdentity {
   readonly acknowledgedPath: string;
   onNotice(notice: StateNotice): void;
   onFault(error: unknown): void;
+  /** Octets of the segments that records are cut off in; 16 MiB without it. */
+  readonly segmentBytes?: number;
+  /** Told of each step of a cut. */
+  onCutStep?(step: RecordCutStep): void;
 }
 
 /** A node that has its name, and the records that it shares. */
@@ -75,8 +81,9 @@ export async function openNode(
 ): Promise<OpenNode | WentBack | string> {
   const { pool, name } = store;
   const { acknowledgedPath: path, onFault } = identity;
+  const ends = new CutEnds(pool, name);
   const findLost: AcknowledgedOptions["findLost"] = (records) =>
-    findLostRecords(pool, name, records);
+    findLostRecords(pool, name, records, ends);
   const lost = await findLost(readAcknowledged(path));
   if (lost.length > 0) return { lost };
   const node = new PostgresNode({ store, process: randomUUID(), ...identity });
@@ -85,9 +92,16 @@ export async function openNode(
   const acknowledged = new AcknowledgedRecords({
     ...{ path, findLost, onFault, onLoss: (record) => node.lose(record) },
   });
+  const retained = new RecordRetention({
+    ...{ pool, name, holders: node.holders, isFresh: () => node.isFresh },
+    ...(identity.segmentBytes === undefined ? {} : { segmentBytes: identity.segmentBytes }),
+    ...(identity.onCutStep && { onStep: identity.onCutStep }),
+  });
   const records = new PostgresRecords({
     pool,
     name,
+    ends,
+    whereCut: (auditId) => retained.whereCut(auditId),
     checkLease: () => node.checkLease(),
     onKept: (record) => {
       store.counts.records += 1;
@@ -110,7 +124,11 @@ export async function openNode(
   const events = await latestEvents();
   acknowledged.start();
   const exported = (serverId: string) => exportPostgres(store, serverId);
-  return { node, shared: { records, heads, events, latestEvents, exported }, acknowledged };
+  return {
+    node,
+    shared: { records, heads, events, latestEvents, exported, retained },
+    acknowledged,
+  };
 }
 
 /** Codes of OpenSSL for a chain that does not lead to a CA that is known. */

@@ -5,6 +5,7 @@
  * AGTP-IDENTIFIERS "Attribution Chain"
  */
 import type { Pool } from "pg";
+import type { WhereCut } from "../journal/archived-records.ts";
 import type { JournalRecord } from "../journal/journal.ts";
 import type { AcknowledgedRecord } from "../records/acknowledged-records.ts";
 import { NO_AUDIT_ID } from "../records/record.ts";
@@ -16,6 +17,7 @@ import {
   UnknownOutcomeError,
 } from "../records/record-store.ts";
 import { type StoreFaultKind, StoreUnavailableError } from "../store-fault.ts";
+import type { CutEnds } from "./cut-rows.ts";
 import { isAnswer, isRace, postgresFaultKind } from "./fault.ts";
 import { PreparedStatement } from "./prepared-statement.ts";
 
@@ -23,6 +25,10 @@ export interface PostgresRecordsOptions {
   readonly pool: Pool;
   /** The schema, quoted. */
   readonly name: string;
+  /** Knows what was cut off. */
+  readonly ends: CutEnds;
+  /** Where a record went that was cut off. */
+  whereCut(auditId: string): Promise<WhereCut | undefined>;
   /** Throws while this node may not write. */
   checkLease(): void;
   /** Told of an acknowledged record that the database does not have any more. */
@@ -73,7 +79,7 @@ export class PostgresRecords implements RecordStore {
         for (const { auditId, chain } of batch.records) {
           const { agentId } = chain;
           if (appended.moved?.has(agentId) === true) moved += 1;
-          else this.#options.onKept({ agentId, auditId });
+          else this.#options.onKept({ agentId, auditId, at: chain.at });
         }
         this.#options.onMoved(moved);
         return appended;
@@ -125,6 +131,10 @@ export class PostgresRecords implements RecordStore {
     return rows[0] && { auditId: rows[0].audit_id, jws: rows[0].jws };
   }
 
+  whereCut(auditId: string): Promise<WhereCut | undefined> {
+    return ask(() => this.#options.whereCut(auditId));
+  }
+
   headsOf(agentIds: readonly string[]): Promise<ReadonlyMap<string, ChainHead>> {
     return ask(() => this.#heads(agentIds));
   }
@@ -152,7 +162,7 @@ export class PostgresRecords implements RecordStore {
   }
 
   async #settle(
-    { records, expected }: RecordBatch,
+    { records, expected, since }: RecordBatch,
     won: ReadonlySet<string>,
     isRepeated: boolean,
   ): Promise<Appended> {
@@ -161,11 +171,15 @@ export class PostgresRecords implements RecordStore {
     const before = lost.map((agentId) => expected.get(agentId) ?? NO_AUDIT_ID);
     const repeated = isRepeated ? records.map(({ auditId }) => auditId) : [];
     const kept = await this.#kept([...before, ...repeated]);
-    for (const [index, agentId] of lost.entries()) {
+    const missing = lost.flatMap((agentId, index) => {
       const auditId = before[index] ?? NO_AUDIT_ID;
-      if (auditId === NO_AUDIT_ID || kept.has(auditId)) continue;
-      this.#options.onLoss({ agentId, auditId });
-      throw new StoreUnavailableError("damaged", new Error(`it lacks record ${auditId}`));
+      const isThere = auditId === NO_AUDIT_ID || kept.has(auditId);
+      return isThere ? [] : [{ agentId, auditId, at: since?.get(agentId) }];
+    });
+    const [gone] = await this.#options.ends.lost(missing);
+    if (gone !== undefined) {
+      this.#options.onLoss(gone);
+      throw new StoreUnavailableError("damaged", new Error(`it lacks record ${gone.auditId}`));
     }
     const keptChains = new Set(
       records.flatMap(({ auditId, chain }) => (kept.has(auditId) ? [chain.agentId] : [])),
@@ -211,11 +225,12 @@ export async function readHeads(pool: Pool, name: string): Promise<ReadonlyMap<s
   return new Map(rows.map((row) => [row.agent_id, headOf(row)]));
 }
 
-/** Those of the records that the database does not have. */
+/** Those of the records that the database does not have, and that were not cut off. */
 export async function findLostRecords(
   pool: Pool,
   name: string,
   records: readonly AcknowledgedRecord[],
+  ends: CutEnds,
 ): Promise<readonly AcknowledgedRecord[]> {
   if (records.length === 0) return [];
   const { rows } = await ask(() =>
@@ -225,7 +240,7 @@ export async function findLostRecords(
     ),
   );
   const kept = new Set(rows.map(({ audit_id: auditId }) => auditId));
-  return records.filter(({ auditId }) => !kept.has(auditId));
+  return ask(() => ends.lost(records.filter(({ auditId }) => !kept.has(auditId))));
 }
 
 /** An event is stored right after its record: what a node that ended could not store is among these. */

@@ -12,6 +12,8 @@ import { replaceStateFile } from "../../base/state-files.ts";
 export interface AcknowledgedRecord {
   readonly agentId: string;
   readonly auditId: string;
+  /** When it was made, in milliseconds since the epoch; undefined where an earlier build has not noted it. */
+  readonly at?: number | undefined;
 }
 
 export interface AcknowledgedOptions {
@@ -34,7 +36,7 @@ const ASK_EVERY_MS = 1_000;
 export class AcknowledgedRecords {
   readonly #options: AcknowledgedOptions;
   /** By agent, the latest last. */
-  readonly #newest: Map<string, string>;
+  readonly #newest: Map<string, AcknowledgedRecord>;
   #isWritten = true;
   #hasFailed = false;
   #askedAt = 0;
@@ -45,13 +47,13 @@ export class AcknowledgedRecords {
   constructor(options: AcknowledgedOptions) {
     this.#options = options;
     const known = readAcknowledged(options.path);
-    this.#newest = new Map(known.map(({ agentId, auditId }) => [agentId, auditId]));
+    this.#newest = new Map(known.map((record) => [record.agentId, record]));
   }
 
   /** Takes in a record that is kept. */
-  note({ agentId, auditId }: AcknowledgedRecord): void {
-    this.#newest.delete(agentId);
-    this.#newest.set(agentId, auditId);
+  note(record: AcknowledgedRecord): void {
+    this.#newest.delete(record.agentId);
+    this.#newest.set(record.agentId, record);
     const [oldest] = this.#newest.keys();
     if (this.#newest.size > MAX_CHAINS && oldest !== undefined) this.#newest.delete(oldest);
     this.#isWritten = false;
@@ -88,7 +90,7 @@ export class AcknowledgedRecords {
   }
 
   get #records(): readonly AcknowledgedRecord[] {
-    return [...this.#newest].map(([agentId, auditId]) => ({ agentId, auditId }));
+    return [...this.#newest.values()];
   }
 
   async #write(): Promise<void> {
@@ -111,9 +113,13 @@ export function readAcknowledged(path: string): readonly AcknowledgedRecord[] {
   try {
     const found: unknown = JSON.parse(text);
     if (!isRecord(found)) return [];
-    return Object.entries(found).flatMap(([agentId, auditId]) =>
-      typeof auditId === "string" ? [{ agentId, auditId }] : [],
-    );
+    return Object.entries(found).flatMap(([agentId, value]): readonly AcknowledgedRecord[] => {
+      if (typeof value === "string") return [{ agentId, auditId: value }];
+      const [auditId, at] = Array.isArray(value) ? (value as readonly unknown[]) : [];
+      return typeof auditId === "string" && typeof at === "number"
+        ? [{ agentId, auditId, at }]
+        : [];
+    });
   } catch {
     return [];
   }
@@ -125,7 +131,10 @@ export function writeAcknowledged(path: string, records: readonly AcknowledgedRe
 }
 
 function format(records: readonly AcknowledgedRecord[]): string {
-  return `${JSON.stringify(Object.fromEntries(records.map((one) => [one.agentId, one.auditId])))}\n`;
+  const noted = records.map(({ agentId, auditId, at }) => {
+    return [agentId, at === undefined ? auditId : [auditId, at]] as const;
+  });
+  return `${JSON.stringify(Object.fromEntries(noted))}\n`;
 }
 
 async function replaceDurably(path: string, content: string): Promise<void> {

@@ -6,7 +6,7 @@
 import type { Chain } from "./draft.ts";
 
 /** The chains that a clock serves. */
-export interface ChainClockOptions {
+interface ChainClockOptions {
   /** The time of the newest record of all chains. */
   readonly newestAt: number;
   /** Drafts that are in no head yet. */

@@ -55,14 +55,18 @@ export function batchOf(
 ): RecordBatch {
   const chained: ChainedRecord[] = [];
   const expected = new Map<string, string>();
+  const since = new Map<string, number>();
   for (const [index, { auditId, jws }] of records.entries()) {
     const chain = drafts[index]?.chain;
     if (chain === undefined) continue;
     chained.push({ auditId, jws, chain });
     const { agentId } = chain;
-    if (!expected.has(agentId)) expected.set(agentId, headOf(agentId)?.auditId ?? NO_AUDIT_ID);
+    if (expected.has(agentId)) continue;
+    const head = headOf(agentId);
+    expected.set(agentId, head?.auditId ?? NO_AUDIT_ID);
+    if (head !== undefined) since.set(agentId, head.at);
   }
-  return { records: chained, expected };
+  return { records: chained, expected, since };
 }
 
 /** An error of whatever was thrown. */

@@ -19,6 +19,7 @@ import type { JournalDisk } from "../journal/journal-disk.ts";
 import { replayJournal } from "../journal/journal-replay.ts";
 import { JournalRetention, type RetainedJournal } from "../journal/journal-retention.ts";
 import type { CutStep } from "../journal/make-cut.ts";
+import { type RetainedRecords, Retention, type RetentionOptions } from "../journal/retention.ts";
 import { journalSource, type RecordsSource, rememberedRecords } from "../moving/export-state.ts";
 import type { StateNotice } from "../notice.ts";
 import type { Durability } from "../state-sections.ts";
@@ -33,7 +34,7 @@ import {
 } from "./record-store.ts";
 
 /** Where the ledger keeps what. */
-export interface LedgerOptions {
+interface LedgerOptions {
   readonly store: Store;
   /** Undefined: records end with the process. */
   readonly journalDirectory: string | undefined;
@@ -62,12 +63,14 @@ export interface SharedRecords {
   readonly events: readonly JournalRecord[];
   /** Those that are the latest now. */
   latestEvents?(): Promise<readonly JournalRecord[]>;
+  /** The same records, as retention takes them away. */
+  readonly retained?: RetainedRecords;
   /** Everything that the nodes keep, as the lines of an export. */
   exported?(serverId: string): AsyncIterable<string>;
 }
 
 /** Records of chains over a journal that is open. */
-export interface OpenRecords {
+interface OpenRecords {
   /** Lifecycle events that the journal has beyond the last checkpoint, in order. */
   readonly events: readonly JournalRecord[];
   /** When the newest record was made, in milliseconds since the epoch; minus infinity without any. */
@@ -77,13 +80,13 @@ export interface OpenRecords {
   /** The records, for an export beside those that come. */
   readonly exported: RecordsSource | undefined;
   /** Keeps the journal within limits; undefined without one. */
-  readonly retention?: JournalRetention | undefined;
+  readonly retention?: Retention | undefined;
   /** Writes what is pending, keeps the heads, and closes the journal; not the store. */
   close(): Promise<void>;
 }
 
 /** A ledger that is open. */
-export interface OpenLedger extends OpenRecords {
+interface OpenLedger extends OpenRecords {
   readonly ledger: Ledger;
 }
 
@@ -96,7 +99,7 @@ export interface GrowingChains {
 }
 
 /** Makes the chains over a store of records, from where each of them ends. */
-export type MakeChains<Chains extends GrowingChains> = (
+type MakeChains<Chains extends GrowingChains> = (
   records: RecordStore,
   heads: ReadonlyMap<string, ChainHead>,
 ) => Chains;
@@ -128,12 +131,19 @@ export async function openChains<Chains extends GrowingChains>(
   return { chains, events: [], newestAt, checkpoint, exported, close: () => chains.close() };
 }
 
-function openShared({ records, heads, events }: SharedRecords, options: LedgerOptions): OpenLedger {
+function retentionOptions({ onNotice, now }: LedgerOptions): RetentionOptions {
+  return { ...(onNotice && { onNotice }), ...(now && { now }) };
+}
+
+function openShared(shared: SharedRecords, options: LedgerOptions): OpenLedger {
+  const { records, heads, events, retained } = shared;
+  const retention = retained && new Retention(retained, retentionOptions(options));
   const ledger = new Ledger(records, heads, reporting(options), clockOf(options));
   const newestAt = newestOf(heads.values());
   continueIdsAfter(newestAt);
   const checkpoint = async (): Promise<void> => options.beforeCheckpoint?.();
   const close = async (): Promise<void> => {
+    await retention?.close();
     await ledger.settled().catch(() => undefined);
     try {
       await checkpoint();
@@ -141,7 +151,7 @@ function openShared({ records, heads, events }: SharedRecords, options: LedgerOp
       await ledger.close();
     }
   };
-  return { ledger, events, newestAt, checkpoint, exported: undefined, close };
+  return { ledger, events, newestAt, checkpoint, exported: undefined, retention, close };
 }
 
 interface KeptOptions extends LedgerOptions {
@@ -175,13 +185,10 @@ async function openKept<Chains extends GrowingChains>(
     takenIn: () => takenIn,
     isHeld: () => readers > 0,
   });
-  const { onNotice, onCutStep, now } = options;
-  const retention = await JournalRetention.open({
-    journal: retained,
-    ...(onCutStep && { onStep: onCutStep }),
-    ...(onNotice && { onNotice }),
-    ...(now && { now }),
-  });
+  const retention = new Retention(
+    await JournalRetention.open(retained, options.onCutStep),
+    retentionOptions(options),
+  );
   const create = isPowerSafe(options) ? createPowerSafeStore : createJournalStore;
   const records: RecordStore = {
     ...create(journal),

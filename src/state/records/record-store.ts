@@ -30,10 +30,12 @@ export interface RecordBatch {
   readonly records: readonly ChainedRecord[];
   /** The Audit-ID that each chain of the batch is expected to end with; 64 zeros for a new one. */
   readonly expected: ReadonlyMap<string, string>;
+  /** By agent when that record was made, in milliseconds since the epoch. */
+  readonly since?: ReadonlyMap<string, number>;
 }
 
 /** A journal that resolves once a power cut cannot lose a record; one call at a time. */
-export interface DurableJournal extends Journal {
+interface DurableJournal extends Journal {
   writeDurably(records: readonly JournalRecord[]): Promise<Omit<RecordPlace, "length">>;
 }
 

@@ -3,7 +3,7 @@
  * up for before any of them begins.
  */
 
-import type { JournalRetention } from "../journal/journal-retention.ts";
+import type { Retention } from "../journal/retention.ts";
 import { exportState } from "../moving/export-state.ts";
 import type { StateNotice } from "../notice.ts";
 import { openChains } from "../records/open-ledger.ts";
@@ -27,7 +27,7 @@ export interface SharedStatePlaces {
 export interface OpenSharedState {
   readonly shared: SharedState;
   /** Keeps the journal within limits; undefined where there is none. */
-  readonly retention: JournalRetention | undefined;
+  readonly retention: Retention | undefined;
   /** Everything that is kept, as the lines of a file. */
   exported(serverId: string): AsyncIterable<string>;
   /** Keeps where the chains end, and closes everything; once no worker is left. */

@@ -166,6 +166,32 @@ describe("agtp-keys verify --chain, over INSPECT", () => {
     expect((await program.run(...args)).exitCode).toBe(1);
   });
 
+  it("goes on in an archive, where both meet", async () => {
+    const answers = new Map<string, Buffer>();
+    const { program, args, records } = await serve(answers);
+    const gone = reply('{"error":{"code":"record-archived"}}', "410 Gone");
+    answers.set(records[1]?.auditId ?? "", gone);
+    mkdirSync(`${program.directory}/archive`);
+    const archive = (count: number): void => {
+      const lines = records.slice(0, count).map(({ jws }) => `${jws}\n`);
+      program.write("archive/00000001.jws", lines.join(""));
+    };
+    archive(2);
+    const { json } = await program.run(...args, "--archive", "archive", "--json");
+    expect(json).toMatchObject({ records: 3, broken: null, signatures: { verified: 3 } });
+    expect(json).toMatchObject({ first: { audit_id: records[0]?.auditId } });
+    expect(json).not.toHaveProperty("archived");
+    archive(1);
+    const short = await program.run(...args, "--archive", "archive", "--json");
+    expect(short.json).toMatchObject({
+      broken: { kind: "truncated", audit_id: records[1]?.auditId },
+    });
+    archive(3);
+    const more = await program.run(...args, "--archive", "archive");
+    expect(more).toMatchObject({ exitCode: 1, err: expect.stringContaining("verify once more") });
+    expect((await program.run(...args, "--archive", "none")).exitCode).toBe(2);
+  });
+
   it("walks record by record, as the agent itself or somebody else", async () => {
     const { program, args, callers } = await serve();
     const { exitCode, out, err } = await program.run(...args);

@@ -4,7 +4,11 @@ import { statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 import { readCutHeads, writeCutHeads } from "../../../src/state/journal/cut-heads.ts";
-import { headsAfter, surveySegments } from "../../../src/state/journal/cut-survey.ts";
+import {
+  headsAfter,
+  journalSegment,
+  surveySegments,
+} from "../../../src/state/journal/cut-survey.ts";
 import { DISK } from "../../../src/state/journal/journal-disk.ts";
 import { moveSegments, writeCut } from "../../../src/state/journal/make-cut.ts";
 import { listSegments, readSegment, segmentName } from "../../../src/state/journal/segment.ts";
@@ -82,11 +86,11 @@ describe("a cut", () => {
   });
 
   it("writes and reads a chunk of the ends of chains in a turn", async () => {
-    const survey = await surveySegments(directory, [1, 2]);
+    const survey = await surveySegments([1, 2].map((number) => journalSegment(directory, number)));
     expect(survey.chains.size).toBe(CHAINS);
     const writing = new Turns();
     async function* counted() {
-      for await (const head of headsAfter(directory, undefined, survey)) {
+      for await (const head of headsAfter([], survey)) {
         writing.spend(JSON.stringify(head).length);
         yield head;
       }

@@ -16,8 +16,8 @@ import {
   verifyJournalChain,
 } from "../../../src/state/journal/journal-chain.ts";
 import { DISK } from "../../../src/state/journal/journal-disk.ts";
-import type { RetentionLimits } from "../../../src/state/journal/journal-retention.ts";
 import { type CutStep, moveSegments, writeCut } from "../../../src/state/journal/make-cut.ts";
+import type { RetentionLimits } from "../../../src/state/journal/retention.ts";
 import { listSegments, segmentName } from "../../../src/state/journal/segment.ts";
 import { createMemoryStore } from "../../../src/state/memory-store.ts";
 import { importState } from "../../../src/state/moving/import-state.ts";

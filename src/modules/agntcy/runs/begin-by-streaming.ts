@@ -15,7 +15,7 @@ import type { Patience } from "./await-verdict.ts";
 import { RunStream } from "./record-stream.ts";
 
 /** Options of beginning a run. */
-export interface StreamedBeginning {
+interface StreamedBeginning {
   readonly client: AcpClient;
   readonly creation: RunCreation;
   /** The member of its metadata that it is found by. */

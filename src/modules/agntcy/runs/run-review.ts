@@ -11,7 +11,7 @@ import { FORGOTTEN } from "./await-verdict.ts";
 import { type AgentRun, addressOf } from "./run.ts";
 
 /** The parts that runs are looked at with. */
-export interface ReviewOptions {
+interface ReviewOptions {
   readonly register: AgentRuns;
   /** Ends every look. */
   readonly closing: AbortSignal;

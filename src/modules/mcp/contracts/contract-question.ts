@@ -4,10 +4,10 @@
  * the contract is accepted.   MCP "Elicitation", AGTP-API §10.1.3
  */
 import { type InputResponses, inputRequired, inputResponse } from "@modelcontextprotocol/server";
-import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
+import { isRecord, type JsonRecord, textsIn } from "../../../base/json-value.ts";
 import type { OfferDecision } from "../../../dispatch/contracts/contract-offers.ts";
 import type { McpRequest } from "../front.ts";
-import { bodyText, bodyValue, textsIn } from "../tools/answer-body.ts";
+import { bodyText, bodyValue } from "../tools/answer-body.ts";
 import { answerMeta } from "../tools/answer-meta.ts";
 import { type Answered, type Result, refusalResult, successResult } from "../tools/call-result.ts";
 import type { ToolCall } from "../tools/tool-call.ts";

@@ -35,7 +35,7 @@ export interface FrontContracts {
 }
 
 /** Put together when the deployment is. */
-export interface FrontContractsParts {
+interface FrontContractsParts {
   readonly context: McpContext;
   readonly toolbox: Toolbox;
   readonly rules: CallRules;

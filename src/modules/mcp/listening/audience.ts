@@ -25,7 +25,7 @@ interface Kept extends Listener {
 }
 
 /** The parts that changes are looked at with. */
-export interface AudienceParts {
+interface AudienceParts {
   readonly work: Pick<TaskQueue, "pace">;
   readonly stopping: AbortSignal;
   now(): number;

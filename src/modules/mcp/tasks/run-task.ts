@@ -135,7 +135,7 @@ function endOf(request: McpRequest, tool: string, answer: Answer): TaskChange {
 }
 
 /** Gives a task up: work is cancelled where it can be, a question is left unanswered. */
-export async function cancelTask(request: McpRequest, task: McpTask): Promise<void> {
+async function cancelTask(request: McpRequest, task: McpTask): Promise<void> {
   const { following, status, taskId } = task;
   if (status !== "working") return;
   const { tasks } = request.front;

@@ -44,7 +44,7 @@ export function ownTasks(
 }
 
 /** The parts of a stream of news. */
-export interface TaskNews {
+interface TaskNews {
   readonly request: McpRequest;
   readonly taskIds: readonly string[];
   /** The id of the message. */

@@ -18,7 +18,7 @@ export function bodyValue(text: string): unknown {
 }
 
 /** The words of a refusal. */
-export interface RefusalWords {
+interface RefusalWords {
   readonly code: string;
   readonly message: string;
   /** The whole of `error`. */
@@ -35,9 +35,4 @@ export function refusalWords(text: string): RefusalWords {
     message: typeof message === "string" ? message : "the request was refused",
     error,
   };
-}
-
-/** The texts of a list that a refusal carries. */
-export function textsIn(value: unknown): readonly string[] {
-  return Array.isArray(value) ? value.filter((one) => typeof one === "string") : [];
 }

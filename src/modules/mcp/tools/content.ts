@@ -7,7 +7,7 @@ import type { Response } from "../../../wire/message.ts";
 import { bodyText, bodyValue } from "./answer-body.ts";
 
 /** A body, and the value of it where it is JSON. */
-export interface AnswerContent {
+interface AnswerContent {
   readonly content: readonly ContentBlock[];
   readonly value: unknown;
 }

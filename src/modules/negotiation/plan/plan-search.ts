@@ -45,7 +45,7 @@ export interface FoundPlan {
 }
 
 /** Why there is none. */
-export interface NoPlanFound {
+interface NoPlanFound {
   readonly kind: "none";
   readonly explanation: string;
   readonly missing: MissingParts;

@@ -32,12 +32,12 @@ export interface StepPlaces {
 }
 
 /** The steps, or why they cannot be executed as they are. */
-export type PlannedSteps =
+type PlannedSteps =
   | { readonly kind: "steps"; readonly steps: readonly PlannedStep[] }
   | { readonly kind: "fault"; readonly message: string };
 
 /** The values that the caller brings along. */
-export interface OfferedInputs {
+interface OfferedInputs {
   readonly values: JsonRecord;
   /** Names of inputs whose values are given when the plan is executed. */
   readonly awaited: ReadonlySet<string>;

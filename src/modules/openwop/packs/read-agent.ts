@@ -5,7 +5,7 @@
  */
 
 import { joinKey } from "../../../base/dotted-key.ts";
-import { isRecord, type JsonRecord, quoteValue } from "../../../base/json-value.ts";
+import { isRecord, type JsonRecord, quoteValue, textsIn } from "../../../base/json-value.ts";
 import { parseBoundedJson } from "../../../identity/json-document.ts";
 import type { CompiledSchema } from "../../../schema/schema.ts";
 import type {
@@ -19,10 +19,10 @@ import type { PackFiles } from "./pack-files.ts";
 import type { Capabilities } from "./peer-capabilities.ts";
 
 /** Tells of something that keeps the agent from being installed; `key` is one of its own. */
-export type ReportAgent = (key: string, message: string) => void;
+type ReportAgent = (key: string, message: string) => void;
 
 /** The parts that agents are read with. */
-export interface AgentSurroundings {
+interface AgentSurroundings {
   readonly pack: PackIdentity;
   readonly files: PackFiles;
   readonly capabilities: Capabilities;
@@ -62,7 +62,7 @@ export function readAgent(
     description: textOf(manifest["description"]),
     modelClass,
     prompt,
-    toolAllowlist: texts(manifest["toolAllowlist"]),
+    toolAllowlist: textsIn(manifest["toolAllowlist"]),
     memoryShape: isRecord(manifest["memoryShape"])
       ? (manifest["memoryShape"] as MemoryShape)
       : undefined,
@@ -137,7 +137,7 @@ function degradedOf(
   manifest: JsonRecord,
   { capabilities, degraded }: AgentSurroundings,
 ): readonly string[] {
-  const needs = texts(manifest["requiresCapabilities"]);
+  const needs = textsIn(manifest["requiresCapabilities"]);
   const isTemplated =
     manifest["promptLibraryRef"] !== undefined || manifest["promptOverrides"] !== undefined;
   const missing = capabilities.missing([...needs, ...(isTemplated ? ["prompts"] : [])]);
@@ -150,8 +150,4 @@ function textOf(value: unknown): string | undefined {
 
 function numberOf(value: unknown): number | undefined {
   return typeof value === "number" ? value : undefined;
-}
-
-function texts(value: unknown): readonly string[] {
-  return Array.isArray(value) ? value.filter((one) => typeof one === "string") : [];
 }

@@ -40,7 +40,7 @@ export interface PackPlace {
 }
 
 /** A pack, undefined when it is refused. */
-export interface ReadPack {
+interface ReadPack {
   readonly pack: InstalledPack | undefined;
   readonly problems: readonly Problem[];
 }

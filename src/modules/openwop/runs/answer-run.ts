@@ -24,7 +24,7 @@ export interface AnsweredRun {
 }
 
 /** The parts that answering takes besides the log. */
-export interface AnswerParts {
+interface AnswerParts {
   readonly register: WorkflowRuns;
   readonly watcher: RunWatcher;
   readonly compiler: SchemaCompiler;

@@ -16,7 +16,7 @@ import { isRefused } from "./run-refusal.ts";
 import type { LogRules, WorkflowRuns } from "./workflow-runs.ts";
 
 /** The parts that children are begun with. */
-export interface ChildRunsOptions {
+interface ChildRunsOptions {
   readonly register: WorkflowRuns;
   readonly rules: LogRules;
   readonly maker: RunMaker;

@@ -14,7 +14,7 @@ import type { RunWorkerOptions } from "./run-worker.ts";
 import type { LogRules, WorkflowRuns } from "./workflow-runs.ts";
 
 /** The parts that runs are ended with. */
-export interface EnderOptions extends Pick<RunWorkerOptions, "watcher" | "log" | "redact"> {
+interface EnderOptions extends Pick<RunWorkerOptions, "watcher" | "log" | "redact"> {
   readonly register: WorkflowRuns;
   readonly rules: LogRules;
 }

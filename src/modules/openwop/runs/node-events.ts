@@ -9,7 +9,7 @@ import type { Run } from "./run.ts";
 import type { EventDraft } from "./run-event.ts";
 
 /** The execution that waits. */
-export interface SuspendedAt {
+interface SuspendedAt {
   readonly run: Run;
   readonly nodeId: string;
   readonly startedSequence: number;

@@ -15,7 +15,7 @@ import type { RunState } from "./run-state.ts";
 import type { LogRules, NotCreated, WorkflowRuns } from "./workflow-runs.ts";
 
 /** The parts that runs are created with. */
-export interface RunCreatorOptions {
+interface RunCreatorOptions {
   readonly register: WorkflowRuns;
   readonly workflows: Workflows;
   readonly catalog: AgentCatalog;

@@ -23,7 +23,7 @@ export interface LogRules {
 }
 
 /** Options of creating a run. */
-export interface CreateRunOptions {
+interface CreateRunOptions {
   /** Changes that are made with it. */
   readonly alongside?: readonly Change[];
   /** No other run of its scope may be under way. */

@@ -12,7 +12,7 @@ import type { AgentRuntime, RuntimeAnswer, RuntimeTurn } from "./agent-runtime.t
 export type TurnFunction = (turn: unknown) => unknown;
 
 /** The parts that it is called with. */
-export interface FunctionRuntimeOptions {
+interface FunctionRuntimeOptions {
   readonly take: TurnFunction;
   onFault(error: unknown, agentId: string): void;
 }

@@ -23,7 +23,7 @@ import {
 } from "./summary-sources.ts";
 
 /** The parts of SUMMARIZE. */
-export interface SummarizeOptions {
+interface SummarizeOptions {
   readonly places: SourcePlaces;
   readonly work: TaskQueue;
 }

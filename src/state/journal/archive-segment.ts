@@ -1,0 +1,117 @@
+/**
+ * Writes records that were never in a file into an archive, as the segments of a journal are there: under
+ * its name a segment is there whole, or not at all.   AGTP-IDENTIFIERS "Audit Log"
+ */
+import { createHash } from "node:crypto";
+import { open, readdir, rename, rm, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { appendCut, readLastCut } from "./cut-file.ts";
+import { type CutHead, writeCutHeads } from "./cut-heads.ts";
+import type { CutSegment, JournalCut } from "./cut-record.ts";
+import { digestOf } from "./cut-survey.ts";
+import { DISK } from "./journal-disk.ts";
+import { RecordPlaces } from "./record-places.ts";
+import { segmentNumber } from "./segment.ts";
+import { writeIndex } from "./segment-index.ts";
+
+/** A line and its Audit-ID. */
+interface ArchivedRecord {
+  readonly auditId: string;
+  readonly jws: string;
+}
+
+/** So many characters are written at once. */
+const CHUNK = 64 * 1024;
+
+/** Writes a segment, unless it is there; rejects where its records are not those that were signed for. */
+export async function archiveSegment(
+  archive: string,
+  { file, sha256 }: Pick<CutSegment, "file" | "sha256">,
+  records: () => AsyncIterable<ArchivedRecord>,
+  onStep: (step: "part-written" | "segment-archived") => void = () => undefined,
+): Promise<void> {
+  const path = join(archive, file);
+  if (await isThere(path)) {
+    if ((await digestOf(path)).sha256 === sha256) return;
+    throw new Error(`the archive has another ${file} already, which is not written over`);
+  }
+  // Another process may be at it, if it does not know yet that it should not be.
+  const part = `${path}.${process.pid}.part`;
+  const places = new RecordPlaces();
+  if ((await writePart(part, records(), places)) !== sha256) {
+    await rm(part);
+    throw new Error(`the records of ${file} are not those that its checkpoint was signed for`);
+  }
+  onStep("part-written");
+  await writeIndex(archive, segmentNumber(file) ?? 0, places);
+  await rename(part, path);
+  onStep("segment-archived");
+}
+
+async function writePart(
+  path: string,
+  records: AsyncIterable<ArchivedRecord>,
+  places: RecordPlaces,
+): Promise<string> {
+  const digest = createHash("sha256");
+  const out = await open(path, "w", 0o600);
+  try {
+    let [text, offset] = ["", 0];
+    const flush = async (): Promise<void> => {
+      digest.update(text);
+      await out.write(text);
+      text = "";
+    };
+    for await (const { auditId, jws } of records) {
+      places.add(auditId, offset, jws.length);
+      offset += jws.length + 1;
+      text += `${jws}\n`;
+      if (text.length >= CHUNK) await flush();
+    }
+    await flush();
+    await out.sync();
+  } finally {
+    await out.close();
+  }
+  return digest.digest("hex");
+}
+
+/**
+ * Keeps the checkpoints beside the segments that went into an archive, so that it can be verified by
+ * itself; `cutsAfter` has those behind one. Everything is on the disk once this resolves.
+ */
+export async function archiveCuts(
+  archive: string,
+  last: JournalCut,
+  cutsAfter: (through: number) => AsyncIterable<JournalCut>,
+  heads: AsyncIterable<CutHead>,
+): Promise<void> {
+  let before = await readLastCut(archive);
+  const isForeign = before !== undefined && before.through >= last.through;
+  if (isForeign && before?.cutId !== last.cutId) throw foreign();
+  for await (const cut of cutsAfter(before?.through ?? 0)) {
+    if (before !== undefined && cut.previous !== before.cutId) throw foreign();
+    await appendCut(archive, cut.jws);
+    before = cut;
+  }
+  const { file, sha256 } = await writeCutHeads(archive, last.heads.file, heads);
+  if (sha256 !== last.heads.sha256) {
+    throw new Error(`${file} is not the file that was signed with the cut`);
+  }
+  for (const name of await readdir(archive)) {
+    const isOld = /^\d{8}\.heads(\.tmp)?$/.test(name) && name !== file;
+    if (isOld || /^\d{8}\.jws\.\d+\.part$/.test(name)) await rm(join(archive, name));
+  }
+  await DISK.syncDirectory(archive);
+}
+
+function foreign(): Error {
+  return new Error("the archive has checkpoints that these records never had");
+}
+
+async function isThere(path: string): Promise<boolean> {
+  return stat(path).then(
+    () => true,
+    () => false,
+  );
+}

@@ -1,0 +1,174 @@
+/**
+ * The rows of `meta` about records that were cut off: the signed checkpoints and where every chain stood
+ * at the last of them, as lines of an export, so that an export has them as they are.
+ * AGTP-IDENTIFIERS "Audit Log"
+ */
+import type { Pool, PoolClient } from "pg";
+import type { CutHead } from "../journal/cut-heads.ts";
+import { type JournalCut, readCut } from "../journal/cut-record.ts";
+import { readStateLine } from "../moving/state-file.ts";
+import { withClient } from "./driver.ts";
+
+/** The number of the first segment that is not gone. */
+export const FIRST_SEGMENT = "first_segment";
+/** The number of the last record that is gone. */
+export const CUT_NUMBER = "cut_number";
+/** The names of the lines begin so; the checkpoints stand before the heads. */
+export const CUT_LINE = "cut-line:";
+/** The names of the heads: behind it the segment that they are of, and their number. */
+export const CUT_HEADS: string = `${CUT_LINE}heads:`;
+/** Names of heads that belong to a cut that is not made yet: behind it whose they are, and their number. */
+export const STAGED_HEADS = "cut-staged:";
+/** So many characters of heads stand in a row. */
+export const HEADS_IN_A_ROW: number = 64 * 1024;
+
+/** The name of the row of a checkpoint. */
+export function cutRow(through: number): string {
+  return `${CUT_LINE}${digits(through)}`;
+}
+
+/** The name of a row of heads. */
+export function headsRow(prefix: string, index: number): string {
+  return `${prefix}:${digits(index)}`;
+}
+
+/** Names of rows are in the order of these. */
+export function digits(number: number): string {
+  return String(number).padStart(9, "0");
+}
+
+type Asked = Pick<Pool | PoolClient, "query">;
+
+/** The last checkpoint; undefined where nothing was cut. */
+export async function readLastCutRow(db: Asked, name: string): Promise<JournalCut | undefined> {
+  const { rows } = await db.query<{ value: string }>(
+    `SELECT value FROM ${name}.meta
+      WHERE name > '${CUT_LINE}' AND name < '${CUT_HEADS}' AND value LIKE '{"cut":%'
+      ORDER BY name DESC LIMIT 1`,
+  );
+  return rows[0] && cutOf(rows[0].value);
+}
+
+/** The checkpoints whose rows stand behind one, in order. */
+export async function* readCutRows(
+  db: Asked,
+  name: string,
+  after: string = CUT_LINE,
+): AsyncGenerator<JournalCut> {
+  let last = after;
+  for (;;) {
+    const { rows } = await db.query<{ name: string; value: string }>(
+      `SELECT name, value FROM ${name}.meta
+        WHERE name > $1 AND name < '${CUT_HEADS}' AND value LIKE '{"cut":%' ORDER BY name LIMIT 16`,
+      [last],
+    );
+    for (const row of rows) {
+      last = row.name;
+      const cut = cutOf(row.value);
+      if (cut !== undefined) yield cut;
+    }
+    if (rows.length < 16) return;
+  }
+}
+
+/** Where chains stood at the last cut, in the order of its file; nothing is written meanwhile. */
+export async function* readHeadRows(db: Asked, name: string): AsyncGenerator<CutHead> {
+  let last = CUT_LINE;
+  for (;;) {
+    const { rows } = await db.query<{ name: string; value: string }>(
+      `SELECT name, value FROM ${name}.meta
+        WHERE name > $1 AND name < '${AFTER_LINES}' AND value LIKE '{"cut_head":%'
+        ORDER BY name LIMIT 8`,
+      [last],
+    );
+    for (const row of rows) {
+      last = row.name;
+      yield* headsOf(row.value);
+    }
+    if (rows.length < 8) return;
+  }
+}
+
+/** The first name behind all lines. */
+export const AFTER_LINES = "cut-line;";
+
+function* headsOf(lines: string): Generator<CutHead> {
+  for (const text of lines.split("\n")) {
+    const line = text === "" ? undefined : readStateLine(text);
+    if (line?.kind === "cut-head") yield line.head;
+  }
+}
+
+function cutOf(line: string): JournalCut | undefined {
+  const read = readStateLine(line);
+  return read?.kind === "cut" ? readCut(read.jws) : undefined;
+}
+
+/** Reads in one snapshot. */
+export function inSnapshot<Done>(
+  pool: Pool,
+  read: (client: PoolClient) => Promise<Done>,
+): Promise<Done> {
+  return withClient(pool, async (client) => {
+    await client.query("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
+    const done = await read(client);
+    await client.query("COMMIT");
+    return done;
+  });
+}
+
+/** As `readHeadRows`, also while another node cuts. */
+export async function* readHeadsAtOnce(pool: Pool, name: string): AsyncGenerator<CutHead> {
+  const client = await pool.connect();
+  let isBroken = true;
+  try {
+    await client.query("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
+    yield* readHeadRows(client, name);
+    await client.query("COMMIT");
+    isBroken = false;
+  } finally {
+    client.release(isBroken);
+  }
+}
+
+/** A record that somebody knows of; `at` is when it was made, undefined where an earlier build has not noted it. */
+export interface KnownRecord {
+  readonly agentId: string;
+  readonly at?: number | undefined;
+}
+
+/** Tells records that were cut off from those that a database has lost. */
+export class CutEnds {
+  readonly #pool: Pool;
+  readonly #name: string;
+  #cutId: string | undefined;
+  /** By agent when the last of its records that went was made. */
+  #newest: ReadonlyMap<string, number> = new Map();
+
+  constructor(pool: Pool, name: string) {
+    this.#pool = pool;
+    this.#name = name;
+  }
+
+  /** Those of the records, which are not there, that may have been lost. */
+  async lost<Known extends KnownRecord>(records: readonly Known[]): Promise<readonly Known[]> {
+    if (records.length === 0) return records;
+    const cut = await readLastCutRow(this.#pool, this.#name);
+    if (cut === undefined) return records;
+    if (cut.cutId !== this.#cutId) await this.#read();
+    return records.filter(({ agentId, at = Number.NEGATIVE_INFINITY }) => {
+      const newest = this.#newest.get(agentId);
+      return newest === undefined || at > newest;
+    });
+  }
+
+  async #read(): Promise<void> {
+    const newest = new Map<string, number>();
+    await inSnapshot(this.#pool, async (client) => {
+      const cut = await readLastCutRow(client, this.#name);
+      for await (const { agentId, at } of readHeadRows(client, this.#name)) newest.set(agentId, at);
+      this.#cutId = cut?.cutId;
+    });
+    this.#newest = newest;
+  }
+}

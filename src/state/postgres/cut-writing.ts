@@ -1,0 +1,89 @@
+/**
+ * Writes a cut: where all chains stand after it is staged row by row, as one long transaction would
+ * hold up what every node learns of changes; then everything counts with one short one.
+ */
+import { createHash } from "node:crypto";
+import type { Pool, PoolClient } from "pg";
+import { type CutHead, cutHeadLine, headsName } from "../journal/cut-heads.ts";
+import type { CutHeadsFile, JournalCut } from "../journal/cut-record.ts";
+import { stateLine } from "../moving/state-file.ts";
+import {
+  AFTER_LINES,
+  CUT_HEADS,
+  CUT_LINE,
+  CUT_NUMBER,
+  cutRow,
+  digits,
+  FIRST_SEGMENT,
+  HEADS_IN_A_ROW,
+  headsRow,
+  STAGED_HEADS,
+} from "./cut-rows.ts";
+
+type Asked = Pick<Pool | PoolClient, "query">;
+
+/** Writes heads in rows whose names begin with a prefix; answers the file that they are. */
+export async function writeHeadRows(
+  db: Asked,
+  name: string,
+  { prefix, through }: { readonly prefix: string; readonly through: number },
+  heads: AsyncIterable<CutHead> | readonly CutHead[],
+): Promise<CutHeadsFile> {
+  const digest = createHash("sha256");
+  let chains = 0;
+  let rows = 0;
+  let lines = "";
+  const flush = async (): Promise<void> => {
+    rows += 1;
+    const values = [headsRow(prefix, rows), lines];
+    await db.query(`INSERT INTO ${name}.meta VALUES ($1, $2)`, values);
+    lines = "";
+  };
+  for await (const head of heads) {
+    digest.update(cutHeadLine(head));
+    chains += 1;
+    lines += stateLine({ kind: "cut-head", head });
+    if (lines.length >= HEADS_IN_A_ROW) await flush();
+  }
+  if (lines !== "") await flush();
+  return { file: headsName(through), sha256: digest.digest("hex"), chains };
+}
+
+/** Stages heads for a process; what it staged before goes. */
+export async function stageHeads(
+  pool: Pool,
+  name: string,
+  { self, through }: { readonly self: string; readonly through: number },
+  heads: AsyncIterable<CutHead>,
+): Promise<CutHeadsFile> {
+  const prefix = `${STAGED_HEADS}${self}`;
+  await pool.query(`DELETE FROM ${name}.meta WHERE starts_with(name, $1)`, [prefix]);
+  return writeHeadRows(pool, name, { prefix, through }, heads);
+}
+
+/** Has a cut count, with the heads that were staged for it. */
+export async function commitCut(
+  client: PoolClient,
+  name: string,
+  { cut, self, to }: { readonly cut: JournalCut; readonly self: string; readonly to: number },
+): Promise<void> {
+  await client.query(
+    `DELETE FROM ${name}.meta WHERE name > '${CUT_LINE}' AND name < '${AFTER_LINES}'
+      AND value LIKE '{"cut_head":%'`,
+  );
+  const prefix = `${STAGED_HEADS}${self}`;
+  await client.query(
+    `UPDATE ${name}.meta SET name = $2 || substr(name, length($1) + 1) WHERE starts_with(name, $1)`,
+    [prefix, `${CUT_HEADS}${digits(cut.through)}`],
+  );
+  await client.query(`DELETE FROM ${name}.meta WHERE starts_with(name, '${STAGED_HEADS}')`);
+  await client.query(`INSERT INTO ${name}.meta VALUES ($1, $2)`, [
+    cutRow(cut.through),
+    stateLine({ kind: "cut", jws: cut.jws }),
+  ]);
+  await client.query(
+    `INSERT INTO ${name}.meta VALUES ('${FIRST_SEGMENT}', $1), ('${CUT_NUMBER}', $2)
+      ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
+    [String(cut.through + 1), String(to)],
+  );
+}

@@ -1,0 +1,71 @@
+/** The records of a database whose numbers are in a range, page by page beside what is served. */
+import { createHash } from "node:crypto";
+import type { Pool } from "pg";
+import type { SurveyedSegment } from "../journal/cut-survey.ts";
+import type { JournalRecord } from "../journal/journal.ts";
+import type { NumberRange } from "./record-segments.ts";
+
+/** What is read in a turn: each record is looked into. */
+const PAGE = 64;
+/** So many records are deleted by one statement. */
+const SLICE = 1_000;
+
+/** Reads them in order. */
+export async function* readRange(
+  pool: Pool,
+  name: string,
+  { after, to }: NumberRange,
+): AsyncGenerator<JournalRecord> {
+  let last: string | number = after;
+  for (;;) {
+    const { rows }: { rows: { number: string; audit_id: string; jws: string }[] } =
+      await pool.query(
+        `SELECT number, audit_id, jws FROM ${name}.records
+          WHERE number > $1 AND number <= $2 ORDER BY number LIMIT ${PAGE}`,
+        [last, to],
+      );
+    for (const { audit_id: auditId, jws } of rows) yield { auditId, jws };
+    const end = rows.at(-1);
+    if (end === undefined || rows.length < PAGE) return;
+    last = end.number;
+  }
+}
+
+/** Such records as a segment of a journal: a line each. */
+export function surveyedRange(
+  file: string,
+  read: () => AsyncIterable<JournalRecord>,
+): SurveyedSegment {
+  const digest = createHash("sha256");
+  let bytes = 0;
+  return {
+    file,
+    async *read() {
+      for await (const record of read()) {
+        digest.update(record.jws).update("\n");
+        bytes += record.jws.length + 1;
+        yield record;
+      }
+    },
+    digest: () => Promise.resolve({ bytes, sha256: digest.digest("hex") }),
+  };
+}
+
+/** Deletes them, the oldest first, slice by slice; autovacuum frees what they took. */
+export async function deleteRange(
+  pool: Pool,
+  name: string,
+  { after, to }: NumberRange,
+  onSlice: () => void,
+): Promise<void> {
+  for (;;) {
+    const { rowCount } = await pool.query(
+      `DELETE FROM ${name}.records WHERE number IN (
+        SELECT number FROM ${name}.records WHERE number > $1 AND number <= $2
+        ORDER BY number LIMIT ${SLICE})`,
+      [after, to],
+    );
+    if ((rowCount ?? 0) === 0) return;
+    onSlice();
+  }
+}

@@ -1,0 +1,228 @@
+/**
+ * The records of a database as retention takes them away: one node at a time cuts, behind a checkpoint
+ * that is committed before anything goes. A node that is killed between any two steps leaves a
+ * database that serves, exports and verifies; the next one to cut finishes its cut.
+ * AGTP-IDENTIFIERS "Audit Log"
+ */
+import type { Pool } from "pg";
+import { makeDirectory } from "../../base/make-directory.ts";
+import { HolderLostError, type Holders } from "../holders.ts";
+import { archiveCuts, archiveSegment } from "../journal/archive-segment.ts";
+import { ArchivedRecords, type WhereCut } from "../journal/archived-records.ts";
+import { type JournalCut, signAfter } from "../journal/cut-record.ts";
+import { headsAfter, surveySegments } from "../journal/cut-survey.ts";
+import {
+  findDue,
+  type JournalSize,
+  type LimitedPlan,
+  type RetainedRecords,
+  type RetentionRun,
+} from "../journal/retention.ts";
+import { segmentName } from "../journal/segment.ts";
+import { CutClaim } from "./cut-claim.ts";
+import {
+  cutRow,
+  inSnapshot,
+  readCutRows,
+  readHeadRows,
+  readHeadsAtOnce,
+  readLastCutRow,
+} from "./cut-rows.ts";
+import { commitCut, stageHeads } from "./cut-writing.ts";
+import { changePending, type PendingSegment, readPending } from "./pending-cuts.ts";
+import { deleteRange, readRange, surveyedRange } from "./record-range.ts";
+import { measuredSegments, type RecordSegment, RecordSegments } from "./record-segments.ts";
+
+/** The steps of a cut, each named after it was done. */
+export type RecordCutStep =
+  | "claimed"
+  | "segment-marked"
+  | "heads-staged"
+  | "cut-committed"
+  | "part-written"
+  | "segment-archived"
+  | "cuts-archived"
+  | "archive-noted"
+  | "slice-deleted"
+  | "segment-gone";
+
+export interface RecordRetentionOptions {
+  readonly pool: Pool;
+  /** The schema, quoted. */
+  readonly name: string;
+  readonly holders: Holders & { readonly self: string };
+  /** False while this node may not write. */
+  isFresh(): boolean;
+  /** Octets of a segment. */
+  readonly segmentBytes?: number | undefined;
+  onStep?(step: RecordCutStep): void;
+}
+
+/** As those of a journal. */
+const SEGMENT_BYTES = 16 * 1024 * 1024;
+
+export class RecordRetention implements RetainedRecords {
+  readonly #options: RecordRetentionOptions;
+  readonly #claim: CutClaim;
+  readonly #segments: RecordSegments;
+  readonly #archived: ArchivedRecords;
+  #archive: string | undefined;
+  /** True while this process is the one that cuts, as far as it knows. */
+  #isClaimed = false;
+
+  constructor(options: RecordRetentionOptions) {
+    const { pool, name, holders, segmentBytes = SEGMENT_BYTES } = options;
+    this.#options = options;
+    this.#claim = new CutClaim(pool, name, holders);
+    this.#segments = new RecordSegments({
+      ...{ pool, name, segmentBytes },
+      change: (write) => this.#claim.change(write),
+      onMarked: () => options.onStep?.("segment-marked"),
+    });
+    this.#archived = new ArchivedRecords(() => readHeadsAtOnce(pool, name));
+  }
+
+  follow(archive: string | undefined): void {
+    this.#archive = archive;
+  }
+
+  async release(): Promise<void> {
+    if (!this.#isClaimed) return;
+    this.#isClaimed = false;
+    await this.#claim.release();
+  }
+
+  async whereCut(auditId: string): Promise<WhereCut | undefined> {
+    const { pool, name } = this.#options;
+    const cut = await readLastCutRow(pool, name);
+    if (cut === undefined) return undefined;
+    this.#archived.follow(cut, this.#archive, (await readPending(pool, name)).length);
+    return this.#archived.find(auditId);
+  }
+
+  async size(): Promise<JournalSize | undefined> {
+    const { pool, name } = this.#options;
+    const cut = await readLastCutRow(pool, name);
+    const { segments, bytes } = await measuredSegments(pool, name);
+    const own = this.#isClaimed ? this.#segments.bytes : undefined;
+    if (cut === undefined && segments === 0 && own === undefined) return undefined;
+    const cutThrough = cut && segmentName(cut.through);
+    return { segments: segments + 1, bytes: own ?? bytes, cutThrough };
+  }
+
+  async keep(plan: LimitedPlan, run: RetentionRun): Promise<void> {
+    if (!this.#options.isFresh()) return;
+    const had = this.#isClaimed;
+    this.#isClaimed = await this.#claim.take();
+    if (!this.#isClaimed) return;
+    if (!had) this.#segments.forget();
+    this.#step("claimed");
+    const { limits } = plan;
+    try {
+      await this.#finish(limits.archive);
+      await this.#segments.measure(limits, run.now(), run.isOver);
+      for (;;) {
+        const { finished, bytes = 0 } = this.#segments;
+        const due = new Set(await findDue(finished, bytes, limits, run.now()));
+        if (due.size === 0 || run.isOver() || !this.#options.isFresh()) break;
+        const going = finished.filter(({ number }) => due.has(number));
+        const cut = await this.#cut(going, plan, run.now());
+        await this.#finish(limits.archive);
+        run.onCut(cut);
+      }
+    } catch (error) {
+      // What was measured may have been another's to write by now.
+      this.#segments.forget();
+      if (!(error instanceof HolderLostError)) throw error;
+      this.#isClaimed = false;
+    }
+  }
+
+  /** Commits the checkpoint of these segments, or of as many as fit; nothing goes yet. */
+  async #cut(
+    going: readonly RecordSegment[],
+    { signer, serverId, limits }: LimitedPlan,
+    now: number,
+  ): Promise<JournalCut> {
+    const { pool, name, holders } = this.#options;
+    const { self } = holders;
+    const before = await readLastCutRow(pool, name);
+    const survey = await surveySegments(
+      going.map((one) => surveyedRange(segmentName(one.number), () => readRange(pool, name, one))),
+    );
+    const { segments } = survey;
+    const last = going[segments.length - 1];
+    if (last === undefined) throw new Error("there is nothing to cut");
+    const staged = { self, through: last.number };
+    const heads = await stageHeads(
+      pool,
+      name,
+      staged,
+      headsAfter(readHeadRows(pool, name), survey),
+    );
+    this.#step("heads-staged");
+    const isArchived = limits.archive !== undefined;
+    const cut = signAfter(before, { serverId, at: now, segments, heads, isArchived }, signer);
+    const pending = segments.map(
+      ({ file, sha256 }, index): PendingSegment => ({
+        ...{ file, sha256, isKept: isArchived, isArchived: false },
+        ...{ after: going[index]?.after ?? 0, to: going[index]?.to ?? 0 },
+      }),
+    );
+    await this.#claim.change(async (client) => {
+      await commitCut(client, name, { cut, self, to: last.to });
+      await this.#segments.drop(client, last.number);
+      await changePending(client, name, (older) => [...older, ...pending]);
+    });
+    this.#segments.cut(last.number);
+    this.#step("cut-committed");
+    return cut;
+  }
+
+  /** Archives and deletes the records of all segments whose checkpoints are committed. */
+  async #finish(archive: string | undefined): Promise<void> {
+    const { pool, name } = this.#options;
+    const pending = await readPending(pool, name);
+    if (pending.length === 0) return;
+    if (archive !== undefined) await this.#moveTo(archive, pending);
+    for (const segment of await readPending(pool, name)) {
+      // An archived cut deletes nothing, also when the archive has left the configuration.
+      if (segment.isKept && !segment.isArchived) continue;
+      await deleteRange(pool, name, segment, () => this.#step("slice-deleted"));
+      await this.#claim.change((client) =>
+        changePending(client, name, (all) => all.filter(({ file }) => file !== segment.file)),
+      );
+      this.#step("segment-gone");
+    }
+  }
+
+  async #moveTo(archive: string, pending: readonly PendingSegment[]): Promise<void> {
+    const { pool, name } = this.#options;
+    // One that was signed as deleted may be half gone.
+    const waiting = pending.filter(({ isKept, isArchived }) => isKept && !isArchived);
+    if (waiting.length === 0) return;
+    makeDirectory(archive, 0o700);
+    for (const one of waiting) {
+      const records = () => readRange(pool, name, one);
+      await archiveSegment(archive, one, records, (step) => this.#step(step));
+    }
+    await inSnapshot(pool, async (client) => {
+      const last = await readLastCutRow(client, name);
+      if (last === undefined) return;
+      const cutsAfter = (through: number) => readCutRows(client, name, cutRow(through));
+      await archiveCuts(archive, last, cutsAfter, readHeadRows(client, name));
+    });
+    this.#step("cuts-archived");
+    const moved = new Set(waiting.map(({ file }) => file));
+    await this.#claim.change((client) =>
+      changePending(client, name, (all) =>
+        all.map((one) => (moved.has(one.file) ? { ...one, isArchived: true } : one)),
+      ),
+    );
+    this.#step("archive-noted");
+  }
+
+  #step(step: RecordCutStep): void {
+    this.#options.onStep?.(step);
+  }
+}
