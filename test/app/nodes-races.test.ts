@@ -16,6 +16,8 @@ const OPERATOR = makeOperator();
 const PRIVATE_KEY = generateKeyPairSync("ed25519").privateKey;
 const ROUNDS = 5;
 const CONNECTIONS = 3;
+/** A node without processor time hears late of what the other has done. */
+const PATIENCE = { timeout: 20_000, interval: 50 };
 
 async function openNodes(): Promise<readonly [TestDaemon, TestDaemon]> {
   const url = await postgres().makeDatabase();
@@ -122,7 +124,7 @@ describeWithPostgres("two nodes that are asked for the same at the same time", (
           const again = await askRaw(node, byAlma(request));
           expect([again.status, again.body]).toEqual([200, won?.body]);
           expect(again.headers.get("idempotency-replayed")).toBe("true");
-        });
+        }, PATIENCE);
       }
     }
     const ran = nodes.flatMap((node) => ranIn(node));
@@ -167,7 +169,7 @@ describeWithPostgres("two nodes that serve contracts", () => {
       await withdraw(far, near);
     }
     // What the other commits comes late from here on, and is waited for.
-    link.slow(100);
+    link.slow(50);
     await withdraw(near, far);
   });
 });
