@@ -7,9 +7,10 @@
 import { type CloseMatcher, compileCloseMatches } from "../../base/close-matches.ts";
 import type { Problem } from "../../base/problem.ts";
 import type { Catalog } from "../../catalog/catalog.ts";
+import type { Pair } from "../../catalog/pair.ts";
 import type { MethodNames } from "../../catalog/path-grammar.ts";
 import type { MethodPolicyConfig, Redirect } from "./policies-config.ts";
-import { compileRedirects, type RedirectTarget, redirectTarget } from "./redirects.ts";
+import { compileRedirects, redirectTarget } from "./redirects.ts";
 
 /** The policy as lookups. */
 export interface MethodPolicy {
@@ -20,7 +21,7 @@ export interface MethodPolicy {
   /** §9.2 allow and disallow; floor methods are always allowed unless disallowed by name. */
   isAllowed(method: string): boolean;
   /** The first redirect that applies, with its target path filled in. */
-  redirect(method: string, path: string): RedirectTarget | undefined;
+  redirect(method: string, path: string): Pair | undefined;
   /** Every method-to-method redirect that applies on a path, for the 405 body.   §11 */
   redirectsFor(path: string): Readonly<Record<string, string>>;
   /** Finds the names that a 459 suggests for an unknown one. */
@@ -29,17 +30,11 @@ export interface MethodPolicy {
   readonly projection: Readonly<Record<string, unknown>>;
 }
 
-/** A method on a path. */
-export interface MethodPair {
-  readonly method: string;
-  readonly path: string;
-}
-
 /** Applies aliases and redirects to a pair. */
 export function canonicalPair(
   policy: Pick<MethodPolicy, "alias" | "redirect">,
-  { method, path }: MethodPair,
-): MethodPair {
+  { method, path }: Pair,
+): Pair {
   const resolved = policy.alias(method)?.method ?? method;
   return policy.redirect(resolved, path) ?? { method: resolved, path };
 }

@@ -31,7 +31,6 @@ export interface Approval extends InterruptVerdict {
 /** Approvals on their way to an agent's server, by the question; they outlive every reload. */
 export type ApprovalsUnderWay = Map<string, Approval>;
 
-/** The parts of the desk. */
 interface DeskOptions {
   readonly register: AgentRuns;
   readonly escalations: EscalationRegister;

@@ -21,7 +21,6 @@ import type { Capabilities } from "./peer-capabilities.ts";
 /** Tells of something that keeps the agent from being installed; `key` is one of its own. */
 type ReportAgent = (key: string, message: string) => void;
 
-/** The parts that agents are read with. */
 interface AgentSurroundings {
   readonly pack: PackIdentity;
   readonly files: PackFiles;
