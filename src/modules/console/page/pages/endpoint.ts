@@ -44,6 +44,20 @@ function Whole(props: { readonly detail: EndpointDetail; readonly tail: string }
 }
 
 function factOf([name, value]: readonly [string, unknown]): Fact {
-  const words = visible(name).replaceAll("_", " ");
-  return [words, html`<${Stranger} text=${Array.isArray(value) ? value.join(", ") : value} />`];
+  return [wordsOf(name), html`<${Stranger} text=${factText(value)} />`];
+}
+
+function wordsOf(name: string): string {
+  return visible(name).replaceAll("_", " ");
+}
+
+/** Lists and plain objects as words; what is nested in them as JSON. */
+function factText(value: unknown): unknown {
+  if (Array.isArray(value)) return value.join(", ");
+  if (!isObject(value)) return value;
+  return Object.entries(value)
+    .map(
+      ([name, one]) => `${wordsOf(name)}: ${typeof one === "string" ? one : JSON.stringify(one)}`,
+    )
+    .join(", ");
 }
