@@ -51,13 +51,18 @@ function wordsOf(name: string): string {
   return visible(name).replaceAll("_", " ");
 }
 
-/** Lists and plain objects as words; what is nested in them as JSON. */
+/** Lists, pairs and plain objects as words; what is nested in them as JSON. */
 function factText(value: unknown): unknown {
   if (Array.isArray(value)) return value.join(", ");
   if (!isObject(value)) return value;
   return Object.entries(value)
-    .map(
-      ([name, one]) => `${wordsOf(name)}: ${typeof one === "string" ? one : JSON.stringify(one)}`,
-    )
+    .map(([name, one]) => `${wordsOf(name)}: ${pairText(one)}`)
     .join(", ");
+}
+
+function pairText(value: unknown): string {
+  if (typeof value === "string") return value;
+  const { method, path } = isObject(value) ? value : {};
+  const isPair = typeof method === "string" && typeof path === "string";
+  return isPair ? `${method} ${path}` : JSON.stringify(value);
 }
