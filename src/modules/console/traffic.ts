@@ -3,7 +3,6 @@
  * queries, and counts. It listens to the channels that metrics and traces listen to.
  */
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
-import { concealPath } from "../../dispatch/concealment.ts";
 import { CHANNELS, type RequestEnd, type RequestRefusal } from "../../dispatch/request-channels.ts";
 import type { Operator } from "../../state/registers/operator.ts";
 import { History, quantile, STEP_S } from "./history.ts";
@@ -115,7 +114,7 @@ export class Traffic {
       responseId: exchange.responseId,
       at: now,
       method: exchange.method,
-      path: concealPath(exchange.path, route),
+      path: exchange.conceal(exchange.path),
       status,
       durationMs,
       agentId: exchange.caller.agentId,
