@@ -11,7 +11,6 @@ import { flatText } from "../base/flat-text.ts";
 import { jsonText } from "../base/json-value.ts";
 import type { Log } from "../base/log.ts";
 import type { Peer } from "../dispatch/caller/peer.ts";
-import { concealPath } from "../dispatch/concealment.ts";
 import type { Exchange } from "../dispatch/exchange.ts";
 import type { Observer } from "../dispatch/observer.ts";
 import type { Reply } from "../dispatch/reply.ts";
@@ -121,7 +120,7 @@ interface RepeatedParts {
 function repeatedParts(exchange: Exchange): RepeatedParts {
   const { request, peer } = exchange;
   const method = exchange.translatedFrom ?? request.method;
-  const path = concealPath(request.path, exchange.route);
+  const path = exchange.conceal(request.path);
   const agentId = exchange.caller.agentId ?? exchange.header("agent-id");
   const before = peer.logged as RepeatedParts | undefined;
   if (before?.method === method && before.path === path && before.agentId === agentId) {

@@ -56,6 +56,7 @@ class Worker {
   #ticketKeys: Buffer;
   #serving: Serving | undefined;
   #measurements: Measurements | undefined;
+  #warmingUp: Promise<void> | undefined;
   #next: Built | undefined;
   #whole: WholeFacts = { connectionCount: 0, nodes: [] };
 
@@ -95,10 +96,12 @@ class Worker {
       return { kind: "refused", problems: [portProblem(deployment.config, fault)] };
     }
     this.#bind(deployment);
-    const problems = [...built.problems, ...(await deployment.commit())];
+    const { problems } = built;
+    deployment.commit();
     if (isLead) atOnce(reportingTrust(this.#options.log, deployment));
     this.#channel.link.tell("serving");
     this.#channel.takeSockets((socket) => serving.listener.take(socket));
+    this.#warmingUp = serving.warmUp();
     const ports = { gatewayPort: serving.gatewayPort, consolePort: serving.consolePort };
     return { kind: "started", problems, fingerprint256: serving.fingerprint256, ...ports };
   }
@@ -155,7 +158,8 @@ class Worker {
   async end(): Promise<void> {
     const serving = this.#served;
     this.#measurements?.close();
-    await serving.end(serving.deployment.config.limits.drainTimeoutMs, []);
+    const { drainTimeoutMs } = serving.deployment.config.limits;
+    await serving.end(drainTimeoutMs, [this.#warmingUp]);
     if (await serving.closeState()) this.#channel.link.tell("kept");
     await this.#options.log.flush();
   }

@@ -9,13 +9,12 @@ import { createConsoleApi } from "./console-api.ts";
 import { createConsole } from "./console-app.ts";
 import { createEvents } from "./events.ts";
 import { isKnownPage } from "./known-pages.ts";
-import { listPasskeys } from "./list-passkeys.ts";
 import { LoginLinks } from "./login-links.ts";
 import { openOidc } from "./open-oidc.ts";
 import { loadPageFiles } from "./page-files.ts";
 import { PasskeyChallenges } from "./passkey-challenges.ts";
 import { openDesk, type PasskeyDesk } from "./passkey-desk.ts";
-import { recordingPasskeys } from "./passkey-records.ts";
+import { listPasskeys, recordingPasskeys } from "./passkey-records.ts";
 import { Passkeys } from "./passkeys.ts";
 import { type Person, ROLES, type Role } from "./person.ts";
 import { ConsolePlace } from "./place.ts";
@@ -134,7 +133,7 @@ function apiOf(context: ConsoleContext, { sessions, traffic, desk, daemon }: Api
       sessionRoute(serverId, desk.passkeys),
       overviewRoute(sources),
       historyRoute(sources.traffic),
-      ...trafficRoutes(traffic),
+      ...trafficRoutes(traffic, directory),
       ...approvalRoutes(parts),
       ...agentRoutes(parts),
       ...endpointRoutes(dispatch),

@@ -5,7 +5,6 @@ import { Section } from "../parts/page.ts";
 import { html, type VNode } from "../preact.ts";
 import { address } from "../router.ts";
 import { jsonText, visible } from "../text.ts";
-import { type Difference, differencesOf } from "./difference.ts";
 import { type ApprovedCall, callOf, isObject } from "./subject.ts";
 
 /** Members that are new in every call, and say nothing about it. */
@@ -19,18 +18,21 @@ export function CallView(props: {
   readonly call: ApprovedCall;
   readonly lastApproved: Escalation | null;
   readonly agentName: string | undefined;
+  /** It is good for no time. */
+  readonly isRejected: boolean;
 }): VNode {
-  const { call, lastApproved, agentName } = props;
+  const { call, lastApproved, agentName, isRejected } = props;
   return html`<${Section} title="Input"><${Input} input=${call["input"]} /><//>
     <${Section} title="New since the last approved call"><${News} call=${call} lastApproved=${lastApproved} /><//>
-    <${Section} title="The call"><${Call} call=${call} agentName=${agentName} /><//>`;
+    <${Section} title="The call"><${Call} call=${call} agentName=${agentName} isRejected=${isRejected} /><//>`;
 }
 
 function Call(props: {
   readonly call: ApprovedCall;
   readonly agentName: string | undefined;
+  readonly isRejected: boolean;
 }): VNode {
-  const { call, agentName } = props;
+  const { call, agentName, isRejected } = props;
   const { agent, principal } = call as { agent?: unknown; principal?: unknown };
   const facts: readonly Fact[] = [
     [
@@ -39,7 +41,10 @@ function Call(props: {
     ],
     ["As", html`<${AgentLink} id=${typeof agent === "string" ? agent : null} name=${agentName} />`],
     ["For", principal === null ? "nobody else" : html`<${Stranger} text=${principal} />`],
-    ["Good until", html`<${Moment} at=${String(call["expires_at"])} isWhole />`],
+    [
+      "Good until",
+      isRejected ? undefined : html`<${Moment} at=${String(call["expires_at"])} isWhole />`,
+    ],
     ["Endpoint's version", html`<${LongId} id=${String(call["endpoint_version"])} />`],
     ["Policy's version", html`<${LongId} id=${String(call["policy_version"])} />`],
   ];
@@ -76,7 +81,8 @@ function News(props: {
   return html`<ul class="differences">${found.map(differenceOf)}</ul>${link}`;
 }
 
-function differenceOf({ pointer, before, after }: Difference): VNode {
+/** One difference: its place, and both values. */
+export function differenceOf({ pointer, before, after }: Difference): VNode {
   return html`<li key=${pointer}>
     <code><${Stranger} text=${pointer} /></code>
     ${before === undefined ? html`<span class="quiet">was not there</span>` : html`<del><bdi>${valueText(before)}</bdi></del>`}
@@ -94,4 +100,34 @@ const AMBIGUOUS = /^(?:|\s.*|.*\s|-?[\d.]+(?:[eE][+-]?\d+)?|true|false|null|["[{
 /** Texts as they are, unless they look like another value; everything else as JSON. */
 function valueText(value: unknown): string {
   return typeof value === "string" && !AMBIGUOUS.test(value) ? visible(value) : jsonText(value);
+}
+
+/** One place in which two values differ; undefined where one of them has nothing. */
+export interface Difference {
+  readonly pointer: string;
+  readonly before: unknown;
+  readonly after: unknown;
+}
+
+/** Every difference, in the order of the later value's members. */
+function differencesOf(before: unknown, after: unknown, pointer = ""): Difference[] {
+  if (Array.isArray(before) && Array.isArray(after)) {
+    return differencesOf({ ...before }, { ...after }, pointer);
+  }
+  if (!isObject(before) || !isObject(after)) {
+    const isSame = JSON.stringify(before) === JSON.stringify(after);
+    return isSame ? [] : [{ pointer: pointer === "" ? "/" : pointer, before, after }];
+  }
+  const names = new Set([...Object.keys(after), ...Object.keys(before)]);
+  return [...names].flatMap((name) =>
+    differencesOf(own(before, name), own(after, name), `${pointer}/${escapedName(name)}`),
+  );
+}
+
+function own(value: Readonly<Record<string, unknown>>, name: string): unknown {
+  return Object.hasOwn(value, name) ? value[name] : undefined;
+}
+
+function escapedName(name: string): string {
+  return name.replaceAll("~", "~0").replaceAll("/", "~1");
 }
