@@ -47,7 +47,6 @@ export interface ImportedDocument {
   readonly notes: readonly string[];
 }
 
-/** Options of importing. */
 interface ImportOptions {
   readonly catalog: Catalog;
   /** Instead of the document's servers. */

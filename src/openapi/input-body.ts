@@ -28,7 +28,6 @@ export interface BodyTarget {
   readonly styles: Readonly<Record<string, ValueStyle>>;
 }
 
-/** The context that a body is read in. */
 interface BodyContext {
   readonly reader: SchemaReader;
   readonly fields: FieldSet;

@@ -25,7 +25,6 @@ export interface ParameterTargets {
   readonly styles: Readonly<Record<string, ValueStyle>>;
 }
 
-/** The context that parameters are read in. */
 interface ParameterContext {
   readonly reader: SchemaReader;
   readonly fields: FieldSet;

@@ -15,10 +15,9 @@ import type { Request, Response, WireFault } from "../wire/message.ts";
 import { isWireFault } from "../wire/message-parser.ts";
 import type { RecordOverhead } from "./admission.ts";
 import { Inbox } from "./inbox.ts";
-import { Outbox } from "./outbox.ts";
+import { type BatchedWriter, Outbox, type WriteBatcher } from "./outbox.ts";
 import type { PeerIdentity } from "./peer-certificate.ts";
 import type { SendBudget } from "./send-budget.ts";
-import type { BatchedWriter, WriteBatcher } from "./write-batcher.ts";
 
 /** The parts that every connection of a listener shares. */
 export interface ConnectionContext {

@@ -1,7 +1,8 @@
 /** When replies leave: at the end of the turn, and no later than others can bear. */
+
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
-import { type BatchedWriter, WriteBatcher } from "../../src/server/write-batcher.ts";
+import { type BatchedWriter, WriteBatcher } from "../../src/server/outbox.ts";
 
 /** Connections whose batches are noted. */
 function createWriters() {

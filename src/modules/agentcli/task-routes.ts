@@ -16,7 +16,6 @@ import type { Task } from "./manifest/manifest.ts";
 import { type Executor, toHandlerResult } from "./run/execution.ts";
 import { runTask } from "./run/run-task.ts";
 
-/** The parts that routes are made with. */
 interface TaskRoutesOptions {
   readonly compiler: SchemaCompiler;
   readonly names: MethodNames;

@@ -3,8 +3,8 @@
  * queries, and counts. It listens to the channels that metrics and traces listen to.
  */
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
-import { concealPath } from "../../dispatch/concealment.ts";
 import { CHANNELS, type RequestEnd, type RequestRefusal } from "../../dispatch/request-channels.ts";
+import type { Operator } from "../../state/registers/operator.ts";
 import { History, quantile, STEP_S } from "./history.ts";
 import { MAX_REQUESTS, RequestRing } from "./request-ring.ts";
 import { entryOf, meets, type TrafficEntry, type TrafficFilter } from "./traffic-entry.ts";
@@ -114,10 +114,11 @@ export class Traffic {
       responseId: exchange.responseId,
       at: now,
       method: exchange.method,
-      path: concealPath(exchange.path, route),
+      path: exchange.conceal(exchange.path),
       status,
       durationMs,
       agentId: exchange.caller.agentId,
+      operator: nameOf(exchange.person),
       gate,
       code: refused?.code,
     });
@@ -127,4 +128,8 @@ export class Traffic {
     const sorted = this.sortedDurations(MAX_REQUESTS);
     return { p50: quantile(sorted, 0.5), p99: quantile(sorted, 0.99) };
   }
+}
+
+function nameOf(person: Operator | undefined): string | undefined {
+  return person && (person.name ?? person.id);
 }

@@ -33,8 +33,7 @@ const REMEMBERED_MS = 60_000;
 export function createArrivals(rules: ArrivalRules): DelegationReader {
   return {
     read: (request) => {
-      const { method, path, body } = request;
-      if (method !== "DELEGATE" || path !== "/") return undefined;
+      const { method, body } = request;
       // A name with escapes in it is not one that a peer writes, and is refused by the handler.
       if (!Buffer.from(body.buffer, body.byteOffset, body.length).includes(MARK)) return undefined;
       const parsed = parseBody(body);

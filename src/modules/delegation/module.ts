@@ -1,6 +1,7 @@
 /** EXECUTE, and DELEGATE: tasks that agents hand on to one another, here and at peers. */
 
 import { THE_SERVER } from "../../base/task-queue.ts";
+import type { Pair } from "../../catalog/pair.ts";
 import { parseUri } from "../../client/uri.ts";
 import { disclosedAgents } from "../../dispatch/caller/disclosure.ts";
 import type { ActAs } from "../../dispatch/handling/acting.ts";
@@ -24,7 +25,7 @@ import { createPeerManifests } from "./peer-manifests.ts";
 import { readPeers } from "./peer-settings.ts";
 import { PeerDirectory } from "./peers.ts";
 import { DELEGATE_SCHEMA } from "./request.ts";
-import { ActionResolver, type Dispatchable } from "./resolver.ts";
+import { ActionResolver } from "./resolver.ts";
 import { runSource } from "./run-source.ts";
 import { openDelegation } from "./state.ts";
 import type { AgentUri, TargetSources } from "./targets.ts";
@@ -79,7 +80,7 @@ function actionResolver({ dispatch, config, methodPolicy }: DelegationContext): 
 }
 
 /** Tells whether a pair is answered by the protocol itself, whatever is asked for in its query. */
-function isFloorPair({ method, path }: Dispatchable): boolean {
+function isFloorPair({ method, path }: Pair): boolean {
   return isProtocolPair(method, path.split("?", 1)[0] ?? "");
 }
 

@@ -44,7 +44,6 @@ interface NotificationRegisterOptions {
   now?(): number;
 }
 
-/** The parts that a register is made of. */
 interface Parts extends Required<NotificationRegisterOptions> {
   readonly limits: NotificationLimits;
   readonly inboxes: Inboxes;

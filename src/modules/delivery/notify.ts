@@ -39,7 +39,6 @@ import { type NotifyRequest, readNotifyRequest } from "./notify-request.ts";
 import { acceptedReceipt, acceptedState } from "./receipt.ts";
 import { type AddressBook, resolveRecipients } from "./recipients.ts";
 
-/** The parts that NOTIFY works on. */
 interface NotifyOptions {
   readonly broadcast: RevokeCertificateOptions;
   readonly register: NotificationRegister;

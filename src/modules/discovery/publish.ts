@@ -36,7 +36,6 @@ export interface PublishedManifest {
   keep(): void;
 }
 
-/** Options of publishing. */
 interface Publishing extends ManifestEncoding {
   /** `source.endpoints`, which every manifest of a deployment has. */
   readonly endpoints: EncodedItems;

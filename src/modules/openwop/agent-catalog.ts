@@ -51,7 +51,6 @@ export interface AgentCatalog {
   ): RunError | undefined;
 }
 
-/** The parts that a catalog is made of. */
 interface CatalogSources {
   readonly registry: AgentRegistry;
   readonly inventory: AgentInventory;

@@ -45,7 +45,8 @@ export interface OpenwopConfig {
 }
 
 /** One of `api_keys`. */
-interface OpenwopApiKey {
+export interface OpenwopApiKey {
+  /** Lower-case hex. */
   readonly sha256: string;
   readonly tenant: string;
   readonly scopes: readonly string[];

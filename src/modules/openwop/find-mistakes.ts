@@ -7,8 +7,8 @@ import { joinIndex, joinKey } from "../../base/dotted-key.ts";
 import { isRecord, quoteValue } from "../../base/json-value.ts";
 import type { Problem } from "../../base/problem.ts";
 import type { AgentRef } from "./agent-ref.ts";
-import type { OpenwopConfig } from "./config.ts";
-import { type ApiKeyEntry, FACE_SCOPES } from "./http/api-keys.ts";
+import type { OpenwopApiKey, OpenwopConfig } from "./config.ts";
+import { FACE_SCOPES } from "./http/api-keys.ts";
 import { type InstalledAgent, type InstalledPack, MANIFEST_CLASSES } from "./installed-agent.ts";
 import { findPinFault } from "./runs/agent-pins.ts";
 import { readToolId } from "./turn/tool-surface.ts";
@@ -21,7 +21,7 @@ const UNUSED_SCOPES: ReadonlySet<string> = new Set([
 ]);
 
 /** Scopes of bearer keys; `file` is the configuration. */
-export function findKeyMistakes(keys: readonly ApiKeyEntry[], file: string): readonly Problem[] {
+export function findKeyMistakes(keys: readonly OpenwopApiKey[], file: string): readonly Problem[] {
   const known: readonly string[] = FACE_SCOPES;
   return keys.flatMap(({ scopes }, at) =>
     scopes.flatMap((scope, index): Problem[] => {

@@ -31,7 +31,6 @@ export const openwopModule: Module<OpenwopSections> = {
   },
 };
 
-/** The parts that the module is made of. */
 interface OpenwopParts {
   readonly openwop: OpenwopAgents;
   readonly kept: OpenwopState;

@@ -29,7 +29,6 @@ import type { Interrupt } from "./runs/run-state.ts";
 import type { RunWatcher } from "./runs/run-watchers.ts";
 import { isRejection } from "./runs/verdict.ts";
 
-/** The parts that connect runs and escalations. */
 interface RunEscalationsOptions {
   readonly host: Pick<RunHost, "watch" | "waiting" | "find" | "answer">;
   readonly escalations: EscalationRegister;

@@ -29,7 +29,6 @@ import {
   readNames,
 } from "./search-parameters.ts";
 
-/** The parts of DISCOVER by criteria. */
 interface DiscoverOptions {
   readonly search: Search;
   readonly work: TaskQueue;

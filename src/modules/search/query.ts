@@ -28,7 +28,6 @@ import {
   readNames,
 } from "./search-parameters.ts";
 
-/** The parts of QUERY. */
 interface QueryOptions {
   readonly search: Search;
   readonly work: TaskQueue;

@@ -18,7 +18,6 @@ import type {
 } from "../../state/registers/suspension-register.ts";
 import { endSessionContracts, type SessionEndOptions } from "./session-end.ts";
 
-/** The parts that end with a session. */
 interface EndSessionOptions {
   readonly sessions: Pick<SessionRegister, "find">;
   readonly suspensions: Pick<SuspensionRegister, "end" | "holdOf">;

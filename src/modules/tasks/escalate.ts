@@ -28,7 +28,6 @@ import {
 } from "../../state/registers/escalation.ts";
 import type { EscalationRegister } from "../../state/registers/escalation-register.ts";
 
-/** The parts of ESCALATE. */
 interface EscalateOptions {
   readonly directory: Pick<AgentDirectory, "resolve">;
   readonly escalations: Pick<EscalationRegister, "open">;

@@ -19,7 +19,6 @@ import {
 } from "../../state/registers/escalation.ts";
 import type { EscalationRegister } from "../../state/registers/escalation-register.ts";
 
-/** The parts that these endpoints show. */
 interface EscalationEndpointOptions {
   readonly escalations: Pick<EscalationRegister, "find" | "list">;
   readonly policy: OperatorPolicy;

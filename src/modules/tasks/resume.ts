@@ -15,7 +15,6 @@ import type { SessionRegister } from "../../state/registers/session-register.ts"
 import type { Suspension } from "../../state/registers/suspension.ts";
 import type { SuspensionRegister } from "../../state/registers/suspension-register.ts";
 
-/** The parts of RESUME. */
 interface ResumeOptions {
   readonly sessions: Pick<SessionRegister, "rebind">;
   readonly suspensions: Pick<SuspensionRegister, "resume">;

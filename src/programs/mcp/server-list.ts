@@ -20,7 +20,6 @@ interface ServerView {
   readonly serverId: string | undefined;
 }
 
-/** The parts of a list. */
 interface ListParts {
   ask(request: ClientRequest): Promise<ClientResponse>;
   /** Agent-ID of the caller. */

@@ -28,7 +28,7 @@ export interface DeploymentTexts {
 }
 
 /** The deployment to read. */
-interface DeploymentSource {
+export interface DeploymentSource {
   /** Absolute. */
   readonly directory: string;
   /** Name of the configuration file in it. */

@@ -34,7 +34,7 @@ import {
 } from "./record-store.ts";
 
 /** Where the ledger keeps what. */
-interface LedgerOptions {
+export interface LedgerOptions {
   readonly store: Store;
   /** Undefined: records end with the process. */
   readonly journalDirectory: string | undefined;

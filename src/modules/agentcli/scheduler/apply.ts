@@ -17,7 +17,6 @@ import { SchedulerClient, type SchedulerLocation } from "./invocation.ts";
 import { type JobAction, planActions } from "./job-actions.ts";
 import { keptFields, type LostSafeguard, lostSafeguards, readJobColumns } from "./job-columns.ts";
 
-/** Options of applying. */
 interface ApplyOptions {
   readonly location: SchedulerLocation;
   readonly isDryRun: boolean;

@@ -14,7 +14,6 @@ import type { RunCreation } from "../acp/run-creation.ts";
 import type { Patience } from "./await-verdict.ts";
 import { RunStream } from "./record-stream.ts";
 
-/** Options of beginning a run. */
 interface StreamedBeginning {
   readonly client: AcpClient;
   readonly creation: RunCreation;

@@ -18,7 +18,6 @@ const RUN_ID_MEMBER = "agtp_run_id";
 /** After a call that failed: the run may come into its server's list a moment later. */
 const LAST_LOOKS_MS = [0, 250, 500];
 
-/** Options of beginning a run. */
 interface Beginning {
   readonly client: AcpClient;
   readonly creation: RunCreation;

@@ -16,7 +16,6 @@ import type { RunStream } from "./record-stream.ts";
 import { type AgentRun, addressOf, isSettled, type RunEvent } from "./run.ts";
 import { RunReview } from "./run-review.ts";
 
-/** The parts that runs are followed with. */
 interface FollowerOptions {
   readonly register: AgentRuns;
   readonly log: Pick<CallLog, "info" | "warn">;

@@ -10,7 +10,6 @@ import type { AgentRuns } from "./agent-runs.ts";
 import { FORGOTTEN } from "./await-verdict.ts";
 import { type AgentRun, addressOf } from "./run.ts";
 
-/** The parts that runs are looked at with. */
 interface ReviewOptions {
   readonly register: AgentRuns;
   /** Ends every look. */

@@ -18,7 +18,6 @@ interface ContractTool extends ListedTool {
   readonly contract: Contract;
 }
 
-/** The parts that the tools are made of. */
 interface ContractToolsParts {
   readonly register: Pick<ContractRegister, "ofAgent" | "revisionOf">;
   readonly routes: Pick<ContractRoutes, "routeOf">;

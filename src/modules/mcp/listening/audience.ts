@@ -24,7 +24,6 @@ interface Kept extends Listener {
   tell(): void;
 }
 
-/** The parts that changes are looked at with. */
 interface AudienceParts {
   readonly work: Pick<TaskQueue, "pace">;
   readonly stopping: AbortSignal;

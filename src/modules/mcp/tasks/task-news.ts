@@ -43,7 +43,6 @@ export function ownTasks(
   return [...new Set(own)].slice(0, MOST);
 }
 
-/** The parts of a stream of news. */
 interface TaskNews {
   readonly request: McpRequest;
   readonly taskIds: readonly string[];

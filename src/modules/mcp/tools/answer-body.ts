@@ -1,20 +1,10 @@
 /** The body of an answer as a value, and what a refusal says of itself. */
-import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
+import { isRecord, type JsonRecord, parseJson } from "../../../base/json-value.ts";
 import type { Response } from "../../../wire/message.ts";
 
 /** The body as text; empty where there is none. */
 export function bodyText({ body }: Pick<Response, "body">): string {
   return typeof body === "string" ? body : Buffer.from(body).toString("utf8");
-}
-
-/** A body of JSON; undefined for any other. */
-export function bodyValue(text: string): unknown {
-  if (text === "") return undefined;
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /** The words of a refusal. */
@@ -27,7 +17,7 @@ interface RefusalWords {
 
 /** Reads the body of a refusal. */
 export function refusalWords(text: string): RefusalWords {
-  const value = bodyValue(text);
+  const value = parseJson(text);
   const error = isRecord(value) && isRecord(value["error"]) ? value["error"] : {};
   const { code, message } = error;
   return {

@@ -23,7 +23,6 @@ export interface McpTool extends ListedTool {
   readonly route: Route;
 }
 
-/** The parts that tools are made of. */
 interface ToolboxParts {
   /** In the order in which they are served. */
   readonly routes: readonly Route[];

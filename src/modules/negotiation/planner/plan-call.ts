@@ -9,7 +9,6 @@ import { type ChainPlan, planOf } from "./plan-from-chain.ts";
 import { planChain } from "./planner.ts";
 import type { Ask, PlanningTask } from "./task.ts";
 
-/** The parts that a call is planned with. */
 interface CallPlanning {
   /** The values that are offered, and those that have to be come by. */
   taskFor(asks: readonly Ask[]): PlanningTask;

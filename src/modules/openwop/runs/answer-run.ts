@@ -23,7 +23,6 @@ export interface AnsweredRun {
   readonly eventId: string;
 }
 
-/** The parts that answering takes besides the log. */
 interface AnswerParts {
   readonly register: WorkflowRuns;
   readonly watcher: RunWatcher;

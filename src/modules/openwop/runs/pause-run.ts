@@ -13,7 +13,6 @@ import type { RunLog } from "./run-log.ts";
 import { type RunRefusal, refuseRun } from "./run-refusal.ts";
 import type { RunState } from "./run-state.ts";
 
-/** The parts that pausing takes besides the log. */
 interface PauseParts {
   readonly types: NodeTypes;
   /** Stops the execution of the run where it is. */

@@ -29,7 +29,6 @@ import { RunWorker, type RunWorkerOptions } from "./run-worker.ts";
 import { UnfinishedRuns } from "./unfinished-runs.ts";
 import type { LogRules } from "./workflow-runs.ts";
 
-/** The parts that runs are run with. */
 interface RunHostOptions extends Omit<RunWorkerOptions, "watcher"> {
   readonly workflows: Workflows;
   readonly compiler: SchemaCompiler;

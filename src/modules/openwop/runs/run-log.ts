@@ -28,7 +28,6 @@ export class RunOverError extends Error {
   }
 }
 
-/** The parts of a log. */
 interface RunLogOptions {
   readonly runs: RunRegister<RunEntry, RunEvent>;
   readonly run: Run;

@@ -22,7 +22,6 @@ export interface LogRules {
   readonly redact: Redact;
 }
 
-/** Options of creating a run. */
 interface CreateRunOptions {
   /** Changes that are made with it. */
   readonly alongside?: readonly Change[];

@@ -11,7 +11,6 @@ import type { AgentRuntime, RuntimeAnswer, RuntimeTurn } from "./agent-runtime.t
 /** The operator's function. */
 export type TurnFunction = (turn: unknown) => unknown;
 
-/** The parts that it is called with. */
 interface FunctionRuntimeOptions {
   readonly take: TurnFunction;
   onFault(error: unknown, agentId: string): void;

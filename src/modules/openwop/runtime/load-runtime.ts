@@ -21,7 +21,6 @@ import { createChatRuntime, modelOf } from "./chat-runtime.ts";
 import { createFunctionRuntime, type TurnFunction } from "./function-runtime.ts";
 import { createModelConnection } from "./model-connection.ts";
 
-/** The parts that a runtime is made from. */
 interface RuntimeParts {
   readonly config: Pick<OpenwopSections, "directory" | "file">;
   readonly loader: ModuleLoader;

@@ -44,7 +44,6 @@ export class ModelStatus extends Error {
   }
 }
 
-/** Options of a question. */
 interface AskOptions {
   readonly retries: number;
   readonly signal: AbortSignal;

@@ -12,7 +12,6 @@ import type { InstalledAgent } from "../installed-agent.ts";
 import { failedTurn, schemaFailure } from "./outcome.ts";
 import { RunningTurn, type TurnSurroundings } from "./running-turn.ts";
 
-/** The parts that turns are taken with. */
 interface ExecutorOptions extends Omit<TurnSurroundings, "isInstalled"> {
   readonly registry: AgentRegistry;
   /** Scopes granted to an agent's tool calls. */

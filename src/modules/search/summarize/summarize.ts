@@ -22,7 +22,6 @@ import {
   type SourcePlaces,
 } from "./summary-sources.ts";
 
-/** The parts of SUMMARIZE. */
 interface SummarizeOptions {
   readonly places: SourcePlaces;
   readonly work: TaskQueue;

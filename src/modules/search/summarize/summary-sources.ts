@@ -64,7 +64,6 @@ const AUTHORITY_STATUSES: readonly number[] = [262, 401, 403, 455];
 /** Does steps in turns with others, and answers what they come to. */
 export type InTurns = <T>(steps: Generator<undefined, T>) => Promise<T>;
 
-/** The parts that sources are read with. */
 interface ReadingOptions {
   readonly call: Pick<Call, "dispatch" | "signal" | "log">;
   readonly places: SourcePlaces;
