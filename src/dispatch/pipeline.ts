@@ -209,28 +209,26 @@ export class Pipeline {
     return this.#answerOnce(exchange, route, key).then(finish);
   }
 
-  /** Stamps the answer and tells of it; one that comes later is a slice of its own. */
+  /** An answer that comes later is a slice of its own. */
   #finish(exchange: Exchange, reply: Reply): Response {
-    return this.#slice(exchange, () => {
-      const { sent, response } = this.#stamped(exchange, reply);
-      this.#parts.observer.end(exchange, response, sent);
-      if (exchange.approval?.isUsed === true) {
-        void this.#parts.approvals.answered(exchange, response);
-      }
-      return response;
-    });
+    return this.#parts.time.isMeasuring
+      ? this.#respond(exchange, reply)
+      : this.#slice(exchange, () => this.#respond(exchange, reply));
   }
 
-  #stamped(
-    exchange: Exchange,
-    reply: Reply,
-  ): { readonly sent: Reply; readonly response: Response } {
+  /** Stamps the answer, and tells of it. */
+  #respond(exchange: Exchange, reply: Reply): Response {
+    let sent = reply;
+    let response: Response;
     try {
-      return { sent: reply, response: this.#stamp(reply, exchange) };
+      response = this.#stamp(reply, exchange);
     } catch (error) {
-      const sent = this.#fault(exchange, "the body cannot be encoded", error);
-      return { sent, response: this.#stamp(sent, exchange) };
+      sent = this.#fault(exchange, "the body cannot be encoded", error);
+      response = this.#stamp(sent, exchange);
     }
+    this.#parts.observer.end(exchange, response, sent);
+    if (exchange.approval?.isUsed === true) void this.#parts.approvals.answered(exchange, response);
+    return response;
   }
 
   #fault(exchange: Exchange, message: string, cause: unknown): Reply {

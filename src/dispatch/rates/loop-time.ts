@@ -25,6 +25,11 @@ export class LoopTime {
     this.#readAt = performance.now();
   }
 
+  /** Within a slice: what is done now is measured already. */
+  get isMeasuring(): boolean {
+    return this.#isMeasuring;
+  }
+
   /**
    * Does some work at once, as a slice that began at `startedAt`, or now; within another slice it is a
    * part of that. The payer is asked for only where others noticed.
