@@ -80,11 +80,7 @@ class Parent implements Daemon, Controlled {
     this.#options = options;
     this.#config = config;
     this.#state = state;
-    this.#port = new SharedPort({
-      limits: () => this.#config.limits,
-      onFault: (error) =>
-        options.log.logger.error({ event: "fault", error }, "a connection failed"),
-    });
+    this.#port = new SharedPort(countWorkers(config));
     this.#crew = new Crew({
       ...{ daemon: options, shared: state.shared, count: countWorkers(config) },
       order: () => ({
@@ -100,7 +96,8 @@ class Parent implements Daemon, Controlled {
         // One of those that begin together reads what the others do.
         if (this.#files !== undefined) void this.#tellChanges(member.node, this.#files);
       },
-      onReleased: ({ process }, socket) => this.#port.released(process, socket),
+      onPassed: ({ process }, socket, passing) => this.#port.passed(process, socket, passing),
+      onCounted: ({ process }, connections) => this.#port.has(process, connections),
       onLost: ({ process }) => this.#port.leave(process),
     });
   }
