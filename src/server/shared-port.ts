@@ -19,16 +19,20 @@ export interface PortWorker {
   readonly number: number;
   /** Has it accept on the port. */
   listen(handle: PortHandle): void;
-  /** Has it serve a connection, which the workers of these numbers have no room for. */
-  hand(socket: net.Socket, tried: readonly number[]): void;
+  /** Has it serve a connection. */
+  hand(socket: net.Socket, passing: Passing): void;
   /** Tells it how few connections another worker has; undefined: there is no other. */
   tellLeast(count: number | undefined): void;
+  /** Tells it that nobody has room for connections of an address; undefined: for any. */
+  tellFull(address: string | undefined): void;
 }
 
 /** A connection on its way from one worker to another. */
 export interface Passing {
   /** The workers that have no room for it. */
   readonly tried: readonly number[];
+  /** True where none of them has room for any other connection either. */
+  readonly isWhole: boolean;
 }
 
 /** More than these are closed. */
@@ -39,7 +43,7 @@ export class SharedPort {
   /** What each was told last. */
   readonly #told = new Map<PortWorker, number | undefined>();
   /** For the workers that are to come. */
-  readonly #waiting = new Map<net.Socket, readonly number[]>();
+  readonly #waiting = new Map<net.Socket, Passing>();
   readonly #count: number;
   readonly #telling = new ToldCount(() => this.#tellAll());
   #handle: PortHandle | undefined;
@@ -70,9 +74,9 @@ export class SharedPort {
     this.#workers.set(worker, 0);
     worker.listen(this.#handle);
     this.#telling.changed(0);
-    for (const [socket, tried] of [...this.#waiting]) {
+    for (const [socket, passing] of [...this.#waiting]) {
       this.#waiting.delete(socket);
-      this.#hand(socket, tried);
+      if (!this.#hand(socket, passing)) socket.destroy();
     }
   }
 
@@ -91,10 +95,16 @@ export class SharedPort {
   }
 
   /** A worker passes a connection on. */
-  passed(worker: PortWorker, socket: net.Socket, { tried }: Passing): void {
+  passed(worker: PortWorker, socket: net.Socket, passing: Passing): void {
+    const address = socket.remoteAddress;
     // Its peer may be gone already.
-    if (socket.remoteAddress === undefined || this.#isClosed) socket.destroy();
-    else this.#hand(socket, tried, worker);
+    if (address === undefined || this.#isClosed) {
+      socket.destroy();
+      return;
+    }
+    if (this.#hand(socket, passing, worker)) return;
+    socket.destroy();
+    for (const one of this.#workers.keys()) one.tellFull(passing.isWhole ? undefined : address);
   }
 
   /** Lets the port go; the workers stop by themselves. */
@@ -106,8 +116,9 @@ export class SharedPort {
     for (const socket of this.#waiting.keys()) socket.destroy();
   }
 
-  /** To the worker with the fewest; where all have no room for it, it is closed. */
-  #hand(socket: net.Socket, tried: readonly number[], from?: PortWorker): void {
+  /** To the worker with the fewest; false where none has room for it. */
+  #hand(socket: net.Socket, passing: Passing, from?: PortWorker): boolean {
+    const { tried } = passing;
     const free = [...this.#workers.keys()].filter(({ number }) => !tried.includes(number));
     const others = free.filter((one) => one !== from);
     const [worker] = (others.length > 0 ? others : free).sort(
@@ -115,14 +126,18 @@ export class SharedPort {
     );
     if (worker !== undefined) {
       this.#workers.set(worker, this.#heldBy(worker) + 1);
-      worker.hand(socket, tried);
-    } else if (this.#workers.size < this.#count && this.#waiting.size < MAX_WAITING) {
-      this.#wait(socket, tried);
-    } else socket.destroy();
+      worker.hand(socket, passing);
+      return true;
+    }
+    if (this.#workers.size < this.#count && this.#waiting.size < MAX_WAITING) {
+      this.#wait(socket, passing);
+      return true;
+    }
+    return false;
   }
 
-  #wait(socket: net.Socket, tried: readonly number[]): void {
-    this.#waiting.set(socket, tried);
+  #wait(socket: net.Socket, passing: Passing): void {
+    this.#waiting.set(socket, passing);
     socket.on("error", () => socket.destroy());
     socket.once("close", () => this.#waiting.delete(socket));
   }

@@ -26,10 +26,13 @@ export function openWorkerChannel(codec: FaultCodec): WorkerChannel {
     abandoned: Promise.race([link.closed, disconnected]),
     openPort: (options) => {
       const port = new WorkerPort({ ...options, pass, tell: (count) => link.tell("has", count) });
-      link.serve({ least: (count: number | null) => port.hear(count ?? undefined) });
+      link.serve({
+        least: (count: number | null) => port.hear(count ?? undefined),
+        full: (address: string | null) => port.hearFull(address ?? undefined),
+      });
       process.on("message", (message: unknown, handle: unknown) => {
         if (message === "listen") port.listen(handle as PortHandle);
-        else if (handle instanceof Socket) port.hand(handle, (message as Passing).tried);
+        else if (handle instanceof Socket) port.hand(handle, message as Passing);
       });
       return port;
     },

@@ -33,6 +33,10 @@ export interface WorkerPortOptions {
 }
 
 const BACKLOG = 1024;
+/** Nobody was asked yet. */
+const UNTRIED: Passing = { tried: [], isWhole: true };
+/** For so long none is passed on once nobody had room: a flood costs no more than its accepting. */
+const FULL_MS = 100;
 /** A worker may have half as many more than another, and so many more at most, before it passes some on. */
 const MAX_LEAD = 8;
 
@@ -41,6 +45,8 @@ export class WorkerPort {
   readonly #acceptor: net.Server;
   readonly #told: ToldCount;
   readonly #perAddress = new Map<string, number>();
+  /** The addresses whose connections nobody has room for; undefined: no address's. */
+  readonly #full = new Set<string | undefined>();
   #count = 0;
   /** The connections of the other worker that has the fewest. */
   #least: number | undefined;
@@ -66,16 +72,24 @@ export class WorkerPort {
     this.#least = least;
   }
 
+  /** Nobody has room for connections of an address; undefined: for any. */
+  hearFull(address: string | undefined): void {
+    if (this.#isClosed || this.#full.has(address)) return;
+    const timer = setTimeout(() => this.#full.delete(address), FULL_MS);
+    timer.unref();
+    this.#full.add(address);
+  }
+
   /** A connection of its own accepting. */
   accept(socket: net.Socket): void {
     const least = this.#least ?? Number.POSITIVE_INFINITY;
     const lead = Math.min(MAX_LEAD, Math.floor(least / 2));
-    if (this.#count > least + lead) this.#options.pass(socket, { tried: [] });
-    else this.hand(socket, []);
+    if (this.#count > least + lead) this.#options.pass(socket, UNTRIED);
+    else this.hand(socket, UNTRIED);
   }
 
   /** A connection that others have no room for. */
-  hand(socket: net.Socket, tried: readonly number[]): void {
+  hand(socket: net.Socket, before: Passing): void {
     const { seat, limits, take, pass } = this.#options;
     const { maxConnections, maxConnectionsPerAddress } = limits();
     const address = socket.remoteAddress;
@@ -85,11 +99,13 @@ export class WorkerPort {
       return;
     }
     const held = this.#perAddress.get(address) ?? 0;
-    const isFull =
-      this.#count >= shareOf(maxConnections, seat) ||
-      held >= shareOf(maxConnectionsPerAddress, seat);
-    if (isFull) {
-      pass(socket, { tried: [...tried, seat.number] });
+    const isWhole = this.#count >= shareOf(maxConnections, seat);
+    if (isWhole || held >= shareOf(maxConnectionsPerAddress, seat)) {
+      if (this.#full.has(isWhole ? undefined : address)) socket.destroy();
+      else {
+        const tried = [...before.tried, seat.number];
+        pass(socket, { tried, isWhole: isWhole && before.isWhole });
+      }
       return;
     }
     this.#count += 1;

@@ -77,8 +77,7 @@ export class WorkerProcess implements PortWorker {
   }
 
   /** What cannot be handed over is closed. */
-  hand(socket: Socket, tried: readonly number[]): void {
-    const passing: Passing = { tried };
+  hand(socket: Socket, passing: Passing): void {
     this.#child.send(passing, socket, { keepOpen: false }, (error) => {
       if (error !== null) socket.destroy();
     });
@@ -86,6 +85,10 @@ export class WorkerProcess implements PortWorker {
 
   tellLeast(count: number | undefined): void {
     this.link.tell("least", count ?? null);
+  }
+
+  tellFull(address: string | undefined): void {
+    this.link.tell("full", address ?? null);
   }
 
   kill(): void {

@@ -2,7 +2,7 @@
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { expect, it, onTestFinished, vi } from "vitest";
-import { SharedPort } from "../../src/server/shared-port.ts";
+import { type Passing, SharedPort } from "../../src/server/shared-port.ts";
 import { type ConnectionLimits, shareOf, WorkerPort } from "../../src/server/worker-port.ts";
 
 const LIMITS: ConnectionLimits = { maxConnections: 100, maxConnectionsPerAddress: 100 };
@@ -28,7 +28,10 @@ async function open(of: number, limits: Partial<ConnectionLimits> = {}) {
         socket.once("close", () => void held.splice(held.indexOf(socket), 1));
         socket.resume();
       },
-      pass: (socket, passing) => shared.passed(worker, socket, passing),
+      pass: (socket, passing) => {
+        room.passed += 1;
+        shared.passed(worker, socket, passing);
+      },
       tell: (count) => shared.has(worker, count),
       onFault: () => undefined,
     });
@@ -36,14 +39,22 @@ async function open(of: number, limits: Partial<ConnectionLimits> = {}) {
     const worker = {
       number,
       listen: () => undefined,
-      hand: (socket: Socket, tried: readonly number[]) => port.hand(socket, tried),
+      hand: (socket: Socket, passing: Passing) => port.hand(socket, passing),
       tellLeast: (count: number | undefined) => port.hear(count),
+      tellFull: (address: string | undefined) => port.hearFull(address),
     };
     joins.push(() => shared.join(worker));
     leaves.push(() => shared.leave(worker));
     onTestFinished(() => port.close());
   }
-  const room = { shared, joins, leaves, acceptor: 0, counts: () => taken.map((one) => one.length) };
+  const room = {
+    shared,
+    joins,
+    leaves,
+    acceptor: 0,
+    passed: 0,
+    counts: () => taken.map((one) => one.length),
+  };
   const server = createServer({ pauseOnConnect: true }, (socket) => {
     onTestFinished(() => void socket.destroy());
     ports[room.acceptor]?.accept(socket);
@@ -101,8 +112,25 @@ it("keeps the limits of the whole, and has all of them used", async () => {
   first.destroy();
   await vi.waitFor(() => expect(room.counts()).toEqual([2, 0]));
   room.acceptor = 0;
-  room.dial();
-  await vi.waitFor(() => expect(room.counts()).toEqual([2, 1]));
+  // Once nobody had room, for a moment none is passed on.
+  await vi.waitFor(() => {
+    room.dial();
+    expect(room.counts()).toEqual([2, 1]);
+  });
+});
+
+it("passes on few connections of a flood that nobody has room for", async () => {
+  const room = await open(2, { maxConnectionsPerAddress: 2 });
+  for (const join of room.joins) join();
+  for (const acceptor of [0, 1]) {
+    room.acceptor = acceptor;
+    room.dial();
+  }
+  await vi.waitFor(() => expect(room.counts()).toEqual([1, 1]));
+  const before = room.passed;
+  await Promise.all(Array.from({ length: 50 }, () => once(room.dial(), "close")));
+  expect(room.passed - before).toBeLessThan(25);
+  expect(room.counts()).toEqual([1, 1]);
 });
 
 it("counts by address", async () => {
@@ -114,8 +142,10 @@ it("counts by address", async () => {
   await once(room.dial(), "close");
   only.destroy();
   await vi.waitFor(() => expect(room.counts()).toEqual([0, 0]));
-  room.dial();
-  await vi.waitFor(() => expect(room.counts()).toEqual([1, 0]));
+  await vi.waitFor(() => {
+    room.dial();
+    expect(room.counts()).toEqual([1, 0]);
+  });
 });
 
 it("has a connection wait for a worker that is being replaced, where the others are full", async () => {
