@@ -152,14 +152,10 @@ describe("every module", () => {
     },
   );
 
-  it("is named in kebab-case; gates begin with their position", () => {
+  it("is named in kebab-case", () => {
     for (const { file } of [...sources, ...tools]) {
       expect(basename(file, ".ts")).toMatch(/^[a-z0-9]+(?:-[a-z0-9]+)*$/);
     }
-    const gates = sources.map(({ file }) => file).filter((file) => file.includes("/gates/"));
-    const numbers = gates.flatMap((file) => /\/(\d\d)-/.exec(file)?.[1] ?? []);
-    const positions = numbers.map((_, position) => String(position).padStart(2, "0"));
-    expect(numbers).toEqual(positions);
   });
 
   it("leaves the gates to the dispatcher, which lists each once and in order", () => {
@@ -178,9 +174,31 @@ describe("every module", () => {
     );
     const inOrder = listed.map((_, position) => String(position).padStart(2, "0"));
     expect(listed).toEqual(inOrder);
-    expect(listed).toHaveLength(sources.filter(({ file }) => isGate(file)).length);
+    expect(listed).toHaveLength(GATE_NAMES.length);
     const names = [...text.matchAll(/^ {4}"?([\w-]+)"?: \w+Gate\b.*\/\/ +\d\d\b/gm)];
     expect(names.map(([, name]) => name)).toEqual(GATE_NAMES);
+  });
+
+  it("has each gate in the file that is numbered as the first gate in it", () => {
+    const { text = "", imports = [] } = byFile.get("src/dispatch/dispatcher.ts") ?? {};
+    const positions = new Map<string | undefined, string>();
+    for (const [, gate, at = ""] of text.matchAll(/^ {4}\S+ (\w+Gate)\b.*\/\/ +(\d\d)\b/gm)) {
+      positions.set(gate, at);
+    }
+    const gateFiles = sources.map(({ file }) => file).filter((file) => /\/gates\/\d/.test(file));
+    const firsts = gateFiles.map((file) => {
+      const names = imports.filter((one) => one.file === file).flatMap((one) => one.names);
+      const first = names.flatMap((name) => positions.get(name) ?? []).sort()[0];
+      return `src/dispatch/gates/${first}-`;
+    });
+    expect(firsts).toEqual(gateFiles.map((file) => file.slice(0, firsts[0]?.length)));
+    expect(new Set(firsts).size).toBe(gateFiles.length);
+    // Each says of itself, by its number, what it asks.
+    for (const [gate = "", at] of positions) {
+      const { text: own = "" } =
+        sources.find((one) => gateFiles.includes(one.file) && one.text.includes(` ${gate}`)) ?? {};
+      expect(own).toMatch(new RegExp(`\\b[Gg]ate ${at}\\b`));
+    }
   });
 
   it("makes routes by createRoute, and other calls by changeCall", () => {

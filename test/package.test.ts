@@ -97,6 +97,12 @@ describe("the packed release", () => {
     expect(missing).toEqual([]);
   });
 
+  it("has the licences of the packages whose code is in the daemon's file", () => {
+    expect(files).toContain("dist/daemon/LICENSES.txt");
+    const licenses = readFileSync(join(ROOT, "dist/daemon/LICENSES.txt"), "utf8");
+    for (const name of ["ajv", "pino", "semver"]) expect(licenses).toMatch(`\n${name}\n\n`);
+  });
+
   it("has nothing that an example wrote where it was tried", () => {
     expect(files).toContain("examples/openwop/workflows/front-desk.json");
     const written = /\.agtp\/|\.pem$|examples\/\w+\/(?:offer|waits)\.json|guide\.\w+\.json/;

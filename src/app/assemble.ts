@@ -19,7 +19,7 @@ import { observeRecorded } from "../dispatch/recorded.ts";
 import type { RegisteredRoute, Route } from "../dispatch/routes/route.ts";
 import { buildRegistry, type EndpointRegistry } from "../endpoint/endpoint-registry.ts";
 import type { Foundation } from "./foundation.ts";
-import { callerStateOf, defaultAgent } from "./identity-parts.ts";
+import { defaultAgent } from "./identity-parts.ts";
 import { inOrder, type Provisioned } from "./provision.ts";
 
 /** The surroundings of the pipeline. */
@@ -128,7 +128,7 @@ function creatingPipeline(
     view: state.view,
     serverId: server.serverId,
     defaultAgent: defaultAgent(config, directory),
-    standing: callerStateOf(state),
+    standing: state,
     attributor: attribution.enabled ? attributor : undefined,
     tokens: tokens?.verifier,
     negotiation: {

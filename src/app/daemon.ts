@@ -14,8 +14,14 @@ import type { Config } from "./config/config.ts";
 import { type Controlled, openControl, type StatusSource } from "./control.ts";
 import type { Deployment } from "./deployment.ts";
 import { listNodes, nodeName } from "./nodes.ts";
-import { type PortFault, Serving } from "./serving.ts";
-import { announce, portProblem, reportingProblems, reportingTrust } from "./start-report.ts";
+import { Serving } from "./serving.ts";
+import {
+  announce,
+  type PortFault,
+  portProblem,
+  reportingProblems,
+  reportingTrust,
+} from "./start-report.ts";
 import type { Daemon, StartResult } from "./start-result.ts";
 
 import { countWorkers } from "./workers/count-workers.ts";
@@ -53,6 +59,7 @@ class Running implements Daemon, Controlled {
   #metrics: Metrics | undefined;
   #pushed: PushedMetrics | undefined;
   #control: ControlSocket | undefined;
+  #warmingUp: Promise<void> | undefined;
   #stopped: Promise<void> | undefined;
   #sayEnded: () => void = () => undefined;
   readonly ended: Promise<void> = new Promise((resolve) => {
@@ -113,10 +120,11 @@ class Running implements Daemon, Controlled {
     if (fault !== undefined) return this.#refuse(fault);
     this.#bind(deployment);
     this.#retain(deployment);
-    atOnce(reportingProblems(this.#options.log, await deployment.commit()));
+    deployment.commit();
     atOnce(reportingTrust(this.#options.log, deployment));
     await this.#openControl(config);
     this.#announce(config);
+    this.#warmingUp = this.#serving.warmUp();
     return { kind: "listening" };
   }
 
@@ -239,7 +247,8 @@ class Running implements Daemon, Controlled {
   }
 
   async #close(timeoutMs: number): Promise<void> {
-    await this.#serving.end(timeoutMs, [this.#metrics?.close(), this.#pushed?.close()]);
+    const others = [this.#metrics?.close(), this.#pushed?.close(), this.#warmingUp];
+    await this.#serving.end(timeoutMs, others);
     // The next daemon takes its place as soon as the state is free.
     await this.#control?.leave();
     await this.#serving.closeState();

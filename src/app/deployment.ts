@@ -56,8 +56,13 @@ export interface Deployment {
   documentVersion(): Promise<string | undefined>;
   /** Makes what takes long to make: awaited before the deployment takes the place of another. */
   prepare(): Promise<void>;
-  /** Writes what outlives the process: called when the deployment is served, and not before. */
-  commit(): Promise<readonly Problem[]>;
+  /** Begins what belongs to serving it: called when the deployment is served, and not before. */
+  commit(): void;
+  /**
+   * Makes what the first who ask would wait for, in turns with everybody, and writes what outlives
+   * the process: called when it is committed and whoever waits for the server has been told.
+   */
+  warmUp(): Promise<readonly Problem[]>;
   /** Ends what its last requests can do without: another deployment is served. */
   retire(): Promise<void>;
   /** Ends what the deployment holds open, once its running requests are done. */
@@ -182,18 +187,21 @@ function deploymentOf(
     dispatcher: served.dispatcher,
     gateway: http?.gateway(),
     bind: (ports) => http?.bind(ports),
-    commit: async () => {
-      const { rates, work } = kept;
-      rates.limit(config.limits);
+    commit: () => {
+      kept.rates.limit(config.limits);
       tokens?.start();
       for (const one of contributions) one.start?.();
+    },
+    warmUp: async () => {
+      const keeping = Promise.all(contributions.map((one) => one.keep?.() ?? []));
+      for (const one of contributions) one.warmUp?.();
       // A server that stops prepares nothing more; who asks for what cannot be made hears of it.
       const { signal } = kept.stopping;
-      void work
+      void kept.work
         .pace(preparingInputs(served.registry.entries), THE_SERVER, signal)
         .catch(() => undefined);
       void prepare().catch(() => undefined);
-      return (await Promise.all(contributions.map((one) => one.keep?.() ?? []))).flat();
+      return (await keeping).flat();
     },
     documentVersion: () => served.documentVersion(),
     console: contributions.find((one) => one.console !== undefined)?.console,

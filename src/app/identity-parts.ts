@@ -4,14 +4,12 @@ import { relative } from "node:path";
 import { readBoundedFile } from "../base/bounded-file.ts";
 import type { Paced } from "../base/paced.ts";
 import { isError, type Problem } from "../base/problem.ts";
-import type { CallerState } from "../dispatch/caller/caller-state.ts";
 import type { CallLog } from "../handlers/handler.ts";
 import type { AgentDirectory } from "../identity/agent-directory.ts";
 import type { AgentDocument } from "../identity/agent-document.ts";
 import { readPrivateKey } from "../identity/ed25519.ts";
 import { loadingAgents } from "../identity/load-agents.ts";
 import { readTrustedIssuers } from "../identity/trusted-issuers.ts";
-import type { ServerState } from "../state/state.ts";
 import type { Config } from "./config/config.ts";
 import { type OpenedVerifier, openTokenVerifier } from "./jwks-verifier.ts";
 
@@ -31,24 +29,6 @@ export async function openTokens(
 ): Promise<OpenedVerifier | undefined> {
   if (oauth === undefined) return undefined;
   return openTokenVerifier({ oauth, file: relative(directory, file), log });
-}
-
-/** The standing of agents, sessions, tasks and certificates, as the gates ask. */
-export function callerStateOf({
-  lifecycle,
-  certificates,
-  sessions,
-  escalations,
-  suspensions,
-}: ServerState): CallerState {
-  return {
-    statusOf: (agent) => lifecycle.statusOf(agent),
-    statusSince: (agent) => lifecycle.statusSince(agent),
-    isRevoked: (certificate, agentId) => certificates.isRevoked(certificate, agentId),
-    admitSession: (sessionId, user) => sessions.admit(sessionId, user),
-    holdOf: (sessionId) => suspensions.holdOf(sessionId),
-    pauseOf: (agentId, taskId) => escalations.pauseOf(agentId, taskId),
-  };
 }
 
 /** Its standing is shown to everybody, so it must be one that everybody may learn of. */

@@ -17,19 +17,12 @@ import type { LimitsConfig } from "../wire/limits-section.ts";
 import { type Built, build, type DaemonOptions } from "./build.ts";
 import type { Deployment } from "./deployment.ts";
 import { keysNeedingRestart } from "./restart-keys.ts";
+import { type PortFault, reportingProblems } from "./start-report.ts";
 
 /** The ports of HTTP, as far as they are known. */
 export interface HttpPorts {
   readonly gatewayPort?: number | undefined;
   readonly consolePort?: number | undefined;
-}
-
-/** A port that cannot be had. */
-export interface PortFault {
-  readonly key: string;
-  readonly host: string;
-  readonly port: number;
-  readonly error: unknown;
 }
 
 /** Another deployment that can be served, or what is in the way of one. */
@@ -184,7 +177,21 @@ export class Serving {
     // Requests may still run in it: its idle upstream connections close by themselves.
     await previous.retire();
     this.fingerprint256 = next.fingerprint256;
-    return [...unchanged, ...(await next.deployment.commit())];
+    next.deployment.commit();
+    return [...unchanged, ...(await next.deployment.warmUp())];
+  }
+
+  /** Makes what the first who ask of a server that has just started would wait for. */
+  async warmUp(): Promise<void> {
+    try {
+      const found = await this.#deployment.warmUp();
+      this.#problems = [...this.#problems, ...found];
+      await whileServing(this.kept)(reportingProblems(this.#log, found));
+    } catch (error) {
+      // Who asks for it has it made again.
+      const message = "the server cannot be made ready for the first who ask";
+      this.#log.logger.error({ event: "fault", error }, message);
+    }
   }
 
   /** Answers what was received, and ends the deployment; `others` end with it. */

@@ -9,7 +9,6 @@ import { formatProblem, isError, type Problem } from "../base/problem.ts";
 import { codeOf, reasonOf } from "../base/thrown.ts";
 import type { Config } from "./config/config.ts";
 import type { Deployment } from "./deployment.ts";
-import type { PortFault } from "./serving.ts";
 
 /** The facts of a daemon that listens. */
 export interface ReadyFacts {
@@ -22,6 +21,14 @@ export interface ReadyFacts {
   readonly gatewayPort: number | undefined;
   readonly metricsPort: number | undefined;
   readonly consolePort: number | undefined;
+}
+
+/** A port that cannot be had. */
+export interface PortFault {
+  readonly key: string;
+  readonly host: string;
+  readonly port: number;
+  readonly error: unknown;
 }
 
 /** The ready line: programs that start a daemon wait for it, so no log level hides it. */

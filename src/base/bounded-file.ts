@@ -2,7 +2,15 @@
  * Reads a file that an operator wrote, whatever it turns out to be: a directory, a device, a huge
  * or a binary file is a fault in words, never an exception and never a hang.
  */
-import { closeSync, constants, fstatSync, openSync, readFileSync, readSync } from "node:fs";
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  openSync,
+  readFileSync,
+  readSync,
+  statSync,
+} from "node:fs";
 import { codeOf } from "./thrown.ts";
 
 /** The text of a file, or why there is none. */
@@ -85,4 +93,19 @@ function decodeText(bytes: Uint8Array): FileText {
   } catch {
     return { fault: "must be UTF-8 text" };
   }
+}
+
+/** The fault of a path that should be a directory; undefined: it is one. */
+export function findDirectoryFault(path: string): string | undefined {
+  try {
+    return statSync(path).isDirectory() ? undefined : "must be a directory";
+  } catch (error) {
+    return describeFileError(error);
+  }
+}
+
+/** The octets of an open file from a position on, as many as there are. */
+export function readAt(file: number, position: number, length: number): Buffer {
+  const octets = Buffer.alloc(length);
+  return octets.subarray(0, readSync(file, octets, 0, length, position));
 }

@@ -3,11 +3,13 @@
  * machine. Symbolic links are followed as long as they stay inside; what leads out, and what is no
  * plain file, is a problem. Nothing here throws for what is on the disk.
  */
+
 import { type Dir, opendirSync, realpathSync, statSync } from "node:fs";
 import { join, relative, resolve, sep } from "node:path";
 import { describeFileError, readBoundedFile } from "./bounded-file.ts";
 import { atOnce, type Paced } from "./paced.ts";
 import type { Problem } from "./problem.ts";
+import { isWithin, realPath } from "./real-path.ts";
 import { sortPaced } from "./sort-paced.ts";
 import { codeOf } from "./thrown.ts";
 
@@ -153,17 +155,5 @@ class Listing {
 
   #problem(path: string, message: string): Problem {
     return { file: this.nameOf(path), key: "", message };
-  }
-}
-
-function isWithin(root: string, path: string): boolean {
-  return path === root || path.startsWith(root.endsWith(sep) ? root : root + sep);
-}
-
-function realPath(path: string): string | undefined {
-  try {
-    return realpathSync(path);
-  } catch {
-    return undefined;
   }
 }

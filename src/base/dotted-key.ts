@@ -34,7 +34,8 @@ export function atPointer(pointer: string, root: unknown): unknown {
   return names.reduce<unknown>((value, name) => memberAt(value, name), root);
 }
 
-function memberAt(value: unknown, name: string): unknown {
+/** A member of its own, of whatever may have one. */
+export function memberAt(value: unknown, name: string): unknown {
   if (typeof value !== "object" || value === null || !Object.hasOwn(value, name)) return undefined;
   return (value as Readonly<Record<string, unknown>>)[name];
 }

@@ -26,6 +26,48 @@ export function isRecord(value: unknown): value is JsonRecord {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
+/** A value that should be an object; any other is one without members. */
+export function recordIn(value: unknown): JsonRecord {
+  return isRecord(value) ? value : {};
+}
+
+/** A value that should be a text; undefined for any other. */
+export function textIn(value: unknown): string | undefined {
+  return typeof value === "string" ? value : undefined;
+}
+
+/** The texts of a value that should be a list of them. */
+export function textsIn(value: unknown): readonly string[] {
+  return Array.isArray(value) ? value.filter((one) => typeof one === "string") : [];
+}
+
+/** A member of its own: a name that somebody chose may be one that every object has. */
+export function memberOf<Value>(
+  record: Readonly<Record<string, Value>>,
+  name: string,
+): Value | undefined {
+  return Object.hasOwn(record, name) ? record[name] : undefined;
+}
+
+/** The value that names lead to, from member to member; undefined where one is not there. */
+export function valueAt(value: unknown, names: readonly string[]): unknown {
+  return names.reduce<unknown>((owner, name) => memberOf(recordIn(owner), name), value);
+}
+
+/** The members that have a value. */
+export function presentMembers(record: JsonRecord): JsonRecord {
+  return Object.fromEntries(Object.entries(record).filter(([, value]) => value !== undefined));
+}
+
+/** The value that a text is in JSON; undefined, which JSON has not, where it is none. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
 /** A value as a message quotes it: short, on one line, and never walking into what is nested. */
 export function quoteValue(value: unknown): string {
   if (typeof value === "string") {

@@ -2,8 +2,10 @@
  * Symbolic links in a state directory. One that leads out of it, or that another user made, would
  * have the daemon write where somebody else wants it to; the start names each of them.
  */
-import { type Dirent, lstatSync, readdirSync, readlinkSync, realpathSync } from "node:fs";
+
+import { type Dirent, lstatSync, readdirSync, readlinkSync } from "node:fs";
 import { join, sep } from "node:path";
+import { realPath } from "./real-path.ts";
 import { codeOf } from "./thrown.ts";
 
 /** A link that is not followed. */
@@ -28,7 +30,7 @@ export function findLinkFaults(
   const own = lstatSync(directory, { throwIfNoEntry: false });
   if (own === undefined) return [];
   if (own.isSymbolicLink() && !isOurs(own.uid)) return [foreign(directory, own.uid)];
-  const root = realPathOf(directory);
+  const root = realPath(directory);
   if (root === undefined)
     return [{ path: directory, message: "is a symbolic link that leads nowhere" }];
   const faults: LinkFault[] = [];
@@ -56,7 +58,7 @@ function findLinkFault(path: string, root: string): string | undefined {
   const status = lstatSync(path, { throwIfNoEntry: false });
   if (status === undefined) return undefined;
   if (!isOurs(status.uid)) return foreign(path, status.uid).message;
-  const real = realPathOf(path);
+  const real = realPath(path);
   if (real?.startsWith(root.endsWith(sep) ? root : root + sep)) return undefined;
   return `is a symbolic link that leads out of the state directory, to "${readlinkSync(path)}"`;
 }
@@ -76,13 +78,5 @@ function entriesOf(directory: string): readonly Dirent[] {
   } catch (error) {
     if (codeOf(error) === "ENOTDIR" || codeOf(error) === "ENOENT") return [];
     throw error;
-  }
-}
-
-function realPathOf(path: string): string | undefined {
-  try {
-    return realpathSync(path);
-  } catch {
-    return undefined;
   }
 }

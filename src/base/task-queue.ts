@@ -14,9 +14,8 @@ export interface TaskOwner {
 
 /** Measures what is done for an owner at a time. */
 export interface TaskMeter {
-  begin(startedAt: number): void;
-  end(startedAt: number): number;
-  charge(owner: TaskOwner, ms: number): void;
+  /** Does some work at once, and charges who pays for it. */
+  slice<T>(payer: () => TaskOwner, work: () => T, startedAt: number): T;
 }
 
 /** Options by which a queue shares the time. */
@@ -164,14 +163,16 @@ export class TaskQueue {
 
   #advance(task: Task, lane: Lane): boolean | Promise<boolean> {
     const startedAt = this.#now();
-    this.#meter?.begin(startedAt);
-    try {
+    const work = (): boolean | Promise<boolean> => {
       let isOver = task.advance();
       while (isOver === false && this.#now() - startedAt < this.#sliceMs) isOver = task.advance();
       return isOver;
+    };
+    try {
+      return this.#meter === undefined
+        ? work()
+        : this.#meter.slice(() => lane.owner, work, startedAt);
     } finally {
-      const cost = this.#meter?.end(startedAt) ?? 0;
-      if (cost > 0) this.#meter?.charge(lane.owner, cost);
       this.#account(lane, this.#now() - startedAt);
     }
   }

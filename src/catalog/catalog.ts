@@ -48,6 +48,19 @@ export type FloorMethod = (typeof FLOOR_GROUPS)[FloorGroup][number];
 /** The 18 methods that every server supports, group by group.   AGTP-API §3.1 */
 export const FLOOR_METHODS: readonly FloorMethod[] = Object.values(FLOOR_GROUPS).flat();
 
+const EXEMPT_FROM_LIFECYCLE: ReadonlySet<string> = new Set([
+  ...FLOOR_GROUPS.lifecycle,
+  ...["INSPECT", "DESCRIBE", "DISCOVER"],
+]);
+
+/**
+ * Tells whether a method is answered though the agent that calls it is suspended or retired: how else
+ * would it come back?   AGTP "Agent Lifecycle"
+ */
+export function isExemptFromLifecycle(method: string): boolean {
+  return EXEMPT_FROM_LIFECYCLE.has(method);
+}
+
 /** The HTTP verbs that a catalog may list as legacy.   AGTP-API §3.6 */
 export const HTTP_VERBS = ["GET", "POST", "PUT", "DELETE", "PATCH"] as const;
 

@@ -7,7 +7,7 @@ import type { ReceivedResponse } from "../wire/response-parser.ts";
 import { AgtpClientError } from "./client-error.ts";
 
 /** When to give up. */
-export interface Deadline {
+interface Deadline {
   readonly timeoutMs: number;
   readonly signal?: AbortSignal | undefined;
 }

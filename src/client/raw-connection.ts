@@ -28,14 +28,14 @@ export type RawAnswer =
   | { readonly kind: "silence"; readonly isPartial: boolean };
 
 /** The longest to wait, and the most octets to take. */
-export interface RawConnectionOptions {
+interface RawConnectionOptions {
   /** Milliseconds of `performance.now()`. */
   readonly deadline: number;
   readonly limits?: ResponseLimits;
 }
 
 /** A connection, or why there is none: for people. */
-export type RawConnectionResult =
+type RawConnectionResult =
   | { readonly kind: "connection"; readonly connection: RawConnection }
   | { readonly kind: "unreachable"; readonly message: string };
 

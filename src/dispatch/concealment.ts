@@ -31,8 +31,3 @@ export function concealRefusal(refusal: Refusal, route: Concealing | undefined):
       : { carried: concealment.value(carried) as NonNullable<Refusal["carried"]> }),
   };
 }
-
-/** A path as it may be written down. */
-export function concealPath(path: string, route: Concealing | undefined): string {
-  return route?.concealment === undefined ? path : route.concealment.text(path);
-}

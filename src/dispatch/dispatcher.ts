@@ -11,37 +11,36 @@ import type { ViewLease } from "../state/state.ts";
 import type { Response, WireFault } from "../wire/message.ts";
 import type { Approvals } from "./approvals/approvals.ts";
 import type { CallerState } from "./caller/caller-state.ts";
-import { refuseInactive } from "./caller/inactive-agent.ts";
 import type { Peer } from "./caller/peer.ts";
 import type { Exchange } from "./exchange.ts";
 import { callerGate } from "./gates/00-caller.ts";
-import { sessionGate } from "./gates/01-session.ts";
-import { authorityGate } from "./gates/02-authority.ts";
-import { lifecycleGate } from "./gates/03-lifecycle.ts";
-import { ratesGate } from "./gates/04-rates.ts";
-import { ledgerGate } from "./gates/05-ledger.ts";
-import { aliasGate } from "./gates/06-alias.ts";
-import { methodGate } from "./gates/07-method.ts";
-import { pathGate } from "./gates/08-path.ts";
-import { policyGate } from "./gates/09-policy.ts";
-import { type ContractGateOptions, contractGate } from "./gates/10-contract.ts";
+import { bodySessionGate, sessionGate } from "./gates/01-session.ts";
+import { authorityGate, scopeGate } from "./gates/02-authority.ts";
+import { lifecycleGate, refuseInactive } from "./gates/03-lifecycle.ts";
+import { ledgerGate, ratesGate } from "./gates/04-toll.ts";
+import {
+  aliasGate,
+  compilingPathCheck,
+  methodGate,
+  type PathCheck,
+  pathGate,
+  policyGate,
+} from "./gates/06-method-and-path.ts";
+import {
+  type ContractGateOptions,
+  contractGate,
+  type NegotiationGateOptions,
+  negotiationGate,
+} from "./gates/10-contract.ts";
 import { endpointGate } from "./gates/11-endpoint.ts";
-import { type NegotiationGateOptions, negotiationGate } from "./gates/12-negotiation.ts";
-import { bodyGate } from "./gates/13-body.ts";
-import { bodySessionGate } from "./gates/14-body-session.ts";
+import { bodyGate, inputGate } from "./gates/13-input.ts";
 import { taskGate } from "./gates/15-task.ts";
-import { inputGate } from "./gates/16-input.ts";
-import { scopeGate } from "./gates/17-scope.ts";
 import { approvalGate } from "./gates/18-approval.ts";
 import { type Gates, Pipeline, type PipelineServices } from "./pipeline.ts";
 import type { MethodPolicy } from "./policy/method-policy.ts";
 import type { PoliciesConfig } from "./policy/policies-config.ts";
 import type { Rates } from "./rates/rates.ts";
-import {
-  compilingPathCheck,
-  createEndpointLookup,
-  type PathCheck,
-} from "./routes/endpoint-lookup.ts";
+import { createEndpointLookup } from "./routes/endpoint-lookup.ts";
 import type { Route } from "./routes/route.ts";
 import { listingMethods } from "./routes/supported-methods.ts";
 
@@ -90,11 +89,13 @@ export function* creatingDispatcher(parts: DispatcherParts): Paced<Dispatcher & 
 
 /** Asks who the caller is; a refusal is said after the gates that everybody has to pass. */
 function identityGates({ directory, policies, methodPolicy, standing }: DispatcherParts): Gates {
+  const { certificates, lifecycle } = standing;
+  const policy = policies.identity;
   return {
-    caller: callerGate({ directory, policy: policies.identity, standing }), //  00  400 401 501 551
+    caller: callerGate({ directory, policy, certificates }), //               00  400 401 501 551
     session: sessionGate(standing, methodPolicy), //                          01  401 408 409
     authority: authorityGate, //                                              02  400 262 455 457
-    lifecycle: lifecycleGate({ directory, methodPolicy, standing }), //       03  410 503
+    lifecycle: lifecycleGate({ directory, methodPolicy, lifecycle }), //      03  410 503
   };
 }
 
@@ -110,7 +111,7 @@ function tollGates({ rates, attributor, view }: DispatcherParts): Gates {
 function insideGates({ attributor, standing, view }: DispatcherParts): Gates {
   return {
     ledger: ledgerGate(attributor, view),
-    lifecycle: ({ caller }) => refuseInactive(caller.document, standing),
+    lifecycle: ({ caller }) => refuseInactive(caller.document, standing.lifecycle),
   };
 }
 

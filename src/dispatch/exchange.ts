@@ -179,6 +179,11 @@ export class Exchange {
     return this.inner === undefined ? this.speaker : this.inner.parent.person;
   }
 
+  /** A text of the request as it may be written down, without the secrets of its endpoint. */
+  conceal(text: string): string {
+    return this.route?.concealment?.text(text) ?? text;
+  }
+
   /** The depth of this dispatch; 0 on the wire. */
   get depth(): number {
     return this.inner === undefined ? 0 : this.inner.parent.depth + 1;

@@ -3,6 +3,7 @@
  * No socket: a request goes in, a response comes out. What is done for it at once is a slice of the
  * loop, which its caller pays for.
  */
+
 import type { DispatchResult } from "../handlers/handler.ts";
 import type { AgentDirectory } from "../identity/agent-directory.ts";
 import type { AgentDocument } from "../identity/agent-document.ts";
@@ -11,20 +12,27 @@ import type { Attributor } from "../state/records/attributor.ts";
 import type { IdempotencyRegister } from "../state/registers/idempotency-register.ts";
 import type { Response, WireFault } from "../wire/message.ts";
 import type { Approvals } from "./approvals/approvals.ts";
-import { createStandingFields } from "./caller/addressed-agent.ts";
-import { readCredentials } from "./caller/credentials.ts";
 import type { DelegationReader } from "./caller/delegation.ts";
 import type { Peer } from "./caller/peer.ts";
 import { concealRefusal } from "./concealment.ts";
 import type { Deadlines } from "./deadlines.ts";
-import { Exchange } from "./exchange.ts";
+import type { Exchange } from "./exchange.ts";
+import { readCredentials } from "./gates/00-caller.ts";
 import type { Gate } from "./gates/gate.ts";
-import { type CallHandler, createCallHandler } from "./handling/call-handler.ts";
-import { innerRequest, resultOf, tellingOfInner } from "./handling/inner-dispatch.ts";
-import { faultReply, type InvokeServices } from "./handling/invoke.ts";
+import {
+  innerExchange,
+  mayHaveActed,
+  resultOf,
+  tellingOfInner,
+} from "./handling/inner-dispatch.ts";
+import {
+  type CallHandler,
+  createCallHandler,
+  faultReply,
+  type InvokeServices,
+} from "./handling/invoke.ts";
 import { type AnswerOnce, createAnswerOnce } from "./idempotency/idempotency.ts";
 import { readIdempotencyKey } from "./idempotency/idempotency-key.ts";
-import { isLasting } from "./idempotency/idempotent-reply.ts";
 import type { Observer } from "./observer.ts";
 import type { LoopTime } from "./rates/loop-time.ts";
 import { payerOf } from "./rates/payer.ts";
@@ -72,8 +80,6 @@ interface EndpointParts {
   readonly supportedMethods: string;
 }
 
-/** The deepest that handlers may dispatch into one another. */
-const MAX_DISPATCH_DEPTH = 16;
 const UNJUDGED = "a token could not be judged";
 
 /** The first refusal; no gate behind it is asked. */
@@ -95,7 +101,6 @@ function rowOf(named: Gates): Row {
 
 export class Pipeline {
   readonly #parts: PipelineServices;
-  readonly #time: LoopTime;
   readonly #rows: Readonly<Record<keyof PipelineGates, Row>>;
   readonly #lookUp: (exchange: Exchange) => void;
   readonly #stamp: Stamp;
@@ -104,20 +109,15 @@ export class Pipeline {
   readonly #answerOnce: AnswerOnce;
 
   constructor(parts: PipelineServices, { gates, lookUp, supportedMethods }: EndpointParts) {
-    const { directory, observer, attributor, idempotency, deadlines, serverId } = parts;
+    const { directory, observer, idempotency, deadlines } = parts;
+    const { identity, toll, inside, admission, handler } = gates;
     this.#parts = parts;
-    this.#time = parts.time;
-    const { identity, inside, admission, handler } = gates;
     this.#rows = {
-      ...{ identity: rowOf(identity), toll: rowOf(gates.toll), inside: rowOf(inside) },
+      ...{ identity: rowOf(identity), toll: rowOf(toll), inside: rowOf(inside) },
       ...{ admission: rowOf(admission), handler: rowOf(handler) },
     };
     this.#lookUp = lookUp;
-    this.#stamp = createStamp({
-      ...{ serverId, attributor },
-      standingFields: createStandingFields(directory, parts.defaultAgent),
-      supportedMethods,
-    });
+    this.#stamp = createStamp({ ...parts, supportedMethods });
     this.#services = {
       deadlines,
       logFor: (exchange) => observer.logFor(exchange),
@@ -135,17 +135,18 @@ export class Pipeline {
     const { observer, tokens, delegations } = this.#parts;
     observer.start(exchange);
     const reading = readCredentials(exchange, tokens, delegations);
-    if (reading === undefined)
-      return this.#answerTimed(exchange, exchange.startedAt, this.#fromOutside);
+    if (reading === undefined) {
+      return this.#answerNow(exchange, this.#fromOutside, exchange.startedAt);
+    }
     return reading.then(
-      () => this.#answerTimed(exchange, performance.now(), this.#fromOutside),
+      () => this.#answerNow(exchange, this.#fromOutside),
       (cause: unknown) => this.#finish(exchange, this.#fault(exchange, UNJUDGED, cause)),
     );
   }
 
   act(exchange: Exchange): Response | Promise<Response> {
     this.#parts.observer.start(exchange);
-    return this.#answerTimed(exchange, exchange.startedAt, this.#fromInside);
+    return this.#answerNow(exchange, this.#fromInside, exchange.startedAt);
   }
 
   answerFault(fault: WireFault, peer?: Peer): Response {
@@ -154,22 +155,17 @@ export class Pipeline {
     return response;
   }
 
-  /** Work that is done at once is one slice of the loop. */
-  #answerTimed(exchange: Exchange, startedAt: number, arrive: Gate): Response | Promise<Response> {
-    this.#time.begin(startedAt);
-    try {
-      const answer = this.#passGates(exchange, arrive);
-      const { sessionKept } = exchange;
-      if (sessionKept === undefined) return answer;
-      return Promise.all([answer, sessionKept]).then(([response]) => response);
-    } finally {
-      this.#chargeSlice(exchange, startedAt);
-    }
+  /** The answer waits for the session that the request has begun. */
+  #answerNow(exchange: Exchange, arrive: Gate, startedAt?: number): Response | Promise<Response> {
+    const answer = this.#slice(exchange, () => this.#passGates(exchange, arrive), startedAt);
+    const { sessionKept } = exchange;
+    if (sessionKept === undefined) return answer;
+    return Promise.all([answer, sessionKept]).then(([response]) => response);
   }
 
-  #chargeSlice(exchange: Exchange, startedAt: number): void {
-    const spent = this.#time.end(startedAt);
-    if (spent > 0) this.#time.charge(payerOf(exchange), spent);
+  /** What is done at once is a slice of the loop, which the caller pays for. */
+  #slice<T>(exchange: Exchange, work: () => T, startedAt?: number): T {
+    return this.#parts.time.slice(() => payerOf(exchange), work, startedAt);
   }
 
   /** The gates of a request from outside up to what it asks for. */
@@ -215,16 +211,12 @@ export class Pipeline {
 
   /** An answer that comes later is a slice of its own. */
   #finish(exchange: Exchange, reply: Reply): Response {
-    if (this.#time.isMeasuring) return this.#respond(exchange, reply);
-    const startedAt = performance.now();
-    this.#time.begin(startedAt);
-    try {
-      return this.#respond(exchange, reply);
-    } finally {
-      this.#chargeSlice(exchange, startedAt);
-    }
+    return this.#parts.time.isMeasuring
+      ? this.#respond(exchange, reply)
+      : this.#slice(exchange, () => this.#respond(exchange, reply));
   }
 
+  /** Stamps the answer, and tells of it. */
   #respond(exchange: Exchange, reply: Reply): Response {
     let sent = reply;
     let response: Response;
@@ -250,24 +242,19 @@ export class Pipeline {
     path: string,
     input: Readonly<Record<string, unknown>>,
   ): Promise<DispatchResult> {
-    const request = innerRequest(parent, method, path);
-    const inner = new Exchange(request, parent.peer, performance.now(), { parent, input });
-    if (inner.depth > MAX_DISPATCH_DEPTH) {
-      throw new Error(`dispatched more than ${MAX_DISPATCH_DEPTH} deep at ${method} ${path}`);
-    }
-    this.#time.begin(inner.startedAt);
-    try {
-      return tellingOfInner(inner, (told) =>
-        this.#admit(inner, (reply) => {
-          told(reply);
-          const isRefused = reply.refusal !== undefined && !isLasting(reply);
-          if (inner.route?.isReading !== true && !isRefused) parent.markActed();
-          parent.onPart?.(`${method} ${inner.route?.path ?? path}`);
-          return resultOf(reply);
-        }),
-      );
-    } finally {
-      this.#chargeSlice(inner, inner.startedAt);
-    }
+    const inner = innerExchange(parent, [method, path], input);
+    return this.#slice(
+      inner,
+      () =>
+        tellingOfInner(inner, (told) =>
+          this.#admit(inner, (reply) => {
+            told(reply);
+            if (mayHaveActed(inner, reply)) parent.markActed();
+            parent.onPart?.(`${method} ${inner.route?.path ?? path}`);
+            return resultOf(reply);
+          }),
+        ),
+      inner.startedAt,
+    );
   }
 }

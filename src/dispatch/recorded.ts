@@ -58,10 +58,11 @@ export function observeRecorded(observer: Observer, ledger: Recording): Observer
         observer.end(exchange, response, reply);
         return;
       }
-      onceRecorded(ledger, [response], ([sent = response]) => {
+      ledger.settle(() => {
+        const sent = asRecorded(response);
         const isLost = sent !== response;
         observer.end(exchange, sent, isLost ? replyToRefusal(recordOutcomeUnknown()) : reply);
-      });
+      }, [response]);
     },
     // Its line comes behind those of the requests before it.
     wireFault: (fault, response, peer) => {

@@ -7,6 +7,8 @@
  */
 import { flatText } from "../base/flat-text.ts";
 import { sharedEncoding } from "../base/shared-body.ts";
+import type { AgentDirectory } from "../identity/agent-directory.ts";
+import type { AgentDocument } from "../identity/agent-document.ts";
 import { uuidv7 } from "../identity/uuid.ts";
 import type { Attributor } from "../state/records/attributor.ts";
 import type { RecordDraft } from "../state/records/draft.ts";
@@ -14,9 +16,7 @@ import type { RecordFacts } from "../state/records/record.ts";
 import type { Response } from "../wire/message.ts";
 import { fieldLines } from "../wire/serialize.ts";
 import type { PresentedApproval } from "./approvals/approval-step.ts";
-import type { StandingFields } from "./caller/addressed-agent.ts";
 import { linkEntry } from "./caller/delegation.ts";
-import { concealPath } from "./concealment.ts";
 import type { Exchange } from "./exchange.ts";
 import { AGTP_JSON, type Reply } from "./reply.ts";
 
@@ -30,7 +30,9 @@ export interface StampOptions {
   readonly serverId: string;
   /** Undefined: responses carry no record. */
   readonly attributor: Attributor | undefined;
-  readonly standingFields: StandingFields;
+  readonly directory: Pick<AgentDirectory, "find">;
+  /** The agent that is spoken for where a request names none and its caller is not hosted here. */
+  readonly defaultAgent: AgentDocument | undefined;
   /** The methods that the first response of a connection names. */
   readonly supportedMethods: string;
 }
@@ -41,7 +43,8 @@ export interface StampOptions {
  * when the file or the handler's answer that it stands in was read.
  */
 export function createStamp(options: StampOptions): Stamp {
-  const { serverId, attributor, standingFields, supportedMethods } = options;
+  const { serverId, attributor, supportedMethods } = options;
+  const standingFields = createStandingFields(options);
   const opening = flatText(
     `Server-ID: ${serverId}\r\nAGTP-API-Version: ${AGTP_API_VERSION}\r\nResponse-ID: `,
   );
@@ -52,7 +55,10 @@ export function createStamp(options: StampOptions): Stamp {
     if (exchange !== undefined) fields += exchangeFields(exchange) + standingFields(exchange);
     if (exchange?.isFirst) fields += `Supported-Methods: ${supportedMethods}\r\n`;
     if (reply.headers !== undefined) fields += fieldLines(Object.entries(reply.headers));
-    if (body.length > 0) fields += contentTypeLine(reply.contentType);
+    if (body.length > 0) {
+      const { contentType } = reply;
+      fields += contentType === AGTP_JSON ? AGTP_JSON_LINE : `Content-Type: ${contentType}\r\n`;
+    }
     // Nothing ran, so there is nothing to attribute.
     const isUnattributed = reply.refusal?.code === "store-unavailable";
     const lateFields =
@@ -65,10 +71,6 @@ export function createStamp(options: StampOptions): Stamp {
 
 const AGTP_JSON_LINE = flatText(`Content-Type: ${AGTP_JSON}\r\n`);
 
-function contentTypeLine(contentType: string): string {
-  return contentType === AGTP_JSON ? AGTP_JSON_LINE : `Content-Type: ${contentType}\r\n`;
-}
-
 function exchangeFields(exchange: Exchange): string {
   const { taskId, catalogWarning, route } = exchange;
   const agentId = exchange.header("agent-id");
@@ -80,6 +82,38 @@ function exchangeFields(exchange: Exchange): string {
   if (catalogWarning !== undefined) fields += `AGTP-Catalog-Warning: ${catalogWarning}\r\n`;
   if (route?.warning !== undefined) fields += `AGTP-Endpoint-Warning: ${route.warning}\r\n`;
   return fields;
+}
+
+/**
+ * Owner-ID, Trust-Tier, Verification-Path and Trust-Warning of the agent that a response speaks for: the
+ * one that the request names, else the caller where it is hosted here, else the configured default. The
+ * lines of an agent are made once.   AGTP-TRUST "Trust Posture Loading"
+ */
+function createStandingFields({
+  directory,
+  defaultAgent,
+}: StampOptions): (exchange: Exchange) => string {
+  const lines = new Map<AgentDocument, string>();
+  return ({ addressed, caller }) => {
+    const agent = addressed ?? caller.document ?? defaultAgent;
+    if (agent === undefined) return "";
+    const known = lines.get(agent);
+    if (known !== undefined) return known;
+    // Only of agents that stay: a peer's are made for each request.
+    if (directory.find(agent.agentId) !== agent) return "";
+    const made = standingLines(agent);
+    lines.set(agent, made);
+    return made;
+  };
+}
+
+function standingLines(agent: AgentDocument): string {
+  const { ownerId, trustTier, verificationPath, trustWarning } = agent;
+  const fields: (readonly [string, string])[] = [];
+  if (ownerId !== undefined) fields.push(["Owner-ID", ownerId]);
+  fields.push(["Trust-Tier", String(trustTier)], ["Verification-Path", verificationPath]);
+  if (trustWarning !== undefined) fields.push(["Trust-Warning", trustWarning]);
+  return flatText(fieldLines(fields));
 }
 
 /** The body as it is sent. Throws for a value that has no JSON form. */
@@ -113,13 +147,15 @@ function attribute(
   exchange: Exchange | undefined,
   response: AttributedResponse,
 ): RecordDraft {
-  if (exchange === undefined) return attributor.unchained(faultFacts(reply, response));
+  const { status, refusal } = reply;
+  const { responseId, body: responseBody } = response;
+  if (exchange === undefined) {
+    return attributor.unchained({ ...NO_REQUEST, status, responseId, responseBody });
+  }
+  const isChained =
+    exchange.caller.document !== undefined && refusal?.code !== "attribution-unavailable";
   const facts = factsOf(exchange, reply, response);
-  return isChained(exchange, reply) ? attributor.chained(facts) : attributor.unchained(facts);
-}
-
-function isChained({ caller }: Exchange, { refusal }: Reply): boolean {
-  return caller.document !== undefined && refusal?.code !== "attribution-unavailable";
+  return isChained ? attributor.chained(facts) : attributor.unchained(facts);
 }
 
 function factsOf(exchange: Exchange, reply: Reply, response: AttributedResponse): RecordFacts {
@@ -133,7 +169,7 @@ function factsOf(exchange: Exchange, reply: Reply, response: AttributedResponse)
     actionId: isAction ? uuidv7() : undefined,
     method: exchange.method,
     requestedMethod: exchange.requestedMethod,
-    path: concealPath(exchange.path, route),
+    path: exchange.conceal(exchange.path),
     status: reply.status,
     sessionId: exchange.sessionId,
     taskId: exchange.taskId,
@@ -171,22 +207,9 @@ function approvalEntry({ escalationId, digest }: PresentedApproval): object {
   return { escalation_id: escalationId, ...bound };
 }
 
-function faultFacts(reply: Reply, { responseId, body }: AttributedResponse): RecordFacts {
-  return {
-    agentId: "",
-    ownerId: "",
-    requestId: "",
-    responseId,
-    actionId: undefined,
-    method: "",
-    requestedMethod: undefined,
-    path: "",
-    status: reply.status,
-    sessionId: undefined,
-    taskId: undefined,
-    principalId: undefined,
-    assurance: "unverified",
-    requestBody: "",
-    responseBody: body,
-  };
-}
+/** Bytes that were no request. */
+const NO_REQUEST: Omit<RecordFacts, "status" | "responseId" | "responseBody"> = {
+  ...{ agentId: "", ownerId: "", requestId: "", actionId: undefined, path: "", requestBody: "" },
+  ...{ method: "", requestedMethod: undefined, sessionId: undefined, taskId: undefined },
+  ...{ principalId: undefined, assurance: "unverified" },
+};

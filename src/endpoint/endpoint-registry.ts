@@ -8,8 +8,13 @@
 
 import { flatText } from "../base/flat-text.ts";
 import { atOnce, type Paced } from "../base/paced.ts";
-import { compileTemplate, segmentsOf, type Template } from "./path-template.ts";
-import { createTemplateIndex, type TemplateIndex } from "./template-index.ts";
+import {
+  compileTemplate,
+  createTemplateIndex,
+  segmentsOf,
+  type Template,
+  type TemplateIndex,
+} from "./path-template.ts";
 
 /** An entry that requests are routed to. */
 export interface RouteEntry {

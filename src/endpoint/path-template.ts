@@ -1,4 +1,9 @@
-/** A path template taken apart, as the router compares it with paths.   AGTP-API §5.2, §5.3 */
+/**
+ * Path templates: taken apart, compared with a path, and found among many by their form. Two templates
+ * have the same form when they are equally long and have their literal segments at the same positions;
+ * within a form a path leads to its template by one lookup. Forms are tried in the order of
+ * specificity: fewest parameters first.   AGTP-API §5.2-5.4
+ */
 
 /** The segments of a path template. */
 export interface Template {
@@ -47,8 +52,139 @@ export function segmentsOf(path: string, max: number): readonly string[] | undef
 }
 
 /** The segments at some positions as one key; segments hold no slash, so no two keys are alike. */
-export function joinSegments(segments: readonly string[], positions: readonly number[]): string {
+function joinSegments(segments: readonly string[], positions: readonly number[]): string {
   let key = "";
   for (const position of positions) key += `${segments[position]}/`;
   return key;
+}
+
+/** A template, and what was registered under it. */
+export interface Leaf<E> {
+  readonly entry: E;
+  readonly template: Template;
+}
+
+/** The templates of a registry. */
+export interface TemplateIndex<E> {
+  /** The most segments that a template has. */
+  readonly maxSegments: number;
+  /** Adds an entry, unless another one of the same method matches a path equally well. */
+  add(method: string, template: Template, entry: E): E | undefined;
+  find(method: string, segments: readonly string[]): Leaf<E> | undefined;
+  /** Every method with a template for the path. */
+  methods(segments: readonly string[]): Iterable<string>;
+}
+
+interface Form<E> {
+  readonly literals: readonly number[];
+  readonly parameters: readonly number[];
+  /** By the literal segments, then by method. */
+  readonly leaves: Map<string, Map<string, Leaf<E>>>;
+  /** By the positions shared with another form, by method and the segments there: any one entry. */
+  readonly overlaps: Map<string, Map<string, E>>;
+}
+
+/** Creates an index without templates. */
+export function createTemplateIndex<E>(): TemplateIndex<E> {
+  /** Forms by number of segments, most specific first. */
+  const forms = new Map<number, Form<E>[]>();
+  let maxSegments = 0;
+  return {
+    get maxSegments() {
+      return maxSegments;
+    },
+    add(method, template, entry) {
+      const { length } = template.segments;
+      const alike = forms.get(length) ?? [];
+      const other = findRival(alike, method, template);
+      if (other !== undefined) return other;
+      forms.set(length, alike);
+      insert(formOf(alike, template), method, template, entry);
+      maxSegments = Math.max(maxSegments, length);
+      return undefined;
+    },
+    find(method, segments) {
+      for (const form of forms.get(segments.length) ?? []) {
+        const leaf = matchForm(form, segments)?.get(method);
+        if (leaf !== undefined) return leaf;
+      }
+      return undefined;
+    },
+    *methods(segments) {
+      for (const form of forms.get(segments.length) ?? []) {
+        yield* matchForm(form, segments)?.keys() ?? [];
+      }
+    },
+  };
+}
+
+function matchForm<E>(
+  { literals, parameters, leaves }: Form<E>,
+  segments: readonly string[],
+): Map<string, Leaf<E>> | undefined {
+  const found = leaves.get(joinSegments(segments, literals));
+  if (found === undefined) return undefined;
+  return parameters.some((index) => segments[index] === "") ? undefined : found;
+}
+
+/**
+ * An entry of the method, as specific as the template, that matches a path it matches too. An empty
+ * literal segment counts as one that a parameter could take: what reads alike is refused as well.
+ */
+function findRival<E>(
+  forms: readonly Form<E>[],
+  method: string,
+  { segments, literals, parameters }: Template,
+): E | undefined {
+  for (const form of forms) {
+    if (form.parameters.length !== parameters.length) continue;
+    const shared = literals.filter((index) => form.literals.includes(index));
+    const rival = overlapOf(form, shared).get(`${method} ${joinSegments(segments, shared)}`);
+    if (rival !== undefined) return rival;
+  }
+  return undefined;
+}
+
+/** The entries of a form by what they have at some positions; kept up to date by `insert`. */
+function overlapOf<E>(form: Form<E>, shared: readonly number[]): ReadonlyMap<string, E> {
+  const name = shared.join(",");
+  const known = form.overlaps.get(name);
+  if (known !== undefined) return known;
+  const entries = new Map<string, E>();
+  for (const methods of form.leaves.values()) {
+    for (const [method, { entry, template }] of methods) {
+      addOnce(entries, `${method} ${joinSegments(template.segments, shared)}`, entry);
+    }
+  }
+  form.overlaps.set(name, entries);
+  return entries;
+}
+
+function formOf<E>(forms: Form<E>[], { literals, parameters }: Template): Form<E> {
+  const known = forms.find((form) => form.literals.join(",") === literals.join(","));
+  if (known !== undefined) return known;
+  const form: Form<E> = {
+    literals,
+    parameters: parameters.map(({ index }) => index),
+    leaves: new Map(),
+    overlaps: new Map(),
+  };
+  forms.push(form);
+  forms.sort((a, b) => a.parameters.length - b.parameters.length);
+  return form;
+}
+
+function insert<E>(form: Form<E>, method: string, template: Template, entry: E): void {
+  const key = joinSegments(template.segments, form.literals);
+  const methods = form.leaves.get(key) ?? new Map<string, Leaf<E>>();
+  methods.set(method, { entry, template });
+  form.leaves.set(key, methods);
+  for (const [name, entries] of form.overlaps) {
+    const shared = name === "" ? [] : name.split(",").map(Number);
+    addOnce(entries, `${method} ${joinSegments(template.segments, shared)}`, entry);
+  }
+}
+
+function addOnce<E>(entries: Map<string, E>, key: string, entry: E): void {
+  if (!entries.has(key)) entries.set(key, entry);
 }

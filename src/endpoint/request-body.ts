@@ -24,8 +24,6 @@ export interface Unwrapped {
 const MAX_MEMBERS = 10_000;
 /** Members and items together; most items are numbers or short texts, and cost less. */
 const MAX_VALUES = 50_000;
-/** The shortest body with more of either: a member takes five octets, `"":1,`, and an item two. */
-const MIN_CROWDED_LENGTH = 5 * MAX_MEMBERS;
 
 /** The bound that a body exceeds. */
 type Excess = "depth" | "members" | "values";
@@ -57,11 +55,11 @@ const ENVELOPE_KEYS: ReadonlySet<string> = new Set([
  */
 export function parseBody(bytes: Uint8Array, deepMembers?: ReadonlySet<string>): ParsedBody {
   if (bytes.length === 0) return { kind: "ok", value: {} };
-  const excess = excessOf(bytes);
+  const { excess, cuts } = scan(bytes);
   const isDeep = excess === "depth";
   if (excess !== undefined && !isDeep) return tooMany(excess);
   if (isDeep && deepMembers === undefined) return tooDeep();
-  const text = decodeText(isDeep ? cutDeep(bytes) : bytes);
+  const text = decodeText(isDeep ? cutDeep(bytes, cuts) : bytes);
   if (text === undefined) return invalid("the body is not UTF-8");
   let value: unknown;
   try {
@@ -97,19 +95,24 @@ function tooMany(excess: "members" | "values"): ParsedBody {
   return invalid(`the body has more than ${most} ${excess}`);
 }
 
+/** The brackets of a body. */
+interface Nesting {
+  readonly excess: Excess | undefined;
+  /** By turns where the inside of a bracket of the last level begins, and where it ends. */
+  readonly cuts: readonly number[];
+}
+
+const SHALLOW: Nesting = { excess: undefined, cuts: [] };
+
 /**
  * Finds the bound that a body is beyond before anything is made of it. One pass over the
  * bytes; what is no JSON may be misjudged, and the parser refuses it anyway.
  */
-function excessOf(bytes: Uint8Array): Excess | undefined {
-  if (bytes.length <= 2 * MAX_DEPTH) return undefined;
-  if (bytes.length >= MIN_CROWDED_LENGTH) return excessOfLong(bytes);
-  return isNestedTooDeep(bytes) ? "depth" : undefined;
-}
-
-function excessOfLong(bytes: Uint8Array): Excess | undefined {
+function scan(bytes: Uint8Array): Nesting {
+  if (bytes.length <= 2 * MAX_DEPTH) return SHALLOW;
+  const cuts: number[] = [];
   let depth = 0;
-  let isDeep = false;
+  let deepest = 0;
   let members = 0;
   let values = 0;
   for (let index = 0; index < bytes.length; index += 1) {
@@ -117,51 +120,30 @@ function excessOfLong(bytes: Uint8Array): Excess | undefined {
     if (byte === QUOTE) index = endOfText(bytes, index);
     else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) {
       depth += 1;
-      isDeep ||= depth > MAX_DEPTH;
+      if (depth > deepest) deepest = depth;
       // Anything deeper is refused or cut off before it is parsed.
       if (depth <= CUT_DEPTH) values += 1;
-    } else if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) depth -= 1;
-    else if (depth > CUT_DEPTH) continue;
-    else if (byte === COLON) members += 1;
-    else if (byte === COMMA) values += 1;
+      if (depth === CUT_DEPTH) cuts.push(index + 1);
+    } else if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) {
+      if (depth === CUT_DEPTH) cuts.push(index);
+      depth -= 1;
+    } else if (byte === COLON && depth <= CUT_DEPTH) members += 1;
+    else if (byte === COMMA && depth <= CUT_DEPTH) values += 1;
     else continue;
-    if (members > MAX_MEMBERS) return "members";
-    if (values > MAX_VALUES) return "values";
+    if (members > MAX_MEMBERS) return { excess: "members", cuts };
+    if (values > MAX_VALUES) return { excess: "values", cuts };
   }
-  return isDeep ? "depth" : undefined;
-}
-
-/** Most bodies are too short for anything else. */
-function isNestedTooDeep(bytes: Uint8Array): boolean {
-  let depth = 0;
-  for (let index = 0; index < bytes.length; index += 1) {
-    const byte = bytes[index];
-    if (byte === QUOTE) {
-      index = endOfText(bytes, index);
-    } else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) {
-      depth += 1;
-      if (depth > MAX_DEPTH) return true;
-    } else if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) depth -= 1;
-  }
-  return false;
+  return { excess: deepest > MAX_DEPTH ? "depth" : undefined, cuts };
 }
 
 /** The bytes without what is in the brackets of the last level: parsing half a million takes a second. */
-function cutDeep(bytes: Uint8Array): Uint8Array {
+function cutDeep(bytes: Uint8Array, cuts: readonly number[]): Uint8Array {
   const kept: Uint8Array[] = [];
-  let depth = 0;
   let from = 0;
-  for (let index = 0; index < bytes.length; index += 1) {
-    const byte = bytes[index];
-    if (byte === QUOTE) {
-      index = endOfText(bytes, index);
-    } else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) {
-      depth += 1;
-      if (depth === CUT_DEPTH) kept.push(bytes.subarray(from, index + 1));
-    } else if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) {
-      if (depth === CUT_DEPTH) from = index;
-      depth -= 1;
-    }
+  // A bracket that is never closed keeps what is in it.
+  for (let at = 1; at < cuts.length; at += 2) {
+    kept.push(bytes.subarray(from, cuts[at - 1]));
+    from = cuts[at] ?? from;
   }
   return Buffer.concat([...kept, bytes.subarray(from)]);
 }

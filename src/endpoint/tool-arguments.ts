@@ -3,7 +3,7 @@
  * text that is one place, `"{subject}"`, becomes the field's value whatever its type; a place inside
  * a text becomes text. A field that is not in the input leaves its argument out.
  */
-import { isRecord, type JsonRecord } from "../base/json-value.ts";
+import { isRecord, type JsonRecord, memberOf } from "../base/json-value.ts";
 import { fillTemplate, templateNames, templatePieces } from "../base/template.ts";
 
 const NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
@@ -42,14 +42,10 @@ function fill(value: unknown, input: JsonRecord): unknown {
 function fillText(text: string, input: JsonRecord): unknown {
   const [piece, ...others] = templatePieces(text);
   const isWhole = others.length === 0 && piece?.kind === "parameter" && NAME.test(piece.name);
-  if (isWhole) return inputField(piece.name, input);
+  if (isWhole) return memberOf(input, piece.name);
   return fillTemplate(text, (name) => {
     if (!NAME.test(name)) return undefined;
-    const value = inputField(name, input) ?? "";
+    const value = memberOf(input, name) ?? "";
     return typeof value === "string" ? value : JSON.stringify(value);
   });
-}
-
-function inputField(field: string, input: JsonRecord): unknown {
-  return Object.hasOwn(input, field) ? input[field] : undefined;
 }

@@ -7,7 +7,6 @@ import { randomBytes } from "node:crypto";
 import { realpathSync } from "node:fs";
 import { createRequire, register } from "node:module";
 import { sep } from "node:path";
-import process from "node:process";
 import { pathToFileURL } from "node:url";
 import { describeFileError, readBoundedFile } from "../base/bounded-file.ts";
 import { suggest } from "../base/close-matches.ts";

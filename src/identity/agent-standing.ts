@@ -6,8 +6,8 @@ export interface AgentStanding {
   statusOf(agent: AgentDocument): AgentStatus;
   /** When the agent came to its status, RFC 3339; undefined: it has had no other here. */
   statusSince(agent: AgentDocument): string | undefined;
-  /** The last thing that the agent did here; undefined when that is not known. */
-  lastAction(agentId: string): AgentAction | undefined;
+  /** The last thing that the agent did here, whichever process did it; undefined: nothing. */
+  lastAction(agentId: string): Promise<AgentAction | undefined>;
 }
 
 /** Something an agent did. */

@@ -15,7 +15,7 @@ import { isAnnotation } from "./schema-null.ts";
 import type { SchemaReader } from "./schema-reader.ts";
 
 /** A schema without references out of it. */
-export interface AssembledSchema {
+interface AssembledSchema {
   readonly schema: JsonSchema;
   /** True if it accepts more than its source, because parts of it are not described. */
   readonly isCut: boolean;

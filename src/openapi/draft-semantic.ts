@@ -15,13 +15,13 @@ import type { Operation } from "./operations.ts";
 import { firstSentence, singular, wordsOf } from "./words.ts";
 
 /** A drafted block, and why parts of it need a look, by member. */
-export interface SemanticDraft {
+interface SemanticDraft {
   readonly semantic: SemanticBlock;
   readonly doubts: ReadonlyMap<keyof SemanticBlock, string>;
 }
 
 /** The source of a draft. */
-export interface SemanticSource {
+interface SemanticSource {
   readonly operation: Operation;
   readonly method: string;
   readonly path: string;

@@ -12,7 +12,7 @@ import { DATA, MAPS, referencesIn } from "./schema-graph.ts";
 import { UniqueNames } from "./words.ts";
 
 /** Rewrites a schema that is part of an adopted one. */
-export type Rewrite = (schema: JsonSchema) => JsonSchema;
+type Rewrite = (schema: JsonSchema) => JsonSchema;
 
 /** The components that an export gathers. */
 export class SchemaComponents {

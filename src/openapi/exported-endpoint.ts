@@ -1,6 +1,6 @@
 /** An endpoint as an export needs it: what the manifest shows of it, whoever tells. AGTP-API §8.9 */
 
-import { isRecord } from "../base/json-value.ts";
+import { isRecord, textsIn } from "../base/json-value.ts";
 import type { EndpointDefinition } from "../endpoint/endpoint.ts";
 import { readProposedSemantic } from "../endpoint/proposed-semantic.ts";
 
@@ -40,8 +40,4 @@ export function readManifestEndpoint(entry: unknown): ExportedEndpoint | undefin
       ? { deprecated: { ...deprecated, deprecated_in: since } }
       : {}),
   };
-}
-
-function textsIn(value: unknown): readonly string[] {
-  return Array.isArray(value) ? value.filter((item) => typeof item === "string") : [];
 }

@@ -6,7 +6,7 @@ import type { JsonSchema } from "../schema/json-schema.ts";
 import { freeName } from "./endpoint-path.ts";
 
 /** One field. */
-export interface Field {
+interface Field {
   readonly name: string;
   readonly schema: JsonSchema;
   readonly isRequired: boolean;

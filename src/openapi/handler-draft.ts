@@ -11,7 +11,7 @@ import type { Credentials } from "./security.ts";
 import { snake, UniqueNames, wordsOf } from "./words.ts";
 
 /** The source of a handler. */
-export interface HandlerSource {
+interface HandlerSource {
   readonly operation: Operation;
   readonly baseUrl: string;
   readonly credentials: Credentials;

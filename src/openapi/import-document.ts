@@ -27,7 +27,7 @@ export interface ImportedEndpoint extends DraftedEndpoint {
 }
 
 /** An operation without an endpoint. */
-export interface LeftOut {
+interface LeftOut {
   /** `GET /pets` */
   readonly operation: string;
   readonly reason: string;
@@ -47,8 +47,7 @@ export interface ImportedDocument {
   readonly notes: readonly string[];
 }
 
-/** Options of importing. */
-export interface ImportOptions {
+interface ImportOptions {
   readonly catalog: Catalog;
   /** Instead of the document's servers. */
   readonly baseUrl?: string;
@@ -59,7 +58,7 @@ export interface ImportOptions {
 }
 
 /** The deployment, or why there can be none. */
-export type ImportResult =
+type ImportResult =
   | { readonly kind: "imported"; readonly imported: ImportedDocument }
   | { readonly kind: "fault"; readonly message: string };
 

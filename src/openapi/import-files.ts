@@ -13,7 +13,7 @@ import { onOneLine } from "./words.ts";
 import { writeToml } from "./write-toml.ts";
 
 /** A file of a deployment. */
-export interface ImportedFile {
+interface ImportedFile {
   /** Relative to the deployment directory. */
   readonly path: string;
   readonly content: string;

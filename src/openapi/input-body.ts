@@ -4,7 +4,7 @@
  * AGTP-API §6.4, §12.3
  */
 
-import { isRecord, type JsonRecord, quoteValue } from "../base/json-value.ts";
+import { isRecord, type JsonRecord, quoteValue, recordIn } from "../base/json-value.ts";
 import type { UpstreamMethod } from "../endpoint/endpoint.ts";
 import type { BodyFormat, ValueStyle } from "../endpoint/upstream-format.ts";
 import type { JsonSchema } from "../schema/json-schema.ts";
@@ -28,8 +28,7 @@ export interface BodyTarget {
   readonly styles: Readonly<Record<string, ValueStyle>>;
 }
 
-/** The context that a body is read in. */
-export interface BodyContext {
+interface BodyContext {
   readonly reader: SchemaReader;
   readonly fields: FieldSet;
   readonly notes: Notes;
@@ -82,7 +81,7 @@ export function addBody(operation: Operation, context: BodyContext): BodyTarget 
 /** Tells whether a body is an object that can have no members. */
 function isEmpty(schema: JsonSchema, { kind }: Content): boolean {
   const { type, properties, additionalProperties } = schema;
-  const isBare = type === "object" && Object.keys(schemaOf(properties)).length === 0;
+  const isBare = type === "object" && Object.keys(recordIn(properties)).length === 0;
   return (
     isBare &&
     (additionalProperties === false || (kind === "form" && !isRecord(additionalProperties)))
@@ -121,7 +120,7 @@ function addMembers(part: BodyPart, { fields, notes }: BodyContext): BodyTarget 
   for (const [name, value] of Object.entries(shape.properties)) {
     // A name of spaces is one that no table can have.
     if (name.trim() === "") continue;
-    const own = { schema: schemaOf(value), isRequired: shape.required.includes(name) };
+    const own = { schema: recordIn(value), isRequired: shape.required.includes(name) };
     const field = fields.add(name, "body", own);
     if (field !== name) transform[field] = name;
     const style = memberStyle(encoding, name);
@@ -172,8 +171,4 @@ function addContent(
     field,
     ...(mediaType.includes("*") ? {} : { contentType: mediaType }),
   };
-}
-
-function schemaOf(value: unknown): JsonSchema {
-  return isRecord(value) ? value : {};
 }

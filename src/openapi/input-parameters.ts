@@ -25,8 +25,7 @@ export interface ParameterTargets {
   readonly styles: Readonly<Record<string, ValueStyle>>;
 }
 
-/** The context that parameters are read in. */
-export interface ParameterContext {
+interface ParameterContext {
   readonly reader: SchemaReader;
   readonly fields: FieldSet;
   readonly notes: Notes;

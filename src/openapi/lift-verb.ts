@@ -7,13 +7,13 @@
 import type { Catalog, Verb } from "../catalog/catalog.ts";
 
 /** A method, and the path it was lifted out of. */
-export interface LiftedVerb {
+interface LiftedVerb {
   readonly method: string;
   readonly path: string;
 }
 
 /** The method that a word names, if it names one that may be lifted. */
-export type MethodOf = (word: string) => string | undefined;
+type MethodOf = (word: string) => string | undefined;
 
 const READING_METHODS: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS"]);
 const READING_CATEGORIES: ReadonlySet<string> = new Set(["discovery", "retrieval", "analysis"]);

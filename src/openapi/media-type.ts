@@ -2,7 +2,7 @@
 import { isRecord, type JsonRecord } from "../base/json-value.ts";
 
 /** The kind of content that a media type is. */
-export type ContentKind = "json" | "form" | "multipart" | "text" | "binary";
+type ContentKind = "json" | "form" | "multipart" | "text" | "binary";
 
 /** One entry of `content`. */
 export interface Content {

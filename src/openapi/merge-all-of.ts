@@ -4,7 +4,7 @@
  * `allOf`.
  */
 import { isDeepStrictEqual } from "node:util";
-import { isRecord } from "../base/json-value.ts";
+import { isRecord, recordIn } from "../base/json-value.ts";
 import type { JsonSchema } from "../schema/json-schema.ts";
 import { isAnnotation } from "./schema-null.ts";
 
@@ -41,7 +41,7 @@ function mergeObjects(parts: readonly JsonSchema[]): JsonSchema {
   const properties = new Map<string, unknown>();
   const required = new Set<unknown>();
   for (const part of parts) {
-    for (const [name, property] of Object.entries(asRecord(part["properties"]))) {
+    for (const [name, property] of Object.entries(recordIn(part["properties"]))) {
       properties.set(name, both(properties.get(name), property));
     }
     for (const name of Array.isArray(part["required"]) ? part["required"] : []) required.add(name);
@@ -80,7 +80,3 @@ const INDEPENDENT: ReadonlySet<string> = new Set([
   ...["const", "enum", "format", "pattern", "minLength", "maxLength", "minimum", "maximum"],
   ...["exclusiveMinimum", "exclusiveMaximum", "multipleOf"],
 ]);
-
-function asRecord(value: unknown): JsonSchema {
-  return isRecord(value) ? value : {};
-}

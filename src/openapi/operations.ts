@@ -9,9 +9,9 @@ import { pathItems } from "./check-document.ts";
 import { recordAt } from "./reference.ts";
 
 /** The place of a parameter in a request. */
-export const PARAMETER_PLACES = ["path", "query", "header", "cookie"] as const;
+const PARAMETER_PLACES = ["path", "query", "header", "cookie"] as const;
 /** One of them. */
-export type ParameterPlace = (typeof PARAMETER_PLACES)[number];
+type ParameterPlace = (typeof PARAMETER_PLACES)[number];
 
 /** One parameter of an operation. */
 export interface Parameter {

@@ -6,7 +6,7 @@ import { isRecord, type JsonRecord } from "../base/json-value.ts";
 import { reasonOf } from "../base/thrown.ts";
 
 /** A document, or why the text is none. */
-export type ReadDocument =
+type ReadDocument =
   | { readonly kind: "document"; readonly document: JsonRecord }
   | { readonly kind: "fault"; readonly message: string };
 

@@ -6,7 +6,7 @@ import { escapeToken, unescapeToken } from "../base/json-pointer.ts";
 import { isRecord, type JsonRecord } from "../base/json-value.ts";
 
 /** The target of a reference, and its place. */
-export interface Target {
+interface Target {
   /** JSON Pointer, as its own name of the place. */
   readonly pointer: string;
   readonly value: unknown;

@@ -10,7 +10,7 @@ import { recordAt } from "./reference.ts";
 import { snake } from "./words.ts";
 
 /** The place of a credential. */
-export interface CredentialVariable {
+interface CredentialVariable {
   readonly name: string;
   /** The text to put there. */
   readonly purpose: string;

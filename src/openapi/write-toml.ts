@@ -9,7 +9,7 @@ const MAX_LINE = 100;
 const BARE_KEY = /^[A-Za-z0-9_-]+$/;
 
 /** Remarks by the dotted key that they stand behind. */
-export type TomlRemarks = ReadonlyMap<string, string>;
+type TomlRemarks = ReadonlyMap<string, string>;
 
 /** The text of a table of JSON values without null. */
 export function writeToml(table: JsonRecord, remarks: TomlRemarks = new Map()): string {

@@ -1,5 +1,5 @@
 /** The keywords that judge objects by their members; only own ones count. */
-import { isRecord, type JsonRecord } from "../base/json-value.ts";
+import { isRecord, type JsonRecord, textsIn } from "../base/json-value.ts";
 import type { JudgeMaker, JudgeSurroundings } from "./judge-maker.ts";
 import type { Judge, Judgement } from "./judgement.ts";
 import { testMetered } from "./work-meter.ts";
@@ -89,7 +89,7 @@ function atMost(limit: number): Judge {
 }
 
 function required(value: unknown): Judge {
-  const names = textsOf(value);
+  const names = textsIn(value);
   return ofObjects((record, at) => {
     at.spend(names.length);
     let isValid = true;
@@ -103,7 +103,7 @@ function required(value: unknown): Judge {
 }
 
 function dependentRequired(value: unknown): Judge {
-  const dependencies = entriesOf(value).map(([name, needed]) => [name, textsOf(needed)] as const);
+  const dependencies = entriesOf(value).map(([name, needed]) => [name, textsIn(needed)] as const);
   return ofObjects((record, at) => {
     at.spend(dependencies.length);
     let isValid = true;
@@ -184,8 +184,4 @@ function additionalProperties(
 
 function entriesOf(value: unknown): readonly (readonly [string, unknown])[] {
   return isRecord(value) ? Object.entries(value) : [];
-}
-
-function textsOf(value: unknown): readonly string[] {
-  return Array.isArray(value) ? value.filter((item) => typeof item === "string") : [];
 }

@@ -13,6 +13,7 @@ import { judgeType, SCALAR_MAKERS } from "./judge-scalars.ts";
 import { type Judge, Judgement } from "./judgement.ts";
 import { compileLinearRegex, type LinearRegex, type RegexLimits } from "./linear-regex.ts";
 import { resolveLocalReference } from "./local-reference.ts";
+import type { CompiledSchema } from "./schema.ts";
 import { type SchemaError, type SchemaViolation, toViolations } from "./schema-violation.ts";
 import { WorkExceeded, WorkMeter } from "./work-meter.ts";
 
@@ -54,6 +55,18 @@ export function prepareMeteredCheck(schema: JsonSchema): MeteredCheck {
       if (error instanceof RangeError) return TOO_DEEP;
       throw error;
     }
+  };
+}
+
+/** A schema that has been found to be one; its check is prepared at the first value. */
+export function meteredSchema(schema: JsonSchema): CompiledSchema {
+  let check: MeteredCheck | undefined;
+  return {
+    schema,
+    check(value) {
+      check ??= prepareMeteredCheck(schema);
+      return check(value);
+    },
   };
 }
 

@@ -4,6 +4,7 @@
  * After a framing fault the 400 is the last thing sent.   AGTP "Connection Lifetime"
  */
 
+import { performance } from "node:perf_hooks";
 import type { TLSSocket } from "node:tls";
 import type { Peer } from "../dispatch/caller/peer.ts";
 import type { Dispatcher } from "../dispatch/dispatcher.ts";
@@ -14,10 +15,9 @@ import type { Request, Response, WireFault } from "../wire/message.ts";
 import { isWireFault } from "../wire/message-parser.ts";
 import type { RecordOverhead } from "./admission.ts";
 import { Inbox } from "./inbox.ts";
-import { Outbox } from "./outbox.ts";
+import { type BatchedWriter, Outbox, type WriteBatcher } from "./outbox.ts";
 import type { PeerIdentity } from "./peer-certificate.ts";
 import type { SendBudget } from "./send-budget.ts";
-import type { BatchedWriter, WriteBatcher } from "./write-batcher.ts";
 
 /** The parts that every connection of a listener shares. */
 export interface ConnectionContext {
@@ -49,6 +49,8 @@ export class Connection implements BatchedWriter {
   #isPaused = false;
   /** It has had its share of this round of the event loop. */
   #isWaitingItsTurn = false;
+  /** When it was last looked for something to answer, as of `performance.now()`. */
+  #workedAt = 0;
 
   constructor(
     socket: TLSSocket,
@@ -82,15 +84,16 @@ export class Connection implements BatchedWriter {
     if (this.#isBatched) return;
     if (!this.#outbox.isEmpty) {
       this.#isBatched = true;
-      this.#context.batcher.add(this);
+      this.#context.batcher.add(this, this.#workedAt);
     } else if (this.#inbox.isAnswered && this.#outbox.isWritten) this.#inbox.linger();
   }
 
   #work(): void {
     if (this.#isWaitingItsTurn) return;
     const began = performance.now();
-    for (let now = began; this.#mayAnswer; now = performance.now()) {
-      if (now - began > TURN_MS && !this.#inbox.isEmpty) {
+    let now = began;
+    for (; this.#mayAnswer; now = performance.now()) {
+      if (now - began > TURN_MS) {
         this.#yield();
         break;
       }
@@ -98,10 +101,12 @@ export class Connection implements BatchedWriter {
       if (message === undefined) break;
       this.#answer(message, now);
     }
+    this.#workedAt = now;
   }
 
   get #mayAnswer(): boolean {
-    return this.#running === undefined && !this.#outbox.isBlocked && !this.#outbox.isFull;
+    if (this.#inbox.isEmpty || this.#running !== undefined) return false;
+    return !this.#outbox.isBlocked && !this.#outbox.isFull;
   }
 
   /** Gives way after a share of pipelined requests, so that nobody else is held up. */

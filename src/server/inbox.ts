@@ -4,6 +4,7 @@
  * After the last reply the socket is kept until the peer has closed as well: closing it on a peer
  * that still sends would cost that peer the reply.   AGTP "Connection Lifetime", `[limits]`
  */
+import { performance } from "node:perf_hooks";
 import type { TLSSocket } from "node:tls";
 import type { LimitsConfig } from "../wire/limits-section.ts";
 import type { Request, WireFault } from "../wire/message.ts";

@@ -2,6 +2,7 @@
  * The TLS 1.3 listener: accepts, sweeps and drains connections. A connection over a cap is closed
  * before its handshake, and a slow handshake holds up nobody.   AGTP "Transport"
  */
+
 import { constants } from "node:crypto";
 import net from "node:net";
 import tls from "node:tls";
@@ -11,9 +12,9 @@ import type { Recording } from "../dispatch/recorded.ts";
 import type { LimitsConfig } from "../wire/limits-section.ts";
 import { Admission, RecordOverhead } from "./admission.ts";
 import { Connection } from "./connection.ts";
+import { WriteBatcher } from "./outbox.ts";
 import { ANONYMOUS, createPeerCheck, type PeerCheck, type PeerRules } from "./peer-certificate.ts";
 import type { SendBudget } from "./send-budget.ts";
-import { WriteBatcher } from "./write-batcher.ts";
 
 /** Key and certificate, as PEM text, and what is asked of clients. */
 export interface TlsIdentity extends PeerRules {

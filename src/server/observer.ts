@@ -4,11 +4,12 @@
  * query, so no secret can get in. Statuses of AGTP's own are logged whatever the level.   AGTP
  * "Status Codes"
  */
+
 import { channel } from "node:diagnostics_channel";
+import { performance } from "node:perf_hooks";
 import { jsonText } from "../base/json-value.ts";
 import type { Log } from "../base/log.ts";
 import type { Peer } from "../dispatch/caller/peer.ts";
-import { concealPath } from "../dispatch/concealment.ts";
 import type { Exchange } from "../dispatch/exchange.ts";
 import type { Observer } from "../dispatch/observer.ts";
 import type { Reply } from "../dispatch/reply.ts";
@@ -91,7 +92,7 @@ function requestEntry(
   const { request } = exchange;
   let line = `{"level":"info","time":"${isoNow()}","event":"request","method":${quoted(
     exchange.translatedFrom ?? request.method,
-  )},"path":${quoted(concealPath(request.path, exchange.route))},"status":${response.status},"duration_ms":${milliseconds(durationMs)}`;
+  )},"path":${quoted(exchange.conceal(request.path))},"status":${response.status},"duration_ms":${milliseconds(durationMs)}`;
   line += field("code", reply.refusal?.code);
   line += field(
     "answered_as",

@@ -5,7 +5,7 @@
 import type { Change } from "./store.ts";
 
 /** One key that a commit has changed. */
-export interface LoggedChange {
+interface LoggedChange {
   readonly collection: string;
   readonly key: string;
   readonly revision: number;

@@ -1,6 +1,6 @@
 /** A change as a driver writes it: checked, and with its value as JSON. */
 import { checkName, encodeValue } from "./entry-limits.ts";
-import type { Change } from "./store.ts";
+import type { Change, CommitOutcome, Expectation } from "./store.ts";
 
 /** One change that can be written. */
 export interface EncodedChange {
@@ -16,4 +16,12 @@ export function encodeChange(change: Change): EncodedChange {
   checkName("collection", collection);
   checkName("key", key);
   return { collection, key, json: kind === "put" ? encodeValue(change.value) : undefined };
+}
+
+/** A commit that waits to be made. */
+export interface PendingCommit {
+  readonly changes: readonly EncodedChange[];
+  readonly expectations: readonly Expectation[];
+  readonly resolve: (outcome: CommitOutcome) => void;
+  readonly reject: (error: unknown) => void;
 }

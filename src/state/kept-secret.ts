@@ -4,7 +4,7 @@ import { Collection } from "./collection.ts";
 import type { Store } from "./store.ts";
 
 /** Where a secret is kept. */
-export interface SecretPlace {
+interface SecretPlace {
   readonly collection: string;
   readonly key: string;
 }

@@ -6,7 +6,7 @@ import { checkBound } from "./entry-limits.ts";
 import type { ListRange } from "./store.ts";
 
 /** The keys from `from` on, as far as `below`. */
-export interface KeyRange {
+interface KeyRange {
   /** The lowest text that belongs to the range. */
   readonly from: string;
   /** The lowest text above the range; undefined when there is none. */

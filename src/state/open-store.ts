@@ -2,6 +2,7 @@
  * Opens the store that `[store]` describes. The driver is loaded when it is the one asked for; what
  * is wrong with it or its file is a start-up problem, never an exception.
  */
+
 import { resolve } from "node:path";
 import type { Problem } from "../base/problem.ts";
 import { createMemoryStore } from "./memory-store.ts";
@@ -9,24 +10,15 @@ import { openPostgres } from "./postgres/open.ts";
 import { loadSqliteDriver } from "./sqlite/driver.ts";
 import { openSqliteFile } from "./sqlite/file.ts";
 import { createSqliteStore } from "./sqlite/store.ts";
+import type { StoreConfig } from "./state-sections.ts";
 import type { Store } from "./store.ts";
 import type { OnStoreNotice } from "./store-health.ts";
 
-/** `[store]` */
-export interface StoreLocation {
-  readonly driver: "sqlite" | "memory" | "postgres";
-  /** The database file of sqlite. */
-  readonly path: string;
-  /** The database of postgres. */
-  readonly url?: string;
-  /** The schema in that database. */
-  readonly schema?: string;
-  /** A file of CA certificates for it, in PEM. */
-  readonly ca?: string;
-}
+/** `[store]`; the schema is that of postgres. */
+type StoreLocation = Omit<StoreConfig, "schema"> & Partial<Pick<StoreConfig, "schema">>;
 
 /** A store that can be used, or every reason why there is none. */
-export type StoreOpening =
+type StoreOpening =
   | { readonly store: Store; readonly problems?: undefined }
   | { readonly store?: undefined; readonly problems: readonly Problem[] };
 

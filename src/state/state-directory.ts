@@ -8,7 +8,7 @@ import { findLinkFaults } from "../base/state-links.ts";
 import { lockStateDirectory, NO_DRIVER, type StateLock } from "./state-lock.ts";
 
 /** The lock, or every reason why the directory cannot be had. */
-export type StateDirectory =
+type StateDirectory =
   | {
       /** Undefined where nothing can be written, and nothing needs to be. */
       readonly lock: StateLock | undefined;
@@ -44,7 +44,7 @@ export function controlPath(directory: string): string {
 }
 
 /** The deployment whose state is taken. */
-export interface StateOwner {
+interface StateOwner {
   /** Absolute. */
   readonly directory: string;
   readonly store: { readonly driver: string };

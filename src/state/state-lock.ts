@@ -23,7 +23,7 @@ export interface StateLock {
 }
 
 /** The lock, or in words why it cannot be had. */
-export type StateLocking =
+type StateLocking =
   | { readonly kind: "locked"; readonly lock: StateLock }
   /** Another process has it. */
   | { readonly kind: "taken"; readonly message: string }

@@ -5,14 +5,11 @@
 
 import { ForwardClock } from "../base/forward-clock.ts";
 import { type Holders, SOLE_HOLDER } from "./holders.ts";
-import type { JournalDisk } from "./journal/journal-disk.ts";
-import type { CutStep } from "./journal/make-cut.ts";
 import type { Retention } from "./journal/retention.ts";
 import { ExportRefusal, exportState } from "./moving/export-state.ts";
 import type { NodeFigures } from "./node-figures.ts";
-import type { StateNotice } from "./notice.ts";
 import type { Ledger } from "./records/ledger.ts";
-import { openLedger, type SharedRecords } from "./records/open-ledger.ts";
+import { type LedgerOptions, openLedger } from "./records/open-ledger.ts";
 import { CertificateRegister } from "./registers/certificate-register.ts";
 import { ContractRegister } from "./registers/contract-register.ts";
 import { EscalationRegister } from "./registers/escalation-register.ts";
@@ -20,7 +17,6 @@ import { IdempotencyRegister } from "./registers/idempotency-register.ts";
 import { LifecycleRegister } from "./registers/lifecycle-register.ts";
 import { SessionRegister } from "./registers/session-register.ts";
 import { SuspensionRegister } from "./registers/suspension-register.ts";
-import type { Durability } from "./state-sections.ts";
 import type { Store } from "./store.ts";
 import { exceptStoreFaults } from "./store-fault.ts";
 
@@ -94,26 +90,12 @@ export interface NodeEntry {
 /** Nobody else changes anything. */
 const ALONE: ViewLease = { isFresh: true };
 
-export interface StateOptions {
-  readonly store: Store;
-  /** Undefined: records end with the process. */
-  readonly journalDirectory: string | undefined;
-  readonly segmentBytes?: number;
-  onFault(error: unknown): void;
-  onNotice?(notice: StateNotice): void;
-  readonly disk?: JournalDisk;
-  /** The records of several nodes, in the place of a journal. */
-  readonly shared?: SharedRecords;
+export interface StateOptions extends Omit<LedgerOptions, "beforeCheckpoint"> {
   readonly view?: ViewLease;
-  /** "process" without it. */
-  readonly durability?: Durability;
   /** How long a contract that is over is known as one; an hour without it. */
   readonly tombstoneMs?: number;
   /** The one that the registers beside this state read as well; at least as late as every record. */
   readonly clock?: ForwardClock;
-  /** Told of each step of a cut of the journal. */
-  onCutStep?(step: CutStep): void;
-  now?(): number;
 }
 
 const TOMBSTONE_MS = 3_600_000;

@@ -20,7 +20,7 @@ const ADVICE: Readonly<Record<StoreFaultKind, string>> = {
 };
 
 /** The kind of what a driver threw; undefined for what says nothing of the store. */
-export type KindOf = (thrown: unknown) => StoreFaultKind | undefined;
+type KindOf = (thrown: unknown) => StoreFaultKind | undefined;
 
 export class StoreHealth {
   readonly #onNotice: OnStoreNotice;

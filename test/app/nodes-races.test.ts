@@ -1,10 +1,14 @@
 /** What is there to be won once is won once, though two nodes are asked at the same time. */
 import { generateKeyPairSync } from "node:crypto";
-import { expect, it, vi } from "vitest";
+import { join } from "node:path";
+import { expect, it, onTestFinished, vi } from "vitest";
+import { Link } from "../../tools/torture/cluster/link.ts";
+import { type Ask, askThrough } from "../support/agntcy.ts";
 import { askRaw, makeOperator } from "../support/approval-ways.ts";
 import { ALMA, approvingFiles, booking, ranIn, under } from "../support/approving.ts";
 import { openDaemon, type RawClient, type TestDaemon } from "../support/daemon.ts";
 import { encodeRequest, type TestReply, type TestRequest } from "../support/dispatch.ts";
+import { AUDIT, NORA, negotiationFiles, OPT_IN, presenting } from "../support/negotiation.ts";
 import { describeWithPostgres, postgres } from "../support/postgres.ts";
 import { confirmation, refusalOf, resultOf, resumption, suspension } from "../support/waiting.ts";
 
@@ -12,6 +16,8 @@ const OPERATOR = makeOperator();
 const PRIVATE_KEY = generateKeyPairSync("ed25519").privateKey;
 const ROUNDS = 5;
 const CONNECTIONS = 3;
+/** A node without processor time hears late of what the other has done. */
+const PATIENCE = { timeout: 20_000, interval: 50 };
 
 async function openNodes(): Promise<readonly [TestDaemon, TestDaemon]> {
   const url = await postgres().makeDatabase();
@@ -118,10 +124,52 @@ describeWithPostgres("two nodes that are asked for the same at the same time", (
           const again = await askRaw(node, byAlma(request));
           expect([again.status, again.body]).toEqual([200, won?.body]);
           expect(again.headers.get("idempotency-replayed")).toBe("true");
-        });
+        }, PATIENCE);
       }
     }
     const ran = nodes.flatMap((node) => ranIn(node));
     expect(ran.toSorted()).toEqual(Array.from({ length: ROUNDS }, (_, room) => `book ${room} Ada`));
+  });
+});
+
+describeWithPostgres("two nodes that serve contracts", () => {
+  // AGTP-API §10.1.4
+  it("serve one no more, on either, once it was answered that it is withdrawn", async () => {
+    const url = await postgres().makeDatabase();
+    const link = await Link.open(join(postgres().directory, ".s.PGSQL.5432"));
+    onTestFinished(() => link.close());
+    const database = url.slice(url.indexOf("@/") + 2, url.indexOf("?"));
+    const open = async (node: string, store: string) => {
+      const tables = {
+        signing: { key: "signing.pem" },
+        store: { driver: "postgres", url: store },
+        cluster: { node, view_lease_ms: 5_000 },
+      };
+      const key = String(PRIVATE_KEY.export({ type: "pkcs8", format: "pem" }));
+      const daemon = await openDaemon({ ...negotiationFiles(tables), "signing.pem": key });
+      return askThrough(await daemon.connect());
+    };
+    const near = await open("a", url);
+    const far = await open("b", `postgres://agtp@127.0.0.1:${link.port}/${database}`);
+    const withdraw = async (here: Ask, there: Ask): Promise<void> => {
+      const offered = await here(NORA, { ...AUDIT, headers: OPT_IN });
+      expect(offered.status).toBe(461);
+      const id = String(offered.body["synthesis_id"]);
+      const under = { ...AUDIT, headers: presenting(id) };
+      // Made, it holds everywhere; so it does when it is gone.
+      expect((await there(NORA, under)).status).toBe(200);
+      const revoke = { method: "REVOKE", body: { target: "contract", synthesis_id: id } };
+      expect((await here(NORA, revoke)).status).toBe(200);
+      expect(await there(NORA, under)).toMatchObject({
+        ...{ status: 464, body: { reason: "contract-revoked" } },
+      });
+    };
+    for (let round = 0; round < ROUNDS; round += 1) {
+      await withdraw(near, far);
+      await withdraw(far, near);
+    }
+    // What the other commits comes late from here on, and is waited for.
+    link.slow(50);
+    await withdraw(near, far);
   });
 });

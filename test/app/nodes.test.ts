@@ -113,6 +113,25 @@ describeWithPostgres("two nodes of one store", () => {
     expect((await ask(second, BOB, "QUERY", "/lists")).status).toBe(200);
   });
 
+  // AGTP "Status Sub-Resource"
+  it("tell what an agent did last, whichever of them it did it on", async () => {
+    const url = await postgres().makeDatabase();
+    const nodes = [await openNode(url, "a"), await openNode(url, "b")] as const;
+    for (const [here, there] of [nodes, nodes, nodes.toReversed()]) {
+      if (here === undefined || there === undefined) throw new Error("no nodes");
+      const { payload } = recordOf(await ask(here, ALICE, "BOOK", "/rooms"));
+      const status = await ask(there, BOB, "FETCH", `/agents/${ALICE}/status`);
+      expect(status.body).toMatchObject({
+        last_action_method: "BOOK",
+        last_action_timestamp: payload["issued_at"],
+      });
+      // Another method, so that what comes is not what was.
+      expect((await ask(there, ALICE, "QUERY", "/lists")).status).toBe(200);
+      const { body } = await ask(here, BOB, "FETCH", `/agents/${ALICE}/status`);
+      expect(body["last_action_method"]).toBe("QUERY");
+    }
+  });
+
   it("serve a revoked agent on none of them, though one hears of it late, and then too late", async () => {
     const url = await postgres().makeDatabase();
     const link = await Link.open(join(postgres().directory, ".s.PGSQL.5432"));

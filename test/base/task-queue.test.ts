@@ -1,6 +1,6 @@
 /** One queue for all that waits: strict where it has no slices, fair where it has. */
 import { describe, expect, it } from "vitest";
-import { type TaskOwner, TaskQueue } from "../../src/base/task-queue.ts";
+import { type TaskMeter, type TaskOwner, TaskQueue } from "../../src/base/task-queue.ts";
 import { countTurns } from "../support/event-loop.ts";
 
 const NEVER = new AbortController().signal;
@@ -148,10 +148,13 @@ describe("a queue with slices", () => {
   it("has each owner pay for its own", async () => {
     const paid = new Map<string, number>();
     let now = 0;
-    const meter = {
-      begin: () => undefined,
-      end: (startedAt: number) => now - startedAt,
-      charge: ({ key }: TaskOwner, ms: number) => paid.set(key, (paid.get(key) ?? 0) + ms),
+    const meter: TaskMeter = {
+      slice: (payer, work, startedAt) => {
+        const done = work();
+        const { key } = payer();
+        paid.set(key, (paid.get(key) ?? 0) + now - startedAt);
+        return done;
+      },
     };
     const queue = new TaskQueue({ sliceMs: 4, now: () => now, meter });
     const cost = (ms: number) => (): void => {

@@ -12,6 +12,7 @@ import { agentFile, configFile, makeDeployment } from "../support/deployment.ts"
 import { HARM, HARMLESS, MARKS, PROGRAMS } from "../support/hostile-text.ts";
 import { SANE } from "../support/mcp-upstream.ts";
 import { AUDIT, NORA, negotiationFiles, OPT_IN } from "../support/negotiation.ts";
+import { describeWithPostgres, postgres } from "../support/postgres.ts";
 import { runIn } from "../support/terminal.ts";
 
 const AGENT = "ab".repeat(32);
@@ -32,11 +33,23 @@ async function expectHarmless(page: Page, path: string): Promise<void> {
 }
 
 describeInBrowser("no page is harmed by", () => {
-  it("a tool's description, and the names in its schema", async () => {
+  it("a tool's name, its description, and the names in its schema", async () => {
+    // A configuration takes its own marks for variables.
+    const written = HOSTILE.replaceAll("$\u007b", () => "$$\u007b");
+    // A server may name its tools with any 256 characters.
+    const [programs = ""] = PROGRAMS.split("$");
+    const name = `echo ${MARKS} ${programs}`.slice(0, 256);
     const config = (env: Readonly<Record<string, string>> = {}): string =>
       configFile({
         ...CONSOLE,
-        mcp: { servers: [{ name: "tools", command: process.execPath, args: [SANE], env }] },
+        mcp: {
+          servers: [
+            {
+              ...{ name: "tools", command: process.execPath, args: [SANE] },
+              env: { ECHO_NAME: name, ...env },
+            },
+          ],
+        },
       });
     const deployment = makeDeployment({
       "agtp-server.toml": config(),
@@ -44,13 +57,16 @@ describeInBrowser("no page is harmed by", () => {
         ...{ agent_id: AGENT, name: "alma", scopes_accepted: ["tools:write"] },
       }),
     });
-    await runIn(deployment.directory, mcpProgram, ["import", "tools", "-o", "endpoints/tools"]);
-    const call = { method: "ECHO", path: "/tools", body: { text: "hello" } };
+    const { out } = await runIn(
+      deployment.directory,
+      ...([mcpProgram, ["import", "tools", "--json", "-o", "endpoints/tools"]] as const),
+    );
+    const [{ tool, method, path }] = JSON.parse(out).endpoints;
+    expect(tool).toBe(name);
+    const call = { method, path, body: { text: "hello" } };
     const first = await createDaemon(deployment);
     expect((await askHouse(consoleOf(first), AGENT, call)).status).toBe(200);
     await first.close();
-    // A configuration takes its own marks for variables.
-    const written = HOSTILE.replaceAll("$\u007b", () => "$$\u007b");
     const changed = { ECHO_DESCRIPTION: written, ECHO_PROPERTY: written };
     writeFileSync(deployment.configPath, config(changed));
     const daemon = await createDaemon(deployment);
@@ -58,11 +74,20 @@ describeInBrowser("no page is harmed by", () => {
     const house = consoleOf(daemon);
     expect((await askHouse(house, AGENT, call)).status).toBe(422);
     const page = await enter(house);
-    for (const path of ["/upstreams", "/approvals", "/endpoints/ECHO/tools", "/traffic"]) {
-      await expectHarmless(page, path);
+    const own = ["/endpoints", `/endpoints/${method}${path}`];
+    for (const each of ["/upstreams", "/approvals", ...own, "/traffic"]) {
+      await expectHarmless(page, each);
     }
-    await page.goto(`${house.origin}/upstreams`);
+    await goWithin(page, "/upstreams");
     await page.getByText(SHOWN).first().waitFor();
+    // What is decided is about the tool of that very name.
+    const accept = page.getByRole("button", { name: "Accept definition" });
+    await accept.click();
+    const question = page.getByRole("group", { name: "Accept the new definition of echo" });
+    await question.getByRole("button", { name: "Accept definition" }).click();
+    await page.getByRole("status").getByText("The definition is accepted.").waitFor();
+    expect(await page.evaluate(HARM)).toEqual(HARMLESS);
+    expect((await askHouse(house, AGENT, call)).status).toBe(200);
     expect(page.faults).toEqual([]);
   });
 
@@ -112,5 +137,24 @@ describeInBrowser("no page is harmed by", () => {
     await page.goto(`${house.origin}/contracts`);
     await page.getByText("AUDIT /reviews").first().waitFor();
     expect(page.faults).toEqual([]);
+  });
+
+  describeWithPostgres("a database of several nodes", () => {
+    it("the names of the others, their addresses and their versions", async () => {
+      const url = await postgres().makeDatabase();
+      const store = { driver: "postgres", url };
+      const house = await openConsole({ "agtp-server.toml": configFile({ ...CONSOLE, store }) });
+      // No daemon of ours would take this name: another program that has the database may.
+      const text = `'${HOSTILE.replaceAll("'", "''")}'`;
+      await postgres().query(
+        `INSERT INTO agtp.nodes (node, process, address, version, lease_ms)
+          VALUES (${text}, ${text}, ${text}, ${text}, 60000)`,
+        url,
+      );
+      const page = await enter(house);
+      await expectHarmless(page, "/nodes");
+      await page.getByText(SHOWN).first().waitFor();
+      expect(page.faults).toEqual([]);
+    });
   });
 });

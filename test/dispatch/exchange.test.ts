@@ -1,13 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { ANONYMOUS } from "../../src/dispatch/caller/caller.ts";
-import { Exchange } from "../../src/dispatch/exchange.ts";
-import { innerRequest, resultOf } from "../../src/dispatch/handling/inner-dispatch.ts";
+import type { Exchange } from "../../src/dispatch/exchange.ts";
+import { innerExchange, resultOf } from "../../src/dispatch/handling/inner-dispatch.ts";
 import { AGTP_JSON, type Reply } from "../../src/dispatch/reply.ts";
 import { makeExchange } from "../support/exchange.ts";
 
 function innerOf(parent: Exchange, path = "/inner"): Exchange {
-  const request = innerRequest(parent, "QUERY", path);
-  return new Exchange(request, parent.peer, 0, { parent, input: { city: "Oslo" } });
+  return innerExchange(parent, ["QUERY", path], { city: "Oslo" });
 }
 
 describe("Exchange", () => {
@@ -59,7 +58,7 @@ describe("innerRequest", () => {
         "idempotency-key": "k",
       },
     });
-    const { headers, body } = innerRequest(parent, "QUERY", "/rooms");
+    const { headers, body } = innerExchange(parent, ["QUERY", "/rooms"], {}).request;
     expect([...headers].map(([name]) => name).toSorted()).toEqual([
       "agent-id",
       "owner-id",
@@ -69,7 +68,7 @@ describe("innerRequest", () => {
   });
 
   it("splits a target at the first question mark", () => {
-    const { path, query } = innerRequest(makeExchange(), "QUERY", "/rooms?a=b?c");
+    const { path, query } = innerExchange(makeExchange(), ["QUERY", "/rooms?a=b?c"], {}).request;
     expect({ path, query }).toEqual({ path: "/rooms", query: "a=b?c" });
   });
 });

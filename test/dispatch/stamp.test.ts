@@ -22,7 +22,8 @@ describe("createStamp", () => {
   const stamp = createStamp({
     serverId: "agents.example",
     attributor: undefined,
-    standingFields: () => "",
+    directory: { find: () => undefined },
+    defaultAgent: undefined,
     supportedMethods: "QUERY, DISCOVER, BOOK",
   });
 

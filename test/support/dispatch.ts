@@ -127,7 +127,8 @@ export async function createServer(
     throw new Error(`the deployment has problems:\n${all.map(formatProblem).join("\n")}`);
   }
   const { deployment } = loaded;
-  await deployment.commit();
+  deployment.commit();
+  await deployment.warmUp();
   const { kept } = outside;
   const { state } = kept;
   const { ledger } = state;

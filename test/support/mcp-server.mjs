@@ -3,9 +3,9 @@ import { pathToFileURL } from "node:url";
 import { Server } from "@modelcontextprotocol/server";
 import { serveStdio } from "@modelcontextprotocol/server/stdio";
 
-const { ECHO_DESCRIPTION = "Says it again.", ECHO_PROPERTY } = process.env;
+const { ECHO_NAME = "echo", ECHO_DESCRIPTION = "Says it again.", ECHO_PROPERTY } = process.env;
 const ECHO = {
-  name: "echo",
+  name: ECHO_NAME,
   description: ECHO_DESCRIPTION,
   inputSchema: {
     type: "object",

@@ -46,7 +46,7 @@ export function describeWithPostgres(name: string, suite: () => void): void {
   describeWherePostgresIs(name, (programs) => {
     let stop = (): void => undefined;
     beforeAll(() => {
-      ({ server, stop } = launch(programs));
+      ({ server, stop } = launchPostgres(programs));
     });
     afterAll(() => stop());
     suite();
@@ -74,8 +74,11 @@ export async function openPostgres(url: string, onNotice?: OnStoreNotice): Promi
   return store;
 }
 
-function launch(programs: string): { readonly server: TestPostgres; stop(): void } {
-  const directory = createDirectory();
+/** Starts a server whose files lie in a directory, which goes with it. */
+export function launchPostgres(
+  programs: string,
+  directory: string = createDirectory(),
+): { readonly server: TestPostgres; stop(): void } {
   chmodSync(directory, 0o777);
   const data = join(directory, "data");
   const run = (program: string, args: readonly string[]): void => {

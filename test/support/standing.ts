@@ -4,12 +4,11 @@ import type { CallerState } from "../../src/dispatch/caller/caller-state.ts";
 /** The state of callers for tests of one gate. */
 export function makeStanding(changes: Partial<CallerState> = {}): CallerState {
   return {
-    statusOf: ({ status }) => status,
-    statusSince: () => undefined,
-    isRevoked: () => false,
-    admitSession: () => true,
-    holdOf: () => undefined,
-    pauseOf: () => undefined,
+    lifecycle: { statusOf: ({ status }) => status, statusSince: () => undefined },
+    certificates: { isRevoked: () => false },
+    sessions: { admit: () => true },
+    suspensions: { holdOf: () => undefined },
+    escalations: { pauseOf: () => undefined },
     ...changes,
   };
 }

@@ -3,9 +3,9 @@
  * server that starts without its certificate, keys or catalog is not the one that was asked for.
  */
 import { createPrivateKey } from "node:crypto";
-import { existsSync, statSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { describeFileError, readBoundedFile } from "../../base/bounded-file.ts";
+import { findDirectoryFault, readBoundedFile } from "../../base/bounded-file.ts";
 import { joinKey } from "../../base/dotted-key.ts";
 import { readMcpSettings } from "../../handlers/mcp/read-settings.ts";
 import type { CrossCheck, Report } from "./cross-check.ts";
@@ -143,14 +143,6 @@ function checkFile(
   const { text, fault } = readBoundedFile(path, maxBytes);
   if (fault !== undefined) report(key, `"${path}" ${fault}`, { hint });
   return text;
-}
-
-function findDirectoryFault(path: string): string | undefined {
-  try {
-    return statSync(path).isDirectory() ? undefined : "must be a directory";
-  } catch (error) {
-    return describeFileError(error);
-  }
 }
 
 function isEd25519(pem: string): boolean {

@@ -58,6 +58,7 @@ class Worker {
   #serving: Serving | undefined;
   #measurements: Measurements | undefined;
   #port: WorkerPort | undefined;
+  #warmingUp: Promise<void> | undefined;
   #next: Built | undefined;
   #whole: WholeFacts = { connectionCount: 0, nodes: [] };
 
@@ -97,7 +98,8 @@ class Worker {
       return { kind: "refused", problems: [portProblem(deployment.config, fault)] };
     }
     this.#bind(deployment);
-    const problems = [...built.problems, ...(await deployment.commit())];
+    const { problems } = built;
+    deployment.commit();
     if (isLead) atOnce(reportingTrust(this.#options.log, deployment));
     this.#channel.link.tell("serving");
     this.#port = this.#channel.openPort({
@@ -107,6 +109,7 @@ class Worker {
       onFault: (error) =>
         this.#options.log.logger.error({ event: "fault", error }, "a connection failed"),
     });
+    this.#warmingUp = serving.warmUp();
     const ports = { gatewayPort: serving.gatewayPort, consolePort: serving.consolePort };
     return { kind: "started", problems, fingerprint256: serving.fingerprint256, ...ports };
   }
@@ -164,7 +167,8 @@ class Worker {
     const serving = this.#served;
     this.#measurements?.close();
     this.#port?.close();
-    await serving.end(serving.deployment.config.limits.drainTimeoutMs, []);
+    const { drainTimeoutMs } = serving.deployment.config.limits;
+    await serving.end(drainTimeoutMs, [this.#warmingUp]);
     if (await serving.closeState()) this.#channel.link.tell("kept");
     await this.#options.log.flush();
   }

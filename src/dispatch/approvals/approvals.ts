@@ -55,6 +55,13 @@ export class Approvals {
     this.#parts = parts;
   }
 
+  /** Tells whether an approval can ever be about a call of this route. */
+  concern(route: Route): boolean {
+    const { type } = route.definition.handler;
+    const mayAskBack = type === "mcp_tool";
+    return mayAskBack || route.steps !== undefined || this.#parts.policy.isGoverning(route);
+  }
+
   /** Undefined: the handler may be called at once. */
   judge(exchange: Exchange, route: Route): Refusal | ApprovalStep | undefined {
     const { policy, ahead } = this.#parts;

@@ -1,18 +1,20 @@
-/**
- * The standing of agents, sessions, tasks and certificates while the server runs, as the gates ask.
- */
-import type { AgentDocument, AgentStatus } from "../../identity/agent-document.ts";
-import type { ClientCertificate } from "../../identity/client-certificate.ts";
-import type { TaskStanding } from "../task-pause.ts";
-import type { SessionStanding } from "./session-use.ts";
+/** The registers that say where callers stand while the server runs, as the gates look at them. */
+import type { AgentStanding } from "../../identity/agent-standing.ts";
+import type { CertificateRegister } from "../../state/registers/certificate-register.ts";
+import type { SessionRegister } from "../../state/registers/session-register.ts";
+import type { SessionHold, TaskPause } from "../refusals/task-refusals.ts";
 
 /** The state of callers that may change between two requests. */
-export interface CallerState extends SessionStanding, TaskStanding {
-  statusOf(agent: AgentDocument): AgentStatus;
-  /** When the agent came to its status; RFC 3339. */
-  statusSince(agent: AgentDocument): string | undefined;
-  isRevoked(certificate: ClientCertificate, agentId: string): boolean;
+export interface CallerState {
+  readonly lifecycle: Pick<AgentStanding, "statusOf" | "statusSince">;
+  readonly certificates: Pick<CertificateRegister, "isRevoked">;
+  readonly sessions: Pick<SessionRegister, "admit">;
+  readonly suspensions: {
+    /** Undefined: nothing keeps the session from being used. */
+    holdOf(sessionId: string): SessionHold | undefined;
+  };
+  readonly escalations: {
+    /** Undefined: the task may go on. */
+    pauseOf(agentId: string, taskId: string): TaskPause | undefined;
+  };
 }
-
-/** Where agents alone stand. */
-export type LifecycleStanding = Pick<CallerState, "statusOf" | "statusSince">;

@@ -38,7 +38,7 @@ export interface Delegation {
 
 /** Reads what a peer vouches for. */
 export interface DelegationReader {
-  /** Undefined: the request brings no token. */
+  /** Asked of `DELEGATE /`; undefined: the request brings no token. */
   read(request: Request): Promise<Delegation | Refusal> | undefined;
 }
 

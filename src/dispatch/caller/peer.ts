@@ -1,6 +1,8 @@
 /** The peer of the connection that a request came on. */
+import type { TaskOwner } from "../../base/task-queue.ts";
 import type { ClientCertificate } from "../../identity/client-certificate.ts";
 import type { Operator } from "../../state/registers/operator.ts";
+import type { Caller } from "./caller.ts";
 
 /** The other end. */
 export interface Peer {
@@ -18,4 +20,6 @@ export interface Peer {
   readonly operator?: Operator | undefined;
   /** Why the certificate that the peer presented proves nothing. */
   readonly certificateFault?: string | undefined;
+  /** Who paid for its last request, and on whose account. */
+  paid?: { readonly caller: Caller; readonly owner: TaskOwner };
 }

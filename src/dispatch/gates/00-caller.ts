@@ -1,11 +1,13 @@
 /**
- * Who is asking, and is what they say of themselves true?
+ * Gate 00. Who is asking, and is what they say of themselves true? Tokens are read before any gate is
+ * asked, the one step that may have to wait; the gate finds what they say, or why they prove nothing.
  * 400 malformed identifiers · 401 an unknown agent, a certificate or token that is not the agent's
  * own · 501 a Delegation-Chain · 551 a delegation token that does not hold; one that does vouches for
- * an agent that only the peer knows.   AGTP "Request Headers"; AGTP-CERT "Validation"
+ * an agent that only the peer knows.   AGTP "Request Headers", "Authorization"; AGTP-CERT "Validation"
  */
 
 import type { AgentDirectory } from "../../identity/agent-directory.ts";
+import type { TokenVerdict, TokenVerifier } from "../../identity/bearer-tokens.ts";
 import type { ClientCertificate } from "../../identity/client-certificate.ts";
 import { isOpaqueId, isOwnerId, isRequestId } from "../../identity/identifiers.ts";
 import { ANONYMOUS, type Caller } from "../caller/caller.ts";
@@ -16,7 +18,7 @@ import {
   type Resolution,
 } from "../caller/caller-resolver.ts";
 import type { CallerState } from "../caller/caller-state.ts";
-import type { Delegation } from "../caller/delegation.ts";
+import type { Delegation, DelegationReader } from "../caller/delegation.ts";
 import type { Exchange } from "../exchange.ts";
 import type { IdentityConfig } from "../policy/policies-config.ts";
 import {
@@ -27,18 +29,54 @@ import {
 } from "../refusals/refusal.ts";
 import type { Gate } from "./gate.ts";
 
+/** Fills in what the tokens of a request say; a promise only when that takes time. */
+export function readCredentials(
+  exchange: Exchange,
+  tokens: TokenVerifier | undefined,
+  delegations: DelegationReader | undefined,
+): Promise<void> | undefined {
+  const bearer = tokens === undefined ? undefined : readToken(exchange, tokens);
+  const delegation = mayHandOn(exchange) ? delegations?.read(exchange.request) : undefined;
+  if (delegation === undefined) return bearer;
+  return Promise.all([delegation, bearer]).then(([read]) => {
+    exchange.delegation = read;
+  });
+}
+
+/** A peer hands a task on by one request only.   AGTP "DELEGATE" */
+function mayHandOn({ method, path }: Exchange): boolean {
+  return method === "DELEGATE" && path === "/";
+}
+
+/**
+ * Fills in what the bearer token says; a promise only for one that is not remembered, which is
+ * verified.
+ */
+function readToken(exchange: Exchange, tokens: TokenVerifier): Promise<void> | undefined {
+  const authorization = exchange.header("authorization");
+  if (authorization === undefined) return undefined;
+  const known = tokens.recall(authorization);
+  if (known !== undefined) return void adopt(exchange, known);
+  return tokens.verify(authorization).then((verdict) => adopt(exchange, verdict));
+}
+
+function adopt(exchange: Exchange, verdict: TokenVerdict): void {
+  if (verdict.kind === "valid") exchange.principalId = verdict.principalId;
+  else exchange.tokenFault = verdict.reason;
+}
+
 /** The rules that it decides by. */
 export interface CallerGateOptions {
   readonly directory: AgentDirectory;
   readonly policy: IdentityConfig;
-  readonly standing: Pick<CallerState, "isRevoked">;
+  readonly certificates: CallerState["certificates"];
 }
 
 /** Knows the caller by the agents of this server, or by whoever vouches for it. */
-export function callerGate({ directory, policy, standing }: CallerGateOptions): Gate {
+export function callerGate({ directory, policy, certificates }: CallerGateOptions): Gate {
   const { unknownTrustTier } = policy;
   const resolve = createCallerResolver(directory, policy);
-  const context = { standing, resolve, unknownTrustTier };
+  const context = { certificates, resolve, unknownTrustTier };
   return (exchange) => {
     const fault = checkIdentifiers(exchange) ?? checkCredentials(exchange);
     if (fault !== undefined) return fault;
@@ -50,7 +88,7 @@ export function callerGate({ directory, policy, standing }: CallerGateOptions): 
   };
 }
 
-interface Context extends Pick<CallerGateOptions, "standing"> {
+interface Context extends Pick<CallerGateOptions, "certificates"> {
   readonly resolve: CallerResolver;
   readonly unknownTrustTier: number;
 }
@@ -118,7 +156,7 @@ function identify(exchange: Exchange, agentId: string, context: Context): Refusa
   const { caller } = resolution;
   const ownerId = exchange.header("owner-id");
   if (certificate !== undefined) {
-    const refusal = checkCertificate(certificate, agentId, ownerId, context.standing);
+    const refusal = checkCertificate(certificate, agentId, ownerId, context.certificates);
     if (refusal !== undefined) return refusal;
   }
   const { principalId } = exchange;
@@ -134,9 +172,9 @@ function checkCertificate(
   certificate: ClientCertificate,
   agentId: string,
   ownerId: string | undefined,
-  standing: Pick<CallerState, "isRevoked">,
+  certificates: CallerState["certificates"],
 ): Refusal | undefined {
-  if (standing.isRevoked(certificate, agentId)) {
+  if (certificates.isRevoked(certificate, agentId)) {
     return agentUnauthenticated("the client certificate was revoked", "certificate-revoked");
   }
   const owner = certificate.agent?.ownerId;

@@ -1,13 +1,25 @@
 /**
- * May the caller act in this zone, and under the scopes that it claims?
+ * Gate 02. May the caller act in this zone, and under the scopes that it claims?
  * 457 outside the zone of its certificate · 400 a malformed claim · 262 a claim that the document
- * does not grant · 455 one beyond the certificate.   AGTP "Authority Scope"; AGTP-CERT "Governance Zone"
+ * does not grant · 455 one beyond the certificate.
+ *
+ * Gate 17. Does the caller hold, and claim, what the endpoint requires?
+ * 262 `scope-required` with neither a claim nor a document · 455 the missing scopes · 403 for what is
+ * an agent's own affair, and is not delegated.
+ * AGTP "Authority Scope"; AGTP-CERT "Governance Zone"; AGTP-API §6.4 "required_scopes", §8.7
  */
 import type { Exchange } from "../exchange.ts";
-import { type Refusal, zoneViolation } from "../refusals/refusal.ts";
+import { delegationForbidden } from "../refusals/delegation-refusals.ts";
+import {
+  authorizationRequired,
+  type Refusal,
+  scopeViolation,
+  zoneViolation,
+} from "../refusals/refusal.ts";
+import type { Route } from "../routes/route.ts";
 import type { Gate } from "./gate.ts";
 
-/** Refuses what the claim was found to be when the caller was resolved. */
+/** Gate 02: refuses what the claim was found to be when the caller was resolved. */
 export const authorityGate: Gate = (exchange) => checkZone(exchange) ?? exchange.claimRefusal;
 
 /** An agent that names no zone stays in its own; a caller without Agent-ID is in none. */
@@ -18,4 +30,41 @@ function checkZone(exchange: Exchange): Refusal | undefined {
   const asked = exchange.header("agtp-zone-id");
   if (asked === undefined || zone === asked) return undefined;
   return zoneViolation("the AGTP-Zone-ID is not the governance zone of the certificate");
+}
+
+/** Gate 17: looks at whatever requires scopes; most of the protocol's own decide for themselves. */
+export function scopeGate(scopeRequiredForInvocation: boolean): Gate {
+  return ({ route, caller }) => {
+    if (route === undefined) return undefined;
+    if (caller.delegation !== undefined && !isDelegable(route)) {
+      const message = `${route.method} ${route.path} is the agent's own affair, and is not delegated`;
+      return delegationForbidden("not-delegable", message);
+    }
+    const { requiredScopes } = route;
+    if (route.tier === "A" && requiredScopes.length === 0) return undefined;
+    const { authority } = caller;
+    if (scopeRequiredForInvocation && authority.source === "none") {
+      const message = "this endpoint needs an Authority-Scope header";
+      return authorizationRequired("scope-required", message, {
+        details: { required_scopes: requiredScopes },
+      });
+    }
+    if (requiredScopes.length === 0) return undefined;
+    const missing = requiredScopes.filter((scope) => !authority.covers(scope));
+    return missing.length === 0 ? undefined : scopeViolation(missing);
+  };
+}
+
+/**
+ * Work that an agent can be asked to do for another: none of it shows or changes what is its own.
+ */
+const DELEGABLE: ReadonlySet<string> = new Set([
+  ...["QUERY", "DISCOVER", "DESCRIBE", "SUMMARIZE", "PLAN", "EXECUTE", "DELEGATE"],
+]);
+
+/** Beside the operator's endpoints, which ask for scopes, only what is the same for everybody. */
+function isDelegable({ tier, method, path }: Route): boolean {
+  if (tier === "B") return true;
+  if (tier === "C" || path === "/contracts") return false;
+  return DELEGABLE.has(method) && (path === "/" || method === "DISCOVER");
 }

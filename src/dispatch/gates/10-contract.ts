@@ -1,16 +1,24 @@
 /**
- * May the caller use the contract that it presents? Checked whether or not the pair is registered.
- * 404 one that this server never issued · 400 one for another pair · 464 one that is over or somebody
- * else's.   AGTP-API §10.1
+ * Is the request for a contract, and may the caller use it?
+ * Gate 10. The contract that it presents, whether or not the pair is registered. 404 one that this
+ * server never issued · 400 one for another pair · 464 one that is over or somebody else's.
+ * Gate 12, behind the endpoint's: nothing is registered here. Is there a contract, or may one be
+ * negotiated? 404 unknown path · 405 known path, other methods · 464 the first and fourth lock · 262
+ * the third.   AGTP-API §6.1, §10.1
  */
 import type { Contract } from "../../endpoint/contract.ts";
+import type { EndpointRegistry } from "../../endpoint/endpoint-registry.ts";
+import { matchTemplate } from "../../endpoint/path-template.ts";
 import type { ContractRegister } from "../../state/registers/contract-register.ts";
 import type { Attempts } from "../contracts/attempts.ts";
-import { bindContract } from "../contracts/bind-contract.ts";
 import type { ContractRoutes } from "../contracts/contract-routes.ts";
-import { presentedContract } from "../exchange.ts";
-import { notFound } from "../refusals/refusal.ts";
-import { refuseContract } from "../refusals/refuse-contract.ts";
+import { type Exchange, presentedContract } from "../exchange.ts";
+import type { MethodPolicy } from "../policy/method-policy.ts";
+import type { RcnsConfig } from "../policy/policies-config.ts";
+import { authorizationRequired, badRequest, notFound, type Refusal } from "../refusals/refusal.ts";
+import { type Locks, refuseContract } from "../refusals/refuse-contract.ts";
+import { refuseMethod } from "../refusals/refuse-method.ts";
+import type { Route } from "../routes/route.ts";
 import type { Gate } from "./gate.ts";
 
 /** The contracts there are, and what remembers those that could not be had. */
@@ -20,7 +28,7 @@ export interface ContractGateOptions {
   readonly attempts: Attempts;
 }
 
-/** Puts the contract in the place of what is registered; what a handler dispatches presents none. */
+/** Gate 10: puts the contract in the place of what is registered; what a handler dispatches presents none. */
 export function contractGate({ register, routes, attempts }: ContractGateOptions): Gate {
   return (exchange) => {
     if (exchange.inner !== undefined) return undefined;
@@ -48,4 +56,104 @@ export function contractGate({ register, routes, attempts }: ContractGateOptions
 function howItEnded({ state, reason }: Contract): string {
   const because = reason === undefined ? "" : `: ${reason}`;
   return `the contract is ${state}${because}`;
+}
+
+/** The contracts there are, and what decides about new ones. */
+export interface NegotiationGateOptions {
+  readonly register: Pick<ContractRegister, "activeFor">;
+  readonly routes: Pick<ContractRoutes, "routeOf">;
+  readonly attempts: Attempts;
+  readonly policy: MethodPolicy;
+  readonly registry: EndpointRegistry<Route>;
+  readonly rcns: RcnsConfig;
+  /** Answers where all locks are open; undefined: this server does not negotiate. */
+  readonly negotiation: Route | undefined;
+}
+
+/** The scope that the third lock asks for. */
+const NEGOTIATE = "rcns:negotiate";
+
+/** Gate 12: answers for a pair that is not registered; what a handler dispatches negotiates nothing. */
+export function negotiationGate(options: NegotiationGateOptions): Gate {
+  const { policy, registry, register, routes } = options;
+  return (exchange) => {
+    if (exchange.route !== undefined) return undefined;
+    if (exchange.inner === undefined) {
+      const contract = resolveContract(register, exchange);
+      if (contract !== undefined) return bindContract(exchange, contract, routes);
+      if (exchange.header("allow-rcns") === "true") return tryLocks(exchange, options);
+    }
+    if (registry.methodsFor(exchange.path).length > 0) {
+      return refuseMethod(exchange, policy, registry);
+    }
+    return notFound("endpoint-not-found", "nothing is registered at this path");
+  };
+}
+
+/** The owner's newest contract for the pair; for anybody else there is none.   §10.1.1 */
+function resolveContract(
+  register: NegotiationGateOptions["register"],
+  { caller, method, path }: Exchange,
+): Contract | undefined {
+  // An agent that this server does not know has none, whatever it calls itself.
+  if (caller.document === undefined) return undefined;
+  return register.activeFor(caller.document.agentId, { method, path });
+}
+
+const LOCKS = ["rcns-enabled", "allow-rcns", "scope", "trust-tier"] as const;
+
+/**
+ * The opt-in, the second lock, is open: whoever did not opt in has seen an ordinary miss. The first lock
+ * that is closed gives the code, and the message names all of them at once.
+ */
+function tryLocks(exchange: Exchange, options: NegotiationGateOptions): Refusal | undefined {
+  const { rcns, negotiation, attempts } = options;
+  const { caller } = exchange;
+  const isEnabled = negotiation !== undefined;
+  const holdsScope = caller.authority.covers(NEGOTIATE);
+  // A contract is kept, and nobody whom this server does not know makes it write.
+  const isTrusted =
+    caller.document !== undefined &&
+    caller.trustTier !== undefined &&
+    caller.trustTier <= rcns.minTrustTier;
+  const needs = [
+    ...(isEnabled ? [] : ["a server that has it enabled"]),
+    ...(holdsScope ? [] : [`the scope ${NEGOTIATE}`]),
+    ...(isTrusted
+      ? []
+      : [`an agent that this server knows, of trust tier ${rcns.minTrustTier} or stronger`]),
+  ];
+  const message = `negotiation needs ${needs.join(", and ")}`;
+  if (!isEnabled) return refuseContract(exchange, attempts, "rcns-disabled", message, locks(0));
+  if (!holdsScope) return authorizationRequired("scope-required", message, { scope: NEGOTIATE });
+  if (!isTrusted) {
+    return refuseContract(exchange, attempts, "trust-tier-insufficient", message, locks(3));
+  }
+  exchange.route = negotiation;
+  return undefined;
+}
+
+/** The state of the locks when this one is the first that is closed. */
+function locks(closed: number): Locks {
+  const state = (index: number): string =>
+    index === 1 || index < closed ? "open" : index === closed ? "closed" : "unseen";
+  return Object.fromEntries(LOCKS.map((lock, index) => [lock, state(index)]));
+}
+
+/** Sets the route, or refuses a contract that is for another pair. */
+function bindContract(
+  exchange: Exchange,
+  contract: Contract,
+  routes: Pick<ContractRoutes, "routeOf">,
+): Refusal | undefined {
+  const values = matchTemplate(contract.endpoint.path, exchange.path);
+  if (contract.endpoint.method !== exchange.method || values === undefined) {
+    const { method, path } = contract.endpoint;
+    return badRequest("contract-mismatch", `the contract is for ${method} ${path}`, {
+      reason: "contract-mismatch",
+    });
+  }
+  exchange.route = routes.routeOf(contract);
+  exchange.pathValues = values;
+  return undefined;
 }

@@ -1,16 +1,16 @@
 /**
- * Which endpoint answers, and may this caller reach it?
+ * Gate 11. Which endpoint answers, and may this caller reach it?
  * 401 `oauth-required` where the method needs a bearer token. A miss is left to negotiation. 262
  * `credentials-missing` on the operator's endpoints and on whatever changes state, and for HTTP clients
  * that nobody vouches for where an agent is to work; reading the protocol's own is up to
  * `anonymous_discovery`. 503 and 410 once more, where a redirect led a suspended or retired agent away
  * from what is exempt.   AGTP-API §5.4, §6.1, §8.7
  */
+
+import { isExemptFromLifecycle } from "../../catalog/catalog.ts";
 import type { EndpointRegistry } from "../../endpoint/endpoint-registry.ts";
-import { isExemptFromLifecycle } from "../caller/inactive-agent.ts";
 import type { Exchange } from "../exchange.ts";
 import { agentUnauthenticated, authorizationRequired, type Refusal } from "../refusals/refusal.ts";
-import { resolveRoute } from "../routes/endpoint-lookup.ts";
 import type { Route } from "../routes/route.ts";
 import type { Gate } from "./gate.ts";
 
@@ -45,6 +45,13 @@ export function endpointGate({
       ? refuseAnonymous(exchange, route, anonymousDiscovery)
       : refuseAnybody(exchange, route);
   };
+}
+
+/** Finds the route of the pair; without one, that of an earlier pair is none either. */
+export function resolveRoute(exchange: Exchange, registry: EndpointRegistry<Route>): void {
+  const match = registry.find(exchange.method, exchange.path);
+  exchange.route = match?.entry;
+  exchange.pathValues = match?.values;
 }
 
 /** An HTTP client that has shown nothing has no more to say over agents than one without Agent-ID. */

@@ -7,7 +7,8 @@
 import { channel } from "node:diagnostics_channel";
 import type { DispatchResult } from "../../handlers/handler.ts";
 import type { Request } from "../../wire/message.ts";
-import type { Exchange } from "../exchange.ts";
+import { Exchange, type InnerOrigin } from "../exchange.ts";
+import { isLasting } from "../idempotency/idempotent-reply.ts";
 import type { Reply } from "../reply.ts";
 import { CHANNELS, type InnerBegin } from "../request-channels.ts";
 
@@ -19,8 +20,25 @@ const CARRIED_FIELDS = [
 
 const NO_BODY = new Uint8Array(0);
 
-/** The request of an inner dispatch; its input travels beside it as a value. */
-export function innerRequest(parent: Exchange, method: string, target: string): Request {
+/** The deepest that handlers may dispatch into one another. */
+const MAX_DISPATCH_DEPTH = 16;
+
+/**
+ * An inner dispatch on its way through the pipeline; its input travels beside the request as a value.
+ * @throws when handlers dispatch into one another without end.
+ */
+export function innerExchange(
+  parent: Exchange,
+  [method, target]: readonly [method: string, target: string],
+  input: InnerOrigin["input"],
+): Exchange {
+  const request = innerRequest(parent, method, target);
+  const inner = new Exchange(request, parent.peer, performance.now(), { parent, input });
+  if (inner.depth <= MAX_DISPATCH_DEPTH) return inner;
+  throw new Error(`dispatched more than ${MAX_DISPATCH_DEPTH} deep at ${method} ${target}`);
+}
+
+function innerRequest(parent: Exchange, method: string, target: string): Request {
   const headers = new Map<string, string>();
   for (const name of CARRIED_FIELDS) {
     const value = parent.header(name);
@@ -50,6 +68,11 @@ function decodeBody(body: unknown): unknown {
   } catch {
     return body;
   }
+}
+
+/** Tells whether an inner dispatch may have changed something. */
+export function mayHaveActed({ route }: Exchange, reply: Reply): boolean {
+  return route?.isReading !== true && (reply.refusal === undefined || isLasting(reply));
 }
 
 const begun = channel(CHANNELS.inner);

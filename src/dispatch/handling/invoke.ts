@@ -1,14 +1,19 @@
 /**
- * Calls the handler, in time, and makes a reply of what comes back. A fault is logged with an id,
- * and the caller learns only the id: 500 `internal-error`, or 500 `handler-timeout`.   AGTP-API §12
+ * Calls the handler, in time, and makes a reply of what comes back. Before it stands the approval of a
+ * call that needs one: what has to be kept for it is in the store before the handler is called, and
+ * nothing is called where it cannot be kept. A fault is logged with an id, and the caller learns only
+ * the id: 500 `internal-error`, or 500 `handler-timeout`.   AGTP-API §12
  */
 import { channel } from "node:diagnostics_channel";
 import { uuidv7 } from "../../identity/uuid.ts";
 import { isStoreUnavailable } from "../../state/store-fault.ts";
+import { concealRefusal } from "../concealment.ts";
 import type { Deadlines, Expiring } from "../deadlines.ts";
 import type { Exchange } from "../exchange.ts";
+import type { Gate } from "../gates/gate.ts";
 import {
   handlerTimeout,
+  type Refusal,
   serverError,
   storeOutcomeUnknown,
   storeUnavailable,
@@ -17,7 +22,7 @@ import { type Reply, replyToRefusal } from "../reply.ts";
 import { CHANNELS, type HandlerBegin } from "../request-channels.ts";
 import type { Route } from "../routes/route.ts";
 import { CallContext, type CallServices } from "./call-context.ts";
-import { judge, type Outcome } from "./judge.ts";
+import { type Outcome, replyToOutcome } from "./outcome.ts";
 
 /** A fault on its way to the log. */
 export interface Fault {
@@ -36,6 +41,38 @@ export interface InvokeServices extends CallServices {
 export type Finish<T> = (reply: Reply) => T;
 
 const handling = channel(CHANNELS.handler);
+
+/** Answers a request that has passed all gates before; synchronous where nothing has to wait. */
+export type CallHandler = <T>(
+  exchange: Exchange,
+  route: Route,
+  finish: Finish<T>,
+) => T | Promise<T>;
+
+/** Calls handlers behind a gate. */
+export function createCallHandler(gate: Gate, services: InvokeServices): CallHandler {
+  return (exchange, route, finish) => {
+    const refuse = (refusal: Refusal) => finish(replyToRefusal(concealRefusal(refusal, route)));
+    const refusal = gate(exchange);
+    if (refusal !== undefined) return refuse(refusal);
+    const { approvalStep } = exchange;
+    if (approvalStep === undefined) return invoke(exchange, route, services, finish);
+    return approvalStep.take().then(
+      (answered) => {
+        if (answered === undefined) return invoke(exchange, route, services, finish);
+        if (!isRefusal(answered)) return finish(answered);
+        exchange.refusedBy = "approval";
+        return refuse(answered);
+      },
+      (cause: unknown) =>
+        finish(faultReply(exchange, services, "an approval cannot be kept", cause)),
+    );
+  };
+}
+
+function isRefusal(answered: Refusal | Reply): answered is Refusal {
+  return "kind" in answered;
+}
 
 /** Answers the exchange with its route's handler; synchronous when the handler is. */
 export function invoke<T>(
@@ -143,8 +180,8 @@ function replyTo(
   services: InvokeServices,
 ): Reply {
   try {
-    const judged = judge(route, outcome);
-    return typeof judged === "string" ? faultReply(exchange, services, judged) : judged;
+    const reply = replyToOutcome(route, outcome);
+    return typeof reply === "string" ? faultReply(exchange, services, reply) : reply;
   } catch (error) {
     // A returned value may throw when it is read: getters, proxies, null for a record.
     return faultReply(exchange, services, "what the handler returned cannot be read", error);

@@ -3,7 +3,9 @@
  * before anything ran, because nobody could approve the rest of a call that is half done. What cannot
  * be known before it runs is judged by all that it may be.   docs/approvals.md
  */
+
 import type { Paced } from "../../base/paced.ts";
+import type { Pair } from "../../catalog/pair.ts";
 import type { EndpointRegistry } from "../../endpoint/endpoint-registry.ts";
 import { compilePathPattern } from "../../endpoint/path-pattern.ts";
 import type { RecipeStep } from "../../endpoint/recipe.ts";
@@ -11,7 +13,7 @@ import { foreseeStep, type KnownInput } from "../../handlers/step-input.ts";
 import { isTemplate } from "../../handlers/step-target.ts";
 import type { ApprovalPolicy } from "../approvals/approval-policy.ts";
 import type { Exchange } from "../exchange.ts";
-import { canonicalPair, type MethodPair, type MethodPolicy } from "../policy/method-policy.ts";
+import { canonicalPair, type MethodPolicy } from "../policy/method-policy.ts";
 import { namedError, type Refusal } from "../refusals/refusal.ts";
 import type { Route } from "../routes/route.ts";
 
@@ -63,7 +65,7 @@ export class StepsAhead {
     return this.#pairNeedsApproval({ method: step.method, ...foreseen }, asker, depth);
   }
 
-  #pairNeedsApproval(asked: MethodPair & KnownInput, asker: Asker, depth: number): boolean {
+  #pairNeedsApproval(asked: Pair & KnownInput, asker: Asker, depth: number): boolean {
     const { policy, registry, methodPolicy } = this.#parts;
     const { caller } = asker;
     const { method, path } = canonicalPair(methodPolicy, { ...asked, path: pathOf(asked.path) });
@@ -88,7 +90,7 @@ export class StepsAhead {
     return steps.some((step) => this.#needsApproval(step, known, asker, depth + 1));
   }
 
-  #candidatesFor({ method, path }: MethodPair): readonly Route[] {
+  #candidatesFor({ method, path }: Pair): readonly Route[] {
     const name = `${method} ${path}`;
     const known = this.#candidates.get(name);
     if (known !== undefined) return known;

@@ -12,8 +12,7 @@ import type { IdempotentExecution } from "../../state/registers/idempotent-execu
 import type { KeptResponse } from "../../state/registers/kept-response.ts";
 import type { Status } from "../../wire/status.ts";
 import { type Exchange, presentedContract } from "../exchange.ts";
-import type { CallHandler } from "../handling/call-handler.ts";
-import { faultReply, type InvokeServices } from "../handling/invoke.ts";
+import { type CallHandler, faultReply, type InvokeServices } from "../handling/invoke.ts";
 import { idempotencyConflict, type Refusal } from "../refusals/refusal.ts";
 import { type Reply, replyToRefusal } from "../reply.ts";
 import type { Route } from "../routes/route.ts";

@@ -5,6 +5,9 @@ import type { AgentDocument } from "../../identity/agent-document.ts";
 import type { WireFault } from "../../wire/message.ts";
 import type { ApiEntry } from "./listing-sections.ts";
 
+/** The methods that an ordinary client may try. */
+export const HTTP_METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"] as const;
+
 /** The other end of a connection. */
 export interface HttpPeer {
   readonly address: string;

@@ -30,8 +30,7 @@ import type { Approvals } from "../approvals/approvals.ts";
 import type { DelegationReader } from "../caller/delegation.ts";
 import type { ContractOffers } from "../contracts/contract-offers.ts";
 import type { Dispatcher } from "../dispatcher.ts";
-import type { ContractGateOptions } from "../gates/10-contract.ts";
-import type { NegotiationGateOptions } from "../gates/12-negotiation.ts";
+import type { ContractGateOptions, NegotiationGateOptions } from "../gates/10-contract.ts";
 import type { ActAs } from "../handling/acting.ts";
 import type { MethodPolicy } from "../policy/method-policy.ts";
 import type { ProcessState } from "../process-state.ts";
@@ -201,7 +200,9 @@ export interface Contribution {
   prepare?(): Promise<void>;
   /** This deployment is served from now on. */
   start?(): void;
-  /** Writes what outlives the process; called once the deployment is served. */
+  /** Who waited for it has been told: begins what spares the first who asks a wait. */
+  warmUp?(): void;
+  /** Writes what outlives the process; called with `warmUp`. */
   keep?(): Promise<readonly Problem[]>;
   /** Another is served, or none: ends what its last requests can do without. */
   stop?(): Promise<void>;

@@ -7,9 +7,10 @@
 import { type CloseMatcher, compileCloseMatches } from "../../base/close-matches.ts";
 import type { Problem } from "../../base/problem.ts";
 import type { Catalog } from "../../catalog/catalog.ts";
+import type { Pair } from "../../catalog/pair.ts";
 import type { MethodNames } from "../../catalog/path-grammar.ts";
 import type { MethodPolicyConfig, Redirect } from "./policies-config.ts";
-import { compileRedirects, type RedirectTarget, redirectTarget } from "./redirects.ts";
+import { compileRedirects, redirectTarget } from "./redirects.ts";
 
 /** The policy as lookups. */
 export interface MethodPolicy {
@@ -20,7 +21,7 @@ export interface MethodPolicy {
   /** §9.2 allow and disallow; floor methods are always allowed unless disallowed by name. */
   isAllowed(method: string): boolean;
   /** The first redirect that applies, with its target path filled in. */
-  redirect(method: string, path: string): RedirectTarget | undefined;
+  redirect(method: string, path: string): Pair | undefined;
   /** Every method-to-method redirect that applies on a path, for the 405 body.   §11 */
   redirectsFor(path: string): Readonly<Record<string, string>>;
   /** Finds the names that a 459 suggests for an unknown one. */
@@ -29,17 +30,11 @@ export interface MethodPolicy {
   readonly projection: Readonly<Record<string, unknown>>;
 }
 
-/** A method on a path. */
-export interface MethodPair {
-  readonly method: string;
-  readonly path: string;
-}
-
 /** Applies aliases and redirects to a pair. */
 export function canonicalPair(
   policy: Pick<MethodPolicy, "alias" | "redirect">,
-  { method, path }: MethodPair,
-): MethodPair {
+  { method, path }: Pair,
+): Pair {
   const resolved = policy.alias(method)?.method ?? method;
   return policy.redirect(resolved, path) ?? { method: resolved, path };
 }
@@ -118,6 +113,7 @@ interface Compiled {
 
 function createPolicy(from: Compiled): MethodPolicy {
   const { catalog, custom, legacy, redirects } = from;
+  const known = new Set([...catalog.verbs.keys(), ...custom]);
   const disallowed = new Set(from.disallow);
   const allowed = from.allow === "*" ? undefined : new Set([...from.allow, ...catalog.embedded]);
   const aliases = new Map<string, MethodAlias>();
@@ -133,7 +129,7 @@ function createPolicy(from: Compiled): MethodPolicy {
 
   return {
     alias: (method) => aliases.get(method),
-    isKnown: (method) => catalog.has(method) || custom.has(method),
+    isKnown: (method) => known.has(method),
     isAllowed: (method) =>
       !disallowed.has(method) && (allowed === undefined || allowed.has(method)),
     redirect: (method, path) => {
@@ -148,7 +144,7 @@ function createPolicy(from: Compiled): MethodPolicy {
       // Of two for one method the first applies; of two equal keys the last would stay.
       return Object.fromEntries(applying.toReversed().map((one) => [one.fromMethod, one.toMethod]));
     },
-    closeMatches: compileCloseMatches([...catalog.verbs.keys(), ...custom]),
+    closeMatches: compileCloseMatches([...known]),
     projection: projectPolicy(from),
   };
 }

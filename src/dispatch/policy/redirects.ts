@@ -5,14 +5,9 @@
 
 import type { Problem } from "../../base/problem.ts";
 import { fillTemplate } from "../../base/template.ts";
+import type { Pair } from "../../catalog/pair.ts";
 import { checkTemplate, type MethodNames, templateParameters } from "../../catalog/path-grammar.ts";
 import type { Redirect } from "./policies-config.ts";
-
-/** The target of a redirected request. */
-export interface RedirectTarget {
-  readonly method: string;
-  readonly path: string;
-}
 
 /** The rules that redirects are checked against. */
 export interface RedirectRules {
@@ -52,7 +47,7 @@ function checkRedirect(redirect: Redirect, key: string, rules: RedirectRules): P
 }
 
 /** The path that a redirect sends this one to; undefined where it does not apply. */
-export function redirectTarget(redirect: Redirect, path: string): RedirectTarget | undefined {
+export function redirectTarget(redirect: Redirect, path: string): Pair | undefined {
   const { fromPath, toPath = path, toMethod } = redirect;
   if (fromPath === undefined || fromPath === path) return { method: toMethod, path: toPath };
   const values = matchSegments(fromPath, path);

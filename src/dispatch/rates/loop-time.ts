@@ -4,7 +4,8 @@
  * of other threads is anybody's.
  * `[limits] work_ms_per_second`
  */
-import { type ProcessorClock, processorClock } from "../../base/processor-clock.ts";
+import { openSync, readSync } from "node:fs";
+import { performance } from "node:perf_hooks";
 import type { TaskOwner } from "../../base/task-queue.ts";
 import type { Rates } from "./rates.ts";
 
@@ -13,12 +14,12 @@ const FREE_SLICE_MS = 1;
 
 /** Measures slices, and has them paid for. */
 export class LoopTime {
-  readonly #rates: Rates;
+  readonly #rates: Pick<Rates, "charge">;
   readonly #clock: ProcessorClock;
-  #depth = 0;
+  #isMeasuring = false;
   #readAt: number;
 
-  constructor(rates: Rates, clock: ProcessorClock = processorClock()) {
+  constructor(rates: Pick<Rates, "charge">, clock: ProcessorClock = processorClock()) {
     this.#rates = rates;
     this.#clock = clock;
     this.#readAt = performance.now();
@@ -26,30 +27,147 @@ export class LoopTime {
 
   /** Within a slice: what is done now is measured already. */
   get isMeasuring(): boolean {
-    return this.#depth > 0;
+    return this.#isMeasuring;
   }
 
-  /** Begins a slice; one within another is part of it. */
-  begin(startedAt: number): void {
-    this.#depth += 1;
-    if (this.#depth > 1 || startedAt - this.#readAt < this.#clock.freshMs) return;
-    this.#clock.lap(startedAt);
-    this.#readAt = performance.now();
+  /**
+   * Does some work at once, as a slice that began at `startedAt`, or now; within another slice it is a
+   * part of that. The payer is asked for only where others noticed.
+   */
+  slice<T>(payer: () => TaskOwner, work: () => T, startedAt: number | undefined = undefined): T {
+    if (this.#isMeasuring) return work();
+    const since = startedAt ?? performance.now();
+    this.#isMeasuring = true;
+    if (since - this.#readAt >= this.#clock.freshMs) {
+      this.#clock.restart();
+      this.#readAt = since;
+    }
+    try {
+      return work();
+    } finally {
+      this.#isMeasuring = false;
+      const spent = this.#spentSince(since);
+      if (spent > 0) this.#rates.charge(payer().key, spent, performance.now());
+    }
   }
 
-  /** Ends it, and answers what it cost: 0 unless it was so long that others noticed. */
-  end(startedAt: number): number {
-    this.#depth -= 1;
-    if (this.#depth > 0) return 0;
+  /** 0 unless it was so long that others noticed. */
+  #spentSince(startedAt: number): number {
     const now = performance.now();
     if (now - startedAt <= FREE_SLICE_MS) return 0;
     const spent = Math.min(now - startedAt, this.#clock.lap(startedAt));
     this.#readAt = now;
     return spent > FREE_SLICE_MS ? spent : 0;
   }
+}
 
-  /** Charges an owner for the cost of a slice. */
-  charge({ key }: TaskOwner, ms: number): void {
-    this.#rates.charge(key, ms, performance.now());
+/**
+ * Measures the processor time of the thread that asks: what other threads do meanwhile, and the wait
+ * for a processor that others hold, is no part of it. It is read in laps.
+ */
+export interface ProcessorClock {
+  /** A reading is that good for so long: each takes a system call. */
+  readonly freshMs: number;
+  /** Begins a lap now. */
+  restart(): void;
+  /** Milliseconds of the processor since a moment of `performance.now()`, or since the last reading. */
+  lap(since: number): number;
+}
+
+/** The best clock that the platform has. */
+export function processorClock(): ProcessorClock {
+  const file = openStatistics();
+  if (file !== undefined) return new WaitClock(file);
+  return "threadCpuUsage" in process
+    ? new UsageClock(process.threadCpuUsage as typeof process.cpuUsage)
+    : new UsageClock(process.cpuUsage);
+}
+
+const NANOSECONDS = 1_000_000;
+const ROW_BYTES = 96;
+
+/** One descriptor for all clocks of a thread. */
+let statistics: number | undefined;
+
+/** Linux tells what this thread has run, and what it has waited; undefined elsewhere. */
+function openStatistics(): number | undefined {
+  try {
+    statistics ??= openSync("/proc/thread-self/schedstat", "r");
+    return readTimes(statistics)[0] > 0 ? statistics : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+const row = Buffer.alloc(ROW_BYTES);
+
+/** The times that the thread has run and waited, in milliseconds. Throws where the file cannot be read. */
+function readTimes(file: number): readonly [ran: number, waited: number] {
+  const length = readSync(file, row, 0, ROW_BYTES, 0);
+  const [ran, waited] = row.toString("latin1", 0, length).split(" ", 2);
+  return [Number(ran) / NANOSECONDS, Number(waited) / NANOSECONDS];
+}
+
+/**
+ * A thread that is busy uses the processor whenever it does not wait for one: the time that it has
+ * waited tells a moment that lies after the last reading, and the time that it has run when it slept.
+ */
+class WaitClock implements ProcessorClock {
+  readonly freshMs = 4;
+  readonly #file: number;
+  #times: readonly [ran: number, waited: number];
+
+  constructor(file: number) {
+    this.#file = file;
+    this.#times = readTimes(file);
+  }
+
+  /**
+   * What the thread has run may be of the kernel's last tick here, which counts too much where it sleeps
+   * in the lap, and never more than passed: asking for the usage would cost more than the reading.
+   */
+  restart(): void {
+    this.#times = readTimes(this.#file);
+  }
+
+  lap(since: number): number {
+    const [ran, waited] = this.#times;
+    // The kernel brings the first of them up to date when it is asked for the usage.
+    process.cpuUsage();
+    this.#times = readTimes(this.#file);
+    const busy = performance.now() - since - (this.#times[1] - waited);
+    return Math.max(0, Math.min(busy, this.#times[0] - ran));
+  }
+}
+
+/** Asks the platform for the time of the thread, or of the process where it knows no threads. */
+class UsageClock implements ProcessorClock {
+  readonly freshMs = 1;
+  readonly #usage: typeof process.cpuUsage;
+  #at = performance.now();
+  #used: number;
+
+  constructor(usage: typeof process.cpuUsage) {
+    this.#usage = usage;
+    this.#used = this.#read();
+  }
+
+  restart(): void {
+    this.#used = this.#read();
+    this.#at = performance.now();
+  }
+
+  lap(since: number): number {
+    const used = this.#used;
+    // Time between the last reading and that moment may have been anybody's.
+    const before = Math.max(0, since - this.#at);
+    this.#used = this.#read();
+    this.#at = performance.now();
+    return Math.max(0, this.#used - used - before);
+  }
+
+  #read(): number {
+    const { user, system } = this.#usage();
+    return (user + system) / 1000;
   }
 }

@@ -28,15 +28,6 @@ export function createToll(rates: Rates, time: LoopTime): Toll {
       if (excess !== undefined) refused.publish(excess);
       return excess;
     },
-    measure: (payer, work) => {
-      const startedAt = performance.now();
-      time.begin(startedAt);
-      try {
-        return work();
-      } finally {
-        const spent = time.end(startedAt);
-        if (spent > 0) time.charge(payer, spent);
-      }
-    },
+    measure: (payer, work) => time.slice(() => payer, work),
   };
 }

@@ -2,6 +2,7 @@
  * A route is an endpoint ready to be called: its definition, compiled schemas and bound handler,
  * with everything a request needs decided at start-up.   AGTP-API §6.1 (tiers)
  */
+import type { Pair } from "../../catalog/pair.ts";
 import type { EndpointDefinition } from "../../endpoint/endpoint.ts";
 import { type InputShape, inputShape } from "../../endpoint/input-shape.ts";
 import type { RecipeStep } from "../../endpoint/recipe.ts";
@@ -15,7 +16,6 @@ import type { Caller } from "../caller/caller.ts";
 import type { PriorAction } from "../caller/delegation.ts";
 import type { Peer } from "../caller/peer.ts";
 import type { Concealment } from "../concealment.ts";
-import type { MethodPair } from "../policy/method-policy.ts";
 import type { Refusal } from "../refusals/refusal.ts";
 
 /** Tier A: the protocol's own. Tier B: the operator's. Tier C: a contract's. */
@@ -117,7 +117,7 @@ export interface RegisteredRoute extends Route {
 export type LeadsTo = (
   input: Readonly<Record<string, unknown>>,
   callerId: string | undefined,
-) => (MethodPair & { readonly input: Readonly<Record<string, unknown>> }) | undefined;
+) => (Pair & { readonly input: Readonly<Record<string, unknown>> }) | undefined;
 
 /** The fault of an input that the schema accepts; undefined: nothing. */
 export type InputRules = (

@@ -2,7 +2,7 @@
  * The definition of a tool: everything a server says about it that a model or a caller goes by. Its
  * digest is the pin; a definition with another digest is another tool, whatever its name.
  */
-import { isDeeperThan, isRecord, type JsonRecord } from "../../base/json-value.ts";
+import { isDeeperThan, isRecord, type JsonRecord, memberOf } from "../../base/json-value.ts";
 import { canonicalText, sha256Hex } from "../../identity/canonical-form.ts";
 
 /** A definition; keys are MCP's own. */
@@ -88,10 +88,6 @@ function compare(
     ...(before === undefined ? {} : { before }),
     ...(after === undefined ? {} : { after }),
   });
-}
-
-function memberOf(record: JsonRecord, key: string): unknown {
-  return Object.hasOwn(record, key) ? record[key] : undefined;
 }
 
 function isSame(one: unknown, other: unknown): boolean {

@@ -5,7 +5,7 @@
 import type { Validation } from "./manifest/finding.ts";
 
 /** The closed categories that a client may branch on. */
-export type ErrorType =
+type ErrorType =
   | "validation_error"
   | "unknown_command"
   | "invalid_argument"

@@ -24,7 +24,7 @@ export interface ExposedWorkflow {
 }
 
 /** The workflows in the order of `expose`, and everything that is wrong. */
-export interface LoadedWorkflows {
+interface LoadedWorkflows {
   readonly workflows: readonly ExposedWorkflow[];
   readonly problems: readonly Problem[];
 }
@@ -33,7 +33,7 @@ export interface LoadedWorkflows {
 const MAX_BYTES = 1_048_576;
 
 /** The place of configuration and manifests. */
-export interface WorkflowPlaces {
+interface WorkflowPlaces {
   readonly directory: string;
   /** The configuration file, relative to it. */
   readonly configFile: string;

@@ -16,15 +16,14 @@ import type { Task } from "./manifest/manifest.ts";
 import { type Executor, toHandlerResult } from "./run/execution.ts";
 import { runTask } from "./run/run-task.ts";
 
-/** The parts that routes are made with. */
-export interface TaskRoutesOptions {
+interface TaskRoutesOptions {
   readonly compiler: SchemaCompiler;
   readonly names: MethodNames;
   readonly executor: Executor;
 }
 
 /** The routes, and what is not served. */
-export interface TaskRoutes {
+interface TaskRoutes {
   readonly routes: readonly Route[];
   readonly problems: readonly Problem[];
 }

@@ -9,12 +9,12 @@ import type { Environment } from "../../base/environment.ts";
 import type { Problem } from "../../base/problem.ts";
 import type { UpstreamPools } from "../../handlers/upstream-pools.ts";
 import { AcpClient } from "./acp/acp-client.ts";
+import type { AgntcyConfig } from "./config.ts";
 import type { DeclaredAgent, Upstream } from "./declare-agents.ts";
 import type { DependencyNode } from "./dependencies/dependency-tree.ts";
 import { type DependencyView, viewDependencies } from "./dependencies/dependency-view.ts";
 import type { AgentManifest } from "./manifest/manifest.ts";
 import type { AgentUnavailable, Readiness, RemoteAgent } from "./remote-agent.ts";
-import type { AgntcySettings } from "./settings.ts";
 import { credentialHint, readAccess } from "./upstream-access.ts";
 import { readAddress } from "./upstream-address.ts";
 import { probeCancel } from "./verification/probe-cancel.ts";
@@ -31,14 +31,14 @@ export interface ConnectedAgent {
 }
 
 /** Connections that agents' servers are called over. */
-export interface ConnectionPools {
+interface ConnectionPools {
   readonly short: UpstreamPools;
   /** For one agent: what waits takes connections from no other agent, though their server is one. */
   openLong(): UpstreamPools;
 }
 
 /** The way out. */
-export interface ConnectionContext {
+interface ConnectionContext {
   /** For calls that are answered at once, and for those that wait. */
   readonly pools: ConnectionPools | undefined;
   readonly env: Environment;
@@ -80,17 +80,23 @@ async function connectAgent(
   const verify = (): Promise<Readiness> =>
     briefly(context.closing, async (signal) => {
       const found = await verifyAgent(client, manifest, upstream.agentId, signal);
-      if (found.kind !== "ready" || settings.isDeferred) return found;
+      if (found.kind !== "ready" || settings.deferred) return found;
       reached = await reachAll(declared.dependencies, settings, upstream, context);
       return missingDependency(reached) ?? found;
     });
-  const found = settings.isDeferred ? undefined : await verify();
+  const found = settings.deferred ? undefined : await verify();
   const canCancel =
     found?.kind === "ready" &&
     (await briefly(context.closing, (signal) => probeCancel(client, signal)));
   const readiness = new LazyReadiness(verify, found);
   const remote: RemoteAgent = {
-    ...{ base: settings.base, manifest, client, timeoutMs: settings.timeoutMs, canCancel },
+    ...{
+      base: settings.base,
+      manifest,
+      client,
+      timeoutMs: settings.timeoutSeconds * 1000,
+      canCancel,
+    },
     ...{ agentAnswers: settings.agentAnswers, approverScope: settings.approverScope },
     ready: (signal) => readiness.ready(signal),
     forget: (id) => readiness.forget(id),
@@ -136,7 +142,7 @@ function missingDependency(reached: Reached): AgentUnavailable | undefined {
 /** Asks for every dependency that is a service, each once. */
 async function reachAll(
   nodes: readonly DependencyNode[],
-  settings: AgntcySettings,
+  settings: AgntcyConfig,
   parent: Upstream,
   context: ConnectionContext,
 ): Promise<Reached> {
@@ -159,14 +165,14 @@ function flatten(nodes: readonly DependencyNode[]): readonly DependencyNode[] {
 /** Why a dependency cannot be relied on, if so. */
 async function reach(
   { choice, located, ref }: DependencyNode,
-  { allowsHttp }: AgntcySettings,
+  { allowHttp }: AgntcyConfig,
   { ca }: Upstream,
   { pools, env, closing }: ConnectionContext,
 ): Promise<string | undefined> {
   if (choice?.kind !== "callable" || located === undefined || pools === undefined) return undefined;
   const { service } = choice;
   const access = readAccess(ref.name, env, service.authentication);
-  const read = readAddress(service.url, allowsHttp);
+  const read = readAddress(service.url, allowHttp);
   if (read.fault !== undefined) return `its address ${read.fault}`;
   if (access.faults.length > 0) return access.faults.join("; ");
   const client = openClient(ref, { address: read.address, access, ca }, pools.short, pools.short);

@@ -10,10 +10,9 @@ import { isError, type Problem } from "../../base/problem.ts";
 import { checkTemplate, type MethodNames } from "../../catalog/path-grammar.ts";
 import { readCertificates } from "../../endpoint/upstream-ca.ts";
 import { type Choice, chooseOption } from "./choose-option.ts";
-import type { AgntcySections } from "./config.ts";
+import type { AgntcyConfig, AgntcySections } from "./config.ts";
 import { type DependencyNode, resolveDependencies } from "./dependencies/dependency-tree.ts";
 import { type LocatedManifest, ManifestLibrary } from "./dependencies/manifest-library.ts";
-import { type AgntcySettings, readAgntcySettings } from "./settings.ts";
 import {
   credentialHint,
   lacksCredentials,
@@ -34,7 +33,7 @@ export interface Upstream {
 
 /** An agent in whose files nothing is wrong. */
 export interface DeclaredAgent extends LocatedManifest {
-  readonly settings: AgntcySettings;
+  readonly settings: AgntcyConfig;
   readonly choice: Exclude<Choice, { readonly kind: "unknown" }>;
   /** Undefined for an agent that cannot be called. */
   readonly upstream: Upstream | undefined;
@@ -43,13 +42,13 @@ export interface DeclaredAgent extends LocatedManifest {
 }
 
 /** The agents, and what is wrong with the others. */
-export interface DeclaredAgents {
+interface DeclaredAgents {
   readonly agents: readonly DeclaredAgent[];
   readonly problems: readonly Problem[];
 }
 
 /** The rules that declarations are judged by. */
-export interface DeclarationContext {
+interface DeclarationContext {
   readonly config: AgntcySections;
   readonly names: MethodNames;
   readonly env: Environment;
@@ -60,17 +59,16 @@ const LONGEST = "/runs/{run_id}/events";
 
 /** Reads them all. */
 export function declareAgents(context: DeclarationContext): DeclaredAgents {
-  const { directory, agents } = context.config;
+  const { directory, agents, agntcy } = context.config;
   const library = new ManifestLibrary({
     directory,
     shelf: resolve(directory, agents.dir, "agntcy"),
   });
-  const settings = readAgntcySettings(context.config);
   // Dependencies are looked for among all of them, in whatever order they stand.
-  for (const { manifest } of settings) library.read(manifest);
+  for (const { manifest } of agntcy) library.read(manifest);
   const problems: Problem[] = [];
   const bases = new Set<string>();
-  const declared = settings.flatMap((one) => {
+  const declared = agntcy.flatMap((one) => {
     const fault = checkBase(one.base, bases, context.names);
     bases.add(one.base);
     if (fault !== undefined) problems.push({ ...placeOf(context, one, "base"), message: fault });
@@ -91,12 +89,13 @@ function checkBase(
   return (checkTemplate(base, names) ?? checkTemplate(base + LONGEST, names))?.message;
 }
 
-function placeOf({ config }: DeclarationContext, { key }: AgntcySettings, name: string) {
-  return { file: relative(config.directory, config.file), key: `${key}.${name}` };
+function placeOf({ config }: DeclarationContext, settings: AgntcyConfig, name: string) {
+  const key = `agntcy[${config.agntcy.indexOf(settings)}].${name}`;
+  return { file: relative(config.directory, config.file), key };
 }
 
 function declareAgent(
-  settings: AgntcySettings,
+  settings: AgntcyConfig,
   library: ManifestLibrary,
   context: DeclarationContext,
   problems: Problem[],
@@ -142,13 +141,13 @@ function schemeOf(options: LocatedManifest["manifest"]["options"], name: string 
 }
 
 function locateUpstream(
-  { allowsHttp, ca }: AgntcySettings,
+  { allowHttp, ca }: AgntcyConfig,
   service: { readonly url: string; readonly agentId?: string },
   access: UpstreamAccess,
   { config: { directory } }: DeclarationContext,
   report: (name: string, message: string) => undefined,
 ): Upstream | undefined {
-  const read = readAddress(service.url, allowsHttp);
+  const read = readAddress(service.url, allowHttp);
   if (read.fault !== undefined) return report("manifest", `the agent's address ${read.fault}`);
   const certificates = ca === undefined ? undefined : readCertificates(directory, ca);
   if (certificates?.fault !== undefined) return report("ca", certificates.fault);

@@ -126,7 +126,7 @@ function lookFor(
   { declared: { settings }, readiness }: ConnectedAgent,
   rest: Pick<SearchOptions, "log" | "signal">,
 ): void {
-  if (readiness === undefined || readiness.isReady || settings.isDeferred) return;
+  if (readiness === undefined || readiness.isReady || settings.deferred) return;
   void lookAgain({ readiness, base: settings.base, ...rest });
 }
 

@@ -8,7 +8,7 @@ import type { AgentDocument } from "../../identity/agent-document.ts";
 import type { ConnectedAgent } from "./connect-agents.ts";
 
 /** An agent that is served, and its identity. */
-export interface IdentifiedAgent {
+interface IdentifiedAgent {
   readonly agent: ConnectedAgent;
   readonly document: AgentDocument;
 }

@@ -16,7 +16,7 @@ export interface UpstreamAddress {
 }
 
 /** The address, or what is wrong with it. */
-export type AddressResult =
+type AddressResult =
   | { readonly address: UpstreamAddress; readonly fault?: undefined }
   | { readonly fault: string };
 

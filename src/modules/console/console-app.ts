@@ -42,6 +42,9 @@ export interface ConsoleParts {
 }
 
 const MAX_BODY_BYTES = 65_536;
+/** Names of tools and ids of passkeys are longer than Fastify's hundred characters, and encoded. */
+const MAX_PARAMETER_LENGTH = 4_096;
+
 /** Builds it; it never listens itself. */
 export async function createConsole(parts: ConsoleParts): Promise<Gateway> {
   const fields = answerFields(parts.pages);
@@ -55,6 +58,7 @@ export async function createConsole(parts: ConsoleParts): Promise<Gateway> {
     },
     requestIdHeader: false,
     return503OnClosing: false,
+    routerOptions: { maxParamLength: MAX_PARAMETER_LENGTH },
   });
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("*", { parseAs: "string" }, (_request, body, done) => done(null, body));

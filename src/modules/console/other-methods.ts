@@ -1,16 +1,7 @@
 /** 405 for methods that a path does not have, with those that it has.   RFC 9110 §15.5.6 */
-import type { FastifyInstance, HTTPMethods } from "fastify";
+import type { FastifyInstance } from "fastify";
+import { HTTP_METHODS } from "../../dispatch/module/http-gateway.ts";
 import { ConsoleFault } from "./console-fault.ts";
-
-const METHODS: readonly HTTPMethods[] = [
-  "GET",
-  "HEAD",
-  "POST",
-  "PUT",
-  "PATCH",
-  "DELETE",
-  "OPTIONS",
-];
 
 /** Collects the routes that are added from now on; `close` refuses their other methods. */
 export function refuseOtherMethods(app: FastifyInstance): { close(): void } {
@@ -23,8 +14,8 @@ export function refuseOtherMethods(app: FastifyInstance): { close(): void } {
   return {
     close: () => {
       for (const [url, has] of [...known]) {
-        const others = METHODS.filter((method) => !has.has(method));
-        const allow = METHODS.filter((method) => has.has(method)).join(", ");
+        const others = HTTP_METHODS.filter((method) => !has.has(method));
+        const allow = HTTP_METHODS.filter((method) => has.has(method)).join(", ");
         app.route({
           ...{ url, method: others, exposeHeadRoute: false },
           handler: (_request, reply) => {

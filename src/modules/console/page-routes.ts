@@ -7,7 +7,6 @@ import type { Admit } from "./console-api.ts";
 import { ConsoleFault } from "./console-fault.ts";
 import { methodNotAllowed } from "./other-methods.ts";
 import type { PageFiles } from "./page-files.ts";
-import { isPagePath, segmentsOf } from "./page-paths.ts";
 import type { SignedIn } from "./sessions.ts";
 
 /** The parts of these routes. */
@@ -17,6 +16,13 @@ export interface PageParts {
   signedInBy(request: FastifyRequest): SignedIn | undefined;
   isThere(segments: readonly string[]): boolean | Promise<boolean>;
 }
+
+/** What a page of an id shows is for the API to say. */
+const PAGES = [
+  ...["traffic", "approvals", "agents", "endpoints", "contracts", "records", "upstreams"],
+  ...["nodes", "account"],
+];
+const WITH_ID: ReadonlySet<string> = new Set(["traffic", "approvals", "agents", "records"]);
 
 /** Another file has another address. */
 const KEPT = "public, max-age=31536000, immutable";
@@ -58,4 +64,26 @@ export function addPages(app: FastifyInstance, parts: PageParts): void {
       .type(shell.type)
       .send(shell.body);
   });
+}
+
+/** Tells whether a page is there. */
+function isPagePath(path: string): boolean {
+  const [, page = "", ...rest] = path.split("/");
+  if (page === "") return rest.length === 0;
+  if (rest.length === 0) return PAGES.includes(page);
+  if (page === "endpoints") return rest.length >= 2;
+  return WITH_ID.has(page) && rest.length === 1;
+}
+
+/** The decoded segments of a path; one that is not well encoded stays as it is. */
+function segmentsOf(path: string): readonly string[] {
+  return path.split("/").filter(Boolean).map(decodeSegment);
+}
+
+function decodeSegment(segment: string): string {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return segment;
+  }
 }

@@ -3,16 +3,10 @@
  * queries, and counts. It listens to the channels that metrics and traces listen to.
  */
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
-import { concealPath } from "../../dispatch/concealment.ts";
 import { CHANNELS, type RequestEnd, type RequestRefusal } from "../../dispatch/request-channels.ts";
 import { History, quantile, STEP_S } from "./history.ts";
-import {
-  entryOf,
-  type Fact,
-  meets,
-  type TrafficEntry,
-  type TrafficFilter,
-} from "./traffic-entry.ts";
+import { MAX_REQUESTS, RequestRing } from "./request-ring.ts";
+import { entryOf, meets, type TrafficEntry, type TrafficFilter } from "./traffic-entry.ts";
 import { UpstreamHealth } from "./upstream-health.ts";
 
 /** Counts since the start of the process. */
@@ -24,18 +18,15 @@ export interface TrafficCounts {
   readonly latency_ms: { readonly p50: number | null; readonly p99: number | null };
 }
 
-const MAX_ENTRIES = 5_000;
 const MAX_SHOWN = 500;
 
 export class Traffic {
-  readonly #ring: (Fact | undefined)[] = new Array<undefined>(MAX_ENTRIES).fill(undefined);
+  readonly #ring = new RequestRing();
   readonly #byStatus = new Map<number, number>();
   readonly #byGate = new Map<string, number>();
   /** The HTTP APIs behind endpoints, by their answers. */
   readonly upstreams: UpstreamHealth = new UpstreamHealth();
   readonly history: History = new History(this);
-  readonly #durations = new Float64Array(MAX_ENTRIES);
-  #count = 0;
   #refusals = 0;
   #refused: RequestRefusal | undefined;
 
@@ -58,7 +49,7 @@ export class Traffic {
 
   /** The number of the newest. */
   get last(): number {
-    return this.#count;
+    return this.#ring.last;
   }
 
   /** Requests that a gate refused. */
@@ -68,20 +59,15 @@ export class Traffic {
 
   /** Of the last so many requests, as far as they are remembered. */
   sortedDurations(count: number): Float64Array {
-    const known = Math.min(count, this.#count, MAX_ENTRIES);
-    const durations = new Float64Array(known);
-    for (let at = 0; at < known; at += 1) {
-      durations[at] = this.#durations[(this.#count - at) % MAX_ENTRIES] ?? 0;
-    }
-    return durations.sort();
+    return this.#ring.sortedDurations(count);
   }
 
   /** The newest first, a bounded number. */
   list(filter: TrafficFilter = {}, most: number = MAX_SHOWN): readonly TrafficEntry[] {
     const found: TrafficEntry[] = [];
-    const oldest = Math.max(0, this.#count - MAX_ENTRIES, filter.after ?? 0);
-    for (let number = this.#count; number > oldest && found.length < most; number -= 1) {
-      const fact = this.#ring[number % MAX_ENTRIES];
+    const oldest = Math.max(this.#ring.forgotten, filter.after ?? 0);
+    for (let number = this.last; number > oldest && found.length < most; number -= 1) {
+      const fact = this.#ring.at(number);
       if (fact !== undefined && meets(fact, filter)) found.push(entryOf(fact));
     }
     return found;
@@ -89,13 +75,16 @@ export class Traffic {
 
   /** The request of a Response-ID, as long as it is remembered. */
   find(responseId: string): TrafficEntry | undefined {
-    const fact = this.#ring.find((one) => one?.responseId === responseId);
-    return fact && entryOf(fact);
+    for (let number = this.last; number > this.#ring.forgotten; number -= 1) {
+      const fact = this.#ring.at(number);
+      if (fact?.responseId === responseId) return entryOf(fact);
+    }
+    return undefined;
   }
 
   counts(): TrafficCounts {
     return {
-      requests: this.#count,
+      requests: this.last,
       by_status: Object.fromEntries(this.#byStatus),
       by_gate: Object.fromEntries(this.#byGate),
       latency_ms: this.#latency(),
@@ -103,12 +92,9 @@ export class Traffic {
   }
 
   #note({ exchange, status, durationMs }: RequestEnd): void {
-    this.#count += 1;
     this.#byStatus.set(status, (this.#byStatus.get(status) ?? 0) + 1);
-    const slot = this.#count % MAX_ENTRIES;
-    this.#durations[slot] = durationMs;
     if (exchange === undefined) {
-      this.#ring[slot] = undefined;
+      this.#ring.noteNoRequest(durationMs);
       return;
     }
     const refused = this.#refused?.exchange === exchange ? this.#refused.refusal : undefined;
@@ -123,22 +109,21 @@ export class Traffic {
     if (route !== undefined && gate === undefined) {
       this.upstreams.note(route.definition, refused?.code, now);
     }
-    this.#ring[slot] = {
-      number: this.#count,
+    this.#ring.note({
       responseId: exchange.responseId,
       at: now,
       method: exchange.method,
-      path: concealPath(exchange.path, route),
+      path: exchange.conceal(exchange.path),
       status,
       durationMs,
       agentId: exchange.caller.agentId,
       gate,
       code: refused?.code,
-    };
+    });
   }
 
   #latency(): TrafficCounts["latency_ms"] {
-    const sorted = this.sortedDurations(MAX_ENTRIES);
+    const sorted = this.sortedDurations(MAX_REQUESTS);
     return { p50: quantile(sorted, 0.5), p99: quantile(sorted, 0.99) };
   }
 }

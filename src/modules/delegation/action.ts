@@ -12,7 +12,7 @@ export type Action =
   | { readonly kind: "name"; readonly name: string };
 
 /** Longer ones name nothing. */
-export const MAX_ACTION_LENGTH = 2048;
+const MAX_ACTION_LENGTH = 2048;
 
 const PAIR = /^(\S+)[ \t]+(\/\S*)$/;
 

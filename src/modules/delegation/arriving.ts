@@ -20,7 +20,7 @@ import type { SeenTokens } from "./seen-tokens.ts";
 import { taskHash } from "./task.ts";
 
 /** The rules that arriving tasks are judged by. */
-export interface ArrivalRules extends ChainRules {
+interface ArrivalRules extends ChainRules {
   readonly peers: PeerDirectory;
   readonly seen: Pick<SeenTokens, "take">;
 }
@@ -33,8 +33,7 @@ const REMEMBERED_MS = 60_000;
 export function createArrivals(rules: ArrivalRules): DelegationReader {
   return {
     read: (request) => {
-      const { method, path, body } = request;
-      if (method !== "DELEGATE" || path !== "/") return undefined;
+      const { method, body } = request;
       // A name with escapes in it is not one that a peer writes, and is refused by the handler.
       if (!Buffer.from(body.buffer, body.byteOffset, body.length).includes(MARK)) return undefined;
       const parsed = parseBody(body);

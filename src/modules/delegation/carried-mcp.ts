@@ -17,7 +17,7 @@ export interface McpCall {
 }
 
 /** The fault of a message, and where. */
-export interface CarriedFault {
+interface CarriedFault {
   readonly path: string;
   readonly message: string;
 }

@@ -4,6 +4,7 @@
  * 400 a carried protocol that is not spoken here · 404 no such action · 422 malformed, or EXECUTE of
  * itself.   AGTP "EXECUTE"
  */
+import type { Pair } from "../../catalog/pair.ts";
 import type { Refusal } from "../../dispatch/refusals/refusal.ts";
 import type { ExchangeView, LeadsTo, RouteHandler } from "../../dispatch/routes/route.ts";
 import type { Call, DispatchResult, HandlerSuccess } from "../../handlers/handler.ts";
@@ -12,14 +13,13 @@ import { mcpResult } from "./carried-mcp.ts";
 import { type ExecutionRequest, readExecution } from "./execute-request.ts";
 import { type InnerAnswer, readInnerAnswer } from "./inner-answer.ts";
 import type { RecentRuns, RunEnd } from "./recent-runs.ts";
-import type { ActionResolver, Dispatchable } from "./resolver.ts";
+import type { ActionResolver } from "./resolver.ts";
 
-/** The parts of EXECUTE. */
-export interface ExecuteOptions {
+interface ExecuteOptions {
   readonly resolver: ActionResolver;
   readonly runs: RecentRuns;
   /** Tells whether a pair is answered by the protocol itself. */
-  isFloor(pair: Dispatchable): boolean;
+  isFloor(pair: Pair): boolean;
 }
 
 /** Parameters of EXECUTE; a carried message may be the whole body, hence others are let pass. */
@@ -66,7 +66,7 @@ interface Asked {
 async function execute(
   options: ExecuteOptions,
   request: ExecutionRequest,
-  pair: Dispatchable,
+  pair: Pair,
   { call, exchange }: Asked,
 ): Promise<HandlerSuccess | Refusal> {
   const { runs, resolver } = options;
@@ -105,7 +105,7 @@ interface Told extends Asked {
 /** AGTP's envelope around what the action answered; 204 has no room for one. */
 function success(
   { carried }: ExecutionRequest,
-  { method, path }: Dispatchable,
+  { method, path }: Pair,
   { status: inner, output }: Extract<InnerAnswer, { readonly kind: "output" }>,
   { call, exchange, result, runId }: Told,
 ): HandlerSuccess {

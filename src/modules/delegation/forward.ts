@@ -26,7 +26,7 @@ import { signToken } from "./token.ts";
 import type { Vouching } from "./vouching.ts";
 
 /** The task that is sent, and its peer. */
-export interface Forwarding {
+interface Forwarding {
   readonly peer: PeerServer;
   /** Its last link is the hop that is being made. */
   readonly delegation: Delegation;
@@ -38,7 +38,7 @@ export interface Forwarding {
 }
 
 /** With what it is sent. */
-export interface ForwardOptions {
+interface ForwardOptions {
   readonly serverId: string;
   /** Undefined: nothing can be handed on to others. */
   readonly key: KeyObject | undefined;

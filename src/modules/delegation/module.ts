@@ -1,6 +1,7 @@
 /** EXECUTE, and DELEGATE: tasks that agents hand on to one another, here and at peers. */
 
 import { THE_SERVER } from "../../base/task-queue.ts";
+import type { Pair } from "../../catalog/pair.ts";
 import { parseUri } from "../../client/uri.ts";
 import { disclosedAgents } from "../../dispatch/caller/disclosure.ts";
 import type { ActAs } from "../../dispatch/handling/acting.ts";
@@ -24,7 +25,7 @@ import { createPeerManifests } from "./peer-manifests.ts";
 import { readPeers } from "./peer-settings.ts";
 import { PeerDirectory } from "./peers.ts";
 import { DELEGATE_SCHEMA } from "./request.ts";
-import { ActionResolver, type Dispatchable } from "./resolver.ts";
+import { ActionResolver } from "./resolver.ts";
 import { runSource } from "./run-source.ts";
 import { openDelegation } from "./state.ts";
 import type { AgentUri, TargetSources } from "./targets.ts";
@@ -38,7 +39,7 @@ export const delegationModule: Module<DelegationSections> = {
   async provision(context) {
     const { runs, register } = await context.once(openDelegation);
     const resolver = actionResolver(context);
-    const { method, start, ...delegation } = await provisionDelegate(context, resolver);
+    const { method, ...delegation } = await provisionDelegate(context, resolver);
     const execute = executeHandler({ resolver, runs, isFloor: isFloorPair });
     const methods = new Map<string, FloorMethod>([
       [
@@ -56,8 +57,8 @@ export const delegationModule: Module<DelegationSections> = {
       ...delegation,
       routes: protocolRoutes([...floor, delegationEndpoint(register)], context),
       sources: [runSource(runs)],
-      start: () => {
-        start();
+      warmUp: () => {
+        delegation.warmUp();
         const { signal } = context.stopping;
         // A server that stops prepares nothing more; who names an action hears of anything else.
         void context.work.pace(resolver.prepare(), THE_SERVER, signal).catch(() => undefined);
@@ -79,14 +80,14 @@ function actionResolver({ dispatch, config, methodPolicy }: DelegationContext): 
 }
 
 /** Tells whether a pair is answered by the protocol itself, whatever is asked for in its query. */
-function isFloorPair({ method, path }: Dispatchable): boolean {
+function isFloorPair({ method, path }: Pair): boolean {
   return isProtocolPair(method, path.split("?", 1)[0] ?? "");
 }
 
 /** DELEGATE, and what goes with it. */
-type Delegate = Pick<Contribution, "blockers" | "delegations" | "stop"> & {
+type Delegate = Pick<Contribution, "blockers" | "delegations" | "start" | "stop"> & {
   readonly method: FloorMethod;
-  start(): void;
+  warmUp(): void;
 };
 
 async function provisionDelegate(
@@ -133,9 +134,9 @@ async function provisionDelegate(
       keyFor: keysOf(serverId, signingKey && publicKeyOf(signingKey), peers),
       now: state.clock.now,
     }),
-    start: () => {
+    start: () => background.start(),
+    warmUp: () => {
       if (settings.facts.length > 0) loadJose.prepare();
-      background.start();
     },
     stop: async () => {
       await Promise.all([background.close(), caller.close(), manifests.close()]);

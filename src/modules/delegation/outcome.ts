@@ -20,7 +20,7 @@ export type Outcome =
     };
 
 /** The proof of what a peer says it did. */
-export interface PeerEvidence {
+interface PeerEvidence {
   readonly name: string;
   readonly server_id: string;
   readonly audit_id: string;

@@ -14,10 +14,10 @@ import type { PeerConnection } from "./peer-clients.ts";
 import type { PeerServer } from "./peers.ts";
 
 /** Names by Agent-ID; undefined: the manifest cannot be had, or proves nothing. */
-export type ShownAgents = ReadonlyMap<string, string> | undefined;
+type ShownAgents = ReadonlyMap<string, string> | undefined;
 
 /** The manifests of peers. */
-export interface PeerManifests {
+interface PeerManifests {
   /** Never rejects. */
   agentsOf(peer: PeerServer): Promise<ShownAgents>;
   close(): Promise<void>;

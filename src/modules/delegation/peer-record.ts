@@ -17,7 +17,7 @@ import type { PeerServer } from "./peers.ts";
 export type Answered = Extract<PeerAnswer, { readonly kind: "answered" }>;
 
 /** The action that a record proves, or what is wrong with it, in words. */
-export type PeerRecord =
+type PeerRecord =
   | { readonly auditId: string; readonly jws: string; readonly payload: JsonRecord }
   | string;
 

@@ -10,7 +10,7 @@ import type { PeerConnection } from "./peer-clients.ts";
 import type { PeerAddress, PeerFacts } from "./peers.ts";
 
 /** The peers, and what is wrong with those that are left out. */
-export interface PeerSettings {
+interface PeerSettings {
   readonly facts: readonly PeerFacts[];
   /** By name. */
   readonly connections: ReadonlyMap<string, PeerConnection>;

@@ -9,7 +9,7 @@ import { createMemoryStore } from "../../state/memory-store.ts";
 import { recordReader } from "../../state/records/stored-record.ts";
 
 /** The status of a run. */
-export type RunState = "running" | "completed" | "refused" | "failed";
+type RunState = "running" | "completed" | "refused" | "failed";
 
 /** One run. */
 export interface RecentRun {

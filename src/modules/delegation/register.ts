@@ -31,7 +31,7 @@ export interface KeptDelegation {
 }
 
 /** The end of a delivery. */
-export interface Delivery {
+interface Delivery {
   readonly isDelivered: boolean;
   /** Milliseconds since the epoch. */
   readonly at: number;

@@ -3,6 +3,7 @@
  * as the endpoint that executes it. Paths are filled from the input. 404 `action-not-found` with
  * what comes close · 422 for a path that cannot be filled, and for EXECUTE itself.   AGTP "EXECUTE"
  */
+
 import {
   type CloseMatcher,
   compileCloseMatches,
@@ -11,6 +12,7 @@ import {
 import type { JsonRecord } from "../../base/json-value.ts";
 import { atOnce, mapPaced, type Paced } from "../../base/paced.ts";
 import { fillTemplate } from "../../base/template.ts";
+import type { Pair } from "../../catalog/pair.ts";
 import { actionNotFound } from "../../dispatch/refusals/floor-refusals.ts";
 import { type Refusal, schemaViolation } from "../../dispatch/refusals/refusal.ts";
 import { type ListedDefinition, listingTools, type Tool } from "../../dispatch/tools/tool.ts";
@@ -19,12 +21,6 @@ import { fillPath } from "../../endpoint/fill-path.ts";
 import type { AgentDocument } from "../../identity/agent-document.ts";
 import { type Action, describeAction } from "./action.ts";
 
-/** A pair that can be dispatched. */
-export interface Dispatchable {
-  readonly method: string;
-  readonly path: string;
-}
-
 /** The things that actions may name. */
 export interface ActionSources {
   /** Complete once everything is loaded. */
@@ -32,7 +28,7 @@ export interface ActionSources {
   /** The agents that a caller may learn of. */
   agents(callerId: string | undefined): readonly AgentDocument[];
   /** The pair that aliases and redirects make of another. */
-  canonical(pair: Dispatchable): Dispatchable;
+  canonical(pair: Pair): Pair;
 }
 
 /** Looks actions up. */
@@ -51,7 +47,7 @@ export class ActionResolver {
   }
 
   /** The pair, its path filled; for a caller, who may not learn of every agent. */
-  resolve(action: Action, input: JsonRecord, callerId: string | undefined): Dispatchable | Refusal {
+  resolve(action: Action, input: JsonRecord, callerId: string | undefined): Pair | Refusal {
     const found = action.kind === "pair" ? action : this.#lookUp(action.name, callerId);
     if (found === undefined) return this.notFound(action, callerId);
     const { method } = found;
@@ -78,13 +74,13 @@ export class ActionResolver {
     return actionNotFound(written, near.slice(0, MAX_SUGGESTIONS), why);
   }
 
-  #isExecute(pair: Dispatchable): boolean {
+  #isExecute(pair: Pair): boolean {
     const [path = ""] = pair.path.split("?", 1);
     const canonical = this.#sources.canonical({ method: pair.method, path });
     return canonical.method === "EXECUTE" && canonical.path === "/";
   }
 
-  #lookUp(name: string, callerId: string | undefined): Dispatchable | undefined {
+  #lookUp(name: string, callerId: string | undefined): Pair | undefined {
     const tool = this.#known().tools.get(name);
     if (tool !== undefined) return tool.definition;
     const agent = this.#findAgent(name, callerId);

@@ -20,7 +20,7 @@ const MAX_PER_ISSUER = 10_000;
 const CLOCK_STEP_MS = 3_600_000;
 
 /** The outcome of taking a token. */
-export type Taken = "fresh" | "seen" | "full";
+type Taken = "fresh" | "seen" | "full";
 
 export class SeenTokens {
   readonly #seen: Collection<SeenToken>;

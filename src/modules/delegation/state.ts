@@ -8,7 +8,7 @@ import { type DelegationRegister, openDelegations } from "./register.ts";
 import { SeenTokens } from "./seen-tokens.ts";
 
 /** Runs and tasks of all agents. */
-export interface DelegationState {
+interface DelegationState {
   readonly runs: RecentRuns;
   readonly register: DelegationRegister;
   /** The runs that are executed; deployments hand them over by it. */

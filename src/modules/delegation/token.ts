@@ -29,7 +29,7 @@ export interface TokenClaims {
 }
 
 /** Why a token is not believed. */
-export interface TokenFault {
+interface TokenFault {
   readonly fault: "malformed" | "unknown-issuer" | "signature" | "expired";
   readonly message: string;
   /** As the token says it, unverified. */

@@ -8,7 +8,7 @@ import type { PriorAction } from "../../dispatch/caller/delegation.ts";
 import type { PeerDirectory, PeerServer } from "./peers.ts";
 
 /** The rules that vouching is judged by. */
-export interface VouchingRules {
+interface VouchingRules {
   readonly serverId: string;
   readonly peers: PeerDirectory;
   /** Tells whether an agent is, or ever was, one of this server. */

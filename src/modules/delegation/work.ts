@@ -6,6 +6,7 @@
  */
 
 import { isRecord } from "../../base/json-value.ts";
+import type { Pair } from "../../catalog/pair.ts";
 import type { Delegation, PriorAction } from "../../dispatch/caller/delegation.ts";
 import { type ActAs, type Acted, actingCaller } from "../../dispatch/handling/acting.ts";
 import {
@@ -20,11 +21,11 @@ import type { TaskTime } from "./deadline.ts";
 import type { ExecutionRequest } from "./execute-request.ts";
 import { type InnerAnswer, readInnerAnswer } from "./inner-answer.ts";
 import { failed, type Outcome } from "./outcome.ts";
-import type { ActionResolver, Dispatchable } from "./resolver.ts";
+import type { ActionResolver } from "./resolver.ts";
 import type { Task } from "./task.ts";
 
 /** The agent that works, and its task. */
-export interface Work {
+interface Work {
   readonly agent: AgentDocument;
   readonly task: Task;
   readonly delegation: Delegation;
@@ -34,11 +35,10 @@ export interface Work {
   readonly time: TaskTime;
 }
 
-/** Options of calls. */
-export interface WorkOptions {
+interface WorkOptions {
   readonly actAs: ActAs;
   readonly resolver: ActionResolver;
-  isFloor(pair: Dispatchable): boolean;
+  isFloor(pair: Pair): boolean;
 }
 
 /** Does the work, as far as it goes. */
@@ -65,7 +65,7 @@ export async function work(options: WorkOptions, work: Work): Promise<Outcome> {
 }
 
 interface StepDone {
-  readonly pair: Dispatchable | undefined;
+  readonly pair: Pair | undefined;
   readonly answer: InnerAnswer;
   readonly auditId: string | undefined;
 }

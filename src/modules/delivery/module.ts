@@ -59,9 +59,9 @@ export const deliveryModule: Module<DeliverySections> = {
       webhooks: outbox,
       blockers: [...problem, ...findMissingMembers(config, book)],
       start: () => {
-        sender.prepare();
         stop = outbox.deliverBy({ send: sender.send, log });
       },
+      warmUp: () => sender.prepare(),
       stop: async () => {
         await stop?.();
         await sender.close();

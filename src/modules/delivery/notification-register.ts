@@ -36,7 +36,7 @@ import {
 import type { WebhookOutbox } from "./webhook-outbox.ts";
 
 /** The surroundings of the register. */
-export interface NotificationRegisterOptions {
+interface NotificationRegisterOptions {
   readonly store: Store;
   readonly outbox: WebhookOutbox;
   readonly limits?: Partial<NotificationLimits>;
@@ -44,7 +44,6 @@ export interface NotificationRegisterOptions {
   now?(): number;
 }
 
-/** The parts that a register is made of. */
 interface Parts extends Required<NotificationRegisterOptions> {
   readonly limits: NotificationLimits;
   readonly inboxes: Inboxes;

@@ -8,7 +8,7 @@ import type { NotificationRegister } from "./notification-register.ts";
 import { currentReceipt, type ReceiptSources } from "./receipt.ts";
 
 /** The register that they are in. */
-export interface NotificationSourceOptions extends ReceiptSources {
+interface NotificationSourceOptions extends ReceiptSources {
   readonly register: NotificationRegister;
 }
 

@@ -25,7 +25,7 @@ export type Recipient =
     };
 
 /** Why a recipient gets nothing. */
-export type UndeliveredReason =
+type UndeliveredReason =
   | "recipient-not-found"
   | "agent-retired"
   | "inbox-full"

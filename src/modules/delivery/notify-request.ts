@@ -33,7 +33,7 @@ export interface NotifyRequest
 }
 
 /** The caller, and the time. */
-export interface NotifyContext {
+interface NotifyContext {
   readonly agentId: string;
   readonly now: number;
 }

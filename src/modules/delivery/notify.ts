@@ -39,8 +39,7 @@ import { type NotifyRequest, readNotifyRequest } from "./notify-request.ts";
 import { acceptedReceipt, acceptedState } from "./receipt.ts";
 import { type AddressBook, resolveRecipients } from "./recipients.ts";
 
-/** The parts that NOTIFY works on. */
-export interface NotifyOptions {
+interface NotifyOptions {
   readonly broadcast: RevokeCertificateOptions;
   readonly register: NotificationRegister;
   readonly book: AddressBook;

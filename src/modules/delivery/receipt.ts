@@ -10,7 +10,7 @@ import type { DeliveryState } from "./webhook-delivery.ts";
 import type { WebhookOutbox } from "./webhook-outbox.ts";
 
 /** The state of a notification for one recipient. */
-export interface RecipientReceipt {
+interface RecipientReceipt {
   readonly recipient: Recipient["name"];
   readonly state: DeliveryState;
   readonly [detail: string]: unknown;

@@ -6,7 +6,7 @@ import { NotificationRegister } from "./notification-register.ts";
 import { WebhookOutbox } from "./webhook-outbox.ts";
 
 /** Messages, and how often each agent sends one. */
-export interface DeliveryState {
+interface DeliveryState {
   readonly webhooks: WebhookOutbox;
   readonly notifications: NotificationRegister;
   readonly rate: RateWindow;

@@ -30,13 +30,13 @@ export type SendWebhook = (attempt: WebhookAttempt) => Promise<AttemptOutcome>;
 export type Schedule = (callback: () => void, afterMs: number) => () => void;
 
 /** Hears of what became of messages. */
-export interface CourierLog {
+interface CourierLog {
   info(fields: object, message: string): void;
   warn(fields: object, message: string): void;
 }
 
 /** The outbox of the messages. */
-export interface CourierOutbox {
+interface CourierOutbox {
   queued(): Iterable<WebhookDelivery>;
   bodyOf(id: string): Promise<unknown>;
   /** False: it is not this process's to send any more. */

@@ -27,7 +27,7 @@ import {
 import { BODIES, DELIVERY_COLLECTION, deleteBody, putBody } from "./webhook-storage.ts";
 
 /** The parts that the outbox needs of its surroundings. */
-export interface OutboxOptions {
+interface OutboxOptions {
   readonly store: Store;
   /** Milliseconds since the epoch. */
   now?(): number;

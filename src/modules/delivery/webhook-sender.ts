@@ -23,7 +23,7 @@ export interface WebhookSenderOptions {
 }
 
 /** Owns the connections. */
-export interface WebhookSender {
+interface WebhookSender {
   readonly send: SendWebhook;
   /** Loads what sending takes, while nobody waits for it. */
   prepare(): void;

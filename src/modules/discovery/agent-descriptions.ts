@@ -28,7 +28,7 @@ export async function describeAgents(
       standing: {
         statusOf: (agent) => lifecycle.statusOf(agent),
         statusSince: (agent) => lifecycle.statusSince(agent),
-        lastAction: (agentId) => ledger.headOf(agentId),
+        lastAction: (agentId) => ledger.currentHeadOf(agentId),
       },
       findEntry: (name, callerId) => inventory?.find(name, callerId),
       listsEntries: inventory?.isEmpty === false,

@@ -31,7 +31,7 @@ export interface ManifestSource {
 }
 
 /** The members of which there may be very many. */
-export interface ManifestLists {
+interface ManifestLists {
   readonly endpoints: LongList;
   readonly agents: LongList;
 }

@@ -7,10 +7,11 @@ import { LRUCache } from "lru-cache";
 import { Latest } from "../../base/latest.ts";
 import { mapPaced } from "../../base/paced.ts";
 import { shareBody } from "../../base/shared-body.ts";
-import { judge, type Outcome } from "../../dispatch/handling/judge.ts";
+import { type Outcome, replyToOutcome } from "../../dispatch/handling/outcome.ts";
 import type { FloorMethod } from "../../dispatch/routes/floor.ts";
 import type { ProtocolEndpoint } from "../../dispatch/routes/protocol-endpoint.ts";
 import type { RouteHandler } from "../../dispatch/routes/route.ts";
+import type { ListedDefinition } from "../../dispatch/tools/tool.ts";
 import type { EndpointDefinition } from "../../endpoint/endpoint.ts";
 import { propertiesOf } from "../../endpoint/input-shape.ts";
 import type { Call, Handler, HandlerResult, HandlerSuccess } from "../../handlers/handler.ts";
@@ -19,7 +20,7 @@ import type { JsonSchema } from "../../schema/json-schema.ts";
 import type { CompiledSchema, SchemaCompiler } from "../../schema/schema.ts";
 import { arrayOf, type Builtin } from "./builtin.ts";
 import type { ManifestDocument } from "./document.ts";
-import type { Inventory, ListedEndpoint } from "./inventory.ts";
+import type { Inventory } from "./inventory.ts";
 import {
   agentsBuiltin,
   apisBuiltin,
@@ -32,8 +33,7 @@ import { legacyTargetHandler, withTarget } from "./legacy-target.ts";
 import { type Listed, Listing, sharing } from "./listing.ts";
 import { persistentEndpoints } from "./persistent-endpoints.ts";
 
-/** The parts that the built-ins are made of. */
-export interface BuiltinOptions {
+interface BuiltinOptions {
   readonly inventory: Inventory;
   readonly manifestFor: RootOptions["manifestFor"];
   /** Handlers of `policies.builtins`, by reserved name. */
@@ -44,7 +44,7 @@ export interface BuiltinOptions {
 }
 
 /** The endpoints, and what they answer with. */
-export interface BuiltinEndpoints {
+interface BuiltinEndpoints {
   readonly endpoints: readonly ProtocolEndpoint[];
   /** Makes the long answers, so that nobody has to wait for them. */
   prepare(): Promise<void>;
@@ -132,7 +132,7 @@ function discoveryEndpoint(
 function holdToContract(handler: Handler, output: CompiledSchema): RouteHandler {
   const rules = { tier: "B", errors: new Set<string>(), output, concealment: undefined } as const;
   const check = (outcome: Outcome): HandlerSuccess => {
-    const judged = judge(rules, outcome);
+    const judged = replyToOutcome(rules, outcome);
     if (typeof judged === "string") throw new Error(judged);
     const { status, body, headers, contentType } = judged;
     return { status, body, headers: { ...headers, "Content-Type": contentType } };
@@ -220,13 +220,13 @@ function methodsBuiltin(inventory: Inventory): Builtin {
   };
 }
 
-function methodEntry({ tier, definition }: ListedEndpoint): object {
+function methodEntry({ tier, definition }: ListedDefinition): object {
   return entryOf(definition, tier);
 }
 
 function entryOf(
   { method, path, description }: EndpointDefinition,
-  tier: ListedEndpoint["tier"] | "C",
+  tier: ListedDefinition["tier"] | "C",
 ): object {
   return { method, path, description, tier };
 }

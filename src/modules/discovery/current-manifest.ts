@@ -1,6 +1,6 @@
 /**
  * The manifest as it is now: made anew when an agent has come to another status, or a port is known.
- * Its endpoints are encoded once, when the deployment is loaded.   AGTP-API §8
+ * Its endpoints are encoded once, for the first.   AGTP-API §8
  */
 import { Latest } from "../../base/latest.ts";
 import type { Paced } from "../../base/paced.ts";
@@ -9,15 +9,15 @@ import { projectEndpoint } from "../../endpoint/project.ts";
 import type { AgentDocument } from "../../identity/agent-document.ts";
 import type { ManifestSource } from "./build.ts";
 import type { DiscoveryContext, DiscoverySections } from "./config.ts";
-import { type EncodedItems, encodingItems, NO_ITEMS } from "./long-list.ts";
+import { type EncodedItems, encodingItems } from "./long-list.ts";
 import { type PublishedManifest, publishManifest } from "./publish.ts";
 
 /** Keeps the one that was made last. */
 export class CurrentManifest {
   readonly #context: DiscoveryContext;
   readonly #latest: Latest<PublishedManifest>;
-  #listed: EncodedItems = NO_ITEMS;
-  #pairs: ReadonlySet<string> = new Set();
+  #listed: EncodedItems | undefined;
+  #pairs: ReadonlySet<string> | undefined;
 
   constructor(context: DiscoveryContext) {
     this.#context = context;
@@ -27,19 +27,11 @@ export class CurrentManifest {
     );
   }
 
-  /** Encodes the endpoints, which are all known by now, and notes their pairs. */
-  *listing(): Paced<void> {
-    const pairs = new Set<string>();
-    this.#listed = yield* encodingItems(this.#context.dispatch().listed, ({ definition }) => {
-      pairs.add(`${definition.method} ${definition.path}`);
-      return projectEndpoint(definition);
-    });
-    this.#pairs = pairs;
-  }
-
   /** Tells whether it lists such a pair. */
   isListed(method: string, path: string): boolean {
-    return this.#pairs.has(`${method} ${path}`);
+    const { listed } = this.#context.dispatch();
+    this.#pairs ??= new Set(listed.map(({ definition }) => pairOf(definition)));
+    return this.#pairs.has(pairOf({ method, path }));
   }
 
   /** At once where nothing has changed. */
@@ -47,10 +39,16 @@ export class CurrentManifest {
     return this.#latest.get();
   }
 
-  #publish(): Promise<PublishedManifest> {
+  async #publish(): Promise<PublishedManifest> {
     const { signingKey: key } = this.#context;
     const drive = whileServing(this.#context);
+    this.#listed ??= await drive(this.#encoding());
     return publishManifest(this.#source(), { endpoints: this.#listed, key, drive });
+  }
+
+  #encoding(): Paced<EncodedItems> {
+    const { listed } = this.#context.dispatch();
+    return encodingItems(listed, ({ definition }) => projectEndpoint(definition));
   }
 
   #source(): ManifestSource {
@@ -69,6 +67,10 @@ export class CurrentManifest {
       hostedProtocols: withOperators(config.hostedProtocols, hostedProtocols),
     };
   }
+}
+
+function pairOf({ method, path }: { readonly method: string; readonly path: string }): string {
+  return `${method} ${path}`;
 }
 
 /** The order in which features are named; any others follow. */

@@ -34,7 +34,7 @@ import {
 } from "./described-agent.ts";
 
 /** All that there is to describe. */
-export interface DescribeOptions extends DescribedAgents {
+interface DescribeOptions extends DescribedAgents {
   readonly standing: AgentStanding;
   /** The methods that this server answers. */
   readonly methods: readonly string[];
@@ -120,7 +120,7 @@ type AnswerDescription = (
   named: unknown,
   usual: DescriptionForm,
   ...request: Parameters<RouteHandler>
-) => Answer | IdentityReply;
+) => Answer | IdentityReply | Promise<Answer>;
 
 function createAnswers(options: DescribeOptions): AnswerDescription {
   const { standing, methods } = options;
@@ -142,7 +142,7 @@ function createAnswers(options: DescribeOptions): AnswerDescription {
           call,
         );
       case "status":
-        return { body: statusDocument(agent, standing, Date.now()) };
+        return answerWithStatus(agent, standing);
       case "certificate":
         return refuseLapsed(options, agent, call) ?? answerGenesis(agent);
       case "json":
@@ -179,10 +179,14 @@ function answerStatus(
   named: unknown,
   call: Call,
   exchange: ExchangeView,
-): Answer {
+): Answer | Promise<Answer> {
   const agent = resolveTarget(options, named, call, exchange);
   if (agent === undefined) return agentNotFound();
-  return "kind" in agent ? agent : { body: statusDocument(agent, options.standing, Date.now()) };
+  return "kind" in agent ? agent : answerWithStatus(agent, options.standing);
+}
+
+async function answerWithStatus(agent: AgentDocument, standing: AgentStanding): Promise<Answer> {
+  return { body: await statusDocument(agent, standing, Date.now) };
 }
 
 /** A caller that resolves an agent must not be led to believe in one that is gone. */

@@ -52,17 +52,17 @@ function findAgent(
 }
 
 /**
- * The status document of an agent: where it stands at `now`, in milliseconds since the epoch. What
- * this server cannot know is left out.   AGTP "Status Sub-Resource"
+ * The status document of an agent: where it stands once its last action is known; `now` is in
+ * milliseconds since the epoch. What this server cannot know is left out.   AGTP "Status Sub-Resource"
  */
-export function statusDocument(
+export async function statusDocument(
   agent: AgentDocument,
   standing: AgentStanding,
-  now: number,
-): JsonRecord {
+  now: () => number,
+): Promise<JsonRecord> {
   const { document } = agent;
+  const action = await standing.lastAction(agent.agentId);
   const since = standing.statusSince(agent);
-  const action = standing.lastAction(agent.agentId);
   return {
     document_type: "agtp-status",
     canonical_id: agent.agentId,
@@ -77,7 +77,7 @@ export function statusDocument(
           last_action_method: action.method,
           last_action_timestamp: new Date(action.at).toISOString(),
         }),
-    generated_at: new Date(now).toISOString(),
+    generated_at: new Date(now()).toISOString(),
   };
 }
 

@@ -3,14 +3,14 @@
 import type { Drive } from "../../base/paced.ts";
 import type { Disclosure } from "../../dispatch/caller/disclosure.ts";
 import type { ApiEntry } from "../../dispatch/module/listing-sections.ts";
-import type { EndpointDefinition } from "../../endpoint/endpoint.ts";
+import type { ListedDefinition } from "../../dispatch/tools/tool.ts";
 import type { Recipe } from "../../endpoint/recipe.ts";
 import type { ContractRegister } from "../../state/registers/contract-register.ts";
 
 /** Everything of this server that can be discovered. */
 export interface Inventory extends Disclosure {
   /** Every listed endpoint with its tier, the built-ins included; known once all are built. */
-  endpoints(): readonly ListedEndpoint[];
+  endpoints(): readonly ListedDefinition[];
   /** Tells whether such a pair is among them. */
   isListed(method: string, path: string): boolean;
   /** Name or Agent-ID of the agent that is addressed when a request names none. */
@@ -23,10 +23,4 @@ export interface Inventory extends Disclosure {
   readonly isNegotiating: boolean;
   /** Lists may be long: they are made in steps, with everybody else's turn in between. */
   readonly drive: Drive;
-}
-
-/** An endpoint as DISCOVER /methods lists it. */
-export interface ListedEndpoint {
-  readonly tier: "A" | "B";
-  readonly definition: EndpointDefinition;
 }

@@ -7,7 +7,7 @@ import type { Paced } from "../../base/paced.ts";
 import { canonicalText } from "../../identity/canonical-form.ts";
 
 /** The form in which a document is written: as it is sent, or as it is hashed and signed. */
-export type Form = "plain" | "canonical";
+type Form = "plain" | "canonical";
 
 /** Items in both forms, without the brackets around them. */
 export type EncodedItems = Readonly<Record<Form, Pieces>>;

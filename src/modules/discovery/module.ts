@@ -20,7 +20,7 @@ import { loadYaml } from "./describe-identity.ts";
 import type { ManifestDocument } from "./document.ts";
 import type { Inventory } from "./inventory.ts";
 import { persistentEndpoints } from "./persistent-endpoints.ts";
-import { manifestFile, type PublishedManifest } from "./publish.ts";
+import { checkKeepable, manifestFile, type PublishedManifest } from "./publish.ts";
 
 /** It goes last: what it shows is what the others have contributed. */
 export const discoveryModule: Module<DiscoverySections> = {
@@ -35,19 +35,20 @@ export const discoveryModule: Module<DiscoverySections> = {
     const manifestFor = variantsOf(manifest, inventory);
     const builtins = builtinEndpoints({ inventory, overrides, compiler, criteria, manifestFor });
     const floor = floorEndpoints(new Map([["DESCRIBE", method]]), describeBy(context.catalog));
+    let foreseen: readonly Problem[] = [];
     return {
       routes: protocolRoutes([...floor, ...endpoints, ...builtins.endpoints], context),
       blockers: problems,
       complete: async () => {
-        await context.drive(manifest.listing());
-        return [];
+        foreseen = foreseeKeeping(config);
+        return foreseen;
       },
       prepare: async () => {
         await Promise.all([manifest.get(), builtins.prepare()]);
       },
       documentVersion: async () => (await manifest.get()).disclosed.documentVersion,
-      start: () => loadYaml.prepare(),
-      keep: async () => keepManifest(await manifest.get(), config),
+      warmUp: () => loadYaml.prepare(),
+      keep: async () => (foreseen.length > 0 ? [] : keepManifest(await manifest.get(), config)),
     };
   },
 };
@@ -100,16 +101,22 @@ async function loadOverrides(
   return { overrides, problems };
 }
 
+/** Finds at the start what `keepManifest` would find when the server is ready already. */
+function foreseeKeeping(place: DiscoverySections): readonly Problem[] {
+  return warningOf(place, () => checkKeepable(manifestFile(place.directory)));
+}
+
+function keepManifest({ keep }: PublishedManifest, place: DiscoverySections): readonly Problem[] {
+  return warningOf(place, keep);
+}
+
 /** A manifest that cannot be kept is a warning: it is the same, only newer than it need be. */
-function keepManifest(
-  { keep }: PublishedManifest,
-  { directory }: DiscoverySections,
-): readonly Problem[] {
-  const file = relative(directory, manifestFile(directory));
+function warningOf({ directory }: DiscoverySections, keep: () => void): readonly Problem[] {
   try {
     keep();
     return [];
   } catch (error) {
+    const file = relative(directory, manifestFile(directory));
     const message = `the manifest's dates cannot be kept: ${reasonOf(error)}`;
     return [{ file, key: "", message, severity: "warning" }];
   }

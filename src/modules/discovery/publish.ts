@@ -5,7 +5,7 @@
  * AGTP-API §8.3, §8.5, §10.8
  */
 import { createHash } from "node:crypto";
-import { renameSync, writeFileSync } from "node:fs";
+import { accessSync, constants, renameSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { LRUCache } from "lru-cache";
 import { readBoundedFile } from "../../base/bounded-file.ts";
@@ -36,8 +36,7 @@ export interface PublishedManifest {
   keep(): void;
 }
 
-/** Options of publishing. */
-export interface Publishing extends ManifestEncoding {
+interface Publishing extends ManifestEncoding {
   /** `source.endpoints`, which every manifest of a deployment has. */
   readonly endpoints: EncodedItems;
 }
@@ -115,6 +114,18 @@ function keepDates(file: string, contentHash: string, dates: ManifestDates): voi
   const temporary = `${file}.${process.pid}`;
   writeFileSync(temporary, `${JSON.stringify(kept)}\n`, { mode: 0o600 });
   renameSync(temporary, file);
+}
+
+/**
+ * Throws when the dates could not be kept there: what is there is no file, or its directory cannot be
+ * written. A directory that is not there is made with them.
+ */
+export function checkKeepable(file: string): void {
+  const directory = dirname(file);
+  const [one, place] = [file, directory].map((path) => statSync(path, { throwIfNoEntry: false }));
+  if (one?.isFile() === false) throw new Error(`${file} is not a file`);
+  if (place?.isDirectory() === false) throw new Error(`${directory} is not a directory`);
+  if (place !== undefined) accessSync(directory, constants.W_OK);
 }
 
 /** Undefined when nothing was kept, or nothing readable: the manifest is then issued now. */

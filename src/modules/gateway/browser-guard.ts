@@ -12,7 +12,7 @@ import type { GatewaySections } from "./config.ts";
 import { readAuthority } from "./http-target.ts";
 
 /** The fields for the browser, beside the answer or instead of it. */
-export type OriginVerdict =
+type OriginVerdict =
   | { readonly kind: "same"; readonly fields: FieldPairs }
   | { readonly kind: "preflight"; readonly fields: FieldPairs }
   | { readonly kind: "refused" };
@@ -20,7 +20,7 @@ export type OriginVerdict =
 type FieldPairs = readonly (readonly [name: string, value: string])[];
 
 /** The parts of a request that tell its origin. */
-export interface OriginRequest {
+interface OriginRequest {
   readonly method: string;
   readonly origin: string | undefined;
   /** `Access-Control-Request-Method` */

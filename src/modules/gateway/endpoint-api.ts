@@ -20,8 +20,7 @@ import type { Pipeline } from "./pipeline.ts";
 import { errorBody, sendAnswer, sendRefusal } from "./send-answer.ts";
 import type { VerbRoutes } from "./verb-routes.ts";
 
-/** The parts that the endpoints are reached through. */
-export interface EndpointApiParts {
+interface EndpointApiParts {
   readonly serverId: string;
   readonly agent: AgentDocument;
   readonly limits: LimitsConfig;

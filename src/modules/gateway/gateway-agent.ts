@@ -16,13 +16,13 @@ import type { Store } from "../../state/store.ts";
 import type { GatewaySections } from "./config.ts";
 
 /** The speaker: nobody, one of the operator's, one that is issued, or nobody can. */
-export type GatewayChoice =
+type GatewayChoice =
   | { readonly kind: "none" | "issued" }
   | { readonly kind: "named"; readonly agent: AgentDocument }
   | { readonly kind: "refused"; readonly problem: Problem };
 
 /** The agent that is issued, or why there is none. */
-export interface IssuedGatewayAgent {
+interface IssuedGatewayAgent {
   readonly agent: AgentDocument | undefined;
   readonly problems: readonly Problem[];
   /** To be awaited before anything is served. */
@@ -30,7 +30,7 @@ export interface IssuedGatewayAgent {
 }
 
 /** The name of the agent that is issued, and what its identity is kept under. */
-export const ISSUED_NAME = "http-gateway";
+const ISSUED_NAME = "http-gateway";
 
 const MAX_BYTES = 65_536;
 

@@ -19,7 +19,7 @@ export interface Asked {
 }
 
 /** The server's words about itself. */
-export interface AnswerStyle {
+interface AnswerStyle {
   readonly serverId: string;
 }
 

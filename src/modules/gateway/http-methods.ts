@@ -3,17 +3,10 @@
  * methods; a method that HTTP and the catalog have in common is that method.   AGTP-API §9.2
  */
 
-/** The methods that an ordinary client may try. */
-export const METHODS: readonly string[] = [
-  "GET",
-  "HEAD",
-  "POST",
-  "PUT",
-  "PATCH",
-  "DELETE",
-  "OPTIONS",
-  "QUERY",
-];
+import { HTTP_METHODS } from "../../dispatch/module/http-gateway.ts";
+
+/** Those of ordinary clients, and the one that AGTP shares with newer ones. */
+export const METHODS: readonly string[] = [...HTTP_METHODS, "QUERY"];
 
 /** Methods that Node reads and Fastify does not know by itself; some are methods of AGTP, too. */
 export const FURTHER_METHODS: readonly string[] = [

@@ -28,7 +28,7 @@ export interface PipelineParts {
 }
 
 /** A request as HTTP has it. */
-export interface HttpRequest {
+interface HttpRequest {
   readonly method: string;
   readonly target: HttpTarget;
   /** Those that pass. */

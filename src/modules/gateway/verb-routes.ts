@@ -4,7 +4,9 @@
  * fetched ahead must not cancel anything: methods that only read lift only what only informs.
  * AGTP-API §5.1, §9.2
  */
+
 import { type Catalog, HTTP_VERBS } from "../../catalog/catalog.ts";
+import type { Pair } from "../../catalog/pair.ts";
 import { checkPath, type MethodNames } from "../../catalog/path-grammar.ts";
 import type { MethodPolicy } from "../../dispatch/policy/method-policy.ts";
 import type { Route } from "../../dispatch/routes/route.ts";
@@ -17,7 +19,7 @@ import { FURTHER_METHODS } from "./http-methods.ts";
 const SHARED_METHODS: readonly string[] = ["QUERY", ...FURTHER_METHODS];
 
 /** The endpoints of a server, and their names. */
-export interface VerbParts {
+interface VerbParts {
   readonly catalog: Catalog;
   /** The names that no path may have as a segment. */
   readonly names: MethodNames;
@@ -27,18 +29,12 @@ export interface VerbParts {
   readonly registry: EndpointRegistry<Route>;
 }
 
-/** A method and path of AGTP. */
-export interface AgtpPair {
-  readonly method: string;
-  readonly path: string;
-}
-
 /** The HTTP form of the method table. */
 export interface VerbRoutes {
   /** The pair that a request asks for; the method may still have an alias. */
-  translate(httpMethod: string, path: string): AgtpPair;
+  translate(httpMethod: string, path: string): Pair;
   /** The shape of the input of the endpoint that is asked for; undefined: there is none. */
-  shapeOf(pair: AgtpPair): InputShape | undefined;
+  shapeOf(pair: Pair): InputShape | undefined;
   /** The HTTP methods that find an endpoint at a path, as an Allow field lists them. */
   allowed(path: string): readonly string[];
 }
@@ -47,7 +43,7 @@ export interface VerbRoutes {
 export function createVerbRoutes(parts: VerbParts): VerbRoutes {
   const { catalog, names, customMethods, methodPolicy, registry } = parts;
   const methodOf = methodReader(catalog, "POST", new Set(customMethods));
-  const find = (pair: AgtpPair): Route | undefined => {
+  const find = (pair: Pair): Route | undefined => {
     const method = methodPolicy.alias(pair.method)?.method ?? pair.method;
     if (checkPath(pair.path, names) !== undefined || !methodPolicy.isAllowed(method)) {
       return undefined;
@@ -56,7 +52,7 @@ export function createVerbRoutes(parts: VerbParts): VerbRoutes {
     if (!methodPolicy.isAllowed(target.method)) return undefined;
     return registry.find(target.method, target.path)?.entry;
   };
-  const translate = (httpMethod: string, path: string): AgtpPair => {
+  const translate = (httpMethod: string, path: string): Pair => {
     // The pipeline answers GET; what is asked for without its body is asked for all the same.
     const method = httpMethod === "HEAD" ? "GET" : httpMethod;
     const lifted = liftVerb(path, methodOf);

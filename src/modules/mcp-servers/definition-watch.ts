@@ -15,7 +15,7 @@ import { type Escalation, isOpen } from "../../state/registers/escalation.ts";
 import type { EscalationRegister } from "../../state/registers/escalation-register.ts";
 
 /** The tools that are watched, and who is told. */
-export interface DefinitionWatchOptions {
+interface DefinitionWatchOptions {
   readonly tools: readonly PinnedTool[];
   readonly pins: ToolPins;
   readonly escalations: Pick<EscalationRegister, "open" | "decide" | "list" | "find">;
@@ -24,7 +24,7 @@ export interface DefinitionWatchOptions {
 }
 
 /** The tool, and the definition that waits for a decision. */
-export interface ChangedTool extends PinnedTool {
+interface ChangedTool extends PinnedTool {
   /** The pin of what is offered. */
   readonly offered: string;
 }

@@ -14,7 +14,7 @@ import { type Escalation, isOpen } from "../../state/registers/escalation.ts";
 import type { EscalationRegister } from "../../state/registers/escalation-register.ts";
 
 /** The register that held questions are found in, and who is told. */
-export interface HeldQuestionsOptions {
+interface HeldQuestionsOptions {
   readonly servers: readonly Pick<McpServer, "held">[];
   readonly escalations: Pick<EscalationRegister, "list" | "find" | "decide">;
   readonly record: RecordStreamEvents;

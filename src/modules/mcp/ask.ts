@@ -38,7 +38,7 @@ export interface Answer {
 }
 
 /** Stands in the record of whatever came this way. */
-export const REQUESTED_VIA = "mcp";
+const REQUESTED_VIA = "mcp";
 
 /** Asks; undefined where the record of the answer could not be kept, so that there is none. */
 export async function ask(request: McpRequest, asking: Asking): Promise<Answer | undefined> {

@@ -4,9 +4,10 @@
  * 401 nobody vouches for the caller · 403 its scopes do not reach.   RFC 6750 §3, RFC 9728 §5.1
  */
 
+import { textsIn } from "../../base/json-value.ts";
 import type { Answer } from "./ask.ts";
 import type { Challenge, Protection } from "./front.ts";
-import { bodyText, refusalWords, textsIn } from "./tools/answer-body.ts";
+import { bodyText, refusalWords } from "./tools/answer-body.ts";
 
 /** Codes of 262 that a scope lifts. */
 const SCOPE_CODES: ReadonlySet<string> = new Set(["scope-required", "scope-claim-invalid"]);

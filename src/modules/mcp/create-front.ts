@@ -34,7 +34,7 @@ export function* creatingFront(
   const toolbox = yield* creatingToolbox(context, rules);
   const parts = { context, toolbox, rules, states, ownNames: OWN_NAMES };
   const contracts = yield* creatingFrontContracts(parts);
-  const visible = visibleTools({ toolbox, contracts, standing: state.lifecycle });
+  const visible = visibleTools({ toolbox, contracts, lifecycle: state.lifecycle });
   const front: McpFront = {
     ...{ serverId, toolbox, contracts, dispatcher, tokens, tasks, ...http.speaker },
     ...waitingCalls(state.escalations),

@@ -5,7 +5,7 @@ import { MANIFEST_TYPE } from "../../identity/manifest-signature.ts";
 const JSON_TYPE = "application/json";
 
 /** One resource. */
-export interface Described {
+interface Described {
   /** Of DISCOVER. */
   readonly path: string;
   readonly name: string;

@@ -12,7 +12,7 @@ import {
   type Server,
 } from "@modelcontextprotocol/server";
 import { LRUCache } from "lru-cache";
-import { isRecord, type JsonRecord } from "../../base/json-value.ts";
+import { isRecord, type JsonRecord, presentMembers } from "../../base/json-value.ts";
 import { canElicitBy } from "./client-capabilities.ts";
 import type { McpFront, McpRequest } from "./front.ts";
 import { authInfoOf, createMcpServer } from "./library-server.ts";
@@ -178,11 +178,7 @@ export class KnownEnvelopes {
 }
 
 function isTakenByLibrary(envelope: JsonRecord): boolean {
-  const _meta: JsonRecord = { ...present(envelope), [VERSION_CLAIM]: CURRENT_VERSION };
+  const _meta: JsonRecord = { ...presentMembers(envelope), [VERSION_CLAIM]: CURRENT_VERSION };
   const body = { jsonrpc: "2.0", id: 0, method: "tools/list", params: { _meta } };
   return classifyInboundRequest({ httpMethod: "POST", body }).kind === "modern";
-}
-
-function present(envelope: JsonRecord): JsonRecord {
-  return Object.fromEntries(Object.entries(envelope).filter(([, value]) => value !== undefined));
 }

@@ -11,7 +11,7 @@ import type { TokenClaims, TokenVerifier } from "../../identity/bearer-tokens.ts
 import type { Challenge, McpCaller, McpFront, Protection } from "./front.ts";
 
 /** The parts of an HTTP request that tell its caller. */
-export interface Credentials {
+interface Credentials {
   readonly authorization: string | undefined;
   readonly address: string;
   readonly port: number;

@@ -17,7 +17,7 @@ import type { ToldError } from "./report-fault.ts";
 type Handler = Parameters<Server["_wrapHandler"]>[1];
 
 /** Keeps what was thrown in a request, and answers what its client is told instead. */
-export type ReportThrown = (thrown: unknown, context: ServerContext) => ToldError;
+type ReportThrown = (thrown: unknown, context: ServerContext) => ToldError;
 
 export class OpaqueServer extends Server {
   readonly #report: ReportThrown;

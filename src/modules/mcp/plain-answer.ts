@@ -31,7 +31,7 @@ const SERVER_INFO = "io.modelcontextprotocol/serverInfo";
 const PLAIN_CODES: ReadonlySet<number> = new Set([-32_000, -32_602, -32_603]);
 
 /** A request, and how it came. */
-export interface PlainAsked {
+interface PlainAsked {
   readonly request: McpRequest;
   readonly plain: PlainRequest;
   onLeave: OnLeave;

@@ -19,7 +19,7 @@ export type PlainRequest =
   | (PlainMessage & { readonly kind: "list"; readonly cursor: string | undefined });
 
 /** The members of every message. */
-export interface PlainMessage {
+interface PlainMessage {
   readonly id: string | number;
   readonly meta: JsonRecord;
 }

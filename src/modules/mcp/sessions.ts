@@ -37,7 +37,7 @@ interface Session {
 }
 
 /** How many there may be. */
-export interface SessionLimits {
+interface SessionLimits {
   readonly total: number;
   readonly perCaller: number;
   readonly idleMs: number;

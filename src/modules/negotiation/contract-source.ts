@@ -11,7 +11,7 @@ import {
 import { type Contract, contractEntry } from "../../endpoint/contract.ts";
 
 /** The register of contracts. */
-export interface ActiveContracts {
+interface ActiveContracts {
   active(agentId: string): readonly Contract[];
 }
 

@@ -39,7 +39,7 @@ import type { LatePlanning } from "./planning.ts";
 import { readProposedSchema } from "./proposed-schema.ts";
 import { inputSchemaOf, proposalOf, readQuery, semanticOf } from "./request-proposal.ts";
 
-export interface NegotiationOptions {
+interface NegotiationOptions {
   readonly planning: LatePlanning;
   readonly register: Pick<ContractRegister, "add" | "now">;
   readonly routes: Pick<ContractRoutes, "routeOf">;

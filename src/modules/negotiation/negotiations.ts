@@ -11,7 +11,7 @@ interface Negotiation {
 }
 
 /** The position of a turn in its negotiation. */
-export type Turn =
+type Turn =
   | { readonly kind: "open"; readonly negotiationId: string; readonly turn: number }
   | { readonly kind: "exhausted"; readonly negotiationId: string }
   | { readonly kind: "unknown" };

@@ -22,7 +22,7 @@ import { createValueDescriber } from "./planner/offered-values.ts";
 import { creatingSynthesizer } from "./planner/plan-synthesizer.ts";
 
 /** Plans, whoever wants one. */
-export interface Planning {
+interface Planning {
   readonly synthesizer: Synthesizer;
   readonly reaches: StepReaches;
 }

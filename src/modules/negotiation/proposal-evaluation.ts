@@ -6,6 +6,7 @@
 
 import { isRecord } from "../../base/json-value.ts";
 import type { Catalog } from "../../catalog/catalog.ts";
+import type { Pair } from "../../catalog/pair.ts";
 import { checkTemplate, type MethodNames, templateParameters } from "../../catalog/path-grammar.ts";
 import type { Authority } from "../../dispatch/caller/caller.ts";
 import type { MethodPolicy } from "../../dispatch/policy/method-policy.ts";
@@ -25,11 +26,6 @@ import type { ProposalFault, RawProposal } from "./proposal.ts";
 import type { CheckedProposal } from "./proposal-request.ts";
 import { type ProposedSchemaFault, readProposedSchema } from "./proposed-schema.ts";
 
-interface MethodAndPath {
-  readonly method: string;
-  readonly path: string;
-}
-
 /** The rules and endpoints that proposals are evaluated against. */
 export interface EvaluationParts {
   readonly catalog: Catalog;
@@ -43,11 +39,11 @@ export interface EvaluationParts {
    * The pair that aliases and redirects make of another: one that they change is never answered
    * itself.
    */
-  canonical(pair: MethodAndPath): MethodAndPath;
+  canonical(pair: Pair): Pair;
 }
 
 /** The same, and who makes plans of the endpoints. */
-export interface PlanningParts extends EvaluationParts {
+interface PlanningParts extends EvaluationParts {
   readonly synthesizer: Synthesizer;
 }
 

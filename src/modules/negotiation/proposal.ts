@@ -36,7 +36,7 @@ export interface ProposalFault {
   readonly field: string;
 }
 
-export type ProposalReading =
+type ProposalReading =
   | { readonly kind: "proposal"; readonly proposal: RawProposal }
   | ({ readonly kind: "fault" } & ProposalFault);
 

@@ -32,7 +32,7 @@ interface KeptProposal {
 }
 
 /** The evaluator of proposals, as long as its deployment is served. */
-export interface ProposalEvaluator {
+interface ProposalEvaluator {
   evaluate(request: ProposalRequest): Promise<ProposalAnswer>;
   onFault(error: unknown): void;
 }

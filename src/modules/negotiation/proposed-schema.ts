@@ -21,7 +21,7 @@ export interface ProposedSchemaFault {
 }
 
 /** A schema that values can be checked against, or the first thing that is wrong with it. */
-export type ProposedSchemaResult =
+type ProposedSchemaResult =
   | { readonly schema: CompiledSchema }
   | { readonly fault: ProposedSchemaFault };
 

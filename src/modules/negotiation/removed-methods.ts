@@ -9,7 +9,7 @@ import type { CallLog } from "../../handlers/handler.ts";
 import type { ContractRegister } from "../../state/registers/contract-register.ts";
 
 /** The contracts that are ended, and who hears of it. */
-export interface RemovedMethodsOptions {
+interface RemovedMethodsOptions {
   readonly methodPolicy: Pick<MethodPolicy, "isKnown">;
   readonly contracts: Pick<ContractRegister, "open" | "change">;
   readonly record: RecordEvents;

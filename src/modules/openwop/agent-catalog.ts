@@ -17,7 +17,7 @@ import type { RunError } from "./run-starter.ts";
 import { schemaFailure } from "./turn/outcome.ts";
 
 /** An installed pack, as GET /v1/packs lists it. */
-export interface ListedPack {
+interface ListedPack {
   readonly name: string;
   readonly version: string;
   /** Manifests, as they stand in the pack. */
@@ -25,13 +25,13 @@ export interface ListedPack {
 }
 
 /** The answer to GET /v1/packs/export. */
-export interface PackExport {
+interface PackExport {
   readonly manifests: readonly JsonRecord[];
   readonly packs: readonly ExportedPack[];
 }
 
 /** The side of an agent that a value is for. */
-export type HandoffSide = "task" | "return";
+type HandoffSide = "task" | "return";
 
 /** The agents that a tenant can run; everything is sorted, and the same until the next reload. */
 export interface AgentCatalog {
@@ -51,8 +51,7 @@ export interface AgentCatalog {
   ): RunError | undefined;
 }
 
-/** The parts that a catalog is made of. */
-export interface CatalogSources {
+interface CatalogSources {
   readonly registry: AgentRegistry;
   readonly inventory: AgentInventory;
   readonly redactor: Redactor;

@@ -23,8 +23,7 @@ import type { InstalledAgent } from "./installed-agent.ts";
 import type { AgentInventory } from "./inventory.ts";
 import type { Redactor } from "./redaction.ts";
 
-/** The parts that the endpoints look into. */
-export interface InventoryEndpointsOptions extends DispatchOptions {
+interface InventoryEndpointsOptions extends DispatchOptions {
   readonly inventory: AgentInventory;
   /** An agent of the tenant, by its id, or by its AGTP name or Agent-ID. */
   resolve(name: string): InstalledAgent | undefined;

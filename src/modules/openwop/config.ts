@@ -46,6 +46,7 @@ export interface OpenwopConfig {
 
 /** One of `api_keys`. */
 export interface OpenwopApiKey {
+  /** Lower-case hex. */
   readonly sha256: string;
   readonly tenant: string;
   readonly scopes: readonly string[];
@@ -53,7 +54,7 @@ export interface OpenwopApiKey {
 }
 
 /** `[openwop.runs]` */
-export interface OpenwopRunsConfig {
+interface OpenwopRunsConfig {
   readonly concurrent: number;
   readonly unfinishedPerOwner: number;
   readonly perOwner: number;

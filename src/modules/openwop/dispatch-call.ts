@@ -3,7 +3,7 @@
  * waits (200), or why there is none (422, by the name of the error).   OpenWOP RFC 0072 §B
  */
 
-import { isRecord, type JsonRecord } from "../../base/json-value.ts";
+import { type JsonRecord, recordIn } from "../../base/json-value.ts";
 import type { Call, HandlerError, HandlerResult } from "../../handlers/handler.ts";
 import type { RunOwner } from "./agent-executor.ts";
 import type { ApiScope } from "./http/api-keys.ts";
@@ -57,9 +57,9 @@ export async function dispatchAgent(
   const waitSeconds = typeof wait === "number" ? Math.min(wait, maxWaitMs / 1000) : 0;
   const started = await starter.start({
     ...{ agentId, task, waitSeconds, signal: call.signal },
-    configurable: recordOf(configurable),
+    configurable: recordIn(configurable),
     tags: Array.isArray(tags) ? tags.map(String) : [],
-    metadata: recordOf(metadata),
+    metadata: recordIn(metadata),
     owner: agtpOwner(tenant, call),
   });
   return resultOf(started);
@@ -69,10 +69,6 @@ export async function dispatchAgent(
 export function agtpOwner(tenant: string, { agentId, scopes }: Call): RunOwner {
   const principal = `agtp:${agentId ?? "nobody"}`;
   return { tenant, principal, scopes, ...(agentId === undefined ? {} : { agentId }) };
-}
-
-function recordOf(value: unknown): JsonRecord {
-  return isRecord(value) ? value : {};
 }
 
 function resultOf(started: RunStart): HandlerResult {

@@ -34,7 +34,7 @@ export const DISPATCH_MEMBERS: Readonly<Record<string, JsonSchema>> = {
 };
 
 /** Both schemas of an agent's endpoint. */
-export interface EndpointSchemas {
+interface EndpointSchemas {
   readonly input: CompiledSchema;
   readonly output: CompiledSchema;
 }

@@ -7,10 +7,10 @@ import { joinIndex, joinKey } from "../../base/dotted-key.ts";
 import { isRecord, quoteValue } from "../../base/json-value.ts";
 import type { Problem } from "../../base/problem.ts";
 import type { AgentRef } from "./agent-ref.ts";
-import { type ApiKeyEntry, FACE_SCOPES } from "./http/api-keys.ts";
+import type { OpenwopApiKey, OpenwopConfig } from "./config.ts";
+import { FACE_SCOPES } from "./http/api-keys.ts";
 import { type InstalledAgent, type InstalledPack, MANIFEST_CLASSES } from "./installed-agent.ts";
 import { findPinFault } from "./runs/agent-pins.ts";
-import type { OpenwopSettings } from "./settings.ts";
 import { readToolId } from "./turn/tool-surface.ts";
 import type { WorkflowFault } from "./workflows/check-workflow.ts";
 import type { WorkflowDefinition } from "./workflows/workflow.ts";
@@ -21,7 +21,7 @@ const UNUSED_SCOPES: ReadonlySet<string> = new Set([
 ]);
 
 /** Scopes of bearer keys; `file` is the configuration. */
-export function findKeyMistakes(keys: readonly ApiKeyEntry[], file: string): readonly Problem[] {
+export function findKeyMistakes(keys: readonly OpenwopApiKey[], file: string): readonly Problem[] {
   const known: readonly string[] = FACE_SCOPES;
   return keys.flatMap(({ scopes }, at) =>
     scopes.flatMap((scope, index): Problem[] => {
@@ -39,15 +39,15 @@ export function findKeyMistakes(keys: readonly ApiKeyEntry[], file: string): rea
 
 /** Grants to agents, and models by class; `file` is the configuration. */
 export function findTableMistakes(
-  { grants, runtime }: Pick<OpenwopSettings, "grants" | "runtime">,
+  { agents: granted, runtime }: Pick<OpenwopConfig, "agents" | "runtime">,
   agents: readonly Pick<InstalledAgent, "agentId">[],
   file: string,
 ): readonly Problem[] {
   const installed = new Set(agents.map(({ agentId }) => agentId));
   const classes: readonly string[] = [...MANIFEST_CLASSES, "default"];
-  const models = runtime.kind === "openai-compatible" ? [...runtime.models.keys()] : [];
+  const models = runtime.kind === "openai-compatible" ? Object.keys(runtime.models) : [];
   return [
-    ...[...grants.keys()]
+    ...Object.keys(granted)
       .filter((agentId) => !installed.has(agentId))
       .map((agentId): Problem => {
         const key = joinKey("openwop.agents", agentId);
@@ -96,7 +96,7 @@ function listed(tools: readonly string[]): string {
 }
 
 /** The agents that there are. */
-export interface InstalledNames {
+interface InstalledNames {
   readonly all: readonly Pick<InstalledAgent, "agentId">[];
   reference(agentId: string, tenant: string): AgentRef | undefined;
 }

@@ -3,13 +3,14 @@
  * turns. Their runs are another part of the module.   OpenWOP RFC 0070, RFC 0072
  */
 import { basename } from "node:path";
+import { memberOf } from "../../base/json-value.ts";
 import type { Problem } from "../../base/problem.ts";
 import { actingCaller } from "../../dispatch/handling/acting.ts";
 import type { AgentDocument } from "../../identity/agent-document.ts";
 import { type HostedAgent, identifyHosted } from "../../state/registers/hosted-identity.ts";
 import type { AgentExecutor } from "./agent-executor.ts";
 import { type AgentRegistry, createAgentRegistry } from "./agent-registry.ts";
-import type { OpenwopContext } from "./config.ts";
+import type { OpenwopConfig, OpenwopContext } from "./config.ts";
 import { findTableMistakes, findToolMistakes } from "./find-mistakes.ts";
 import type { InstalledAgent } from "./installed-agent.ts";
 import { type AgentInventory, createInventory } from "./inventory.ts";
@@ -17,14 +18,16 @@ import { readingPacks } from "./read-packs.ts";
 import { createRedactor, type Redactor } from "./redaction.ts";
 import { loadAgentRuntime } from "./runtime/load-runtime.ts";
 import { collectingSecrets } from "./secrets.ts";
-import { type OpenwopSettings, readOpenwopSettings } from "./settings.ts";
 import type { OpenwopState } from "./state.ts";
 import { createExecutor } from "./turn/executor.ts";
+import type { ReasoningRules } from "./turn/reasoning.ts";
 import type { ToolHost } from "./turn/tool-host.ts";
 
 /** The agents, and all that their runs and endpoints need of them. */
 export interface OpenwopAgents {
-  readonly settings: OpenwopSettings;
+  readonly settings: OpenwopConfig;
+  /** The detail in which turns tell their reasoning. */
+  readonly reasoning: ReasoningRules;
   readonly registry: AgentRegistry;
   readonly inventory: AgentInventory;
   readonly executor: AgentExecutor;
@@ -49,31 +52,32 @@ export async function hostAgents(
   { api }: OpenwopState,
 ): Promise<OpenwopAgents> {
   const { config, env, routes, dispatch, log, drive } = context;
-  const settings = readOpenwopSettings(config);
-  const packs = await drive(readingPacks(config, settings));
+  const { openwop: settings } = config;
+  const packs = await drive(readingPacks(config));
   const registry = createAgentRegistry(packs.packs);
   const redactor = createRedactor(await drive(collectingSecrets(config, env, routes)));
   const identities = await identify(registry, settings, context);
   const documentOf = (agent: InstalledAgent): AgentDocument | undefined =>
     identities.documents.get(keyOf(agent));
   const runtime = await loadAgentRuntime(settings, { ...context, redactor });
-  const { tenant, grants } = settings;
+  const { maxToolCalls, timeoutSeconds, toolCallsPerMinute: perMinute } = settings.runtime;
+  const { streaming: isStreaming, ...told } = settings.reasoning;
+  const reasoning = { ...told, isStreaming };
   const executor = createExecutor({
-    ...{ registry, runtime: runtime.runtime, redactor, reasoning: settings.reasoning, documentOf },
-    ...{ turnTimeoutMs: settings.turnTimeoutMs, maxToolCalls: settings.maxToolCalls },
+    ...{ registry, runtime: runtime.runtime, redactor, reasoning, documentOf },
+    ...{ turnTimeoutMs: timeoutSeconds * 1000, maxToolCalls },
     host: ownEndpoints(context),
-    takeRate: (principal, toolName) =>
-      api.toolRates.take(principal, toolName, { perMinute: settings.toolCallsPerMinute }),
-    grantsOf: (agentId) => grants.get(agentId) ?? [],
+    takeRate: (principal, toolName) => api.toolRates.take(principal, toolName, { perMinute }),
+    grantsOf: (agentId) => grantsOf(settings, agentId),
     findInactive: (document) => findInactive(context, document),
     onOddConfidence: (agentId, stated) => {
       const fields = { event: "agent-confidence-out-of-range", agent_id: agentId, stated };
       log.warn(fields, "an agent's confidence is no number from 0 to 1, and counts as 0");
     },
   });
-  const own = new Set(registry.list(tenant).map(documentOf));
+  const own = new Set(registry.list(settings.tenant).map(documentOf));
   return {
-    ...{ settings, registry, executor, redactor, documentOf },
+    ...{ settings, reasoning, registry, executor, redactor, documentOf },
     inventory: createInventory(registry, redactor),
     documents: identities.issued.filter((document) => own.has(document)),
     problems: [
@@ -93,7 +97,7 @@ export async function hostAgents(
 
 function identify(
   registry: AgentRegistry,
-  { grants }: OpenwopSettings,
+  settings: OpenwopConfig,
   { config: { server }, state, signingKey, directory, drive }: OpenwopContext,
 ) {
   const wanted = registry.all.map((agent): HostedAgent => {
@@ -102,13 +106,18 @@ function identify(
       key: keyOf(agent),
       name: pack.tenant === undefined ? agentId : `${pack.tenant}/${agentId}`,
       description: description || persona,
-      scopes: grants.get(agentId) ?? [],
+      scopes: grantsOf(settings, agentId),
       file: pack.file,
     };
   });
   const { serverId, operator } = server;
   const issuer = { serverId, operator, signingKey };
   return identifyHosted(wanted, issuer, { store: state.store, known: directory.list(), drive });
+}
+
+/** The scopes that the operator grants to an agent's tool calls. */
+function grantsOf({ agents }: OpenwopConfig, agentId: string): readonly string[] {
+  return memberOf(agents, agentId)?.scopes ?? [];
 }
 
 /** The owner of an agent's identity. */

@@ -7,7 +7,7 @@ import type { HttpRoute } from "../../dispatch/module/http-route.ts";
 import { recordStreamEvents } from "../../dispatch/stream-events.ts";
 import { exceptStoreFaults } from "../../state/store-fault.ts";
 import { type AgentCatalog, createCatalog } from "./agent-catalog.ts";
-import type { OpenwopContext } from "./config.ts";
+import type { OpenwopConfig, OpenwopContext } from "./config.ts";
 import { findAgentMistakes, findKeyMistakes } from "./find-mistakes.ts";
 import type { OpenwopAgents } from "./host-agents.ts";
 import { ApiKeys } from "./http/api-keys.ts";
@@ -16,8 +16,8 @@ import { discoveryDocument } from "./http/discovery.ts";
 import { openwopApi } from "./http/openwop-api.ts";
 import { nodeTypes } from "./nodes/known-nodes.ts";
 import { RunEscalations } from "./run-escalations.ts";
-import { type RunSettings, readRunSettings } from "./run-settings.ts";
 import { RunHost } from "./runs/run-host.ts";
+import type { RunLimits } from "./runs/run-limits.ts";
 import type { Redact } from "./runs/run-log.ts";
 import type { OpenwopState } from "./state.ts";
 import { loadingWorkflows, type Workflows } from "./workflows/load-workflows.ts";
@@ -28,7 +28,7 @@ export interface HostedRuns {
   readonly escalations: RunEscalations;
   readonly workflows: Workflows;
   readonly catalog: AgentCatalog;
-  readonly settings: RunSettings;
+  readonly limits: RunLimits;
   readonly redact: Redact;
   /** There is something to run. */
   readonly isServing: boolean;
@@ -42,10 +42,9 @@ export async function hostRuns(
   kept: OpenwopState,
 ): Promise<HostedRuns> {
   const { config, compiler, state, log } = context;
-  const { registry, executor, settings } = openwop;
-  const { tenant, isConformance, reasoning } = settings;
-  const runSettings = readRunSettings(config);
-  const { workflowsDir, apiKeys, limits } = runSettings;
+  const { registry, executor, reasoning } = openwop;
+  const { tenant, conformance: isConformance, workflowsDir, apiKeys, runs } = config.openwop;
+  const limits = limitsOf(runs);
   const catalog = createCatalog(openwop);
   const redact = redactWith(openwop);
   const types = nodeTypes({
@@ -78,7 +77,7 @@ export async function hostRuns(
     }),
   });
   return {
-    ...{ host, escalations, workflows, catalog, redact, settings: runSettings },
+    ...{ host, escalations, workflows, catalog, redact, limits },
     isServing: isConformance || registry.all.length > 0 || workflows.size > 0,
     problems: [...problems, ...findKeyMistakes(apiKeys, basename(config.file))],
   };
@@ -87,11 +86,12 @@ export async function hostRuns(
 /** The HTTP API, served where the sidecar is. */
 export function httpRoutes(
   { config, log, toll, state: { view } }: OpenwopContext,
-  { executor, registry, settings }: OpenwopAgents,
+  { executor, registry, reasoning }: OpenwopAgents,
   { api: state }: OpenwopState,
-  { host, catalog, workflows, settings: { limits, apiKeys }, redact }: HostedRuns,
+  { host, catalog, workflows, limits, redact }: HostedRuns,
 ): readonly HttpRoute[] {
-  const { isConformance, installScope, reasoning, toolCallsPerMinute } = settings;
+  const { conformance: isConformance, installScope, apiKeys, runtime } = config.openwop;
+  const { toolCallsPerMinute } = runtime;
   const discovery = discoveryDocument({
     ...{ isConformance, installScope, workflows, limits, reasoning, toolCallsPerMinute },
     agentIds: new Set(registry.all.map(({ agentId }) => agentId)),
@@ -108,6 +108,20 @@ const API: HttpRoute["api"] = {
   description: "OpenWOP: the agents of this server, and runs of them and of workflows.",
   documentation: "/v1/openapi.json",
 };
+
+/** The limits of runs, as the configuration has them. */
+function limitsOf({
+  durationSeconds,
+  retentionSeconds,
+  ...runs
+}: OpenwopConfig["runs"]): RunLimits {
+  const { events: eventsPerRun, bytes: bytesPerRun, children: perTree, ...limits } = runs;
+  return {
+    ...{ ...limits, eventsPerRun, bytesPerRun, perTree },
+    durationMs: durationSeconds * 1000,
+    retentionMs: retentionSeconds * 1000,
+  };
+}
 
 /** A redactor returns a value of the shape that it was given. */
 function redactWith({ redactor }: OpenwopAgents): Redact {

@@ -26,7 +26,7 @@ export interface InventoryEntry {
 }
 
 /** The body of `GET /v1/agents` and `QUERY /agents`. */
-export interface InventoryList {
+interface InventoryList {
   readonly agents: readonly InventoryEntry[];
   readonly total: number;
 }

@@ -31,8 +31,7 @@ export const openwopModule: Module<OpenwopSections> = {
   },
 };
 
-/** The parts that the module is made of. */
-export interface OpenwopParts {
+interface OpenwopParts {
   readonly openwop: OpenwopAgents;
   readonly kept: OpenwopState;
   readonly runs: HostedRuns;

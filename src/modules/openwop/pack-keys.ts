@@ -9,7 +9,7 @@ const MAX_KEY_BYTES = 65_536;
 
 /** The keys by publicKeyRef; `file` is the configuration. */
 export function readPackKeys(
-  paths: ReadonlyMap<string, string>,
+  paths: Readonly<Record<string, string>>,
   file: string,
 ): {
   readonly keys: ReadonlyMap<string, Ed25519PublicKey>;
@@ -17,7 +17,7 @@ export function readPackKeys(
 } {
   const keys = new Map<string, Ed25519PublicKey>();
   const problems: Problem[] = [];
-  for (const [name, path] of paths) {
+  for (const [name, path] of Object.entries(paths)) {
     const { text, fault } = readBoundedFile(path, MAX_KEY_BYTES);
     const key = text === undefined ? undefined : readPublicKey(text);
     if (key !== undefined) keys.set(name, key);

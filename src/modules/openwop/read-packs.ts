@@ -8,10 +8,9 @@ import { readPackKeys } from "./pack-keys.ts";
 import { loadingPacks } from "./packs/load-packs.ts";
 import { Capabilities } from "./packs/peer-capabilities.ts";
 import { modelFaultOf } from "./runtime/load-runtime.ts";
-import type { OpenwopSettings } from "./settings.ts";
 
 /** The packs, and the problems with them. */
-export interface ReadPacks {
+interface ReadPacks {
   readonly packs: readonly InstalledPack[];
   readonly problems: readonly Problem[];
   /** The configuration itself names keys that cannot be had. */
@@ -19,22 +18,18 @@ export interface ReadPacks {
 }
 
 /** Reads them all, a pack a step. */
-export function* readingPacks(
-  config: OpenwopSections,
-  settings: OpenwopSettings,
-): Paced<ReadPacks> {
-  const { directory, file } = config;
-  const { packsDir, installScope, satisfied, requireSignatures: isRequired } = settings;
-  const { keys, problems } = readPackKeys(settings.trustedKeys, relative(directory, file));
+export function* readingPacks({ directory, file, openwop }: OpenwopSections): Paced<ReadPacks> {
+  const { packsDir, installScope, satisfied, requireSignatures: isRequired } = openwop;
+  const { keys, problems } = readPackKeys(openwop.trustedKeys, relative(directory, file));
   const capabilities = new Capabilities([
     ...satisfied,
-    ...(settings.reasoning.isStreaming ? ["agents.reasoning.streaming"] : []),
+    ...(openwop.reasoning.streaming ? ["agents.reasoning.streaming"] : []),
   ]);
   const loaded = yield* loadingPacks(
     { directory, packsDir, installScope },
     {
       ...{ capabilities, signatures: { trustedKeys: keys, isRequired } },
-      modelFault: modelFaultOf(settings.runtime),
+      modelFault: modelFaultOf(openwop.runtime),
     },
   );
   return {

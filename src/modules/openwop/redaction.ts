@@ -23,7 +23,7 @@ export interface Redactor {
 }
 
 /** One secret in a text. */
-export interface Span {
+interface Span {
   readonly start: number;
   readonly end: number;
   readonly replacement: string;

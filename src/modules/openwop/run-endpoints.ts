@@ -27,8 +27,7 @@ import { RUN_PARAMETERS } from "./runs/run-body-schema.ts";
 import type { RunCaller } from "./runs/run-caller.ts";
 import type { RunRefusalCode } from "./runs/run-refusal.ts";
 
-/** The parts that the endpoints work with. */
-export interface RunEndpointsOptions extends RunCallOptions {
+interface RunEndpointsOptions extends RunCallOptions {
   /** The tenant that owns the runs of AGTP callers. */
   readonly tenant: string;
   /** True if DISCOVER lists them: there is something to run. */

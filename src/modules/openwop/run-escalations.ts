@@ -29,8 +29,7 @@ import type { Interrupt } from "./runs/run-state.ts";
 import type { RunWatcher } from "./runs/run-watchers.ts";
 import { isRejection } from "./runs/verdict.ts";
 
-/** The parts that connect runs and escalations. */
-export interface RunEscalationsOptions {
+interface RunEscalationsOptions {
   readonly host: Pick<RunHost, "watch" | "waiting" | "find" | "answer">;
   readonly escalations: EscalationRegister;
   /** The Agent-ID of an OpenWOP agent; undefined: it has none here. */

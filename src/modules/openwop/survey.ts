@@ -20,8 +20,6 @@ import {
 } from "./find-mistakes.ts";
 import { nodeTypes } from "./nodes/known-nodes.ts";
 import { readingPacks } from "./read-packs.ts";
-import { readRunSettings } from "./run-settings.ts";
-import { readOpenwopSettings } from "./settings.ts";
 import { loadWorkflows } from "./workflows/load-workflows.ts";
 
 /** Everything, errors and warnings; `endpoints` are the operator's. */
@@ -30,9 +28,8 @@ export function surveyOpenwop(
   endpoints: readonly EndpointDefinition[],
 ): readonly Problem[] {
   const file = basename(config.file);
-  const settings = readOpenwopSettings(config);
-  const { workflowsDir, apiKeys } = readRunSettings(config);
-  const { packs, problems, blockers } = atOnce(readingPacks(config, settings));
+  const { openwop } = config;
+  const { packs, problems, blockers } = atOnce(readingPacks(config));
   const registry = createAgentRegistry(packs);
   const compiler = createSchemaCompiler();
   const names = {
@@ -43,21 +40,21 @@ export function surveyOpenwop(
     },
   };
   const workflows = loadWorkflows({
-    ...{ directory: config.directory, dir: workflowsDir, compiler },
+    ...{ directory: config.directory, dir: openwop.workflowsDir, compiler },
     types: nodeTypes({
-      ...{ compiler, isConformance: settings.isConformance },
+      ...{ compiler, isConformance: openwop.conformance },
       executor: { find: () => undefined, takeTurn: () => Promise.reject(new Error("no turns")) },
       effects: { record: () => Promise.reject(new Error("no effects")) },
-      mockAgent: { reasoning: settings.reasoning, thresholdOf: () => undefined },
+      mockAgent: { reasoning: openwop.reasoning, thresholdOf: () => undefined },
     }),
-    remarksOn: (definition) => findAgentMistakes(definition, names, settings.tenant),
+    remarksOn: (definition) => findAgentMistakes(definition, names, openwop.tenant),
   });
   return [
     ...blockers,
     ...problems,
-    ...findTableMistakes(settings, registry.all, file),
+    ...findTableMistakes(openwop, registry.all, file),
     ...findToolMistakes(packs, isFound(endpoints)),
-    ...findKeyMistakes(apiKeys, file),
+    ...findKeyMistakes(openwop.apiKeys, file),
     ...workflows.problems,
   ];
 }

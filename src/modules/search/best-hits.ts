@@ -24,7 +24,7 @@ export interface Candidates {
 }
 
 /** Candidates, with the scores of the words of a question. */
-export interface ScoredCandidates extends Candidates {
+interface ScoredCandidates extends Candidates {
   readonly scores: Scores;
 }
 

@@ -29,7 +29,7 @@ export const MIN_BEGINNING_LENGTH = 3;
 const ACT_FACTOR = 3;
 
 /** The facts that are known of words. */
-export interface Vocabulary {
+interface Vocabulary {
   /** The number of endpoints that have it. */
   frequencyOf(word: string): number;
   /** The number of endpoints. */

@@ -29,8 +29,7 @@ import {
   readNames,
 } from "./search-parameters.ts";
 
-/** The parts of DISCOVER by criteria. */
-export interface DiscoverOptions {
+interface DiscoverOptions {
   readonly search: Search;
   readonly work: TaskQueue;
   /** `FILTER_SCHEMA`, compiled. */

@@ -5,6 +5,7 @@
  */
 
 import { isRecord, type JsonRecord } from "../../base/json-value.ts";
+import type { ListedDefinition } from "../../dispatch/tools/tool.ts";
 import type { EndpointDefinition } from "../../endpoint/endpoint.ts";
 import { propertiesOf } from "../../endpoint/input-shape.ts";
 import { projectEndpoint } from "../../endpoint/project.ts";
@@ -12,12 +13,6 @@ import type { JsonSchema } from "../../schema/json-schema.ts";
 import { type AccessPolicy, accessClassOf, accessOf } from "./access.ts";
 import type { Access, Asker, SearchEntry } from "./entry.ts";
 import { type ExampleOptions, type ExampleRequest, exampleRequest } from "./example-request.ts";
-
-/** An endpoint, and whose it is. */
-export interface FoundEndpoint {
-  readonly tier: "A" | "B";
-  readonly definition: EndpointDefinition;
-}
 
 export interface EndpointEntryOptions extends ExampleOptions {
   readonly policy: AccessPolicy;
@@ -31,7 +26,7 @@ const PROMINENCE = { A: 0.5, B: 1 } as const;
 /** The entry of an endpoint. */
 export function endpointEntry(
   options: EndpointEntryOptions,
-  { tier, definition }: FoundEndpoint,
+  { tier, definition }: ListedDefinition,
 ): SearchEntry {
   const { method, path, namespace, semantic, requiredScopes } = definition;
   const access = (asker: Asker) => accessOf(options.policy, tier, definition, asker);

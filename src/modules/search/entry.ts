@@ -47,7 +47,7 @@ export interface Access {
 }
 
 /** The values that filters compare. A filter on a value that an entry does not have excludes it. */
-export interface Facets {
+interface Facets {
   readonly method?: string;
   readonly path?: string;
   readonly namespace?: string;

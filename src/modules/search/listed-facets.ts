@@ -14,7 +14,7 @@ export type ListedFacet =
   | "governance_zone";
 
 /** Reads the values of a facet; undefined is none. */
-export type FacetValues = (entry: SearchEntry) => readonly (string | undefined)[];
+type FacetValues = (entry: SearchEntry) => readonly (string | undefined)[];
 
 const VALUES: Readonly<Record<ListedFacet, FacetValues>> = {
   kind: ({ kind }) => [kind, `${kind}s`],

@@ -13,7 +13,7 @@ const MAX_TOLD_LENGTH = 2000;
 const FIELDS: readonly SearchField[] = ["name", "intent", "description", "outcome"];
 
 /** The entries of one source. */
-export interface LiveAnswer {
+interface LiveAnswer {
   readonly source: string;
   readonly entries: readonly QueryEntry[];
 }

@@ -2,6 +2,7 @@
  * The module that finds things: QUERY, and DISCOVER by criteria, over indexes of what
  * this deployment serves; and SUMMARIZE.   AGTP "QUERY", "DISCOVER", "SUMMARIZE"
  */
+
 import { mapPaced, type Paced } from "../../base/paced.ts";
 import { THE_SERVER } from "../../base/task-queue.ts";
 import { isDisclosedTo } from "../../dispatch/caller/disclosure.ts";
@@ -10,13 +11,14 @@ import type { QuerySource } from "../../dispatch/module/query-source.ts";
 import { describeBy, type FloorMethod, floorEndpoints } from "../../dispatch/routes/floor.ts";
 import { canonicalPair } from "../../dispatch/routes/pairs.ts";
 import { protocolRoutes } from "../../dispatch/routes/protocol-endpoint.ts";
+import type { ListedDefinition } from "../../dispatch/tools/tool.ts";
 import type { EndpointDefinition } from "../../endpoint/endpoint.ts";
 import { buildRegistry, type EndpointRegistry } from "../../endpoint/endpoint-registry.ts";
 import type { AgentDocument } from "../../identity/agent-document.ts";
 import type { CompiledSchema } from "../../schema/schema.ts";
 import type { SearchContext, SearchSections } from "./config.ts";
 import { discoverMethod } from "./discover.ts";
-import { type EndpointEntryOptions, endpointEntry, type FoundEndpoint } from "./endpoint-entry.ts";
+import { type EndpointEntryOptions, endpointEntry } from "./endpoint-entry.ts";
 import { FILTER_SCHEMA } from "./filter.ts";
 import { agentEntry, apiEntry, recipeEntry } from "./other-entries.ts";
 import { queryMethod } from "./query.ts";
@@ -24,7 +26,7 @@ import { Search, type Surface } from "./search.ts";
 import { createSourcePlaces } from "./source-places.ts";
 import { summarizeMethod } from "./summarize/summarize.ts";
 
-/** The indexes are built once the deployment is served. */
+/** The indexes are built once the deployment is served, and nobody waits for it any more. */
 export const searchModule: Module<SearchSections> = {
   name: "search",
   takes: { agents: true, policies: true, server: true },
@@ -50,7 +52,7 @@ export const searchModule: Module<SearchSections> = {
       routes: protocolRoutes(floorEndpoints(methods, describeBy(context.catalog)), context),
       criteria: discoverMethod({ search, work, filter, domain: config.server.domain }),
       // A server that stops indexes nothing more; whoever searches hears of anything else.
-      start: () => void search.prepare().catch(() => undefined),
+      warmUp: () => void search.prepare().catch(() => undefined),
     };
   },
 };
@@ -102,10 +104,10 @@ function* surfaceOf(context: SearchContext): Paced<Surface> {
 function* reachableEndpoints({
   dispatch,
   methodPolicy,
-}: SearchContext): Paced<readonly FoundEndpoint[]> {
+}: SearchContext): Paced<readonly ListedDefinition[]> {
   const { listed, unlisted } = dispatch();
   const known = new Set<string>();
-  const reachable: FoundEndpoint[] = [];
+  const reachable: ListedDefinition[] = [];
   for (const { tier, definition } of [...listed, ...unlisted]) {
     yield;
     const { method, path } = definition;

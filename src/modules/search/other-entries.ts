@@ -12,7 +12,7 @@ import { agentTags, methodsOf } from "./agent-tags.ts";
 import type { Asker, SearchEntry } from "./entry.ts";
 import { isWithin } from "./zones.ts";
 
-export interface AgentEntryOptions {
+interface AgentEntryOptions {
   statusOf(agent: AgentDocument): AgentStatus;
   /** By `[agents] disclosure`. */
   isDisclosedTo(agentId: string | undefined): boolean;

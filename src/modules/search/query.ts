@@ -28,8 +28,7 @@ import {
   readNames,
 } from "./search-parameters.ts";
 
-/** The parts of QUERY. */
-export interface QueryOptions {
+interface QueryOptions {
   readonly search: Search;
   readonly work: TaskQueue;
   /** `FILTER_SCHEMA`, compiled. */

@@ -19,13 +19,13 @@ export interface Question {
 }
 
 /** Why it cannot be answered. */
-export interface QuestionFault {
+interface QuestionFault {
   readonly kind: "fault";
   readonly violations: readonly SchemaViolation[];
 }
 
 /** The parameter that asks, under the name that it was sent with. */
-export interface Asked {
+interface Asked {
   readonly name: string;
   readonly value: unknown;
   readonly filter: JsonRecord;

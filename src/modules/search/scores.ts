@@ -16,7 +16,7 @@ import {
 import { fieldWeight, type SearchIndex } from "./search-index.ts";
 
 /** The work that one question may make; each index shares it. */
-export interface SearchWork {
+interface SearchWork {
   /** Rows of words that are not in the question themselves. */
   inexactRows: number;
   /** Known words that unknown ones are compared with. */

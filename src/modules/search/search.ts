@@ -26,7 +26,7 @@ export interface Surface {
   readonly disclosed: readonly SearchEntry[];
 }
 
-export interface SearchOptions {
+interface SearchOptions {
   surface(): Paced<Surface>;
   sources(): readonly QuerySource[];
   /** Drives work that nobody in particular waits for. */

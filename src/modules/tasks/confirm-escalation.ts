@@ -59,7 +59,7 @@ export function confirmMethod(approvals: () => readonly ApprovalKind[]): FloorMe
 }
 
 /** The registers that a decision changes. */
-export interface ConfirmEscalationOptions {
+interface ConfirmEscalationOptions {
   readonly escalations: Pick<EscalationRegister, "find" | "decide">;
   readonly policy: OperatorPolicy;
   readonly attributor: Pick<Attributor, "isWritable" | "isInStore">;

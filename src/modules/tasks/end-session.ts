@@ -18,8 +18,7 @@ import type {
 } from "../../state/registers/suspension-register.ts";
 import { endSessionContracts, type SessionEndOptions } from "./session-end.ts";
 
-/** The parts that end with a session. */
-export interface EndSessionOptions {
+interface EndSessionOptions {
   readonly sessions: Pick<SessionRegister, "find">;
   readonly suspensions: Pick<SuspensionRegister, "end" | "holdOf">;
   readonly contracts: SessionEndOptions;

@@ -28,8 +28,7 @@ import {
 } from "../../state/registers/escalation.ts";
 import type { EscalationRegister } from "../../state/registers/escalation-register.ts";
 
-/** The parts of ESCALATE. */
-export interface EscalateOptions {
+interface EscalateOptions {
   readonly directory: Pick<AgentDirectory, "resolve">;
   readonly escalations: Pick<EscalationRegister, "open">;
   /** Names under which the operators are known, in lower case. */

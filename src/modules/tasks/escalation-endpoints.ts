@@ -19,8 +19,7 @@ import {
 } from "../../state/registers/escalation.ts";
 import type { EscalationRegister } from "../../state/registers/escalation-register.ts";
 
-/** The parts that these endpoints show. */
-export interface EscalationEndpointOptions {
+interface EscalationEndpointOptions {
   readonly escalations: Pick<EscalationRegister, "find" | "list">;
   readonly policy: OperatorPolicy;
   readonly confirm: FloorMethod;

@@ -8,8 +8,7 @@ import type { WebhookQueue } from "../../dispatch/module/webhook-queue.ts";
 import { type Escalation, escalationView, statusAt } from "../../state/registers/escalation.ts";
 import type { EscalationRegister } from "../../state/registers/escalation-register.ts";
 
-/** The parts that telling people takes. */
-export interface NewsOptions {
+interface NewsOptions {
   readonly escalations: Pick<EscalationRegister, "list" | "told">;
   /** Undefined: nobody is told. */
   readonly queue: WebhookQueue | undefined;

@@ -15,8 +15,7 @@ import type { SessionRegister } from "../../state/registers/session-register.ts"
 import type { Suspension } from "../../state/registers/suspension.ts";
 import type { SuspensionRegister } from "../../state/registers/suspension-register.ts";
 
-/** The parts of RESUME. */
-export interface ResumeOptions {
+interface ResumeOptions {
   readonly sessions: Pick<SessionRegister, "rebind">;
   readonly suspensions: Pick<SuspensionRegister, "resume">;
   readonly describe: DescribeMethod;

@@ -14,7 +14,7 @@ export interface SessionEndOptions {
 }
 
 /** The session that is over. */
-export interface EndedSession {
+interface EndedSession {
   readonly sessionId: string;
   readonly agentId: string;
 }

@@ -27,8 +27,7 @@ import type { SessionRegister } from "../../state/registers/session-register.ts"
 import { SUSPENSION_REASONS, type Suspension } from "../../state/registers/suspension.ts";
 import type { SuspensionRegister } from "../../state/registers/suspension-register.ts";
 
-/** The parts of SUSPEND. */
-export interface SuspendOptions {
+interface SuspendOptions {
   readonly sessions: Pick<SessionRegister, "admit">;
   readonly suspensions: Pick<SuspensionRegister, "suspend" | "holdOf" | "now">;
   readonly releaseContract: RouteHandler;
@@ -155,7 +154,6 @@ function receipt(call: Call, suspension: Suspension, nonce: string): HandlerSucc
   return { ...floorResult(call, result), headers: { "Cache-Control": "no-store" } };
 }
 
-/** The parts that a release works on. */
 interface ReleaseOptions {
   readonly register: Pick<ContractRegister, "find" | "change">;
   readonly record: RecordEvents;

@@ -14,7 +14,7 @@ import type { SessionRegister } from "../../state/registers/session-register.ts"
 import type { ServerState } from "../../state/state.ts";
 
 /** The registers that are looked into. */
-export interface TaskInspectionOptions extends Pick<ServerState, "escalations" | "suspensions"> {
+interface TaskInspectionOptions extends Pick<ServerState, "escalations" | "suspensions"> {
   readonly sessions: Pick<SessionRegister, "find">;
   readonly policy: OperatorPolicy;
 }

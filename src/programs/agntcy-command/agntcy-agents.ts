@@ -9,7 +9,6 @@ import { isRecord, type JsonRecord } from "../../base/json-value.ts";
 import { ManifestLibrary } from "../../modules/agntcy/dependencies/manifest-library.ts";
 import type { AcpSpecs, AgentManifest } from "../../modules/agntcy/manifest/manifest.ts";
 import { MAX_MANIFEST_BYTES } from "../../modules/agntcy/manifest/read-manifest.ts";
-import { readAgntcySettings } from "../../modules/agntcy/settings.ts";
 import type { ExportedAgent } from "./build-record.ts";
 import { agtpUri, authorsOf, type Candidate, type ExportOptions } from "./candidate.ts";
 
@@ -19,7 +18,7 @@ export function agntcyAgents(
   { showsUpstream }: ExportOptions,
 ): readonly Candidate[] {
   const library = new ManifestLibrary({ directory: config.directory });
-  return readAgntcySettings(config).map(({ manifest: path, base }) => {
+  return config.agntcy.map(({ manifest: path, base }) => {
     const { manifest, problems } = library.read(path);
     return {
       names: [...(manifest === undefined ? [] : [manifest.name]), base],

@@ -8,7 +8,6 @@ import { readManifest } from "../../modules/agntcy/manifest/read-manifest.ts";
 import { readPackKeys } from "../../modules/openwop/pack-keys.ts";
 import { loadPacks } from "../../modules/openwop/packs/load-packs.ts";
 import { Capabilities } from "../../modules/openwop/packs/peer-capabilities.ts";
-import { readOpenwopSettings } from "../../modules/openwop/settings.ts";
 import { type Command, command } from "../shell/command.ts";
 import { usage } from "../shell/command-file.ts";
 import { CommandRefusal } from "../shell/command-refusal.ts";
@@ -89,7 +88,7 @@ const NO_CAPABILITIES = { threads: false, interrupts: false, callbacks: false };
 
 function openwopAgents(config: Config): readonly Candidate[] {
   const { packsDir, installScope, satisfied, requireSignatures, trustedKeys, tenant } =
-    readOpenwopSettings(config);
+    config.openwop;
   const { keys } = readPackKeys(trustedKeys, relative(config.directory, config.file));
   const { packs } = loadPacks(
     { directory: config.directory, packsDir, installScope },

@@ -5,6 +5,7 @@
 
 import { createHash } from "node:crypto";
 import pc from "picocolors";
+import { memberAt } from "../../base/dotted-key.ts";
 import { isRecord } from "../../base/json-value.ts";
 import type { ClientResponse } from "../../client/agtp-client.ts";
 import { isAccepted } from "../../client/response.ts";
@@ -12,7 +13,7 @@ import { verifyManifest } from "../../identity/manifest-signature.ts";
 import { defuse, defuseLine, type Output, type Terminal } from "../shell/terminal.ts";
 
 /** The wanted parts of a response. */
-export interface ReportOptions {
+interface ReportOptions {
   readonly json?: boolean;
   readonly include?: boolean;
 }
@@ -52,19 +53,14 @@ function printMessages(response: ClientResponse, err: Output): void {
 
 /** The error code and its explanation, from wherever a server puts them. */
 function reasons(body: unknown): string[] {
-  const error = member(body, "error");
-  const code = member(error, "code") ?? member(body, "reason") ?? member(body, "type");
+  const error = memberAt(body, "error");
+  const code = memberAt(error, "code") ?? memberAt(body, "reason") ?? memberAt(body, "type");
   const text =
-    member(error, "message") ??
-    member(error, "explanation") ??
-    member(error, "detail") ??
-    member(body, "explanation");
+    memberAt(error, "message") ??
+    memberAt(error, "explanation") ??
+    memberAt(error, "detail") ??
+    memberAt(body, "explanation");
   return [code, text].filter((reason) => typeof reason === "string");
-}
-
-function member(value: unknown, name: string): unknown {
-  if (typeof value !== "object" || value === null || !Object.hasOwn(value, name)) return undefined;
-  return (value as Readonly<Record<string, unknown>>)[name];
 }
 
 function asRecord({ status, headers, body, text }: ClientResponse): object {

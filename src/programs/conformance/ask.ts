@@ -22,7 +22,7 @@ export interface Target {
 export type Answer = RawAnswer | { readonly kind: "unreachable"; readonly message: string };
 
 /** How a request is sent. */
-export interface Manner {
+interface Manner {
   /** This side ends behind it. */
   readonly isCut: boolean;
   /** It may be sent once more where a connection that was open is not any longer. */

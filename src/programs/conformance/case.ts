@@ -14,7 +14,7 @@ import { isNeed, type Need } from "./needs.ts";
 import { parseTranscript, type Transcript, type TranscriptExchange } from "./transcript.ts";
 
 /** How binding what a case asks for is. */
-export type CaseLevel = "must" | "should";
+type CaseLevel = "must" | "should";
 
 /** One case, ready to be run. */
 export interface ConformanceCase {
@@ -33,7 +33,7 @@ export interface ConformanceCase {
 }
 
 /** A case, unless its text is none. */
-export interface CaseResult {
+interface CaseResult {
   readonly case: ConformanceCase | undefined;
   readonly problems: readonly Problem[];
 }

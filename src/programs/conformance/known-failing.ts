@@ -9,7 +9,7 @@ import type { Problem } from "../../base/problem.ts";
 export type KnownFailing = ReadonlyMap<string, string>;
 
 /** The list, and what is wrong with the file. */
-export interface KnownFailingResult {
+interface KnownFailingResult {
   readonly known: KnownFailing;
   readonly problems: readonly Problem[];
 }

@@ -11,7 +11,7 @@ import { type ConformanceCase, parseCase } from "./case.ts";
 import { compareClauses } from "./clauses.ts";
 
 /** The cases, and what is wrong with files that are none. */
-export interface LoadedCases {
+interface LoadedCases {
   readonly cases: readonly ConformanceCase[];
   readonly problems: readonly Problem[];
 }

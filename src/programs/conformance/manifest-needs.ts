@@ -29,7 +29,7 @@ import type { Found } from "./survey.ts";
 import { mayCall, pairOf, type Trial, trialOf } from "./trial.ts";
 
 /** Inputs beside the manifest that decide which cases can be asked. */
-export interface Circumstances {
+interface Circumstances {
   /** The version that the tool knows. */
   readonly catalog: Catalog;
   /** Scopes of the agent. */

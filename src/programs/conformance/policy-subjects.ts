@@ -92,7 +92,7 @@ export function deprecatedVerb(policy: MethodPolicy, catalog: Catalog): Subject 
 }
 
 /** The methods of registered paths; those with parameters, and the root, are left out. */
-export type KnownPaths = ReadonlyMap<string, ReadonlySet<string>>;
+type KnownPaths = ReadonlyMap<string, ReadonlySet<string>>;
 
 /** Reads the paths of a manifest's endpoints. */
 export function readPaths(endpoints: readonly JsonRecord[]): KnownPaths {

@@ -16,7 +16,7 @@ export interface RequestText {
 }
 
 /** A request with its values, or the name that has none. */
-export type FilledRequest =
+type FilledRequest =
   | { readonly kind: "request"; readonly text: RequestText }
   | { readonly kind: "fault"; readonly message: string };
 

@@ -6,6 +6,7 @@
  *
  * A status is a number, `404|405` either, `!459` any other. A header field `{absent}` may not be there.
  */
+import { parseJson } from "../../base/json-value.ts";
 import type { HeaderFields } from "../../wire/message.ts";
 import { type Bindings, createBindings } from "./bindings.ts";
 import { matchText } from "./text-pattern.ts";
@@ -25,21 +26,21 @@ export interface ExpectedResponse {
 }
 
 /** Compared by structure when it is JSON, else as a text. */
-export type ExpectedBody =
+type ExpectedBody =
   /** None is written: empty, unless what is not listed is ignored. */
   | { readonly kind: "unwritten" }
   | { readonly kind: "json"; readonly value: unknown }
   | { readonly kind: "text"; readonly pattern: string };
 
 /** A response as it was received. */
-export interface ActualResponse {
+interface ActualResponse {
   readonly status: number;
   readonly headers: HeaderFields;
   readonly body: string;
 }
 
 /** How strict the comparison is, and what the names in the transcript stand for. */
-export interface MatchOptions {
+interface MatchOptions {
   /** "ignore": other servers may send header fields, and a body, that a transcript does not list. */
   readonly unlistedHeaders: "refuse" | "ignore";
   readonly bindings?: Bindings;
@@ -78,7 +79,7 @@ function parseBody(text: string): ExpectedBody {
 }
 
 /** The expected response that a response is, or why it is none of them. */
-export type Matched =
+type Matched =
   | { readonly kind: "match"; readonly response: ExpectedResponse }
   | { readonly kind: "mismatch"; readonly mismatches: Mismatches };
 
@@ -155,13 +156,4 @@ function matchBody(expected: ExpectedBody, actual: string, bindings: Bindings): 
   const value = parseJson(actual);
   if (value === undefined) return [`body: expected JSON, got ${show(actual)}`];
   return matchValue(expected.value, value, "body", bindings);
-}
-
-/** Undefined, which JSON has not: the text is none. */
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

@@ -15,7 +15,7 @@ import type { TranscriptExchange } from "./transcript.ts";
 import type { CaseVerdict, Failure, Outcome, Standing } from "./verdict.ts";
 
 /** How cases are run. */
-export interface SuiteOptions {
+interface SuiteOptions {
   readonly target: Target;
   readonly allowStateChanges: boolean;
   /** A SHOULD that is not met fails as well. */

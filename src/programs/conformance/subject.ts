@@ -15,7 +15,7 @@ import type { Subject } from "./reading-subjects.ts";
 import type { Found, Survey } from "./survey.ts";
 
 /** Inputs of the person who runs the suite. */
-export interface Belongings {
+interface Belongings {
   readonly identity: Identity;
   /** Of the version that the server should use. */
   readonly catalog: Catalog;
@@ -30,7 +30,7 @@ export interface Proposal {
 }
 
 /** Why a need is not met. */
-export interface Lack {
+interface Lack {
   readonly reason: string;
   /** It is the server's fault: the cases are not skipped, they fail. */
   readonly isFault: boolean;

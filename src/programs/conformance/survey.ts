@@ -13,7 +13,7 @@ import { encodeRequest, fillRequest } from "./request-text.ts";
 export type Found<Value> = { readonly kind: "found"; readonly value: Value } | Missing;
 
 /** Why there is no document. */
-export interface Missing {
+interface Missing {
   readonly kind: "missing";
   readonly reason: string;
   /** The server may refuse it, and said so. */
@@ -30,7 +30,7 @@ export interface Survey {
 }
 
 /** The survey, or that nobody is there. */
-export type SurveyResult =
+type SurveyResult =
   | { readonly kind: "survey"; readonly survey: Survey }
   | { readonly kind: "unreachable"; readonly message: string };
 

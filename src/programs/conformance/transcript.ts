@@ -57,7 +57,7 @@ export interface TranscriptExchange {
 }
 
 /** A transcript, unless the file breaks the format. */
-export interface TranscriptResult {
+interface TranscriptResult {
   readonly transcript: Transcript | undefined;
   readonly problems: readonly Problem[];
 }

@@ -21,7 +21,7 @@ import {
 import { checkInputSchema, checkOutput, checkSchemaDocument } from "./schema-kinds.ts";
 
 /** The kind that an expected string names. */
-export interface ValueKind {
+interface ValueKind {
   readonly name: string;
   readonly argument: string;
   /** Where the value is kept. */
@@ -29,11 +29,7 @@ export interface ValueKind {
 }
 
 /** A sentence that says what was expected instead; undefined: the value is of the kind. */
-export type KindCheck = (
-  value: unknown,
-  bindings: Bindings,
-  argument: string,
-) => string | undefined;
+type KindCheck = (value: unknown, bindings: Bindings, argument: string) => string | undefined;
 
 const WHOLE = /^\{([a-z]+(?:-[a-z]+)*)(?: ([a-z_]+))?(?::([a-z][a-z0-9_]*))?\}$/;
 

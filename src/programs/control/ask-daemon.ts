@@ -9,7 +9,7 @@ import { CommandRefusal } from "../shell/command-refusal.ts";
 import type { Terminal } from "../shell/terminal.ts";
 
 /** A command for the daemon of a configuration file. */
-export interface DaemonQuestion {
+interface DaemonQuestion {
   readonly command: string;
   readonly options?: JsonRecord;
   /** The configuration file, as it was written. */

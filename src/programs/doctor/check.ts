@@ -17,7 +17,7 @@ export interface Check {
 }
 
 /** A verdict on one key of the configuration. */
-export interface SettingVerdict {
+interface SettingVerdict {
   readonly message: string;
   readonly hint: string;
   /** A warning, unless it is said. */

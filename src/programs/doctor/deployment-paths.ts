@@ -33,7 +33,7 @@ function modulePaths({ config, endpoints }: Subject): readonly string[] {
 }
 
 /** A private key, and the configuration key that names it, "" for none. */
-export interface KeyPath {
+interface KeyPath {
   readonly path: string;
   readonly key: string;
 }

@@ -39,7 +39,7 @@ export interface Examination {
 }
 
 /** A question that could not be asked. */
-export interface Unasked {
+interface Unasked {
   readonly id: string;
   readonly reason: string;
 }

@@ -17,7 +17,7 @@ export interface Machine {
 }
 
 /** A file as it is known without opening it. */
-export interface FileStatus {
+interface FileStatus {
   readonly isDirectory: boolean;
   readonly uid: number;
   /** Permission bits. */
@@ -28,7 +28,7 @@ export interface FileStatus {
 }
 
 /** Room on a file system. */
-export interface DiskSpace {
+interface DiskSpace {
   /** For whoever is not root. */
   readonly freeBytes: number;
   /** The number of files that can still be made; undefined where nobody counts. */

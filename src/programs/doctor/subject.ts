@@ -38,7 +38,7 @@ export interface Subject {
 }
 
 /** The place of the deployment, and the options that a daemon would be given beside its files. */
-export interface SubjectOptions {
+interface SubjectOptions {
   readonly configPath: string;
   readonly overrides: ConfigOverrides;
   readonly environment: Environment;
@@ -46,7 +46,7 @@ export interface SubjectOptions {
 }
 
 /** The subject, or every problem for which no daemon would start. */
-export type LoadedSubject =
+type LoadedSubject =
   | { readonly subject: Subject; readonly problems?: undefined }
   | { readonly subject?: undefined; readonly problems: readonly Problem[] };
 

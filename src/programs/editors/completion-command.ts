@@ -2,7 +2,7 @@
 import { type Command, command } from "../shell/command.ts";
 import { usage } from "../shell/command-file.ts";
 
-export const NOTES = `
+const NOTES = `
 Examples:
   source <(agtpd completion bash)                 in ~/.bashrc
   source <(agtpd completion zsh)                  in ~/.zshrc, behind compinit

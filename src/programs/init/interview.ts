@@ -41,7 +41,7 @@ export interface Questions {
 }
 
 /** The person to be asked and told. */
-export interface Interviewee {
+interface Interviewee {
   /** Undefined: nobody is there, or nobody is to be asked. */
   readonly ask: Ask | undefined;
   readonly err: Output;

@@ -5,7 +5,7 @@ import { SERVER_FILE } from "./server-file.ts";
 import type { Loss } from "./translate-reference.ts";
 
 /** Commands for the directory of the deployment, as a shell takes them. */
-export interface FirstCommands {
+interface FirstCommands {
   readonly start: string;
   /** Three that answer once it is started. */
   readonly tries: readonly Try[];

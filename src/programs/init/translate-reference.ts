@@ -24,7 +24,7 @@ export interface Translation {
   readonly recipes: string | undefined;
 }
 
-export type TranslationResult = Translation | { readonly fault: string };
+type TranslationResult = Translation | { readonly fault: string };
 
 /** Our key; a reason why there is none; or both from the value. */
 type Rule = string | { readonly reason: string } | ((value: unknown) => Meaning);

@@ -5,7 +5,7 @@ import { defuseLine, type Output, type Terminal } from "../shell/terminal.ts";
 /**
  * The outcome of one check; `skipped` for want of what it needs, `warning` for what fails nothing.
  */
-export type CheckOutcome = "ok" | "failed" | "skipped" | "warning";
+type CheckOutcome = "ok" | "failed" | "skipped" | "warning";
 
 /** One check. */
 export interface Check {

@@ -17,7 +17,7 @@ import { CommandRefusal } from "../shell/command-refusal.ts";
 import { defuseLine } from "../shell/terminal.ts";
 
 /** Whose chain is walked, and who asks for it. */
-export interface InspectedChain {
+interface InspectedChain {
   readonly agentId: string;
   readonly callerId: string;
   readonly keys: readonly Ed25519PublicKey[];

@@ -9,7 +9,7 @@ export const MAKING_OPTIONS = {
 } as const;
 
 /** Names in snake_case, values as they are; undefined ones are left out. */
-export type Facts = Readonly<Record<string, string | undefined>>;
+type Facts = Readonly<Record<string, string | undefined>>;
 
 /** Prints facts in two columns, or as JSON. */
 export function printFacts(facts: Facts, json: boolean, { out }: Terminal): void {

@@ -2,10 +2,9 @@
  * `agtp-keys repair`: goes on with a journal that lost records, or a store that lost commits, beside no daemon. The explicit act
  * behind which a daemon starts again; it is itself a record of every chain that it concerns.
  */
-import { relative, resolve } from "node:path";
+
+import { relative } from "node:path";
 import type { Config } from "../../app/config/config.ts";
-import { loadConfig } from "../../app/config/load.ts";
-import { formatProblem, isError, type Problem } from "../../base/problem.ts";
 import { describeDamage } from "../../state/journal/journal-damage.ts";
 import { type RepairReport, repairJournal } from "../../state/journal/repair-journal.ts";
 import { setDamagedLogAside } from "../../state/journal/set-aside.ts";
@@ -13,9 +12,9 @@ import { openStore } from "../../state/open-store.ts";
 import { createRecordSigner, type RecordSigner } from "../../state/records/signer.ts";
 import { journalDirectory, takeStateDirectory } from "../../state/state-directory.ts";
 import { type Command, command } from "../shell/command.ts";
-import { usage } from "../shell/command-file.ts";
 import { CommandRefusal } from "../shell/command-refusal.ts";
 import { printJson } from "../shell/findings.ts";
+import { readConfig, refusalOf } from "../shell/read-config.ts";
 import { defuseLine, type Terminal } from "../shell/terminal.ts";
 import { readSigningKey } from "./key-files.ts";
 
@@ -35,7 +34,7 @@ export const repairCommand: Command = command({
     }
     const signer = signerOf(config, terminal);
     const { lock, problems } = await takeStateDirectory(config, "agtp-keys repair");
-    if (problems !== undefined) throw refusal(problems);
+    if (problems !== undefined) throw refusalOf(problems);
     try {
       const report = await repairLocked(config, signer, reason);
       if (json) printJson(asDocument(report), terminal.out);
@@ -56,7 +55,7 @@ async function repairLocked(
   const now = Date.now();
   const ofStore = setDamagedLogAside(config.store.path, now);
   const { store, problems } = await openStore(config.store, relative(directory, file));
-  if (store === undefined) throw refusal(problems);
+  if (store === undefined) throw refusalOf(problems);
   try {
     const journal = { store, directory: journalDirectory(directory) };
     const { serverId } = server;
@@ -66,18 +65,8 @@ async function repairLocked(
   }
 }
 
-function readConfig(path: string, { directory, environment }: Terminal): Config {
-  const { config, problems } = loadConfig(resolve(directory, path), environment);
-  if (config !== undefined) return config;
-  throw usage(problems.filter(isError).map(formatProblem).join("; "));
-}
-
 function signerOf({ signing: { key } }: Config, terminal: Terminal): RecordSigner {
   return createRecordSigner(key === undefined ? undefined : readSigningKey(key, terminal));
-}
-
-function refusal(problems: readonly Problem[]): CommandRefusal {
-  return new CommandRefusal(problems.map(formatProblem).join("; "));
 }
 
 function asDocument({ damages, chains, setAside }: RepairReport): object {

@@ -14,7 +14,7 @@ import type { Terminal } from "../shell/terminal.ts";
 import type { ReportFinding } from "./findings.ts";
 
 /** The caller, and whom to trust. */
-export interface FetchFlags extends TrustFlags {
+interface FetchFlags extends TrustFlags {
   readonly agentId?: string | undefined;
 }
 

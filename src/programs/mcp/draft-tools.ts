@@ -3,11 +3,13 @@
  * less well: so it becomes one, and is imported as any other. What a server says about its tools'
  * effects is its own word, and is marked as such.
  */
+
 import type { JsonRecord } from "../../base/json-value.ts";
 import type { Catalog } from "../../catalog/catalog.ts";
-import { type MethodNames, methodNames } from "../../catalog/path-grammar.ts";
+import { methodNames } from "../../catalog/path-grammar.ts";
 import { DEFINITION_CHANGED, type Impact, UPSTREAM_ERRORS } from "../../endpoint/endpoint.ts";
 import { definitionPin, type ToolDefinition } from "../../handlers/mcp/definition.ts";
+import type { PairRules } from "../../openapi/assign-pairs.ts";
 import { makePath } from "../../openapi/endpoint-path.ts";
 import { REVIEW_MARK } from "../../openapi/endpoint-text.ts";
 import { SchemaComponents } from "../../openapi/export-schema.ts";
@@ -20,7 +22,7 @@ import { writeToml } from "../../openapi/write-toml.ts";
 import { closeInput } from "./own-schema.ts";
 
 /** A tool as an endpoint. */
-export interface DraftedTool {
+interface DraftedTool {
   readonly tool: string;
   readonly pin: string;
   readonly method: string;
@@ -52,7 +54,7 @@ const ACTING = "PROCESS";
 const NOWHERE = "https://mcp.invalid";
 
 /** How tools become endpoints. */
-export interface Drafting {
+interface Drafting {
   /** Name of the server. */
   readonly server: string;
   readonly catalog: Catalog;
@@ -103,15 +105,10 @@ export function draftTools(
   return { tools, leftOut: missing };
 }
 
-interface Vocabulary {
-  readonly catalog: Catalog;
-  readonly names: MethodNames;
-}
-
 function toolsDocument(
   server: string,
   definitions: readonly ToolDefinition[],
-  vocabulary: Vocabulary,
+  vocabulary: PairRules,
 ): JsonRecord {
   const components = new SchemaComponents();
   const adopt = (schema: JsonRecord, name: string): JsonRecord => {
@@ -157,7 +154,7 @@ const CONTENT = {
 function pairOf(
   server: string,
   { name, annotations }: ToolDefinition,
-  { catalog, names }: Vocabulary,
+  { catalog, names }: PairRules,
 ): { readonly method: string; readonly path: string } {
   const [first = "", ...rest] = wordsOf(name);
   const told = [first.toUpperCase(), METHODS[first] ?? ""].find((word) => isFree(word, catalog));

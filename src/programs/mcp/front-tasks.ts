@@ -16,7 +16,7 @@ import { changeByWork, type TaskChange, workState } from "../../modules/mcp/task
 import { type Asked, responseResult } from "./response-result.ts";
 
 /** A request of the server, with header fields beside those of the caller. */
-export interface TaskRequest {
+interface TaskRequest {
   readonly method: string;
   readonly path: string;
   readonly parameters?: JsonRecord;
@@ -24,10 +24,10 @@ export interface TaskRequest {
 }
 
 /** Asks the server. */
-export type AskServer = (request: TaskRequest) => Promise<ClientResponse>;
+type AskServer = (request: TaskRequest) => Promise<ClientResponse>;
 
 /** A call that began a task. */
-export interface BegunCall {
+interface BegunCall {
   readonly tool: string;
   readonly request: TaskRequest;
   readonly asked: Asked;

@@ -1,12 +1,10 @@
 /** The MCP server that a command line names: one of the configuration, a URL, or a command to run. */
-import { resolve } from "node:path";
+
 import type { Config } from "../../app/config/config.ts";
-import { loadConfig } from "../../app/config/load.ts";
-import { formatProblem, isError } from "../../base/problem.ts";
 import { readMcpSettings } from "../../handlers/mcp/read-settings.ts";
 import type { McpServerSettings } from "../../handlers/mcp/server-settings.ts";
 import { kebab } from "../../openapi/words.ts";
-import { usage } from "../shell/command-file.ts";
+import { readConfig } from "../shell/read-config.ts";
 import type { Terminal } from "../shell/terminal.ts";
 
 /** A server, and the configuration that has to be there for its endpoints. */
@@ -59,11 +57,4 @@ function configured(
 /** The servers of a configuration. */
 export function settingsOf({ mcp, directory }: Config): readonly McpServerSettings[] {
   return readMcpSettings(mcp.servers, directory);
-}
-
-/** A configuration, or a usage error with everything that is wrong with it. */
-export function readConfig(path: string, { directory, environment }: Terminal): Config {
-  const { config, problems } = loadConfig(resolve(directory, path), environment);
-  if (config !== undefined) return config;
-  throw usage(problems.filter(isError).map(formatProblem).join("; "));
 }

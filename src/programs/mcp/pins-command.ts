@@ -21,9 +21,10 @@ import { loadDefinitions } from "../openapi/load-deployment.ts";
 import { type Command, command } from "../shell/command.ts";
 import { usage } from "../shell/command-file.ts";
 import { CommandRefusal } from "../shell/command-refusal.ts";
+import { readConfig } from "../shell/read-config.ts";
 import { defuse, defuseLine, type Terminal } from "../shell/terminal.ts";
 import { askTools } from "./ask-server.ts";
-import { readConfig, settingsOf } from "./named-server.ts";
+import { settingsOf } from "./named-server.ts";
 
 const NOTES = `
 Examples:

@@ -3,7 +3,6 @@
  * by which the answer is found again.   MCP "Tools" (Error Handling)
  */
 import type { CallToolResult } from "@modelcontextprotocol/server";
-import { isRecord } from "../../base/json-value.ts";
 import { isTooDeep } from "../../base/nesting.ts";
 import type { ClientResponse } from "../../client/agtp-client.ts";
 import { isAccepted } from "../../client/response.ts";
@@ -11,8 +10,7 @@ import { laterText } from "../../modules/mcp/tasks/following.ts";
 import type { Following } from "../../modules/mcp/tasks/task.ts";
 import { refusalWords } from "../../modules/mcp/tools/answer-body.ts";
 import { metaMembers, type RequestMeta } from "../../modules/mcp/tools/answer-meta.ts";
-import { readContent } from "../../modules/mcp/tools/content.ts";
-import { partsIn } from "../../modules/mcp/tools/tool-content.ts";
+import { readContent, resultOf } from "../../modules/mcp/tools/content.ts";
 
 /** How a call was asked for. */
 export interface Asked {
@@ -53,7 +51,8 @@ function contentFor(
 ): CallToolResult {
   const { status, headers, bytes } = response;
   const responseId = headers.get("response-id") ?? "";
-  const { content, value } = readContent(bytes, headers.get("content-type"), responseId);
+  const read = readContent(bytes, headers.get("content-type"), responseId);
+  const { content } = read;
   if (following !== undefined) {
     // A client that was told the form of the output takes nothing else for a success.
     const isError = following.kind === "approval" || asked.isOutputTold;
@@ -63,12 +62,8 @@ function contentFor(
   if (!isAccepted(status)) {
     return { content: [{ type: "text", text: refusalText(response) }, ...content], isError: true };
   }
-  const parts = asked.isContent ? partsIn(value) : undefined;
-  if (parts !== undefined) return { content: [...parts] };
-  const hasStructure =
-    value !== undefined && (asked.isCurrent || asked.isOutputTold || isRecord(value));
-  const structured = { structuredContent: value as Record<string, unknown> };
-  return { content: [...content], ...(hasStructure ? structured : {}) };
+  const isTold = asked.isCurrent || asked.isOutputTold;
+  return resultOf(read, { isContent: asked.isContent, isTold });
 }
 
 /** The status and the name of a refusal on one line. */

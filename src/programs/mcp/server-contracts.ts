@@ -14,8 +14,7 @@ import { withOutput } from "../../modules/mcp/tools/tool-description.ts";
 import { toolInputSchema } from "../../modules/mcp/tools/tool-schema.ts";
 import type { ServerTool } from "./server-tools.ts";
 
-/** The parts that contracts are asked by. */
-export interface ContractParts {
+interface ContractParts {
   ask(request: ClientRequest): Promise<ClientResponse>;
   /** Of the caller; undefined: whatever is listed is taken for its own. */
   readonly agentId: string | undefined;

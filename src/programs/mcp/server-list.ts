@@ -15,13 +15,12 @@ import { NO_MANIFEST, readManifest, readScopes, type ServerManifest } from "./se
 import { readServerTools, type ServerTool, type ServerTools } from "./server-tools.ts";
 
 /** A server's tools, and what it says of itself. */
-export interface ServerView {
+interface ServerView {
   readonly tools: ServerTools;
   readonly serverId: string | undefined;
 }
 
-/** The parts of a list. */
-export interface ListParts {
+interface ListParts {
   ask(request: ClientRequest): Promise<ClientResponse>;
   /** Agent-ID of the caller. */
   readonly agentId: string | undefined;

@@ -35,7 +35,7 @@ const ACTION = /^([^\s]{1,64}) (\/\S{0,2047})$/;
 const HINTS = ["readOnlyHint", "destructiveHint", "idempotentHint"];
 
 /** Facts of tools that do not stand in their list. */
-export interface ToolFacts {
+interface ToolFacts {
   /** The output schema of a method and path. */
   outputOf(pair: string): JsonSchema | undefined;
   /** True if the caller holds these scopes. */

@@ -19,7 +19,7 @@ import type { ExportSource } from "../../openapi/export-openapi.ts";
 import { createSchemaCompiler } from "../../schema/schema.ts";
 
 /** The source of an export, or the problems for which there is none. */
-export interface LoadedSource {
+interface LoadedSource {
   readonly source?: ExportSource;
   readonly problems: readonly Problem[];
 }
@@ -28,7 +28,7 @@ export interface LoadedSource {
 const STAND_IN = "https://unset.invalid/";
 
 /** The endpoints of a configuration, with the catalog that they are written in. */
-export interface LoadedDefinitions {
+interface LoadedDefinitions {
   readonly catalog: Catalog;
   readonly definitions: readonly EndpointDefinition[];
   readonly problems: readonly Problem[];

@@ -1,5 +1,5 @@
 /** The commands of `agtp-rpc`, each as the call of the method that it stands for. */
-import type { JsonRecord } from "../../base/json-value.ts";
+import { type JsonRecord, presentMembers } from "../../base/json-value.ts";
 import { type Command, command } from "../shell/command.ts";
 import type { ArgumentTable, Line, OptionTable } from "../shell/command-line.ts";
 import { type CallLine, runCall } from "./run-call.ts";
@@ -39,7 +39,7 @@ function call<const A extends ArgumentTable = None, const O extends OptionTable 
       return runCall(
         {
           method,
-          params: params === undefined ? {} : given(params(line)),
+          params: params === undefined ? {} : presentMembers(params(line)),
           ...(line.manifest === undefined ? {} : { manifest: line.manifest }),
           ...(file === undefined ? {} : { write: file }),
           isNdjson: line.ndjson === true,
@@ -48,10 +48,6 @@ function call<const A extends ArgumentTable = None, const O extends OptionTable 
       );
     },
   });
-}
-
-function given(params: JsonRecord): JsonRecord {
-  return Object.fromEntries(Object.entries(params).filter(([, value]) => value !== undefined));
 }
 
 const MANIFEST = { "<manifest>": "" } as const;

@@ -1,11 +1,12 @@
 /** One call of a method: its parameters read, its result printed or written, its failure said. */
 
 import { lstatSync, realpathSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import { basename, dirname, join, resolve, sep } from "node:path";
+import { basename, dirname, join, resolve } from "node:path";
 import { readBoundedFile } from "../../base/bounded-file.ts";
 import type { Environment } from "../../base/environment.ts";
 import type { JsonRecord } from "../../base/json-value.ts";
 import { makeDirectory } from "../../base/make-directory.ts";
+import { isWithin } from "../../base/real-path.ts";
 import { reasonOf } from "../../base/thrown.ts";
 import { AgtpClientError } from "../../client/client-error.ts";
 import { createWorld } from "../../modules/agentcli/create-world.ts";
@@ -159,7 +160,7 @@ function writeArtifact(file: string, directory: string, value: unknown): Written
   try {
     const root = realpathSync(directory);
     const wanted = dirname(resolve(root, file));
-    if (!isWithin(nearestPlace(wanted), root)) {
+    if (!isWithin(root, nearestPlace(wanted))) {
       return invalidArgument(`Output path is outside the current working directory: ${file}`);
     }
     makeDirectory(wanted);
@@ -183,8 +184,4 @@ function writeArtifact(file: string, directory: string, value: unknown): Written
 function nearestPlace(path: string): string {
   const isThere = lstatSync(path, { throwIfNoEntry: false }) !== undefined;
   return isThere || dirname(path) === path ? realpathSync(path) : nearestPlace(dirname(path));
-}
-
-function isWithin(place: string, root: string): boolean {
-  return place === root || place.startsWith(root.endsWith(sep) ? root : root + sep);
 }

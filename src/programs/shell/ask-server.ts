@@ -17,7 +17,7 @@ export interface TrustFlags {
 }
 
 /** The same of programs in which `--key` is something else. */
-export interface ClientFlags extends Pick<TrustFlags, "ca" | "insecure"> {
+interface ClientFlags extends Pick<TrustFlags, "ca" | "insecure"> {
   readonly clientCert?: string | undefined;
   readonly clientKey?: string | undefined;
 }

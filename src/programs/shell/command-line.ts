@@ -70,7 +70,7 @@ export type Options<Table> = {
 };
 
 /** The arguments of a table, as written. */
-export type Arguments<Table> = {
+type Arguments<Table> = {
   readonly [Name in keyof Table & string as Name extends `<${infer Bare}>`
     ? CamelCase<Bare>
     : Name extends `[${infer Bare}...]`

@@ -9,7 +9,7 @@ import type { Terminal } from "./terminal.ts";
 export type Outcome = number | boolean | undefined;
 
 /** All there is to say about a command. */
-export interface CommandDetails {
+interface CommandDetails {
   /** With the program's name before it, if it is called on its own: `agtpd doctor`. */
   readonly name: string;
   readonly description: string;
@@ -39,7 +39,7 @@ export interface SubProgram {
 }
 
 /** A command to be declared; the types of its line come from its tables. */
-export interface CommandDeclaration<A extends ArgumentTable, O extends OptionTable>
+interface CommandDeclaration<A extends ArgumentTable, O extends OptionTable>
   extends CommandDetails {
   readonly args?: A;
   readonly options?: O;

@@ -11,14 +11,14 @@ const AGENT = "guide";
 const WIDTH = 46;
 
 /** A drafted endpoint: the content of `[endpoint]`. */
-export interface DraftedCall {
+interface DraftedCall {
   readonly method: string;
   readonly path: string;
   readonly table: JsonRecord;
 }
 
 /** Where the endpoints are. */
-export interface FirstCallPlace {
+interface FirstCallPlace {
   /** The deployment as the command line has it; undefined: where the reader stands. */
   readonly directory?: string;
   /** The directory of the endpoint files, from the deployment's. */
@@ -30,7 +30,7 @@ export interface FirstCallPlace {
 }
 
 /** Commands before the daemon, and those in another terminal beside it. */
-export interface FirstCall {
+interface FirstCall {
   readonly before: readonly string[];
   readonly beside: readonly string[];
 }

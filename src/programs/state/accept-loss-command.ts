@@ -2,6 +2,7 @@
  * `agtpd state accept-loss`: goes on with a store that lacks records of which this node was told that
  * they are kept. The loss stays in the store, with its reason.
  */
+
 import { relative } from "node:path";
 import type { Config } from "../../app/config/config.ts";
 import { CutEnds } from "../../state/postgres/cut-rows.ts";
@@ -16,7 +17,8 @@ import { acknowledgedPath } from "../../state/state-directory.ts";
 import { type Command, command } from "../shell/command.ts";
 import { CommandRefusal } from "../shell/command-refusal.ts";
 import { printJson } from "../shell/findings.ts";
-import { CONFIG, readConfig, withState } from "./state-deployment.ts";
+import { readConfig } from "../shell/read-config.ts";
+import { CONFIG, withState } from "./state-deployment.ts";
 
 /** Where the losses are, by the time at which they were accepted. */
 const ACCEPTED_LOSSES = "accepted-losses";

@@ -1,4 +1,5 @@
 /** `agtpd state export`: writes what a deployment keeps to a file, judged as an import would judge it. */
+
 import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { Readable } from "node:stream";
@@ -20,10 +21,10 @@ import { controlPath, journalDirectory } from "../../state/state-directory.ts";
 import { type Command, command } from "../shell/command.ts";
 import { CommandRefusal } from "../shell/command-refusal.ts";
 import { printJson } from "../shell/findings.ts";
+import { readConfig } from "../shell/read-config.ts";
 import {
   CONFIG,
   checkDriver,
-  readConfig,
   syncDirectory,
   withPostgres,
   withState,

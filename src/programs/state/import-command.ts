@@ -2,6 +2,7 @@
  * `agtpd state import`: brings what was exported into a deployment. It is made whole beside what is
  * there, and takes its place at the end; what was there is set aside under another name.
  */
+
 import { createReadStream, existsSync, renameSync, rmSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import type { Config } from "../../app/config/config.ts";
@@ -14,11 +15,11 @@ import { journalDirectory } from "../../state/state-directory.ts";
 import { type Command, command } from "../shell/command.ts";
 import { CommandRefusal } from "../shell/command-refusal.ts";
 import { printJson } from "../shell/findings.ts";
+import { readConfig } from "../shell/read-config.ts";
 import { summary } from "./export-command.ts";
 import {
   CONFIG,
   checkDriver,
-  readConfig,
   syncDirectory,
   withPostgres,
   withState,

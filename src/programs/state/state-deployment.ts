@@ -1,17 +1,15 @@
 /** The deployment whose state is moved. */
+
 import { closeSync, fsyncSync, openSync } from "node:fs";
-import { relative, resolve } from "node:path";
+import { relative } from "node:path";
 import type { Config } from "../../app/config/config.ts";
-import { loadConfig } from "../../app/config/load.ts";
-import { formatProblem, isError, type Problem } from "../../base/problem.ts";
 import { openStore } from "../../state/open-store.ts";
 import { openPostgres } from "../../state/postgres/open.ts";
 import type { PostgresStore } from "../../state/postgres/store.ts";
 import { takeStateDirectory } from "../../state/state-directory.ts";
 import type { Store } from "../../state/store.ts";
-import { usage } from "../shell/command-file.ts";
 import { CommandRefusal } from "../shell/command-refusal.ts";
-import type { Terminal } from "../shell/terminal.ts";
+import { refusalOf } from "../shell/read-config.ts";
 
 /** The option that says which one. */
 export const CONFIG = {
@@ -19,17 +17,10 @@ export const CONFIG = {
   default: "agtp-server.toml",
 } as const;
 
-/** Its configuration. @throws where it cannot be read. */
-export function readConfig(path: string, { directory, environment }: Terminal): Config {
-  const { config, problems } = loadConfig(resolve(directory, path), environment);
-  if (config !== undefined) return config;
-  throw usage(problems.filter(isError).map(formatProblem).join("; "));
-}
-
 /** Does something while no daemon runs. @throws CommandRefusal where one does. */
 export async function withState<T>(config: Config, who: string, act: () => Promise<T>): Promise<T> {
   const { lock, problems } = await takeStateDirectory(config, who);
-  if (problems !== undefined) throw refusal(problems);
+  if (problems !== undefined) throw refusalOf(problems);
   try {
     return await act();
   } finally {
@@ -47,7 +38,7 @@ export async function withStore<T>(
     { driver: "sqlite", path },
     relative(directory, file),
   );
-  if (store === undefined) throw refusal(problems);
+  if (store === undefined) throw refusalOf(problems);
   try {
     return await act(store);
   } finally {
@@ -63,7 +54,7 @@ export async function withPostgres<T>(
   const { store, fault } = await openPostgres({ ...location, url: location.url ?? "" });
   if (store === undefined) {
     const { key, ...problem } = fault;
-    throw refusal([{ file: relative(directory, file), key: `store.${key}`, ...problem }]);
+    throw refusalOf([{ file: relative(directory, file), key: `store.${key}`, ...problem }]);
   }
   try {
     return await act(store);
@@ -76,10 +67,6 @@ export async function withPostgres<T>(
 export function checkDriver({ store }: Config, what: string): void {
   if (store.driver === "sqlite") return;
   throw new CommandRefusal(`${what}, and store.driver is "${store.driver}"`);
-}
-
-function refusal(problems: readonly Problem[]): CommandRefusal {
-  return new CommandRefusal(problems.map(formatProblem).join("; "));
 }
 
 /** Returns once the names in a directory are on the disk. */

@@ -11,7 +11,7 @@ export interface ChangedVerb {
 }
 
 /** A value of a section that names things, before and after. */
-export interface ChangedEntry {
+interface ChangedEntry {
   readonly name: string;
   readonly older: string;
   readonly newer: string;

@@ -3,9 +3,8 @@
  * recipes, read as the daemon reads them but only as TOML. Whether they can be served is not asked
  * here; what cannot even be read is a problem, because nobody could say what becomes of it.
  */
-import { statSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { describeFileError, readBoundedFile } from "../../base/bounded-file.ts";
+import { findDirectoryFault, readBoundedFile } from "../../base/bounded-file.ts";
 import { type FilesLocation, readDeploymentFiles } from "../../base/deployment-files.ts";
 import { type Environment, substituteVariables } from "../../base/environment.ts";
 import type { Problem } from "../../base/problem.ts";
@@ -65,14 +64,6 @@ export function readDeployment(source: DeploymentSource): DeploymentTexts {
   add("endpoint", "endpoints", true);
   add("recipe", "recipes", false);
   return { directory, files, problems };
-}
-
-function findDirectoryFault(directory: string): string | undefined {
-  try {
-    return statSync(directory).isDirectory() ? undefined : "must be a directory";
-  } catch (error) {
-    return describeFileError(error);
-  }
 }
 
 /** `[endpoints] dir` or `[recipes] dir`; their default is the name of the section. */

@@ -10,7 +10,7 @@ import type { CatalogStep } from "./method-judge.ts";
 import type { Scan } from "./scan.ts";
 
 /** One value that is replaced. */
-export interface Edit {
+interface Edit {
   readonly conflict: FixableConflict;
   readonly line: number;
   /** Characters of the file. */
@@ -19,14 +19,14 @@ export interface Edit {
 }
 
 /** One file as it will be. */
-export interface FileFix {
+interface FileFix {
   readonly source: DeploymentText;
   readonly edits: readonly Edit[];
   readonly after: string;
 }
 
 /** A conflict that stays, and why. */
-export interface RefusedFix {
+interface RefusedFix {
   readonly conflict: Conflict;
   readonly reason: string;
 }

@@ -10,7 +10,7 @@ import type { MethodRole, NameRole, PathRole, Reference, References } from "./re
 type Note<Role> = (role: Role, member: string, value: string | undefined, below?: string) => void;
 
 /** Takes in what one table of a file names. */
-export interface FoundIn {
+interface FoundIn {
   readonly method: Note<MethodRole>;
   readonly name: Note<NameRole>;
   readonly path: Note<PathRole>;

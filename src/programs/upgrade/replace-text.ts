@@ -21,7 +21,7 @@ import { basename, dirname, join, resolve, sep } from "node:path";
 import { reasonOf } from "../../base/thrown.ts";
 
 /** A file, what was read from it, and what it is to hold. */
-export interface Replacement {
+interface Replacement {
   /** The deployment directory, absolute. */
   readonly directory: string;
   /** Relative to it. */

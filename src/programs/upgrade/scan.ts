@@ -6,9 +6,13 @@
 import { type AST, parseTOML } from "toml-eslint-parser";
 import { documentAt } from "../../base/document-root.ts";
 import { joinIndex, joinKey } from "../../base/dotted-key.ts";
-import type { Environment } from "../../base/environment.ts";
 import type { Problem } from "../../base/problem.ts";
-import { type DeploymentText, type DeploymentTexts, readDeployment } from "./deployment-texts.ts";
+import {
+  type DeploymentSource,
+  type DeploymentText,
+  type DeploymentTexts,
+  readDeployment,
+} from "./deployment-texts.ts";
 import { type DeploymentFindings, findConflicts } from "./find-conflicts.ts";
 import type { CatalogStep } from "./method-judge.ts";
 import { collectEndpoint, collectPolicies } from "./method-references.ts";
@@ -16,12 +20,7 @@ import type { Reference, References } from "./reference.ts";
 import { ReferenceCollector } from "./reference-collector.ts";
 
 /** The deployment to read, and the catalogs to judge it by. */
-export interface ScanOptions extends CatalogStep {
-  /** Absolute. */
-  readonly directory: string;
-  readonly config: string;
-  readonly environment: Environment;
-}
+type ScanOptions = DeploymentSource & CatalogStep;
 
 /** A deployment, judged. */
 export interface Scan extends DeploymentFindings {

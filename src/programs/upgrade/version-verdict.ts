@@ -8,10 +8,10 @@ import type { Catalog, Verb } from "../../catalog/catalog.ts";
 import { type CatalogDiff, isDeprecated, type SectionDiff } from "./catalog-diff.ts";
 
 /** The part of a version that a change demands to be raised. */
-export type ChangeLevel = "major" | "minor" | "patch" | "none";
+type ChangeLevel = "major" | "minor" | "patch" | "none";
 
 /** The part raised between two versions; `prerelease` where only the text behind the dash differs. */
-export type RaisedPart = ChangeLevel | "prerelease" | "lowered";
+type RaisedPart = ChangeLevel | "prerelease" | "lowered";
 
 /** The step that the versions claim, and the one that the content takes. */
 export interface VersionVerdict {

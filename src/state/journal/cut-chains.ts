@@ -11,7 +11,7 @@ import { readCutHeads } from "./cut-heads.ts";
 import type { JournalRecord } from "./journal.ts";
 
 /** The chains as they are known with the cut. */
-export interface CutChains {
+interface CutChains {
   readonly known: KnownChains;
   /** The events that say where agents stood; empty where the store has taken them in. */
   readonly events: readonly JournalRecord[];

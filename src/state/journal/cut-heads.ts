@@ -6,7 +6,7 @@ import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { open, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { isRecord, type JsonRecord } from "../../base/json-value.ts";
+import { isRecord, type JsonRecord, parseJson } from "../../base/json-value.ts";
 import type { CutHeadsFile } from "./cut-record.ts";
 
 /** The last record of a chain that went with a cut, or with one before it. */
@@ -35,7 +35,7 @@ export function headsName(through: number): string {
 }
 
 /** A file of heads that is not the one that was signed, or no such file. */
-export class CutHeadsError extends Error {
+class CutHeadsError extends Error {
   override readonly name = "CutHeadsError";
 }
 
@@ -55,7 +55,7 @@ export async function* readCutHeads(
     const octets = rest.length === 0 ? chunk : Buffer.concat([rest, chunk]);
     let start = 0;
     for (let end = octets.indexOf(LINE_FEED); end !== -1; end = octets.indexOf(LINE_FEED, start)) {
-      const head = readCutHead(parse(octets.toString("utf8", start, end)));
+      const head = readCutHead(parseJson(octets.toString("utf8", start, end)));
       if (head === undefined) throw new CutHeadsError(`${file} holds something else than heads`);
       yield head;
       start = end + 1;
@@ -127,12 +127,4 @@ export function readCutHead(value: unknown): CutHead | undefined {
     ...(typeof missing === "string" ? { missing } : {}),
     ...(typeof statusEvent === "string" ? { statusEvent } : {}),
   };
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

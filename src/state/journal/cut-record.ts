@@ -27,7 +27,7 @@ export interface CutHeadsFile {
 }
 
 /** The facts of a cut. */
-export interface CutFacts {
+interface CutFacts {
   readonly serverId: string;
   /** Milliseconds since the epoch. */
   readonly at: number;

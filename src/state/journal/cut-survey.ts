@@ -23,7 +23,7 @@ interface Growth extends Omit<CutHead, "sequence" | "agentId"> {
 }
 
 /** The findings of a survey. */
-export interface CutSurvey {
+interface CutSurvey {
   readonly segments: readonly CutSegment[];
   /** By agent. */
   readonly chains: SpreadMap<Growth>;

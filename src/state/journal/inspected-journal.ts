@@ -18,7 +18,7 @@ import { RecordPlaces } from "./record-places.ts";
 import { listSegments, readSegment } from "./segment.ts";
 
 /** The journal, and that with which it is compared. */
-export interface InspectionOptions {
+interface InspectionOptions {
   readonly directory: string;
   /** Heads as the store knows them. */
   readonly heads: ReadonlyMap<string, ChainHead>;

@@ -19,7 +19,7 @@ import { readSyncedMark } from "./synced-mark.ts";
 const LINE_FEED = 0x0a;
 
 /** The result of a comparison. */
-export interface JournalComparison {
+interface JournalComparison {
   readonly damages: readonly JournalDamage[];
   /** Where heads stand of which the store did not say. */
   readonly placed: ReadonlyMap<string, RecordPlace>;

@@ -1,19 +1,20 @@
 /**
  * Judges whether a journal is whole, as far as is seen without reading it: the numbers of its
  * segments, what the manifest of segments says of the finished ones, and the first and last record
- * of each. It is only read, also while a daemon writes it.
+ * of each. It is only readAt, also while a daemon writes it.
  * AGTP-IDENTIFIERS "Audit Log"
  */
+
 import { hash } from "node:crypto";
-import { closeSync, fstatSync, openSync, readSync } from "node:fs";
+import { closeSync, fstatSync, openSync } from "node:fs";
 import { join } from "node:path";
-import { codeOf } from "../../base/thrown.ts";
+import { readAt } from "../../base/bounded-file.ts";
 import { decodeJws } from "../../identity/jws.ts";
-import { listSegments, segmentName, segmentNumber } from "./segment.ts";
+import { segmentName, segmentNumber, segmentsIn } from "./segment.ts";
 import { readSegmentDescriptions, type SegmentDescription } from "./segment-manifest.ts";
 
 /** One thing that is wrong with a journal. */
-export interface JournalFault {
+interface JournalFault {
   /** True when the next start mends it, and nothing that was acknowledged is lost. */
   readonly isHarmless: boolean;
   /** Relative to the journal's directory. */
@@ -29,7 +30,7 @@ const MAX_OPENED = 256;
 
 /** Examines the journal of a directory; nothing is wrong with one that was never begun. */
 export function examineJournal(directory: string): readonly JournalFault[] {
-  const numbers = segmentsOf(directory);
+  const numbers = segmentsIn(directory);
   const last = numbers.at(-1);
   const described = readSegmentDescriptions(directory);
   const faults = findMissing(numbers, described);
@@ -46,15 +47,6 @@ export function examineJournal(directory: string): readonly JournalFault[] {
     }
   }
   return faults;
-}
-
-function segmentsOf(directory: string): readonly number[] {
-  try {
-    return listSegments(directory);
-  } catch (error) {
-    if (codeOf(error) === "ENOENT") return [];
-    throw error;
-  }
 }
 
 /** The oldest segments may be taken away to be kept elsewhere; none behind one that is there may. */
@@ -115,8 +107,8 @@ function readEnds(path: string): SegmentEnds {
   const file = openSync(path, "r");
   try {
     const { size } = fstatSync(file);
-    const head = read(file, 0, Math.min(size, MAX_LINE));
-    const tail = read(file, Math.max(0, size - MAX_LINE), Math.min(size, MAX_LINE));
+    const head = readAt(file, 0, Math.min(size, MAX_LINE));
+    const tail = readAt(file, Math.max(0, size - MAX_LINE), Math.min(size, MAX_LINE));
     const end = tail.lastIndexOf(LINE_FEED);
     const before = end < 1 ? -1 : tail.lastIndexOf(LINE_FEED, end - 1);
     const firstEnd = head.indexOf(LINE_FEED);
@@ -129,9 +121,4 @@ function readEnds(path: string): SegmentEnds {
   } finally {
     closeSync(file);
   }
-}
-
-function read(file: number, position: number, length: number): Buffer {
-  const octets = Buffer.alloc(length);
-  return octets.subarray(0, readSync(file, octets, 0, length, position));
 }

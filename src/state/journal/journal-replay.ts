@@ -12,7 +12,7 @@ import type { JournalDamage } from "./journal-damage.ts";
 import { segmentName } from "./segment.ts";
 
 /** The findings of a replay. */
-export interface Replay {
+interface Replay {
   readonly grown: ReadonlyMap<string, ChainHead>;
   /** Lifecycle events, in order. */
   readonly events: readonly JournalRecord[];
@@ -52,7 +52,7 @@ export async function replayJournal(
 }
 
 /** A record of a journal, as far as chains are concerned. */
-export interface ChainRecordFacts {
+interface ChainRecordFacts {
   readonly agentId: string;
   /** Milliseconds since the epoch. */
   readonly at: number;

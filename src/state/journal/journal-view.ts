@@ -24,7 +24,7 @@ export interface ViewedJournal {
 }
 
 /** The part of a journal that can be read. */
-export interface JournalView {
+interface JournalView {
   /** In order. */
   readonly segments: readonly SegmentPlace[];
   /** The last cut; undefined where nothing was cut. */

@@ -39,7 +39,7 @@ export interface CutPlace {
 }
 
 /** The name in which a cut is made. */
-export interface CutAuthor {
+interface CutAuthor {
   readonly signer: Pick<RecordSigner, "sign">;
   readonly serverId: string;
   readonly now: number;

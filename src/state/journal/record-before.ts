@@ -9,7 +9,7 @@ import { listSegments } from "./segment.ts";
 import { readBackward } from "./segment-backward.ts";
 
 /** The record before which it is looked for; the whole journal is without one. */
-export interface Gap {
+interface Gap {
   readonly agentId: string;
   readonly auditId: string | undefined;
   /** Where that record stands; undefined where no index has it. */

@@ -5,7 +5,7 @@
 import type { Extent } from "./segment.ts";
 
 /** A record and its place. */
-export interface IndexedRecord extends Extent {
+interface IndexedRecord extends Extent {
   readonly auditId: string;
 }
 

@@ -25,7 +25,7 @@ import { listSegments, readSegment } from "./segment.ts";
 import { type SetAside, setStrayLinesAside } from "./set-aside.ts";
 
 /** The journal to repair, and the name in which it is done. */
-export interface RepairOptions {
+interface RepairOptions {
   readonly store: Store;
   readonly directory: string;
   readonly signer: RecordSigner;
@@ -38,7 +38,7 @@ export interface RepairOptions {
 }
 
 /** A chain that goes on. */
-export interface RepairedChain {
+interface RepairedChain {
   readonly agentId: string;
   /** The newest of the lost records that are known of come last. */
   readonly lost: readonly string[];

@@ -12,7 +12,7 @@ import { decodeJws } from "../../identity/jws.ts";
 import type { JournalRecord, RecordPlace } from "./journal.ts";
 
 /** A record of which a sync has made sure. */
-export interface SyncedRecord {
+interface SyncedRecord {
   readonly auditId: string;
   readonly agentId: string;
   readonly place: RecordPlace;

@@ -18,7 +18,7 @@ import { headerLine, type StateLine, stateLine } from "./state-file.ts";
 export type RecordLine = Extract<StateLine, { readonly kind: "record" | "checkpoint" }>;
 
 /** A signed cut, or where a chain stood at the last one. */
-export type CutLine = Extract<StateLine, { readonly kind: "cut" | "cut-head" }>;
+type CutLine = Extract<StateLine, { readonly kind: "cut" | "cut-head" }>;
 
 /** The records that are exported. */
 export interface RecordsSource {
@@ -33,7 +33,7 @@ export interface RecordsSource {
 }
 
 /** The state to export. */
-export interface ExportSource {
+interface ExportSource {
   readonly serverId: string;
   readonly store: Store;
   readonly records: RecordsSource;
@@ -74,7 +74,7 @@ export async function* exportLines(
 }
 
 /** An entry, or that it is gone. */
-export type EntryLine = Extract<StateLine, { readonly kind: "put" | "delete" }>;
+type EntryLine = Extract<StateLine, { readonly kind: "put" | "delete" }>;
 
 async function* linesOf({
   serverId,

@@ -20,7 +20,7 @@ import { checkCutHeads, followingCut } from "./imported-cuts.ts";
 import { type ReadLine, readStateFile, StateFileError } from "./read-state-file.ts";
 import { type StateHeader, stateLine } from "./state-file.ts";
 
-export interface PostgresImport {
+interface PostgresImport {
   readonly store: PostgresStore;
   /** Not quoted. */
   readonly schema: string;

@@ -15,7 +15,7 @@ import { readStateFile, StateFileError } from "./read-state-file.ts";
 import type { StateHeader } from "./state-file.ts";
 
 /** Where it goes. */
-export interface ImportTarget {
+interface ImportTarget {
   readonly store: Store;
   /** Of the journal. */
   readonly directory: string;

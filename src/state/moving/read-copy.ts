@@ -13,7 +13,7 @@ const MAX_BYTES = 1024 * 1024 * 1024;
 const LIST = "SELECT key, value FROM entries WHERE collection = ? ORDER BY key";
 
 /** An entry, as far as a reader cares. */
-export interface CopiedEntry {
+interface CopiedEntry {
   readonly key: string;
   readonly value: unknown;
 }

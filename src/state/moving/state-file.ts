@@ -8,8 +8,8 @@ import { MAX_NAME_BYTES, MAX_VALUE_BYTES } from "../entry-limits.ts";
 import { type CutHead, cutHeadValue, readCutHead } from "../journal/cut-heads.ts";
 import type { StoredValue } from "../store.ts";
 
-export const STATE_FORMAT = "agtpd-state";
-export const STATE_FORMAT_VERSION = 1;
+const STATE_FORMAT = "agtpd-state";
+const STATE_FORMAT_VERSION = 1;
 /** The largest value, and its names, each octet of which may be escaped. */
 export const MAX_LINE_BYTES: number = MAX_VALUE_BYTES + 16 * MAX_NAME_BYTES;
 
@@ -46,7 +46,7 @@ export type StateLine =
   | { readonly kind: "failed"; readonly message: string };
 
 /** The last line. */
-export interface StateTotals {
+interface StateTotals {
   /** Lines that put or delete one. */
   readonly entries: number;
   readonly records: number;

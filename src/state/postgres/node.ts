@@ -5,6 +5,7 @@
  * it; so a change holds everywhere once each node has taken it or a lease has passed.
  */
 import type { Pool } from "pg";
+import { Pulse } from "../../base/pulse.ts";
 import { LateLooks } from "../late-looks.ts";
 import { LiveProcesses } from "../live-processes.ts";
 import type { NodeFigures } from "../node-figures.ts";
@@ -54,13 +55,11 @@ export class PostgresNode {
   readonly lost: Promise<void> = new Promise((resolve) => {
     this.#sayLost = resolve;
   });
-  readonly #looks = new LateLooks(() => this.#wakeUp());
+  readonly #looks = new LateLooks(() => this.#pulse.wake());
   #restore: () => Promise<void> = () => Promise.resolve();
   #isClosing = false;
   #hasLost = false;
-  #wake: () => void = () => undefined;
-  #isAwake = false;
-  #running: Promise<void> = Promise.resolve();
+  readonly #pulse = new Pulse(POLL_MS, () => this.#look());
 
   constructor(options: NodeOptions) {
     this.#options = options;
@@ -68,7 +67,7 @@ export class PostgresNode {
     this.holders = new LiveProcesses(options.process);
     this.#name = options.store.name;
     this.#table = new NodeTable(this.#pool, this.#name, options);
-    this.#channel = new ChangeChannel(this.#pool, this.#name, () => this.#wakeUp());
+    this.#channel = new ChangeChannel(this.#pool, this.#name, () => this.#pulse.wake());
     options.store.onCommit = () => {
       if (this.#hasOthers) this.#channel.notify();
     };
@@ -95,7 +94,7 @@ export class PostgresNode {
   /** Begins to take in what others change, and to renew the lease; resolves once there is one. */
   async start(): Promise<void> {
     await this.#tick();
-    this.#running = this.#run();
+    this.#pulse.start();
     void this.#channel.listen();
   }
 
@@ -176,23 +175,19 @@ export class PostgresNode {
   async close(): Promise<void> {
     this.#isClosing = true;
     this.#leaseUntil = Number.NEGATIVE_INFINITY;
-    this.#wakeUp();
+    const stopped = this.#pulse.stop();
     this.#channel.close();
-    await this.#running;
+    await stopped;
     await this.#table.leave().catch(() => undefined);
   }
 
-  async #run(): Promise<void> {
-    while (!this.#isClosing) {
-      await this.#sleep();
-      if (this.#isClosing) return;
-      try {
-        await this.#tick();
-        await this.#forget();
-      } catch (error) {
-        // The lease ends by itself.
-        this.#looks.fail(this.#options.store.failed(error));
-      }
+  async #look(): Promise<void> {
+    try {
+      await this.#tick();
+      await this.#forget();
+    } catch (error) {
+      // The lease ends by itself.
+      this.#looks.fail(this.#options.store.failed(error));
     }
   }
 
@@ -240,25 +235,13 @@ export class PostgresNode {
 
   async #take(): Promise<void> {
     const { store } = this.#options;
-    const watchers = [...store.watchers];
     const isTaken = this.#looks.begin();
-    for (const [, all] of watchers) for (const watcher of all) watcher.ask();
-    let feed: PostgresFeed | undefined;
     let isSame = false;
-    try {
-      const told = await store.feed(
-        this.#seen,
-        watchers.map(([collection]) => collection),
-      );
+    const feed = await store.watchers.take(async (collections): Promise<PostgresFeed> => {
+      const told = await store.feed(this.#seen, collections);
       isSame = told.server === this.#server;
-      feed = isSame ? told : { ...told, changed: undefined, isAnew: true };
-    } finally {
-      const taken = watchers.flatMap(([collection, all]) => {
-        const own = feed && ofCollection(feed, collection);
-        return [...all].map((watcher) => watcher.take(own));
-      });
-      await Promise.all(taken);
-    }
+      return isSame ? told : { ...told, changed: undefined, isAnew: true };
+    }, ofCollection);
     if (!isSame) await this.#restore();
     isTaken();
     this.#seen = isSame ? Math.max(this.#seen, feed.upTo) : feed.upTo;
@@ -269,24 +252,6 @@ export class PostgresNode {
     if (performance.now() - this.#forgotAt < FORGET_EVERY_MS) return;
     this.#forgotAt = performance.now();
     await forgetChanges(this.#pool, this.#name);
-  }
-
-  #wakeUp(): void {
-    this.#isAwake = true;
-    this.#wake();
-  }
-
-  async #sleep(): Promise<void> {
-    if (!this.#isAwake) {
-      await new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, POLL_MS);
-        this.#wake = () => {
-          clearTimeout(timer);
-          resolve();
-        };
-      });
-    }
-    this.#isAwake = false;
   }
 }
 

@@ -4,8 +4,9 @@
  * transaction; one that the server refuses takes no other with it.
  */
 import type { Pool } from "pg";
-import { type EncodedChange, encodeChange } from "../encoded-change.ts";
+import { encodeChange, type PendingCommit } from "../encoded-change.ts";
 import { checkName } from "../entry-limits.ts";
+import { FeedWatchers } from "../feed-watchers.ts";
 import { compileRange } from "../key-range.ts";
 import type { StoreCounts } from "../node-figures.ts";
 import type {
@@ -23,13 +24,6 @@ import { COMMITS_A_TRANSACTION, PostgresCommitter } from "./commit.ts";
 import { isAnswer, postgresFaultKind } from "./fault.ts";
 import { type PostgresFeed, readFeed } from "./feed.ts";
 
-interface PendingCommit {
-  readonly changes: readonly EncodedChange[];
-  readonly expectations: readonly Expectation[];
-  readonly resolve: (outcome: CommitOutcome) => void;
-  readonly reject: (error: unknown) => void;
-}
-
 interface Row {
   readonly key: string;
   readonly value: string;
@@ -42,7 +36,8 @@ export class PostgresStore implements Store {
   readonly name: string;
   readonly #committer: PostgresCommitter;
   readonly #health: StoreHealth;
-  readonly #watchers = new Map<string, Set<FeedWatcher>>();
+  /** Everybody who is to hear of changes. */
+  readonly watchers: FeedWatchers = new FeedWatchers();
   #pending: PendingCommit[] = [];
   /** The transaction that is being made, and those that wait. */
   #writing: Promise<void> | undefined;
@@ -113,8 +108,7 @@ export class PostgresStore implements Store {
   }
 
   watch(collection: string, watcher: FeedWatcher): void {
-    const watchers = this.#watchers.get(collection) ?? new Set();
-    this.#watchers.set(collection, watchers.add(watcher));
+    this.watchers.watch(collection, watcher);
   }
 
   /** Tells of a fault that something else over this pool has met, as of one of its own; answers it. */
@@ -125,11 +119,6 @@ export class PostgresStore implements Store {
   /** Something else was written over this pool. */
   succeeded(): void {
     this.#health.succeeded();
-  }
-
-  /** Everybody who is to hear of changes, by collection. */
-  get watchers(): ReadonlyMap<string, ReadonlySet<FeedWatcher>> {
-    return this.#watchers;
   }
 
   async close(): Promise<void> {

@@ -10,7 +10,7 @@ import type { Sealer } from "./sealer.ts";
 
 const EVENT = { isEvent: true } as const;
 
-export interface AttributorOptions {
+interface AttributorOptions {
   readonly serverId: string;
   readonly sealer: Sealer;
   readonly ledger: Ledger;

@@ -18,7 +18,7 @@ export interface LinkedRecord {
 }
 
 /** The facts that records are held against. */
-export interface KnownLinks {
+interface KnownLinks {
   /** The records, by agent, that have to come by where there are any of that agent. */
   readonly heads: ReadonlyMap<string, string>;
   /** False where the oldest records may have been taken away. */

@@ -9,11 +9,11 @@ import type { LateFields } from "../../wire/message.ts";
 import type { WhereCut } from "../journal/archived-records.ts";
 import type { RecordReader } from "../journal/journal.ts";
 import { BatchWriter } from "./batch-writer.ts";
-import { ChainClock } from "./chain-clock.ts";
-import { ChainHeads } from "./chain-heads.ts";
+import { ChainClock, ChainHeads } from "./chain-heads.ts";
 import { RecordDraft } from "./draft.ts";
 import type { DraftWriter, Settled, WriterOptions } from "./draft-writer.ts";
 import { GroupWriter } from "./group-writer.ts";
+import { HeadQuestions } from "./head-questions.ts";
 import type { ChainHead, RecordStore } from "./record-store.ts";
 
 export type { ChainHead, Settled };
@@ -37,6 +37,8 @@ export class Ledger {
   readonly #writer: DraftWriter;
   /** Seals what is in no chain, where others wait for their store: nobody has to wait for that. */
   readonly #loose: Ledger | undefined;
+  /** Undefined: nobody else writes. */
+  readonly #questions: HeadQuestions | undefined;
   #failedAt: number | undefined;
 
   constructor(
@@ -47,6 +49,8 @@ export class Ledger {
   ) {
     this.#store = store;
     this.#heads = new ChainHeads(heads);
+    const { headsOf } = store;
+    this.#questions = headsOf && new HeadQuestions((agentIds) => headsOf.call(store, agentIds));
     this.#loose = store.isImmediate ? undefined : new Ledger(NOWHERE, new Map(), onFailure);
     const options: WriterOptions = {
       ...{ store, heads: this.#heads },
@@ -83,7 +87,7 @@ export class Ledger {
 
   /** The last record of an agent's chain, whichever process has written it. */
   async currentHeadOf(agentId: string): Promise<ChainHead | undefined> {
-    return (await this.currentHeadsOf([agentId])).get(agentId);
+    return (await this.#questions?.ask(agentId)) ?? this.#heads.get(agentId);
   }
 
   /** The last records of agents' chains, whichever process has written them. */

@@ -70,7 +70,7 @@ export interface SharedRecords {
 }
 
 /** Records of chains over a journal that is open. */
-export interface OpenRecords {
+interface OpenRecords {
   /** Lifecycle events that the journal has beyond the last checkpoint, in order. */
   readonly events: readonly JournalRecord[];
   /** When the newest record was made, in milliseconds since the epoch; minus infinity without any. */
@@ -86,7 +86,7 @@ export interface OpenRecords {
 }
 
 /** A ledger that is open. */
-export interface OpenLedger extends OpenRecords {
+interface OpenLedger extends OpenRecords {
   readonly ledger: Ledger;
 }
 
@@ -99,7 +99,7 @@ export interface GrowingChains {
 }
 
 /** Makes the chains over a store of records, from where each of them ends. */
-export type MakeChains<Chains extends GrowingChains> = (
+type MakeChains<Chains extends GrowingChains> = (
   records: RecordStore,
   heads: ReadonlyMap<string, ChainHead>,
 ) => Chains;

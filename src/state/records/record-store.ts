@@ -35,7 +35,7 @@ export interface RecordBatch {
 }
 
 /** A journal that resolves once a power cut cannot lose a record; one call at a time. */
-export interface DurableJournal extends Journal {
+interface DurableJournal extends Journal {
   writeDurably(records: readonly JournalRecord[]): Promise<Omit<RecordPlace, "length">>;
 }
 

@@ -38,7 +38,7 @@ export interface RecordFacts {
 }
 
 /** How the server knows that the agent is who it says. */
-export type Assurance = "certificate-bound" | "unverified";
+type Assurance = "certificate-bound" | "unverified";
 
 /** The JSON text of a record, without the Audit-ID of the one before, which stands between. */
 export interface RecordPayload {

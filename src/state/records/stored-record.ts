@@ -2,7 +2,7 @@
 import { isRecord } from "../../base/json-value.ts";
 
 /** The kinds that a member of a stored record is checked for. */
-export type MemberKind = "string" | "number" | "boolean" | "object" | "array";
+type MemberKind = "string" | "number" | "boolean" | "object" | "array";
 
 /** Reads records that have all of these members; anything else is none. */
 export function recordReader<Item>(

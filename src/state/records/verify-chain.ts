@@ -11,7 +11,7 @@ import { NO_AUDIT_ID } from "./record.ts";
 import { type RecordVerdict, verifyRecord } from "./verify-record.ts";
 
 /** The chain to walk, and the keys to check it with. */
-export interface ChainSource {
+interface ChainSource {
   readonly agentId: string;
   /** Audit-ID of the newest record. */
   readonly head: string;
@@ -40,7 +40,7 @@ export interface ChainRecord {
 }
 
 /** In which way a chain can break. */
-export type ChainBreakKind =
+type ChainBreakKind =
   | "missing-record"
   | "hash-mismatch"
   | "malformed-record"

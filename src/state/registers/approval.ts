@@ -34,7 +34,7 @@ export interface Approval {
 }
 
 /** The question of an upstream in the middle of a call. */
-export interface CallQuestion {
+interface CallQuestion {
   /** The schema of an answer; a stranger's, bounded and checked. */
   readonly schema: Readonly<Record<string, unknown>>;
   /** How the upstream goes on; neither agents nor operators see it. */

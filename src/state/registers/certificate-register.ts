@@ -9,7 +9,7 @@ import { recordReader } from "../records/stored-record.ts";
 import type { Store } from "../store.ts";
 
 /** A revocation, as it was announced. */
-export interface Revocation {
+interface Revocation {
   /** Normalized by `normalizeSerial`. */
   readonly serial: string;
   readonly agentId: string;

@@ -12,7 +12,7 @@ import { recordReader } from "../records/stored-record.ts";
 import type { Store } from "../store.ts";
 
 /** The surroundings of the register. */
-export interface ContractRegisterOptions {
+interface ContractRegisterOptions {
   readonly store: Store;
   /** How long a tombstone outlives the contract's expiry, in milliseconds. */
   tombstoneMs(): number;
@@ -21,7 +21,7 @@ export interface ContractRegisterOptions {
 }
 
 /** How one presented contract stands. */
-export type Presented =
+type Presented =
   | { readonly kind: "usable" | "over"; readonly contract: Contract }
   | { readonly kind: "unknown" | "foreign" };
 

@@ -24,7 +24,7 @@ import {
 } from "./escalation.ts";
 
 /** The outcome of a decision. */
-export type Deciding =
+type Deciding =
   /** `repeated`: this was decided before; the first word is the receipt. */
   | { readonly kind: "decided" | "repeated"; readonly escalation: Escalation }
   /** It was decided otherwise, or its time is over. */
@@ -32,14 +32,14 @@ export type Deciding =
   | { readonly kind: "unknown" };
 
 /** Options that only tests choose. */
-export interface EscalationOptions {
+interface EscalationOptions {
   readonly limits?: Quota;
   /** Milliseconds since the epoch. */
   now?(): number;
 }
 
 /** Tells people how an escalation stands. Never rejects. */
-export interface EscalationTeller {
+interface EscalationTeller {
   tell(escalation: Escalation): Promise<void>;
 }
 

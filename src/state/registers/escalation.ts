@@ -23,8 +23,8 @@ export const PRIORITIES = ["urgent", "normal", "low"] as const;
 /** The verdicts of CONFIRM.   AGTP "CONFIRM" */
 export const VERDICTS = ["accepted", "rejected", "deferred"] as const;
 
-export type EscalationReason = (typeof ESCALATION_REASONS)[number];
-export type Priority = (typeof PRIORITIES)[number];
+type EscalationReason = (typeof ESCALATION_REASONS)[number];
+type Priority = (typeof PRIORITIES)[number];
 export type Verdict = (typeof VERDICTS)[number];
 
 /** `deferred` is as open as `pending_review`: somebody has seen it, and nobody has decided. */

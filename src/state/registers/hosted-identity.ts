@@ -60,7 +60,7 @@ export interface HostedIdentities {
 }
 
 /** Where identities are looked for and kept. */
-export interface IdentityPlaces {
+interface IdentityPlaces {
   readonly store: Store;
   /** Those that are known already. */
   readonly known: readonly AgentDocument[];

@@ -19,7 +19,7 @@ import { IdempotentExecution } from "./idempotent-execution.ts";
 import { type KeptResponse, readKeptResponse, weighResponse } from "./kept-response.ts";
 
 /** A request under a key. */
-export interface KeyedRequest {
+interface KeyedRequest {
   readonly agentId: string;
   readonly key: string;
   /** Equal for two requests that ask for the same. */

@@ -6,7 +6,7 @@ import { raceAbort } from "../../base/race-abort.ts";
 import type { KeptResponse } from "./kept-response.ts";
 
 /** How an execution ended for those who wait for it. */
-export type ExecutionOutcome =
+type ExecutionOutcome =
   | { readonly kind: "answered"; readonly response: KeptResponse }
   /** Ended before the handler was called. */
   | { readonly kind: "not-begun" }
@@ -14,7 +14,7 @@ export type ExecutionOutcome =
   | { readonly kind: "unknown" };
 
 /** The steps of an execution on its key; each settles when the store has it. */
-export interface ExecutionSteps {
+interface ExecutionSteps {
   /** False: another writer has begun it. */
   begin(): Promise<boolean>;
   answer(response: KeptResponse, isKept: boolean): Promise<void>;

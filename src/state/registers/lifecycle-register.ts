@@ -19,7 +19,7 @@ import {
 } from "./lifecycle-event.ts";
 
 /** A decided change; `record` writes its event. */
-export interface LifecycleChange {
+interface LifecycleChange {
   readonly method: LifecycleMethod;
   readonly agent: AgentDocument;
   /** Makes the event a record of the agent's chain; undefined when it could not be written. */

@@ -21,7 +21,7 @@ export interface SessionUser {
 }
 
 /** One session that is remembered. */
-export interface Session {
+interface Session {
   readonly agentId: string;
   /** Undefined: it is used without a certificate. */
   readonly tlsIdentity: string | undefined;

@@ -21,7 +21,7 @@ import {
 export type HaltedSession = Pick<Suspension, "sessionId" | "agentId" | "tlsIdentity" | "reason">;
 
 /** The outcome of suspending or ending one. */
-export type Halting =
+type Halting =
   | { readonly kind: "halted"; readonly suspension: Suspension }
   /** It is suspended already, or over. */
   | { readonly kind: "held"; readonly suspension: Suspension }
@@ -29,7 +29,7 @@ export type Halting =
   | { readonly kind: "full" };
 
 /** The word that a session is resumed by, and of whom. */
-export interface Resumption {
+interface Resumption {
   readonly agentId: string;
   readonly nonce: string;
   /** Tells whether it is the one that is meant, and may be resumed over this connection. */
@@ -37,14 +37,14 @@ export interface Resumption {
 }
 
 /** The outcome of it. */
-export type Resuming =
+type Resuming =
   | { readonly kind: "resumed"; readonly suspension: Suspension; readonly checkpoint: unknown }
   | { readonly kind: "reused" | "expired" | "ended"; readonly suspension: Suspension }
   /** No suspension of this agent has this nonce. */
   | { readonly kind: "unknown" };
 
 /** The parts that tests choose. */
-export interface SuspensionOptions {
+interface SuspensionOptions {
   readonly limits?: Quota;
   /** Milliseconds since the epoch. */
   now?(): number;

@@ -5,6 +5,7 @@
  * when it goes on, before it has heard what happened meanwhile.
  */
 import type { Link } from "../../base/link.ts";
+import { Pulse } from "../../base/pulse.ts";
 import { LateLooks } from "../late-looks.ts";
 import { LiveProcesses } from "../live-processes.ts";
 import type { ViewLease } from "../state.ts";
@@ -29,11 +30,9 @@ export class ParentNode implements ViewLease {
   #leaseUntil = Number.NEGATIVE_INFINITY;
   /** The revision that the views are complete up to. */
   #seen: number;
-  readonly #looks = new LateLooks(() => this.#wakeUp());
+  readonly #looks = new LateLooks(() => this.#pulse.wake());
   #isClosed = false;
-  #isAwake = false;
-  #wake: () => void = () => undefined;
-  #running: Promise<void> = Promise.resolve();
+  readonly #pulse: Pulse;
 
   constructor({ link, store, joined }: ParentNodeOptions) {
     this.#link = link;
@@ -42,7 +41,8 @@ export class ParentNode implements ViewLease {
     this.#seen = joined.upTo;
     this.holders = new LiveProcesses(joined.process);
     this.node = joined.node;
-    link.serve({ wake: () => this.#wakeUp() });
+    this.#pulse = new Pulse(joined.leaseMs / RENEWALS, () => this.#look());
+    link.serve({ wake: () => this.#pulse.wake() });
   }
 
   get isFresh(): boolean {
@@ -69,27 +69,22 @@ export class ParentNode implements ViewLease {
   /** Begins to take in what others change, and to renew the lease; resolves once there is one. */
   async start(): Promise<void> {
     await this.#tick();
-    this.#running = this.#run();
+    this.#pulse.start();
   }
 
   /** Gives the lease up. */
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#leaseUntil = Number.NEGATIVE_INFINITY;
-    this.#wakeUp();
-    await this.#running;
+    await this.#pulse.stop();
   }
 
-  async #run(): Promise<void> {
-    while (!this.#isClosed) {
-      await this.#sleep();
-      if (this.#isClosed) return;
-      try {
-        await this.#tick();
-      } catch (error) {
-        // The lease ends by itself; the parent tells of its store.
-        this.#looks.fail(error);
-      }
+  async #look(): Promise<void> {
+    try {
+      await this.#tick();
+    } catch (error) {
+      // The lease ends by itself; the parent tells of its store.
+      this.#looks.fail(error);
     }
   }
 
@@ -97,43 +92,15 @@ export class ParentNode implements ViewLease {
     const askedAt = performance.now();
     const look = this.holders.look();
     const isTaken = this.#looks.begin();
-    const watchers = [...this.#store.watchers];
-    for (const [, all] of watchers) for (const watcher of all) watcher.ask();
-    let feed: SharedFeed | undefined;
-    try {
-      const only = watchers.map(([collection]) => collection);
+    const feed = await this.#store.watchers.take((only) => {
       const asked: AskedFeed = { after: this.#seen, only };
-      feed = await this.#link.ask<SharedFeed>("feed", asked);
-    } finally {
-      const taken = watchers.flatMap(([collection, all]) => {
-        const own = feed && ofCollection(feed, collection);
-        return [...all].map((watcher) => watcher.take(own));
-      });
-      await Promise.all(taken);
-    }
+      return this.#link.ask<SharedFeed>("feed", asked);
+    }, ofCollection);
     isTaken();
     this.#seen = Math.max(this.#seen, feed.upTo);
     look(new Set(feed.live));
     this.#link.tell("taken", this.#seen);
     if (!this.#isClosed) this.#leaseUntil = askedAt + this.#leaseMs;
-  }
-
-  #wakeUp(): void {
-    this.#isAwake = true;
-    this.#wake();
-  }
-
-  async #sleep(): Promise<void> {
-    if (!this.#isAwake) {
-      await new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, this.#leaseMs / RENEWALS);
-        this.#wake = () => {
-          clearTimeout(timer);
-          resolve();
-        };
-      });
-    }
-    this.#isAwake = false;
   }
 }
 

@@ -4,6 +4,7 @@
  */
 import type { Link } from "../../base/link.ts";
 import { encodeChange } from "../encoded-change.ts";
+import { FeedWatchers } from "../feed-watchers.ts";
 import type {
   Change,
   CommitOutcome,
@@ -23,15 +24,11 @@ export interface AskedCommit {
 
 export class ParentStore implements Store {
   readonly #link: Link;
-  readonly #watchers = new Map<string, Set<FeedWatcher>>();
+  /** The watchers of changes. */
+  readonly watchers: FeedWatchers = new FeedWatchers();
 
   constructor(link: Link) {
     this.#link = link;
-  }
-
-  /** The watchers of changes, by collection. */
-  get watchers(): ReadonlyMap<string, ReadonlySet<FeedWatcher>> {
-    return this.#watchers;
   }
 
   async get(collection: string, key: string): Promise<unknown> {
@@ -63,8 +60,7 @@ export class ParentStore implements Store {
   }
 
   watch(collection: string, watcher: FeedWatcher): void {
-    const watchers = this.#watchers.get(collection) ?? new Set();
-    this.#watchers.set(collection, watchers.add(watcher));
+    this.watchers.watch(collection, watcher);
   }
 
   close(): Promise<void> {

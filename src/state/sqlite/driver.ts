@@ -7,7 +7,7 @@ import { reasonOf } from "../../base/thrown.ts";
 export type DatabaseClass = new (path: string, options: { readonly timeout: number }) => Database;
 
 /** The driver, or why there is none. */
-export type SqliteDriver =
+type SqliteDriver =
   | { readonly Database: DatabaseClass; readonly fault?: undefined }
   | { readonly Database?: undefined; readonly fault: string };
 

@@ -16,7 +16,7 @@ import { migrate } from "./migrations.ts";
 import { releaseDatabase } from "./store.ts";
 
 /** An open database, or what is wrong with its file. */
-export type SqliteFile =
+type SqliteFile =
   | { readonly database: Database; readonly fault?: undefined }
   | {
       readonly database?: undefined;
@@ -126,7 +126,7 @@ const IN_THE_WAY: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** A file that cannot be used, and the system's code for why. */
-export interface FileRefusal {
+interface FileRefusal {
   readonly message: string;
   readonly code: string;
 }

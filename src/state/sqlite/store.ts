@@ -5,7 +5,7 @@
  */
 import type { Database, Statement } from "libsql";
 import { ChangeLog } from "../change-log.ts";
-import { type EncodedChange, encodeChange } from "../encoded-change.ts";
+import { type EncodedChange, encodeChange, type PendingCommit } from "../encoded-change.ts";
 import { checkName } from "../entry-limits.ts";
 import { compileRange } from "../key-range.ts";
 import type {
@@ -47,13 +47,6 @@ type Statements = Readonly<Record<keyof typeof SQL, Statement>>;
 
 /** As the statements answer an entry. */
 type Row = [key: string, json: string, revision: number];
-
-interface PendingCommit {
-  readonly changes: readonly EncodedChange[];
-  readonly expectations: readonly Expectation[];
-  readonly resolve: (outcome: CommitOutcome) => void;
-  readonly reject: (error: unknown) => void;
-}
 
 /** A store over a database that nobody else uses; closing it closes the database. */
 export function createSqliteStore(database: Database, onNotice?: OnStoreNotice): Store {

@@ -36,7 +36,7 @@ function makeGate(scopes: readonly string[], policy: Partial<IdentityConfig> = {
   const caller = callerGate({
     directory: createAgentDirectory([document]),
     policy: { ...POLICY, ...policy },
-    standing: makeStanding(),
+    certificates: makeStanding().certificates,
   });
   return (exchange) => caller(exchange) ?? authorityGate(exchange);
 }

@@ -1,13 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { ANONYMOUS } from "../../../src/dispatch/caller/caller.ts";
-import { sessionGate } from "../../../src/dispatch/gates/01-session.ts";
-import { bodySessionGate } from "../../../src/dispatch/gates/14-body-session.ts";
+import { bodySessionGate, sessionGate } from "../../../src/dispatch/gates/01-session.ts";
 import { makeExchange } from "../../support/exchange.ts";
 import { makeStanding } from "../../support/standing.ts";
 
 const AGENT = { ...ANONYMOUS, agentId: "a".repeat(64) };
 const noAlias = { alias: () => undefined };
-const TAKEN = makeStanding({ admitSession: () => false });
+const TAKEN = makeStanding({ sessions: { admit: () => false } });
 
 // AGTP "Sessions"
 describe("the gates of sessions", () => {
@@ -22,9 +21,11 @@ describe("the gates of sessions", () => {
   it("ask each session once: the header's at first, the body's when it is read", () => {
     const asked: string[] = [];
     const standing = makeStanding({
-      admitSession: (sessionId) => {
-        asked.push(sessionId);
-        return true;
+      sessions: {
+        admit: (sessionId) => {
+          asked.push(sessionId);
+          return true;
+        },
       },
     });
     const inHeader = makeExchange({ headers: { "session-id": "header" } });

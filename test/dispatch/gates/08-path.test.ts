@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { pathGate } from "../../../src/dispatch/gates/08-path.ts";
-import { compilePathCheck } from "../../../src/dispatch/routes/endpoint-lookup.ts";
+import { compilePathCheck, pathGate } from "../../../src/dispatch/gates/06-method-and-path.ts";
 import { createRegistry } from "../../../src/endpoint/endpoint-registry.ts";
 import { makeExchange } from "../../support/exchange.ts";
 import { smallVocabulary } from "../../support/vocabulary.ts";

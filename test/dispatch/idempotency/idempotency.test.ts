@@ -2,8 +2,11 @@ import { describe, expect, it } from "vitest";
 import { ANONYMOUS } from "../../../src/dispatch/caller/caller.ts";
 import { Deadlines } from "../../../src/dispatch/deadlines.ts";
 import type { Exchange } from "../../../src/dispatch/exchange.ts";
-import { createCallHandler } from "../../../src/dispatch/handling/call-handler.ts";
-import type { Fault, InvokeServices } from "../../../src/dispatch/handling/invoke.ts";
+import {
+  createCallHandler,
+  type Fault,
+  type InvokeServices,
+} from "../../../src/dispatch/handling/invoke.ts";
 import { createAnswerOnce } from "../../../src/dispatch/idempotency/idempotency.ts";
 import { attributionUnavailable, badRequest } from "../../../src/dispatch/refusals/refusal.ts";
 import type { Reply } from "../../../src/dispatch/reply.ts";

@@ -17,15 +17,15 @@ function describeStatus(
   const idle: AgentStanding = {
     statusOf: ({ status }) => status,
     statusSince: () => undefined,
-    lastAction: () => undefined,
+    lastAction: () => Promise.resolve(undefined),
   };
-  return statusDocument(document, { ...idle, ...standing }, NOW);
+  return statusDocument(document, { ...idle, ...standing }, () => NOW);
 }
 
 // AGTP "Status Sub-Resource"
 describe("statusDocument", () => {
-  it("leaves out what is not known", () => {
-    expect(describeStatus({ org_domain: 7, cert_status: null })).toEqual({
+  it("leaves out what is not known", async () => {
+    expect(await describeStatus({ org_domain: 7, cert_status: null })).toEqual({
       document_type: "agtp-status",
       canonical_id: AGENT_ID,
       agent_label: "alice",
@@ -34,13 +34,14 @@ describe("statusDocument", () => {
     });
   });
 
-  it("says how the agent stands, since when, and what it did last", () => {
-    const document = describeStatus(
+  it("says how the agent stands, since when, and what it did last", async () => {
+    const document = await describeStatus(
       { org_domain: "acme.example", cert_status: "valid" },
       {
         statusOf: () => "suspended",
         statusSince: () => "2029-12-31T00:00:00.000Z",
-        lastAction: (agentId) => (agentId === AGENT_ID ? { method: "BOOK", at: NOW } : undefined),
+        lastAction: async (agentId) =>
+          agentId === AGENT_ID ? { method: "BOOK", at: NOW } : undefined,
       },
     );
     expect(document).toEqual({

@@ -1,8 +1,8 @@
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { loadConfig } from "../../../src/app/config/load.ts";
-import { loadDeployment } from "../../../src/app/deployment.ts";
+import { type Deployment, loadDeployment } from "../../../src/app/deployment.ts";
 import { FLOOR_METHODS } from "../../../src/catalog/catalog.ts";
 import {
   agentFile,
@@ -11,6 +11,7 @@ import {
   type DeploymentFiles,
   endpointFile,
   makeDeployment,
+  type TestDeployment,
 } from "../../support/deployment.ts";
 import { ALICE, discoveryFiles } from "../../support/discovery.ts";
 import {
@@ -306,18 +307,24 @@ describe("document_version, ETag, issued and updated", () => {
 describe("what is kept of the manifest", () => {
   const stateOf = (directory: string): string => join(directory, ".agtp", "manifest.json");
 
-  it("is written when the deployment is served, not when it is loaded", async () => {
-    const { configPath, directory } = makeDeployment(discoveryFiles());
+  async function load({ configPath }: TestDeployment): Promise<Deployment> {
     const { config } = loadConfig(configPath, {});
     if (config === undefined) throw new Error("the configuration has problems");
-    const loaded = await loadDeployment(config, {
-      ...(await outsideOf(SILENT_OBSERVER)),
-      env: {},
-    });
-    expect(existsSync(stateOf(directory))).toBe(false);
-    expect(await loaded.deployment?.commit()).toEqual([]);
-    expect(existsSync(stateOf(directory))).toBe(true);
-    await loaded.deployment?.close();
+    const outside = await outsideOf(SILENT_OBSERVER);
+    const { deployment } = await loadDeployment(config, { ...outside, env: {} });
+    if (deployment === undefined) throw new Error("the deployment has problems");
+    onTestFinished(() => deployment.close());
+    return deployment;
+  }
+
+  it("is written once the deployment is served, not when it is loaded", async () => {
+    const files = makeDeployment(discoveryFiles());
+    const deployment = await load(files);
+    expect(existsSync(stateOf(files.directory))).toBe(false);
+    deployment.commit();
+    expect(existsSync(stateOf(files.directory))).toBe(false);
+    expect(await deployment.warmUp()).toEqual([]);
+    expect(existsSync(stateOf(files.directory))).toBe(true);
   });
 
   it("does not change with agents that nobody is shown", async () => {
@@ -328,14 +335,26 @@ describe("what is kept of the manifest", () => {
     expect(after.text).toBe(before.text);
   });
 
-  it("is a warning where it cannot be written", async () => {
-    const deployment = makeDeployment({ ...discoveryFiles(), ".agtp": "a file, no directory" });
-    const server = await createServer(deployment);
-    expect(await server.deployment.commit()).toMatchObject([
-      { file: ".agtp/manifest.json", severity: "warning" },
-    ]);
-    expect((await fetchManifest(server)).status).toBe(200);
-    await server.close();
+  const warning = { file: ".agtp/manifest.json", severity: "warning" };
+
+  it.each([".agtp", ".agtp/manifest.json/file"])(
+    "is a warning, once and before it is served, where %s cannot be written",
+    async (path) => {
+      const deployment = makeDeployment({ ...discoveryFiles(), [path]: "in the way" });
+      const server = await createServer(deployment, { isClean: false });
+      expect(server.problems).toMatchObject([warning]);
+      expect(await server.deployment.warmUp()).toEqual([]);
+      expect((await fetchManifest(server)).status).toBe(200);
+      await server.close();
+    },
+  );
+
+  it("is a warning also where that is found when it is served", async () => {
+    const files = makeDeployment(discoveryFiles());
+    const deployment = await load(files);
+    mkdirSync(stateOf(files.directory), { recursive: true });
+    deployment.commit();
+    expect(await deployment.warmUp()).toMatchObject([warning]);
   });
 });
 

@@ -12,7 +12,7 @@ import { planTask, type TaskPlan } from "./task-plan.ts";
 import { findUnenforceable } from "./unenforceable.ts";
 
 /** An endpoint before it is bound; keys are those of an endpoint file. */
-export interface TaskEndpoint {
+interface TaskEndpoint {
   readonly method: "EXECUTE";
   readonly path: string;
   readonly description: string;
@@ -39,7 +39,7 @@ const RUN_INPUT_SCHEMA: JsonSchema = {
 };
 
 /** Why a task is not run, or did not do what it promised. */
-export const RUN_ERRORS = [
+const RUN_ERRORS = [
   "approval_required",
   "approval_rejected",
   "approval_auto_rejected",

@@ -13,25 +13,16 @@ import type {
   EvidenceProfile,
   ProofProfile,
 } from "../manifest/governance-blocks.ts";
+import { CONTRACT_FIELDS, PAYLOAD_FIELDS } from "../manifest/governance-fields.ts";
 import type { Governed, Manifest } from "../manifest/manifest.ts";
-import { mergeMaps, pick, pickOnError, pickRequired } from "./pick.ts";
+import { type Filled, mergeBlock, mergeMaps, pick, pickOnError, pickRequired } from "./pick.ts";
 
 /** A contract with every key. */
-export type MergedContract = { readonly [K in keyof Contract]-?: NonNullable<Contract[K]> | null };
+export type MergedContract = Filled<Contract>;
 
 /** Key by key. */
 export function mergeContract(workflow: Governed, task: Governed): MergedContract {
-  const broad = workflow.contract ?? {};
-  const narrow = task.contract ?? {};
-  return {
-    sandbox: pick(narrow.sandbox, broad.sandbox),
-    allowed_paths: pick(narrow.allowed_paths, broad.allowed_paths),
-    network: pick(narrow.network, broad.network),
-    max_cost_usd: pick(narrow.max_cost_usd, broad.max_cost_usd),
-    audit: pick(narrow.audit, broad.audit),
-    required_trust_level: pick(narrow.required_trust_level, broad.required_trust_level),
-    trust_enforcement: pick(narrow.trust_enforcement, broad.trust_enforcement),
-  };
+  return mergeBlock(CONTRACT_FIELDS, task.contract, workflow.contract);
 }
 
 /** A reference to a proof profile, merged. */
@@ -80,9 +71,7 @@ export interface MergedEvidence {
 }
 
 /** The subject of evidence. */
-export type MergedPayload = {
-  readonly [K in keyof EvidencePayload]-?: NonNullable<EvidencePayload[K]> | null;
-};
+type MergedPayload = Filled<EvidencePayload>;
 
 /** Null where neither refers to a profile. */
 export function mergeEvidence(workflow: Governed, task: Governed): MergedEvidence | null {
@@ -196,9 +185,5 @@ function mergePayload(
   broad: EvidencePayload | null | undefined,
   narrow: EvidencePayload | null | undefined,
 ): MergedPayload {
-  return {
-    bind: pick(narrow?.bind, broad?.bind),
-    context: pick(narrow?.context, broad?.context),
-    format: pick(narrow?.format, broad?.format),
-  };
+  return mergeBlock(PAYLOAD_FIELDS, narrow, broad);
 }

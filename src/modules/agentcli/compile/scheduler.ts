@@ -32,7 +32,7 @@ const LIMITS: Readonly<Record<string, number>> = {
 const CREDENTIAL_NAME = /(?:TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL|APIKEY|API_KEY|PRIVATE_KEY)/i;
 
 /** The jobs, in the form that apply projects. */
-export interface CompiledJobs extends Compiled {
+interface CompiledJobs extends Compiled {
   readonly jobs: readonly SchedulerJob[];
 }
 

@@ -28,7 +28,7 @@ export interface ShellPayload {
 }
 
 /** The model that answers a prompt. */
-export interface PlannedModel {
+interface PlannedModel {
   readonly provider: string | null;
   readonly model: string | null;
   readonly thinking: string | null;
@@ -36,7 +36,7 @@ export interface PlannedModel {
 }
 
 /** When it runs. */
-export type Invocation =
+type Invocation =
   | { readonly mode: "schedule"; readonly cron: string; readonly tz: string }
   | {
       readonly mode: "trigger";
@@ -74,7 +74,7 @@ export interface TaskPlan extends TaskBlocks {
 }
 
 /** The check that runs when the task is done. */
-export interface PlannedVerify {
+interface PlannedVerify {
   readonly shell: string;
   readonly timeout_seconds: number;
   readonly on_failure: "error" | "warn";

@@ -11,7 +11,7 @@ import { askCedar, CEDAR_SETTINGS, checkCedarSettings } from "./cedar.ts";
 import type { ProviderAnswer } from "./provider-answer.ts";
 
 /** Decides whether a task may run. */
-export interface AuthorizationProvider {
+interface AuthorizationProvider {
   readonly capabilities: JsonRecord;
   /** The keys of `provider_config` that it reads. */
   readonly settings: readonly string[];

@@ -13,7 +13,7 @@ import type { World } from "../world.ts";
 import { AUTHORIZATION_PROVIDERS } from "./authorization-providers.ts";
 
 /** The three words. */
-export type DecisionKind = "permit" | "deny" | "require-escalation";
+type DecisionKind = "permit" | "deny" | "require-escalation";
 
 /** The decision; keys are the protocol's. */
 export interface Decision {
@@ -25,7 +25,7 @@ export interface Decision {
 }
 
 /** The caller, beyond what the manifest declares. */
-export type Actor = JsonRecord;
+type Actor = JsonRecord;
 
 const USUAL_SECTIONS = ["identity", "contract", "command"];
 

@@ -19,7 +19,7 @@ const NAMESPACE = "agentcli";
 const BASE64 = /^[A-Za-z0-9+/_-]{16,4096}={0,2}$/;
 
 /** The text that a signature is over, and where files are. */
-export interface DetachedContext {
+interface DetachedContext {
   /** `sha256:…` of the manifest. */
   readonly digest: string;
   readonly world: Pick<World, "directory">;

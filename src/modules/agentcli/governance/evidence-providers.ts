@@ -6,7 +6,7 @@ import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
 import type { ProfileFault } from "../manifest/profile-fault.ts";
 
 /** The evidence that a provider can give. */
-export interface EvidenceProvider {
+interface EvidenceProvider {
   readonly methods: readonly string[];
   readonly capabilities: JsonRecord;
   /** The keys of `provider_config` that it reads. */

@@ -13,7 +13,7 @@ import type { World } from "../world.ts";
 export const SIGNATURE_ALGORITHMS = ["RS256", "ES256"] as const;
 
 /** A key as `jwtVerify` and its kind take it. */
-export interface FoundKey {
+interface FoundKey {
   readonly key: JWTVerifyGetKey;
 }
 

@@ -22,7 +22,7 @@ export interface ProofVerdict {
 }
 
 /** Judges proofs of one method. */
-export interface ProofVerifier {
+interface ProofVerifier {
   readonly capabilities: JsonRecord;
   /** The settings that the profile lacks; nothing is read. */
   check(profile: JsonRecord): readonly ProfileFault[];

@@ -11,7 +11,7 @@ import type { World } from "../world.ts";
 import { definedOf } from "./value-source.ts";
 
 /** A signed envelope. */
-export interface EvidenceEnvelope {
+interface EvidenceEnvelope {
   readonly kind: "evidence";
   readonly envelope: JsonRecord;
 }

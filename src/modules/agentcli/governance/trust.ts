@@ -5,7 +5,7 @@ import type { MergedContract } from "../compile/merge-governance.ts";
 import { compareTrust, type TrustLevel } from "../manifest/identity-fields.ts";
 
 /** The verdict, in words where there is something to say. */
-export type TrustVerdict =
+type TrustVerdict =
   | { readonly kind: "enough" }
   | { readonly kind: "warning"; readonly message: string }
   | { readonly kind: "insufficient"; readonly message: string };

@@ -11,7 +11,7 @@ const MAX_BYTES = 1_048_576;
 const COMMAND_TIMEOUT_MS = 30_000;
 
 /** A value, or its absence in words. */
-export type SourcedValue =
+type SourcedValue =
   | { readonly kind: "value"; readonly value: string }
   | { readonly kind: "absent"; readonly message: string };
 

@@ -6,13 +6,13 @@
 import type { IdentityCapabilities } from "./providers.ts";
 
 /** The parts of an identity that are judged. */
-export interface AskedOfProvider {
+interface AskedOfProvider {
   readonly auth: { readonly mode: string | null };
   readonly presentation: { readonly handoff: string | null };
 }
 
 /** Something that a provider cannot do. */
-export interface Unable {
+interface Unable {
   /** Of the identity. */
   readonly field: "auth.mode" | "presentation.handoff";
   readonly message: string;

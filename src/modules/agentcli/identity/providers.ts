@@ -28,7 +28,7 @@ export interface IdentityCapabilities {
 }
 
 /** Resolves credentials for a declared identity. */
-export interface IdentityProvider {
+interface IdentityProvider {
   readonly capabilities: IdentityCapabilities;
   /** The keys of `provider_config` that it reads. */
   readonly settings: readonly string[];

@@ -121,7 +121,7 @@ export function effectiveOf(
 }
 
 /** Nobody is trusted further than the scope that constrains it allows. */
-export function checkAutonomy({ trust }: EffectiveIdentity): Failure | undefined {
+function checkAutonomy({ trust }: EffectiveIdentity): Failure | undefined {
   const most = trust.constraints.max_autonomy;
   const { level } = trust;
   if (most === null || level === null || compareTrust(level, most) <= 0) return undefined;

@@ -24,7 +24,7 @@ export interface DelegationVerdict {
 }
 
 /** A secret, with what it is good for. */
-export interface Credential {
+interface Credential {
   readonly kind: "bearer";
   readonly value: string;
   readonly audience: string | null;

@@ -23,7 +23,7 @@ export interface Verify {
 }
 
 /** True if something that may be checked must be. */
-export type Required = Maybe<{ readonly required?: Maybe<boolean> }>;
+type Required = Maybe<{ readonly required?: Maybe<boolean> }>;
 
 /** A reference to a proof profile. */
 export interface ProofReference {

@@ -16,8 +16,8 @@ import { TRUST_LEVEL } from "./identity-fields.ts";
 
 const VERIFY_REQUIRED = block({ required: BOOLEAN });
 
-/** The rules that a task's execution is bound by. */
-export const CONTRACT: Field = block({
+/** The fields of a contract, in the order in which they are merged, too. */
+export const CONTRACT_FIELDS: Fields = {
   sandbox: among("none", "permissive", "strict"),
   allowed_paths: list(REQUIRED_STRING),
   network: among("unrestricted", "restricted", "none"),
@@ -25,7 +25,9 @@ export const CONTRACT: Field = block({
   audit: among("none", "on-failure", "always"),
   required_trust_level: TRUST_LEVEL,
   trust_enforcement: among("none", "advisory", "strict"),
-});
+};
+/** The rules that a task's execution is bound by. */
+export const CONTRACT: Field = block(CONTRACT_FIELDS);
 
 /** A check that runs when the task is done. */
 export const VERIFY: Field = block(
@@ -65,7 +67,13 @@ export const AUTHORIZATION_REFERENCE: Field = block(
   ["ref"],
 );
 
-const PAYLOAD = block({ bind: list(), context: MAP, format: among("canonical-json", "json") });
+/** The fields of what evidence is about. */
+export const PAYLOAD_FIELDS: Fields = {
+  bind: list(),
+  context: MAP,
+  format: among("canonical-json", "json"),
+};
+const PAYLOAD = block(PAYLOAD_FIELDS);
 
 /** A task's reference to an evidence profile. */
 export const EVIDENCE_REFERENCE: Field = block({

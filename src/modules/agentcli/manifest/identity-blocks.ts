@@ -67,7 +67,7 @@ export interface Trust {
 }
 
 /** The bound of its trust, and what happens beyond it. */
-export interface TrustConstraints {
+interface TrustConstraints {
   readonly escalation?: Maybe<string>;
   readonly max_autonomy?: Maybe<TrustLevel>;
   readonly escalation_timeout?: Maybe<string>;

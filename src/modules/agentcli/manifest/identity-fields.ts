@@ -111,6 +111,9 @@ export const IDENTITY_PROFILE: Fields = {
 };
 
 /** Tells whether an identity is of the structured form. */
-export function isStructuredIdentity(identity: Readonly<Record<string, unknown>>): boolean {
-  return Object.keys(STRUCTURED_IDENTITY).some((key) => (identity[key] ?? null) !== null);
+export function isStructuredIdentity(identity: object): boolean {
+  const members = Object.entries(identity);
+  return members.some(
+    ([key, value]) => Object.hasOwn(STRUCTURED_IDENTITY, key) && (value ?? null) !== null,
+  );
 }

@@ -43,7 +43,7 @@ export interface Workflow extends Governed {
 }
 
 /** The members of a task beside its name and when it runs. */
-export interface TaskBody {
+interface TaskBody {
   readonly prompt?: Maybe<string>;
   readonly shell?: Maybe<Shell>;
   readonly intent?: Maybe<{
@@ -95,7 +95,7 @@ export interface Trigger {
 }
 
 /** A program and what it is given. */
-export interface Shell {
+interface Shell {
   readonly program: string;
   readonly args?: Maybe<readonly string[]>;
   readonly env?: Maybe<Readonly<Record<string, string>>>;
@@ -104,14 +104,14 @@ export interface Shell {
 }
 
 /** The model that answers a prompt. */
-export interface ModelPolicy {
+interface ModelPolicy {
   readonly provider?: Maybe<string>;
   readonly model?: Maybe<string>;
   readonly thinking?: Maybe<string>;
 }
 
 /** The use that is made of the output. */
-export interface Output {
+interface Output {
   readonly preview_bytes?: Maybe<number>;
   readonly offload?: Maybe<string>;
   readonly retrieve?: Maybe<string>;
@@ -119,7 +119,7 @@ export interface Output {
 }
 
 /** The policy for runs of one task, one after the other and at once. */
-export interface Reliability {
+interface Reliability {
   readonly guarantee?: Maybe<string>;
   readonly max_retries?: Maybe<number>;
   readonly overlap_policy?: Maybe<"skip" | "allow" | "queue">;

@@ -5,7 +5,7 @@ import type { Manifest } from "./manifest.ts";
 import { validateManifest } from "./validate.ts";
 
 /** A valid manifest, and what is odd about it. */
-export interface ReadManifest {
+interface ReadManifest {
   readonly kind: "manifest";
   readonly manifest: Manifest;
   readonly warnings: readonly Finding[];

@@ -1,4 +1,5 @@
 /** The methods that work on a manifest and touch nothing else: validate, compile, convert; and apply. */
+
 import type { JsonRecord } from "../../../base/json-value.ts";
 import { findTarget } from "../compile/target-list.ts";
 import { type Failure, invalidArgument, isFailure } from "../failure.ts";
@@ -6,6 +7,7 @@ import { convertManifest } from "../manifest/convert.ts";
 import { readManifest } from "../manifest/read-manifest.ts";
 import { validateManifest } from "../manifest/validate.ts";
 import { applyManifest } from "../scheduler/apply.ts";
+import type { SchedulerLocation } from "../scheduler/invocation.ts";
 import type { Method, MethodContext } from "./method.ts";
 import { flagOf, hasManifest, textOf } from "./parameters.ts";
 
@@ -64,13 +66,7 @@ export const applyMethod: Method = async (params, context) => {
   return applyManifest(read.manifest, options, context.world);
 };
 
-interface Location {
-  readonly prefix: string | undefined;
-  readonly bin: string | undefined;
-  readonly dbPath: string | undefined;
-}
-
-function locationOf(params: JsonRecord, { defaults }: MethodContext): Location | Failure {
+function locationOf(params: JsonRecord, { defaults }: MethodContext): SchedulerLocation | Failure {
   const prefix = textOf(params, "schedulerPrefix");
   const bin = textOf(params, "schedulerBin");
   const dbPath = textOf(params, "dbPath");

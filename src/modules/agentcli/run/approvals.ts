@@ -13,14 +13,14 @@ import type { TaskPlan } from "../compile/task-plan.ts";
 import { taskHash } from "./task-hash.ts";
 
 /** The outcome of asking for approval. */
-export type ApprovalAnswer =
+type ApprovalAnswer =
   | { readonly kind: "granted"; consume(): Promise<boolean> }
   | { readonly kind: "pending"; readonly escalation: Escalation; readonly taskHash: string }
   | { readonly kind: "rejected"; readonly message: string }
   | { readonly kind: "full" };
 
 /** The task that an approval is for. */
-export type ApprovedTask = Parameters<typeof taskHash>[0];
+type ApprovedTask = Parameters<typeof taskHash>[0];
 
 /** A run of an agent's that waits for a person, who was asked about exactly this task. */
 interface AskedRun {

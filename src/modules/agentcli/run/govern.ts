@@ -4,8 +4,8 @@
  * nothing has run by then.   agentcli execution identity "Pipeline"
  */
 
-import { realpathSync } from "node:fs";
-import { resolve, sep } from "node:path";
+import { resolve } from "node:path";
+import { isWithin, realPath } from "../../../base/real-path.ts";
 import type { RunError } from "../compile/endpoints.ts";
 import type { MergedContract } from "../compile/merge-governance.ts";
 import { findUnenforceable } from "../compile/unenforceable.ts";
@@ -197,13 +197,13 @@ export function checkContract(
 ): ContractVerdict {
   const { sandbox, allowed_paths, max_cost_usd } = contract;
   const unkept = findUnenforceable(contract);
-  const place = real(resolve(directory, cwd ?? "."));
+  const place = realPath(resolve(directory, cwd ?? "."));
   if (place === undefined) {
     return { kind: "broken", error: "task_not_started", message: "cwd does not exist" };
   }
   if (allowed_paths !== null) {
-    const allowed = allowed_paths.map((path) => real(resolve(directory, path)));
-    if (!allowed.some((root) => root !== undefined && isWithin(place, root))) {
+    const allowed = allowed_paths.map((path) => realPath(resolve(directory, path)));
+    if (!allowed.some((root) => root !== undefined && isWithin(root, place))) {
       const message = "cwd is outside contract.allowed_paths";
       return { kind: "broken", error: "contract_violation", message };
     }
@@ -218,17 +218,4 @@ export function checkContract(
   }
   if (max_cost_usd !== null) warnings.push("contract.max_cost_usd is declared, nothing is metered");
   return { kind: "kept", cwd: place, warnings };
-}
-
-/** Links resolved, on both sides of the comparison. */
-function real(path: string): string | undefined {
-  try {
-    return realpathSync(path);
-  } catch {
-    return undefined;
-  }
-}
-
-function isWithin(place: string, root: string): boolean {
-  return place === root || place.startsWith(root.endsWith(sep) ? root : root + sep);
 }

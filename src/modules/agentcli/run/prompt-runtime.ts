@@ -15,7 +15,7 @@ export interface PromptRuntime {
 }
 
 /** The outcome of sending a prompt. */
-export type PromptAnswer =
+type PromptAnswer =
   | { readonly kind: "answer"; readonly status: number; readonly body: unknown }
   | { readonly kind: "no-runtime"; readonly message: string };
 

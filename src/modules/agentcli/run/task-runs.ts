@@ -13,13 +13,13 @@ import { recordReader } from "../../../state/records/stored-record.ts";
 import type { TakenTurn, TaskTurns } from "./task-turns.ts";
 
 /** The policy for two runs of one task at once; "allow" where nothing is declared. */
-export interface Overlap {
+interface Overlap {
   readonly policy: "skip" | "allow" | "queue";
   readonly maxQueued: number;
 }
 
 /** A run that is wanted: of which task, and whose place it takes. */
-export interface WantedRun {
+interface WantedRun {
   readonly taskId: string;
   readonly owner: TaskOwner;
   /** Nobody waits for it any more. */
@@ -27,13 +27,13 @@ export interface WantedRun {
 }
 
 /** A run whose turn it is; end it, whatever comes. */
-export interface BegunRun {
+interface BegunRun {
   readonly kind: "begun";
   end(): Promise<void>;
 }
 
 /** Why there is none. */
-export interface NoRun {
+interface NoRun {
   readonly kind: "none";
   readonly message: string;
 }

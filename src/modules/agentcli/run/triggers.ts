@@ -6,7 +6,7 @@ import { compileLinearRegex } from "../../../schema/linear-regex.ts";
 import type { Task, Trigger, Workflow } from "../manifest/manifest.ts";
 
 /** A task that follows, or why one that might does not. */
-export type Followed =
+type Followed =
   | { readonly kind: "follows"; readonly task: Task }
   | { readonly kind: "not-run"; readonly task: Task; readonly reason: string };
 

@@ -17,8 +17,7 @@ import { SchedulerClient, type SchedulerLocation } from "./invocation.ts";
 import { type JobAction, planActions } from "./job-actions.ts";
 import { keptFields, type LostSafeguard, lostSafeguards, readJobColumns } from "./job-columns.ts";
 
-/** Options of applying. */
-export interface ApplyOptions {
+interface ApplyOptions {
   readonly location: SchedulerLocation;
   readonly isDryRun: boolean;
   readonly isExplained: boolean;

@@ -9,7 +9,7 @@ import type { SchedulerJob } from "../compile/scheduler-job.ts";
 import { type Failure, failure } from "../failure.ts";
 
 /** The features that count here. */
-export type Feature =
+type Feature =
   | "authorization_hook"
   | "authorization_proof_verification"
   | "trust_evaluation"

@@ -21,7 +21,7 @@ export function isEntity(name: string): boolean {
 }
 
 /** The tables to read. */
-export interface InspectOptions {
+interface InspectOptions {
   /** Absolute; the file exists. */
   readonly dbPath: string;
   readonly entity: string;

@@ -14,7 +14,7 @@ export interface SchedulerLocation {
 }
 
 /** A command line without its arguments. */
-export interface Invocation {
+interface Invocation {
   readonly program: string;
   readonly args: readonly string[];
   /** For people. */

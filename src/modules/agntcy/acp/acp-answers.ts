@@ -5,7 +5,7 @@
 import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
 
 /** The standing of a run with its server. */
-export const RUN_STATUSES = ["pending", "error", "success", "timeout", "interrupted"] as const;
+const RUN_STATUSES = ["pending", "error", "success", "timeout", "interrupted"] as const;
 /** One of them. */
 export type AcpRunStatus = (typeof RUN_STATUSES)[number];
 

@@ -64,7 +64,7 @@ export interface AcpRequest {
 }
 
 /** The largest answer that is read. */
-export const MAX_ANSWER_BYTES = 1_048_576;
+const MAX_ANSWER_BYTES = 1_048_576;
 const MAX_DETAIL_LENGTH = 500;
 /** Of a body that nobody reads, this much is drained so that its connection can be used again. */
 const DRAINED_BYTES = 65_536;

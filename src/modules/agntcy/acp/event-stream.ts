@@ -5,7 +5,7 @@
  */
 
 /** One event. */
-export interface StreamFrame {
+interface StreamFrame {
   /** `message` unless the server named it. */
   readonly event: string;
   readonly data: string;

@@ -26,7 +26,7 @@ export interface DependencyNode {
 }
 
 /** The tree, and what is wrong with it. */
-export interface DependencyTree {
+interface DependencyTree {
   readonly nodes: readonly DependencyNode[];
   readonly problems: readonly Problem[];
 }

@@ -18,7 +18,7 @@ export interface DependencyView {
 }
 
 /** The services as they were found, by node; undefined: nobody has looked. */
-export type Reachability = ReadonlyMap<DependencyNode, { readonly fault: string | undefined }>;
+type Reachability = ReadonlyMap<DependencyNode, { readonly fault: string | undefined }>;
 
 /** The dependencies with what was found out. */
 export function viewDependencies(

@@ -3,12 +3,14 @@
  * AGNTCY agents, and what they refer to by a relative path. Nothing is fetched over the network, and
  * no reference leads out of the directory that it starts in, by a symbolic link neither.
  */
+
 import { existsSync, realpathSync } from "node:fs";
 import { dirname, join, relative, resolve, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import { readBoundedFile } from "../../../base/bounded-file.ts";
 import { readDeploymentFiles } from "../../../base/deployment-files.ts";
 import { quoteValue } from "../../../base/json-value.ts";
+import { isWithin } from "../../../base/real-path.ts";
 import type { AgentManifest, Dependency } from "../manifest/manifest.ts";
 import { MAX_MANIFEST_BYTES, type ReadManifest, readManifest } from "../manifest/read-manifest.ts";
 
@@ -20,12 +22,10 @@ export interface LocatedManifest {
 }
 
 /** The manifest of a reference, or why there is none. */
-export type Located =
-  | (LocatedManifest & { readonly fault?: undefined })
-  | { readonly fault: string };
+type Located = (LocatedManifest & { readonly fault?: undefined }) | { readonly fault: string };
 
 /** The places that a library looks in. */
-export interface LibraryOptions {
+interface LibraryOptions {
   /** The deployment directory, absolute. */
   readonly directory: string;
   /** Manifests of agents that are not served; absolute, may be absent. */
@@ -140,8 +140,4 @@ function realPath(path: string): string {
   } catch {
     return path;
   }
-}
-
-function isWithin(root: string, path: string): boolean {
-  return path === root || path.startsWith(root.endsWith(sep) ? root : root + sep);
 }

@@ -10,12 +10,12 @@ import { withSecondLook } from "../../../dispatch/routes/second-look.ts";
 import type { Capability, EndpointDefinition, Impact } from "../../../endpoint/endpoint.ts";
 import { UPSTREAM_ERRORS } from "../../../endpoint/endpoint.ts";
 import type { JsonSchema } from "../../../schema/json-schema.ts";
+import { meteredSchema } from "../../../schema/metered-schema.ts";
 import type { ViewLease } from "../../../state/state.ts";
+import type { AgntcyConfig } from "../config.ts";
 import type { AgentManifest } from "../manifest/manifest.ts";
-import type { AgntcySettings } from "../settings.ts";
 import { type AgentDescription, describeAgent } from "./describe-agent.ts";
 import {
-  compileSchema,
   confirmSchema,
   createThreadSchema,
   emptySchema,
@@ -31,9 +31,9 @@ import { cancelRun, confirmRun, queryEvents, queryRun } from "./run-methods.ts";
 import { createThread, queryThread } from "./threads.ts";
 
 /** The description of the endpoints. */
-export interface RouteContext {
+interface RouteContext {
   readonly manifest: AgentManifest;
-  readonly settings: AgntcySettings;
+  readonly settings: AgntcyConfig;
   readonly view: Pick<ViewLease, "catchUp">;
 }
 
@@ -201,9 +201,9 @@ function toRoute({ manifest, settings, view }: RouteContext, endpoint: AgentEndp
   return createRoute(definition, handler, {
     tier: "B",
     startsWork: !LOOKING.has(method),
-    input: compileSchema(endpoint.judged ?? inputSchema),
+    input: meteredSchema(endpoint.judged ?? inputSchema),
     // The answer of the agent's server was judged when it came.
-    output: compileSchema(ANYTHING),
+    output: meteredSchema(ANYTHING),
     // Every handler ends in time by itself, and says how things stand then.
     endsInTime: true,
   });

@@ -6,9 +6,7 @@
 
 import { escapeToken } from "../../../base/json-pointer.ts";
 import { isRecord } from "../../../base/json-value.ts";
-import type { JsonSchema } from "../../../schema/json-schema.ts";
-import { prepareMeteredCheck } from "../../../schema/metered-schema.ts";
-import type { CompiledSchema } from "../../../schema/schema.ts";
+import { closedObject, type JsonSchema } from "../../../schema/json-schema.ts";
 import { mapSubschemas } from "../../../schema/subschemas.ts";
 import type { AcpSpecs } from "../manifest/manifest.ts";
 import { RUN_STATES } from "../runs/run.ts";
@@ -29,22 +27,10 @@ const METADATA = {
   ...{ type: "object", maxProperties: 32, description: "Kept with the run by the agent's server." },
 } as const;
 
-/** A schema of this server's making, which judges by the manifest's. */
-export function compileSchema(schema: JsonSchema): CompiledSchema {
-  let check: CompiledSchema["check"] | undefined;
-  return {
-    schema,
-    check(value) {
-      check ??= prepareMeteredCheck(schema);
-      return check(value);
-    },
-  };
-}
-
 /** The parameters of EXECUTE. A configuration is optional where an empty one will do. */
 export function executeSchema({ input, config, capabilities }: AcpSpecs): JsonSchema {
   const isConfigOptional = config.check({}) === undefined;
-  return closed(
+  return closedObject(
     {
       input: nestSchema(input.schema, "/properties/input"),
       config: nestSchema(config.schema, "/properties/config"),
@@ -58,12 +44,12 @@ export function executeSchema({ input, config, capabilities }: AcpSpecs): JsonSc
 
 /** The parameters that name a run. */
 export function runSchema(): JsonSchema {
-  return closed({ run_id: ID }, ["run_id"]);
+  return closedObject({ run_id: ID }, ["run_id"]);
 }
 
 /** The parameters that ask for the events of a run. */
 export function eventsSchema(): JsonSchema {
-  return closed(
+  return closedObject(
     {
       run_id: ID,
       limit: { type: "integer", minimum: 1, maximum: MAX_EVENTS_PAGE },
@@ -90,7 +76,7 @@ export function confirmSchema({ interrupts }: AcpSpecs, taken: "declared" | "any
               nestSchema(one.resume.schema, `${at}/anyOf/${index}`),
             ),
           };
-  return closed(
+  return closedObject(
     {
       run_id: ID,
       interrupt_id: {
@@ -108,17 +94,17 @@ export function confirmSchema({ interrupts }: AcpSpecs, taken: "declared" | "any
 
 /** The parameters that create a thread. */
 export function createThreadSchema(): JsonSchema {
-  return closed({ metadata: METADATA }, []);
+  return closedObject({ metadata: METADATA }, []);
 }
 
 /** The parameters that name a thread. */
 export function threadSchema(): JsonSchema {
-  return closed({ thread_id: ID }, ["thread_id"]);
+  return closedObject({ thread_id: ID }, ["thread_id"]);
 }
 
 /** Nothing is asked. */
 export function emptySchema(): JsonSchema {
-  return closed({}, []);
+  return closedObject({}, []);
 }
 
 /** A run, however it stands. */
@@ -151,13 +137,6 @@ export function runOutputSchema({ output, interrupts }: AcpSpecs): JsonSchema {
       { properties: { status: { enum: ["error", "timeout"] } }, required: ["error"] },
     ],
   };
-}
-
-function closed(
-  properties: Readonly<Record<string, JsonSchema>>,
-  required: readonly string[],
-): JsonSchema {
-  return { type: "object", properties, required, additionalProperties: false };
 }
 
 /** The schema at a JSON Pointer of another one, such as `/properties/input`. */

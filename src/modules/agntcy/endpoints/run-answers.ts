@@ -88,7 +88,6 @@ export function findRun(
   return isOwn || (exchange !== undefined && seesAll(exchange.caller)) ? run : undefined;
 }
 
-/** The parts that runs are shown with. */
 type ShownWith = Pick<HostedRuns, "register" | "agent" | "desk">;
 
 /** The run as it is, in full. */

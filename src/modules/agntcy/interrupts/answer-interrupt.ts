@@ -15,7 +15,7 @@ import { type AgentRun, addressOf, isSettled, type RunResult } from "../runs/run
 import type { Approval } from "./interrupt-desk.ts";
 
 /** One answer. */
-export interface Answer {
+interface Answer {
   readonly runId: string;
   /** The question that is meant; undefined: whatever is asked. */
   readonly interruptId: string | undefined;

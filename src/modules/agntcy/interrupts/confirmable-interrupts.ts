@@ -26,7 +26,7 @@ import { answerInterrupt } from "./answer-interrupt.ts";
 import { INTERRUPTS, type InterruptSubject } from "./interrupt-escalation.ts";
 
 /** Its parts. */
-export interface ConfirmableInterruptsOptions {
+interface ConfirmableInterruptsOptions {
   readonly escalations: Pick<EscalationRegister, "find">;
   /** True if a decision can be put on record. */
   readonly attributor: Pick<Attributor, "isWritable" | "isInStore">;

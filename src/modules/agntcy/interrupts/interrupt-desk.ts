@@ -31,8 +31,7 @@ export interface Approval extends InterruptVerdict {
 /** Approvals on their way to an agent's server, by the question; they outlive every reload. */
 export type ApprovalsUnderWay = Map<string, Approval>;
 
-/** The parts of the desk. */
-export interface DeskOptions {
+interface DeskOptions {
   readonly register: AgentRuns;
   readonly escalations: EscalationRegister;
   readonly approvals: ApprovalsUnderWay;
@@ -41,7 +40,7 @@ export interface DeskOptions {
 }
 
 /** The parts that are known only when a deployment is served. */
-export interface DeskService {
+interface DeskService {
   readonly agents: readonly RemoteAgent[];
   /** Into the stream of the agent that began the run. */
   readonly record: RecordStreamEvents;

@@ -5,7 +5,7 @@
  */
 import type { DocumentPlace } from "../../../base/document-place.ts";
 import { describeValue, isRecord, type JsonRecord, quoteValue } from "../../../base/json-value.ts";
-import { type MeteredCheck, prepareMeteredCheck } from "../../../schema/metered-schema.ts";
+import { meteredSchema } from "../../../schema/metered-schema.ts";
 import type { CompiledSchema } from "../../../schema/schema.ts";
 import { PROPOSED_SCHEMA_BOUNDS, type SchemaBounds } from "../../../schema/schema-bounds.ts";
 import { checkSchema } from "../../../schema/schema-check.ts";
@@ -134,28 +134,16 @@ const MANIFEST_SCHEMA_BOUNDS: SchemaBounds = {
 function readSchema(owner: DocumentPlace, name: string): CompiledSchema | undefined {
   const place = owner.at(name);
   const { value } = place;
-  if (typeof value === "boolean") return compileManifestSchema(value ? {} : { not: {} });
+  if (typeof value === "boolean") return meteredSchema(value ? {} : { not: {} });
   if (!isRecord(value)) return place.fail(`${describeValue(value)}, expected a JSON Schema`);
   const faults = checkSchema(withoutNulls(value), MANIFEST_SCHEMA_BOUNDS);
   for (const { pointer, message, hint } of faults) place.failBelow(pointer, message, hint);
-  return faults.length > 0 ? undefined : compileManifestSchema(withoutNulls(value));
+  return faults.length > 0 ? undefined : meteredSchema(withoutNulls(value));
 }
 
 /** A schema that may be absent. */
 function readOptionalSchema(owner: DocumentPlace, name: string): CompiledSchema | undefined {
   return owner.has(name) ? readSchema(owner, name) : undefined;
-}
-
-/** Prepared at the first value: most agents of a deployment are idle. */
-function compileManifestSchema(schema: JsonRecord): CompiledSchema {
-  let check: MeteredCheck | undefined;
-  return {
-    schema,
-    check(value) {
-      check ??= prepareMeteredCheck(schema);
-      return check(value);
-    },
-  };
 }
 
 /** Generated manifests write null for a keyword that is not set; only these two may be null. */

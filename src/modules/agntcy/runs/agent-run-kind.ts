@@ -5,7 +5,7 @@ import { recordReader } from "../../../state/records/stored-record.ts";
 import type { AgentRun, RunEvent, RunState } from "./run.ts";
 
 /** Limits of the number of runs that are kept, and of the time. */
-export interface KeptLimits {
+interface KeptLimits {
   /** Of one caller and in all. */
   readonly perOwner: number;
   readonly all: number;

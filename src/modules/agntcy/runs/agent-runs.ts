@@ -17,7 +17,7 @@ import type { AgentRun, RunEvent, RunResult, RunState } from "./run.ts";
 import { type Reservation, RunPlaces, type WantedRun } from "./run-places.ts";
 
 /** A run that begins. */
-export type NewRun = Pick<
+type NewRun = Pick<
   AgentRun,
   | "runId"
   | "base"

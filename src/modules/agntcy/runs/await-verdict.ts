@@ -34,7 +34,7 @@ export const PATIENCE: Patience = {
 };
 
 /** The verdict, or the failure that is left. Rejects when the signal ends it. */
-export type FinalVerdict = Exclude<Verdict, { readonly kind: "pending" }> | AcpFailure;
+type FinalVerdict = Exclude<Verdict, { readonly kind: "pending" }> | AcpFailure;
 
 /** Waits; the signal bounds it. */
 export async function awaitVerdict(

@@ -14,8 +14,7 @@ import type { RunCreation } from "../acp/run-creation.ts";
 import type { Patience } from "./await-verdict.ts";
 import { RunStream } from "./record-stream.ts";
 
-/** Options of beginning a run. */
-export interface StreamedBeginning {
+interface StreamedBeginning {
   readonly client: AcpClient;
   readonly creation: RunCreation;
   /** The member of its metadata that it is found by. */

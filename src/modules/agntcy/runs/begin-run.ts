@@ -13,13 +13,12 @@ import type { Patience } from "./await-verdict.ts";
 import { type BegunRun, beginByStreaming } from "./begin-by-streaming.ts";
 
 /** The member of a run's metadata that holds this server's id of it. */
-export const RUN_ID_MEMBER = "agtp_run_id";
+const RUN_ID_MEMBER = "agtp_run_id";
 
 /** After a call that failed: the run may come into its server's list a moment later. */
 const LAST_LOOKS_MS = [0, 250, 500];
 
-/** Options of beginning a run. */
-export interface Beginning {
+interface Beginning {
   readonly client: AcpClient;
   readonly creation: RunCreation;
   /** True if the agent tells what happens in its runs. */

@@ -16,8 +16,7 @@ import { awaitVerdict, type Patience } from "./await-verdict.ts";
 import { RunStream } from "./record-stream.ts";
 import { type AgentRun, addressOf, type RunError, type RunResult } from "./run.ts";
 
-/** The parts that a run is followed with. */
-export interface OutcomeContext {
+interface OutcomeContext {
   readonly register: Pick<AgentRuns, "recordFollowed">;
   readonly log: Pick<CallLog, "warn">;
   readonly patience: Patience;

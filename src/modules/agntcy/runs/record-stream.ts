@@ -13,7 +13,7 @@ import { EventStreamParser } from "../acp/event-stream.ts";
 import type { RunEvent } from "./run.ts";
 
 /** Keeps what was heard. */
-export type RecordEvents = (events: readonly RunEvent[]) => Promise<void>;
+type RecordEvents = (events: readonly RunEvent[]) => Promise<void>;
 
 const MAX_STREAM_BYTES = 16_777_216;
 /** More than is ever kept of a run. */

@@ -16,8 +16,7 @@ import type { RunStream } from "./record-stream.ts";
 import { type AgentRun, addressOf, isSettled, type RunEvent } from "./run.ts";
 import { RunReview } from "./run-review.ts";
 
-/** The parts that runs are followed with. */
-export interface FollowerOptions {
+interface FollowerOptions {
   readonly register: AgentRuns;
   readonly log: Pick<CallLog, "info" | "warn">;
   readonly patience?: Patience;

@@ -7,7 +7,7 @@ import type { TaskOwner } from "../../../base/task-queue.ts";
 import type { AgentRun } from "./run.ts";
 
 /** Bounds of the runs that are under way. */
-export interface PlaceLimits {
+interface PlaceLimits {
   readonly activePerOwner: number;
   readonly activePerBase: number;
 }

@@ -10,8 +10,7 @@ import type { AgentRuns } from "./agent-runs.ts";
 import { FORGOTTEN } from "./await-verdict.ts";
 import { type AgentRun, addressOf } from "./run.ts";
 
-/** The parts that runs are looked at with. */
-export interface ReviewOptions {
+interface ReviewOptions {
   readonly register: AgentRuns;
   /** Ends every look. */
   readonly closing: AbortSignal;

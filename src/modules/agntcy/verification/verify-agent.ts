@@ -5,7 +5,7 @@
 
 import { isDeepStrictEqual } from "node:util";
 import { escapeToken } from "../../../base/json-pointer.ts";
-import { isRecord, type JsonRecord, quoteValue } from "../../../base/json-value.ts";
+import { isRecord, type JsonRecord, memberOf, quoteValue } from "../../../base/json-value.ts";
 import { isError, type Problem } from "../../../base/problem.ts";
 import { mapSubschemas } from "../../../schema/subschemas.ts";
 import { readReference } from "../acp/acp-answers.ts";
@@ -168,10 +168,6 @@ function collect(ours: unknown, theirs: unknown, pointer: string, found: string[
     return;
   }
   found.push(`${pointer} ${wordsFor(ours)} here and ${wordsFor(theirs)} there`);
-}
-
-function memberOf(record: Readonly<Record<string, unknown>>, name: string): unknown {
-  return Object.hasOwn(record, name) ? record[name] : undefined;
 }
 
 function wordsFor(value: unknown): string {

@@ -9,13 +9,13 @@ import { ChainPage } from "./pages/chain.ts";
 import { ContractsPage } from "./pages/contracts.ts";
 import { EndpointPage } from "./pages/endpoint.ts";
 import { EndpointsPage } from "./pages/endpoints.ts";
-import { MissingPage } from "./pages/missing.ts";
 import { NodesPage } from "./pages/nodes.ts";
 import { OverviewPage } from "./pages/overview.ts";
 import { RecordsPage } from "./pages/records.ts";
 import { TrafficPage } from "./pages/traffic.ts";
 import { TrafficEntryPage } from "./pages/traffic-entry.ts";
 import { UpstreamsPage } from "./pages/upstreams.ts";
+import { Page } from "./parts/page.ts";
 import { html, type VNode } from "./preact.ts";
 import { type Place, segmentsOf } from "./router.ts";
 
@@ -101,4 +101,11 @@ function oneOf(name: string, id: string): VNode {
     default:
       return html`<${MissingPage} />`;
   }
+}
+
+/** The page of any other address. */
+function MissingPage(): VNode {
+  return html`<${Page} name="Not found">
+    <p role="alert">There is no page at this address. <a href="/">Go to the overview</a>.</p>
+  <//>`;
 }

@@ -16,7 +16,7 @@ import { LIFE_MS } from "./request-state.ts";
 type Send = ServerContext["mcpReq"]["send"];
 
 /** How a call begins, and the way to its client. */
-export interface AskingCall {
+interface AskingCall {
   begin(): Promise<JsonRecord>;
   readonly context: Pick<ServerContext, "mcpReq">;
 }

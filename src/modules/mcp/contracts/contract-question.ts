@@ -4,10 +4,10 @@
  * the contract is accepted.   MCP "Elicitation", AGTP-API §10.1.3
  */
 import { type InputResponses, inputRequired, inputResponse } from "@modelcontextprotocol/server";
-import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
+import { isRecord, parseJson, recordIn, textsIn, valueAt } from "../../../base/json-value.ts";
 import type { OfferDecision } from "../../../dispatch/contracts/contract-offers.ts";
 import type { McpRequest } from "../front.ts";
-import { bodyText, bodyValue, textsIn } from "../tools/answer-body.ts";
+import { bodyText } from "../tools/answer-body.ts";
 import { answerMeta } from "../tools/answer-meta.ts";
 import { type Answered, type Result, refusalResult, successResult } from "../tools/call-result.ts";
 import type { ToolCall } from "../tools/tool-call.ts";
@@ -28,7 +28,7 @@ export function decisionOf({ inputResponses }: ToolCall): OfferDecision | undefi
 /** The answer to a call that a contract can be had for. */
 export function offerResult(request: McpRequest, call: ToolCall, answered: Answered): Result {
   const text = bodyText(answered.answer.response);
-  const offer = readOffer(bodyValue(text));
+  const offer = readOffer(parseJson(text));
   const isAnswered = call.requestState !== undefined && decisionOf(call) !== undefined;
   if (offer === undefined || isAnswered) return refusalResult(answered);
   if (!call.canElicit) return withHint(refusalResult(answered), offer);
@@ -50,7 +50,7 @@ export function offerResult(request: McpRequest, call: ToolCall, answered: Answe
 /** The contract that was made, and the tool that it is now. */
 export function acceptedResult({ front, caller }: McpRequest, answered: Answered): Result {
   const result = successResult(undefined, answered);
-  const made = readOffer(bodyValue(bodyText(answered.answer.response)));
+  const made = readOffer(parseJson(bodyText(answered.answer.response)));
   const agentId = caller.fields.get("agent-id") ?? "";
   const name = made && front.contracts.tools.nameOf(agentId, made.synthesisId);
   if (name === undefined) return result;
@@ -73,20 +73,15 @@ interface Offer {
 
 function readOffer(body: unknown): Offer | undefined {
   if (!isRecord(body) || typeof body["synthesis_id"] !== "string") return undefined;
-  const endpoint = recordIn(body, "endpoint");
+  const endpoint = recordIn(body["endpoint"]);
   return {
     synthesisId: body["synthesis_id"],
     expiresAt: Date.parse(String(body["expires_at"])),
     pair: `${endpoint["method"]} ${endpoint["path"]}`,
     description: String(endpoint["description"]),
-    impact: String(recordIn(endpoint, "semantic")["impact"]),
-    steps: textsIn(recordIn(body, "contract")["plan_summary"]),
+    impact: String(valueAt(endpoint, ["semantic", "impact"])),
+    steps: textsIn(valueAt(body, ["contract", "plan_summary"])),
   };
-}
-
-function recordIn(value: JsonRecord, name: string): JsonRecord {
-  const member = value[name];
-  return isRecord(member) ? member : {};
 }
 
 function messageOf({ pair, description, impact, steps, expiresAt }: Offer): string {

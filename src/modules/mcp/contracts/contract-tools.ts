@@ -14,12 +14,11 @@ import { describeTool } from "../tools/tool-description.ts";
 import { byName, type ListedTool, type McpTool } from "../tools/toolbox.ts";
 
 /** A contract as it is listed. */
-export interface ContractTool extends ListedTool {
+interface ContractTool extends ListedTool {
   readonly contract: Contract;
 }
 
-/** The parts that the tools are made of. */
-export interface ContractToolsParts {
+interface ContractToolsParts {
   readonly register: Pick<ContractRegister, "ofAgent" | "revisionOf">;
   readonly routes: Pick<ContractRoutes, "routeOf">;
   readonly rules: CallRules;

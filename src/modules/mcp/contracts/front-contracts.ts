@@ -1,5 +1,7 @@
 /** Contracts as MCP's clients meet them: tools of their own, offers, and calls that lead to one. */
+
 import type { Paced } from "../../../base/paced.ts";
+import type { Pair } from "../../../catalog/pair.ts";
 import type { ContractOffers } from "../../../dispatch/contracts/contract-offers.ts";
 import type { Served } from "../../../dispatch/module/module.ts";
 import type { CallRules } from "../../../dispatch/routes/may-call.ts";
@@ -13,12 +15,6 @@ import type { RequestStates } from "./request-state.ts";
 
 /** The header field that presents a contract. */
 export const PRESENTED = "contract-synthesized";
-
-/** A pair without parameters. */
-interface Pair {
-  readonly method: string;
-  readonly path: string;
-}
 
 /** The contracts of a deployment. */
 export interface FrontContracts {
@@ -35,7 +31,7 @@ export interface FrontContracts {
 }
 
 /** Put together when the deployment is. */
-export interface FrontContractsParts {
+interface FrontContractsParts {
   readonly context: McpContext;
   readonly toolbox: Toolbox;
   readonly rules: CallRules;

@@ -8,7 +8,7 @@ import canonicalize from "canonicalize";
 import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
 
 /** The call that a question belongs to. */
-export interface AskedOf {
+interface AskedOf {
   /** The key of the caller. */
   readonly caller: string;
   readonly tool: string;

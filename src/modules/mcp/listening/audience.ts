@@ -24,8 +24,7 @@ interface Kept extends Listener {
   tell(): void;
 }
 
-/** The parts that changes are looked at with. */
-export interface AudienceParts {
+interface AudienceParts {
   readonly work: Pick<TaskQueue, "pace">;
   readonly stopping: AbortSignal;
   now(): number;

@@ -2,16 +2,16 @@
  * The sequel of an answer that is not the last word: the word of an operator, or
  * work under way, by the place that the answer itself names.   AGTP-API §10.6, docs/approvals.md
  */
-import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
+import { isRecord, type JsonRecord, parseJson } from "../../../base/json-value.ts";
 import type { Answer } from "../ask.ts";
-import { bodyText, bodyValue } from "../tools/answer-body.ts";
+import { bodyText } from "../tools/answer-body.ts";
 import type { Following } from "./task.ts";
 
 /** Undefined: the answer is the last word. */
 export function followingOf({ response, exchange }: Answer): Following | undefined {
   const { status } = response;
   if (!isUnfinished(status)) return undefined;
-  return followingIn(status, bodyValue(bodyText(response)), exchange.path);
+  return followingIn(status, parseJson(bodyText(response)), exchange.path);
 }
 
 /** The same of a status and a body, for a call of this path. */

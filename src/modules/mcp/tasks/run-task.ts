@@ -5,11 +5,11 @@
  */
 import { randomUUID } from "node:crypto";
 import { ProtocolError } from "@modelcontextprotocol/server";
-import type { JsonRecord } from "../../../base/json-value.ts";
+import { type JsonRecord, parseJson } from "../../../base/json-value.ts";
 import { type Answer, type Asking, ask } from "../ask.ts";
 import { approvedCall } from "../contracts/approved-call-tool.ts";
 import type { McpRequest } from "../front.ts";
-import { bodyText, bodyValue } from "../tools/answer-body.ts";
+import { bodyText } from "../tools/answer-body.ts";
 import { isDone, refusalResult, successResult } from "../tools/call-result.ts";
 import type { TellProgress } from "../tools/tool-call.ts";
 import { followingOf, waitingText } from "./following.ts";
@@ -113,7 +113,7 @@ async function afterWork(
   const answer = await ask(request, { method, path, input: {} });
   if (answer === undefined) return undefined;
   const { response, exchange } = answer;
-  const body = bodyValue(bodyText(response));
+  const body = parseJson(bodyText(response));
   const state = workState({ status: response.status, body, path: exchange.path });
   return changeByWork(state, task, () => endOf(request, task.tool, answer));
 }
@@ -135,7 +135,7 @@ function endOf(request: McpRequest, tool: string, answer: Answer): TaskChange {
 }
 
 /** Gives a task up: work is cancelled where it can be, a question is left unanswered. */
-export async function cancelTask(request: McpRequest, task: McpTask): Promise<void> {
+async function cancelTask(request: McpRequest, task: McpTask): Promise<void> {
   const { following, status, taskId } = task;
   if (status !== "working") return;
   const { tasks } = request.front;

@@ -43,8 +43,7 @@ export function ownTasks(
   return [...new Set(own)].slice(0, MOST);
 }
 
-/** The parts of a stream of news. */
-export interface TaskNews {
+interface TaskNews {
   readonly request: McpRequest;
   readonly taskIds: readonly string[];
   /** The id of the message. */

@@ -7,7 +7,7 @@ import { followingIn, saidIn } from "./following.ts";
 import type { McpTask } from "./task.ts";
 
 /** An answer about work. */
-export interface WorkAnswer {
+interface WorkAnswer {
   readonly status: number;
   readonly body: unknown;
   /** The path that was asked. */
@@ -15,7 +15,7 @@ export interface WorkAnswer {
 }
 
 /** How it stands. */
-export type WorkState =
+type WorkState =
   /** Nothing new is known. */
   | { readonly kind: "unsaid" }
   | { readonly kind: "cancelled" }

@@ -1,5 +1,5 @@
 /** The body of an answer as a value, and what a refusal says of itself. */
-import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
+import { isRecord, type JsonRecord, parseJson } from "../../../base/json-value.ts";
 import type { Response } from "../../../wire/message.ts";
 
 /** The body as text; empty where there is none. */
@@ -7,18 +7,8 @@ export function bodyText({ body }: Pick<Response, "body">): string {
   return typeof body === "string" ? body : Buffer.from(body).toString("utf8");
 }
 
-/** A body of JSON; undefined for any other. */
-export function bodyValue(text: string): unknown {
-  if (text === "") return undefined;
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
 /** The words of a refusal. */
-export interface RefusalWords {
+interface RefusalWords {
   readonly code: string;
   readonly message: string;
   /** The whole of `error`. */
@@ -27,7 +17,7 @@ export interface RefusalWords {
 
 /** Reads the body of a refusal. */
 export function refusalWords(text: string): RefusalWords {
-  const value = bodyValue(text);
+  const value = parseJson(text);
   const error = isRecord(value) && isRecord(value["error"]) ? value["error"] : {};
   const { code, message } = error;
   return {
@@ -35,9 +25,4 @@ export function refusalWords(text: string): RefusalWords {
     message: typeof message === "string" ? message : "the request was refused",
     error,
   };
-}
-
-/** The texts of a list that a refusal carries. */
-export function textsIn(value: unknown): readonly string[] {
-  return Array.isArray(value) ? value.filter((one) => typeof one === "string") : [];
 }

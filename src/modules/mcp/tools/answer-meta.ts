@@ -27,7 +27,7 @@ export function answerMeta(
 }
 
 /** An answer's traces, as far as it has them. */
-export interface AnswerTraces {
+interface AnswerTraces {
   readonly auditId: string | undefined;
   readonly responseId: string | undefined;
   readonly serverId: string | undefined;

@@ -4,15 +4,13 @@
  * the protocol: a tool that is none, and a fault of this server.   MCP "Tools" (Error Handling)
  */
 import type { CallToolResult } from "@modelcontextprotocol/server";
-import { isRecord } from "../../../base/json-value.ts";
 import type { Answer } from "../ask.ts";
 import { internalError, invalidParams } from "../protocol-errors.ts";
 import { laterText } from "../tasks/following.ts";
 import type { Following } from "../tasks/task.ts";
 import { bodyText, refusalWords } from "./answer-body.ts";
 import { answerMeta, type RequestMeta } from "./answer-meta.ts";
-import { contentOf } from "./content.ts";
-import { partsIn } from "./tool-content.ts";
+import { contentOf, resultOf } from "./content.ts";
 import type { McpTool } from "./toolbox.ts";
 
 /** A result, or what stands for one. */
@@ -34,17 +32,10 @@ export function isDone(status: number): boolean {
 
 /** The result of a tool: as text for every client, and as a value for those that were told its form. */
 export function successResult(tool: McpTool | undefined, answered: Answered): Result {
-  const { content, value } = contentOf(answered.answer.response);
-  const parts = tool?.description.isContent === true ? partsIn(value) : undefined;
-  if (parts !== undefined) return { content: [...parts], _meta: metaOf(answered) };
-  const isTold = answered.isCurrent || tool?.description.isOutputTold === true;
-  const hasStructure = value !== undefined && (isTold || isRecord(value));
-  return {
-    content: [...content],
-    // The older protocol has records alone here, the current one has any value.
-    ...(hasStructure ? { structuredContent: value as Record<string, unknown> } : {}),
-    _meta: metaOf(answered),
-  };
+  const { isContent = false, isOutputTold = false } = tool?.description ?? {};
+  const isTold = answered.isCurrent || isOutputTold;
+  const result = resultOf(contentOf(answered.answer.response), { isContent, isTold });
+  return { ...result, _meta: metaOf(answered) };
 }
 
 /** An answer that is not the last word, for a client that knows no tasks: where to ask for that. */

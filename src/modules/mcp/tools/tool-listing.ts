@@ -18,7 +18,7 @@ const PAGE_SIZE = 500;
 const PAGE_CHARACTERS = 1_048_576;
 
 /** One page. */
-export interface Page {
+interface Page {
   readonly tools: readonly Tool[];
   readonly nextCursor?: string;
 }

@@ -23,8 +23,7 @@ export interface McpTool extends ListedTool {
   readonly route: Route;
 }
 
-/** The parts that tools are made of. */
-export interface ToolboxParts {
+interface ToolboxParts {
   /** In the order in which they are served. */
   readonly routes: readonly Route[];
   /** True for an endpoint that DISCOVER lists: no other can be used here. */

@@ -15,7 +15,7 @@ import { membersOf } from "../planner/members.ts";
 import { wordsOf } from "../planner/plan-similar.ts";
 
 /** Something that a goal can be about. */
-export type GoalSubject =
+type GoalSubject =
   | { readonly kind: "endpoint"; readonly endpoint: EndpointDefinition }
   | { readonly kind: "recipe"; readonly recipe: Recipe };
 

@@ -3,11 +3,12 @@
  * a request allows itself is looked at here too.   AGTP "PLAN", AGTP-API §9, §13.2
  */
 
+import type { Pair } from "../../../catalog/pair.ts";
 import type { Caller } from "../../../dispatch/caller/caller.ts";
 import type { MethodPolicy } from "../../../dispatch/policy/method-policy.ts";
 import type { PoliciesConfig } from "../../../dispatch/policy/policies-config.ts";
 import type { PlanLimits } from "../../../endpoint/plan.ts";
-import type { Pair, PlanRequest } from "./plan-request.ts";
+import type { PlanRequest } from "./plan-request.ts";
 
 /** The rules that callers are held to. */
 export interface PermitRules {

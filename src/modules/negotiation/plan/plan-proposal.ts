@@ -4,10 +4,11 @@
  */
 
 import { isRecord } from "../../../base/json-value.ts";
+import type { Pair } from "../../../catalog/pair.ts";
 import type { Proposal } from "../../../endpoint/plan.ts";
 import type { JsonSchema } from "../../../schema/json-schema.ts";
 import { semanticOf } from "../request-proposal.ts";
-import type { Pair, PlanRequest } from "./plan-request.ts";
+import type { PlanRequest } from "./plan-request.ts";
 
 /** The proposal for a pair, with the values that are given as a schema. */
 export function proposalOf(

@@ -5,17 +5,12 @@
  */
 
 import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
+import type { Pair } from "../../../catalog/pair.ts";
 import type { FloorMethod } from "../../../dispatch/routes/floor.ts";
 import { IMPACTS, type Impact } from "../../../endpoint/endpoint.ts";
 import type { JsonSchema } from "../../../schema/json-schema.ts";
 import type { SchemaViolation } from "../../../schema/schema.ts";
 import { readProposedSchema } from "../proposed-schema.ts";
-
-/** A method with its path. */
-export interface Pair {
-  readonly method: string;
-  readonly path: string;
-}
 
 /** A request of PLAN, as it is read. */
 export interface PlanRequest {

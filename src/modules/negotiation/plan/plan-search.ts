@@ -6,6 +6,7 @@
  */
 
 import type { JsonRecord } from "../../../base/json-value.ts";
+import type { Pair } from "../../../catalog/pair.ts";
 import type { Caller } from "../../../dispatch/caller/caller.ts";
 import type { EndpointDefinition } from "../../../endpoint/endpoint.ts";
 import { mergeInput } from "../../../endpoint/input.ts";
@@ -24,7 +25,7 @@ import { wordsOf } from "../planner/plan-similar.ts";
 import type { GoalIndex, GoalMatch } from "./goal-index.ts";
 import { findObstacle, type PermitRules, planLimits } from "./plan-permits.ts";
 import { proposalOf } from "./plan-proposal.ts";
-import type { Pair, PlanRequest } from "./plan-request.ts";
+import type { PlanRequest } from "./plan-request.ts";
 import { describeSteps, type StepPlaces } from "./plan-steps.ts";
 import type { PlannedStep } from "./planned-step.ts";
 
@@ -45,7 +46,7 @@ export interface FoundPlan {
 }
 
 /** Why there is none. */
-export interface NoPlanFound {
+interface NoPlanFound {
   readonly kind: "none";
   readonly explanation: string;
   readonly missing: MissingParts;

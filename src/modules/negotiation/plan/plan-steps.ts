@@ -6,6 +6,7 @@
 
 import { unescapeToken } from "../../../base/json-pointer.ts";
 import { type JsonRecord, quoteValue } from "../../../base/json-value.ts";
+import type { Pair } from "../../../catalog/pair.ts";
 import { checkPath, type MethodNames, templateParameters } from "../../../catalog/path-grammar.ts";
 import type { DescribeMethod } from "../../../dispatch/routes/floor.ts";
 import type { Route } from "../../../dispatch/routes/route.ts";
@@ -15,7 +16,6 @@ import type { ParameterSource, RecipeStep } from "../../../endpoint/recipe.ts";
 import { prepareStep } from "../../../handlers/step-input.ts";
 import type { SchemaViolation } from "../../../schema/schema.ts";
 import type { StepReach } from "../planner/match-recipe.ts";
-import type { Pair } from "./plan-request.ts";
 import { factsOf, isSource, type PlannedStep } from "./planned-step.ts";
 
 /** The parts that steps are described by. */
@@ -32,12 +32,12 @@ export interface StepPlaces {
 }
 
 /** The steps, or why they cannot be executed as they are. */
-export type PlannedSteps =
+type PlannedSteps =
   | { readonly kind: "steps"; readonly steps: readonly PlannedStep[] }
   | { readonly kind: "fault"; readonly message: string };
 
 /** The values that the caller brings along. */
-export interface OfferedInputs {
+interface OfferedInputs {
   readonly values: JsonRecord;
   /** Names of inputs whose values are given when the plan is executed. */
   readonly awaited: ReadonlySet<string>;

@@ -21,8 +21,7 @@ import { PLAN_SCHEMA, type PlanRequest, readPlanRequest } from "./plan-request.t
 import { type FoundPlan, findPlan, type PlanPlaces } from "./plan-search.ts";
 import { type Cost, isSource, type PlannedStep } from "./planned-step.ts";
 
-/** The parts of PLAN. */
-export interface PlanOptions {
+interface PlanOptions {
   /** Made by and by once the server serves; who asks before that is done waits for it. */
   readonly places: () => Promise<PlanPlaces>;
   readonly work: TaskQueue;

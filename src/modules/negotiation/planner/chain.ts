@@ -6,7 +6,7 @@ import { IMPACTS } from "../../../endpoint/endpoint.ts";
 import type { Candidate, Goal } from "./candidate.ts";
 
 /** Steps in the order in which they can be called, and those that can never be. */
-export interface Arrangement {
+interface Arrangement {
   readonly ordered: readonly Candidate[];
   readonly stuck: readonly Candidate[];
 }

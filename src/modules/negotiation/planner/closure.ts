@@ -18,7 +18,7 @@ export interface Closure {
 }
 
 /** The beginning of a closure, and its bounds. */
-export interface ClosureOptions {
+interface ClosureOptions {
   readonly asks: readonly Ask[];
   readonly levels: Levels;
   readonly candidates: Candidates;

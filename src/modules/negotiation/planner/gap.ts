@@ -10,7 +10,7 @@ import type { Levels } from "./levels.ts";
 import { type Ask, giversOf, type PlanningTask } from "./task.ts";
 
 /** The output that is missing, by name and in words. */
-export interface Gap {
+interface Gap {
   readonly explanation: string;
   readonly outputs: readonly string[];
   readonly inputs: readonly string[];

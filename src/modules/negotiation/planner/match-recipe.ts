@@ -28,7 +28,7 @@ export interface RecipeSurroundings {
 }
 
 /** The demands of a recipe on its caller, and what it may leave behind. */
-export interface RecipeNeeds {
+interface RecipeNeeds {
   /** Its own and those of everything that its steps may arrive at. */
   readonly requiredScopes: readonly string[];
   readonly impacts: readonly Impact[];

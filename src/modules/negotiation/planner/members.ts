@@ -10,7 +10,7 @@ import { resolveLocalReference } from "../../../schema/local-reference.ts";
 import type { PropertySchema } from "./schema-kind.ts";
 
 /** Properties by name; a required one that has no schema of its own has `true`. */
-export interface ObjectMembers {
+interface ObjectMembers {
   readonly properties: ReadonlyMap<string, PropertySchema>;
   readonly required: ReadonlySet<string>;
 }

@@ -9,8 +9,7 @@ import { type ChainPlan, planOf } from "./plan-from-chain.ts";
 import { planChain } from "./planner.ts";
 import type { Ask, PlanningTask } from "./task.ts";
 
-/** The parts that a call is planned with. */
-export interface CallPlanning {
+interface CallPlanning {
   /** The values that are offered, and those that have to be come by. */
   taskFor(asks: readonly Ask[]): PlanningTask;
   readonly maxDepth: number;

@@ -25,7 +25,7 @@ import { membersOf } from "./members.ts";
 import { areDisjoint, kindOfSchema, type PropertySchema, type SchemaKind } from "./schema-kind.ts";
 
 /** The plan that a recipe gives; else why the first one that is for the pair does not. */
-export type RecipePlan =
+type RecipePlan =
   | { readonly kind: "plan"; readonly plan: Omit<SynthesisPlan, "log"> }
   | { readonly kind: "none"; readonly explanation?: string };
 

@@ -11,7 +11,7 @@ import type { Proposal } from "../../../endpoint/plan.ts";
 import { membersOf } from "./members.ts";
 
 /** Looks for endpoints that are like a proposal; built once. */
-export interface SimilarEndpoints {
+interface SimilarEndpoints {
   /** At most `limit`, closest first. */
   similar(proposal: Proposal, limit: number): readonly EndpointDefinition[];
   closest(proposal: Proposal): EndpointDefinition | undefined;

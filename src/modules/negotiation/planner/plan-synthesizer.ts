@@ -28,8 +28,7 @@ import { indexingSimilar } from "./plan-similar.ts";
 import type { NoChain } from "./planner.ts";
 import { type Ask, type Limits, PlanningTask } from "./task.ts";
 
-/** The parts that plans are made of. */
-export interface SynthesizerOptions {
+interface SynthesizerOptions {
   /** Registered endpoints (tier B), each of which a dispatch of its own pair arrives at. */
   readonly endpoints: readonly EndpointDefinition[];
   readonly recipes: Iterable<Recipe>;

@@ -14,7 +14,7 @@ import { findChain } from "./search.ts";
 import { type Ask, giversOf, type PlanningTask } from "./task.ts";
 
 /** A chain in the order of its steps, or why there is none. */
-export type PlannedChain =
+type PlannedChain =
   | { readonly kind: "chain"; readonly chain: readonly IndexedEndpoint[] }
   | ({ readonly kind: "none" } & NoChain);
 

@@ -12,7 +12,7 @@ import {
 } from "./schema-kind.ts";
 
 /** A property: its name, and the kind of its values; undefined: nobody could work it out. */
-export interface Property {
+interface Property {
   readonly name: string;
   readonly kind: SchemaKind | undefined;
 }
@@ -24,7 +24,7 @@ export interface DistinctProperty extends Property {
 }
 
 /** A property as it is written in a schema. */
-export interface WrittenProperty {
+interface WrittenProperty {
   readonly name: string;
   readonly schema: PropertySchema;
   /** The schema that its references are into. */

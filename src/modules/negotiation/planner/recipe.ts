@@ -9,7 +9,7 @@ import type { IndexedEndpoint, Input } from "./endpoint-index.ts";
 import { type Ask, gives, type PlanningTask } from "./task.ts";
 
 /** A step, with what the log says about its inputs. */
-export interface WrittenStep {
+interface WrittenStep {
   readonly step: RecipeStep;
   /** The source of each input, in words. */
   readonly inputs: Readonly<Record<string, string>>;

@@ -9,7 +9,7 @@ import type { Closure } from "./closure.ts";
 import type { Ask } from "./task.ts";
 
 /** The facts that are known before the search. */
-export interface SearchOptions {
+interface SearchOptions {
   /** No chain has fewer steps. */
   readonly lowest: number;
   /** Nor may one have more. */
@@ -21,7 +21,7 @@ export interface SearchOptions {
 }
 
 /** The outcome of the search. */
-export interface SearchResult {
+interface SearchResult {
   readonly best: readonly Candidate[] | undefined;
   /** Everything was looked at: there is nothing better. */
   readonly isComplete: boolean;

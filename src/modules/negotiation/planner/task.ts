@@ -32,7 +32,7 @@ export interface Limits {
  * The frequency with which a proposal offers an input of an endpoint: never, in some calls, in each
  * call.
  */
-export type OfferState = "no" | "sometimes" | "always";
+type OfferState = "no" | "sometimes" | "always";
 
 const OFFER_STATES: readonly OfferState[] = ["no", "sometimes", "always"];
 const UNKNOWN = 0;

@@ -12,7 +12,7 @@ export interface ApiAnswer {
 }
 
 /** The codes of the API's own. */
-export type ApiErrorCode =
+type ApiErrorCode =
   | "unauthenticated"
   | "forbidden"
   | "validation_error"

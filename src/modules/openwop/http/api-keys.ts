@@ -2,8 +2,10 @@
  * The bearer keys of the HTTP API, by their digests: what whoever holds one may do, and for which
  * tenant.   OpenWOP "auth"
  */
+
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { TaskOwner } from "../../../base/task-queue.ts";
+import type { OpenwopApiKey } from "../config.ts";
 
 /** The scopes that keys may have. */
 export const FACE_SCOPES = [
@@ -32,15 +34,6 @@ export function payerOfKey({ name, tenant }: ApiKey): TaskOwner {
   return { key: `${name} of ${tenant}`, isKnown: true };
 }
 
-/** `[[openwop.api_keys]]` */
-export interface ApiKeyEntry {
-  /** Lower-case hex. */
-  readonly sha256: string;
-  readonly tenant: string;
-  readonly scopes: readonly string[];
-  readonly agtpScopes: readonly string[];
-}
-
 /** Longer ones are nobody's. */
 const MAX_KEY_LENGTH = 1024;
 const NAME_DIGITS = 12;
@@ -49,7 +42,7 @@ const BEARER = /^Bearer +([!-~]+) *$/i;
 export class ApiKeys {
   readonly #keys: ReadonlyMap<string, ApiKey>;
 
-  constructor(entries: readonly ApiKeyEntry[]) {
+  constructor(entries: readonly OpenwopApiKey[]) {
     this.#keys = new Map(
       entries.map(({ sha256, tenant, scopes, agtpScopes }) => {
         const name = `key:${sha256.slice(0, NAME_DIGITS)}`;

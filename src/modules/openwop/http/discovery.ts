@@ -7,8 +7,7 @@ import { VERSION } from "../../../base/version.ts";
 import { MAX_NODE_EXECUTIONS, type RunLimits } from "../runs/run-limits.ts";
 import type { Workflows } from "../workflows/load-workflows.ts";
 
-/** The parts that the document depends on. */
-export interface DiscoveryFacts {
+interface DiscoveryFacts {
   readonly isConformance: boolean;
   readonly installScope: "host" | "tenant";
   /** Agents of the host, or of any tenant. */

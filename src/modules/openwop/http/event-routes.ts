@@ -81,7 +81,7 @@ async function poll(call: ApiCall): Promise<ApiAnswer> {
 }
 
 /** The beginning of a stream, and the place in the audience that it has to give back. */
-export interface OpenedStream extends Omit<EventStream, "response" | "signal"> {
+interface OpenedStream extends Omit<EventStream, "response" | "signal"> {
   leave(): void;
 }
 

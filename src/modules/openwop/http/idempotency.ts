@@ -13,7 +13,7 @@ import type { Change, Store } from "../../../state/store.ts";
 import { type ApiAnswer, refuse } from "./answer.ts";
 
 /** A request under a key. */
-export interface KeyedRequest {
+interface KeyedRequest {
   readonly tenant: string;
   /** The routed operation, never the raw path. */
   readonly operation: string;
@@ -23,7 +23,7 @@ export interface KeyedRequest {
 }
 
 /** Does it; what `keep` gives is committed together with what is done. */
-export type Execute = (keep: (answer: ApiAnswer) => readonly Change[]) => Promise<ApiAnswer>;
+type Execute = (keep: (answer: ApiAnswer) => readonly Change[]) => Promise<ApiAnswer>;
 
 /** An answer without its body, which is read from the store when it is asked for. */
 interface KeptKey {
@@ -42,7 +42,7 @@ interface Running {
 }
 
 /** The parts that tests choose. */
-export interface IdempotencyOptions {
+interface IdempotencyOptions {
   /** Milliseconds since the epoch. */
   now?(): number;
 }

@@ -9,20 +9,20 @@ import { openSecret } from "../../../state/kept-secret.ts";
 import type { Store } from "../../../state/store.ts";
 
 /** The run, the node and the answer that a token is issued for. */
-export interface TokenSubject {
+interface TokenSubject {
   readonly runId: string;
   readonly nodeId: string;
   readonly interruptId: string;
 }
 
 /** The claims of a token. */
-export interface NamedInterrupt extends TokenSubject {
+interface NamedInterrupt extends TokenSubject {
   /** Milliseconds since the epoch. */
   readonly expiresAt: number;
 }
 
 /** A token that was read. */
-export type ReadToken = NamedInterrupt | "expired";
+type ReadToken = NamedInterrupt | "expired";
 
 const LIFE_MS = 30 * 60_000;
 const MAX_LENGTH = 2048;

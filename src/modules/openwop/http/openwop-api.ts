@@ -34,7 +34,7 @@ import { FACE_ROUTES } from "./routes.ts";
 import { lookTwice } from "./second-look.ts";
 
 /** The part of the path space that the API has for itself. */
-export interface ApiMount {
+interface ApiMount {
   readonly prefix: string;
   plugin(app: FastifyInstance): void;
   /** Answers what has a path that cannot be decoded. */

@@ -5,10 +5,10 @@
  */
 
 import type { JsonRecord } from "../../../base/json-value.ts";
-import type { JsonSchema } from "../../../schema/json-schema.ts";
+import { closedObject, type JsonSchema } from "../../../schema/json-schema.ts";
 import type { SchemaCompiler } from "../../../schema/schema.ts";
 import type { WorkflowNode } from "../workflows/workflow.ts";
-import { closed, configCheck, NAME, TEXT } from "./node-config.ts";
+import { configCheck, NAME, TEXT } from "./node-config.ts";
 import type { NodeCall, NodeOutcome, NodeType } from "./node-type.ts";
 
 /** `ask` is no way out of the wait, and nobody here keeps a conversation beside it. */
@@ -16,7 +16,7 @@ const ACTIONS = ["accept", "reject", "refine", "edit-accept"] as const;
 const DEFAULT_ACTIONS = ["accept", "reject"];
 const MAX_APPROVALS = 64;
 
-const CONFIG: JsonSchema = closed({
+const CONFIG: JsonSchema = closedObject({
   ...{ title: NAME, prompt: NAME, description: TEXT, artifactId: NAME, artifactType: NAME },
   actions: {
     ...{ type: "array", items: { enum: ACTIONS }, minItems: 1, uniqueItems: true },
@@ -28,7 +28,7 @@ const CONFIG: JsonSchema = closed({
 });
 
 /** The rule by which several people are told apart. */
-export interface ApprovalOptions {
+interface ApprovalOptions {
   /** The public suite votes for several people with one key. */
   readonly hasVoters: boolean;
 }
@@ -93,7 +93,7 @@ function wordSchema(actions: readonly unknown[], hasVoters: boolean): JsonSchema
     then: { required: [member] },
   });
   return {
-    ...closed(
+    ...closedObject(
       {
         ...{ action: { enum: actions }, comment: TEXT, feedback: TEXT },
         ...{ refineFeedback: FEEDBACK, editedArtifactData: {} },

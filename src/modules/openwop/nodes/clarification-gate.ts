@@ -4,21 +4,21 @@
  */
 
 import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
-import type { JsonSchema } from "../../../schema/json-schema.ts";
+import { closedObject, type JsonSchema } from "../../../schema/json-schema.ts";
 import type { SchemaCompiler } from "../../../schema/schema.ts";
-import { closed, configCheck, NAME, TEXT } from "./node-config.ts";
+import { configCheck, NAME, TEXT } from "./node-config.ts";
 import type { NodeFault, NodeOutcome, NodeType } from "./node-type.ts";
 
 const MAX_QUESTIONS = 64;
 
-const QUESTION = closed(
+const QUESTION = closedObject(
   { id: NAME, question: { ...TEXT, minLength: 1 }, schema: { type: "object" } },
   ["id", "question"],
 );
 
 /** The short form asks one question, whose id is `answer`. */
 const CONFIG: JsonSchema = {
-  ...closed({
+  ...closedObject({
     questions: { type: "array", items: QUESTION, minItems: 1, maxItems: MAX_QUESTIONS },
     question: { ...TEXT, minLength: 1 },
     schema: { type: "object" },
@@ -78,9 +78,9 @@ function checkQuestions(
 /** Every question has its answer, and nothing else is answered. */
 function wordSchema(questions: readonly Question[]): JsonSchema {
   const schemas = questions.map(({ id, schema = {} }) => [id, schema] as const);
-  const answers = closed(
+  const answers = closedObject(
     Object.fromEntries(schemas),
     questions.map(({ id }) => id),
   );
-  return closed({ answers }, ["answers"]);
+  return closedObject({ answers }, ["answers"]);
 }

@@ -3,12 +3,14 @@
  * and core.channelWrite, which writes to the run itself. They never emit an event of an agent,
  * pinned or not.   OpenWOP "node-packs" reserved typeIds, "channels-and-reducers"
  */
+
 import { setTimeout as delay } from "node:timers/promises";
 import { isRecord } from "../../../base/json-value.ts";
+import { closedObject } from "../../../schema/json-schema.ts";
 import type { SchemaCompiler } from "../../../schema/schema.ts";
 import type { RunError } from "../run-starter.ts";
 import { MAX_TTL_MS, REDUCERS, readRule, written } from "../runs/channels.ts";
-import { closed, configCheck, NAME } from "./node-config.ts";
+import { configCheck, NAME } from "./node-config.ts";
 import type { NodeCall, NodeFault, NodeOutcome, NodeType } from "./node-type.ts";
 
 const MAX_DELAY_MS = 24 * 3_600_000;
@@ -87,7 +89,7 @@ function delayOf({ inputs, node: { config } }: NodeCall): unknown {
 
 const MAX_SIZE = 10_000;
 
-const CONFIG = closed(
+const CONFIG = closedObject(
   {
     ...{ channelName: NAME, reducer: { enum: REDUCERS }, value: {} },
     ttlMs: { type: "integer", minimum: 0, maximum: MAX_TTL_MS },

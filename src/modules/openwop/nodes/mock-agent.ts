@@ -4,13 +4,13 @@
  */
 import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
 import { uuidv7 } from "../../../identity/uuid.ts";
-import type { JsonSchema } from "../../../schema/json-schema.ts";
+import { closedObject, type JsonSchema } from "../../../schema/json-schema.ts";
 import type { SchemaCompiler } from "../../../schema/schema.ts";
 import type { Verbosity } from "../config.ts";
 import { resolveThreshold } from "../turn/confidence.ts";
 import { cutReasoning } from "../turn/reasoning.ts";
 import { readVerbosity } from "../turn/run-options.ts";
-import { closed, configCheck, TEXT } from "./node-config.ts";
+import { configCheck, TEXT } from "./node-config.ts";
 import type { NodeCall, NodeOutcome, NodeType } from "./node-type.ts";
 
 /** The parts that it shares with the agents of this host. */
@@ -119,7 +119,7 @@ async function decide(call: NodeCall, agentId: string, threshold: number): Promi
 const AGENT_ID = { type: "string", minLength: 3, maxLength: 256 };
 const CONFIDENCE = { type: "number", minimum: 0, maximum: 1 };
 
-const REASONING = closed(
+const REASONING = closedObject(
   {
     summary: TEXT,
     trace: TEXT,
@@ -137,7 +137,7 @@ const ERROR = {
 };
 
 const TOOL_CALL = {
-  ...closed(
+  ...closedObject(
     {
       ...{ toolId: { ...TEXT, minLength: 1 }, arguments: {}, result: {}, error: ERROR },
       durationMs: { type: "integer", minimum: 0 },
@@ -148,11 +148,13 @@ const TOOL_CALL = {
 };
 
 /** The schema of its `config`. */
-const MOCK_AGENT_SCHEMA: JsonSchema = closed({
+const MOCK_AGENT_SCHEMA: JsonSchema = closedObject({
   agentId: AGENT_ID,
   mockReasoning: { anyOf: [{ type: "boolean" }, REASONING] },
   mockToolCalls: { type: "array", items: TOOL_CALL, maxItems: 64 },
-  mockHandoff: closed({ toAgentId: AGENT_ID, reason: TEXT, context: {} }, ["toAgentId"]),
-  mockDecision: closed({ decision: {}, confidence: CONFIDENCE, reasoning: TEXT }, ["decision"]),
+  mockHandoff: closedObject({ toAgentId: AGENT_ID, reason: TEXT, context: {} }, ["toAgentId"]),
+  mockDecision: closedObject({ decision: {}, confidence: CONFIDENCE, reasoning: TEXT }, [
+    "decision",
+  ]),
   mockConfidence: CONFIDENCE,
 });

@@ -8,11 +8,6 @@ export const TEXT = { type: "string", maxLength: 16_384 } as const;
 /** Something that is called by it. */
 export const NAME = { type: "string", minLength: 1, maxLength: 256 } as const;
 
-/** An object of these members, and of no others. */
-export function closed(properties: JsonSchema, required: readonly string[] = []): JsonSchema {
-  return { type: "object", properties, required, additionalProperties: false };
-}
-
 /** Holds the configuration of a node against a schema; its faults have the node's keys. */
 export function configCheck(
   compiler: SchemaCompiler,

@@ -5,18 +5,19 @@
  */
 
 import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
+import { closedObject } from "../../../schema/json-schema.ts";
 import type { SchemaCompiler } from "../../../schema/schema.ts";
 import type { ChildRequest, ChildRun } from "../runs/child-request.ts";
 import { isOver } from "../runs/run.ts";
 import type { EventDraft } from "../runs/run-event.ts";
 import { runResult } from "../runs/run-snapshot.ts";
 import { SUB_WORKFLOW } from "../workflows/sub-workflows.ts";
-import { closed, configCheck, NAME } from "./node-config.ts";
+import { configCheck, NAME } from "./node-config.ts";
 import type { NodeCall, NodeOutcome, NodeType } from "./node-type.ts";
 
 const MAPPING = { type: "object", maxProperties: 256, additionalProperties: NAME };
 
-const CONFIG = closed(
+const CONFIG = closedObject(
   {
     workflowId: NAME,
     // A child that nobody waits for would be nobody's to cancel.

@@ -5,7 +5,7 @@
  * OpenWOP RFC 0003 §C, AGTP-API §13.2
  */
 import type { JsonSchema } from "../../../schema/json-schema.ts";
-import { type MeteredCheck, prepareMeteredCheck } from "../../../schema/metered-schema.ts";
+import { meteredSchema } from "../../../schema/metered-schema.ts";
 import type { CompiledSchema } from "../../../schema/schema.ts";
 import { PROPOSED_SCHEMA_BOUNDS, type SchemaBounds } from "../../../schema/schema-bounds.ts";
 import { checkSchema } from "../../../schema/schema-check.ts";
@@ -27,7 +27,7 @@ const BOUNDS: SchemaBounds = {
 const OUTER_BOUNDS: SchemaBounds = { ...BOUNDS, maxLength: 2 * MAX_SCHEMA_BYTES, maxDepth: 28 };
 
 /** A schema that values can be checked against, or what is wrong with it. */
-export type HandoffSchema =
+type HandoffSchema =
   | { readonly compiled: CompiledSchema; readonly faults?: undefined }
   | { readonly compiled?: undefined; readonly faults: readonly SchemaFault[] };
 
@@ -44,14 +44,5 @@ export function compileOuterSchema(schema: JsonSchema): HandoffSchema {
 function compileWithin(schema: JsonSchema, bounds: SchemaBounds): HandoffSchema {
   const faults = checkSchema(schema, bounds);
   if (faults.length > 0) return { faults };
-  let check: MeteredCheck | undefined;
-  return {
-    compiled: {
-      schema,
-      check(value) {
-        check ??= prepareMeteredCheck(schema);
-        return check(value);
-      },
-    },
-  };
+  return { compiled: meteredSchema(schema) };
 }

@@ -4,12 +4,14 @@
  * claim belongs to the first of them, in the order of their directories.
  * OpenWOP RFC 0003, RFC 0074
  */
-import { existsSync, readdirSync, realpathSync } from "node:fs";
+
+import { existsSync, readdirSync } from "node:fs";
 import { join, relative, sep } from "node:path";
 import { describeFileError } from "../../../base/bounded-file.ts";
 import { quoteValue } from "../../../base/json-value.ts";
 import { atOnce, type Paced } from "../../../base/paced.ts";
 import type { Problem } from "../../../base/problem.ts";
+import { realPath } from "../../../base/real-path.ts";
 import { codeOf } from "../../../base/thrown.ts";
 import type { InstalledAgent, InstalledPack } from "../installed-agent.ts";
 import { resolveDependencies } from "./pack-dependencies.ts";
@@ -17,7 +19,7 @@ import { PackFiles } from "./pack-files.ts";
 import { MANIFEST_NAME, type PackPlace, PackReader, type PackRules } from "./read-pack.ts";
 
 /** The place of the packs. */
-export interface PacksLocation {
+interface PacksLocation {
   /** The deployment directory, absolute. */
   readonly directory: string;
   /** Absolute. */
@@ -149,14 +151,6 @@ class Listing {
 
   #nameOf(path: string): string {
     return relative(this.#location.directory, path).split(sep).join("/");
-  }
-}
-
-function realPath(path: string): string | undefined {
-  try {
-    return realpathSync(path);
-  } catch {
-    return undefined;
   }
 }
 

@@ -10,7 +10,7 @@ import type { Problem } from "../../../base/problem.ts";
 import type { InstalledPack } from "../installed-agent.ts";
 
 /** The packs that have all that they depend on, and why the others are refused. */
-export interface ResolvedPacks {
+interface ResolvedPacks {
   readonly packs: readonly InstalledPack[];
   readonly problems: readonly Problem[];
 }

@@ -12,7 +12,7 @@ import {
 import { quoteValue } from "../../../base/json-value.ts";
 
 /** The content of a file, or why that cannot be had. */
-export type Read<T> =
+type Read<T> =
   | { readonly value: T; readonly fault?: undefined }
   | { readonly value?: undefined; readonly fault: string };
 

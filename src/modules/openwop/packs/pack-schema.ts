@@ -3,19 +3,12 @@
  * nodes in it. Its agents are judged one by one elsewhere, so that a bad one does not take the
  * others with it.   OpenWOP "Node Packs", RFC 0003 §A, RFC 0072 §C
  */
-import type { JsonSchema } from "../../../schema/json-schema.ts";
+import { closedObject, type JsonSchema } from "../../../schema/json-schema.ts";
 
 const TEXT: JsonSchema = { type: "string", maxLength: 4096 };
 const SOME_TEXT: JsonSchema = { ...TEXT, minLength: 1 };
 const FLAG: JsonSchema = { type: "boolean" };
 const MAX_ENTRIES = 256;
-
-function closed(
-  properties: Readonly<Record<string, JsonSchema>>,
-  required: readonly string[] = [],
-): JsonSchema {
-  return { type: "object", properties, required, additionalProperties: false };
-}
 
 function listOf(items: JsonSchema, more: JsonSchema = {}): JsonSchema {
   return { type: "array", items, maxItems: MAX_ENTRIES, ...more };
@@ -25,13 +18,13 @@ function mapOf(values: JsonSchema): JsonSchema {
   return { type: "object", additionalProperties: values, maxProperties: MAX_ENTRIES };
 }
 
-const oauth = closed({ type: { const: "oauth2" }, provider: SOME_TEXT, scopes: listOf(TEXT) }, [
-  "type",
-  "provider",
-]);
+const oauth = closedObject(
+  { type: { const: "oauth2" }, provider: SOME_TEXT, scopes: listOf(TEXT) },
+  ["type", "provider"],
+);
 const credentialScope: JsonSchema = { enum: ["user", "workspace", "tenant"] };
 
-const secretRequirement = closed(
+const secretRequirement = closedObject(
   {
     id: SOME_TEXT,
     kind: { enum: ["ai-provider", "api-key", "oauth-token", "custom"] },
@@ -41,13 +34,13 @@ const secretRequirement = closed(
   ["id", "kind"],
 );
 
-const artifact = closed({
+const artifact = closedObject({
   typeId: TEXT,
   syncOn: { enum: ["completion", "approval", "manual"] },
   supportsCheckpoint: FLAG,
 });
 
-const node = closed(
+const node = closedObject(
   {
     typeId: { type: "string", pattern: "^[a-z][a-zA-Z0-9._-]*$", maxLength: 256 },
     version: TEXT,
@@ -65,17 +58,17 @@ const node = closed(
     outputs: mapOf({ type: "object", properties: { sensitive: FLAG } }),
     envelopeContractRef: TEXT,
     artifact,
-    mcp: closed({ exposeAsTool: FLAG, toolName: TEXT }),
+    mcp: closedObject({ exposeAsTool: FLAG, toolName: TEXT }),
     requiresSecrets: listOf(secretRequirement),
     requiredCredentials: listOf(
-      closed({ key: SOME_TEXT, scope: credentialScope, displayName: TEXT }, ["key"]),
+      closedObject({ key: SOME_TEXT, scope: credentialScope, displayName: TEXT }, ["key"]),
     ),
     auth: oauth,
     requiredModelCapabilities: listOf(
       { type: "string", pattern: "^[a-z][a-z0-9-]*$" },
       { uniqueItems: true, maxItems: 32 },
     ),
-    fallbackModel: closed(
+    fallbackModel: closedObject(
       { provider: { type: "string", pattern: "^[a-z][a-z0-9-]*$" }, model: SOME_TEXT },
       ["provider", "model"],
     ),
@@ -83,26 +76,26 @@ const node = closed(
   ["typeId", "version", "category", "role"],
 );
 
-const connector = closed(
+const connector = closedObject(
   {
     id: { type: "string", pattern: "^[a-z][a-z0-9.-]*$" },
     displayName: SOME_TEXT,
     auth: {
       anyOf: [
         oauth,
-        closed({ type: { const: "credential" }, key: SOME_TEXT, scope: credentialScope }, [
+        closedObject({ type: { const: "credential" }, key: SOME_TEXT, scope: credentialScope }, [
           "type",
           "key",
         ]),
       ],
     },
     actions: listOf(
-      closed(
+      closedObject(
         {
           typeId: SOME_TEXT,
           displayName: SOME_TEXT,
           idempotent: FLAG,
-          rateLimit: closed({
+          rateLimit: closedObject({
             requests: { type: "integer", minimum: 1 },
             perSeconds: { type: "integer", minimum: 1 },
           }),
@@ -121,7 +114,7 @@ const PRIMITIVES = [
   ...["fs.read", "fs.write", "env.read", "clock"],
 ];
 
-const runtime = closed(
+const runtime = closedObject(
   {
     language: { enum: ["javascript", "python", "go", "wasm", "wasm-component", "remote"] },
     entry: TEXT,
@@ -139,7 +132,7 @@ const PACK_NAME = "^(core|vendor|community|private)\\.[a-z][a-z0-9_-]*(\\.[a-z][
 const VERSION = "^\\d+\\.\\d+\\.\\d+(?:-[0-9A-Za-z.-]+)?(?:\\+[0-9A-Za-z.-]+)?$";
 
 /** A pack.json. */
-export const PACK_SCHEMA: JsonSchema = closed(
+export const PACK_SCHEMA: JsonSchema = closedObject(
   {
     kind: { const: "node" },
     name: { type: "string", pattern: PACK_NAME, maxLength: 256 },
@@ -153,11 +146,11 @@ export const PACK_SCHEMA: JsonSchema = closed(
     engines: { type: "object", required: ["openwop"], properties: { openwop: TEXT } },
     dependencies: mapOf(TEXT),
     peerDependencies: mapOf(TEXT),
-    peerDependenciesMeta: mapOf(closed({ optional: FLAG })),
+    peerDependenciesMeta: mapOf(closedObject({ optional: FLAG })),
     nodes: listOf(node),
     agents: listOf({ type: "object" }),
     runtime,
-    signing: closed({
+    signing: closedObject({
       publicKeyRef: SOME_TEXT,
       signatureRef: SOME_TEXT,
       method: { enum: ["manual", "sigstore"] },

@@ -84,7 +84,7 @@ export interface UnmetPeer {
 }
 
 /** The verdict on a pack's peer dependencies. */
-export interface PeerDisposition {
+interface PeerDisposition {
   /** Required, and not met: the pack is refused. */
   readonly refused: readonly UnmetPeer[];
   /** Optional, and not met. */

@@ -5,7 +5,13 @@
  */
 
 import { joinKey } from "../../../base/dotted-key.ts";
-import { isRecord, type JsonRecord, quoteValue } from "../../../base/json-value.ts";
+import {
+  isRecord,
+  type JsonRecord,
+  quoteValue,
+  textIn,
+  textsIn,
+} from "../../../base/json-value.ts";
 import { parseBoundedJson } from "../../../identity/json-document.ts";
 import type { CompiledSchema } from "../../../schema/schema.ts";
 import type {
@@ -19,10 +25,9 @@ import type { PackFiles } from "./pack-files.ts";
 import type { Capabilities } from "./peer-capabilities.ts";
 
 /** Tells of something that keeps the agent from being installed; `key` is one of its own. */
-export type ReportAgent = (key: string, message: string) => void;
+type ReportAgent = (key: string, message: string) => void;
 
-/** The parts that agents are read with. */
-export interface AgentSurroundings {
+interface AgentSurroundings {
   readonly pack: PackIdentity;
   readonly files: PackFiles;
   readonly capabilities: Capabilities;
@@ -58,11 +63,11 @@ export function readAgent(
   const agent: InstalledAgent = {
     agentId,
     persona,
-    label: textOf(manifest["label"]) ?? persona,
-    description: textOf(manifest["description"]),
+    label: textIn(manifest["label"]) ?? persona,
+    description: textIn(manifest["description"]),
     modelClass,
     prompt,
-    toolAllowlist: texts(manifest["toolAllowlist"]),
+    toolAllowlist: textsIn(manifest["toolAllowlist"]),
     memoryShape: isRecord(manifest["memoryShape"])
       ? (manifest["memoryShape"] as MemoryShape)
       : undefined,
@@ -84,8 +89,8 @@ function checkOwnership(agentId: string, { name }: PackIdentity, fail: ReportAge
 }
 
 function readPrompt(manifest: JsonRecord, files: PackFiles, fail: ReportAgent): string {
-  const written = textOf(manifest["systemPrompt"]);
-  const reference = textOf(manifest["systemPromptRef"]);
+  const written = textIn(manifest["systemPrompt"]);
+  const reference = textIn(manifest["systemPromptRef"]);
   if ((written === undefined) === (reference === undefined)) {
     fail("", "must have one of systemPrompt and systemPromptRef");
     return "";
@@ -98,7 +103,7 @@ function readPrompt(manifest: JsonRecord, files: PackFiles, fail: ReportAgent): 
 
 /** It is not run here, but a manifest that refers to nothing is malformed. */
 function readSuite(manifest: JsonRecord, files: PackFiles, fail: ReportAgent): string | undefined {
-  const reference = textOf(manifest["evalSuiteRef"]);
+  const reference = textIn(manifest["evalSuiteRef"]);
   if (reference === undefined) return undefined;
   const { value, fault } = files.readText(reference, MAX_SUITE_BYTES);
   if (fault !== undefined) fail("evalSuiteRef", fault);
@@ -111,7 +116,7 @@ function readSchema(
   files: PackFiles,
   fail: ReportAgent,
 ): CompiledSchema | undefined {
-  const reference = textOf(handoff[name]);
+  const reference = textIn(handoff[name]);
   if (reference === undefined) return undefined;
   const key = joinKey("handoff", name);
   const { value: text, fault } = files.readText(reference, MAX_SCHEMA_BYTES);
@@ -137,21 +142,13 @@ function degradedOf(
   manifest: JsonRecord,
   { capabilities, degraded }: AgentSurroundings,
 ): readonly string[] {
-  const needs = texts(manifest["requiresCapabilities"]);
+  const needs = textsIn(manifest["requiresCapabilities"]);
   const isTemplated =
     manifest["promptLibraryRef"] !== undefined || manifest["promptOverrides"] !== undefined;
   const missing = capabilities.missing([...needs, ...(isTemplated ? ["prompts"] : [])]);
   return [...new Set([...degraded, ...missing])];
 }
 
-function textOf(value: unknown): string | undefined {
-  return typeof value === "string" ? value : undefined;
-}
-
 function numberOf(value: unknown): number | undefined {
   return typeof value === "number" ? value : undefined;
-}
-
-function texts(value: unknown): readonly string[] {
-  return Array.isArray(value) ? value.filter((one) => typeof one === "string") : [];
 }

@@ -10,7 +10,7 @@ import { NO_CHANNELS } from "../workflows/check-workflow.ts";
 import type { PinnedAgent, WorkflowDefinition } from "../workflows/workflow.ts";
 
 /** The fault of a pin. */
-export interface PinFault {
+interface PinFault {
   /** The member of the pin. */
   readonly member: keyof PinnedAgent;
   readonly message: string;
@@ -18,7 +18,7 @@ export interface PinFault {
 }
 
 /** The agents of a tenant. */
-export interface PinScope {
+interface PinScope {
   readonly catalog: Pick<AgentCatalog, "reference">;
   readonly tenant: string;
 }

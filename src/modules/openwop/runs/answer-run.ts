@@ -23,8 +23,7 @@ export interface AnsweredRun {
   readonly eventId: string;
 }
 
-/** The parts that answering takes besides the log. */
-export interface AnswerParts {
+interface AnswerParts {
   readonly register: WorkflowRuns;
   readonly watcher: RunWatcher;
   readonly compiler: SchemaCompiler;

@@ -14,14 +14,14 @@ import { MAX_NODE_EXECUTIONS } from "./run-limits.ts";
 import type { RunState } from "./run-state.ts";
 
 /** The state of the run. */
-export interface BeginningParts {
+interface BeginningParts {
   readonly run: Run;
   readonly state: RunState;
   readonly types: NodeTypes;
 }
 
 /** The events of a beginning, and why the node must not be executed, if it must not. */
-export interface Beginning {
+interface Beginning {
   readonly events: readonly EventDraft[];
   readonly error?: RunError;
 }

@@ -10,7 +10,7 @@ import type { WorkflowDefinition } from "../workflows/workflow.ts";
 export const REDUCERS = ["append", "replace", "merge", "counter", "votes", "feedback"] as const;
 
 /** One of them. */
-export type Reducer = (typeof REDUCERS)[number];
+type Reducer = (typeof REDUCERS)[number];
 
 /** A write to a channel. */
 export interface ChannelRule {

@@ -18,8 +18,8 @@ export interface ChildRequest {
   readonly unset: readonly string[];
 }
 
-/** One execution of a node that begins a run. */
-export interface ChildPlace {
+/** One execution of a node. */
+export interface NodeExecution {
   readonly run: Run;
   readonly nodeId: string;
   readonly startedSequence: number;
@@ -28,5 +28,9 @@ export interface ChildPlace {
 /** Begins runs for nodes. */
 export interface ChildRuns {
   /** The run of an execution, begun now unless it `isBegun`; or why there is none. */
-  begin(place: ChildPlace, request: ChildRequest, isBegun: boolean): Promise<ChildRun | RunError>;
+  begin(
+    place: NodeExecution,
+    request: ChildRequest,
+    isBegun: boolean,
+  ): Promise<ChildRun | RunError>;
 }

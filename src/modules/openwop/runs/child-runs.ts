@@ -7,7 +7,7 @@
 import type { JsonRecord } from "../../../base/json-value.ts";
 import { sha256Hex } from "../../../identity/canonical-form.ts";
 import type { RunError } from "../run-starter.ts";
-import type { ChildPlace, ChildRequest, ChildRuns } from "./child-request.ts";
+import type { ChildRequest, ChildRuns, NodeExecution } from "./child-request.ts";
 import { makeRun, type RunMaker } from "./make-run.ts";
 import { isOver, type Run } from "./run.ts";
 import { RESERVED_OPTIONS } from "./run-body-schema.ts";
@@ -15,8 +15,7 @@ import type { RunLog } from "./run-log.ts";
 import { isRefused } from "./run-refusal.ts";
 import type { LogRules, WorkflowRuns } from "./workflow-runs.ts";
 
-/** The parts that children are begun with. */
-export interface ChildRunsOptions {
+interface ChildRunsOptions {
   readonly register: WorkflowRuns;
   readonly rules: LogRules;
   readonly maker: RunMaker;
@@ -47,7 +46,7 @@ export function createChildRuns(options: ChildRunsOptions): ChildRuns {
 /** Of two bounds, the one that one more run would be beyond. */
 function beyond(
   { register, rules: { limits } }: ChildRunsOptions,
-  { run }: ChildPlace,
+  { run }: NodeExecution,
 ): RunError | undefined {
   const code = "recursion_limit_exceeded";
   if (depthOf(run) >= limits.depth) {
@@ -63,7 +62,7 @@ function beyond(
 
 async function create(
   { register, rules, maker, go, orphaned }: ChildRunsOptions,
-  { run: parent, nodeId }: ChildPlace,
+  { run: parent, nodeId }: NodeExecution,
   { workflowId, inputs, unset }: ChildRequest,
   runId: string,
 ): Promise<RunLog | RunError> {
@@ -104,7 +103,7 @@ function rootOf({ runId, parent }: Run): string {
 }
 
 /** A UUID of version 8: what it is made of is nobody else's business. */
-function childIdOf({ run, nodeId, startedSequence }: ChildPlace): string {
+function childIdOf({ run, nodeId, startedSequence }: NodeExecution): string {
   const hex = sha256Hex(`openwop child ${run.runId} ${nodeId} ${startedSequence}`);
   const parts = [
     hex.slice(0, 8),

@@ -22,7 +22,7 @@ export interface CopyOptions {
 }
 
 /** Why a replay cannot go on, and at which node. */
-export interface ReplayFault {
+interface ReplayFault {
   readonly nodeId: string;
   readonly error: RunError;
 }

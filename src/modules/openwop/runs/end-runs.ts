@@ -13,8 +13,7 @@ import type { RunStop } from "./run-stop.ts";
 import type { RunWorkerOptions } from "./run-worker.ts";
 import type { LogRules, WorkflowRuns } from "./workflow-runs.ts";
 
-/** The parts that runs are ended with. */
-export interface EnderOptions extends Pick<RunWorkerOptions, "watcher" | "log" | "redact"> {
+interface EnderOptions extends Pick<RunWorkerOptions, "watcher" | "log" | "redact"> {
   readonly register: WorkflowRuns;
   readonly rules: LogRules;
 }

@@ -6,7 +6,7 @@ import type { RunHost } from "./run-host.ts";
 import type { RunLog } from "./run-log.ts";
 
 /** Events, and whether there will be more. */
-export interface EventPage {
+interface EventPage {
   readonly events: readonly RunEvent[];
   readonly isComplete: boolean;
 }

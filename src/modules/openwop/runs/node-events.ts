@@ -4,16 +4,9 @@ import type { JsonRecord } from "../../../base/json-value.ts";
 import { uuidv7 } from "../../../identity/uuid.ts";
 import type { NodeOutcome, SuspendRequest } from "../nodes/node-type.ts";
 import type { WorkflowNode } from "../workflows/workflow.ts";
+import type { NodeExecution } from "./child-request.ts";
 import type { Answering } from "./interrupt-answer.ts";
-import type { Run } from "./run.ts";
 import type { EventDraft } from "./run-event.ts";
-
-/** The execution that waits. */
-export interface SuspendedAt {
-  readonly run: Run;
-  readonly nodeId: string;
-  readonly startedSequence: number;
-}
 
 /** It is begun. */
 export function nodeStarted(node: WorkflowNode, attempt: number): EventDraft {
@@ -63,7 +56,7 @@ export function nodeDone(nodeId: string, outputs: JsonRecord, at: Answering): Ev
 /** The node waits for an answer: an event for those who follow nodes, and one for those who answer. */
 export function interruptRequested(
   { kind, data, resumeSchema }: SuspendRequest,
-  { run, nodeId, startedSequence }: SuspendedAt,
+  { run, nodeId, startedSequence }: NodeExecution,
 ): readonly EventDraft[] {
   const asked = { kind, key: `${run.runId}:${nodeId}:${startedSequence}`, data, resumeSchema };
   const suspended = { nodeId, interruptId: uuidv7(), reason: kind, ...asked };

@@ -5,7 +5,7 @@ import type { EventDraft } from "./run-event.ts";
 export const DRAIN_POLICIES = ["drain-current-node", "immediate"] as const;
 
 /** One of them. */
-export type DrainPolicy = (typeof DRAIN_POLICIES)[number];
+type DrainPolicy = (typeof DRAIN_POLICIES)[number];
 
 /** The request, and whose it is. */
 export interface PauseRequest {

@@ -13,8 +13,7 @@ import type { RunLog } from "./run-log.ts";
 import { type RunRefusal, refuseRun } from "./run-refusal.ts";
 import type { RunState } from "./run-state.ts";
 
-/** The parts that pausing takes besides the log. */
-export interface PauseParts {
+interface PauseParts {
   readonly types: NodeTypes;
   /** Stops the execution of the run where it is. */
   stop(): void;

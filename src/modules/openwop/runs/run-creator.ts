@@ -14,8 +14,7 @@ import { isRefused, type RunRefusal, refuseRun } from "./run-refusal.ts";
 import type { RunState } from "./run-state.ts";
 import type { LogRules, NotCreated, WorkflowRuns } from "./workflow-runs.ts";
 
-/** The parts that runs are created with. */
-export interface RunCreatorOptions {
+interface RunCreatorOptions {
   readonly register: WorkflowRuns;
   readonly workflows: Workflows;
   readonly catalog: AgentCatalog;
@@ -94,7 +93,6 @@ function refuseCreation(refusal: NotCreated): RunRefusal {
   return refuseRun("rate_limited", "too many runs of this caller are not over yet", details);
 }
 
-/** The parts that forks are checked with. */
 interface ForkMaker {
   readonly overlay: CompiledSchema;
   readonly redact: Redact;

@@ -29,8 +29,7 @@ import { RunWorker, type RunWorkerOptions } from "./run-worker.ts";
 import { UnfinishedRuns } from "./unfinished-runs.ts";
 import type { LogRules } from "./workflow-runs.ts";
 
-/** The parts that runs are run with. */
-export interface RunHostOptions extends Omit<RunWorkerOptions, "watcher"> {
+interface RunHostOptions extends Omit<RunWorkerOptions, "watcher"> {
   readonly workflows: Workflows;
   readonly compiler: SchemaCompiler;
   /** Aborted when nobody is to wait for a run any more: the server begins to stop. */

@@ -28,8 +28,7 @@ export class RunOverError extends Error {
   }
 }
 
-/** The parts of a log. */
-export interface RunLogOptions {
+interface RunLogOptions {
   readonly runs: RunRegister<RunEntry, RunEvent>;
   readonly run: Run;
   readonly state: RunState;
@@ -38,7 +37,7 @@ export interface RunLogOptions {
 }
 
 /** How events are kept. */
-export type AppendOptions = Pick<StepOptions, "isHolders">;
+type AppendOptions = Pick<StepOptions, "isHolders">;
 
 type Step = RunStep<RunEntry, RunEvent>;
 type Decide = (entry: RunEntry) => Step | undefined;

@@ -1,5 +1,5 @@
 /** A run as its readers see it: what was asked for, and where its log has brought it.   OpenWOP "run-snapshot" */
-import type { JsonRecord } from "../../../base/json-value.ts";
+import { type JsonRecord, presentMembers } from "../../../base/json-value.ts";
 import { isWaiting, type Run } from "./run.ts";
 import type { Interrupt, NodeState, RunState } from "./run-state.ts";
 
@@ -14,18 +14,18 @@ export function runSnapshot(run: Run, state: RunState): JsonRecord {
   return {
     ...{ runId, workflowId: workflow.id, status },
     owner: { tenant: owner.tenant, principal: owner.principal },
-    ...present({ currentNodeId, startedAt, completedAt, pausedAt, agent }),
+    ...presentMembers({ currentNodeId, startedAt, completedAt, pausedAt, agent }),
     nodeStates: Object.fromEntries(Object.entries(state.nodes).map(withoutSequence)),
     variables,
-    ...present({ outputs, error }),
-    ...present({ interrupt: interrupt && interruptView(interrupt) }),
-    ...present({ parentNodeId: parent?.nodeId, childDepth: parent?.depth }),
-    ...present({
+    ...presentMembers({ outputs, error }),
+    ...presentMembers({ interrupt: interrupt && interruptView(interrupt) }),
+    ...presentMembers({ parentNodeId: parent?.nodeId, childDepth: parent?.depth }),
+    ...presentMembers({
       parentRunId: source?.runId ?? parent?.runId,
       parentSeq: source?.fromSeq,
       forkMode: source?.mode,
     }),
-    ...present({ scopeId }),
+    ...presentMembers({ scopeId }),
     ...{ tags, metadata, configurable, eventLogSchemaVersion: EVENT_LOG_SCHEMA_VERSION },
   };
 }
@@ -40,7 +40,7 @@ export function openInterrupt({ status, interrupts }: RunState): Interrupt | und
 export function interruptView(interrupt: Interrupt): JsonRecord {
   const { interruptId, nodeId, kind, data, resumeSchema, votes } = interrupt;
   const said = votes.length === 0 ? {} : { votes };
-  return { interruptId, nodeId, kind, data, ...present({ resumeSchema }), ...said };
+  return { interruptId, nodeId, kind, data, ...presentMembers({ resumeSchema }), ...said };
 }
 
 /** The outcome of an agent's turn; of other workflows, all that they put out. */
@@ -52,8 +52,4 @@ export function runResult({ outputs }: RunState): unknown {
 function withoutSequence([nodeId, node]: readonly [string, NodeState]): [string, JsonRecord] {
   const { startedSequence: _, handedTo: __, ...shown } = node;
   return [nodeId, shown];
-}
-
-function present(members: JsonRecord): JsonRecord {
-  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined));
 }

@@ -19,7 +19,7 @@ export interface ForkSource {
 }
 
 /** The node of another run that a run was begun by. */
-export interface RunParent {
+interface RunParent {
   readonly runId: string;
   readonly nodeId: string;
   /** The run that nobody began but its caller. */

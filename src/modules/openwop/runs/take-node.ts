@@ -3,7 +3,7 @@
  * came of it.   OpenWOP RFC 0072 §B, "replay"
  */
 
-import type { JsonRecord } from "../../../base/json-value.ts";
+import { type JsonRecord, memberOf } from "../../../base/json-value.ts";
 import type { Change } from "../../../state/store.ts";
 import type { RunError } from "../run-starter.ts";
 import type { PortValue, WorkflowNode } from "../workflows/workflow.ts";
@@ -37,7 +37,7 @@ export interface Driven {
 }
 
 /** Before a node is begun. */
-export interface NodeEntry {
+interface NodeEntry {
   /** The agent that worked last. */
   readonly pinned: string | undefined;
   /** The fault that no agent's node begins with. */
@@ -187,8 +187,4 @@ function readPort(port: PortValue, { variables, nodes }: RunState): unknown {
     case "connection":
       return memberOf(memberOf(nodes, port.nodeId)?.outputs ?? {}, port.outputKey);
   }
-}
-
-function memberOf<Value>(record: Readonly<Record<string, Value>>, name: string): Value | undefined {
-  return Object.hasOwn(record, name) ? record[name] : undefined;
 }

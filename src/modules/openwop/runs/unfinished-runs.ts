@@ -8,8 +8,7 @@ import { isHeld } from "./run.ts";
 import { scheduled } from "./run-entry.ts";
 import type { RunWorkerOptions } from "./run-worker.ts";
 
-/** The parts of it. */
-export interface UnfinishedRunsOptions
+interface UnfinishedRunsOptions
   extends Pick<RunWorkerOptions, "register" | "limits" | "log" | "redact"> {
   readonly ender: RunEnder;
 }

@@ -22,8 +22,7 @@ export interface LogRules {
   readonly redact: Redact;
 }
 
-/** Options of creating a run. */
-export interface CreateRunOptions {
+interface CreateRunOptions {
   /** Changes that are made with it. */
   readonly alongside?: readonly Change[];
   /** No other run of its scope may be under way. */

@@ -6,7 +6,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { CompletionFault, MAX_ANSWER_BYTES, tooLong } from "./completion.ts";
 
 /** All that there is to receive. */
-export interface BodySource {
+interface BodySource {
   readonly isEventStream: boolean;
   readonly body: AsyncIterable<Uint8Array>;
   /** Gives up the rest. */

@@ -13,12 +13,12 @@ import { type ModelResponse, type ModelServer, ModelStatus } from "./model-serve
 import { readStream, readWhole } from "./read-completion.ts";
 
 /** Asked for a completion; rejects with a fault, a status, or whatever the way there came to. */
-export interface ChatModel {
+interface ChatModel {
   complete(question: ChatQuestion, listener: CompletionListener): Promise<Completion>;
 }
 
 /** The model, its place, and the form in which it is to answer. */
-export interface ChatModelOptions {
+interface ChatModelOptions {
   readonly server: ModelServer;
   /** For whom it is asked. */
   readonly owner: string;
@@ -93,7 +93,7 @@ const NEVER = new AbortController().signal;
 class OtherForm extends Error {}
 
 /** The parts of the SDK that are used. */
-export interface Sdk {
+interface Sdk {
   openModel(name: string, fetch: typeof globalThis.fetch): LanguageModelV3;
   /** The cause of an error of the SDK's. */
   causeOf(error: unknown): unknown;

@@ -28,7 +28,7 @@ import { readModelAnswer } from "./model-answer.ts";
 import { type Asked, askModel, type ModelServer } from "./model-server.ts";
 
 /** The models that there are, and the way in which they are asked. */
-export interface ChatRuntimeOptions {
+interface ChatRuntimeOptions {
   readonly server: ModelServer;
   /** Model name by model class; `default` for every class that has none. */
   readonly models: ReadonlyMap<string, string>;

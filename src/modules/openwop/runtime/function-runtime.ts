@@ -11,8 +11,7 @@ import type { AgentRuntime, RuntimeAnswer, RuntimeTurn } from "./agent-runtime.t
 /** The operator's function. */
 export type TurnFunction = (turn: unknown) => unknown;
 
-/** The parts that it is called with. */
-export interface FunctionRuntimeOptions {
+interface FunctionRuntimeOptions {
   readonly take: TurnFunction;
   onFault(error: unknown, agentId: string): void;
 }

@@ -12,18 +12,16 @@ import type { ModuleLoader } from "../../../handlers/module-loader.ts";
 import type { CallProcess } from "../../../handlers/processes/process-function.ts";
 import { PLAIN_STYLE } from "../../../schema/sample-style.ts";
 import { schemaSample } from "../../../schema/schema-sample.ts";
-import type { OpenwopSections } from "../config.ts";
+import type { OpenwopConfig, OpenwopSections } from "../config.ts";
 import type { ManifestClass } from "../installed-agent.ts";
 import type { Redactor } from "../redaction.ts";
-import type { OpenwopSettings, RuntimeSettings } from "../settings.ts";
 import type { AgentRuntime, RuntimeAnswer, RuntimeTurn } from "./agent-runtime.ts";
 import { loadSdk } from "./chat-model.ts";
 import { createChatRuntime, modelOf } from "./chat-runtime.ts";
 import { createFunctionRuntime, type TurnFunction } from "./function-runtime.ts";
 import { createModelConnection } from "./model-connection.ts";
 
-/** The parts that a runtime is made from. */
-export interface RuntimeParts {
+interface RuntimeParts {
   readonly config: Pick<OpenwopSections, "directory" | "file">;
   readonly loader: ModuleLoader;
   readonly redactor: Redactor;
@@ -32,27 +30,28 @@ export interface RuntimeParts {
 
 /** The runtime, and what is wrong with it; one that cannot be had fails every turn. */
 export async function loadAgentRuntime(
-  settings: OpenwopSettings,
+  { runtime, reasoning, conformance: isConformance }: OpenwopConfig,
   parts: RuntimeParts,
 ): Promise<{ readonly runtime: AgentRuntime; readonly problems: readonly Problem[] }> {
-  const { runtime, reasoning, isConformance, maxToolCalls } = settings;
   switch (runtime.kind) {
     case "deterministic":
       return { runtime: createDeterministicRuntime({ isConformance }), problems: [] };
     case "openai-compatible": {
-      const { baseUrl, apiKey, models, retries, requestTimeoutMs: timeoutMs } = runtime;
+      const { apiKey, retries, requestTimeoutSeconds } = runtime;
+      const baseUrl = (runtime.baseUrl ?? "").replace(/\/+$/, "");
+      const timeoutMs = requestTimeoutSeconds * 1000;
       const { ca, problems } = readCa(runtime.ca, parts.config);
       const server = createModelConnection({ baseUrl, apiKey, ca, timeoutMs });
       server.prepare?.();
       loadSdk.prepare();
-      const { isStreaming } = reasoning;
       // One answer more than calls, and one for words beside them.
-      const maxRounds = maxToolCalls + 1;
-      const options = { server, models, retries, isStreaming, maxRounds };
+      const maxRounds = runtime.maxToolCalls + 1;
+      const models = modelsOf(runtime);
+      const options = { server, models, retries, isStreaming: reasoning.streaming, maxRounds };
       return { runtime: createChatRuntime(options), problems };
     }
     case "function":
-      return loadFunction(runtime.function, parts);
+      return loadFunction(runtime.function ?? "", parts);
   }
 }
 
@@ -90,13 +89,19 @@ async function loadFunction(
 
 /** Why no model takes turns of a class, in words; undefined: one does. */
 export function modelFaultOf(
-  runtime: RuntimeSettings,
+  runtime: OpenwopConfig["runtime"],
 ): (modelClass: ManifestClass) => string | undefined {
   if (runtime.kind !== "openai-compatible") return () => undefined;
+  const models = modelsOf(runtime);
   return (modelClass) =>
-    modelOf(runtime.models, modelClass) === undefined
+    modelOf(models, modelClass) === undefined
       ? `openwop.runtime.models has neither "${modelClass}" nor "default"`
       : undefined;
+}
+
+/** Names of models by class; `default` for every class that has none. */
+function modelsOf({ models }: OpenwopConfig["runtime"]): ReadonlyMap<string, string> {
+  return new Map(Object.entries(models));
 }
 
 /** Its behaviour. */

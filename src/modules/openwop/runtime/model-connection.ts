@@ -10,7 +10,7 @@ import { connectionOptions } from "../../../handlers/connection-options.ts";
 import type { ModelResponse, ModelServer } from "./model-server.ts";
 
 /** The address of the models. */
-export interface ModelConnectionOptions {
+interface ModelConnectionOptions {
   /** Without a slash at its end. */
   readonly baseUrl: string;
   readonly apiKey: string | undefined;

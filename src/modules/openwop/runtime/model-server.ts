@@ -18,7 +18,7 @@ export interface ModelResponse {
 }
 
 /** For whom a model is asked: of many who ask at once, each has its turn. */
-export interface ModelQuestion {
+interface ModelQuestion {
   readonly owner: string;
   readonly signal: AbortSignal;
 }
@@ -44,8 +44,7 @@ export class ModelStatus extends Error {
   }
 }
 
-/** Options of a question. */
-export interface AskOptions {
+interface AskOptions {
   readonly retries: number;
   readonly signal: AbortSignal;
   /** Tells whether something of an answer has been told already, so that another one cannot be. */

@@ -10,7 +10,7 @@ const LOWEST = 0;
 const MAX_TOLD_LENGTH = 64;
 
 /** The confidence of an agent. */
-export interface Confidence {
+interface Confidence {
   readonly observed: number;
   /** The value that was stated, where that is no confidence. */
   readonly stated?: string;

@@ -12,8 +12,7 @@ import type { InstalledAgent } from "../installed-agent.ts";
 import { failedTurn, schemaFailure } from "./outcome.ts";
 import { RunningTurn, type TurnSurroundings } from "./running-turn.ts";
 
-/** The parts that turns are taken with. */
-export interface ExecutorOptions extends Omit<TurnSurroundings, "isInstalled"> {
+interface ExecutorOptions extends Omit<TurnSurroundings, "isInstalled"> {
   readonly registry: AgentRegistry;
   /** Scopes granted to an agent's tool calls. */
   grantsOf(agentId: string): readonly string[];

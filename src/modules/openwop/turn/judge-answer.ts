@@ -20,7 +20,7 @@ export type Answered = Extract<RuntimeAnswer, { kind: "answered" }>;
 export type Malformed = Extract<RuntimeAnswer, { kind: "malformed" }>;
 
 /** Why an answer is asked for once more, and what the turn comes to if it was the last. */
-export interface Objection {
+interface Objection {
   readonly kind: "objection";
   readonly failure: FailedTurn;
   readonly remarks: readonly TurnRemark[];

@@ -41,7 +41,7 @@ export interface TurnSurroundings {
 }
 
 /** The agent that takes the turn. */
-export interface TurnTaker {
+interface TurnTaker {
   readonly agent: InstalledAgent;
   readonly document: AgentDocument | undefined;
   /** Of its tool calls. */

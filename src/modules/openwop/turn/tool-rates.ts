@@ -10,7 +10,7 @@ import {
 } from "../../../dispatch/rates/minute-rates.ts";
 
 /** The limit in force; `perMinute` 0: none. */
-export interface ToolRate {
+interface ToolRate {
   readonly perMinute: number;
 }
 

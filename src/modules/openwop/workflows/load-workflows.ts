@@ -27,7 +27,7 @@ export interface Workflow {
 export type Workflows = ReadonlyMap<string, Workflow>;
 
 /** The directory of the definitions, and the types that they are checked against. */
-export interface WorkflowsLocation {
+interface WorkflowsLocation {
   /** The deployment directory. */
   readonly directory: string;
   readonly dir: string;
@@ -41,7 +41,7 @@ const DEFAULT_DIR = "agents/openwop/workflows";
 const MAX_WORKFLOWS = 1024;
 
 /** The workflows that could be loaded, and the problems with the rest. */
-export interface LoadedWorkflows {
+interface LoadedWorkflows {
   readonly workflows: Workflows;
   readonly problems: readonly Problem[];
 }

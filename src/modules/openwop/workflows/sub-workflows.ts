@@ -3,7 +3,7 @@ import type { Paced } from "../../../base/paced.ts";
 import type { WorkflowDefinition } from "./workflow.ts";
 
 /** Something that is wrong with what a workflow leads to. */
-export interface DanglingFault {
+interface DanglingFault {
   readonly workflowId: string;
   readonly key: string;
   readonly message: string;

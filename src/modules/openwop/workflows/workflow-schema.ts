@@ -3,7 +3,7 @@
  * this server does not do, so that nothing in a file is passed over in silence.
  * OpenWOP "workflow-definition", "agent-ref"
  */
-import type { JsonSchema } from "../../../schema/json-schema.ts";
+import { closedObject, type JsonSchema } from "../../../schema/json-schema.ts";
 
 const TEXT = { type: "string", minLength: 1, maxLength: 4096 };
 const NAME = { type: "string", minLength: 1, maxLength: 256 };
@@ -13,12 +13,8 @@ const OPEN = { type: "object" };
 const NODE_ID = { type: "string", pattern: "^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$" };
 const ANY = {};
 
-function closed(properties: JsonSchema, required: readonly string[]): JsonSchema {
-  return { type: "object", properties, required, additionalProperties: false };
-}
-
 const AGENT_REF = {
-  ...closed(
+  ...closedObject(
     {
       agentId: { type: "string", minLength: 3, maxLength: 256 },
       name: { type: "string", maxLength: 256 },
@@ -41,13 +37,12 @@ const AGENT_REF = {
 
 const PORT_VALUE = {
   oneOf: [
-    closed({ type: { const: "static" }, value: ANY }, ["type", "value"]),
-    closed({ type: { const: "connection" }, nodeId: NODE_ID, outputKey: NAME, optional: FLAG }, [
-      "type",
-      "nodeId",
-      "outputKey",
-    ]),
-    closed({ type: { const: "variable" }, variableName: NAME, optional: FLAG }, [
+    closedObject({ type: { const: "static" }, value: ANY }, ["type", "value"]),
+    closedObject(
+      { type: { const: "connection" }, nodeId: NODE_ID, outputKey: NAME, optional: FLAG },
+      ["type", "nodeId", "outputKey"],
+    ),
+    closedObject({ type: { const: "variable" }, variableName: NAME, optional: FLAG }, [
       "type",
       "variableName",
     ]),
@@ -60,7 +55,7 @@ const POSITION = {
   properties: { x: { type: "number" }, y: { type: "number" } },
 };
 
-const NODE = closed(
+const NODE = closedObject(
   {
     id: NODE_ID,
     typeId: { type: "string", pattern: "^[a-z][a-zA-Z0-9._-]{0,255}$" },
@@ -85,7 +80,7 @@ const NODE = closed(
   ["id", "typeId", "name", "position", "config", "inputs"],
 );
 
-const CONDITION = closed(
+const CONDITION = closedObject(
   {
     type: { enum: ["equals", "notEquals", "contains"] },
     left: { type: "string", minLength: 1, maxLength: 1024 },
@@ -94,7 +89,7 @@ const CONDITION = closed(
   ["type", "left", "right"],
 );
 
-const EDGE = closed(
+const EDGE = closedObject(
   {
     id: NAME,
     sourceNodeId: NODE_ID,
@@ -108,7 +103,7 @@ const EDGE = closed(
   ["id", "sourceNodeId", "targetNodeId"],
 );
 
-const TRIGGER = closed(
+const TRIGGER = closedObject(
   {
     id: NAME,
     type: { const: "manual" },
@@ -121,7 +116,7 @@ const TRIGGER = closed(
   ["id", "type"],
 );
 
-const VARIABLE = closed(
+const VARIABLE = closedObject(
   {
     name: NAME,
     type: { enum: ["string", "number", "boolean", "object", "array"] },
@@ -135,7 +130,7 @@ const VARIABLE = closed(
 );
 
 /** The schema of a definition. */
-export const WORKFLOW_SCHEMA: JsonSchema = closed(
+export const WORKFLOW_SCHEMA: JsonSchema = closedObject(
   {
     id: { type: "string", pattern: "^[a-z][a-z0-9_-]{0,127}$" },
     name: NAME,

@@ -5,7 +5,7 @@
  */
 
 /** A sentence of a source. */
-export interface Sentence {
+interface Sentence {
   readonly text: string;
   /** The number of its source, from 0. */
   readonly source: number;

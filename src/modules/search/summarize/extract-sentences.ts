@@ -8,7 +8,7 @@
  * Finds sentences; one for all texts, because making one costs more than most texts do. Yields
  * undefined where others may have their turn: a text may go on for long before a sentence ends.
  */
-export type SentenceSplitter = (text: string) => Generator<string | undefined>;
+type SentenceSplitter = (text: string) => Generator<string | undefined>;
 
 /**
  * The segmenter copies what it is given for each segment that it finds, so that a whole text would

@@ -22,8 +22,7 @@ import {
   type SourcePlaces,
 } from "./summary-sources.ts";
 
-/** The parts of SUMMARIZE. */
-export interface SummarizeOptions {
+interface SummarizeOptions {
   readonly places: SourcePlaces;
   readonly work: TaskQueue;
 }

@@ -36,7 +36,7 @@ export interface SourcePlaces {
 }
 
 /** A source, and where it comes from. */
-export interface ReadSource {
+interface ReadSource {
   readonly content: unknown;
   /** "METHOD /path"; undefined for what was sent. */
   readonly reference: string | undefined;
@@ -54,7 +54,7 @@ export interface ReadSources {
 }
 
 /** Of all sources together, as texts or as JSON. */
-export const MAX_SOURCE_CHARACTERS = 262_144;
+const MAX_SOURCE_CHARACTERS = 262_144;
 const MAX_REFERENCES = 8;
 /** The methods to read a path by that is named alone; the first that fits is taken. */
 const PREFERRED_METHODS = ["QUERY", "FETCH", "DESCRIBE", "DISCOVER"];
@@ -64,8 +64,7 @@ const AUTHORITY_STATUSES: readonly number[] = [262, 401, 403, 455];
 /** Does steps in turns with others, and answers what they come to. */
 export type InTurns = <T>(steps: Generator<undefined, T>) => Promise<T>;
 
-/** The parts that sources are read with. */
-export interface ReadingOptions {
+interface ReadingOptions {
   readonly call: Pick<Call, "dispatch" | "signal" | "log">;
   readonly places: SourcePlaces;
   readonly inTurns: InTurns;

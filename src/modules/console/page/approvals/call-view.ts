@@ -5,7 +5,6 @@ import { Section } from "../parts/page.ts";
 import { html, type VNode } from "../preact.ts";
 import { address } from "../router.ts";
 import { jsonText, visible } from "../text.ts";
-import { type Difference, differencesOf } from "./difference.ts";
 import { type ApprovedCall, callOf, isObject } from "./subject.ts";
 
 /** Members that are new in every call, and say nothing about it. */
@@ -94,4 +93,34 @@ const AMBIGUOUS = /^(?:|\s.*|.*\s|-?[\d.]+(?:[eE][+-]?\d+)?|true|false|null|["[{
 /** Texts as they are, unless they look like another value; everything else as JSON. */
 function valueText(value: unknown): string {
   return typeof value === "string" && !AMBIGUOUS.test(value) ? visible(value) : jsonText(value);
+}
+
+/** One place in which two values differ; undefined where one of them has nothing. */
+interface Difference {
+  readonly pointer: string;
+  readonly before: unknown;
+  readonly after: unknown;
+}
+
+/** Every difference, in the order of the later value's members. */
+function differencesOf(before: unknown, after: unknown, pointer = ""): Difference[] {
+  if (Array.isArray(before) && Array.isArray(after)) {
+    return differencesOf({ ...before }, { ...after }, pointer);
+  }
+  if (!isObject(before) || !isObject(after)) {
+    const isSame = JSON.stringify(before) === JSON.stringify(after);
+    return isSame ? [] : [{ pointer: pointer === "" ? "/" : pointer, before, after }];
+  }
+  const names = new Set([...Object.keys(after), ...Object.keys(before)]);
+  return [...names].flatMap((name) =>
+    differencesOf(own(before, name), own(after, name), `${pointer}/${escapedName(name)}`),
+  );
+}
+
+function own(value: Readonly<Record<string, unknown>>, name: string): unknown {
+  return Object.hasOwn(value, name) ? value[name] : undefined;
+}
+
+function escapedName(name: string): string {
+  return name.replaceAll("~", "~0").replaceAll("/", "~1");
 }

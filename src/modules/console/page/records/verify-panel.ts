@@ -6,9 +6,8 @@ import { html, useEffect, useRef, useState, type VNode } from "../preact.ts";
 import { session } from "../session.ts";
 import { countText, visible } from "../text.ts";
 import { asApiError } from "../use-api.ts";
-import { chainFile, saveFile } from "./export-chain.ts";
 import { knownHead, rememberHead } from "./known-heads.ts";
-import { fetchChain } from "./use-chain.ts";
+import { ChainWay, fetchChain } from "./use-chain.ts";
 import type { Keys } from "./use-keys.ts";
 import { type ChainReport, reportText, verifyChain } from "./verify-chain.ts";
 
@@ -105,4 +104,25 @@ async function save(agentId: string): Promise<void> {
   } catch (error) {
     say(`Export failed: ${asApiError(error).message}`, true);
   }
+}
+
+/** A chain as `agtp-keys verify` reads it: all records that the daemon still has, one a line, the oldest first. */
+async function chainFile(agentId: string): Promise<Blob> {
+  const lines: string[] = [];
+  const way = new ChainWay();
+  for (let start = way.next; start !== undefined; start = way.next) {
+    const page = await fetchChain(agentId, start, MOST);
+    lines.push(...page.records.map(({ jws }) => `${jws}\n`));
+    way.goOn(page);
+  }
+  return new Blob(lines.toReversed(), { type: "application/octet-stream" });
+}
+
+/** Lets the browser keep a file. */
+function saveFile(name: string, content: Blob): void {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(content);
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
 }

@@ -1,10 +1,10 @@
 /**
- * Judges a handler's result: a body the output schema accepts, an error the endpoint declares, or a
- * fault. The operator's handlers may neither refuse for the protocol nor write its header
+ * From what a handler returned to the reply: a body that the output schema accepts, an error that the
+ * endpoint declares, or a fault. The operator's handlers may neither refuse for the protocol nor write its header
  * fields.   AGTP-API §6.4 "errors", §13.3
  */
 import { AwaitedAnswer } from "../../handlers/call-upstream.ts";
-import { type HandlerResult, isHandlerError } from "../../handlers/handler.ts";
+import type { HandlerResult } from "../../handlers/handler.ts";
 import { isFieldName, isFieldValue } from "../../wire/header-fields.ts";
 import { isStatus, isSuccess, type Status } from "../../wire/status.ts";
 import { concealRefusal } from "../concealment.ts";
@@ -19,14 +19,14 @@ export type Outcome = HandlerResult | Refusal | AwaitedAnswer;
 export type OutcomeRules = Pick<Route, "tier" | "errors" | "output" | "concealment">;
 
 /** The reply an outcome stands for, or what is wrong with it. */
-export function judge(route: OutcomeRules, outcome: Outcome): Reply | string {
+export function replyToOutcome(route: OutcomeRules, outcome: Outcome): Reply | string {
   if (typeof outcome !== "object" || outcome === null) return "the handler returned nothing";
   if (outcome instanceof AwaitedAnswer) return replyLater(outcome.body);
   if (route.tier !== "B" && "kind" in outcome && outcome.kind === "refusal") {
     return replyToRefusal(concealRefusal(outcome, route));
   }
   const result = outcome as HandlerResult;
-  if (isHandlerError(result)) {
+  if ("error" in result) {
     if (!route.errors.has(result.error)) return `undeclared error "${result.error}"`;
     const named = namedError(result.error, result.message, result.details);
     return replyToRefusal(concealRefusal(named, route));

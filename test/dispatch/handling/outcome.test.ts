@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { judge, type Outcome } from "../../../src/dispatch/handling/judge.ts";
+import { type Outcome, replyToOutcome } from "../../../src/dispatch/handling/outcome.ts";
 import { notFound } from "../../../src/dispatch/refusals/refusal.ts";
 import { makeRoute } from "../../support/exchange.ts";
 
@@ -15,11 +15,11 @@ const BODY = { reservation_id: "r-1" };
 
 /** Handlers are plain JavaScript: what they return may be anything. */
 function judgeAny(outcome: unknown, route = ROUTE) {
-  return judge(route, outcome as Outcome);
+  return replyToOutcome(route, outcome as Outcome);
 }
 
 // AGTP-API §6.4 "errors", §13.3
-describe("judge", () => {
+describe("replyToOutcome", () => {
   it("makes a 200 of a body that the output schema accepts", () => {
     expect(judgeAny({ body: BODY })).toMatchObject({
       status: 200,

@@ -1,17 +1,25 @@
 /**
- * Can the input be read: the body, the query, and the values in the path? Its envelope may name a
- * session and a task, too.
+ * Gate 13. Can the input be read: the body, the query, and the values in the path? The body's envelope
+ * may name a session and a task, too: gates 14 and 15 look at those.
  * 400 a body or query that cannot be read · 460 an undecodable path value.   AGTP-API §5.5
+ *
+ * Gate 16. Does the merged input satisfy the endpoint's input schema?
+ * 422 with every violation, up to 20.   AGTP-API §13.2, §13.3
  */
 import { mergeInput, parseQuery } from "../../endpoint/input.ts";
 import { parseBody, unwrapEnvelope } from "../../endpoint/request-body.ts";
 import { isOpaqueId } from "../../identity/identifiers.ts";
 import type { Exchange } from "../exchange.ts";
-import { badRequest, endpointViolation, type Refusal } from "../refusals/refusal.ts";
+import {
+  badRequest,
+  endpointViolation,
+  type Refusal,
+  schemaViolation,
+} from "../refusals/refusal.ts";
 import type { Route } from "../routes/route.ts";
 import type { Gate } from "./gate.ts";
 
-/** Reads and merges; the first place that looks into a body. */
+/** Gate 13: reads and merges; the first place that looks into a body. */
 export const bodyGate: Gate = (exchange) => {
   const { route } = exchange;
   return route && readInput(exchange, route);
@@ -110,4 +118,20 @@ function withMapped(
   const declared = definition.inputSchema["properties"] ?? {};
   const added = Object.entries(mappedParameters).filter(([name]) => Object.hasOwn(declared, name));
   return added.length === 0 ? parameters : { ...Object.fromEntries(added), ...parameters };
+}
+
+/** Gate 16: asks the schema, and then the handler's own rules. */
+export const inputGate: Gate = (exchange) => {
+  const { route, input } = exchange;
+  if (route === undefined) return undefined;
+  const violations = route.input.check(input, isSmall(exchange)) ?? route.precheck?.(input);
+  return violations && schemaViolation(violations);
+};
+
+/** No text has more members and items than half its octets. */
+const SMALL_OCTETS = 8192;
+
+function isSmall({ inner, request }: Exchange): boolean {
+  const octets = request.body.length + (request.query?.length ?? 0);
+  return inner === undefined && octets <= SMALL_OCTETS;
 }

@@ -1,7 +1,8 @@
 /** The processor time of one thread, while another one burns it.   `[limits] work_ms_per_second` */
+
 import { Worker } from "node:worker_threads";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { processorClock } from "../../src/base/processor-clock.ts";
+import { processorClock } from "../../../src/dispatch/rates/loop-time.ts";
 
 /** Burns so many milliseconds of the processor for each that it is asked for, then wakes who waits. */
 const BURNER = `

@@ -1,0 +1,5 @@
+/** A method and a path: what an endpoint is named by, and a request asks for. */
+export interface Pair {
+  readonly method: string;
+  readonly path: string;
+}

@@ -1,0 +1,20 @@
+/** The configuration that a command is asked about. */
+import { resolve } from "node:path";
+import type { Config } from "../../app/config/config.ts";
+import { loadConfig } from "../../app/config/load.ts";
+import { formatProblem, isError, type Problem } from "../../base/problem.ts";
+import { usage } from "./command-file.ts";
+import { CommandRefusal } from "./command-refusal.ts";
+import type { Terminal } from "./terminal.ts";
+
+/** A configuration, or a usage error with everything that is wrong with it. */
+export function readConfig(path: string, { directory, environment }: Terminal): Config {
+  const { config, problems } = loadConfig(resolve(directory, path), environment);
+  if (config !== undefined) return config;
+  throw usage(problems.filter(isError).map(formatProblem).join("; "));
+}
+
+/** The answer no, for problems of a deployment. */
+export function refusalOf(problems: readonly Problem[]): CommandRefusal {
+  return new CommandRefusal(problems.map(formatProblem).join("; "));
+}

@@ -1,0 +1,32 @@
+/** Those who take in what a store tells of its collections; one question is asked for all of them. */
+import type { Feed, FeedWatcher } from "./store.ts";
+
+export class FeedWatchers {
+  /** By collection. */
+  readonly #watchers = new Map<string, Set<FeedWatcher>>();
+
+  watch(collection: string, watcher: FeedWatcher): void {
+    const watchers = this.#watchers.get(collection) ?? new Set();
+    this.#watchers.set(collection, watchers.add(watcher));
+  }
+
+  /** Asks, and has everybody take their own part; resolves once all of it is taken in. */
+  async take<Told>(
+    ask: (collections: readonly string[]) => Promise<Told>,
+    ownOf: (told: Told, collection: string) => Feed,
+  ): Promise<Told> {
+    const watchers = [...this.#watchers];
+    for (const [, all] of watchers) for (const watcher of all) watcher.ask();
+    let told: Told | undefined;
+    try {
+      told = await ask(watchers.map(([collection]) => collection));
+      return told;
+    } finally {
+      const taken = watchers.flatMap(([collection, all]) => {
+        const own = told && ownOf(told, collection);
+        return [...all].map((watcher) => watcher.take(own));
+      });
+      await Promise.all(taken);
+    }
+  }
+}

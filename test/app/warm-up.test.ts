@@ -1,0 +1,53 @@
+/** What is made behind the ready line: nobody waits for it, and all that is said of it is heard. */
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { MODULES } from "../../src/app/modules.ts";
+import type { AnyModule } from "../../src/app/provision.ts";
+import type { Problem } from "../../src/base/problem.ts";
+import { openDaemon } from "../support/daemon.ts";
+
+const LATE: Problem = { file: "late.json", key: "", message: "is late", severity: "warning" };
+
+/** Says in the log what is asked of it. */
+function speaking(keep: () => Promise<readonly Problem[]>): AnyModule {
+  return {
+    name: "speaking",
+    takes: {},
+    provision: async ({ log }) => ({
+      start: () => log.info({ event: "began" }, "serves"),
+      warmUp: () => log.info({ event: "warmed-up" }, "warms up"),
+      keep: () => {
+        log.info({ event: "kept" }, "keeps");
+        return keep();
+      },
+    }),
+  };
+}
+
+describe("the warm-up of a daemon", () => {
+  it("begins behind the ready line, and what it finds is told", async () => {
+    const module = speaking(async () => [LATE]);
+    const { log, close } = await openDaemon({}, {}, [...MODULES, module]);
+    await close();
+    const told = log.map(({ event, file }) => (event === "problem" ? file : event));
+    const awaited = ["began", "listening", "kept", "warmed-up", LATE.file];
+    expect(told.filter((one) => awaited.includes(String(one)))).toEqual(awaited);
+  });
+
+  it("is logged where it fails, and the daemon serves", async () => {
+    const module = speaking(() => Promise.reject(new Error("no room")));
+    const { log, connect, close } = await openDaemon({}, {}, [...MODULES, module]);
+    const client = await connect();
+    client.write("AGTP/1.0 DISCOVER /\r\nContent-Length: 0\r\n\r\n");
+    expect((await client.replies(1))[0]?.status).toBeLessThan(500);
+    await close();
+    expect(log.filter(({ event }) => event === "fault")).toHaveLength(1);
+  });
+
+  it("keeps what it has to keep also where the daemon ends at once", async () => {
+    const { directory, close } = await openDaemon();
+    await close();
+    expect(existsSync(join(directory, ".agtp/manifest.json"))).toBe(true);
+  });
+});
