@@ -10,6 +10,9 @@ import { type FaultCodec, Link } from "../base/link.ts";
 import type { Passing, PortHandle, PortWorker } from "./shared-port.ts";
 import { stopReading } from "./stop-reading.ts";
 
+/** Takes a connection that a worker passes on. */
+export type OnPassed = (socket: Socket, passing: Passing) => void;
+
 /** How a worker is started. */
 export interface WorkerProcessOptions {
   /** A built program, which opens the other end by `openWorkerChannel`. */
@@ -20,8 +23,7 @@ export interface WorkerProcessOptions {
   readonly number: number;
   /** Hears whole lines of what the worker writes on its standard output. */
   onLines(text: string): void;
-  /** Takes a connection that the worker passes on. */
-  onPassed(socket: Socket, passing: Passing): void;
+  readonly onPassed: OnPassed;
 }
 
 /** The end of a worker. */

@@ -3,12 +3,10 @@
  * lacks, and each is replaced when it ends though nobody told it to, later each time.
  */
 import { existsSync } from "node:fs";
-import type { Socket } from "node:net";
 import { fileURLToPath } from "node:url";
 import type { Log } from "../../base/log.ts";
 import type { Problem } from "../../base/problem.ts";
-import type { Passing } from "../../server/shared-port.ts";
-import { WorkerProcess } from "../../server/worker-process.ts";
+import { type OnPassed, WorkerProcess } from "../../server/worker-process.ts";
 import { STORE_FAULTS } from "../../state/sharing/link-faults.ts";
 import type { SharedState } from "../../state/sharing/shared-state.ts";
 import type { DaemonOptions } from "../build.ts";
@@ -34,7 +32,7 @@ export interface CrewOptions {
   nodeOf(number: number): string;
   facts(): Promise<WholeFacts>;
   onStarted(member: CrewMember, answer: Extract<BeginAnswer, { kind: "started" }>): void;
-  onPassed(member: CrewMember, socket: Socket, passing: Passing): void;
+  onPassed(member: CrewMember, ...passed: Parameters<OnPassed>): void;
   /** A member has so many connections. */
   onCounted(member: CrewMember, connections: number): void;
   onLost(member: CrewMember): void;
@@ -110,7 +108,7 @@ export class Crew {
     const process = new WorkerProcess({
       ...{ script: PROGRAM, number, env: daemon.env, codec: STORE_FAULTS },
       onLines: (lines) => log.writeLine(lines),
-      onPassed: (socket, passing) => this.#options.onPassed(member, socket, passing),
+      onPassed: (...passed) => this.#options.onPassed(member, ...passed),
     });
     this.#processes.add(process);
     const node = nodeOf(number);
