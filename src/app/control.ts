@@ -2,7 +2,7 @@
 import type { Problem } from "../base/problem.ts";
 import { reasonOf } from "../base/thrown.ts";
 import { VERSION } from "../base/version.ts";
-import type { NodeFacts } from "../dispatch/module/http-gateway.ts";
+import type { DaemonFacts } from "../dispatch/module/http-gateway.ts";
 import {
   type ControlCommand,
   ControlLines,
@@ -41,20 +41,14 @@ export interface DaemonStatus {
 }
 
 /** The parts that a status is made from. */
-export interface StatusSource {
+export interface StatusSource extends DaemonFacts {
   readonly config: Config;
   readonly isReady: boolean;
-  readonly address: string;
-  readonly port: number;
-  readonly gatewayPort: number | undefined;
   readonly metricsPort: number | undefined;
   readonly consolePort: number | undefined;
-  readonly connectionCount: number;
   readonly workers: number;
-  readonly problems: readonly Problem[];
   documentVersion(): Promise<string | undefined>;
   journal(): Promise<JournalSize | undefined>;
-  nodes(): Promise<readonly NodeFacts[]>;
   readonly node: string;
 }
 

@@ -103,3 +103,9 @@ export function findDirectoryFault(path: string): string | undefined {
     return describeFileError(error);
   }
 }
+
+/** The octets of an open file from a position on, as many as there are. */
+export function readAt(file: number, position: number, length: number): Buffer {
+  const octets = Buffer.alloc(length);
+  return octets.subarray(0, readSync(file, octets, 0, length, position));
+}

@@ -31,6 +31,11 @@ export function recordIn(value: unknown): JsonRecord {
   return isRecord(value) ? value : {};
 }
 
+/** A value that should be a text; undefined for any other. */
+export function textIn(value: unknown): string | undefined {
+  return typeof value === "string" ? value : undefined;
+}
+
 /** The texts of a value that should be a list of them. */
 export function textsIn(value: unknown): readonly string[] {
   return Array.isArray(value) ? value.filter((one) => typeof one === "string") : [];
@@ -42,6 +47,11 @@ export function memberOf<Value>(
   name: string,
 ): Value | undefined {
   return Object.hasOwn(record, name) ? record[name] : undefined;
+}
+
+/** The value that names lead to, from member to member; undefined where one is not there. */
+export function valueAt(value: unknown, names: readonly string[]): unknown {
+  return names.reduce<unknown>((owner, name) => memberOf(recordIn(owner), name), value);
 }
 
 /** The members that have a value. */

@@ -4,22 +4,17 @@
  * AGTP-API §10.6, §10.7
  */
 
-import type { JsonSchema } from "../schema/json-schema.ts";
 import type { SchemaType } from "../schema/schema-vocabulary.ts";
 import type { RecipeLineage } from "./contract.ts";
-import type { EndpointDefinition, Impact, SemanticBlock } from "./endpoint.ts";
+import type { EndpointDefinition, Impact } from "./endpoint.ts";
 import type { LogEntry, PlanKind } from "./plan-log.ts";
 import type { Recipe } from "./recipe.ts";
 
 /** An endpoint that an agent asks for; its schemas have been checked. */
-export interface Proposal {
-  readonly method: string;
-  readonly path: string;
-  readonly description: string;
-  readonly semantic: SemanticBlock;
-  readonly inputSchema: JsonSchema;
-  readonly outputSchema: JsonSchema;
-}
+export type Proposal = Pick<
+  EndpointDefinition,
+  "method" | "path" | "description" | "semantic" | "inputSchema" | "outputSchema"
+>;
 
 /** The agent's scopes.   AGTP-API §16.2 */
 export interface Authority {

@@ -2,7 +2,7 @@
  * The endpoints of a server as an OpenAPI 3.1 document, for HTTP clients of its sidecar. The document
  * is derived: it says so, and where the manifest is that it was derived from.   AGTP-API §14.2
  */
-import { isRecord, type JsonRecord } from "../base/json-value.ts";
+import { isRecord, type JsonRecord, textsIn } from "../base/json-value.ts";
 import { templateShape } from "../base/template.ts";
 import type { Catalog } from "../catalog/catalog.ts";
 import { templateParameters } from "../catalog/path-grammar.ts";
@@ -177,7 +177,7 @@ function parametersOf(
     return {
       name,
       in: place,
-      required: place === "path" || requiredOf(endpoint.inputSchema).includes(field),
+      required: place === "path" || textsIn(endpoint.inputSchema["required"]).includes(field),
       schema: isRecord(schema) ? rewrite(schema) : {},
     };
   };
@@ -193,7 +193,7 @@ function bodySchema(endpoint: ExportedEndpoint): JsonSchema | undefined {
   const fields = otherFields(endpoint);
   if (fields.length === 0) return undefined;
   const { properties, required, $defs: _defs, ...rest } = inputSchema;
-  const kept = requiredOf({ required }).filter((name) => fields.includes(name));
+  const kept = textsIn(required).filter((name) => fields.includes(name));
   const known = propertiesOf({ properties });
   return {
     ...rest,
@@ -204,13 +204,9 @@ function bodySchema(endpoint: ExportedEndpoint): JsonSchema | undefined {
 
 function requestBody(schema: JsonSchema, rewrite: (schema: JsonSchema) => JsonSchema): JsonRecord {
   return {
-    required: requiredOf(schema).length > 0,
+    required: textsIn(schema["required"]).length > 0,
     content: { "application/json": { schema: rewrite(schema) } },
   };
-}
-
-function requiredOf({ required }: JsonSchema): readonly string[] {
-  return Array.isArray(required) ? required.filter((name) => typeof name === "string") : [];
 }
 
 /** An error that the endpoint declares, by its name. */

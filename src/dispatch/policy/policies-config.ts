@@ -1,4 +1,5 @@
 /** `[policies]` after loading; `policies-section.ts` says what each key means. */
+import type { TokenPolicy } from "../../identity/bearer-claims.ts";
 
 /** `[policies]` */
 export interface PoliciesConfig {
@@ -74,12 +75,8 @@ export interface RcnsConfig {
 }
 
 /** `[policies.oauth]` */
-export interface OauthConfig {
-  readonly issuer: string;
-  readonly audience?: string;
+export interface OauthConfig extends TokenPolicy {
   readonly jwksUri?: string;
   readonly jwksFile?: string;
-  readonly principalClaim: string;
-  readonly agentClaim?: string;
   readonly requiredOnMethods: readonly string[];
 }

@@ -1,4 +1,5 @@
 /** Refusals about what waits: tasks, sessions, and the words that they wait for. */
+import type { Suspension } from "../../state/registers/suspension.ts";
 import { type Refusal, refusal } from "./refusal.ts";
 
 /** The decision that a task waits for. */
@@ -11,15 +12,10 @@ export interface TaskPause {
 }
 
 /** The suspension that keeps a session from being used. */
-export interface SessionHold {
-  readonly suspensionId: string;
-  readonly agentId: string;
-  readonly tlsIdentity?: string;
-  /** `suspended`, `expired` or `ended`. */
-  readonly state: string;
-  /** Milliseconds since the epoch. */
-  readonly resumeBy: number;
-}
+export type SessionHold = Pick<
+  Suspension,
+  "suspensionId" | "agentId" | "tlsIdentity" | "state" | "resumeBy"
+>;
 
 const WAITING: Readonly<Record<string, string>> = {
   rejected: "the task's escalation was rejected, and the task does not go on",

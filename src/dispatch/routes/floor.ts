@@ -6,9 +6,7 @@
 import type { JsonRecord } from "../../base/json-value.ts";
 import type { Catalog } from "../../catalog/catalog.ts";
 import { CAPABILITIES, type Capability, type Impact } from "../../endpoint/endpoint.ts";
-import type { JsonSchema } from "../../schema/json-schema.ts";
 import type { ProtocolEndpoint } from "./protocol-endpoint.ts";
-import type { LeadsTo, RouteHandler } from "./route.ts";
 
 /** Methods that change no state, and are open to anonymous callers by policy. */
 const READING: ReadonlySet<string> = new Set([
@@ -23,15 +21,12 @@ const READING: ReadonlySet<string> = new Set([
 const IRREVERSIBLE: ReadonlySet<string> = new Set(["REVOKE", "NOTIFY", "EXECUTE", "DELEGATE"]);
 
 /** A floor method that this server has. */
-export interface FloorMethod {
-  readonly inputSchema: JsonSchema;
-  readonly handler: RouteHandler;
-  readonly takesCertificate?: boolean;
-  readonly idempotencyMember?: string;
-  readonly deepMembers?: ReadonlySet<string>;
-  readonly endsInTime?: boolean;
-  readonly leadsTo?: LeadsTo;
-  readonly looksUp?: readonly string[];
+export interface FloorMethod
+  extends Pick<
+    ProtocolEndpoint,
+    | ("inputSchema" | "handler" | "takesCertificate" | "idempotencyMember")
+    | ("deepMembers" | "endsInTime" | "leadsTo" | "looksUp")
+  > {
   /** Tells whether a call is this method's, where its path answers something else as well. */
   isAsked?(input: JsonRecord): boolean;
 }

@@ -1,18 +1,14 @@
 /** How a process is started: an entry of `[[processes]]`, resolved. */
+
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import type { Environment } from "../../base/environment.ts";
+import type { ProgramStart } from "../../base/process-groups.ts";
 import type { ProcessConfig } from "./processes-section.ts";
 
-/** One entry. */
-export interface ProcessSettings {
+/** One entry; the environment is whole, the directory absolute. */
+export interface ProcessSettings extends ProgramStart {
   readonly name: string;
-  readonly program: string;
-  readonly args: readonly string[];
-  /** All of its environment. */
-  readonly env: Readonly<Record<string, string>>;
-  /** Absolute. */
-  readonly directory: string;
   readonly count: number;
   readonly concurrency: number;
 }

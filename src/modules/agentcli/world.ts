@@ -2,9 +2,11 @@
  * The world of the methods beside their parameters: the environment, a directory that paths start
  * in, other programs, and HTTP. A test can be the world.
  */
+
 import type { JWTVerifyGetKey } from "jose";
 import type { Environment } from "../../base/environment.ts";
 import type { JsonRecord } from "../../base/json-value.ts";
+import type { ProgramStart } from "../../base/process-groups.ts";
 
 /** A JSON answer, or in words why there is none. */
 export type JsonAnswer =
@@ -20,11 +22,7 @@ export type KeySet =
   | { readonly kind: "fault"; readonly message: string };
 
 /** One run of another program, never through a shell. */
-export interface ProgramCall {
-  readonly program: string;
-  readonly args: readonly string[];
-  readonly env: Readonly<Record<string, string>>;
-  readonly directory: string;
+export interface ProgramCall extends ProgramStart {
   readonly timeoutMs: number;
   readonly input?: string;
 }

@@ -7,20 +7,12 @@ import {
   hashContract,
   type NegotiationOrigin,
 } from "../../endpoint/contract.ts";
-import type { SemanticBlock } from "../../endpoint/endpoint.ts";
-import type { SynthesisPlan } from "../../endpoint/plan.ts";
+import type { Proposal, SynthesisPlan } from "../../endpoint/plan.ts";
 import { uuidv7 } from "../../identity/uuid.ts";
-import type { JsonSchema } from "../../schema/json-schema.ts";
 
 /** The request, as far as the contract says it. */
-interface Agreement {
+interface Agreement extends Proposal {
   readonly agentId: string;
-  readonly method: string;
-  readonly path: string;
-  readonly description: string;
-  readonly semantic: SemanticBlock;
-  readonly inputSchema: JsonSchema;
-  readonly outputSchema: JsonSchema;
   readonly requiredScopes: readonly string[];
   readonly origin: NegotiationOrigin;
   readonly state: Extract<ContractState, "offered" | "active">;

@@ -1,15 +1,10 @@
 /** A proposal whose form is right, on its way to an answer: now, or when there is time for it. */
-import type { SemanticBlock } from "../../endpoint/endpoint.ts";
-import type { JsonSchema } from "../../schema/json-schema.ts";
+import type { Proposal } from "../../endpoint/plan.ts";
 import type { RawProposal } from "./proposal.ts";
 
 /** A proposal whose parts are as they should be. */
-export interface CheckedProposal {
+export interface CheckedProposal extends Omit<Proposal, "method" | "path"> {
   readonly raw: RawProposal;
-  readonly description: string;
-  readonly semantic: SemanticBlock;
-  readonly inputSchema: JsonSchema;
-  readonly outputSchema: JsonSchema;
 }
 
 /** A proposal on its way to an answer. */

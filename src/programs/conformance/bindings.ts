@@ -3,7 +3,7 @@
  * are suited to be tried, who asks, and what earlier answers brought. A name is a path of members,
  * `{{manifest.catalog_version}}`.
  */
-import { isRecord } from "../../base/json-value.ts";
+import { valueAt } from "../../base/json-value.ts";
 
 /** The values of names in a case, for as long as the case runs. */
 export interface Bindings {
@@ -23,12 +23,8 @@ export function createBindings(values: Readonly<Record<string, unknown>> = {}): 
     get(name) {
       const [first = "", ...members] = name.split(".");
       const value = bound.get(first);
-      return members.reduce(memberOf, typeof value === "function" ? value() : value);
+      return valueAt(typeof value === "function" ? value() : value, members);
     },
     set: (name, value) => void bound.set(name, value),
   };
-}
-
-function memberOf(value: unknown, name: string): unknown {
-  return isRecord(value) && Object.hasOwn(value, name) ? value[name] : undefined;
 }

@@ -4,7 +4,7 @@
  * nothing after all is the server's word.   AGTP-API §6.2, §7.1
  */
 
-import { isRecord, type JsonRecord } from "../../base/json-value.ts";
+import { isRecord, type JsonRecord, textsIn } from "../../base/json-value.ts";
 import { fillTemplate } from "../../base/template.ts";
 import { templateParameters } from "../../catalog/path-grammar.ts";
 import { covers } from "../../identity/authority-scope.ts";
@@ -53,17 +53,13 @@ export function trialOf(endpoint: unknown, tierOf: (pair: string) => unknown): T
     input: Object.fromEntries(entries.filter(([name]) => !inPath.has(name))),
     inPath: Object.fromEntries(entries.filter(([name]) => inPath.has(name))),
     endpoint,
-    requiredScopes: scopesOf(endpoint),
+    requiredScopes: textsIn(endpoint["required_scopes"]),
     judge,
   };
 }
 
 function isReading(semantic: unknown): boolean {
   return isRecord(semantic) && semantic["impact"] === "informational";
-}
-
-function scopesOf({ required_scopes: scopes }: JsonRecord): readonly string[] {
-  return Array.isArray(scopes) ? scopes.filter((scope) => typeof scope === "string") : [];
 }
 
 /** Required members, and those that the path needs. */

@@ -3,8 +3,10 @@
  * agent's Genesis says what the command line leaves out of a certificate.
  * AGTP-CERT "Agent Certificate Profile"
  */
+
 import { createHash, X509Certificate } from "node:crypto";
 import { join } from "node:path";
+import { textIn } from "../../base/json-value.ts";
 import { formatProblem, isError } from "../../base/problem.ts";
 import {
   type AgentCertificateRequest,
@@ -163,16 +165,12 @@ function profileOf({ agentId, ownerId, document }: Genesis): Partial<AgentCertif
   return {
     agentId,
     ownerId,
-    name: textOf(name),
+    name: textIn(name),
     scopes: typeof scopes === "string" && scopes !== "" ? readScopes(scopes) : undefined,
-    governanceZone: textOf(zone),
+    governanceZone: textIn(zone),
     trustTier: tier === 1 || tier === 2 || tier === 3 ? tier : undefined,
-    archetype: textOf(archetype),
+    archetype: textIn(archetype),
   } as Partial<AgentCertificateRequest>;
-}
-
-function textOf(value: unknown): string | undefined {
-  return typeof value === "string" ? value : undefined;
 }
 
 function unwrap<Issued extends object>(result: Issued | CertificateFault): Issued {

@@ -1,6 +1,6 @@
 /** The report of `agtp-manifest`: line by line for a person, or as JSON. */
 import pc from "picocolors";
-import { isRecord } from "../../base/json-value.ts";
+import { textIn, valueAt } from "../../base/json-value.ts";
 import { describeCounts, printJson, severityMark } from "../shell/findings.ts";
 import { defuseLine, type Output, type Terminal } from "../shell/terminal.ts";
 import type { ManifestCheck } from "./check-manifest.ts";
@@ -72,9 +72,5 @@ function printForPeople(report: ManifestReport, out: Output): void {
 }
 
 function textAt(value: unknown, ...names: readonly string[]): string | null {
-  const found = names.reduce<unknown>(
-    (owner, name) => (isRecord(owner) && Object.hasOwn(owner, name) ? owner[name] : undefined),
-    value,
-  );
-  return typeof found === "string" ? found : null;
+  return textIn(valueAt(value, names)) ?? null;
 }

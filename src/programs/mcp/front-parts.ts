@@ -1,6 +1,7 @@
 /** The parts that MCP in front of a server is made of, and a call as it comes in. */
-import type { JsonRecord } from "../../base/json-value.ts";
+
 import type { AgtpClient, ClientRequest } from "../../client/agtp-client.ts";
+import type { ToolCall } from "../../modules/mcp/tools/tool-call.ts";
 
 /** The agent that the server is asked as. */
 type Caller = Pick<ClientRequest, "agentId" | "scopes" | "headers">;
@@ -18,11 +19,7 @@ export interface FrontParts {
 }
 
 /** One call, as the library read it. */
-export interface FrontCall {
-  readonly name: string;
-  readonly arguments: JsonRecord;
-  readonly meta: unknown;
+export interface FrontCall
+  extends Pick<ToolCall, "name" | "arguments" | "meta" | "isCurrent" | "knowsTasks"> {
   readonly signal: AbortSignal;
-  readonly isCurrent: boolean;
-  readonly knowsTasks: boolean;
 }

@@ -1,12 +1,14 @@
 /**
  * Judges whether a journal is whole, as far as is seen without reading it: the numbers of its
  * segments, what the manifest of segments says of the finished ones, and the first and last record
- * of each. It is only read, also while a daemon writes it.
+ * of each. It is only readAt, also while a daemon writes it.
  * AGTP-IDENTIFIERS "Audit Log"
  */
+
 import { hash } from "node:crypto";
-import { closeSync, fstatSync, openSync, readSync } from "node:fs";
+import { closeSync, fstatSync, openSync } from "node:fs";
 import { join } from "node:path";
+import { readAt } from "../../base/bounded-file.ts";
 import { decodeJws } from "../../identity/jws.ts";
 import { segmentName, segmentNumber, segmentsIn } from "./segment.ts";
 import { readSegmentDescriptions, type SegmentDescription } from "./segment-manifest.ts";
@@ -105,8 +107,8 @@ function readEnds(path: string): SegmentEnds {
   const file = openSync(path, "r");
   try {
     const { size } = fstatSync(file);
-    const head = read(file, 0, Math.min(size, MAX_LINE));
-    const tail = read(file, Math.max(0, size - MAX_LINE), Math.min(size, MAX_LINE));
+    const head = readAt(file, 0, Math.min(size, MAX_LINE));
+    const tail = readAt(file, Math.max(0, size - MAX_LINE), Math.min(size, MAX_LINE));
     const end = tail.lastIndexOf(LINE_FEED);
     const before = end < 1 ? -1 : tail.lastIndexOf(LINE_FEED, end - 1);
     const firstEnd = head.indexOf(LINE_FEED);
@@ -119,9 +121,4 @@ function readEnds(path: string): SegmentEnds {
   } finally {
     closeSync(file);
   }
-}
-
-function read(file: number, position: number, length: number): Buffer {
-  const octets = Buffer.alloc(length);
-  return octets.subarray(0, readSync(file, octets, 0, length, position));
 }

@@ -4,7 +4,9 @@
  * never acknowledged; a commit with another one behind it had been synced.
  * SQLite "Database File Format", 4 "The Write-Ahead Log"
  */
-import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
+
+import { closeSync, constants, fstatSync, openSync } from "node:fs";
+import { readAt } from "../../base/bounded-file.ts";
 import { codeOf } from "../../base/thrown.ts";
 
 /** The frame at which acknowledged commits stop to hold. */
@@ -129,10 +131,4 @@ function sum(octets: Buffer, isBigEndian: boolean, [first, second]: Checksum): C
     two = (two + view.getUint32(at + 4, !isBigEndian) + one) >>> 0;
   }
   return [one, two];
-}
-
-/** As many octets as there are, up to a length. */
-function readAt(file: number, position: number, length: number): Buffer {
-  const octets = Buffer.alloc(length);
-  return octets.subarray(0, readSync(file, octets, 0, length, position));
 }

@@ -3,7 +3,7 @@
  * Nothing is read, nothing is run.   agentcli spec "Validation"
  */
 import type { DocumentPlace } from "../../../base/document-place.ts";
-import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
+import { isRecord, type JsonRecord, recordIn, valueAt } from "../../../base/json-value.ts";
 import { isTooDeep, MAX_DEPTH } from "../../../base/nesting.ts";
 import { checkFields } from "./check-field.ts";
 import { checkProviderUse } from "./check-provider-use.ts";
@@ -156,12 +156,12 @@ function judge(
   workflow: JsonRecord,
   scope: JsonRecord,
 ): { readonly most: TrustLevel; readonly isOwn: boolean } | undefined {
-  const outer = member(workflow, "identity");
-  const own = member(scope, "identity");
+  const outer = recordIn(workflow["identity"]);
+  const own = recordIn(scope["identity"]);
   const profile = profiles.get(own["ref"] ?? outer["ref"]) ?? {};
   const most = [own, outer, profile].map(maxAutonomy).find((level) => level !== undefined);
-  const ownRequired = levelOf(member(scope, "contract")["required_trust_level"]);
-  const required = ownRequired ?? levelOf(member(workflow, "contract")["required_trust_level"]);
+  const ownRequired = levelOf(valueAt(scope, ["contract", "required_trust_level"]));
+  const required = ownRequired ?? levelOf(valueAt(workflow, ["contract", "required_trust_level"]));
   if (most === undefined || required === undefined || compareTrust(required, most) <= 0) {
     return undefined;
   }
@@ -169,14 +169,9 @@ function judge(
 }
 
 function maxAutonomy(identity: JsonRecord): TrustLevel | undefined {
-  return levelOf(member(member(identity, "trust"), "constraints")["max_autonomy"]);
+  return levelOf(valueAt(identity, ["trust", "constraints", "max_autonomy"]));
 }
 
 function levelOf(value: unknown): TrustLevel | undefined {
   return TRUST_LEVELS.find((level) => level === value);
-}
-
-function member(value: JsonRecord, key: string): JsonRecord {
-  const inner = value[key];
-  return isRecord(inner) ? inner : {};
 }

@@ -4,7 +4,7 @@
  * the contract is accepted.   MCP "Elicitation", AGTP-API §10.1.3
  */
 import { type InputResponses, inputRequired, inputResponse } from "@modelcontextprotocol/server";
-import { isRecord, type JsonRecord, parseJson, textsIn } from "../../../base/json-value.ts";
+import { isRecord, parseJson, recordIn, textsIn, valueAt } from "../../../base/json-value.ts";
 import type { OfferDecision } from "../../../dispatch/contracts/contract-offers.ts";
 import type { McpRequest } from "../front.ts";
 import { bodyText } from "../tools/answer-body.ts";
@@ -73,20 +73,15 @@ interface Offer {
 
 function readOffer(body: unknown): Offer | undefined {
   if (!isRecord(body) || typeof body["synthesis_id"] !== "string") return undefined;
-  const endpoint = recordIn(body, "endpoint");
+  const endpoint = recordIn(body["endpoint"]);
   return {
     synthesisId: body["synthesis_id"],
     expiresAt: Date.parse(String(body["expires_at"])),
     pair: `${endpoint["method"]} ${endpoint["path"]}`,
     description: String(endpoint["description"]),
-    impact: String(recordIn(endpoint, "semantic")["impact"]),
-    steps: textsIn(recordIn(body, "contract")["plan_summary"]),
+    impact: String(valueAt(endpoint, ["semantic", "impact"])),
+    steps: textsIn(valueAt(body, ["contract", "plan_summary"])),
   };
-}
-
-function recordIn(value: JsonRecord, name: string): JsonRecord {
-  const member = value[name];
-  return isRecord(member) ? member : {};
 }
 
 function messageOf({ pair, description, impact, steps, expiresAt }: Offer): string {

@@ -3,7 +3,7 @@
  * route by them: properties of an input schema with `x-mcp-header`. Where both say something, they must
  * say the same.   MCP "Streamable HTTP" (Custom Headers)
  */
-import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
+import { isRecord, type JsonRecord, valueAt } from "../../../base/json-value.ts";
 import type { JsonSchema } from "../../../schema/json-schema.ts";
 
 /** An argument with a header field of its own. */
@@ -59,15 +59,6 @@ export function disagreement(
 function isSame(told: string, text: string, { isInteger }: ParamHeader): boolean {
   if (told === text) return true;
   return isInteger && /^-?\d+(?:\.\d+)?$/.test(told) && Number(told) === Number(text);
-}
-
-function valueAt(args: unknown, path: readonly string[]): unknown {
-  let value = args;
-  for (const name of path) {
-    if (!isRecord(value) || !Object.hasOwn(value, name)) return undefined;
-    value = value[name];
-  }
-  return value;
 }
 
 /** Other values are told in no field. */

@@ -5,7 +5,13 @@
  */
 
 import { joinKey } from "../../../base/dotted-key.ts";
-import { isRecord, type JsonRecord, quoteValue, textsIn } from "../../../base/json-value.ts";
+import {
+  isRecord,
+  type JsonRecord,
+  quoteValue,
+  textIn,
+  textsIn,
+} from "../../../base/json-value.ts";
 import { parseBoundedJson } from "../../../identity/json-document.ts";
 import type { CompiledSchema } from "../../../schema/schema.ts";
 import type {
@@ -57,8 +63,8 @@ export function readAgent(
   const agent: InstalledAgent = {
     agentId,
     persona,
-    label: textOf(manifest["label"]) ?? persona,
-    description: textOf(manifest["description"]),
+    label: textIn(manifest["label"]) ?? persona,
+    description: textIn(manifest["description"]),
     modelClass,
     prompt,
     toolAllowlist: textsIn(manifest["toolAllowlist"]),
@@ -83,8 +89,8 @@ function checkOwnership(agentId: string, { name }: PackIdentity, fail: ReportAge
 }
 
 function readPrompt(manifest: JsonRecord, files: PackFiles, fail: ReportAgent): string {
-  const written = textOf(manifest["systemPrompt"]);
-  const reference = textOf(manifest["systemPromptRef"]);
+  const written = textIn(manifest["systemPrompt"]);
+  const reference = textIn(manifest["systemPromptRef"]);
   if ((written === undefined) === (reference === undefined)) {
     fail("", "must have one of systemPrompt and systemPromptRef");
     return "";
@@ -97,7 +103,7 @@ function readPrompt(manifest: JsonRecord, files: PackFiles, fail: ReportAgent): 
 
 /** It is not run here, but a manifest that refers to nothing is malformed. */
 function readSuite(manifest: JsonRecord, files: PackFiles, fail: ReportAgent): string | undefined {
-  const reference = textOf(manifest["evalSuiteRef"]);
+  const reference = textIn(manifest["evalSuiteRef"]);
   if (reference === undefined) return undefined;
   const { value, fault } = files.readText(reference, MAX_SUITE_BYTES);
   if (fault !== undefined) fail("evalSuiteRef", fault);
@@ -110,7 +116,7 @@ function readSchema(
   files: PackFiles,
   fail: ReportAgent,
 ): CompiledSchema | undefined {
-  const reference = textOf(handoff[name]);
+  const reference = textIn(handoff[name]);
   if (reference === undefined) return undefined;
   const key = joinKey("handoff", name);
   const { value: text, fault } = files.readText(reference, MAX_SCHEMA_BYTES);
@@ -141,10 +147,6 @@ function degradedOf(
     manifest["promptLibraryRef"] !== undefined || manifest["promptOverrides"] !== undefined;
   const missing = capabilities.missing([...needs, ...(isTemplated ? ["prompts"] : [])]);
   return [...new Set([...degraded, ...missing])];
-}
-
-function textOf(value: unknown): string | undefined {
-  return typeof value === "string" ? value : undefined;
 }
 
 function numberOf(value: unknown): number | undefined {

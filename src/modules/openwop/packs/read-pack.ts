@@ -5,7 +5,7 @@
  */
 import { intersects, validRange } from "semver";
 import { fromPointer, joinIndex } from "../../../base/dotted-key.ts";
-import { isRecord, type JsonRecord, quoteValue } from "../../../base/json-value.ts";
+import { isRecord, type JsonRecord, quoteValue, textIn } from "../../../base/json-value.ts";
 import type { Problem } from "../../../base/problem.ts";
 import { type Ed25519PublicKey, verifyDetached } from "../../../identity/ed25519.ts";
 import { parseBoundedJson } from "../../../identity/json-document.ts";
@@ -190,12 +190,12 @@ function checkSignature(
   { trustedKeys, isRequired }: SignaturePolicy,
 ): SignatureFinding | undefined {
   const signing = isRecord(manifest["signing"]) ? manifest["signing"] : undefined;
-  const place = textOf(signing?.["signatureRef"]) ?? USUAL_PLACE;
+  const place = textIn(signing?.["signatureRef"]) ?? USUAL_PLACE;
   const signature = files.readBytes(place, SIGNATURE_BYTES);
   if (signing === undefined && signature.value === undefined) {
     return isRequired ? invalid("signing", "the pack must be signed, and is not") : undefined;
   }
-  const name = textOf(signing?.["publicKeyRef"]);
+  const name = textIn(signing?.["publicKeyRef"]);
   const key = signing?.["method"] === "sigstore" ? undefined : trustedKeys.get(name ?? "");
   if (key === undefined) {
     const who = name === undefined ? "names no key" : `names ${quoteValue(name)}`;
@@ -212,8 +212,4 @@ function checkSignature(
 
 function invalid(key: string, message: string): SignatureFinding {
   return { key, message: `pack_signature_invalid: ${message}` };
-}
-
-function textOf(value: unknown): string | undefined {
-  return typeof value === "string" ? value : undefined;
 }

@@ -1,5 +1,5 @@
 /** The log of a run, folded into where it stands: event by event, by nothing but what they say. */
-import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
+import { isRecord, type JsonRecord, recordIn } from "../../../base/json-value.ts";
 import type { Handoff } from "../agent-executor.ts";
 import type { RunError } from "../run-starter.ts";
 import type { PinnedAgent } from "../workflows/workflow.ts";
@@ -21,7 +21,10 @@ export function applyEvent(before: RunState, event: RunEvent, run: Run): RunStat
     case "run.resumed":
       return resumed(state, event);
     case "run.completed":
-      return { ...ended(state, "completed", timestamp), outputs: recordOf(event, "outputs") };
+      return {
+        ...ended(state, "completed", timestamp),
+        outputs: recordIn(event.payload["outputs"]),
+      };
     case "run.failed":
       return { ...ended(state, "failed", timestamp), error: errorOf(event) };
     case "run.cancelled":
@@ -79,7 +82,7 @@ function applyNode(state: RunState, event: RunEvent, nodeId: string, run: Run): 
   const { timestamp: completedAt } = event;
   switch (event.type) {
     case "node.started": {
-      const agent = recordOf(event, "agent");
+      const agent = recordIn(event.payload["agent"]);
       const attempt = (before?.attempt ?? 0) + 1;
       const node: NodeState = {
         ...{ status: "running", startedAt: event.timestamp },
@@ -96,7 +99,7 @@ function applyNode(state: RunState, event: RunEvent, nodeId: string, run: Run): 
         ...{ ...before, status: "running", attempt: (before?.attempt ?? 1) + 1 },
       });
     case "node.completed": {
-      const outputs = recordOf(event, "outputs");
+      const outputs = recordIn(event.payload["outputs"]);
       const node: NodeState = { ...before, status: "completed", completedAt, outputs };
       const done = {
         ...withNode(state, nodeId, node),
@@ -145,13 +148,8 @@ function withNode(state: RunState, nodeId: string, node: NodeState): RunState {
   return { ...state, nodes: { ...state.nodes, [nodeId]: node } };
 }
 
-function recordOf({ payload }: RunEvent, member: string): JsonRecord {
-  const value = payload[member];
-  return isRecord(value) ? value : {};
-}
-
 function errorOf(event: RunEvent): RunError {
-  const { code, message, details } = recordOf(event, "error");
+  const { code, message, details } = recordIn(event.payload["error"]);
   const error = { code: String(code), message: String(message) };
   return isRecord(details) ? { ...error, details } : error;
 }

@@ -4,7 +4,7 @@
  * OpenWOP "workflow-definition" EdgeCondition, maxLoopbackIterations
  */
 import { isDeepStrictEqual } from "node:util";
-import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
+import { type JsonRecord, valueAt } from "../../../base/json-value.ts";
 import type { EdgeCondition, WorkflowDefinition, WorkflowEdge } from "./workflow.ts";
 
 type Graph = Pick<WorkflowDefinition, "nodes" | "edges">;
@@ -49,7 +49,7 @@ export function maxIterations({ settings }: Pick<WorkflowDefinition, "settings">
 }
 
 function holds({ type, left, right }: EdgeCondition, outputs: JsonRecord): boolean {
-  const value = valueAt(outputs, left);
+  const value = outputAt(outputs, left);
   switch (type) {
     case "equals":
       return isDeepStrictEqual(value, right);
@@ -62,10 +62,6 @@ function holds({ type, left, right }: EdgeCondition, outputs: JsonRecord): boole
 }
 
 /** A path of names; `output.` in front of it stands for nothing. */
-function valueAt(outputs: JsonRecord, left: string): unknown {
-  const names = left.replace(/^outputs?\./, "").split(".");
-  return names.reduce<unknown>(
-    (value, name) => (isRecord(value) && Object.hasOwn(value, name) ? value[name] : undefined),
-    outputs,
-  );
+function outputAt(outputs: JsonRecord, left: string): unknown {
+  return valueAt(outputs, left.replace(/^outputs?\./, "").split("."));
 }
