@@ -166,7 +166,7 @@ function compilingApprovals(
   const { approvals, identity } = config.policies;
   return compilingApprovalPolicy(approvals, {
     ...{ file: relative(config.directory, config.file), names, methodPolicy, directory, routes },
-    ...{ identity, tls: config.tls },
+    ...{ identity, tls: config.tls, hasConsole: config.console.enabled },
   });
 }
 

@@ -26,7 +26,7 @@ export interface StreamEvent {
 }
 
 /** The request that brought an event about; undefined: the server did it by itself. */
-export interface EventSource {
+export interface EventCause {
   readonly call: Call;
   readonly exchange: ExchangeView;
 }
@@ -34,7 +34,7 @@ export interface EventSource {
 /** Writes events as the next records of their agents' chains, and answers their Audit-IDs. */
 export type RecordStreamEvents = (
   events: readonly StreamEvent[],
-  source?: EventSource,
+  source?: EventCause,
 ) => Promise<readonly string[]>;
 
 /** The parts that write events. */
@@ -58,7 +58,7 @@ export function recordStreamEvents({
 
 type RecordFacts = Parameters<Attributor["chained"]>[0];
 
-function eventFacts(event: StreamEvent, source: EventSource | undefined): RecordFacts {
+function eventFacts(event: StreamEvent, source: EventCause | undefined): RecordFacts {
   return {
     ...(source === undefined ? ownFacts(event) : requestFacts(source)),
     agentId: event.agentId,
@@ -71,7 +71,7 @@ function eventFacts(event: StreamEvent, source: EventSource | undefined): Record
 }
 
 /** An event about a decision says itself who decided. */
-function operatorEntry(source: EventSource | undefined): object {
+function operatorEntry(source: EventCause | undefined): object {
   const operator = source?.exchange.person;
   return operator === undefined ? {} : { operator };
 }
@@ -81,7 +81,7 @@ type SourceFacts = Omit<
   "agentId" | "ownerId" | "actionId" | "status" | "responseBody" | "extension"
 >;
 
-function requestFacts({ call, exchange }: EventSource): SourceFacts {
+function requestFacts({ call, exchange }: EventCause): SourceFacts {
   return {
     requestId: call.requestId ?? "",
     responseId: exchange.responseId,

@@ -7,7 +7,7 @@
 import { isRecord, type JsonRecord } from "../base/json-value.ts";
 import { TaskQueue } from "../base/task-queue.ts";
 import { escalationEvent } from "../dispatch/approvals/escalation-events.ts";
-import type { EventSource, RecordStreamEvents } from "../dispatch/stream-events.ts";
+import type { EventCause, RecordStreamEvents } from "../dispatch/stream-events.ts";
 import { sha256Hex } from "../identity/canonical-form.ts";
 import { uuidv7 } from "../identity/uuid.ts";
 import {
@@ -27,7 +27,7 @@ export interface InterruptQuestion {
 /** The decision of a question; the source is the request that brought the answer. */
 export interface InterruptVerdict
   extends Pick<Decision, "status" | "authority" | "reason" | "agentId" | "attestation"> {
-  readonly source?: EventSource;
+  readonly source?: EventCause;
 }
 
 /**

@@ -135,6 +135,12 @@ describe("approvals at the start", () => {
     const nobody = await openServer(files, { isClean: false });
     const key = "policies.identity.operator_certificates";
     expect(nobody.problems).toMatchObject([{ key, severity: "warning" }]);
+    // At a console somebody can, without a certificate.
+    const decided = await openServer({
+      ...files,
+      "agtp-server.toml": `${files["agtp-server.toml"]}\n[console]\nenabled = true\nport = 0\n`,
+    });
+    expect(decided.problems).toEqual([]);
     const unasked = await approvingFiles([], { tls: { client_auth: "none" } });
     const deaf = await openServer(unasked, { isClean: false });
     expect(deaf.problems).toMatchObject([{ key: "tls.client_auth", severity: "warning" }]);

@@ -33,7 +33,7 @@ const STAY = {
 export async function openPictured(): Promise<TestConsole> {
   const deployment = makeDeployment({});
   const { directory, configPath } = deployment;
-  for (const name of ["agents", "endpoints", "recipes", "catalog"]) {
+  for (const name of ["agents", "endpoints", "handlers", "recipes", "catalog"]) {
     cpSync(join(ROOT, name), join(directory, name), { recursive: true });
   }
   const sample = parse(readFileSync(join(ROOT, "agtp-server.toml"), "utf8")) as Record<

@@ -26,6 +26,8 @@ export interface ApprovalContext {
   readonly routes: readonly Route[];
   readonly identity: Pick<IdentityConfig, "operatorCertificates">;
   readonly tls: Pick<TlsConfig, "clientAuth">;
+  /** True if operators decide at a console, too, which asks for no certificate. */
+  readonly hasConsole: boolean;
 }
 
 const AGENT_ID = /^[0-9a-f]{64}$/;
@@ -131,8 +133,9 @@ function includes(wide: ApprovalRule, narrow: ApprovalRule): boolean {
 /** Calls would wait for ever, which keeps them from running: a warning, not an error. */
 function* checkOperators(
   policy: ApprovalPolicy,
-  { file, identity, tls, routes }: ApprovalContext,
+  { file, identity, tls, hasConsole, routes }: ApprovalContext,
 ): Paced<readonly Problem[]> {
+  if (hasConsole) return [];
   const waiting = yield* findPaced(routes, (route) => policy.isGoverning(route));
   if (waiting === undefined) return [];
   const pair = `${waiting.method} ${waiting.path}`;

@@ -63,14 +63,14 @@ export class Approvals {
   }
 
   /** Undefined: the handler may be called at once. */
-  judge(exchange: Exchange, route: Route): Refusal | ApprovalStep | undefined {
+  check(exchange: Exchange, route: Route): Refusal | ApprovalStep | undefined {
     const { policy, ahead } = this.#parts;
     const { caller, path } = exchange;
     const failed = ahead.refuse(route, exchange);
     if (failed !== undefined) return failed;
     const need = policy.needFor(route, caller, path);
     this.#prepareUpstream(exchange, route);
-    if (need === undefined) return this.#judgeAnswer(exchange, route);
+    if (need === undefined) return this.#checkAnswer(exchange, route);
     if (caller.document === undefined) {
       const message = "calls that need an approval are taken from agents that this server knows";
       return authorizationRequired("credentials-missing", message);
@@ -87,7 +87,7 @@ export class Approvals {
   }
 
   /** A call that needs no approval may bring the answer to what its upstream asked. */
-  #judgeAnswer(exchange: Exchange, route: Route): Refusal | ApprovalStep | undefined {
+  #checkAnswer(exchange: Exchange, route: Route): Refusal | ApprovalStep | undefined {
     const presented = exchange.header("escalation-id");
     if (presented === undefined || exchange.upstream?.ask === undefined) return undefined;
     const approval = this.#parts.escalations.find(presented)?.approval;

@@ -1,6 +1,6 @@
 /** Events about contracts, in the lifecycle stream of the agent whose they are.   AGTP-API §10.1.4 */
 import type { Contract } from "../../endpoint/contract.ts";
-import { type EventParts, type EventSource, recordStreamEvents } from "../stream-events.ts";
+import { type EventCause, type EventParts, recordStreamEvents } from "../stream-events.ts";
 
 /** An event in an agent's lifecycle stream, about one of its contracts. */
 export interface ContractEvent {
@@ -16,7 +16,7 @@ export interface ContractEvent {
 /** Writes events as the next records of their agents' chains, and answers their Audit-IDs. */
 export type RecordEvents = (
   events: readonly ContractEvent[],
-  source?: EventSource,
+  source?: EventCause,
 ) => Promise<readonly string[]>;
 
 /** Records events, those of one cause together. */

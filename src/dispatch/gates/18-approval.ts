@@ -20,7 +20,7 @@ export function approvalGate(approvals: Approvals): Gate {
       free.add(route);
       return undefined;
     }
-    const verdict = approvals.judge(exchange, route);
+    const verdict = approvals.check(exchange, route);
     if (verdict === undefined || verdict.kind === "refusal") return verdict;
     exchange.approvalStep = verdict;
     return undefined;

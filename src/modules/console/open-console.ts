@@ -133,7 +133,7 @@ function apiOf(context: ConsoleContext, { sessions, traffic, desk, daemon }: Api
       sessionRoute(serverId, desk.passkeys),
       overviewRoute(sources),
       historyRoute(sources.traffic),
-      ...trafficRoutes(traffic),
+      ...trafficRoutes(traffic, directory),
       ...approvalRoutes(parts),
       ...agentRoutes(parts),
       ...endpointRoutes(dispatch),

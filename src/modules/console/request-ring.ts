@@ -81,17 +81,20 @@ export class RequestRing {
   }
 }
 
-type Texts = Pick<Fact, "responseId" | "method" | "path" | "agentId" | "gate" | "code">;
+type Texts = Omit<Fact, "number" | "at" | "status" | "durationMs">;
 
-/** The path is last: it may have any character in it. */
-function textOf({ responseId, method, path, agentId = "", gate = "", code = "" }: Texts): string {
-  return `${responseId}\n${method}\n${agentId}\n${gate}\n${code}\n${path}`;
+/** Path and person are last, and it is said how long the path is: they may have any character in them. */
+function textOf(texts: Texts): string {
+  const { responseId, method, path, agentId = "", operator = "", gate = "", code = "" } = texts;
+  return `${responseId}\n${method}\n${agentId}\n${gate}\n${code}\n${path.length}\n${path}${operator}`;
 }
 
 function partsOf(text: string): Texts {
-  const [responseId = "", method = "", agentId, gate, code, ...path] = text.split("\n");
+  const [responseId = "", method = "", agentId, gate, code, length, ...last] = text.split("\n");
+  const rest = last.join("\n");
+  const end = Number(length);
   return {
-    ...{ responseId, method, path: path.join("\n") },
+    ...{ responseId, method, path: rest.slice(0, end), operator: rest.slice(end) || undefined },
     ...{ agentId: agentId || undefined, gate: gate || undefined, code: code || undefined },
   };
 }

@@ -12,6 +12,8 @@ export interface TrafficEntry {
   readonly status: number;
   readonly duration_ms: number;
   readonly agent_id: string | null;
+  /** The name of the person who asked, beside an agent or without one. */
+  readonly operator: string | null;
   /** The gate that refused it, and the code; null for what was answered. */
   readonly gate: string | null;
   readonly code: string | null;
@@ -39,6 +41,7 @@ export interface Fact {
   readonly status: number;
   readonly durationMs: number;
   readonly agentId: string | undefined;
+  readonly operator: string | undefined;
   readonly gate: string | undefined;
   readonly code: string | undefined;
 }
@@ -58,10 +61,12 @@ export function meets(fact: Fact, filter: TrafficFilter): boolean {
 
 /** A request as it is shown. */
 export function entryOf(fact: Fact): TrafficEntry {
-  const { number, responseId, at, method, path, status, durationMs, agentId, gate, code } = fact;
+  const { number, responseId, at, method, path, status, durationMs, agentId, ...more } = fact;
+  const { operator, gate, code } = more;
   return {
     ...{ number, response_id: responseId, at: new Date(at).toISOString(), method, path, status },
     ...{ duration_ms: rounded(durationMs), agent_id: agentId ?? null },
+    operator: operator ?? null,
     ...{ gate: gate ?? null, code: code ?? null },
   };
 }

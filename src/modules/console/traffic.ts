@@ -4,6 +4,7 @@
  */
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { CHANNELS, type RequestEnd, type RequestRefusal } from "../../dispatch/request-channels.ts";
+import type { Operator } from "../../state/registers/operator.ts";
 import { History, quantile, STEP_S } from "./history.ts";
 import { MAX_REQUESTS, RequestRing } from "./request-ring.ts";
 import { entryOf, meets, type TrafficEntry, type TrafficFilter } from "./traffic-entry.ts";
@@ -117,6 +118,7 @@ export class Traffic {
       status,
       durationMs,
       agentId: exchange.caller.agentId,
+      operator: nameOf(exchange.person),
       gate,
       code: refused?.code,
     });
@@ -126,4 +128,8 @@ export class Traffic {
     const sorted = this.sortedDurations(MAX_REQUESTS);
     return { p50: quantile(sorted, 0.5), p99: quantile(sorted, 0.99) };
   }
+}
+
+function nameOf(person: Operator | undefined): string | undefined {
+  return person && (person.name ?? person.id);
 }

@@ -9,6 +9,8 @@ export interface HttpHealth {
   readonly state: "answers" | "failing";
   /** Milliseconds since the epoch. */
   readonly at: number;
+  /** The code of the last failure; undefined while there was none. */
+  readonly fault?: string;
 }
 
 type Mutable<T> = { -readonly [Key in keyof T]: T[Key] };
@@ -24,7 +26,10 @@ export class UpstreamHealth {
     if (health === undefined) return;
     const isFault = code?.startsWith("upstream_") === true;
     health.calls += 1;
-    if (isFault) health.faults += 1;
+    if (isFault) {
+      health.faults += 1;
+      health.fault = code;
+    }
     health.state = isFault ? "failing" : "answers";
     health.at = at;
   }

@@ -190,7 +190,8 @@ function operatorEntry({ peer }: ExchangeView, { policy }: LifecycleOptions): ob
   return operator === undefined ? {} : { operator };
 }
 
-interface EventSource {
+/** The agent that an event is about, what it says, and the request that brought it about. */
+interface LifecycleEventFacts {
   readonly call: Call;
   readonly exchange: ExchangeView;
   readonly agent: AgentDocument;
@@ -200,7 +201,7 @@ interface EventSource {
 /** The event is the next record of the chain of the agent that it is about; undefined: unwritten. */
 async function recordEvent(
   { attributor, ledger }: LifecycleOptions,
-  { call, exchange, agent, extension }: EventSource,
+  { call, exchange, agent, extension }: LifecycleEventFacts,
 ): Promise<JournalRecord | undefined> {
   const draft = attributor.chained({
     agentId: agent.agentId,

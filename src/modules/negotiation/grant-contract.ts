@@ -5,7 +5,7 @@
 
 import { grantDuration } from "../../base/duration.ts";
 import type { RecordEvents } from "../../dispatch/contracts/contract-events.ts";
-import type { EventSource } from "../../dispatch/stream-events.ts";
+import type { EventCause } from "../../dispatch/stream-events.ts";
 import type { SemanticBlock } from "../../endpoint/endpoint.ts";
 import type { SynthesisPlan } from "../../endpoint/plan.ts";
 import type { HandlerSuccess } from "../../handlers/handler.ts";
@@ -27,7 +27,7 @@ export async function grantContract(
   { synthesis, register, record }: GrantOptions,
   request: ProposalRequest,
   plan: SynthesisPlan,
-  source: EventSource | undefined,
+  cause: EventCause | undefined,
 ): Promise<HandlerSuccess> {
   const { agentId, negotiationId, proposal } = request;
   const lifetimeSeconds = lifetimeOf(request, synthesis);
@@ -39,7 +39,7 @@ export async function grantContract(
     plan,
   );
   await register.add(contract);
-  await record([{ type: "rcns_propose_accepted", contract, actorAgentId: agentId }], source);
+  await record([{ type: "rcns_propose_accepted", contract, actorAgentId: agentId }], cause);
   const body = grantedBody(contract, plan, { negotiationId, lifetimeSeconds });
   return { status: 263, body };
 }

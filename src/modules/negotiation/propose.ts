@@ -15,7 +15,7 @@ import {
   rateLimited,
 } from "../../dispatch/refusals/refusal.ts";
 import type { RouteHandler } from "../../dispatch/routes/route.ts";
-import type { EventSource } from "../../dispatch/stream-events.ts";
+import type { EventCause } from "../../dispatch/stream-events.ts";
 import type { HandlerSuccess } from "../../handlers/handler.ts";
 import type { ContractRegister } from "../../state/registers/contract-register.ts";
 import type { SynthesisConfig } from "./config.ts";
@@ -95,10 +95,10 @@ export function proposeHandler(options: ProposeOptions): RouteHandler {
 
 async function propose(
   options: ProposeOptions,
-  source: EventSource,
+  cause: EventCause,
   negotiation: string | undefined,
 ): Promise<Answer> {
-  const { agentId = "" } = source.exchange.caller;
+  const { agentId = "" } = cause.exchange.caller;
   const turn = options.negotiations.turn(agentId, negotiation);
   if (turn.kind === "unknown") {
     const message = "no negotiation of this agent has this Negotiation-ID";
@@ -106,7 +106,7 @@ async function propose(
   }
   const { negotiationId } = turn;
   if (turn.kind === "exhausted") return withNegotiation(exhausted(), negotiationId);
-  const answer = await evaluate(options, source, negotiationId);
+  const answer = await evaluate(options, cause, negotiationId);
   if ("kind" in answer && answer.status === 463)
     options.negotiations.reject(agentId, negotiationId);
   return withNegotiation(answer, negotiationId);
@@ -114,14 +114,14 @@ async function propose(
 
 async function evaluate(
   options: ProposeOptions,
-  source: EventSource,
+  cause: EventCause,
   negotiationId: string,
 ): Promise<Answer> {
-  const { call, exchange } = source;
+  const { call, exchange } = cause;
   const { agentId = "", authority, document } = exchange.caller;
   const reading = readProposal(call.input);
   if (reading.kind === "fault") return refuseForm(reading);
-  const owner = payerOf(source.exchange);
+  const owner = payerOf(exchange);
   if (!options.work.hasRoom(owner)) return rateLimited("work", 1);
   const checked = await options.work.run(() => checkProposal(reading.proposal, options), owner);
   if (checked.kind === "refusal") return checked;
@@ -136,7 +136,7 @@ async function evaluate(
   const planned = await plan(options, request, { authority, owner });
   if (planned.kind === "refusal") return planned;
   if (isOffering) return offerContract(options, request, planned.plan);
-  return grantContract(options, request, planned.plan, source);
+  return grantContract(options, request, planned.plan, cause);
 }
 
 function unknownAgent(): Refusal {

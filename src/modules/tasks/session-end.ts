@@ -4,7 +4,7 @@
  */
 
 import type { RecordEvents } from "../../dispatch/contracts/contract-events.ts";
-import type { EventSource } from "../../dispatch/stream-events.ts";
+import type { EventCause } from "../../dispatch/stream-events.ts";
 import type { ContractRegister } from "../../state/registers/contract-register.ts";
 
 /** The contracts that end with a session. */
@@ -24,7 +24,7 @@ export async function endSessionContracts(
   { register, record }: SessionEndOptions,
   { sessionId, agentId }: EndedSession,
   reason: "session-expired" | "session-ended",
-  source?: EventSource,
+  source?: EventCause,
 ): Promise<void> {
   const ended = register
     .open()

@@ -15,7 +15,7 @@ import { makeExchange } from "../../support/exchange.ts";
 
 const FACT: NotedFact = {
   ...{ responseId: "0190", at: 1, method: "BOOK", path: "/rooms", status: 200, durationMs: 0.25 },
-  ...{ agentId: undefined, gate: undefined, code: undefined },
+  ...{ agentId: undefined, operator: undefined, gate: undefined, code: undefined },
 };
 
 setFlagsFromString("--expose-gc");
@@ -38,6 +38,7 @@ describe("the ring", () => {
         .map(([piece, times]) => `/\ud800\n\0${piece.repeat(times)}`),
       ...{ at: fc.nat(), durationMs: fc.double({ min: 0, noNaN: true }) },
       agentId: fc.option(token, { nil: undefined }),
+      operator: fc.option(fc.string({ unit: "binary", minLength: 1 }), { nil: undefined }),
       gate: fc.option(token, { nil: undefined }),
       code: fc.option(token, { nil: undefined }),
     });

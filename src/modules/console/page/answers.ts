@@ -52,6 +52,8 @@ export interface TrafficEntry {
   readonly status: number;
   readonly duration_ms: number;
   readonly agent_id: string | null;
+  /** The person who asked; null for an agent that asked by itself. */
+  readonly operator: string | null;
   readonly gate: string | null;
   readonly code: string | null;
 }
@@ -62,6 +64,8 @@ export interface TrafficAnswer {
 
 export interface TrafficDetail {
   readonly entry: TrafficEntry;
+  /** Null for nobody, and for an agent that is none of this server's. */
+  readonly agent_name: string | null;
   readonly gates: readonly { readonly name: string; readonly passed: boolean }[];
 }
 

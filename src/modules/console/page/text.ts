@@ -32,22 +32,47 @@ export function shortId(id: string | null | undefined): string {
   return id.length > 14 ? `${visible(id.slice(0, 12))}…` : visible(id);
 }
 
-const CLOCK = new Intl.DateTimeFormat(undefined, { timeStyle: "medium" });
-const DAY = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
+/** Two at night is not taken for two in the afternoon, nor is its half of the day cut off. */
+const HOURS = { hourCycle: "h23" } as const;
+const CLOCK = new Intl.DateTimeFormat(undefined, { timeStyle: "medium", ...HOURS });
+const DAY = new Intl.DateTimeFormat(undefined, {
+  ...{ dateStyle: "medium", timeStyle: "medium" },
+  ...HOURS,
+});
+const DAY_OF_YEAR = new Intl.DateTimeFormat(undefined, {
+  ...{ month: "short", day: "numeric", hour: "2-digit", minute: "2-digit" },
+  ...HOURS,
+});
+const DATE = new Intl.DateTimeFormat(undefined, { dateStyle: "medium" });
 const NUMBER = new Intl.NumberFormat();
 
 /** A moment in the reader's time: the clock alone if it was today. */
 export function momentText(time: string | null | undefined): string {
+  return momentBy(time, () => DAY);
+}
+
+/** The same where there is little room: without seconds from another day, a date from another year. */
+export function shortMomentText(time: string): string {
+  return momentBy(time, (moment, now) =>
+    moment.getFullYear() === now.getFullYear() ? DAY_OF_YEAR : DATE,
+  );
+}
+
+function momentBy(
+  time: string | null | undefined,
+  otherDay: (moment: Date, now: Date) => Intl.DateTimeFormat,
+): string {
   if (time === null || time === undefined) return "–";
   const moment = new Date(time);
   if (Number.isNaN(moment.getTime())) return visible(time);
-  const isToday = moment.toDateString() === new Date().toDateString();
-  return (isToday ? CLOCK : DAY).format(moment);
+  const now = new Date();
+  const isToday = moment.toDateString() === now.toDateString();
+  return (isToday ? CLOCK : otherDay(moment, now)).format(moment);
 }
 
 const WHOLE = new Intl.DateTimeFormat(undefined, {
   ...{ year: "numeric", month: "short", day: "numeric", hour: "numeric", minute: "2-digit" },
-  ...{ second: "2-digit", timeZoneName: "short" },
+  ...{ second: "2-digit", timeZoneName: "short", ...HOURS },
 });
 
 /** A moment with its day and its zone, how far off it is, and as it was written. */

@@ -1,12 +1,16 @@
 /** The requests of late, and the way of one of them through the gates. */
 import { GATE_NAMES } from "../../../dispatch/gates/gate.ts";
+import type { AgentDirectory } from "../../../identity/agent-directory.ts";
 import type { ApiRequest, ApiRoute } from "../console-api.ts";
 import { malformed, unknown } from "../console-fault.ts";
 import type { Traffic } from "../traffic.ts";
 import type { TrafficEntry, TrafficFilter } from "../traffic-entry.ts";
 
 /** `GET /api/traffic` and `/api/traffic/{response_id}` */
-export function trafficRoutes(traffic: Traffic): readonly ApiRoute[] {
+export function trafficRoutes(
+  traffic: Traffic,
+  directory: Pick<AgentDirectory, "find">,
+): readonly ApiRoute[] {
   return [
     {
       method: "GET",
@@ -19,7 +23,8 @@ export function trafficRoutes(traffic: Traffic): readonly ApiRoute[] {
       answer: ({ params }) => {
         const entry = traffic.find(params["id"] ?? "");
         if (entry === undefined) throw unknown("request, or it is forgotten");
-        return { entry, gates: wayOf(entry.gate) };
+        const name = entry.agent_id === null ? undefined : directory.find(entry.agent_id)?.name;
+        return { entry, agent_name: name ?? null, gates: wayOf(entry.gate) };
       },
     },
   ];

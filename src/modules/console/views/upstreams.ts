@@ -74,9 +74,10 @@ function httpUpstreams(parts: UpstreamParts): readonly object[] {
     counts.set(origin, (counts.get(origin) ?? 0) + 1);
   }
   return Array.from(counts, ([url, endpoints]) => {
-    const { state = "unused", calls = 0, faults = 0, at } = parts.health.of(url) ?? {};
+    const { state = "unused", calls = 0, faults = 0, at, fault } = parts.health.of(url) ?? {};
     const last_at = at === undefined ? null : new Date(at).toISOString();
-    return { url, endpoints, state, calls, faults, last_at };
+    const last_fault = fault === undefined ? {} : { last_fault: fault };
+    return { url, endpoints, state, calls, faults, last_at, ...last_fault };
   });
 }
 

@@ -22,10 +22,11 @@ async function start(host: RunHost, request: RunRequest): Promise<RunStart> {
     return { kind: "refused", error };
   }
   await log.atRest(host.whileServing(signal, waitSeconds * 1000));
-  return standing(log);
+  return outcomeOf(log);
 }
 
-function standing(log: RunLog): RunStart {
+/** How far the run has come once the waiting is over. */
+function outcomeOf(log: RunLog): RunStart {
   const { run, state } = log;
   const { runId } = run;
   switch (state.status) {

@@ -18,18 +18,21 @@ export function CallView(props: {
   readonly call: ApprovedCall;
   readonly lastApproved: Escalation | null;
   readonly agentName: string | undefined;
+  /** It is good for no time. */
+  readonly isRejected: boolean;
 }): VNode {
-  const { call, lastApproved, agentName } = props;
+  const { call, lastApproved, agentName, isRejected } = props;
   return html`<${Section} title="Input"><${Input} input=${call["input"]} /><//>
     <${Section} title="New since the last approved call"><${News} call=${call} lastApproved=${lastApproved} /><//>
-    <${Section} title="The call"><${Call} call=${call} agentName=${agentName} /><//>`;
+    <${Section} title="The call"><${Call} call=${call} agentName=${agentName} isRejected=${isRejected} /><//>`;
 }
 
 function Call(props: {
   readonly call: ApprovedCall;
   readonly agentName: string | undefined;
+  readonly isRejected: boolean;
 }): VNode {
-  const { call, agentName } = props;
+  const { call, agentName, isRejected } = props;
   const { agent, principal } = call as { agent?: unknown; principal?: unknown };
   const facts: readonly Fact[] = [
     [
@@ -38,7 +41,10 @@ function Call(props: {
     ],
     ["As", html`<${AgentLink} id=${typeof agent === "string" ? agent : null} name=${agentName} />`],
     ["For", principal === null ? "nobody else" : html`<${Stranger} text=${principal} />`],
-    ["Good until", html`<${Moment} at=${String(call["expires_at"])} isWhole />`],
+    [
+      "Good until",
+      isRejected ? undefined : html`<${Moment} at=${String(call["expires_at"])} isWhole />`,
+    ],
     ["Endpoint's version", html`<${LongId} id=${String(call["endpoint_version"])} />`],
     ["Policy's version", html`<${LongId} id=${String(call["policy_version"])} />`],
   ];
@@ -75,7 +81,8 @@ function News(props: {
   return html`<ul class="differences">${found.map(differenceOf)}</ul>${link}`;
 }
 
-function differenceOf({ pointer, before, after }: Difference): VNode {
+/** One difference: its place, and both values. */
+export function differenceOf({ pointer, before, after }: Difference): VNode {
   return html`<li key=${pointer}>
     <code><${Stranger} text=${pointer} /></code>
     ${before === undefined ? html`<span class="quiet">was not there</span>` : html`<del><bdi>${valueText(before)}</bdi></del>`}
@@ -96,7 +103,7 @@ function valueText(value: unknown): string {
 }
 
 /** One place in which two values differ; undefined where one of them has nothing. */
-interface Difference {
+export interface Difference {
   readonly pointer: string;
   readonly before: unknown;
   readonly after: unknown;

@@ -37,7 +37,7 @@ function Question(props: { readonly detail: ApprovalDetail; readonly reload: () 
         ${
           call === undefined
             ? html`<${Section} title="Context"><${Json} value=${escalation.context} label="Context" /><//>`
-            : html`<${CallView} call=${call} lastApproved=${last_approved} agentName=${agent?.name} />`
+            : html`<${CallView} call=${call} lastApproved=${last_approved} agentName=${agent?.name} isRejected=${escalation.status === "rejected"} />`
         }
       </div>
       <div class="side">
@@ -45,13 +45,14 @@ function Question(props: { readonly detail: ApprovalDetail; readonly reload: () 
         ${isOpen && !isOperator() && html`<p class="quiet">An operator decides.</p>`}
         ${decisionOf(escalation)}
         <${Section} title="Who asks"><${Facts} facts=${askerOf(escalation, agent)} /><//>
-        <${Section} title="The question"><${Facts} facts=${factsOf(escalation)} /><//>
+        <${Section} title="The question"><${Facts} facts=${factsOf(escalation, isOpen)} /><//>
       </div>
     </div>`;
 }
 
-function factsOf(escalation: Escalation): readonly Fact[] {
-  const { kind, reason, priority, opened_at, deadline, escalation_id } = escalation;
+function factsOf(escalation: Escalation, isOpen: boolean): readonly Fact[] {
+  const { kind, reason, priority, opened_at, escalation_id } = escalation;
+  const deadline = isOpen ? escalation.deadline : undefined;
   return [
     ["Kind", kind && html`<${Stranger} text=${kind} />`],
     ["Reason", reason && visible(reason).replaceAll("_", " ")],

@@ -14,17 +14,20 @@ import { countText, shortId, visible } from "../text.ts";
 /** So many gaps are told of above the list; all of them stand in it. */
 const MOST_TOLD = 5;
 
-const COLUMNS = [
+/** The columns: of a chain that is broken, the records behind those that held are marked. */
+const columnsOf = (held: number) => [
   {
     title: "Issued",
     name: "c-time",
-    cell: ({ issuedAt }: ListedRecord) => html`<${Moment} at=${issuedAt} />`,
+    cell: ({ issuedAt }: ListedRecord) => html`<${Moment} at=${issuedAt} isShort />`,
   },
   {
     title: "Request",
     name: "c-request",
-    cell: ({ method = "?", path = "?" }: ListedRecord) =>
-      html`<${Stranger} text=${method} /> <${Stranger} text=${path} />`,
+    cell: ({ method = "?", path = "?", place }: ListedRecord) =>
+      html`<span><${Stranger} text=${method} /> <${Stranger} text=${path} /></span>${
+        place >= held && html` <span class="badge bad">not verified</span>`
+      }`,
   },
   {
     title: "Status",
@@ -32,19 +35,13 @@ const COLUMNS = [
     cell: ({ status }: ListedRecord) =>
       typeof status === "number" ? html`<${StatusBadge} status=${status} />` : "–",
   },
-];
-
-/** The last column: of a chain that is broken, the records behind those that held are marked. */
-function auditColumn(held: number) {
-  return {
+  {
     title: "Audit-ID",
     name: "c-audit",
-    cell: ({ auditId, place }: ListedRecord) =>
-      html`<code title=${visible(auditId)}>${shortId(auditId)}</code>${
-        place >= held && html` <span class="badge bad">not verified</span>`
-      }`,
-  };
-}
+    cell: ({ auditId }: ListedRecord) =>
+      html`<code title=${visible(auditId)}>${shortId(auditId)}</code>`,
+  },
+];
 
 /** The row of a record that is not there. */
 function gapOf({ auditId, isMissing }: ListedRecord): VNode | undefined {
@@ -81,7 +78,7 @@ export function ChainPage({ id }: { readonly id: string }): VNode {
       ${records === undefined && error === undefined && html`<${Pending} />`}
       ${
         records !== undefined &&
-        html`<${VirtualList} label="Records" columns=${[...COLUMNS, auditColumn(held)]} rows=${records} whole=${gapOf} onEnd=${more} empty="The agent has no record yet." />`
+        html`<${VirtualList} label="Records" columns=${columnsOf(held)} rows=${records} whole=${gapOf} onEnd=${more} empty="The agent has no record yet." />`
       }
       ${cut !== undefined && html`<p role="note">Record <${LongId} id=${cut.audit_id} /> and those before it were ${cut.is_archived ? "moved to the archive" : "deleted"}, with the segments through ${visible(cut.through)}.</p>`}
     <//>

@@ -44,6 +44,25 @@ function Whole(props: { readonly detail: EndpointDetail; readonly tail: string }
 }
 
 function factOf([name, value]: readonly [string, unknown]): Fact {
-  const words = visible(name).replaceAll("_", " ");
-  return [words, html`<${Stranger} text=${Array.isArray(value) ? value.join(", ") : value} />`];
+  return [wordsOf(name), html`<${Stranger} text=${factText(value)} />`];
+}
+
+function wordsOf(name: string): string {
+  return visible(name).replaceAll("_", " ");
+}
+
+/** Lists, pairs and plain objects as words; what is nested in them as JSON. */
+function factText(value: unknown): unknown {
+  if (Array.isArray(value)) return value.join(", ");
+  if (!isObject(value)) return value;
+  return Object.entries(value)
+    .map(([name, one]) => `${wordsOf(name)}: ${pairText(one)}`)
+    .join(", ");
+}
+
+function pairText(value: unknown): string {
+  if (typeof value === "string") return value;
+  const { method, path } = isObject(value) ? value : {};
+  const isPair = typeof method === "string" && typeof path === "string";
+  return isPair ? `${method} ${path}` : JSON.stringify(value);
 }

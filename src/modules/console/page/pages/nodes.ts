@@ -16,7 +16,7 @@ const COLUMNS = [
   {
     title: "Lease",
     kind: "optional",
-    cell: ({ lease_ms }: ServerNode) => millisecondsText(lease_ms),
+    cell: ({ lease_ms }: ServerNode) => (lease_ms === 0 ? "over" : millisecondsText(lease_ms)),
   },
   { title: "Since", cell: ({ since }: ServerNode) => html`<${Moment} at=${since} />` },
 ];

@@ -28,7 +28,11 @@ export function OverviewPage(): VNode {
 
 function Figures({ overview }: { readonly overview: Overview }): VNode {
   const { by_status, by_gate, problems } = overview;
+  const told = html`<${Section} title="Problems"><${Problems} problems=${problems} /><//>`;
+  // Errors are what somebody has come for.
+  const isUrgent = problems.some(({ severity = "error" }) => severity === "error");
   return html`<${Tiles} overview=${overview} />
+    ${isUrgent && told}
     ${session().inspect_only === false && html`<${HistoryPlots} latest=${overview.latest} />`}
     <div class="columns">
       <${Section} title="Answers by status">
@@ -40,7 +44,7 @@ function Figures({ overview }: { readonly overview: Overview }): VNode {
           name=${(gate: string) => html`<a href=${`/traffic?gate=${encodeURIComponent(gate)}`}><${Stranger} text=${gate} /></a>`} />
       <//>
     </div>
-    <${Section} title="Problems"><${Problems} problems=${problems} /><//>
+    ${!isUrgent && told}
     <${Section} title="Server"><${Server} server=${overview.server} /><//>`;
 }
 

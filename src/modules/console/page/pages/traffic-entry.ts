@@ -22,13 +22,18 @@ export function TrafficEntryPage({ id }: { readonly id: string }): VNode {
   <//>`;
 }
 
-function Request({ detail: { entry, gates } }: { readonly detail: TrafficDetail }): VNode {
+function Request({ detail }: { readonly detail: TrafficDetail }): VNode {
+  const { entry, gates, agent_name } = detail;
   const facts = [
     ["Status", html`<${StatusBadge} status=${entry.status} />`],
     ["Refusal", entry.code === null ? undefined : html`<code>${visible(entry.code)}</code>`],
     ["When", html`<${Moment} at=${entry.at} isWhole />`],
     ["Took", millisecondsText(entry.duration_ms)],
-    ["Agent", html`<${AgentLink} id=${entry.agent_id} />`],
+    ["Agent", html`<${AgentLink} id=${entry.agent_id} name=${agent_name} />`],
+    [
+      "Operator",
+      entry.operator === null ? undefined : html`<${Stranger} text=${entry.operator} />`,
+    ],
     ["Agent-ID", entry.agent_id && html`<${LongId} id=${entry.agent_id} />`],
     ["Response-ID", html`<${LongId} id=${entry.response_id} />`],
     ["Records", recordsOf(entry.agent_id)],

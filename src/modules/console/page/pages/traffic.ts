@@ -11,7 +11,11 @@ import { Filters } from "../traffic/filters.ts";
 import { useTraffic } from "../traffic/use-traffic.ts";
 
 const columnsOf = (names: ReadonlyMap<string, string>) => [
-  { title: "Time", name: "c-time", cell: ({ at }: TrafficEntry) => html`<${Moment} at=${at} />` },
+  {
+    title: "Time",
+    name: "c-time",
+    cell: ({ at }: TrafficEntry) => html`<${Moment} at=${at} isShort />`,
+  },
   {
     title: "Request",
     name: "c-request",
@@ -24,18 +28,19 @@ const columnsOf = (names: ReadonlyMap<string, string>) => [
     cell: ({ status }: TrafficEntry) => html`<${StatusBadge} status=${status} />`,
   },
   {
-    title: "Refused by",
+    title: "Refusal",
     name: "c-gate",
+    // What fails behind the gates has its code alone.
     cell: ({ gate, code }: TrafficEntry) =>
-      gate === null
-        ? ""
-        : html`<span title=${visible(code ?? "")}><${Stranger} text=${gate} /></span>`,
+      html`<span title=${visible(code ?? "")}><${Stranger} text=${gate ?? code ?? ""} /></span>`,
   },
   {
     title: "Agent",
     name: "c-agent",
-    cell: ({ agent_id }: TrafficEntry) =>
-      html`<${AgentLink} id=${agent_id} name=${names.get(agent_id ?? "")} />`,
+    cell: ({ agent_id, operator }: TrafficEntry) =>
+      agent_id === null && operator !== null
+        ? html`<${Stranger} text=${operator} /> <span class="quiet">operator</span>`
+        : html`<${AgentLink} id=${agent_id} name=${names.get(agent_id ?? "")} />`,
   },
   {
     title: "Took",

@@ -1,5 +1,7 @@
 /** Upstreams: whom this server calls, whether they answer, and which definitions are pinned. */
 
+import { differenceOf } from "../approvals/call-view.ts";
+import { isObject } from "../approvals/subject.ts";
 import { Badge } from "../parts/badge.ts";
 import { type Action, Change } from "../parts/change.ts";
 import { type Fact, Facts, LongId, Moment, Stranger } from "../parts/facts.ts";
@@ -26,6 +28,11 @@ const HTTP = [
   },
   { title: "Calls", kind: "number", cell: ({ calls }: HttpUpstream) => countText(calls) },
   { title: "Failed", kind: "number", cell: ({ faults }: HttpUpstream) => countText(faults) },
+  {
+    title: "Last failure",
+    cell: ({ last_fault: code }: HttpUpstream) =>
+      code === undefined ? "" : html`<code>${visible(code)}</code>`,
+  },
   {
     title: "Last call",
     kind: "optional",
@@ -117,10 +124,12 @@ function Tool(props: {
 
 function Difference(props: { readonly name: string; readonly lines: readonly unknown[] }): VNode {
   const label = `How the definition of ${visible(props.name)} differs`;
-  const lines = props.lines.map(
-    (line, index) => html`<li key=${index}><${Stranger} text=${line} /></li>`,
+  const lines = props.lines.map((line, index) =>
+    isObject(line) && typeof line["path"] === "string"
+      ? differenceOf({ pointer: line["path"], before: line["before"], after: line["after"] })
+      : html`<li key=${index}><${Stranger} text=${line} /></li>`,
   );
-  return html`<ul class="difference" aria-label=${label}>${lines}</ul>`;
+  return html`<ul class="differences" aria-label=${label}>${lines}</ul>`;
 }
 
 function actionsOn(server: string, tool: string, escalationId = ""): readonly Action[] {

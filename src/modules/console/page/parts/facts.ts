@@ -1,7 +1,14 @@
 /** Names and values beside each other, and other small pieces that many pages have. */
 import { type ComponentChildren, html, type VNode } from "../preact.ts";
 import { address } from "../router.ts";
-import { jsonText, momentText, shortId, visible, wholeMomentText } from "../text.ts";
+import {
+  jsonText,
+  momentText,
+  shortId,
+  shortMomentText,
+  visible,
+  wholeMomentText,
+} from "../text.ts";
 
 /** One name with its value; without one the line is left out. */
 export type Fact = readonly [name: string, value: ComponentChildren | undefined];
@@ -32,11 +39,13 @@ export function Moment(props: {
   readonly at: string | null | undefined;
   /** The zone and the distance stand beside it. */
   readonly isWhole?: boolean;
+  /** It stands in a narrow column. */
+  readonly isShort?: boolean;
 }): VNode {
-  const { at, isWhole = false } = props;
+  const { at, isWhole = false, isShort = false } = props;
   if (at === null || at === undefined) return html`<span>–</span>`;
   const whole = wholeMomentText(at);
-  return html`<time datetime=${at} title=${whole}>${isWhole ? whole.replace(/ \([^(]*\)$/, "") : momentText(at)}</time>`;
+  return html`<time datetime=${at} title=${whole}>${isWhole ? whole.replace(/ \([^(]*\)$/, "") : isShort ? shortMomentText(at) : momentText(at)}</time>`;
 }
 
 /** A JSON value as it is, in a box that scrolls. */

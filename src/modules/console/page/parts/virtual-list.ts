@@ -53,7 +53,7 @@ export function VirtualList<T>(props: ListProps<T>): VNode {
   );
   return html`<div class="list" role="table" aria-label=${label} aria-rowcount=${rows.length + 1}>
     <div role="rowgroup" class="list-head"><div role="row" aria-rowindex="1" class="list-row">${heads}</div></div>
-    <div role="rowgroup" class="list-body" tabindex="0" aria-label=${label} ref=${box} onScroll=${onScroll}>
+    <div role="rowgroup" class="list-body" tabindex="0" aria-label=${label} ref=${box} style=${{ maxHeight: `${rows.length * ROW_HEIGHT}px` }} onScroll=${onScroll}>
       <div role="presentation" class="list-space" style=${{ height: `${rows.length * ROW_HEIGHT}px` }}>
         ${shown.map((row, index) => rowOf(cellsOf(row, columns, whole?.(row)), first + index, (first + index) % count))}
       </div>

@@ -7,11 +7,12 @@ type Members = Readonly<Record<string, unknown>>;
 export interface DecodedRecord {
   readonly header: Members;
   readonly payload: Members;
-  /** The text that is signed. */
-  readonly input: string;
+  /** So many octets from the beginning on are signed. */
+  readonly inputLength: number;
   readonly signature: Uint8Array<ArrayBuffer>;
 }
 
+const DECODER = new TextDecoder("utf-8", { fatal: true });
 const COMPACT = /^([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]*)$/;
 
 /** The parts of a record; undefined for anything else. */
@@ -21,14 +22,20 @@ export function decodeRecord(jws: string): DecodedRecord | undefined {
   const payload = decodeObject(body);
   const signature = fromBase64url(end);
   if (header === undefined || payload === undefined || signature === undefined) return undefined;
-  return { header, payload, input: `${head}.${body}`, signature };
+  return { header, payload, inputLength: head.length + 1 + body.length, signature };
+}
+
+/** What a record says, and nothing of who signed it; undefined for anything else. */
+export function payloadOf(jws: string): Members | undefined {
+  const [, , body = ""] = COMPACT.exec(jws) ?? [];
+  return decodeObject(body);
 }
 
 function decodeObject(text: string): Members | undefined {
   const octets = fromBase64url(text);
   if (octets === undefined) return undefined;
   try {
-    const value: unknown = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(octets));
+    const value: unknown = JSON.parse(DECODER.decode(octets));
     const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
     return isObject ? (value as Members) : undefined;
   } catch {

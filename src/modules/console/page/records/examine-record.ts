@@ -22,12 +22,13 @@ export interface Examined {
 
 /** Examines a record under the pinned keys. */
 export async function examine(keys: readonly ImportedKey[], jws: string): Promise<Examined> {
-  const hash = sha256(utf8(jws));
+  const octets = utf8(jws);
+  const hash = sha256(octets);
   const record = decodeRecord(jws);
   const candidates = record === undefined ? [] : candidatesFor(record, keys);
   let found = false;
   for (const { key } of candidates) {
-    found = record !== undefined && (await isSigned(record, key));
+    found = record !== undefined && (await isSigned(record, octets, key));
     if (found) break;
   }
   return { hash: await hash, record, isSigned: found };
@@ -42,8 +43,13 @@ export function candidatesFor(
   return keys.filter(({ kid }) => header["kid"] === undefined || header["kid"] === kid);
 }
 
-function isSigned({ signature, input }: DecodedRecord, key: CryptoKey): Promise<boolean> {
-  return crypto.subtle.verify("Ed25519", key, signature, utf8(input));
+/** What is signed is the beginning of the record. */
+function isSigned(
+  { signature, inputLength }: DecodedRecord,
+  octets: Uint8Array<ArrayBuffer>,
+  key: CryptoKey,
+): Promise<boolean> {
+  return crypto.subtle.verify("Ed25519", key, signature, octets.subarray(0, inputLength));
 }
 
 /** Makes a pinned key ready. */

@@ -5,7 +5,7 @@ import { type ApiError, get } from "../api.ts";
 import { useCallback, useEffect, useRef, useState } from "../preact.ts";
 import { address } from "../router.ts";
 import { asApiError } from "../use-api.ts";
-import { decodeRecord } from "./decode-record.ts";
+import { payloadOf } from "./decode-record.ts";
 
 /** A record in the list, as it says of itself; a hundred thousand of them have to fit. */
 export interface ListedRecord {
@@ -120,7 +120,7 @@ export function fetchChain(agentId: string, start: PageStart, count = 200): Prom
 }
 
 function listed({ audit_id, jws }: ChainPage["records"][number], place: number): ListedRecord {
-  const { issued_at, method, path, status } = decodeRecord(jws)?.payload ?? {};
+  const { issued_at, method, path, status } = payloadOf(jws) ?? {};
   const issuedAt = typeof issued_at === "string" ? issued_at : null;
   return { place, auditId: audit_id, issuedAt, method, path, status };
 }

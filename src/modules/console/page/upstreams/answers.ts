@@ -36,6 +36,8 @@ export interface HttpUpstream {
   readonly calls: number;
   readonly faults: number;
   readonly last_at: string | null;
+  /** The code of the last failure, where there was one. */
+  readonly last_fault?: string;
 }
 
 export interface UpstreamAgent {
