@@ -2,6 +2,7 @@
  * A daemon with workers: it holds the port, the store, the journal and the lock, and its workers
  * answer. A reload, a drain, the control socket, the metrics and the log are of the whole.
  */
+
 import { randomBytes } from "node:crypto";
 import { relative } from "node:path";
 import { atOnce } from "../../base/paced.ts";
@@ -10,7 +11,7 @@ import { reasonOf } from "../../base/thrown.ts";
 import type { NodeFacts } from "../../dispatch/module/http-gateway.ts";
 import type { ControlCommand, ControlSocket } from "../../server/control-socket.ts";
 import { SharedPort } from "../../server/shared-port.ts";
-import { createRecordSigner } from "../../state/records/signer.ts";
+import { createRecordSigner } from "../../state/records/sealer.ts";
 import type { OpenSharedState } from "../../state/sharing/open-shared-state.ts";
 import { controlPath } from "../../state/state-directory.ts";
 import { exceptStoreFaults } from "../../state/store-fault.ts";
