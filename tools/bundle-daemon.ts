@@ -11,8 +11,12 @@ import { type OutputAsset, type OutputChunk, type Plugin, rolldown } from "rolld
 
 const DIST = fileURLToPath(new URL("..", import.meta.url));
 const ENTRIES = ["agtpd-daemon", "agtpd-worker"];
-/** The packages that every daemon loads; the other programs load them from where they are installed. */
-const PACKAGES = /^(?:ajv|ajv-formats|canonicalize|lru-cache|pino|re2js|semver|smol-toml)(?:\/|$)/;
+/**
+ * The packages that every daemon loads, yaml right behind the ready line; the other programs load them
+ * from where they are installed.
+ */
+const PACKAGES =
+  /^(?:ajv|ajv-formats|canonicalize|lru-cache|pino|re2js|semver|smol-toml|yaml)(?:\/|$)/;
 const PACKAGE_FOLDER = /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+/;
 /** Each with all that it imports. */
 const ALWAYS_LOADED = /\/dist\/src\/(?:app\/daemon|modules\/[^/]+\/module)\.js$/;
@@ -49,7 +53,12 @@ const { output } = await bundle.write({
   // In the place of the unbundled ones.
   entryFileNames: "tools/[name].js",
   chunkFileNames: "daemon/[name].js",
-  codeSplitting: { groups: [{ name: "daemon", test: ALWAYS_LOADED }] },
+  codeSplitting: {
+    groups: [
+      { name: "daemon", test: ALWAYS_LOADED },
+      { name: "yaml", test: /\/node_modules\/yaml\// },
+    ],
+  },
 });
 await bundle.close();
 writeFileSync(`${DIST}daemon/LICENSES.txt`, licensesOf(output).join("\n\n"));

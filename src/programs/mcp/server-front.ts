@@ -13,7 +13,7 @@ import { LRUCache } from "lru-cache";
 import { isRecord, type JsonRecord } from "../../base/json-value.ts";
 import { templateNames } from "../../base/template.ts";
 import { reasonOf } from "../../base/thrown.ts";
-import type { ClientRequest, ClientResponse } from "../../client/agtp-client.ts";
+import type { AgtpClient, ClientRequest, ClientResponse } from "../../client/agtp-client.ts";
 import { AgtpClientError } from "../../client/client-error.ts";
 import { fillPath } from "../../endpoint/fill-path.ts";
 import { APPROVED_CALL } from "../../modules/mcp/contracts/approved-call-tool.ts";
@@ -25,10 +25,10 @@ import { followingIn } from "../../modules/mcp/tasks/following.ts";
 import { taskView } from "../../modules/mcp/tasks/task-requests.ts";
 import { metaFields, readMeta } from "../../modules/mcp/tools/answer-meta.ts";
 import { unknownToolText } from "../../modules/mcp/tools/call-result.ts";
+import type { ToolCall } from "../../modules/mcp/tools/tool-call.ts";
 import { BAD_CURSOR, pageAt } from "../../modules/mcp/tools/tool-listing.ts";
 import { byName } from "../../modules/mcp/tools/toolbox.ts";
 import type { HeaderField } from "../../wire/message.ts";
-import type { FrontCall, FrontParts } from "./front-parts.ts";
 import { FrontTasks } from "./front-tasks.ts";
 import { OWN_TOOLS } from "./own-tools.ts";
 import { failure, refusalText, responseResult } from "./response-result.ts";
@@ -220,3 +220,24 @@ type Fields = ReadonlyMap<string, string>;
 const NO_FIELDS: Fields = new Map();
 /** Statuses of a pair that is another one than the list says. */
 const DOUBTFUL: ReadonlySet<number> = new Set([404, 405, 410, 422, 464]);
+
+/** The agent that the server is asked as. */
+type Caller = Pick<ClientRequest, "agentId" | "scopes" | "headers">;
+
+/** The parts of a front. */
+interface FrontParts {
+  readonly client: AgtpClient;
+  readonly caller: Caller;
+  /** Messages for a person. */
+  tell(message: string): void;
+  /** Milliseconds. */
+  now(): number;
+  /** How often a list that the client was shown is looked at. */
+  readonly lookMs: number;
+}
+
+/** One call, as the library read it. */
+interface FrontCall
+  extends Pick<ToolCall, "name" | "arguments" | "meta" | "isCurrent" | "knowsTasks"> {
+  readonly signal: AbortSignal;
+}

@@ -7,10 +7,10 @@ import { weighWords } from "../../../src/modules/search/confidence.ts";
 import type { SearchEntry } from "../../../src/modules/search/entry.ts";
 import { compileFilter } from "../../../src/modules/search/filter.ts";
 import { questionWork, scoreWords } from "../../../src/modules/search/scores.ts";
+import { warmUp } from "../../../src/modules/search/search.ts";
 import { buildIndex, frequencyOf } from "../../../src/modules/search/search-index.ts";
 import { createSlipIndex, isWithin } from "../../../src/modules/search/slip-index.ts";
 import { Vocabulary } from "../../../src/modules/search/vocabulary.ts";
-import { warmUp } from "../../../src/modules/search/warm-up.ts";
 
 function entryOf(name: string, more: Partial<SearchEntry> = {}): SearchEntry {
   return {
