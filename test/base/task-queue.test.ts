@@ -1,6 +1,11 @@
 /** One queue for all that waits: strict where it has no slices, fair where it has. */
 import { describe, expect, it } from "vitest";
-import { type TaskMeter, type TaskOwner, TaskQueue } from "../../src/base/task-queue.ts";
+import {
+  type TaskMeter,
+  type TaskOwner,
+  TaskQueue,
+  THE_SERVER,
+} from "../../src/base/task-queue.ts";
 import { countTurns } from "../support/event-loop.ts";
 
 const NEVER = new AbortController().signal;
@@ -69,6 +74,29 @@ describe("a queue with slices", () => {
     await run(agent("ina"), 400);
     loop.stop();
     expect(loop.turns).toBeGreaterThanOrEqual(99);
+  });
+
+  it("leaves four fifths of the time to everything else, as long as it is made use of", async () => {
+    let now = 0;
+    let served = 0;
+    let isBusy = true;
+    const serve = (): void => {
+      served += 1;
+      now += 1;
+      if (isBusy) setImmediate(serve);
+    };
+    setImmediate(serve);
+    const queue = new TaskQueue({ sliceMs: 4, now: () => now });
+    const steps = function* (count: number): Generator<undefined, void> {
+      for (let step = 0; step < count; step += 1) {
+        now += 1;
+        yield;
+      }
+    };
+    await queue.pace(steps(400), THE_SERVER, NEVER);
+    isBusy = false;
+    expect(served).toBeGreaterThanOrEqual(4 * 396);
+    expect(served).toBeLessThanOrEqual(4 * 400 + 8);
   });
 
   it("begins nothing in the turn that asks for it", async () => {
