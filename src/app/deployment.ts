@@ -19,7 +19,7 @@ import type { Observer } from "../dispatch/observer.ts";
 import { preparingInputs } from "../dispatch/routes/protocol-endpoint.ts";
 import type { AgentDirectory } from "../identity/agent-directory.ts";
 import type { ControlCommand } from "../server/control-socket.ts";
-import type { RecordSigner } from "../state/records/signer.ts";
+import type { RecordSigner } from "../state/records/sealer.ts";
 import type { LifecycleRegister } from "../state/registers/lifecycle-register.ts";
 import { assemble } from "./assemble.ts";
 import type { Config } from "./config/config.ts";

@@ -14,7 +14,7 @@ import { NO_PROCESSES, withProcesses } from "../handlers/process-functions.ts";
 import type { AgentDocument } from "../identity/agent-document.ts";
 import { Attributor } from "../state/records/attributor.ts";
 import { openSealer } from "../state/records/open-sealer.ts";
-import { createRecordSigner, type RecordSigner } from "../state/records/signer.ts";
+import { createRecordSigner, type RecordSigner } from "../state/records/sealer.ts";
 import type { Config } from "./config/config.ts";
 import { loadingContents, openMcpServers, openUpstreamPools, startProcesses } from "./contents.ts";
 import type { Disposables } from "./disposables.ts";

@@ -3,12 +3,13 @@
  * the JSON Schema it stands for: a closed input, an open output whose fields are all required.
  * AGTP-API §6.4, §13.3
  */
+
 import { suggest } from "../base/close-matches.ts";
 import type { DocumentPlace } from "../base/document-place.ts";
 import { quoteValue } from "../base/json-value.ts";
 import { isTable, toJson } from "../base/toml-document.ts";
 import type { JsonSchema } from "../schema/json-schema.ts";
-import { FORMATS } from "../schema/schema-formats.ts";
+import { FORMATS } from "../schema/keywords-and-formats.ts";
 import { SCHEMA_TYPES, type SchemaType } from "../schema/schema-vocabulary.ts";
 import { FIELD_KEYS } from "./endpoint-file-schema.ts";
 

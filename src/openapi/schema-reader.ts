@@ -7,7 +7,7 @@
 import { isRecord, type JsonRecord, quoteValue } from "../base/json-value.ts";
 import type { JsonSchema } from "../schema/json-schema.ts";
 import { checkPlainValue, isPattern, type PlainValue } from "../schema/keyword-value.ts";
-import { FORMATS } from "../schema/schema-formats.ts";
+import { FORMATS } from "../schema/keywords-and-formats.ts";
 import { KEYWORDS, SCHEMA_TYPES } from "../schema/schema-vocabulary.ts";
 import { hasOldSchemas } from "./check-document.ts";
 import { discriminate } from "./discriminator.ts";

@@ -1,7 +1,8 @@
 /** The keywords that judge arrays by their items. */
-import { hasUniqueItems } from "./equality-keywords.ts";
+
 import type { JudgeMaker, JudgeSurroundings } from "./judge-maker.ts";
 import type { Judge, Judgement } from "./judgement.ts";
+import { hasUniqueItems } from "./keywords-and-formats.ts";
 import { weigh } from "./work-meter.ts";
 
 /** By keyword, in the order in which they judge. */

@@ -1,11 +1,10 @@
 /** The keywords that judge a value by itself: its type, the values listed, numbers and texts. */
-import { compileMembership } from "./equality-keywords.ts";
+
 import { compileFormatTest } from "./format-test.ts";
 import type { JudgeMaker } from "./judge-maker.ts";
 import type { Judge, Judgement } from "./judgement.ts";
+import { compileMembership, FORMATS, isMultipleOf } from "./keywords-and-formats.ts";
 import type { LinearRegex } from "./linear-regex.ts";
-import { isMultipleOf } from "./multiple-of.ts";
-import { FORMATS } from "./schema-formats.ts";
 import { testMetered, weigh } from "./work-meter.ts";
 
 /** By keyword, in the order in which they judge. */

@@ -2,11 +2,12 @@
  * The values of keywords that hold no schema, as far as the whole schema decides about them: are
  * there too many, is a name taken, does the compiler find it?
  */
+
 import { suggest } from "../base/close-matches.ts";
 import { describeValue, quoteValue } from "../base/json-value.ts";
 import { checkPlainValue, type PlainValue } from "./keyword-value.ts";
+import { FORMATS } from "./keywords-and-formats.ts";
 import type { SchemaBudget } from "./schema-bounds.ts";
-import { FORMATS } from "./schema-formats.ts";
 import type { ReportFault, SchemaPlace } from "./schema-place.ts";
 
 const DEFINITION = /^\/\$defs\/[^/]+$/;

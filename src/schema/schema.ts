@@ -9,12 +9,10 @@
 import { Ajv2020, type ErrorObject, type ValidateFunction } from "ajv/dist/2020.js";
 import type { Place } from "../base/document-place.ts";
 import type { Problem } from "../base/problem.ts";
-import { EQUALITY_KEYWORDS } from "./equality-keywords.ts";
 import type { JsonSchema } from "./json-schema.ts";
-import { MULTIPLE_OF } from "./multiple-of.ts";
+import { EQUALITY_KEYWORDS, FORMATS, MULTIPLE_OF } from "./keywords-and-formats.ts";
 import { OPERATOR_SCHEMA_BOUNDS, type SchemaBounds } from "./schema-bounds.ts";
 import { checkSchema } from "./schema-check.ts";
-import { FORMATS } from "./schema-formats.ts";
 import type { SchemaFault } from "./schema-place.ts";
 import { type SchemaError, type SchemaViolation, toViolations } from "./schema-violation.ts";
 import { TEXT_PATTERNS } from "./text-pattern.ts";

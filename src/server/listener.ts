@@ -43,7 +43,7 @@ export interface ListenerOptions extends Served {
 
 export interface Listener {
   listen(host: string, port: number): Promise<net.AddressInfo>;
-  /** Serves a connection that another process has accepted. */
+  /** Serves a connection that was accepted elsewhere. */
   take(socket: net.Socket): void;
   /**
    * Another deployment: its certificate and limits for new connections, its dispatcher for all. With
@@ -213,7 +213,7 @@ async function drainAll({ acceptor, connections, admission, timeoutMs }: Drain):
     admission.endAll();
   }, timeoutMs);
   await closed;
-  // Those that another process has accepted are not the acceptor's.
+  // Those that were accepted elsewhere are not the acceptor's.
   await admission.emptied();
   clearTimeout(timer);
 }

@@ -1,122 +1,194 @@
 /**
- * The port of a daemon with workers: its parent accepts, counts by the limits of the whole, and hands
- * each connection to the worker that has the fewest. While there is none, connections wait.
+ * The port of a daemon with workers, at their parent: each worker accepts on it for itself, by one socket
+ * that all of them have. While there is none, connections wait in that socket. A worker that has more
+ * than the others, or its full share of the limits, passes a connection on to another by way of here.
  * `[limits] max_connections`
  */
 import net from "node:net";
-import { quietened } from "../base/quietened.ts";
-import type { LimitsConfig } from "../wire/limits-section.ts";
+import { getSystemErrorName } from "node:util";
+import { ToldCount } from "./told-count.ts";
 
-/** A worker that takes connections. */
-export interface SocketTaker {
-  hand(id: number, socket: net.Socket, onFailed: () => void): void;
+/** A socket that is bound, and on which this process does not listen. */
+export interface PortHandle {
+  close(): void;
 }
 
-export interface SharedPortOptions {
-  limits(): Pick<LimitsConfig, "maxConnections" | "maxConnectionsPerAddress">;
-  onFault(error: unknown): void;
+/** A worker that accepts. */
+export interface PortWorker {
+  /** From 1 on. */
+  readonly number: number;
+  /** Has it accept on the port. */
+  listen(handle: PortHandle): void;
+  /** Has it serve a connection. */
+  hand(socket: net.Socket, passing: Passing): void;
+  /** Tells it how few connections another worker has; undefined: there is no other. */
+  tellLeast(count: number | undefined): void;
+  /** Tells it that nobody has room for connections of an address; undefined: for any. */
+  tellFull(address: string | undefined): void;
 }
+
+/** A connection on its way from one worker to another. */
+export interface Passing {
+  /** The workers that have no room for it. */
+  readonly tried: readonly number[];
+  /** True where none of them has room for any other connection either. */
+  readonly isWhole: boolean;
+}
+
+/** More than these are closed. */
+const MAX_WAITING = 1_024;
 
 export class SharedPort {
-  readonly #options: SharedPortOptions;
-  readonly #acceptor: net.Server;
-  /** By worker, the addresses of its connections by their numbers. */
-  readonly #held = new Map<SocketTaker, Map<number, string>>();
-  readonly #waiting = new Map<number, net.Socket>();
-  readonly #perAddress = new Map<string, number>();
-  #count = 0;
-  #number = 0;
+  readonly #workers = new Map<PortWorker, number>();
+  /** What each was told last. */
+  readonly #told = new Map<PortWorker, number | undefined>();
+  /** For the workers that are to come. */
+  readonly #waiting = new Map<net.Socket, Passing>();
+  readonly #count: number;
+  readonly #telling = new ToldCount(() => this.#tellAll());
+  #handle: PortHandle | undefined;
+  #isClosed = false;
 
-  constructor(options: SharedPortOptions) {
-    this.#options = options;
-    const accept = (socket: net.Socket): void => this.#accept(socket);
-    this.#acceptor = net.createServer({ noDelay: true, pauseOnConnect: true }, accept);
+  /** `count` is the number of workers that there are to be. */
+  constructor(count: number) {
+    this.#count = count;
   }
 
-  /** Connections that were accepted and have not ended. */
+  /** Connections of all workers, as they have told. */
   get connectionCount(): number {
-    return this.#count;
+    let count = this.#waiting.size;
+    for (const held of this.#workers.values()) count += held;
+    return count;
   }
 
-  listen(host: string, port: number): Promise<net.AddressInfo> {
-    const acceptor = this.#acceptor;
-    return new Promise((resolve, reject) => {
-      acceptor.once("error", reject);
-      acceptor.listen({ host, port, backlog: 1024 }, () => {
-        acceptor.off("error", reject);
-        acceptor.on("error", quietened(this.#options.onFault));
-        resolve(acceptor.address() as net.AddressInfo);
-      });
-    });
+  /** Binds the port; nobody accepts before a worker does. */
+  async listen(host: string, port: number): Promise<net.AddressInfo> {
+    const bound = await probe(host, port);
+    this.#handle = bind(bound);
+    return bound;
   }
 
-  /** Hands connections to a worker from now on. */
-  join(taker: SocketTaker): void {
-    this.#held.set(taker, new Map());
-    for (const [id, socket] of this.#waiting) {
-      this.#waiting.delete(id);
-      this.#hand(id, socket, socket.remoteAddress ?? "");
+  /** A worker accepts from now on. */
+  join(worker: PortWorker): void {
+    if (this.#handle === undefined) throw new Error("the port is not bound");
+    this.#workers.set(worker, 0);
+    worker.listen(this.#handle);
+    this.#telling.changed(0);
+    for (const [socket, passing] of [...this.#waiting]) {
+      this.#waiting.delete(socket);
+      if (!this.#hand(socket, passing)) socket.destroy();
     }
-  }
-
-  /** A connection of a worker has ended. */
-  released(taker: SocketTaker, id: number): void {
-    const held = this.#held.get(taker);
-    const address = held?.get(id);
-    if (address === undefined) return;
-    held?.delete(id);
-    this.#forget(address);
   }
 
   /** A worker is gone, and its connections with it. */
-  leave(taker: SocketTaker): void {
-    for (const address of this.#held.get(taker)?.values() ?? []) this.#forget(address);
-    this.#held.delete(taker);
+  leave(worker: PortWorker): void {
+    this.#workers.delete(worker);
+    this.#told.delete(worker);
+    this.#telling.changed(0);
   }
 
-  /** Accepts nothing more. */
-  close(): void {
-    this.#acceptor.close();
-    for (const socket of this.#waiting.values()) socket.destroy();
+  /** A worker has so many connections. */
+  has(worker: PortWorker, count: number): void {
+    if (!this.#workers.has(worker)) return;
+    this.#workers.set(worker, count);
+    this.#telling.changed(count);
   }
 
-  #accept(socket: net.Socket): void {
-    const { maxConnections, maxConnectionsPerAddress } = this.#options.limits();
+  /** A worker passes a connection on. */
+  passed(worker: PortWorker, socket: net.Socket, passing: Passing): void {
     const address = socket.remoteAddress;
-    const held = this.#perAddress.get(address ?? "") ?? 0;
-    const isFull = this.#count >= maxConnections || held >= maxConnectionsPerAddress;
-    // The peer may be gone before it could be served.
-    if (address === undefined || isFull) {
+    // Its peer may be gone already.
+    if (address === undefined || this.#isClosed) {
       socket.destroy();
       return;
     }
-    this.#count += 1;
-    this.#perAddress.set(address, held + 1);
-    this.#number += 1;
-    if (this.#held.size > 0) this.#hand(this.#number, socket, address);
-    else this.#wait(this.#number, socket, address);
+    if (this.#hand(socket, passing, worker)) return;
+    socket.destroy();
+    for (const one of this.#workers.keys()) one.tellFull(passing.isWhole ? undefined : address);
   }
 
-  #wait(id: number, socket: net.Socket, address: string): void {
-    this.#waiting.set(id, socket);
-    socket.on("error", () => socket.destroy());
-    socket.once("close", () => {
-      if (this.#waiting.delete(id)) this.#forget(address);
-    });
+  /** Lets the port go; the workers stop by themselves. */
+  close(): void {
+    this.#isClosed = true;
+    this.#telling.close();
+    this.#handle?.close();
+    this.#handle = undefined;
+    for (const socket of this.#waiting.keys()) socket.destroy();
   }
 
-  #hand(id: number, socket: net.Socket, address: string): void {
-    const [taker, held] = [...this.#held].reduce((best, one) =>
-      one[1].size < best[1].size ? one : best,
+  /** To the worker with the fewest; false where none has room for it. */
+  #hand(socket: net.Socket, passing: Passing, from?: PortWorker): boolean {
+    const { tried } = passing;
+    const free = [...this.#workers.keys()].filter(({ number }) => !tried.includes(number));
+    const others = free.filter((one) => one !== from);
+    const [worker] = (others.length > 0 ? others : free).sort(
+      (left, right) => this.#heldBy(left) - this.#heldBy(right),
     );
-    held.set(id, address);
-    taker.hand(id, socket, () => this.released(taker, id));
+    if (worker !== undefined) {
+      this.#workers.set(worker, this.#heldBy(worker) + 1);
+      worker.hand(socket, passing);
+      return true;
+    }
+    if (this.#workers.size < this.#count && this.#waiting.size < MAX_WAITING) {
+      this.#wait(socket, passing);
+      return true;
+    }
+    return false;
   }
 
-  #forget(address: string): void {
-    this.#count -= 1;
-    const left = (this.#perAddress.get(address) ?? 1) - 1;
-    if (left > 0) this.#perAddress.set(address, left);
-    else this.#perAddress.delete(address);
+  #wait(socket: net.Socket, passing: Passing): void {
+    this.#waiting.set(socket, passing);
+    socket.on("error", () => socket.destroy());
+    socket.once("close", () => this.#waiting.delete(socket));
   }
+
+  #heldBy(worker: PortWorker): number {
+    return this.#workers.get(worker) ?? 0;
+  }
+
+  #tellAll(): void {
+    if (this.#isClosed) return;
+    for (const worker of this.#workers.keys()) {
+      const least = this.#leastBeside(worker);
+      if (this.#told.has(worker) && this.#told.get(worker) === least) continue;
+      this.#told.set(worker, least);
+      worker.tellLeast(least);
+    }
+  }
+
+  #leastBeside(own: PortWorker): number | undefined {
+    let least: number | undefined;
+    for (const [worker, held] of this.#workers) {
+      if (worker !== own && (least === undefined || held < least)) least = held;
+    }
+    return least;
+  }
+}
+
+/** Finds out whether a port is free, and its number where the system chooses one. */
+function probe(host: string, port: number): Promise<net.AddressInfo> {
+  const server = net.createServer((socket) => socket.destroy());
+  return new Promise((resolve, reject) => {
+    server.once("error", reject);
+    server.listen({ host, port, exclusive: true }, () => {
+      const bound = server.address() as net.AddressInfo;
+      server.close(() => resolve(bound));
+    });
+  });
+}
+
+/** The part of `node:net` by which `node:cluster` binds ports for its workers; it has no types. */
+interface PortBinding {
+  _createServerHandle(address: string, port: number, family: 4 | 6): PortHandle | number;
+}
+
+function bind({ address, port, family }: net.AddressInfo): PortHandle {
+  const handle = (net as unknown as PortBinding)._createServerHandle(
+    ...([address, port, family === "IPv6" ? 6 : 4] as const),
+  );
+  if (typeof handle === "number") {
+    const code = getSystemErrorName(handle);
+    throw Object.assign(new Error(`bind ${code} ${address}:${port}`), { code });
+  }
+  return handle;
 }

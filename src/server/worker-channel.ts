@@ -1,13 +1,16 @@
 /** The ends of a worker's link and channel within the worker itself. */
 import { Socket } from "node:net";
 import { type FaultCodec, Link } from "../base/link.ts";
+import type { Passing, PortHandle } from "./shared-port.ts";
+import { stopReading } from "./stop-reading.ts";
+import { WorkerPort, type WorkerPortOptions } from "./worker-port.ts";
 import { LINK_DESCRIPTOR } from "./worker-process.ts";
 
 /** The way to the parent. */
 export interface WorkerChannel {
   readonly link: Link;
-  /** Takes the connections that the parent hands over from now on; their ends are told to it. */
-  takeSockets(take: (socket: Socket) => void): void;
+  /** Takes part in the daemon's port from now on. */
+  openPort(options: Omit<WorkerPortOptions, "pass" | "tell">): WorkerPort;
   /** Resolves once the parent is gone. */
   readonly abandoned: Promise<void>;
 }
@@ -21,15 +24,25 @@ export function openWorkerChannel(codec: FaultCodec): WorkerChannel {
   return {
     link,
     abandoned: Promise.race([link.closed, disconnected]),
-    takeSockets: (take) => {
-      process.on("message", (id: unknown, socket: unknown) => {
-        if (typeof id !== "number") return;
-        const release = (): void => link.tell("released", id);
-        // Its peer may be gone already.
-        if (!(socket instanceof Socket)) return release();
-        socket.once("close", release);
-        take(socket);
+    openPort: (options) => {
+      const port = new WorkerPort({ ...options, pass, tell: (count) => link.tell("has", count) });
+      link.serve({
+        least: (count: number | null) => port.hear(count ?? undefined),
+        full: (address: string | null) => port.hearFull(address ?? undefined),
       });
+      process.on("message", (message: unknown, handle: unknown) => {
+        if (message === "listen") port.listen(handle as PortHandle);
+        else if (handle instanceof Socket) port.hand(handle, message as Passing);
+      });
+      return port;
     },
   };
+}
+
+/** What cannot be passed on is closed. */
+function pass(socket: Socket, passing: Passing): void {
+  stopReading(socket);
+  process.send?.(passing, socket, { keepOpen: false }, (error) => {
+    if (error !== null) socket.destroy();
+  });
 }

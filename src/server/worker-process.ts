@@ -1,22 +1,29 @@
 /**
- * A worker, as its parent has it: a process with a link over a socket pair, a channel over which it
- * is handed the connections that the parent has accepted, and its log, line by line.
+ * A worker, as its parent has it: a process with a link over a socket pair, a channel over which it is
+ * handed the socket that it accepts on, and connections, and its log, line by line.
  */
-import { type ChildProcess, spawn } from "node:child_process";
-import type { Socket } from "node:net";
+import { type ChildProcess, type SendHandle, spawn } from "node:child_process";
+import { Socket } from "node:net";
 import type { Duplex, Readable } from "node:stream";
 import type { Environment } from "../base/environment.ts";
 import { type FaultCodec, Link } from "../base/link.ts";
+import type { Passing, PortHandle, PortWorker } from "./shared-port.ts";
+import { stopReading } from "./stop-reading.ts";
+
+/** Takes a connection that a worker passes on. */
+export type OnPassed = (socket: Socket, passing: Passing) => void;
 
 /** How a worker is started. */
 export interface WorkerProcessOptions {
   /** A built program, which opens the other end by `openWorkerChannel`. */
   readonly script: string;
-  readonly args: readonly string[];
   readonly env: Environment;
   readonly codec: FaultCodec;
+  /** From 1 on. */
+  readonly number: number;
   /** Hears whole lines of what the worker writes on its standard output. */
   onLines(text: string): void;
+  readonly onPassed: OnPassed;
 }
 
 /** The end of a worker. */
@@ -30,17 +37,24 @@ export const LINK_DESCRIPTOR = 4;
 /** Longer lines are passed on in pieces. */
 const MAX_LINE_BYTES = 1024 * 1024;
 
-export class WorkerProcess {
+export class WorkerProcess implements PortWorker {
   readonly #child: ChildProcess;
+  readonly number: number;
   readonly link: Link;
   readonly exited: Promise<WorkerExit>;
 
-  constructor({ script, args, env, codec, onLines }: WorkerProcessOptions) {
-    const child = spawn(process.execPath, [...process.execArgv, script, ...args], {
+  constructor({ script, number, env, codec, onLines, onPassed }: WorkerProcessOptions) {
+    const child = spawn(process.execPath, [...process.execArgv, script, String(number)], {
       env: { ...env },
       stdio: ["ignore", "pipe", "inherit", "ipc", "pipe"],
     });
     this.#child = child;
+    this.number = number;
+    child.on("message", (passing, socket) => {
+      if (!(socket instanceof Socket)) return;
+      stopReading(socket);
+      onPassed(socket, passing as Passing);
+    });
     this.link = new Link(child.stdio[LINK_DESCRIPTOR] as Duplex, codec);
     passLines(child.stdout as Readable, onLines);
     this.exited = new Promise((resolve) => {
@@ -54,13 +68,29 @@ export class WorkerProcess {
     return this.#child.pid ?? 0;
   }
 
-  /** Hands a connection over, by a number; what cannot be handed over is told, and closed. */
-  hand(id: number, socket: Socket, onFailed: () => void): void {
-    this.#child.send(id, socket, { keepOpen: false }, (error) => {
-      if (error === null) return;
-      socket.destroy();
-      onFailed();
+  listen(handle: PortHandle): void {
+    // A worker that is gone by now is replaced, and the next one is given it.
+    this.#child.send(
+      "listen",
+      handle as unknown as SendHandle,
+      { keepOpen: true },
+      () => undefined,
+    );
+  }
+
+  /** What cannot be handed over is closed. */
+  hand(socket: Socket, passing: Passing): void {
+    this.#child.send(passing, socket, { keepOpen: false }, (error) => {
+      if (error !== null) socket.destroy();
     });
+  }
+
+  tellLeast(count: number | undefined): void {
+    this.link.tell("least", count ?? null);
+  }
+
+  tellFull(address: string | undefined): void {
+    this.link.tell("full", address ?? null);
   }
 
   kill(): void {

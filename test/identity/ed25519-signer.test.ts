@@ -1,8 +1,9 @@
 /** Who signs records: always the signature that the key makes, whichever library makes it. */
+
 import { generateKeyPairSync, sign, verify } from "node:crypto";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { createEd25519Signer, loadSodium, type Sodium } from "../../src/state/records/signer.ts";
+import { createEd25519Signer, loadSodium, type Sodium } from "../../src/state/records/sealer.ts";
 
 const { privateKey, publicKey } = generateKeyPairSync("ed25519");
 

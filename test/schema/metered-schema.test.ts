@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { JsonSchema } from "../../src/schema/json-schema.ts";
+import { FORMATS } from "../../src/schema/keywords-and-formats.ts";
 import { prepareMeteredCheck } from "../../src/schema/metered-schema.ts";
 import { createSchemaCompiler } from "../../src/schema/schema.ts";
-import { FORMATS } from "../../src/schema/schema-formats.ts";
 import { SCHEMA_TYPES } from "../../src/schema/schema-vocabulary.ts";
 
 const BOOKING: JsonSchema = {

@@ -1,93 +1,175 @@
-/** Connections of one port, counted and handed over by the process that accepts them. */
+/** Connections of one port among workers that accept for themselves, by what they tell each other. */
 import { once } from "node:events";
-import { connect, type Socket } from "node:net";
+import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { expect, it, onTestFinished, vi } from "vitest";
-import { SharedPort, type SocketTaker } from "../../src/server/shared-port.ts";
+import { type Passing, SharedPort } from "../../src/server/shared-port.ts";
+import { type ConnectionLimits, shareOf, WorkerPort } from "../../src/server/worker-port.ts";
 
-class Taker implements SocketTaker {
-  readonly taken: { readonly id: number; readonly socket: Socket }[] = [];
+const LIMITS: ConnectionLimits = { maxConnections: 100, maxConnectionsPerAddress: 100 };
 
-  hand(id: number, socket: Socket): void {
-    this.taken.push({ id, socket });
-    onTestFinished(() => void socket.destroy());
+/** Workers and their parent in one process; `acceptor` says which of them accepts the next connection. */
+async function open(of: number, limits: Partial<ConnectionLimits> = {}) {
+  const shared = new SharedPort(of);
+  await shared.listen("127.0.0.1", 0);
+  onTestFinished(() => shared.close());
+  const taken: Socket[][] = [];
+  const ports: WorkerPort[] = [];
+  const joins: (() => void)[] = [];
+  const leaves: (() => void)[] = [];
+  for (let number = 1; number <= of; number += 1) {
+    const held: Socket[] = [];
+    taken.push(held);
+    const port = new WorkerPort({
+      seat: { number, of },
+      limits: () => ({ ...LIMITS, ...limits }),
+      take: (socket) => {
+        held.push(socket);
+        socket.on("error", () => undefined);
+        socket.once("close", () => void held.splice(held.indexOf(socket), 1));
+        socket.resume();
+      },
+      pass: (socket, passing) => {
+        room.passed += 1;
+        shared.passed(worker, socket, passing);
+      },
+      tell: (count) => shared.has(worker, count),
+      onFault: () => undefined,
+    });
+    ports.push(port);
+    const worker = {
+      number,
+      listen: () => undefined,
+      hand: (socket: Socket, passing: Passing) => port.hand(socket, passing),
+      tellLeast: (count: number | undefined) => port.hear(count),
+      tellFull: (address: string | undefined) => port.hearFull(address),
+    };
+    joins.push(() => shared.join(worker));
+    leaves.push(() => shared.leave(worker));
+    onTestFinished(() => port.close());
   }
-}
-
-const LIMITS = { maxConnections: 100, maxConnectionsPerAddress: 100 };
-
-async function open(limits: Partial<typeof LIMITS> = {}) {
-  const port = new SharedPort({
-    limits: () => ({ ...LIMITS, ...limits }),
-    onFault: () => undefined,
+  const room = {
+    shared,
+    joins,
+    leaves,
+    acceptor: 0,
+    passed: 0,
+    counts: () => taken.map((one) => one.length),
+  };
+  const server = createServer({ pauseOnConnect: true }, (socket) => {
+    onTestFinished(() => void socket.destroy());
+    ports[room.acceptor]?.accept(socket);
   });
-  const { port: number } = await port.listen("127.0.0.1", 0);
-  onTestFinished(() => port.close());
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => void server.close());
+  const { port } = server.address() as AddressInfo;
   const dial = (): Socket => {
-    const socket = connect(number, "127.0.0.1");
+    const socket = connect(port, "127.0.0.1");
     socket.on("error", () => undefined);
     onTestFinished(() => void socket.destroy());
     return socket;
   };
-  return { port, dial };
+  return Object.assign(room, { dial });
 }
 
-function counts(...takers: readonly Taker[]): readonly number[] {
-  return takers.map(({ taken }) => taken.length);
-}
-
-it("hands each connection to the worker that has the fewest", async () => {
-  const { port, dial } = await open();
-  const [left, right] = [new Taker(), new Taker()];
-  port.join(left);
-  port.join(right);
-  for (let count = 1; count <= 4; count += 1) {
-    dial();
-    await vi.waitFor(() => expect(port.connectionCount).toBe(count));
+it("has about as many connections at each worker, whichever accepts them", async () => {
+  const room = await open(2);
+  for (const join of room.joins) join();
+  await vi.waitFor(() => expect(room.shared.connectionCount).toBe(0));
+  const dialled: Socket[] = [];
+  for (let count = 1; count <= 12; count += 1) {
+    dialled.push(room.dial());
+    await vi.waitFor(() => expect(room.shared.connectionCount).toBe(count));
   }
-  expect(counts(left, right)).toEqual([2, 2]);
-  for (const { id } of left.taken) port.released(left, id);
-  dial();
-  await vi.waitFor(() => expect(counts(left, right)).toEqual([3, 2]));
+  const [left = 0, right = 0] = room.counts();
+  expect(left + right).toBe(12);
+  // Half as many more are not worth a way over two processes.
+  expect(left).toBeLessThanOrEqual(1.5 * right + 1);
+  for (const socket of dialled) socket.destroy();
+  await vi.waitFor(() => expect(room.shared.connectionCount).toBe(0));
+  room.acceptor = 1;
+  for (const count of [1, 2]) {
+    room.dial();
+    await vi.waitFor(() => expect(room.shared.connectionCount).toBe(count));
+  }
+  expect(room.counts()).toEqual([1, 1]);
 });
 
-it("has connections wait while there is no worker, and closes none of them", async () => {
-  const { port, dial } = await open();
-  const [stays, goes] = [dial(), dial()];
-  await vi.waitFor(() => expect(port.connectionCount).toBe(2));
-  goes.destroy();
-  const taker = new Taker();
-  port.join(taker);
-  expect(taker.taken.length).toBeGreaterThan(0);
-  expect(stays.destroyed).toBe(false);
+it("keeps the limits of the whole, and has all of them used", async () => {
+  const room = await open(2, { maxConnections: 3 });
+  for (const join of room.joins) join();
+  room.acceptor = 1;
+  const first = room.dial();
+  await vi.waitFor(() => expect(room.counts()).toEqual([0, 1]));
+  room.dial();
+  room.dial();
+  await vi.waitFor(() => expect(room.counts()).toEqual([2, 1]));
+  for (const acceptor of [0, 1]) {
+    room.acceptor = acceptor;
+    await once(room.dial(), "close");
+  }
+  expect(room.counts()).toEqual([2, 1]);
+  first.destroy();
+  await vi.waitFor(() => expect(room.counts()).toEqual([2, 0]));
+  room.acceptor = 0;
+  // Once nobody had room, for a moment none is passed on.
+  await vi.waitFor(() => {
+    room.dial();
+    expect(room.counts()).toEqual([2, 1]);
+  });
 });
 
-it("counts all workers' connections together, and those of a worker that is gone no more", async () => {
-  const { port, dial } = await open({ maxConnections: 2 });
-  const [left, right] = [new Taker(), new Taker()];
-  port.join(left);
-  port.join(right);
-  dial();
-  dial();
-  await vi.waitFor(() => expect(counts(left, right)).toEqual([1, 1]));
-  await once(dial(), "close");
-  expect(counts(left, right)).toEqual([1, 1]);
-  port.leave(left);
-  expect(port.connectionCount).toBe(1);
-  dial();
-  await vi.waitFor(() => expect(counts(left, right)).toEqual([1, 2]));
+it("passes on few connections of a flood that nobody has room for", async () => {
+  const room = await open(2, { maxConnectionsPerAddress: 2 });
+  for (const join of room.joins) join();
+  for (const acceptor of [0, 1]) {
+    room.acceptor = acceptor;
+    room.dial();
+  }
+  await vi.waitFor(() => expect(room.counts()).toEqual([1, 1]));
+  const before = room.passed;
+  await Promise.all(Array.from({ length: 50 }, () => once(room.dial(), "close")));
+  expect(room.passed - before).toBeLessThan(25);
+  expect(room.counts()).toEqual([1, 1]);
 });
 
 it("counts by address", async () => {
-  const { port, dial } = await open({ maxConnectionsPerAddress: 1 });
-  const taker = new Taker();
-  port.join(taker);
-  dial();
-  await vi.waitFor(() => expect(taker.taken).toHaveLength(1));
-  await once(dial(), "close");
-  port.released(taker, taker.taken[0]?.id ?? 0);
-  // A number that was released counts once.
-  port.released(taker, taker.taken[0]?.id ?? 0);
-  dial();
-  await vi.waitFor(() => expect(taker.taken).toHaveLength(2));
-  expect(port.connectionCount).toBe(1);
+  const room = await open(2, { maxConnectionsPerAddress: 1 });
+  for (const join of room.joins) join();
+  room.acceptor = 1;
+  const only = room.dial();
+  await vi.waitFor(() => expect(room.counts()).toEqual([1, 0]));
+  await once(room.dial(), "close");
+  only.destroy();
+  await vi.waitFor(() => expect(room.counts()).toEqual([0, 0]));
+  await vi.waitFor(() => {
+    room.dial();
+    expect(room.counts()).toEqual([1, 0]);
+  });
+});
+
+it("has a connection wait for a worker that is being replaced, where the others are full", async () => {
+  const room = await open(2, { maxConnections: 2 });
+  room.joins[0]?.();
+  room.dial();
+  await vi.waitFor(() => expect(room.counts()).toEqual([1, 0]));
+  const waits = room.dial();
+  await vi.waitFor(() => expect(room.shared.connectionCount).toBe(2));
+  room.joins[1]?.();
+  await vi.waitFor(() => expect(room.counts()).toEqual([1, 1]));
+  expect(waits.destroyed).toBe(false);
+  room.leaves[1]?.();
+  expect(room.shared.connectionCount).toBe(1);
+});
+
+it("leaves nothing of a limit over, and gives no more", () => {
+  for (const [limit, of] of [
+    [10, 3],
+    [1, 4],
+    [7, 7],
+    [1_000, 8],
+  ] as const) {
+    const shares = Array.from({ length: of }, (_, at) => shareOf(limit, { number: at + 1, of }));
+    expect(shares.reduce((sum, share) => sum + share)).toBe(limit);
+  }
 });

@@ -1,8 +1,9 @@
 /** Chains of Attribution-Records, as a server makes them and as somebody might forge them. */
+
 import { generateKeyPairSync, hash, type KeyObject } from "node:crypto";
 import { type Ed25519PublicKey, publicKeyOf } from "../../src/identity/ed25519.ts";
 import { NO_AUDIT_ID } from "../../src/state/records/record.ts";
-import { createRecordSigner } from "../../src/state/records/signer.ts";
+import { createRecordSigner } from "../../src/state/records/sealer.ts";
 
 export interface KeyPair {
   readonly privateKey: KeyObject;

@@ -10,8 +10,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { openStore } from "../../dist/src/state/open-store.js";
 import { Attributor } from "../../dist/src/state/records/attributor.js";
 import { readKnownChains } from "../../dist/src/state/records/known-chains.js";
-import { createSealer } from "../../dist/src/state/records/sealer.js";
-import { createRecordSigner } from "../../dist/src/state/records/signer.js";
+import { createRecordSigner, createSealer } from "../../dist/src/state/records/sealer.js";
 import { openState } from "../../dist/src/state/state.js";
 
 const [directory, step, times, agentId] = process.argv.slice(2);

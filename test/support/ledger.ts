@@ -2,8 +2,7 @@
 
 import type { Journal, JournalRecord } from "../../src/state/journal/journal.ts";
 import { RecordDraft } from "../../src/state/records/draft.ts";
-import { createSealer, type Sealer } from "../../src/state/records/sealer.ts";
-import { createRecordSigner } from "../../src/state/records/signer.ts";
+import { createRecordSigner, createSealer, type Sealer } from "../../src/state/records/sealer.ts";
 
 const SEALER = createSealer(createRecordSigner());
 

@@ -1,10 +1,11 @@
 /** A journal with a very long chain, written as a daemon writes it, and much faster. */
+
 import { hash, type KeyObject } from "node:crypto";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { segmentName } from "../../src/state/journal/segment.ts";
 import { NO_AUDIT_ID } from "../../src/state/records/record.ts";
-import { createRecordSigner } from "../../src/state/records/signer.ts";
+import { createRecordSigner } from "../../src/state/records/sealer.ts";
 
 const SEGMENT_BYTES = 16 * 1024 * 1024;
 const START = Date.UTC(2026, 0, 1);

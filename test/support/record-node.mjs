@@ -8,8 +8,7 @@ import { writeFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { openNode, openPostgres } from "../../dist/src/state/postgres/open.js";
 import { Attributor } from "../../dist/src/state/records/attributor.js";
-import { createSealer } from "../../dist/src/state/records/sealer.js";
-import { createRecordSigner } from "../../dist/src/state/records/signer.js";
+import { createRecordSigner, createSealer } from "../../dist/src/state/records/sealer.js";
 import { openState } from "../../dist/src/state/state.js";
 
 const [directory, url, step, times, agentId] = process.argv.slice(2);

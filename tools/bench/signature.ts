@@ -1,6 +1,7 @@
 /** The least cost of a record: one signature by what signs them, and what no record can do without. */
+
 import { generateKeyPairSync, hash } from "node:crypto";
-import { createEd25519Signer } from "../../src/state/records/signer.ts";
+import { createEd25519Signer } from "../../src/state/records/sealer.ts";
 
 const WARM_UP = 100;
 const COUNT = 1_000;

@@ -15,6 +15,8 @@ export interface Usage {
 }
 
 process.on("message", (question) => {
+  // The daemon's own workers have the probe as well, and are handed other things.
+  if (question !== "usage" && question !== "memory") return;
   if (question === "memory") globalThis.gc?.();
   const { user, system } = process.cpuUsage();
   const usage: Usage = {

@@ -6,7 +6,7 @@ import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import type { Log } from "../../base/log.ts";
 import type { Problem } from "../../base/problem.ts";
-import { WorkerProcess } from "../../server/worker-process.ts";
+import { type OnPassed, WorkerProcess } from "../../server/worker-process.ts";
 import { STORE_FAULTS } from "../../state/sharing/link-faults.ts";
 import type { SharedState } from "../../state/sharing/shared-state.ts";
 import type { DaemonOptions } from "../build.ts";
@@ -32,7 +32,9 @@ export interface CrewOptions {
   nodeOf(number: number): string;
   facts(): Promise<WholeFacts>;
   onStarted(member: CrewMember, answer: Extract<BeginAnswer, { kind: "started" }>): void;
-  onReleased(member: CrewMember, socket: number): void;
+  onPassed(member: CrewMember, ...passed: Parameters<OnPassed>): void;
+  /** A member has so many connections. */
+  onCounted(member: CrewMember, connections: number): void;
   onLost(member: CrewMember): void;
 }
 
@@ -104,8 +106,9 @@ export class Crew {
     const { daemon, shared, order, nodeOf, facts } = this.#options;
     const { configPath, host, port, log } = daemon;
     const process = new WorkerProcess({
-      ...{ script: PROGRAM, args: [String(number)], env: daemon.env, codec: STORE_FAULTS },
+      ...{ script: PROGRAM, number, env: daemon.env, codec: STORE_FAULTS },
       onLines: (lines) => log.writeLine(lines),
+      onPassed: (...passed) => this.#options.onPassed(member, ...passed),
     });
     this.#processes.add(process);
     const node = nodeOf(number);
@@ -118,7 +121,7 @@ export class Crew {
           if (other !== member) other.process.link.tell("rates", takings);
         }
       },
-      released: (socket: number) => this.#options.onReleased(member, socket),
+      has: (connections: number) => this.#options.onCounted(member, connections),
     });
     void shared.serve(process.link, node);
     void process.exited.then((exit) => {
@@ -127,7 +130,7 @@ export class Crew {
     });
     const isLead = number === 1;
     const said = await this.#ask(process, {
-      ...{ configPath, host, port, isLead, ...order() },
+      ...{ configPath, host, port, isLead, seat: { number, of: this.count }, ...order() },
       logLevel: log.logger.level as BeginOrder["logLevel"],
     });
     if (said.kind === "refused") {

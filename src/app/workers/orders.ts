@@ -2,6 +2,7 @@
 import type { LogLevel } from "../../base/log-level.ts";
 import type { Problem } from "../../base/problem.ts";
 import type { NodeFacts } from "../../dispatch/module/http-gateway.ts";
+import type { Seat } from "../../server/worker-port.ts";
 import type { HttpPorts } from "../serving.ts";
 
 /** The order to begin. */
@@ -10,6 +11,8 @@ export interface BeginOrder extends HttpPorts {
   readonly host: string | undefined;
   readonly port: number | undefined;
   readonly logLevel: LogLevel;
+  /** Its place among the workers. */
+  readonly seat: Seat;
   /** It has the listeners of HTTP, and speaks for all of them. */
   readonly isLead: boolean;
   /** Where the daemon listens. */

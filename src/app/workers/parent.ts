@@ -2,6 +2,7 @@
  * A daemon with workers: it holds the port, the store, the journal and the lock, and its workers
  * answer. A reload, a drain, the control socket, the metrics and the log are of the whole.
  */
+
 import { randomBytes } from "node:crypto";
 import { relative } from "node:path";
 import { atOnce } from "../../base/paced.ts";
@@ -10,7 +11,7 @@ import { reasonOf } from "../../base/thrown.ts";
 import type { NodeFacts } from "../../dispatch/module/http-gateway.ts";
 import type { ControlCommand, ControlSocket } from "../../server/control-socket.ts";
 import { SharedPort } from "../../server/shared-port.ts";
-import { createRecordSigner } from "../../state/records/signer.ts";
+import { createRecordSigner } from "../../state/records/sealer.ts";
 import type { OpenSharedState } from "../../state/sharing/open-shared-state.ts";
 import { controlPath } from "../../state/state-directory.ts";
 import { exceptStoreFaults } from "../../state/store-fault.ts";
@@ -79,11 +80,7 @@ class Parent implements Daemon, Controlled {
     this.#options = options;
     this.#config = config;
     this.#state = state;
-    this.#port = new SharedPort({
-      limits: () => this.#config.limits,
-      onFault: (error) =>
-        options.log.logger.error({ event: "fault", error }, "a connection failed"),
-    });
+    this.#port = new SharedPort(countWorkers(config));
     this.#crew = new Crew({
       ...{ daemon: options, shared: state.shared, count: countWorkers(config) },
       order: () => ({
@@ -99,7 +96,8 @@ class Parent implements Daemon, Controlled {
         // One of those that begin together reads what the others do.
         if (this.#files !== undefined) void this.#tellChanges(member.node, this.#files);
       },
-      onReleased: ({ process }, socket) => this.#port.released(process, socket),
+      onPassed: ({ process }, socket, passing) => this.#port.passed(process, socket, passing),
+      onCounted: ({ process }, connections) => this.#port.has(process, connections),
       onLost: ({ process }) => this.#port.leave(process),
     });
   }

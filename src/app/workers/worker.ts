@@ -1,5 +1,5 @@
 /**
- * One of several processes that answer for a daemon. Its parent has accepted its connections, keeps
+ * One of several processes that answer for a daemon. It accepts on its parent's port; the parent keeps
  * what it commits, and says when it begins, takes over another deployment, and ends.
  */
 import type { Environment } from "../../base/environment.ts";
@@ -9,6 +9,7 @@ import type { DaemonFacts } from "../../dispatch/module/http-gateway.ts";
 import { whileServing } from "../../dispatch/module/while-serving.ts";
 import type { Measurements } from "../../server/metrics.ts";
 import type { WorkerChannel } from "../../server/worker-channel.ts";
+import type { WorkerPort } from "../../server/worker-port.ts";
 import { type Built, build, type DaemonOptions } from "../build.ts";
 import type { Deployment } from "../deployment.ts";
 import { logProcessFaults } from "../process-faults.ts";
@@ -56,6 +57,7 @@ class Worker {
   #ticketKeys: Buffer;
   #serving: Serving | undefined;
   #measurements: Measurements | undefined;
+  #port: WorkerPort | undefined;
   #warmingUp: Promise<void> | undefined;
   #next: Built | undefined;
   #whole: WholeFacts = { connectionCount: 0, nodes: [] };
@@ -79,7 +81,7 @@ class Worker {
   }
 
   async begin(): Promise<BeginAnswer> {
-    const { isLead, boundPort, gatewayPort, consolePort } = this.#order;
+    const { isLead, seat, boundPort, gatewayPort, consolePort } = this.#order;
     const built = await build(this.#options, { isPersistent: true });
     if (built.kind === "refused") return built;
     const serving = new Serving(built, this.#options);
@@ -100,7 +102,13 @@ class Worker {
     deployment.commit();
     if (isLead) atOnce(reportingTrust(this.#options.log, deployment));
     this.#channel.link.tell("serving");
-    this.#channel.takeSockets((socket) => serving.listener.take(socket));
+    this.#port = this.#channel.openPort({
+      seat,
+      limits: () => serving.deployment.config.limits,
+      take: (socket) => serving.listener.take(socket),
+      onFault: (error) =>
+        this.#options.log.logger.error({ event: "fault", error }, "a connection failed"),
+    });
     this.#warmingUp = serving.warmUp();
     const ports = { gatewayPort: serving.gatewayPort, consolePort: serving.consolePort };
     return { kind: "started", problems, fingerprint256: serving.fingerprint256, ...ports };
@@ -158,6 +166,7 @@ class Worker {
   async end(): Promise<void> {
     const serving = this.#served;
     this.#measurements?.close();
+    this.#port?.close();
     const { drainTimeoutMs } = serving.deployment.config.limits;
     await serving.end(drainTimeoutMs, [this.#warmingUp]);
     if (await serving.closeState()) this.#channel.link.tell("kept");

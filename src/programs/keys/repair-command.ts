@@ -9,7 +9,7 @@ import { describeDamage } from "../../state/journal/journal-damage.ts";
 import { type RepairReport, repairJournal } from "../../state/journal/repair-journal.ts";
 import { setDamagedLogAside } from "../../state/journal/set-aside.ts";
 import { openStore } from "../../state/open-store.ts";
-import { createRecordSigner, type RecordSigner } from "../../state/records/signer.ts";
+import { createRecordSigner, type RecordSigner } from "../../state/records/sealer.ts";
 import { journalDirectory, takeStateDirectory } from "../../state/state-directory.ts";
 import { type Command, command } from "../shell/command.ts";
 import { CommandRefusal } from "../shell/command-refusal.ts";

@@ -3,11 +3,12 @@
  * the digest of the file that says where every chain stood then. One a line of `cuts.jws`, each naming
  * the one before it.   AGTP-IDENTIFIERS "Audit Log"
  */
+
 import { hash } from "node:crypto";
 import { isRecord } from "../../base/json-value.ts";
 import { decodeJws } from "../../identity/jws.ts";
 import { NO_AUDIT_ID } from "../records/record.ts";
-import type { RecordSigner } from "../records/signer.ts";
+import type { RecordSigner } from "../records/sealer.ts";
 import { segmentName, segmentNumber } from "./segment.ts";
 
 /** One segment that was taken away. */

@@ -3,12 +3,13 @@
  * moves, so that a process or a machine that stops between any two steps leaves a journal that starts
  * and verifies; what was not moved then is moved later.   AGTP-IDENTIFIERS "Audit Log"
  */
+
 import { constants } from "node:fs";
 import { copyFile, open, readdir, rename, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { makeDirectory } from "../../base/make-directory.ts";
 import { codeOf } from "../../base/thrown.ts";
-import type { RecordSigner } from "../records/signer.ts";
+import type { RecordSigner } from "../records/sealer.ts";
 import { appendCut, readLastCut } from "./cut-file.ts";
 import { headsName, readCutHeads, writeCutHeads } from "./cut-heads.ts";
 import { type JournalCut, signAfter } from "./cut-record.ts";

@@ -3,6 +3,7 @@
  * goes on behind what is left of it, with a record that says which are gone, signed as any other.
  * Lines that are no records are set aside, not thrown away.   AGTP-IDENTIFIERS "Audit Log"
  */
+
 import { hash } from "node:crypto";
 import { uuidv7 } from "../../identity/uuid.ts";
 import {
@@ -13,7 +14,7 @@ import {
 } from "../records/known-chains.ts";
 import type { ChainHead } from "../records/ledger.ts";
 import { NO_AUDIT_ID, recordPayload } from "../records/record.ts";
-import type { RecordSigner } from "../records/signer.ts";
+import type { RecordSigner } from "../records/sealer.ts";
 import type { Store } from "../store.ts";
 import { withCut } from "./cut-chains.ts";
 import { FileJournal } from "./file-journal.ts";

@@ -2,9 +2,10 @@
  * Keeps records within the age and the size that an operator wants, wherever they are kept: segments go,
  * the oldest first, each behind a signed checkpoint.   AGTP-IDENTIFIERS "Audit Log"
  */
+
 import { reasonOf } from "../../base/thrown.ts";
 import type { StateNotice } from "../notice.ts";
-import type { RecordSigner } from "../records/signer.ts";
+import type { RecordSigner } from "../records/sealer.ts";
 import type { WhereCut } from "./archived-records.ts";
 import type { JournalCut } from "./cut-record.ts";
 import { journalCut, retentionFailed } from "./journal-notices.ts";

@@ -9,9 +9,15 @@ import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
 import { Worker } from "node:worker_threads";
 import type { JournalRecord } from "../journal/journal.ts";
-import { createSealer, type Deliver, type Sealer, type SealingJob, sealAll } from "./sealer.ts";
+import {
+  createSealer,
+  type Deliver,
+  type RecordSigner,
+  type Sealer,
+  type SealingJob,
+  sealAll,
+} from "./sealer.ts";
 import type { SealingThreadData } from "./sealing-thread.ts";
-import type { RecordSigner } from "./signer.ts";
 
 /** By the thread that answers, and by whoever asks. */
 const CORES_TAKEN = 2;

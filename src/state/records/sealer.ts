@@ -1,11 +1,16 @@
 /**
  * Seals drafts, in order: each names the record before it in its chain, is signed, and gets its
- * Audit-ID, which the next one names.   AGTP-IDENTIFIERS "Attribution Chain"
+ * Audit-ID, which the next one names. A signature is a JWS in compact serialization with Ed25519, or
+ * `alg: none` where the operator named no key.
+ * AGTP-IDENTIFIERS "Attribution-Record", "Attribution Chain"; RFC 7515 §7.1, RFC 8037
  */
-import { hash } from "node:crypto";
+
+import { hash, type KeyObject, sign } from "node:crypto";
+import { createRequire } from "node:module";
+import { type Ed25519PublicKey, publicKeyOf } from "../../identity/ed25519.ts";
+import { keyId } from "../../identity/jws.ts";
 import type { JournalRecord } from "../journal/journal.ts";
 import { NO_AUDIT_ID, type RecordPayload } from "./record.ts";
-import type { RecordSigner } from "./signer.ts";
 
 /** Drafts as they are sealed, apart from what else is known of them. */
 export interface SealingJob {
@@ -53,4 +58,107 @@ export function sealAll(
     onSealed?.(record);
     return record;
   });
+}
+
+/** Makes a compact JWS of a payload; every response waits for it. */
+export interface RecordSigner {
+  /** Undefined: what it makes is unsigned. */
+  readonly publicKey: Ed25519PublicKey | undefined;
+  /** Payloads are JSON texts. */
+  sign(payload: string): string;
+}
+
+/** A signer with an Ed25519 private key; without one the third segment stays empty. */
+export function createRecordSigner(key?: KeyObject): RecordSigner {
+  if (key === undefined) {
+    const opening = `${encode('{"alg":"none","typ":"JWT"}')}.`;
+    return { publicKey: undefined, sign: (payload) => `${opening}${encode(payload)}.` };
+  }
+  const publicKey = publicKeyOf(key);
+  if (publicKey === undefined) throw new TypeError("records are signed with Ed25519 keys only");
+  const header = { alg: "EdDSA", kid: keyId(publicKey), typ: "JWT" };
+  const opening = `${encode(JSON.stringify(header))}.`;
+  const sign = createEd25519Signer(key);
+  return {
+    publicKey,
+    sign: (payload) => {
+      const input = opening + encode(payload);
+      return `${input}.${sign(octetsOf(input)).toString("base64url")}`;
+    },
+  };
+}
+
+/** The octets of the text that is encoded now: a buffer for each would take longer than encoding it. */
+const scratch = Buffer.allocUnsafeSlow(64 * 1024);
+/** The most octets of UTF-8 that one unit of a text becomes. */
+const OCTETS_OF_UNIT = 3;
+
+function encode(text: string): string {
+  if (text.length * OCTETS_OF_UNIT > scratch.length) return Buffer.from(text).toString("base64url");
+  return scratch.toString("base64url", 0, scratch.write(text, 0));
+}
+
+/** Of an ASCII text; they hold until something else is encoded. */
+function octetsOf(text: string): Uint8Array {
+  if (text.length > scratch.length) return Buffer.from(text, "latin1");
+  return scratch.subarray(0, scratch.write(text, 0, "latin1"));
+}
+
+/** The detached signature of some octets; 64 octets, valid until the next one is asked for. */
+type Ed25519Signer = (octets: Uint8Array) => Buffer;
+
+/** The part of sodium-native that is used. */
+export interface Sodium {
+  /** Memory between guard pages, which is neither swapped nor dumped. */
+  sodium_malloc(octets: number): Buffer;
+  sodium_memzero(octets: Buffer): void;
+  crypto_sign_seed_keypair(publicKey: Buffer, secretKey: Buffer, seed: Buffer): void;
+  crypto_sign_detached(signature: Buffer, message: Uint8Array, secretKey: Buffer): void;
+}
+
+const SEED_OCTETS = 32;
+const PUBLIC_KEY_OCTETS = 32;
+const SECRET_KEY_OCTETS = 64;
+const SIGNATURE_OCTETS = 64;
+/** PKCS #8 of an Ed25519 key ends with its seed, and with nothing else.   RFC 8410 §7 */
+const PKCS8_OCTETS = 48;
+
+const PROBE: Buffer = Buffer.from("whoever signs this, the signature is the same");
+
+/**
+ * A signer for an Ed25519 private key. libsodium takes half the time that OpenSSL does, and a signature
+ * is the same whoever makes it. Where there is no libsodium for the platform, or it does not agree with
+ * OpenSSL, OpenSSL signs.   RFC 8032 §5.1.6
+ */
+export function createEd25519Signer(
+  key: KeyObject,
+  load: () => Sodium | undefined = loadSodium,
+): Ed25519Signer {
+  const byOpenSsl: Ed25519Signer = (octets) => sign(null, octets, key);
+  const sodium = load();
+  const bySodium = sodium && createSodiumSigner(sodium, key);
+  return bySodium?.(PROBE).equals(byOpenSsl(PROBE)) === true ? bySodium : byOpenSsl;
+}
+
+function createSodiumSigner(sodium: Sodium, key: KeyObject): Ed25519Signer | undefined {
+  const pkcs8 = key.export({ type: "pkcs8", format: "der" });
+  if (pkcs8.length !== PKCS8_OCTETS) return undefined;
+  const secretKey = sodium.sodium_malloc(SECRET_KEY_OCTETS);
+  const seed = pkcs8.subarray(-SEED_OCTETS);
+  sodium.crypto_sign_seed_keypair(Buffer.alloc(PUBLIC_KEY_OCTETS), secretKey, seed);
+  sodium.sodium_memzero(pkcs8);
+  const signature = Buffer.alloc(SIGNATURE_OCTETS);
+  return (octets) => {
+    sodium.crypto_sign_detached(signature, octets, secretKey);
+    return signature;
+  };
+}
+
+/** Undefined where it has no build for this platform. */
+export function loadSodium(): Sodium | undefined {
+  try {
+    return createRequire(import.meta.url)("sodium-native") as Sodium;
+  } catch {
+    return undefined;
+  }
 }

@@ -5,8 +5,7 @@
 import { createPrivateKey } from "node:crypto";
 import { parentPort, workerData } from "node:worker_threads";
 import type { JournalRecord } from "../journal/journal.ts";
-import { type SealingJob, sealAll } from "./sealer.ts";
-import { createRecordSigner } from "./signer.ts";
+import { createRecordSigner, type SealingJob, sealAll } from "./sealer.ts";
 
 /** The data that the thread is started with. */
 export interface SealingThreadData {

@@ -152,13 +152,19 @@ export const echo = async ({ log, input }) => {
   expect(daemon.log.filter(({ event }) => event === "stopped")).toHaveLength(1);
 });
 
-it("takes so many connections as the limits say in all", async () => {
+it("takes so many connections as the limits say in all, also when no worker is left for a moment", async () => {
   const daemon = await openWorkers(2, { limits: { max_connections: 3 } });
   const clients = await connectToEach(daemon, 3);
-  for (const client of clients) await pidOf(client);
+  const pids = new Set(await Promise.all(clients.map((client) => pidOf(client))));
   await expect(daemon.connect()).rejects.toThrow();
   clients[0]?.destroy();
   await vi.waitFor(async () => pidOf(await daemon.connect()));
+  // While all workers are being replaced, connections wait.
+  expect(pids.size).toBe(2);
+  for (const pid of pids) process.kill(pid, "SIGKILL");
+  const next = await Promise.all([daemon.connect(), daemon.connect()]);
+  const others = await Promise.all(next.map((client) => pidOf(client)));
+  expect(others.filter((pid) => pids.has(pid))).toEqual([]);
 });
 
 it("exports what all of them keep, beside what goes on", async () => {

@@ -5,7 +5,7 @@ import {
   verifyPeerRecord,
 } from "../../../src/modules/delegation/peer-record.ts";
 import { PeerDirectory } from "../../../src/modules/delegation/peers.ts";
-import { createRecordSigner } from "../../../src/state/records/signer.ts";
+import { createRecordSigner } from "../../../src/state/records/sealer.ts";
 import { keyOf } from "../../support/genesis.ts";
 import { sha256 } from "../../support/records.ts";
 

@@ -7,7 +7,7 @@ import {
   type TokenClaims,
   verifyToken,
 } from "../../../src/modules/delegation/token.ts";
-import { createRecordSigner } from "../../../src/state/records/signer.ts";
+import { createRecordSigner } from "../../../src/state/records/sealer.ts";
 import { keyOf } from "../../support/genesis.ts";
 
 const KEY = keyOf(31);

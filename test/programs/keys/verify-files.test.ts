@@ -5,7 +5,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { publicKeyOf } from "../../../src/identity/ed25519.ts";
 import { keyId } from "../../../src/identity/jws.ts";
-import { createRecordSigner } from "../../../src/state/records/signer.ts";
+import { createRecordSigner } from "../../../src/state/records/sealer.ts";
 import {
   type KeysProgram,
   LAUREN,

@@ -1,4 +1,5 @@
 /** A cut beside what is served: between any two turns of the loop it does a bounded part of its work. */
+
 import { hash } from "node:crypto";
 import { statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -13,7 +14,7 @@ import { DISK } from "../../../src/state/journal/journal-disk.ts";
 import { moveSegments, writeCut } from "../../../src/state/journal/make-cut.ts";
 import { listSegments, readSegment, segmentName } from "../../../src/state/journal/segment.ts";
 import { NO_AUDIT_ID } from "../../../src/state/records/record.ts";
-import { createRecordSigner } from "../../../src/state/records/signer.ts";
+import { createRecordSigner } from "../../../src/state/records/sealer.ts";
 import { makeKeyPair } from "../../support/attribution-chain.ts";
 import { createDirectory } from "../../support/directory.ts";
 

@@ -1,4 +1,5 @@
 /** A process that is killed while it cuts its journal: the chain verifies, and what was acknowledged is there. */
+
 import { execFile } from "node:child_process";
 import { createPublicKey } from "node:crypto";
 import { mkdirSync, readFileSync } from "node:fs";
@@ -10,7 +11,7 @@ import { verifyJournalChain } from "../../../src/state/journal/journal-chain.ts"
 import type { CutStep } from "../../../src/state/journal/make-cut.ts";
 import { listSegments } from "../../../src/state/journal/segment.ts";
 import { openStore } from "../../../src/state/open-store.ts";
-import { createRecordSigner } from "../../../src/state/records/signer.ts";
+import { createRecordSigner } from "../../../src/state/records/sealer.ts";
 import { openState } from "../../../src/state/state.ts";
 import { makeDirectory } from "../../support/directory.ts";
 import { readJournal } from "../../support/records.ts";

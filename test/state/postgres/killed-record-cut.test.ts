@@ -1,4 +1,5 @@
 /** A node that is killed while it cuts: the chain verifies, and what was acknowledged is there. */
+
 import { execFile } from "node:child_process";
 import { createPublicKey } from "node:crypto";
 import { existsSync, readFileSync, rmSync } from "node:fs";
@@ -9,7 +10,7 @@ import { verifyJournalChain } from "../../../src/state/journal/journal-chain.ts"
 import { listSegments, readSegment } from "../../../src/state/journal/segment.ts";
 import { exportPostgres } from "../../../src/state/moving/export-postgres.ts";
 import type { RecordCutStep } from "../../../src/state/postgres/record-retention.ts";
-import { createRecordSigner } from "../../../src/state/records/signer.ts";
+import { createRecordSigner } from "../../../src/state/records/sealer.ts";
 import { createDirectory } from "../../support/directory.ts";
 import { describeWithPostgres, postgres } from "../../support/postgres.ts";
 import { moveToFiles, openRecordNode } from "../../support/record-node.ts";

@@ -1,4 +1,5 @@
 /** What retention takes out of a database is signed for first: what is left serves, exports and verifies. */
+
 import { hash } from "node:crypto";
 import { appendFileSync, existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
@@ -10,7 +11,7 @@ import { segmentName } from "../../../src/state/journal/segment.ts";
 import { exportPostgres } from "../../../src/state/moving/export-postgres.ts";
 import { importPostgres } from "../../../src/state/moving/import-postgres.ts";
 import { openPostgres } from "../../../src/state/postgres/open.ts";
-import { createRecordSigner } from "../../../src/state/records/signer.ts";
+import { createRecordSigner } from "../../../src/state/records/sealer.ts";
 import { makeKeyPair } from "../../support/attribution-chain.ts";
 import { makeDirectory } from "../../support/directory.ts";
 import { describeWithPostgres, postgres } from "../../support/postgres.ts";

@@ -6,9 +6,11 @@ import { describe, expect, it } from "vitest";
 import type { RecordDraft } from "../../../src/state/records/draft.ts";
 import { Ledger } from "../../../src/state/records/ledger.ts";
 import { NO_AUDIT_ID } from "../../../src/state/records/record.ts";
-import type { Sealer } from "../../../src/state/records/sealer.ts";
-import { createSealer } from "../../../src/state/records/sealer.ts";
-import { createRecordSigner } from "../../../src/state/records/signer.ts";
+import {
+  createRecordSigner,
+  createSealer,
+  type Sealer,
+} from "../../../src/state/records/sealer.ts";
 import { makeDraft } from "../../support/ledger.ts";
 import { readJws } from "../../support/records.ts";
 import { SharedRecords } from "../../support/shared-records.ts";

@@ -5,12 +5,12 @@ import { type ChainHead, Ledger } from "../../../src/state/records/ledger.ts";
 import { NO_AUDIT_ID } from "../../../src/state/records/record.ts";
 import { createJournalStore } from "../../../src/state/records/record-store.ts";
 import {
+  createRecordSigner,
   type Deliver,
   type Sealer,
   type SealingJob,
   sealAll,
 } from "../../../src/state/records/sealer.ts";
-import { createRecordSigner } from "../../../src/state/records/signer.ts";
 import { BreakableJournal, makeDraft } from "../../support/ledger.ts";
 import { readJws, walkChain } from "../../support/records.ts";
 

@@ -3,8 +3,7 @@ import fc from "fast-check";
 import { compactVerify } from "jose";
 import { describe, expect, it } from "vitest";
 import { NO_AUDIT_ID } from "../../../src/state/records/record.ts";
-import { createSealer, sealAll } from "../../../src/state/records/sealer.ts";
-import { createRecordSigner } from "../../../src/state/records/signer.ts";
+import { createRecordSigner, createSealer, sealAll } from "../../../src/state/records/sealer.ts";
 import { isSigned, readJws, sha256 } from "../../support/records.ts";
 
 const KEYS = generateKeyPairSync("ed25519");

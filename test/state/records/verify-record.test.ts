@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { keyId } from "../../../src/identity/jws.ts";
-import { createRecordSigner } from "../../../src/state/records/signer.ts";
+import { createRecordSigner } from "../../../src/state/records/sealer.ts";
 import { verifyRecord } from "../../../src/state/records/verify-record.ts";
 import { makeKeyPair } from "../../support/attribution-chain.ts";
 

@@ -6,7 +6,7 @@
 import type { JsonRecord } from "../../../base/json-value.ts";
 import { compileFormatTest } from "../../../schema/format-test.ts";
 import type { JsonSchema } from "../../../schema/json-schema.ts";
-import { FORMATS } from "../../../schema/schema-formats.ts";
+import { FORMATS } from "../../../schema/keywords-and-formats.ts";
 
 /** No format is that long, and no enum has such values. */
 const MAX_TEXT_LENGTH = 1024;

@@ -5,10 +5,9 @@
  */
 
 import { isRecord } from "../../../base/json-value.ts";
-import { canonicalText } from "../../../schema/equality-keywords.ts";
 import type { JsonSchema } from "../../../schema/json-schema.ts";
+import { canonicalText, FORMATS } from "../../../schema/keywords-and-formats.ts";
 import { resolveLocalReference } from "../../../schema/local-reference.ts";
-import { FORMATS } from "../../../schema/schema-formats.ts";
 import { SCHEMA_TYPES, type SchemaType } from "../../../schema/schema-vocabulary.ts";
 
 /** A type of values that shares none with another one: numbers are integers or fractions. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { isMultipleOf } from "../../src/schema/multiple-of.ts";
+import { isMultipleOf } from "../../src/schema/keywords-and-formats.ts";
 import { createSchemaCompiler } from "../../src/schema/schema.ts";
 
 describe("multipleOf", () => {

@@ -1,0 +1,154 @@
+/**
+ * Keywords and formats of JSON Schema that mean here what the validator's own do not, or cost less:
+ * they stand in the place of its own, and the interpreter of strangers' schemas has the same.
+ */
+import { _, type Format, type FuncKeywordDefinition, str } from "ajv";
+import { fullFormats } from "ajv-formats/dist/formats.js";
+
+/**
+ * `enum`, `const` and `uniqueItems`, which compare whole values. The validator's own comparison can
+ * be made to throw by a member named `valueOf`, and compares each item with every other one, so
+ * that a body of a megabyte could keep the daemon busy for minutes. Here values are compared by
+ * their canonical text, in time linear in their size.
+ */
+export const EQUALITY_KEYWORDS: readonly (FuncKeywordDefinition & { readonly keyword: string })[] =
+  [
+    {
+      keyword: "enum",
+      schemaType: "array",
+      errors: false,
+      error: {
+        message: "must be one of the allowed values",
+        params: ({ schemaCode }) => _`{allowedValues: ${schemaCode}}`,
+      },
+      compile: compileMembership,
+    },
+    {
+      keyword: "const",
+      errors: false,
+      error: {
+        message: "must be the allowed value",
+        params: ({ schemaCode }) => _`{allowedValue: ${schemaCode}}`,
+      },
+      compile: (value: unknown) => compileMembership([value]),
+    },
+    {
+      keyword: "uniqueItems",
+      type: "array",
+      schemaType: "boolean",
+      errors: false,
+      error: { message: "must not have duplicate items" },
+      compile: (isRequired: boolean) => (isRequired ? hasUniqueItems : () => true),
+    },
+  ];
+
+/** Tells whether a value equals one of those. */
+export function compileMembership(values: readonly unknown[]): (value: unknown) => boolean {
+  const scalars = new Set(values.filter((value) => !isStructure(value)));
+  const structures = new Set(values.filter(isStructure).map(canonicalText));
+  return (value) => {
+    if (!isStructure(value)) return scalars.has(value);
+    return structures.size > 0 && structures.has(canonicalText(value));
+  };
+}
+
+/** Tells whether no two items are equal. */
+export function hasUniqueItems(items: readonly unknown[]): boolean {
+  const scalars = new Set<unknown>();
+  const structures = new Set<string>();
+  for (const item of items) {
+    if (isStructure(item)) structures.add(canonicalText(item));
+    else scalars.add(item);
+  }
+  return scalars.size + structures.size === items.length;
+}
+
+function isStructure(value: unknown): value is object {
+  return typeof value === "object" && value !== null;
+}
+
+/** JSON with sorted members, the same for equal values. Not RFC 8785, which refuses texts that JSON can hold. */
+export function canonicalText(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(canonicalText).join(",")}]`;
+  if (!isStructure(value)) return JSON.stringify(value) ?? "null";
+  const members = Object.entries(value).map(
+    ([name, member]) => `${JSON.stringify(name)}:${canonicalText(member)}`,
+  );
+  return `{${members.sort().join(",")}}`;
+}
+
+/**
+ * `multipleOf`, as the decimals that were written mean it: 19.99 is a multiple of 0.01, although
+ * the quotient of the two floating-point numbers is not whole. The validator's own keyword divides.
+ */
+export const MULTIPLE_OF: FuncKeywordDefinition & { readonly keyword: string } = {
+  keyword: "multipleOf",
+  type: "number",
+  schemaType: "number",
+  errors: false,
+  error: {
+    message: ({ schemaCode }) => str`must be multiple of ${schemaCode}`,
+    params: ({ schemaCode }) => _`{multipleOf: ${schemaCode}}`,
+  },
+  compile: (factor: number) => (value: number) => isMultipleOf(value, factor),
+};
+
+/** Value, factor and their product are each off by half of this at most, relatively. */
+const TOLERANCE = 2 * Number.EPSILON;
+
+/** Tells whether a value is a whole number of times the factor, which is above 0. */
+export function isMultipleOf(value: number, factor: number): boolean {
+  // Of whole numbers the remainder is exact.
+  if (Number.isInteger(value) && Number.isInteger(factor)) return value % factor === 0;
+  const times = Math.round(value / factor);
+  return Math.abs(times * factor - value) <= TOLERANCE * Math.abs(value);
+}
+
+const UUID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i;
+const URL_SCHEMES: ReadonlySet<string> = new Set(["http:", "https:", "ftp:"]);
+
+/**
+ * Formats by name, each checked in time linear in the text. They are those of JSON Schema 2020-12
+ * and, for descriptions that come from OpenAPI, its own.
+ */
+export const FORMATS: ReadonlyMap<string, Format> = new Map<string, Format>([
+  ...Object.entries(fullFormats),
+  // The package's own also takes `urn:uuid:…`, which is a URI and not the UUID in it.
+  ["uuid", UUID],
+  // The package's own makes a match and three numbers of it, at half the cost of a small schema.
+  ["date", isDate],
+  // The package's own backtracks quadratically on "http://::::…".
+  ["url", isUrl],
+  // Annotations: their full check needs tables of Unicode that nobody should have to load.
+  ["idn-email", true],
+  ["idn-hostname", true],
+  ["iri", true],
+  ["iri-reference", true],
+]);
+
+function isUrl(text: string): boolean {
+  return !/\s/.test(text) && URL.canParse(text) && URL_SCHEMES.has(new URL(text).protocol);
+}
+
+const DAYS_IN_MONTH: readonly number[] = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
+
+/** `full-date` of RFC 3339. */
+function isDate(text: string): boolean {
+  if (text.length !== 10 || text[4] !== "-" || text[7] !== "-") return false;
+  const year = readDigits(text, 0, 4);
+  const month = readDigits(text, 5, 7);
+  const isLeap = year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0);
+  const days = isLeap && month === 2 ? 29 : (DAYS_IN_MONTH[month - 1] ?? 0);
+  const day = readDigits(text, 8, 10);
+  return year >= 0 && day >= 1 && day <= days;
+}
+
+/** NaN, which compares to nothing, where there is anything but a digit. */
+function readDigits(text: string, from: number, to: number): number {
+  let value = 0;
+  for (let at = from; at < to; at += 1) {
+    const digit = text.charCodeAt(at) - 0x30;
+    value = digit >= 0 && digit <= 9 ? value * 10 + digit : Number.NaN;
+  }
+  return value;
+}

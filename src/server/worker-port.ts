@@ -1,0 +1,137 @@
+/**
+ * The port of a daemon with workers, at one of them: it accepts on the socket that all have. It serves
+ * what it accepts unless another has clearly fewer connections, or its own share of the limits is full.
+ * The shares of all workers are the limits of the whole.   `[limits] max_connections`
+ */
+import net from "node:net";
+import { quietened } from "../base/quietened.ts";
+import type { LimitsConfig } from "../wire/limits-section.ts";
+import type { Passing, PortHandle } from "./shared-port.ts";
+import { ToldCount } from "./told-count.ts";
+
+/** The limits that are shared. */
+export type ConnectionLimits = Pick<LimitsConfig, "maxConnections" | "maxConnectionsPerAddress">;
+
+/** One of several workers. */
+export interface Seat {
+  /** From 1 on. */
+  readonly number: number;
+  readonly of: number;
+}
+
+export interface WorkerPortOptions {
+  readonly seat: Seat;
+  /** Of the whole, as they are now. */
+  limits(): ConnectionLimits;
+  /** Serves a connection. */
+  take(socket: net.Socket): void;
+  /** Gives a connection to the parent. */
+  pass(socket: net.Socket, passing: Passing): void;
+  /** Tells the parent how many connections there are. */
+  tell(count: number): void;
+  onFault(error: unknown): void;
+}
+
+const BACKLOG = 1024;
+/** Nobody was asked yet. */
+const UNTRIED: Passing = { tried: [], isWhole: true };
+/** For so long none is passed on once nobody had room: a flood costs no more than its accepting. */
+const FULL_MS = 100;
+/** A worker may have half as many more than another, and so many more at most, before it passes some on. */
+const MAX_LEAD = 8;
+
+export class WorkerPort {
+  readonly #options: WorkerPortOptions;
+  readonly #acceptor: net.Server;
+  readonly #told: ToldCount;
+  readonly #perAddress = new Map<string, number>();
+  /** The addresses whose connections nobody has room for; undefined: no address's. */
+  readonly #full = new Set<string | undefined>();
+  #count = 0;
+  /** The connections of the other worker that has the fewest. */
+  #least: number | undefined;
+  #isClosed = false;
+
+  constructor(options: WorkerPortOptions) {
+    this.#options = options;
+    this.#told = new ToldCount(() => this.#isClosed || options.tell(this.#count));
+    const accept = (socket: net.Socket): void => this.accept(socket);
+    // What is passed on must not have been read from.
+    this.#acceptor = net.createServer({ noDelay: true, pauseOnConnect: true }, accept);
+    this.#acceptor.on("error", quietened(options.onFault));
+  }
+
+  /** Accepts on the socket of all workers from now on. */
+  listen(handle: PortHandle): void {
+    if (this.#isClosed) handle.close();
+    else this.#acceptor.listen(handle, BACKLOG);
+  }
+
+  /** Another worker has so few connections; undefined: there is no other. */
+  hear(least: number | undefined): void {
+    this.#least = least;
+  }
+
+  /** Nobody has room for connections of an address; undefined: for any. */
+  hearFull(address: string | undefined): void {
+    if (this.#isClosed || this.#full.has(address)) return;
+    const timer = setTimeout(() => this.#full.delete(address), FULL_MS);
+    timer.unref();
+    this.#full.add(address);
+  }
+
+  /** A connection of its own accepting. */
+  accept(socket: net.Socket): void {
+    const least = this.#least ?? Number.POSITIVE_INFINITY;
+    const lead = Math.min(MAX_LEAD, Math.floor(least / 2));
+    if (this.#count > least + lead) this.#options.pass(socket, UNTRIED);
+    else this.hand(socket, UNTRIED);
+  }
+
+  /** A connection that others have no room for. */
+  hand(socket: net.Socket, before: Passing): void {
+    const { seat, limits, take, pass } = this.#options;
+    const { maxConnections, maxConnectionsPerAddress } = limits();
+    const address = socket.remoteAddress;
+    // The peer may be gone before it could be served.
+    if (address === undefined || this.#isClosed) {
+      socket.destroy();
+      return;
+    }
+    const held = this.#perAddress.get(address) ?? 0;
+    const isWhole = this.#count >= shareOf(maxConnections, seat);
+    if (isWhole || held >= shareOf(maxConnectionsPerAddress, seat)) {
+      if (this.#full.has(isWhole ? undefined : address)) socket.destroy();
+      else {
+        const tried = [...before.tried, seat.number];
+        pass(socket, { tried, isWhole: isWhole && before.isWhole });
+      }
+      return;
+    }
+    this.#count += 1;
+    this.#perAddress.set(address, held + 1);
+    socket.once("close", () => this.#release(address));
+    this.#told.changed(this.#count);
+    take(socket);
+  }
+
+  /** Accepts nothing more. */
+  close(): void {
+    this.#isClosed = true;
+    this.#told.close();
+    this.#acceptor.close();
+  }
+
+  #release(address: string): void {
+    this.#count -= 1;
+    const left = (this.#perAddress.get(address) ?? 1) - 1;
+    if (left > 0) this.#perAddress.set(address, left);
+    else this.#perAddress.delete(address);
+    this.#told.changed(this.#count);
+  }
+}
+
+/** The part of a limit that one worker has; those of all are the limit. */
+export function shareOf(limit: number, { number, of }: Seat): number {
+  return Math.floor(limit / of) + (number <= limit % of ? 1 : 0);
+}
