@@ -5,7 +5,7 @@
  */
 import type { Ends } from "../base/deadline.ts";
 import { Collection } from "../state/collection.ts";
-import type { Adding, AddOptions } from "../state/collection-write.ts";
+import type { Adding, AddOptions, AlsoChange } from "../state/collection-write.ts";
 import {
   type Held,
   HolderLostError,
@@ -38,7 +38,7 @@ export interface RunStep<Run, Event> {
 /** Options of a step. */
 export interface StepOptions {
   /** Changes that are made with it, or not at all. */
-  readonly also?: readonly Change[];
+  readonly also?: readonly AlsoChange[];
   /** It is a step of the execution: refused with HolderLostError where another node executes the run. */
   readonly isHolders?: boolean;
   /** Called once it is kept, before anybody else hears of it. */
@@ -160,7 +160,7 @@ export class RunRegister<Run extends object, Event extends NumberedEvent = Numbe
       this.#check(before, step.run);
       return this.#heldBehind(before, step.run);
     };
-    const changes = (): readonly Change[] => [...also, ...this.#put(runId, events)];
+    const changes = (): readonly AlsoChange[] => [...also, ...this.#put(runId, events)];
     return this.#news.afterStep(runId, async () => {
       const { item, isChanged } = await this.#runs.change(runId, next, { also: changes });
       if (!isChanged) return undefined;

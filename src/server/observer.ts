@@ -7,6 +7,7 @@
 
 import { channel } from "node:diagnostics_channel";
 import { performance } from "node:perf_hooks";
+import { flatText } from "../base/flat-text.ts";
 import { jsonText } from "../base/json-value.ts";
 import type { Log } from "../base/log.ts";
 import type { Peer } from "../dispatch/caller/peer.ts";
@@ -89,29 +90,55 @@ function requestEntry(
   reply: Reply,
   durationMs: number,
 ): string {
-  const { request } = exchange;
-  let line = `{"level":"info","time":"${isoNow()}","event":"request","method":${quoted(
-    exchange.translatedFrom ?? request.method,
-  )},"path":${quoted(exchange.conceal(request.path))},"status":${response.status},"duration_ms":${milliseconds(durationMs)}`;
+  const { call, agent, remote } = repeatedParts(exchange);
+  let line = `${lineStart()}${call}${response.status},"duration_ms":${milliseconds(durationMs)}`;
   line += field("code", reply.refusal?.code);
-  line += field(
-    "answered_as",
-    exchange.requestedMethod === undefined ? undefined : exchange.method,
-  );
-  line += field("agent_id", exchange.caller.agentId ?? exchange.header("agent-id"));
+  if (exchange.requestedMethod !== undefined) line += field("answered_as", exchange.method);
+  line += agent;
   line += field("request_id", exchange.header("request-id"));
   line += `,"response_id":"${response.responseId}"`;
   line += field("task_id", exchange.taskId);
   line += field("session_id", exchange.sessionId);
   line += field("trace_id", exchange.traceId);
   line += field("error_id", reply.refusal?.carried?.["error_id"]);
-  line += field("remote", exchange.peer.address);
-  return `${line}}`;
+  return line + remote;
+}
+
+/** The parts of a line that are mostly those of the line before on the same connection. */
+interface RepeatedParts {
+  readonly method: string;
+  readonly path: string;
+  readonly agentId: string | undefined;
+  /** From the method up to the status. */
+  readonly call: string;
+  readonly agent: string;
+  /** The last. */
+  readonly remote: string;
+}
+
+/** Parts are quoted again only where they differ: a third of what a line cost was in that. */
+function repeatedParts(exchange: Exchange): RepeatedParts {
+  const { request, peer } = exchange;
+  const method = exchange.translatedFrom ?? request.method;
+  const path = exchange.conceal(request.path);
+  const agentId = exchange.caller.agentId ?? exchange.header("agent-id");
+  const before = peer.logged as RepeatedParts | undefined;
+  if (before?.method === method && before.path === path && before.agentId === agentId) {
+    return before;
+  }
+  const parts: RepeatedParts = {
+    ...{ method, path, agentId },
+    call: flatText(`,"method":${quoted(method)},"path":${quoted(path)},"status":`),
+    agent: flatText(field("agent_id", agentId)),
+    remote: flatText(`${field("remote", peer.address)}}`),
+  };
+  peer.logged = parts;
+  return parts;
 }
 
 /** The line of bytes that were no request; the fault's message quotes them, and stays out. */
 function wireFaultEntry(code: WireFaultCode, response: Response, peer: Peer | undefined): string {
-  let line = `{"level":"info","time":"${isoNow()}","event":"request","status":${response.status}`;
+  let line = `${lineStart()},"status":${response.status}`;
   line += field("code", code);
   line += field("response_id", response.responseId);
   line += field("remote", peer?.address);
@@ -144,12 +171,12 @@ export function milliseconds(duration: number): string {
 let cachedAt = 0;
 let cached = "";
 
-/** The time as RFC 3339, made anew at most once a millisecond. */
-function isoNow(): string {
+/** A line up to its time, as RFC 3339; made anew at most once a millisecond. */
+function lineStart(): string {
   const now = Date.now();
   if (now !== cachedAt) {
     cachedAt = now;
-    cached = new Date(now).toISOString();
+    cached = flatText(`{"level":"info","time":"${new Date(now).toISOString()}","event":"request"`);
   }
   return cached;
 }

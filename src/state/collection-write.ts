@@ -1,10 +1,28 @@
 /** How a collection is written, and what comes of it. */
 import type { Change, Expectation, Store } from "./store.ts";
 
+/** A change of another collection, which may depend on how its entry stands. */
+export type AlsoChange = Change & {
+  /** The revision that the entry has to have, 0 for none; without this, any. */
+  readonly expected?: number;
+};
+
+/** Somebody else has written the entry of a change that belonged to a write: nothing was written. */
+export class AlsoTakenError extends Error {
+  override readonly name = "AlsoTakenError";
+
+  constructor({ collection, key }: Pick<Change, "collection" | "key">) {
+    super(`"${key}" of the collection "${collection}" was written meanwhile`);
+  }
+}
+
 /** How a write is made. */
 export interface WriteOptions {
-  /** Changes of other collections that belong to it, as it was decided: all are made or none. */
-  readonly also?: readonly Change[] | (() => readonly Change[]);
+  /**
+   * Changes of other collections that belong to it, as it was decided: all are made or none. Where one
+   * expects another entry than there is, the write rejects with AlsoTakenError.
+   */
+  readonly also?: readonly AlsoChange[] | (() => readonly AlsoChange[]);
   /** Seen at once, and undone where it cannot be stored: for what takes something away. */
   readonly isEarly?: boolean;
 }

@@ -7,14 +7,15 @@
 import { KeyedTurns } from "../base/keyed-turns.ts";
 import { CollectionFeed } from "./collection-feed.ts";
 import { type CollectionOptions, CollectionView, type Write } from "./collection-view.ts";
-import type {
-  Adding,
-  AddOptions,
-  ChangeOptions,
-  Changing,
-  Draft,
-  DraftOptions,
-  WriteOptions,
+import {
+  type Adding,
+  type AddOptions,
+  AlsoTakenError,
+  type ChangeOptions,
+  type Changing,
+  type Draft,
+  type DraftOptions,
+  type WriteOptions,
 } from "./collection-write.ts";
 import type { Store } from "./store.ts";
 
@@ -264,11 +265,23 @@ export class Collection<Item> {
     const others = typeof also === "function" ? also() : also;
     if (writes.length + others.length === 0) return {};
     const expectations = writes.map(({ key }) => this.#view.expectationOf(key));
+    const guards = others.flatMap(({ collection, key, expected: revision }) =>
+      revision === undefined ? [] : [{ collection, key, revision }],
+    );
     const changes = writes.flatMap((write) => this.#view.changesOf(write));
     const lift = isEarly ? this.#view.show(writes) : undefined;
     try {
-      const outcome = await this.#store.commit([...changes, ...others], expectations);
-      if (outcome.kind !== "committed") return undefined;
+      const outcome = await this.#store.commit(
+        [...changes, ...others],
+        [...expectations, ...guards],
+      );
+      if (outcome.kind !== "committed") {
+        const taken = outcome.failed.find(({ collection, key }) =>
+          guards.some((guard) => guard.collection === collection && guard.key === key),
+        );
+        if (taken !== undefined) throw new AlsoTakenError(taken);
+        return undefined;
+      }
       const { revision } = outcome;
       for (const write of writes) this.#view.settle(write, revision);
       return { revision };

@@ -50,6 +50,27 @@ describe("the request log", () => {
     ]);
   });
 
+  it("says of each request on a connection what is its own", async () => {
+    const server = await openDaemon(serverFiles());
+    const query = (path: string, agentId?: string) =>
+      encodeRequest({
+        ...{ method: "QUERY", path, body: { text: "x" } },
+        headers: agentId === undefined ? {} : { "Agent-ID": agentId },
+      });
+    const other = "0".repeat(64);
+    await send(
+      server,
+      ...[query("/echoes", AGENT_ID), query("/echoes", AGENT_ID), query("/echoes", other)],
+      ...[query("/echoes"), query("/nothing"), call("BOOKK", "/nothing")],
+    );
+    const lines = requestLines(server);
+    expect(lines.map(({ method, path, agent_id }) => [method, path, agent_id])).toEqual([
+      ...[AGENT_ID, AGENT_ID, other, undefined].map((id) => ["QUERY", "/echoes", id]),
+      ["QUERY", "/nothing", undefined],
+      ["BOOKK", "/nothing", AGENT_ID],
+    ]);
+  });
+
   it("names the refusal, and the method that was meant", async () => {
     const server = await openDaemon(serverFiles());
     await send(server, call("GET", "/nothing"), call("BOOKK", "/nothing"));

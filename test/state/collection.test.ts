@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { Collection } from "../../src/state/collection.ts";
 import type { CollectionOptions } from "../../src/state/collection-view.ts";
-import { commitDrafts } from "../../src/state/collection-write.ts";
+import { AlsoTakenError, commitDrafts } from "../../src/state/collection-write.ts";
 import type { Store } from "../../src/state/store.ts";
 import { describeWithPostgres, openPostgres, postgres } from "../support/postgres.ts";
 import { alterStore, openTestStore } from "../support/store.ts";
@@ -358,6 +358,21 @@ function describeCollection(openStore: () => Promise<Store>): void {
     await notes.add("k", note("ada", "x"), { also: [bodyOf("taken")] });
     await notes.change("k", () => undefined, { also: [bodyOf("unchanged")] });
     expect((await store.list("bodies")).map(({ key }) => key)).toEqual(["k"]);
+  });
+
+  it("writes nothing where what belongs to it was written by somebody else", async () => {
+    const store = await openStore();
+    const notes = await openNotes(store);
+    const put = (expected: number) =>
+      ({ kind: "put", collection: "beside", key: "b", value: "mine", expected }) as const;
+    await store.commit([{ kind: "put", collection: "beside", key: "b", value: "theirs" }]);
+    const [{ revision } = { revision: 0 }] = await store.list("beside");
+    const add = (key: string, expected: number) =>
+      notes.add(key, note("ada", key), { also: [put(expected)] });
+    await expect(add("k", 0)).rejects.toThrow(AlsoTakenError);
+    expect([notes.get("k"), await store.get("beside", "b")]).toEqual([undefined, "theirs"]);
+    expect((await add("k", revision)).kind).toBe("added");
+    expect(await store.get("beside", "b")).toBe("mine");
   });
 
   it("makes room with the owner's own, and never with what is open", async () => {

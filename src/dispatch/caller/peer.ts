@@ -22,4 +22,6 @@ export interface Peer {
   readonly certificateFault?: string | undefined;
   /** Who paid for its last request, and on whose account. */
   paid?: { readonly caller: Caller; readonly owner: TaskOwner };
+  /** Left here by the log, and looked at by nobody else. */
+  logged?: unknown;
 }

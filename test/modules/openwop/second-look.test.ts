@@ -3,12 +3,14 @@ import { describe, expect, it } from "vitest";
 import { createMemoryStore } from "../../../src/state/memory-store.ts";
 import type { FeedWatcher, Store } from "../../../src/state/store.ts";
 import { StoreUnavailableError } from "../../../src/state/store-fault.ts";
-import { openRuns, type RunServer } from "../../support/openwop-runs.ts";
+import { openRuns, type Reply, type RunServer } from "../../support/openwop-runs.ts";
 import { alterStore } from "../../support/store.ts";
 
 interface Behind {
   readonly server: RunServer;
   readonly asked: { count: number };
+  /** Something that happens once, right after the node has asked. */
+  meanwhile(happen: () => Promise<unknown>): void;
   /** The store says nothing from now on. */
   cut(): void;
 }
@@ -21,6 +23,7 @@ async function openBehind(store: Store): Promise<Behind> {
   });
   const asked = { count: 0 };
   let isCut = false;
+  let happen: () => Promise<unknown> = () => Promise.resolve();
   const catchUp = async (): Promise<void> => {
     asked.count += 1;
     if (isCut) throw new StoreUnavailableError("unreachable", new Error("it is cut off"));
@@ -28,11 +31,17 @@ async function openBehind(store: Store): Promise<Behind> {
       watcher.ask();
       await watcher.take(await store.changes(0, collection));
     }
+    const once = happen;
+    happen = () => Promise.resolve();
+    await once();
   };
   const server = await openRuns({ store: watched, isStarted: false, view: { catchUp } });
   return {
     server,
     asked,
+    meanwhile: (once) => {
+      happen = once;
+    },
     cut: () => {
       isCut = true;
     },
@@ -92,6 +101,20 @@ describe("an Idempotency-Key that another node has just seen", () => {
     expect([again.status, again.text]).toEqual([201, first.text]);
     expect((await server.post("/v1/runs", body("b"), KEYED)).status).toBe(409);
     expect(other.register.unfinished().length).toBeLessThan(2);
+  });
+
+  it.each(["a", "b"])("begins nothing where the other is sooner with %s", async (nonce) => {
+    const { server, other, meanwhile } = await openBoth();
+    let first: Reply | undefined;
+    meanwhile(async () => {
+      first = await other.post("/v1/runs", body(nonce), KEYED);
+    });
+    const late = await server.post("/v1/runs", body("a"), KEYED);
+    expect(first?.status).toBe(201);
+    const isSame = nonce === "a";
+    expect([late.status, late.text === first?.text]).toEqual([isSame ? 201 : 409, isSame]);
+    const runs = await other.store.list("openwop-runs");
+    expect(runs.map(({ key }) => key)).toEqual([first?.body.runId]);
   });
 
   it("begins nothing while the store cannot be asked", async () => {

@@ -1,8 +1,9 @@
 /** One operation of the HTTP API: who may ask for it, and how it is answered.   OpenWOP "rest-endpoints" */
+
 import type { JsonRecord } from "../../../base/json-value.ts";
 import type { Toll } from "../../../dispatch/rates/toll.ts";
+import type { AlsoChange } from "../../../state/collection-write.ts";
 import type { ViewLease } from "../../../state/state.ts";
-import type { Change } from "../../../state/store.ts";
 import type { AgentCatalog } from "../agent-catalog.ts";
 import type { AgentExecutor } from "../agent-executor.ts";
 import type { EffectLedger } from "../runs/effect-ledger.ts";
@@ -56,7 +57,7 @@ export interface ApiCall {
   /** The client's: it ends the waiting. */
   readonly signal: AbortSignal;
   /** The changes that have to be kept together with the answer. */
-  keep(answer: ApiAnswer): readonly Change[];
+  keep(answer: ApiAnswer): readonly AlsoChange[];
 }
 
 /** Something that a caller may say beside the path and the body. */

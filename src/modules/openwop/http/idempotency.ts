@@ -6,7 +6,7 @@
 
 import { sha256Hex } from "../../../identity/canonical-form.ts";
 import { Collection } from "../../../state/collection.ts";
-import type { Draft } from "../../../state/collection-write.ts";
+import { type AlsoChange, AlsoTakenError, type Draft } from "../../../state/collection-write.ts";
 import { recordReader } from "../../../state/records/stored-record.ts";
 import type { ViewLease } from "../../../state/state.ts";
 import type { Change, Store } from "../../../state/store.ts";
@@ -23,7 +23,7 @@ interface KeyedRequest {
 }
 
 /** Does it; what `keep` gives is committed together with what is done. */
-type Execute = (keep: (answer: ApiAnswer) => readonly Change[]) => Promise<ApiAnswer>;
+type Execute = (keep: (answer: ApiAnswer) => readonly AlsoChange[]) => Promise<ApiAnswer>;
 
 /** An answer without its body, which is read from the store when it is asked for. */
 interface KeptKey {
@@ -110,17 +110,38 @@ export class Idempotency {
   }
 
   async #answer(id: string, request: KeyedRequest, execute: Execute): Promise<ApiAnswer> {
+    const before = await this.#replay(id, request);
+    if (before !== undefined) return before;
+    try {
+      return await this.#execute(id, request, execute);
+    } catch (error) {
+      if (!(error instanceof AlsoTakenError)) throw error;
+      // Another node was sooner, and nothing was done here.
+      await this.#kept.refresh();
+      const sooner = await this.#replay(id, request);
+      if (sooner === undefined) throw error;
+      return sooner;
+    }
+  }
+
+  async #replay(id: string, { digest }: KeyedRequest): Promise<ApiAnswer | undefined> {
     const known = this.#kept.get(id);
-    if (known !== undefined && known.digest !== request.digest) return mismatch();
+    if (known !== undefined && known.digest !== digest) return mismatch();
     const before = known && readAnswer(await this.#store.get(COLLECTION, id));
-    if (before !== undefined) return replay(before.answer);
+    return before && replay(before.answer);
+  }
+
+  async #execute(id: string, request: KeyedRequest, execute: Execute): Promise<ApiAnswer> {
     let kept: ApiAnswer | undefined;
     const drafts: Draft[] = [];
-    const keep = (answer: ApiAnswer): readonly Change[] => {
+    const keep = (answer: ApiAnswer): readonly AlsoChange[] => {
       kept = answer;
-      const draft = this.#kept.draft(id, this.#entryOf(request, answer));
-      if (draft !== undefined) drafts.push(draft);
-      return draft?.changes ?? [];
+      const draft = this.#kept.draft(id, this.#entryOf(request, answer), { isGuarded: true });
+      if (draft === undefined) return [];
+      drafts.push(draft);
+      const [{ revision: expected } = { revision: 0 }] = draft.expectations;
+      const isOwn = ({ collection, key }: Change) => collection === COLLECTION && key === id;
+      return draft.changes.map((change) => (isOwn(change) ? { ...change, expected } : change));
     };
     try {
       const answer = await execute(keep);

@@ -1,7 +1,8 @@
 /** Giving a run the answer that one of its nodes waits for: the first one counts.   OpenWOP "interrupt" */
+
 import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
 import type { SchemaCompiler } from "../../../schema/schema.ts";
-import type { Change } from "../../../state/store.ts";
+import type { AlsoChange } from "../../../state/collection-write.ts";
 import { takenLoop } from "../workflows/loops.ts";
 import { nodeFailed } from "./endings.ts";
 import { type Answering, type InterruptAnswer, resolved } from "./interrupt-answer.ts";
@@ -29,7 +30,7 @@ interface AnswerParts {
   readonly compiler: SchemaCompiler;
   readonly redact: Redact;
   /** The changes that are made together with it. */
-  readonly alongside: readonly Change[];
+  readonly alongside: readonly AlsoChange[];
 }
 
 /** Answers a node; the caller has the run executed. */

@@ -1,8 +1,9 @@
 /** From a request to a run that is kept, or to the reason why there is none: a new run, and a fork. */
+
 import { isRecord, type JsonRecord, quoteValue } from "../../../base/json-value.ts";
 import { uuidv7 } from "../../../identity/uuid.ts";
 import type { CompiledSchema, SchemaCompiler } from "../../../schema/schema.ts";
-import type { Change } from "../../../state/store.ts";
+import type { AlsoChange } from "../../../state/collection-write.ts";
 import type { AgentCatalog } from "../agent-catalog.ts";
 import type { RunOwner } from "../agent-executor.ts";
 import type { Workflows } from "../workflows/load-workflows.ts";
@@ -23,7 +24,7 @@ interface RunCreatorOptions {
 }
 
 /** Changes that are made together with what is answered. */
-export type Alongside = (status: RunStatus, runId: string) => readonly Change[];
+export type Alongside = (status: RunStatus, runId: string) => readonly AlsoChange[];
 
 /** Options of creating a run. */
 export interface CreateOptions {

@@ -3,12 +3,13 @@
  * hears of one that is not in the store. Nothing comes after the terminal event.
  * OpenWOP "run-event", SR-1
  */
+
 import { type Ends, within } from "../../../base/deadline.ts";
 import { uuidv7 } from "../../../identity/uuid.ts";
 import { type EventRules, numberEvents } from "../../../runs/number-events.ts";
 import { readEvents } from "../../../runs/read-events.ts";
 import type { RunRegister, RunStep, StepOptions } from "../../../runs/run-register.ts";
-import type { Change } from "../../../state/store.ts";
+import type { AlsoChange } from "../../../state/collection-write.ts";
 import { applyEvent } from "./fold-run.ts";
 import type { PauseRequest } from "./pause-request.ts";
 import { isHeld, isOver, type Run } from "./run.ts";
@@ -87,7 +88,7 @@ export class RunLog {
    */
   async append(
     drafts: readonly EventDraft[] | ((state: RunState) => readonly EventDraft[]),
-    alongside: readonly Change[] = [],
+    alongside: readonly AlsoChange[] = [],
     { isHolders = false }: AppendOptions = {},
   ): Promise<readonly RunEvent[]> {
     let events: readonly RunEvent[] = [];

@@ -4,7 +4,7 @@
  */
 
 import { type JsonRecord, memberOf } from "../../../base/json-value.ts";
-import type { Change } from "../../../state/store.ts";
+import type { AlsoChange } from "../../../state/collection-write.ts";
 import type { RunError } from "../run-starter.ts";
 import type { PortValue, WorkflowNode } from "../workflows/workflow.ts";
 import { findPinFault, pinMismatch } from "./agent-pins.ts";
@@ -83,7 +83,7 @@ export async function failNode(driven: Driven, nodeId: string, error: RunError):
 export function say(
   { log, signal }: Driven,
   drafts: (state: RunState) => readonly EventDraft[],
-  alongside: readonly Change[] = [],
+  alongside: readonly AlsoChange[] = [],
 ): Promise<readonly RunEvent[]> {
   return log.append(
     (state) => {

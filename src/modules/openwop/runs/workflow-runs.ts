@@ -2,11 +2,13 @@
  * The runs of workflows, through every reload and restart: created, found, read and forgotten. Each has
  * a log, and where it stands follows from that.
  */
+
 import { isRecord } from "../../../base/json-value.ts";
 import { readEvents } from "../../../runs/read-events.ts";
 import { RunRegister, type RunRegisterOptions } from "../../../runs/run-register.ts";
 import { RunSchedule } from "../../../runs/run-schedule.ts";
-import type { Change, Store } from "../../../state/store.ts";
+import type { AlsoChange } from "../../../state/collection-write.ts";
+import type { Store } from "../../../state/store.ts";
 import { OpenLogs } from "./open-logs.ts";
 import { isHeld, isOver, ownerKey, type Run } from "./run.ts";
 import { entryOf, HELD, RUNS, type RunEntry, scheduled, workflowRunKind } from "./run-entry.ts";
@@ -24,7 +26,7 @@ export interface LogRules {
 
 interface CreateRunOptions {
   /** Changes that are made with it. */
-  readonly alongside?: readonly Change[];
+  readonly alongside?: readonly AlsoChange[];
   /** No other run of its scope may be under way. */
   readonly isOnly?: boolean;
 }
@@ -130,7 +132,7 @@ export class WorkflowRuns {
     let refusal: NotCreated = { kind: "full" };
     const log = await this.#logs.find(run.runId, async () => {
       const kept = { collection: RUNS, key: run.runId, value: run };
-      const also: readonly Change[] = [{ kind: "put", ...kept }, ...alongside];
+      const also: readonly AlsoChange[] = [{ kind: "put", ...kept }, ...alongside];
       const adding = await this.#runs.add({ run: entryOf(run) }, { also, ...(exclusion || {}) });
       if (adding.kind === "added") return this.#openLog(run, rules, initialState(run));
       if (adding.kind === "taken") refusal = { kind: "active", runId: adding.item.runId };
