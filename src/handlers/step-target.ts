@@ -4,7 +4,7 @@
  * endpoint whose template it repeats, else all that could match.   AGTP-API §5.3, §12.1
  */
 
-import { atOnce, type Paced } from "../base/paced.ts";
+import type { Paced } from "../base/paced.ts";
 import { templateShape } from "../base/template.ts";
 import type { EndpointDefinition } from "../endpoint/endpoint.ts";
 import type { RecipeStep } from "../endpoint/recipe.ts";
@@ -35,12 +35,7 @@ interface Known {
   readonly segments: readonly string[];
 }
 
-/** Indexes the endpoints, and answers for steps; each step is looked up once. */
-export function compileStepTargets(options: StepTargetOptions): (step: RecipeStep) => StepTarget {
-  return atOnce(compilingStepTargets(options));
-}
-
-/** The same, an endpoint a step. */
+/** Indexes the endpoints, an endpoint a step, and answers for steps; each is looked up once. */
 export function* compilingStepTargets(
   options: StepTargetOptions,
 ): Paced<(step: RecipeStep) => StepTarget> {

@@ -84,8 +84,13 @@ export class WorkerPort {
   accept(socket: net.Socket): void {
     const least = this.#least ?? Number.POSITIVE_INFINITY;
     const lead = Math.min(MAX_LEAD, Math.floor(least / 2));
-    if (this.#count > least + lead) this.#options.pass(socket, UNTRIED);
-    else this.hand(socket, UNTRIED);
+    if (this.#count <= least + lead) {
+      this.hand(socket, UNTRIED);
+      return;
+    }
+    // Many may come at once, before the other one is heard of again.
+    this.#least = least + 1;
+    this.#options.pass(socket, UNTRIED);
   }
 
   /** A connection that others have no room for. */

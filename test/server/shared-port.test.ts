@@ -69,7 +69,8 @@ async function open(of: number, limits: Partial<ConnectionLimits> = {}) {
     onTestFinished(() => void socket.destroy());
     return socket;
   };
-  return Object.assign(room, { dial });
+  const tellFirst = (): void => ports[0]?.hear(0);
+  return Object.assign(room, { dial, tellFirst });
 }
 
 it("has about as many connections at each worker, whichever accepts them", async () => {
@@ -93,6 +94,16 @@ it("has about as many connections at each worker, whichever accepts them", async
     await vi.waitFor(() => expect(room.shared.connectionCount).toBe(count));
   }
   expect(room.counts()).toEqual([1, 1]);
+});
+
+it("shares out many connections that one worker accepts at once", async () => {
+  const room = await open(2);
+  for (const join of room.joins) join();
+  room.tellFirst();
+  for (let count = 1; count <= 16; count += 1) room.dial();
+  await vi.waitFor(() => expect(room.counts().reduce((sum, count) => sum + count)).toBe(16));
+  const [left = 0, right = 0] = room.counts();
+  expect(Math.min(left, right)).toBeGreaterThanOrEqual(5);
 });
 
 it("keeps the limits of the whole, and has all of them used", async () => {

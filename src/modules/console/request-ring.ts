@@ -1,12 +1,14 @@
 /**
- * The requests of late, written down in room that was there before them. Objects would be alive for
- * five thousand requests more: collecting the garbage around them cost a request more than its log.
+ * The requests of late, written down in room that was there before them. An object for each would be
+ * alive for five thousand requests more, and be copied twice by the collector of garbage meanwhile,
+ * with the head that its texts are pieces of: that cost a request more than all counting.
  */
+import { flatText } from "../../base/flat-text.ts";
 import type { Fact } from "./traffic-entry.ts";
 
 export const MAX_REQUESTS = 5_000;
-/** Characters of all the texts of a request; one that has more is kept as a text of its own. */
-const ROOM = 256;
+/** Characters of a Response-ID and a path; what has more is kept as a text of its own. */
+const ROOM = 192;
 /** In UTF-16, which keeps any text as it is. */
 const ROOM_BYTES = ROOM * 2;
 
@@ -16,12 +18,20 @@ export type NotedFact = Omit<Fact, "number">;
 /** Requests by their numbers, from 1: so many of the newest as there is room for. */
 export class RequestRing {
   readonly #room = Buffer.alloc(MAX_REQUESTS * ROOM_BYTES);
-  /** In bytes; 0: nothing is known but how long it took. */
+  /** Of both in bytes, and of the first of them in characters. */
   readonly #lengths = new Uint16Array(MAX_REQUESTS);
-  readonly #long = new Array<string | undefined>(MAX_REQUESTS).fill(undefined);
+  readonly #idLengths = new Uint16Array(MAX_REQUESTS);
+  readonly #long = slots();
+  /** Undefined: it was no request. */
+  readonly #methods = slots();
+  readonly #agentIds = slots();
+  readonly #operators = slots();
+  readonly #gates = slots();
+  readonly #codes = slots();
   readonly #statuses = new Uint16Array(MAX_REQUESTS);
   readonly #times = new Float64Array(MAX_REQUESTS);
   readonly #durations = new Float64Array(MAX_REQUESTS);
+  readonly #names = new Names();
   #last = 0;
 
   /** The number of the newest. */
@@ -35,31 +45,42 @@ export class RequestRing {
   }
 
   note(fact: NotedFact): void {
-    const slot = this.#next(fact.durationMs);
-    const text = textOf(fact);
-    const isLong = text.length > ROOM;
-    this.#lengths[slot] = isLong ? 0 : this.#room.write(text, slot * ROOM_BYTES, "utf16le");
-    if (isLong) this.#long[slot] = text;
+    const { responseId, path, method, agentId, operator, gate, code, durationMs } = fact;
+    const slot = this.#next(durationMs);
+    const text = responseId + path;
+    if (text.length > ROOM) this.#long[slot] = flatText(text);
+    else this.#lengths[slot] = this.#room.write(text, slot * ROOM_BYTES, "utf16le");
+    this.#idLengths[slot] = responseId.length;
+    this.#methods[slot] = this.#names.of(method);
+    this.#agentIds[slot] = agentId && this.#names.of(agentId);
+    this.#operators[slot] = operator && this.#names.of(operator);
+    this.#gates[slot] = gate;
+    this.#codes[slot] = code && this.#names.of(code);
     this.#statuses[slot] = fact.status;
     this.#times[slot] = fact.at;
   }
 
   /** Octets that were no request have a number, too. */
   noteNoRequest(durationMs: number): void {
-    this.#lengths[this.#next(durationMs)] = 0;
+    this.#methods[this.#next(durationMs)] = undefined;
   }
 
   /** Undefined for one that is forgotten, or was no request. */
   at(number: number): Fact | undefined {
     if (number <= this.forgotten || number > this.#last) return undefined;
     const slot = number % MAX_REQUESTS;
+    const method = this.#methods[slot];
+    if (method === undefined) return undefined;
     const start = slot * ROOM_BYTES;
     const end = start + (this.#lengths[slot] ?? 0);
     const text = this.#long[slot] ?? this.#room.toString("utf16le", start, end);
-    if (text === "") return undefined;
-    const status = this.#statuses[slot] ?? 0;
-    const at = this.#times[slot] ?? 0;
-    return { number, ...partsOf(text), status, at, durationMs: this.#durations[slot] ?? 0 };
+    const idLength = this.#idLengths[slot] ?? 0;
+    return {
+      ...{ number, responseId: text.slice(0, idLength), method, path: text.slice(idLength) },
+      ...{ agentId: this.#agentIds[slot], operator: this.#operators[slot] },
+      ...{ gate: this.#gates[slot], code: this.#codes[slot], status: this.#statuses[slot] ?? 0 },
+      ...{ at: this.#times[slot] ?? 0, durationMs: this.#durations[slot] ?? 0 },
+    };
   }
 
   /** Of the last so many requests, as far as they are remembered. */
@@ -81,20 +102,22 @@ export class RequestRing {
   }
 }
 
-type Texts = Omit<Fact, "number" | "at" | "status" | "durationMs">;
-
-/** Path and person are last, and it is said how long the path is: they may have any character in them. */
-function textOf(texts: Texts): string {
-  const { responseId, method, path, agentId = "", operator = "", gate = "", code = "" } = texts;
-  return `${responseId}\n${method}\n${agentId}\n${gate}\n${code}\n${path.length}\n${path}${operator}`;
+function slots(): (string | undefined)[] {
+  return new Array<undefined>(MAX_REQUESTS).fill(undefined);
 }
 
-function partsOf(text: string): Texts {
-  const [responseId = "", method = "", agentId, gate, code, length, ...last] = text.split("\n");
-  const rest = last.join("\n");
-  const end = Number(length);
-  return {
-    ...{ responseId, method, path: rest.slice(0, end), operator: rest.slice(end) || undefined },
-    ...{ agentId: agentId || undefined, gate: gate || undefined, code: code || undefined },
-  };
+const MAX_NAMES = 4_096;
+
+/** Texts that come again and again, each kept once. */
+class Names {
+  readonly #known = new Map<string, string>();
+
+  of(text: string): string {
+    const known = this.#known.get(text);
+    if (known !== undefined) return known;
+    if (this.#known.size >= MAX_NAMES) this.#known.clear();
+    const kept = flatText(text);
+    this.#known.set(kept, kept);
+    return kept;
+  }
 }

@@ -39,9 +39,6 @@ export function* encodingItems<T>(
   return { plain: plain.end(), canonical: canonical.end() };
 }
 
-/** No items. */
-export const NO_ITEMS: EncodedItems = { plain: [], canonical: [] };
-
 /** The octets of a document with such members, in pieces, without its last brace. */
 export function layOut(document: Readonly<Record<string, unknown>>, form: Form): Pieces {
   const names = Object.keys(document);

@@ -69,7 +69,7 @@ interface OpenwopRunsConfig {
 }
 
 /** `[openwop.runtime]`; a rule of the configuration sees to it that each kind has what it needs. */
-export interface OpenwopRuntimeConfig {
+interface OpenwopRuntimeConfig {
   readonly kind: "deterministic" | "openai-compatible" | "function";
   readonly baseUrl?: string;
   readonly apiKey?: string;

@@ -53,7 +53,7 @@ const EVENT = "journal-cut";
 const SHA256 = /^[0-9a-f]{64}$/;
 
 /** Makes the line of a cut. */
-export function signCut(facts: CutFacts, signer: Pick<RecordSigner, "sign">): string {
+function signCut(facts: CutFacts, signer: Pick<RecordSigner, "sign">): string {
   const { serverId, at, segments, heads, isArchived, previous } = facts;
   return signer.sign(
     JSON.stringify({

@@ -21,7 +21,7 @@ export interface RetentionLimits {
 }
 
 /** The limits in force, and in whose name a cut is signed. */
-export interface RetentionPlan {
+interface RetentionPlan {
   readonly limits: RetentionLimits | undefined;
   readonly signer: Pick<RecordSigner, "sign">;
   readonly serverId: string;

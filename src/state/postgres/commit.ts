@@ -12,7 +12,7 @@ import { withClient } from "./driver.ts";
 import { isAnswer, isRace } from "./fault.ts";
 
 /** A commit as it is asked for. */
-export interface CommitRequest {
+interface CommitRequest {
   readonly changes: readonly EncodedChange[];
   readonly expectations: readonly Expectation[];
 }

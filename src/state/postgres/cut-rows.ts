@@ -132,7 +132,7 @@ export async function* readHeadsAtOnce(pool: Pool, name: string): AsyncGenerator
 }
 
 /** A record that somebody knows of; `at` is when it was made, undefined where an earlier build has not noted it. */
-export interface KnownRecord {
+interface KnownRecord {
   readonly agentId: string;
   readonly at?: number | undefined;
 }

@@ -17,7 +17,7 @@ export interface PostgresLocation {
 }
 
 /** A pool that nothing is connected with yet, or what is wrong, at which key of `[store]`. */
-export type PostgresPool =
+type PostgresPool =
   | { readonly pool: Pool; readonly fault?: undefined }
   | {
       readonly pool?: undefined;

@@ -22,7 +22,7 @@ interface FeedRow {
 }
 
 /** Reads an entry as it is stored; throws for one that is no JSON. */
-export type ReadEntry = (key: string, json: string, revision: string) => StoredEntry;
+type ReadEntry = (key: string, json: string, revision: string) => StoredEntry;
 
 /** A feed, and the server that it is from. */
 export interface PostgresFeed extends Feed {

@@ -14,7 +14,7 @@ export interface OwnRow {
 }
 
 /** A node as its last beat shows it. */
-export interface BeatRow {
+interface BeatRow {
   readonly node: string;
   readonly process: string;
   readonly beat: string;

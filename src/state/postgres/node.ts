@@ -20,7 +20,7 @@ import { forgetChanges, type PostgresFeed } from "./feed.ts";
 import { NodeTable, type OwnRow } from "./node-table.ts";
 import type { PostgresStore } from "./store.ts";
 
-export interface NodeOptions extends OwnRow {
+interface NodeOptions extends OwnRow {
   readonly store: PostgresStore;
   onNotice(notice: StateNotice): void;
 }

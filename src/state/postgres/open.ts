@@ -21,7 +21,7 @@ import { prepareSchema, type SchemaFault } from "./schema.ts";
 import { PostgresStore } from "./store.ts";
 
 /** A store, or why there is none. */
-export type PostgresOpening =
+type PostgresOpening =
   | { readonly store: PostgresStore; readonly fault?: undefined }
   | { readonly store?: undefined; readonly fault: SchemaFault };
 
@@ -63,14 +63,14 @@ export interface NodeIdentity {
 }
 
 /** A node that has its name, and the records that it shares. */
-export interface OpenNode {
+interface OpenNode {
   readonly node: PostgresNode;
   readonly shared: SharedRecords;
   readonly acknowledged: AcknowledgedRecords;
 }
 
 /** The store is older than what this node was told by it. */
-export interface WentBack {
+interface WentBack {
   readonly lost: readonly AcknowledgedRecord[];
 }
 

@@ -46,7 +46,7 @@ export type RecordCutStep =
   | "slice-deleted"
   | "segment-gone";
 
-export interface RecordRetentionOptions {
+interface RecordRetentionOptions {
   readonly pool: Pool;
   /** The schema, quoted. */
   readonly name: string;

@@ -16,7 +16,7 @@ export interface NumberRange {
 /** A segment that is finished. */
 export interface RecordSegment extends MeasuredSegment, NumberRange {}
 
-export interface RecordSegmentsOptions {
+interface RecordSegmentsOptions {
   readonly pool: Pool;
   /** The schema, quoted. */
   readonly name: string;

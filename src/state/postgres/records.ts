@@ -21,7 +21,7 @@ import type { CutEnds } from "./cut-rows.ts";
 import { isAnswer, isRace, postgresFaultKind } from "./fault.ts";
 import { PreparedStatement } from "./prepared-statement.ts";
 
-export interface PostgresRecordsOptions {
+interface PostgresRecordsOptions {
   readonly pool: Pool;
   /** The schema, quoted. */
   readonly name: string;

@@ -8,7 +8,7 @@ import { codeOf } from "../../base/thrown.ts";
 import { quoteName } from "./driver.ts";
 
 /** The version that this build writes. */
-export const POSTGRES_SCHEMA_VERSION = 1;
+const POSTGRES_SCHEMA_VERSION = 1;
 /** Whose statements this build relies on. */
 const OLDEST_SERVER = 15;
 /** Nobody else in a database locks by these two numbers together. */

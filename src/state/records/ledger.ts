@@ -25,7 +25,7 @@ export interface LedgerClock {
 }
 
 /** Replies that wait to be sent, with what each is waited for. */
-export type LateReplies = readonly { readonly lateFields?: LateFields | undefined }[];
+type LateReplies = readonly { readonly lateFields?: LateFields | undefined }[];
 
 /** How long a journal that failed is not tried again: what is promised to be over within a second. */
 const RETRY_AFTER_MS = 500;

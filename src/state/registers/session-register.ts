@@ -33,7 +33,7 @@ interface Session {
  * False: the session is somebody else's. A promise: it is new, and the answer leaves once the
  * promise resolves; it never rejects.
  */
-export type SessionAdmission = boolean | Promise<void>;
+type SessionAdmission = boolean | Promise<void>;
 
 /** The surroundings of the register; the limits are chosen by tests alone. */
 export interface SessionOptions {

@@ -13,7 +13,7 @@ import type { Store } from "../store.ts";
 import { SealedChains } from "./sealed-chains.ts";
 import { SharedState } from "./shared-state.ts";
 
-export interface SharedStatePlaces {
+interface SharedStatePlaces {
   readonly store: Store;
   /** Undefined: records end with the process. */
   readonly journalDirectory: string | undefined;

@@ -14,7 +14,7 @@ import { StoreUnavailableError } from "../store-fault.ts";
 import type { ParentStore } from "./parent-store.ts";
 import type { AskedFeed, Joined, SharedFeed } from "./shared-state.ts";
 
-export interface ParentNodeOptions {
+interface ParentNodeOptions {
   readonly link: Link;
   readonly store: ParentStore;
   readonly joined: Pick<Joined, "leaseMs" | "upTo" | "process" | "node">;

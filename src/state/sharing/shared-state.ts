@@ -48,7 +48,7 @@ interface Seat {
   taken: number;
 }
 
-export interface SharedStateOptions {
+interface SharedStateOptions {
   readonly store: Store;
   readonly chains: SealedChains;
   readonly leaseMs: number;

@@ -4,10 +4,11 @@
  * business.   OpenWOP RFC 0002 §B, RFC 0070
  */
 
-import type { JsonRecord } from "../../../base/json-value.ts";
 import type { JsonSchema } from "../../../schema/json-schema.ts";
 import type { CompiledSchema } from "../../../schema/schema.ts";
+import type { Handoff } from "../agent-executor.ts";
 import type { ManifestClass } from "../installed-agent.ts";
+import type { RunError } from "../run-starter.ts";
 
 /** A tool that the agent may call. */
 export interface OfferedTool {
@@ -20,14 +21,7 @@ export interface OfferedTool {
 /** The outcome of calling one. */
 export type ToolAnswer =
   | { readonly kind: "returned"; readonly outcome: unknown }
-  | { readonly kind: "failed"; readonly error: TurnError };
-
-/** Why something did not work, in the words that events carry. */
-export interface TurnError {
-  readonly code: string;
-  readonly message: string;
-  readonly details?: JsonRecord;
-}
+  | { readonly kind: "failed"; readonly error: RunError };
 
 /** An earlier answer to the same task, and what was wrong with it. */
 export interface TurnRemark {
@@ -103,7 +97,7 @@ export type RuntimeAnswer =
       readonly decision?: unknown;
       /** As it was stated; whether it is one is for the turn to say. */
       readonly confidence?: unknown;
-      readonly handoff?: { readonly toAgentId: string; readonly reason?: string };
+      readonly handoff?: Handoff;
       readonly usage?: TokenUsage;
     }
   /** It cannot be read, and is asked for once more. */
@@ -114,7 +108,7 @@ export type RuntimeAnswer =
       readonly message: string;
       readonly usage?: TokenUsage;
     }
-  | { readonly kind: "failed"; readonly error: TurnError; readonly usage?: TokenUsage };
+  | { readonly kind: "failed"; readonly error: RunError; readonly usage?: TokenUsage };
 
 /** Takes turns; what it throws is a fault. */
 export interface AgentRuntime {

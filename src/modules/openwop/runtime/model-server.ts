@@ -2,8 +2,9 @@
  * The server that has the models: asked over a way of its own, answering whatever it likes. What can
  * be tried again is tried again, a few times and not for long.
  */
+
 import { setTimeout as delay } from "node:timers/promises";
-import type { TurnError } from "./agent-runtime.ts";
+import type { RunError } from "../run-starter.ts";
 import { type Completion, CompletionFault } from "./completion.ts";
 
 /** An answer, its body unread. */
@@ -54,10 +55,10 @@ interface AskOptions {
 /** A completion, or why there is none. */
 export type Asked =
   | { readonly completion: Completion; readonly error?: undefined }
-  | { readonly completion?: undefined; readonly error: TurnError };
+  | { readonly completion?: undefined; readonly error: RunError };
 
 interface Failure {
-  readonly error: TurnError;
+  readonly error: RunError;
   /** Undefined: asking again is of no use. */
   readonly again?: Again;
 }

@@ -13,7 +13,8 @@ import { canonicalForm, sha256Hex } from "../../../identity/canonical-form.ts";
 import { uuidv7 } from "../../../identity/uuid.ts";
 import type { AgentEvent } from "../agent-executor.ts";
 import type { Redactor } from "../redaction.ts";
-import type { RuntimeTurn, ToolAnswer, TurnError } from "../runtime/agent-runtime.ts";
+import type { RunError } from "../run-starter.ts";
+import type { RuntimeTurn, ToolAnswer } from "../runtime/agent-runtime.ts";
 import { failedTurn } from "./outcome.ts";
 import type { HostedAnswer, ToolHost } from "./tool-host.ts";
 import type { EndpointTool } from "./tool-surface.ts";
@@ -140,7 +141,7 @@ export class ToolCalls {
     }
     if (FORBIDDEN.has(status)) return forbidden(tool, status);
     const error = isRecord(body) && isRecord(body["error"]) ? body["error"] : {};
-    const told: TurnError = {
+    const told: RunError = {
       code: textOr(error["code"], "tool_failed"),
       message: redactor.text(textOr(error["message"], `the endpoint answered ${status}`)),
       details: { status },

@@ -26,6 +26,8 @@ export interface PlotProps {
 const HEIGHT = 180;
 /** Pixels from one time to the next. */
 const CLOCK_WIDTH = 96;
+/** Below the plot. */
+const CLOCK_HEIGHT = 28;
 
 /** The plot with its legend. */
 export function Plot(props: PlotProps): VNode {
@@ -100,7 +102,12 @@ function optionsOf(element: HTMLElement, lines: readonly Line[]): UPlot.Options 
     padding: [8, 8, 0, 0],
     scales: { y: { range: (_plot, _low, high) => [0, high > 0 ? high * 1.1 : 1] } },
     axes: [
-      { ...axis, space: CLOCK_WIDTH, values: (_plot, moments) => moments.map(clockOf) },
+      {
+        ...axis,
+        size: CLOCK_HEIGHT,
+        space: CLOCK_WIDTH,
+        values: (_plot, moments) => moments.map(clockOf),
+      },
       { ...axis, size: 48 },
     ],
     series: [
