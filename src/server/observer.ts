@@ -90,8 +90,11 @@ function requestEntry(
   reply: Reply,
   durationMs: number,
 ): string {
-  const { call, agent, remote } = repeatedParts(exchange);
-  let line = `${lineStart()}${call}${response.status},"duration_ms":${milliseconds(durationMs)}`;
+  const { request } = exchange;
+  const { agent, remote } = repeatedParts(exchange);
+  const method = quoted(exchange.translatedFrom ?? request.method);
+  const path = quoted(exchange.conceal(request.path));
+  let line = `${lineStart()},"method":${method},"path":${path},"status":${response.status},"duration_ms":${milliseconds(durationMs)}`;
   line += field("code", reply.refusal?.code);
   if (exchange.requestedMethod !== undefined) line += field("answered_as", exchange.method);
   line += agent;
@@ -106,32 +109,20 @@ function requestEntry(
 
 /** The parts of a line that are mostly those of the line before on the same connection. */
 interface RepeatedParts {
-  readonly method: string;
-  readonly path: string;
   readonly agentId: string | undefined;
-  /** From the method up to the status. */
-  readonly call: string;
   readonly agent: string;
   /** The last. */
   readonly remote: string;
 }
 
-/** Parts are quoted again only where they differ: a third of what a line cost was in that. */
+/** Quotes them only where they differ; a path is another with most requests, and stays out. */
 function repeatedParts(exchange: Exchange): RepeatedParts {
-  const { request, peer } = exchange;
-  const method = exchange.translatedFrom ?? request.method;
-  const path = exchange.conceal(request.path);
+  const { peer } = exchange;
   const agentId = exchange.caller.agentId ?? exchange.header("agent-id");
   const before = peer.logged as RepeatedParts | undefined;
-  if (before?.method === method && before.path === path && before.agentId === agentId) {
-    return before;
-  }
-  const parts: RepeatedParts = {
-    ...{ method, path, agentId },
-    call: flatText(`,"method":${quoted(method)},"path":${quoted(path)},"status":`),
-    agent: flatText(field("agent_id", agentId)),
-    remote: flatText(`${field("remote", peer.address)}}`),
-  };
+  if (before !== undefined && before.agentId === agentId) return before;
+  const agent = field("agent_id", agentId);
+  const parts = { agentId, agent, remote: `${field("remote", peer.address)}}` };
   peer.logged = parts;
   return parts;
 }
