@@ -56,6 +56,8 @@ export interface RunKind<Run extends object, Status extends string = string>
 /** The collections that the events of runs lie in. */
 export interface LogPlaces {
   readonly events: string;
+  /** The number of the first event. */
+  readonly first: 0 | 1;
   /** Others whose keys begin with the id of a run and a slash, too. */
   readonly beside?: readonly string[];
   /** Where it is noted that a run is deleted, and its log may not be. */

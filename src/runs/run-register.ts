@@ -18,7 +18,7 @@ import {
 } from "../state/holders.ts";
 import type { Change, Store } from "../state/store.ts";
 import { EventLog } from "./event-log.ts";
-import type { NumberedEvent, RunKind, RunPhase } from "./run-kind.ts";
+import type { EventCounts, NumberedEvent, RunKind, RunPhase } from "./run-kind.ts";
 import { RunNews, type RunWatcher } from "./run-news.ts";
 
 /** The parts that tests choose. */
@@ -200,9 +200,13 @@ export class RunRegister<Run extends object, Event extends NumberedEvent = Numbe
     await this.settled();
   }
 
-  /** Events behind a number, in order. */
+  /** Events behind a number, in order: those that the run has as it stands here, and no later ones. */
   async events(runId: string, after: number, limit: number): Promise<readonly Event[]> {
-    return this.#log?.read(runId, after, limit) ?? [];
+    const { log } = this.#kind;
+    const page = (await this.#log?.read(runId, after, limit)) ?? [];
+    const { eventCount }: EventCounts = this.find(runId) ?? {};
+    if (log === undefined || eventCount === undefined) return page;
+    return page.filter(({ sequence }) => sequence < log.first + eventCount);
   }
 
   /** Resolves when `isDone`, or when the wait is ended; looked at with every step of the run. */

@@ -311,6 +311,8 @@ describe("a flood of strangers", () => {
   it.each(["reject", "accept"])("leaves no trace in the state directory: %s", async (unknown) => {
     const { directory, connect } = await openDaemon(hostedFiles({ unknown_agents: unknown }));
     const state = join(directory, ".agtp");
+    // The last that a start writes, behind the ready line.
+    await vi.waitFor(() => readFileSync(join(state, "manifest.json")), 10_000);
     const before = [sizeOf(state), readdirSync(state).toSorted()];
     const client = await connect();
     const count = 2_000;

@@ -183,7 +183,7 @@ describe("every answer", () => {
     const host = `host: localhost:${port}`;
     for (const [octets, status] of [
       [`GET /api/agents/% HTTP/1.1\r\n${host}\r\n\r\n`, 400],
-      [`GET /api/agents/${"a".repeat(4_000)} HTTP/1.1\r\n${host}\r\n\r\n`, 414],
+      [`GET /api/agents/${"a".repeat(5_000)} HTTP/1.1\r\n${host}\r\n\r\n`, 414],
       ["FROB / HTTP/1.1\r\n\r\n", 400],
       [`POST /sign-in HTTP/1.1\r\n${host}\r\ncontent-length: 1x\r\n\r\n`, 400],
       [`GET / HTTP/1.1\r\n${host}\r\nx: ${"a".repeat(200_000)}\r\n\r\n`, 431],

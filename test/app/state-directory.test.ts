@@ -4,11 +4,12 @@ import {
   lchownSync,
   mkdirSync,
   readdirSync,
+  readFileSync,
   symlinkSync,
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { startDaemon } from "../../src/app/daemon.ts";
 import { createLog } from "../../src/base/log.ts";
 import { formatProblem } from "../../src/base/problem.ts";
@@ -50,6 +51,8 @@ describe("a state directory", () => {
     const { directory } = await openDaemon({
       "agtp-server.toml": configFile({ store: { driver: "memory" }, ...cert }),
     });
+    // The last that a start writes, behind the ready line.
+    await vi.waitFor(() => readFileSync(join(directory, ".agtp/manifest.json")), 10_000);
     const before = readdirSync(join(directory, ".agtp")).toSorted();
     expect(await refusalOf(join(directory, "agtp-server.toml"))).toHaveLength(1);
     expect(readdirSync(join(directory, ".agtp")).toSorted()).toEqual(before);

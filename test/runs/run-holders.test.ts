@@ -50,6 +50,17 @@ describe("a run of several nodes", () => {
     expect(a.find("r")?.status).toBe("asking");
   });
 
+  it("has no events on a node that does not know yet where it stands", async () => {
+    const { a, b } = await openNodes();
+    await a.add({ run: { ...draftRun("r"), eventCount: 0 } });
+    await b.refresh();
+    await step(a, "done", true);
+    expect([b.find("r")?.status, await b.events("r", 0, 10)]).toEqual(["working", []]);
+    await b.refresh();
+    expect(b.find("r")?.status).toBe("done");
+    expect(await b.events("r", 0, 10)).toEqual([{ sequence: 1, said: "done" }]);
+  });
+
   it("goes on where its answer came in", async () => {
     const { a, b } = await openNodes();
     await a.add({ run: draftRun("r") });

@@ -47,7 +47,12 @@ export function testRunKind({
     groups: { status: ({ status }) => status },
     forgottenAt: ({ status }) => (status === "done" ? keptMs : Infinity),
     quota,
-    log: { events: "test-events", beside: ["test-beside"], doomed: "test-doomed" },
+    log: {
+      events: "test-events",
+      first: UNBOUNDED.first,
+      beside: ["test-beside"],
+      doomed: "test-doomed",
+    },
     entriesOf: (runId) => [{ collection: "test-results", key: runId }],
   };
 }

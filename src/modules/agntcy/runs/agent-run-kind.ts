@@ -28,11 +28,13 @@ const STATUSES: StatusMachine<RunState> = {
   timeout: { phase: "over", next: [], rank: 0 },
   cancelled: { phase: "over", next: [], rank: 0 },
 };
+/** The number of the first event of a run. */
+const FIRST_EVENT = 1;
 const MAX_EVENTS = 1000;
 
 /** Statuses are small and kept however much else there was; within reason. */
 export const EVENT_RULES: EventRules<RunEvent> = {
-  ...{ first: 1, most: MAX_EVENTS, mostBytes: 1_048_576, whenFull: "drop" },
+  ...{ first: FIRST_EVENT, most: MAX_EVENTS, mostBytes: 1_048_576, whenFull: "drop" },
   isNeeded: ({ type }, count) => type === "status" && count < 2 * MAX_EVENTS,
 };
 
@@ -52,7 +54,7 @@ export function agentRunKind(limits: KeptLimits): RunKind<AgentRun, RunState> {
     forgottenAt: ({ status, updatedAt }) => updatedAt + keptMs[STATUSES[status].phase] - 1,
     quota: { perOwner, all, characters: bytes },
     sizeOf: ({ resultBytes, eventBytes }) => resultBytes + eventBytes,
-    log: { events: "agntcy-run-events", doomed: "agntcy-doomed-runs" },
+    log: { events: "agntcy-run-events", first: FIRST_EVENT, doomed: "agntcy-doomed-runs" },
     entriesOf: (runId) => [{ collection: RESULTS, key: runId }],
   };
 }

@@ -40,8 +40,10 @@ export const EFFECTS = "openwop-effects";
 /** The collection of results that wait for an answer: not for the log, which everybody reads. */
 export const HELD = "openwop-held-results";
 
+/** The number of the first event of a run. */
+export const FIRST_EVENT = 0;
 const LOG: LogPlaces = {
-  events: "openwop-run-events",
+  ...{ events: "openwop-run-events", first: FIRST_EVENT },
   beside: [HELD, EFFECTS],
   doomed: "openwop-doomed-runs",
 };

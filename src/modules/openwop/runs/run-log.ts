@@ -13,7 +13,7 @@ import type { AlsoChange } from "../../../state/collection-write.ts";
 import { applyEvent } from "./fold-run.ts";
 import type { PauseRequest } from "./pause-request.ts";
 import { isHeld, isOver, type Run } from "./run.ts";
-import type { RunEntry } from "./run-entry.ts";
+import { FIRST_EVENT, type RunEntry } from "./run-entry.ts";
 import { type EventDraft, isTerminal, type RunEvent, type RunEventType } from "./run-event.ts";
 import type { RunLimits } from "./run-limits.ts";
 import type { RunState } from "./run-state.ts";
@@ -58,7 +58,12 @@ export class RunLog {
     this.#options = options;
     this.#state = state;
     this.#rules = {
-      ...{ first: 0, most: limits.eventsPerRun, mostBytes: limits.bytesPerRun, whenFull: "refuse" },
+      ...{
+        first: FIRST_EVENT,
+        most: limits.eventsPerRun,
+        mostBytes: limits.bytesPerRun,
+        whenFull: "refuse",
+      },
       // How a run ended, and what people said to it, is always kept.
       isNeeded: ({ type }) => isTerminal(type) || ANSWERS.has(type),
     };
