@@ -15,14 +15,14 @@ const ROOM_BYTES = ROOM * 2;
 /** A request as it is noted, without its number, which the ring counts. */
 export type NotedFact = Omit<Fact, "number">;
 
-/** Requests by their numbers, from 1: so many of the newest as there is room for. */
+/** Requests by their numbers, from 1: all are counted, and so many of those noted are remembered. */
 export class RequestRing {
   readonly #room = Buffer.alloc(MAX_REQUESTS * ROOM_BYTES);
   /** Of both in bytes, and of the first of them in characters. */
   readonly #lengths = new Uint16Array(MAX_REQUESTS);
   readonly #idLengths = new Uint16Array(MAX_REQUESTS);
   readonly #long = slots();
-  /** Undefined: it was no request. */
+  readonly #numbers = new Float64Array(MAX_REQUESTS);
   readonly #methods = slots();
   readonly #agentIds = slots();
   readonly #operators = slots();
@@ -30,27 +30,36 @@ export class RequestRing {
   readonly #codes = slots();
   readonly #statuses = new Uint16Array(MAX_REQUESTS);
   readonly #times = new Float64Array(MAX_REQUESTS);
+  readonly #taken = new Float64Array(MAX_REQUESTS);
+  /** Of the last requests that were counted, by their numbers. */
   readonly #durations = new Float64Array(MAX_REQUESTS);
   readonly #names = new Names();
   #last = 0;
+  #noted = 0;
 
   /** The number of the newest. */
   get last(): number {
     return this.#last;
   }
 
-  /** The number before the oldest one that there is still room for. */
-  get forgotten(): number {
-    return Math.max(0, this.#last - MAX_REQUESTS);
+  /** Gives a request its number, and nothing else; so it is with octets that were no request. */
+  count(durationMs: number): void {
+    this.#last += 1;
+    this.#durations[this.#last % MAX_REQUESTS] = durationMs;
   }
 
+  /** Counts a request, and writes it down. */
   note(fact: NotedFact): void {
     const { responseId, path, method, agentId, operator, gate, code, durationMs } = fact;
-    const slot = this.#next(durationMs);
+    this.count(durationMs);
+    const slot = this.#noted % MAX_REQUESTS;
+    this.#noted += 1;
     const text = responseId + path;
-    if (text.length > ROOM) this.#long[slot] = flatText(text);
-    else this.#lengths[slot] = this.#room.write(text, slot * ROOM_BYTES, "utf16le");
+    const isLong = text.length > ROOM;
+    this.#long[slot] = isLong ? flatText(text) : undefined;
+    if (!isLong) this.#lengths[slot] = this.#room.write(text, slot * ROOM_BYTES, "utf16le");
     this.#idLengths[slot] = responseId.length;
+    this.#numbers[slot] = this.#last;
     this.#methods[slot] = this.#names.of(method);
     this.#agentIds[slot] = agentId && this.#names.of(agentId);
     this.#operators[slot] = operator && this.#names.of(operator);
@@ -58,28 +67,30 @@ export class RequestRing {
     this.#codes[slot] = code && this.#names.of(code);
     this.#statuses[slot] = fact.status;
     this.#times[slot] = fact.at;
+    this.#taken[slot] = durationMs;
   }
 
-  /** Octets that were no request have a number, too. */
-  noteNoRequest(durationMs: number): void {
-    this.#methods[this.#next(durationMs)] = undefined;
+  /** Those that are remembered and have a number above `after`, the newest first. */
+  *newest(after = 0): Generator<Fact, void> {
+    const oldest = Math.max(0, this.#noted - MAX_REQUESTS);
+    for (let at = this.#noted - 1; at >= oldest; at -= 1) {
+      const fact = this.#factIn(at % MAX_REQUESTS);
+      if (fact.number <= after) return;
+      yield fact;
+    }
   }
 
-  /** Undefined for one that is forgotten, or was no request. */
-  at(number: number): Fact | undefined {
-    if (number <= this.forgotten || number > this.#last) return undefined;
-    const slot = number % MAX_REQUESTS;
-    const method = this.#methods[slot];
-    if (method === undefined) return undefined;
+  #factIn(slot: number): Fact {
     const start = slot * ROOM_BYTES;
     const end = start + (this.#lengths[slot] ?? 0);
     const text = this.#long[slot] ?? this.#room.toString("utf16le", start, end);
     const idLength = this.#idLengths[slot] ?? 0;
     return {
-      ...{ number, responseId: text.slice(0, idLength), method, path: text.slice(idLength) },
+      ...{ number: this.#numbers[slot] ?? 0, method: this.#methods[slot] ?? "" },
+      ...{ responseId: text.slice(0, idLength), path: text.slice(idLength) },
       ...{ agentId: this.#agentIds[slot], operator: this.#operators[slot] },
       ...{ gate: this.#gates[slot], code: this.#codes[slot], status: this.#statuses[slot] ?? 0 },
-      ...{ at: this.#times[slot] ?? 0, durationMs: this.#durations[slot] ?? 0 },
+      ...{ at: this.#times[slot] ?? 0, durationMs: this.#taken[slot] ?? 0 },
     };
   }
 
@@ -91,14 +102,6 @@ export class RequestRing {
       durations[at] = this.#durations[(this.#last - at) % MAX_REQUESTS] ?? 0;
     }
     return durations.sort();
-  }
-
-  #next(durationMs: number): number {
-    this.#last += 1;
-    const slot = this.#last % MAX_REQUESTS;
-    this.#durations[slot] = durationMs;
-    this.#long[slot] = undefined;
-    return slot;
   }
 }
 

@@ -20,6 +20,9 @@ export interface TrafficCounts {
 }
 
 const MAX_SHOWN = 500;
+/** So many in a tenth of a second are noted, of those served and of those refused; all are counted. */
+const NOTED_AT_ONCE = 500;
+const AT_ONCE_MS = 100;
 
 export class Traffic {
   readonly #ring = new RequestRing();
@@ -30,6 +33,14 @@ export class Traffic {
   readonly history: History = new History(this);
   #refusals = 0;
   #refused: RequestRefusal | undefined;
+  readonly #most: number;
+  #since = 0;
+  /** Noted since then. */
+  readonly #noted = { served: 0, refused: 0 };
+
+  constructor(notedAtOnce: number = NOTED_AT_ONCE) {
+    this.#most = notedAtOnce;
+  }
 
   /** Listens until it is told to stop. */
   listen(): () => void {
@@ -66,19 +77,17 @@ export class Traffic {
   /** The newest first, a bounded number. */
   list(filter: TrafficFilter = {}, most: number = MAX_SHOWN): readonly TrafficEntry[] {
     const found: TrafficEntry[] = [];
-    const oldest = Math.max(this.#ring.forgotten, filter.after ?? 0);
-    for (let number = this.last; number > oldest && found.length < most; number -= 1) {
-      const fact = this.#ring.at(number);
-      if (fact !== undefined && meets(fact, filter)) found.push(entryOf(fact));
+    for (const fact of this.#ring.newest(filter.after)) {
+      if (meets(fact, filter)) found.push(entryOf(fact));
+      if (found.length === most) break;
     }
     return found;
   }
 
   /** The request of a Response-ID, as long as it is remembered. */
   find(responseId: string): TrafficEntry | undefined {
-    for (let number = this.last; number > this.#ring.forgotten; number -= 1) {
-      const fact = this.#ring.at(number);
-      if (fact?.responseId === responseId) return entryOf(fact);
+    for (const fact of this.#ring.newest()) {
+      if (fact.responseId === responseId) return entryOf(fact);
     }
     return undefined;
   }
@@ -95,7 +104,7 @@ export class Traffic {
   #note({ exchange, status, durationMs }: RequestEnd): void {
     this.#byStatus.set(status, (this.#byStatus.get(status) ?? 0) + 1);
     if (exchange === undefined) {
-      this.#ring.noteNoRequest(durationMs);
+      this.#ring.count(durationMs);
       return;
     }
     const refused = this.#refused?.exchange === exchange ? this.#refused.refusal : undefined;
@@ -110,6 +119,10 @@ export class Traffic {
     if (route !== undefined && gate === undefined) {
       this.upstreams.note(route.definition, refused?.code, now);
     }
+    if (!this.#hasRoom(now, refused === undefined ? "served" : "refused")) {
+      this.#ring.count(durationMs);
+      return;
+    }
     this.#ring.note({
       responseId: exchange.responseId,
       at: now,
@@ -122,6 +135,17 @@ export class Traffic {
       gate,
       code: refused?.code,
     });
+  }
+
+  /** What a console takes of a request at full load is the counting, and not the writing down. */
+  #hasRoom(now: number, kind: "served" | "refused"): boolean {
+    if (Math.abs(now - this.#since) >= AT_ONCE_MS) {
+      this.#since = now;
+      this.#noted.served = 0;
+      this.#noted.refused = 0;
+    }
+    this.#noted[kind] += 1;
+    return this.#noted[kind] <= this.#most;
   }
 
   #latency(): TrafficCounts["latency_ms"] {

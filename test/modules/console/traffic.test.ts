@@ -3,7 +3,7 @@ import { channel } from "node:diagnostics_channel";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import fc from "fast-check";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { CHANNELS, type RequestEnd } from "../../../src/dispatch/request-channels.ts";
 import {
   MAX_REQUESTS,
@@ -20,6 +20,9 @@ const FACT: NotedFact = {
 
 setFlagsFromString("--expose-gc");
 const collectGarbage = runInNewContext("gc") as () => void;
+
+const range = (first: number, last: number): readonly number[] =>
+  Array.from({ length: last - first + 1 }, (_, index) => first + index);
 
 /** Octets of objects and texts that are alive. */
 function alive(): number {
@@ -48,12 +51,12 @@ describe("the ring", () => {
       fc.property(before, (noted) => {
         const first = ring.last + 1;
         for (const fact of noted) {
-          if (fact === null) ring.noteNoRequest(0);
+          if (fact === null) ring.count(0);
           else ring.note(fact);
         }
-        const told = noted.map((_, index) => ring.at(first + index));
+        const told = [...ring.newest(first - 1)].toReversed();
         const expected = noted.map((fact, index) => fact && { number: first + index, ...fact });
-        expect(told).toEqual(expected.map((fact) => fact ?? undefined));
+        expect(told).toEqual(expected.filter((fact) => fact !== null));
       }),
       { numRuns: 30 },
     );
@@ -67,12 +70,16 @@ describe("the ring", () => {
     for (let number = 1; number <= count; number += 1) {
       ring.note({ ...FACT, path: path(number), durationMs: number });
     }
-    expect([ring.last, ring.forgotten]).toEqual([count, count - MAX_REQUESTS]);
-    for (const number of [0, ring.forgotten, count + 1]) expect(ring.at(number)).toBeUndefined();
-    for (let number = ring.forgotten + 1; number <= count; number += 1) {
-      const { path: told, durationMs } = ring.at(number) ?? FACT;
-      if (told !== path(number) || durationMs !== number) expect([number, told]).toEqual([]);
+    expect(ring.last).toBe(count);
+    const known = [...ring.newest()];
+    expect(known).toHaveLength(MAX_REQUESTS);
+    for (const [index, { number, path: told, durationMs }] of known.entries()) {
+      const expected = count - index;
+      expect([number, durationMs]).toEqual([expected, expected]);
+      if (told !== path(number)) expect([number, told]).toEqual([]);
     }
+    expect([...ring.newest(count - 1)].map(({ number }) => number)).toEqual([count]);
+    expect([...ring.newest(count)]).toEqual([]);
     expect([...ring.sortedDurations(3)]).toEqual([count - 2, count - 1, count]);
     expect(ring.sortedDurations(count)).toHaveLength(MAX_REQUESTS);
   });
@@ -94,9 +101,36 @@ describe("the traffic", () => {
     expect(traffic.list()).toMatchObject([{ number: 1, path: "/rooms/1", status: 200 }]);
   });
 
+  it("counts all at full load, and notes so many of those served and of those refused", () => {
+    const traffic = new Traffic(20);
+    onTestFinished(traffic.listen());
+    vi.useFakeTimers({ now: 1_000 });
+    onTestFinished(() => {
+      vi.useRealTimers();
+    });
+    const [refused, ended] = [channel(CHANNELS.refusal), channel(CHANNELS.end)];
+    const serve = (count: number): void => {
+      for (let at = 0; at < count; at += 1) ended.publish(end(`/rooms/${at}`));
+    };
+    serve(100);
+    for (let at = 0; at < 30; at += 1) {
+      const { exchange } = end("/no");
+      refused.publish({ exchange, refusal: { code: "not-found" } });
+      ended.publish({ exchange, status: 404, durationMs: 1 });
+    }
+    vi.advanceTimersByTime(100);
+    serve(5);
+    const told = traffic.list();
+    expect(traffic.counts()).toMatchObject({ requests: 135, by_status: { 200: 105, 404: 30 } });
+    expect(told.map(({ number }) => number)).toEqual(
+      [...range(1, 20), ...range(101, 120), ...range(131, 135)].toReversed(),
+    );
+    expect(told.filter(({ code }) => code === "not-found")).toHaveLength(20);
+  });
+
   // What survives a request is copied by the collector, and with it the head that a path is a piece of.
   it("keeps nothing of a request alive", () => {
-    const traffic = new Traffic();
+    const traffic = new Traffic(MAX_REQUESTS);
     onTestFinished(traffic.listen());
     const ended = channel(CHANNELS.end);
     const head = "h".repeat(4_000);
