@@ -188,7 +188,7 @@ export class Serving {
       this.#problems = [...this.#problems, ...found];
       await whileServing(this.kept)(reportingProblems(this.#log, found));
     } catch (error) {
-      // Who asks for it has it made again.
+      // The first request for it makes it again.
       const message = "the server cannot be made ready for the first who ask";
       this.#log.logger.error({ event: "fault", error }, message);
     }

@@ -143,7 +143,7 @@ class Listing {
     const { suffix, recursive } = this.#location;
     const isNamed = path.endsWith(suffix);
     if (!isNamed && !recursive) return;
-    // What is no link lies where its directory does, which was looked at: 130 ms of CPU less for 10,000 files.
+    // A file that is no link lies in its directory, which was checked: 130 ms of CPU less for 10,000 files.
     if (entry.isFile()) {
       if (isNamed) this.paths.push(path);
       return;

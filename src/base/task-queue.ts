@@ -29,7 +29,7 @@ export interface TaskQueueOptions {
 
 /** A slice: long enough to get on, short enough for others not to notice. */
 export const SLICE_MS = 4;
-/** Whoever is served at full load keeps four fifths of the time: rounds, while they are not idle. */
+/** Requests keep four fifths of the time at full load: rounds, while they are not idle. */
 const SLICES_FOR_OTHERS = 4;
 /** A round in which nothing happened is shorter. */
 const IDLE_ROUND_MS = 0.05;

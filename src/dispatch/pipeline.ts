@@ -163,7 +163,7 @@ export class Pipeline {
     return Promise.all([answer, sessionKept]).then(([response]) => response);
   }
 
-  /** What is done at once is a slice of the loop, which the caller pays for. */
+  /** Does work as a slice of the loop, which the caller pays for. */
   #slice<T>(exchange: Exchange, work: () => T, startedAt?: number): T {
     return this.#parts.time.slice(() => payerOf(exchange), work, startedAt);
   }

@@ -20,7 +20,7 @@ export interface Peer {
   readonly operator?: Operator | undefined;
   /** Why the certificate that the peer presented proves nothing. */
   readonly certificateFault?: string | undefined;
-  /** Who paid for its last request, and on whose account. */
+  /** The payer of its last request, and the account. */
   paid?: { readonly caller: Caller; readonly owner: TaskOwner };
   /** Left here by the log, and looked at by nobody else. */
   logged?: unknown;

@@ -1,6 +1,6 @@
 /**
- * What every request from outside pays, also one that is refused already: the word of these gates comes
- * first, and nothing is looked at before that costs more.
+ * Every request from outside passes these gates first, also one that is refused already: nothing that
+ * costs more is looked at before them.
  * Gate 04. Has the payer had what it may have? What a handler dispatches is not asked again, it only
  * pays; nor is what the API of another protocol has counted. 429 `rate-limited`, with Retry-After.
  * `[limits] work_ms_per_second`, `requests_per_second`

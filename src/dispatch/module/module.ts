@@ -200,7 +200,7 @@ export interface Contribution {
   prepare?(): Promise<void>;
   /** This deployment is served from now on. */
   start?(): void;
-  /** Who waited for it has been told: begins what spares the first who asks a wait. */
+  /** The ready line is out: begins work that the first request would wait for. */
   warmUp?(): void;
   /** Writes what outlives the process; called with `warmUp`. */
   keep?(): Promise<readonly Problem[]>;

@@ -123,8 +123,8 @@ class WaitClock implements ProcessorClock {
   }
 
   /**
-   * What the thread has run may be of the kernel's last tick here, which counts too much where it sleeps
-   * in the lap, and never more than passed: asking for the usage would cost more than the reading.
+   * The time of the thread may be that of the kernel's last tick, which counts too much of a lap in which
+   * it sleeps, and never more than passed: asking for the usage costs more than the reading.
    */
   restart(): void {
     this.#times = readTimes(this.#file);

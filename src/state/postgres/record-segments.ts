@@ -118,7 +118,7 @@ export class RecordSegments {
     return { after: cut ?? 0, to: cut ?? 0 };
   }
 
-  /** The newest number below which nobody can add a record any more; undefined: not for now. */
+  /** The newest number below which nobody can add a record; undefined: transactions that can are open. */
   async #settled(): Promise<number | undefined> {
     const { pool, name } = this.#options;
     // A number is drawn by a transaction that has its own number by then: all that began before this one.
