@@ -7,10 +7,10 @@
 import type { Aggregation } from "../../../endpoint/recipe.ts";
 import { type PlanLog, quoteNames } from "../../../endpoint/synthesis-log.ts";
 import type { SynthesisPlan } from "../../../endpoint/synthesis-plan.ts";
+import { inputTypesOf } from "./declared-inputs.ts";
 import type { IndexedEndpoint } from "./endpoint-index.ts";
 import { type NoChain, planChain, subjectOf } from "./find-chain.ts";
 import { strongestImpact } from "./impact.ts";
-import { inputTypesOf } from "./input-types.ts";
 import { giversOf, gives, type PlanningTask } from "./synthesis-task.ts";
 import { pickAsked, recipeOf, writeSteps } from "./write-recipe.ts";
 

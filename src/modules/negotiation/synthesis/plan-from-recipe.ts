@@ -13,9 +13,9 @@ import type {
   SynthesisPlan,
 } from "../../../endpoint/synthesis-plan.ts";
 import type { JsonSchema } from "../../../schema/json-schema.ts";
+import { inputTypesOf, type StepWithTarget } from "./declared-inputs.ts";
 import { compareTexts } from "./endpoint-index.ts";
 import { strongestImpact } from "./impact.ts";
-import { inputTypesOf, type StepWithTarget } from "./input-types.ts";
 import {
   findMismatch,
   findMissingParameters,
