@@ -55,11 +55,11 @@ export interface RegistryResult<E extends RouteEntry> {
 
 /** Builds the registry. Of two entries in conflict the earlier one is served. */
 export function createRegistry<E extends RouteEntry>(entries: readonly E[]): RegistryResult<E> {
-  return atOnce(buildRegistry(entries));
+  return atOnce(creatingRegistry(entries));
 }
 
-/** The same, an entry a step. */
-export function* buildRegistry<E extends RouteEntry>(
+/** Builds the registry, an entry a turn. */
+export function* creatingRegistry<E extends RouteEntry>(
   entries: readonly E[],
 ): Paced<RegistryResult<E>> {
   const literals = createLiteralIndex<E>();

@@ -10,7 +10,7 @@ import { describeBy, impactOf } from "../../dispatch/routes/floor.ts";
 import { canonicalPair, isProtocolPair } from "../../dispatch/routes/pairs.ts";
 import type { Route } from "../../dispatch/routes/route.ts";
 import type { EndpointDefinition } from "../../endpoint/endpoint.ts";
-import { buildRegistry } from "../../endpoint/endpoint-registry.ts";
+import { creatingRegistry } from "../../endpoint/endpoint-registry.ts";
 import type { Recipe } from "../../endpoint/recipe.ts";
 import type { Synthesizer } from "../../endpoint/synthesis-plan.ts";
 import { compilingStepTargets } from "../../handlers/step-target.ts";
@@ -22,30 +22,30 @@ import type { StepReaches } from "./synthesis/match-recipe.ts";
 import { creatingSynthesizer } from "./synthesis/synthesizer.ts";
 
 /** Plans, whoever wants one. */
-interface Planning {
+interface PreparedSynthesis {
   readonly synthesizer: Synthesizer;
   readonly reaches: StepReaches;
 }
 
 /** The same, once it is made. */
-export type LatePlanning = () => Promise<Planning>;
+export type LateSynthesis = () => Promise<PreparedSynthesis>;
 
 /** Makes it in turns when it is first asked for: a start with many endpoints would wait for its indexes. */
-export function createLatePlanning(context: NegotiationContext): LatePlanning {
+export function createLateSynthesis(context: NegotiationContext): LateSynthesis {
   const { work, stopping } = context;
-  let planning: Promise<Planning> | undefined;
+  let planning: Promise<PreparedSynthesis> | undefined;
   return () => {
-    planning ??= work.pace(creatingPlanning(context), THE_SERVER, stopping.signal);
+    planning ??= work.pace(creatingSynthesis(context), THE_SERVER, stopping.signal);
     return planning;
   };
 }
 
-function* creatingPlanning(context: NegotiationContext): Paced<Planning> {
+function* creatingSynthesis(context: NegotiationContext): Paced<PreparedSynthesis> {
   const { config, recipes, methodPolicy } = context;
-  const operators = yield* operatorsOf(context);
-  const reaches = yield* stepReaches(operators, methodPolicy);
+  const operators = yield* filteringOperators(context);
+  const reaches = yield* creatingStepReaches(operators, methodPolicy);
   const synthesizer = yield* creatingSynthesizer({
-    endpoints: yield* reachableEndpoints(operators, methodPolicy),
+    endpoints: yield* filteringReachable(operators, methodPolicy),
     recipes: [...recipes.values()],
     maxDepth: config.policies.maxSynthesisDepth,
     reaches,
@@ -56,14 +56,14 @@ function* creatingPlanning(context: NegotiationContext): Paced<Planning> {
 /** The places of PLAN, made by and by. */
 export function* creatingPlanPlaces(
   context: NegotiationContext,
-  planning: Planning,
+  planning: PreparedSynthesis,
 ): Paced<PlanPlaces> {
   const { methodPolicy, names, config, catalog } = context;
-  const operators = yield* operatorsOf(context);
+  const operators = yield* filteringOperators(context);
   const recipes = [...context.recipes.values()].filter(hasOnePath);
   const definitions = yield* mapPaced(operators, ({ definition }) => definition);
   const goals = yield* indexingGoals(definitions, recipes);
-  const { registry } = yield* buildRegistry(operators);
+  const { registry } = yield* creatingRegistry(operators);
   return {
     ...{ ...planning, registry, goals, names, methodPolicy },
     canonical: (pair) => canonicalPair(methodPolicy, pair),
@@ -73,7 +73,7 @@ export function* creatingPlanPlaces(
   };
 }
 
-function operatorsOf({ routes }: NegotiationContext): Paced<readonly Route[]> {
+function filteringOperators({ routes }: NegotiationContext): Paced<readonly Route[]> {
   return filterPaced(routes, ({ tier }) => tier === "B");
 }
 
@@ -83,7 +83,7 @@ function hasOnePath({ pattern }: Recipe): boolean {
 }
 
 /** The endpoints that a step arrives at by their own pair: policy may refuse or redirect it. */
-function* reachableEndpoints(
+function* filteringReachable(
   routes: readonly Route[],
   methodPolicy: MethodPolicy,
 ): Paced<readonly EndpointDefinition[]> {
@@ -98,7 +98,10 @@ function* reachableEndpoints(
 }
 
 /** The pairs that the steps of recipes arrive at, as far as they are known before they run. */
-function* stepReaches(routes: readonly Route[], methodPolicy: MethodPolicy): Paced<StepReaches> {
+function* creatingStepReaches(
+  routes: readonly Route[],
+  methodPolicy: MethodPolicy,
+): Paced<StepReaches> {
   const targetOf = yield* compilingStepTargets({
     endpoints: yield* mapPaced(routes, ({ definition }) => definition),
     isFloor: isProtocolPair,

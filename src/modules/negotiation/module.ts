@@ -22,7 +22,7 @@ import type { NegotiationContext, NegotiationSections } from "./config.ts";
 import { createContractSchemas } from "./contract-schemas.ts";
 import { contractSource } from "./contracts/contract-source.ts";
 import { endContractsWithoutMethod } from "./contracts/removed-methods.ts";
-import { createLatePlanning, creatingPlanPlaces, type LatePlanning } from "./late-synthesis.ts";
+import { createLateSynthesis, creatingPlanPlaces, type LateSynthesis } from "./late-synthesis.ts";
 import type { PlanPlaces } from "./plan-method/find-plan.ts";
 import { planMethod } from "./plan-method/plan-method.ts";
 import { contractOffers } from "./propose/contract-offers.ts";
@@ -43,7 +43,7 @@ export const negotiationModule: Module<NegotiationSections> = {
     const { policies, synthesis } = context.config;
     const kept = await context.once(openNegotiation);
     const { proposals } = kept;
-    const planning = createLatePlanning(context);
+    const planning = createLateSynthesis(context);
     const places = preparedPlaces(context, planning);
     const evaluation = proposing(context, planning, kept);
     const proposeOptions = { ...evaluation, proposals };
@@ -84,7 +84,7 @@ export const negotiationModule: Module<NegotiationSections> = {
 /** The places of PLAN, made when they are first asked for. */
 function preparedPlaces(
   context: NegotiationContext,
-  planning: LatePlanning,
+  planning: LateSynthesis,
 ): () => Promise<PlanPlaces> {
   const { work, stopping } = context;
   let places: Promise<PlanPlaces> | undefined;
@@ -99,12 +99,12 @@ function preparedPlaces(
 /** Builds the judging of proposals, at once or later. */
 function proposing(
   context: NegotiationContext,
-  planning: LatePlanning,
-  { negotiations }: NegotiationState,
+  planning: LateSynthesis,
+  { turns: negotiations }: NegotiationState,
 ): Omit<ProposeOptions, "proposals"> {
   const { catalog, names, methodPolicy, config, work } = context;
   return {
-    ...{ catalog, names, methodPolicy, planning, reservation, negotiations, work },
+    ...{ catalog, names, methodPolicy, prepared: planning, reservation, turns: negotiations, work },
     registered: (method, path) => {
       return context.dispatch().registry.find(method, path)?.entry.definition;
     },
@@ -136,7 +136,7 @@ function evaluateLater(
 /** The questions of the gates about contracts, and who answers where all locks are open. */
 function negotiating(
   context: NegotiationContext,
-  planning: LatePlanning,
+  planning: LateSynthesis,
   { rate, proposeOptions }: Pick<NegotiationState, "rate"> & { proposeOptions: ProposeOptions },
 ): Negotiation {
   const { attempts, compiler, work } = context;
@@ -155,7 +155,7 @@ function negotiating(
   const isOn = rcns.enabled && synthesisEnabled;
   if (!isOn) return { routes, route: undefined, offers: undefined };
   const route = negotiationRoute({
-    ...{ planning, register, routes, attempts, rate, work, rcns, reservation, accepted },
+    ...{ prepared: planning, register, routes, attempts, rate, work, rcns, reservation, accepted },
     needsApproval: (route, asked) => context.dispatch().needsApproval(route, asked),
     anyInput: anyInput(compiler),
     onFault: faultsOf(context),

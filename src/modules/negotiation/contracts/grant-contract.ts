@@ -5,13 +5,13 @@
 
 import { grantDuration } from "../../../base/duration.ts";
 import type { RecordEvents } from "../../../dispatch/contracts/contract-events.ts";
-import type { EventCause } from "../../../dispatch/stream-events.ts";
+import type { CausingRequest } from "../../../dispatch/stream-events.ts";
 import type { SemanticBlock } from "../../../endpoint/endpoint.ts";
 import type { SynthesisPlan } from "../../../endpoint/synthesis-plan.ts";
 import type { HandlerSuccess } from "../../../handlers/handler.ts";
 import type { ContractRegister } from "../../../state/registers/contract-register.ts";
 import type { SynthesisConfig } from "../config.ts";
-import type { ProposalRequest } from "../propose/submitted-proposal.ts";
+import type { SubmittedProposal } from "../propose/submitted-proposal.ts";
 import { strongestImpact } from "../synthesis/impact.ts";
 import { grantedBody, previewContract } from "./contract-bodies.ts";
 import { makeContract } from "./make-contract.ts";
@@ -25,9 +25,9 @@ interface GrantOptions {
 /** Makes and keeps the contract. */
 export async function grantContract(
   { synthesis, register, record }: GrantOptions,
-  request: ProposalRequest,
+  request: SubmittedProposal,
   plan: SynthesisPlan,
-  cause: EventCause | undefined,
+  cause: CausingRequest | undefined,
 ): Promise<HandlerSuccess> {
   const { agentId, negotiationId, proposal } = request;
   const lifetimeSeconds = lifetimeOf(request, synthesis);
@@ -47,7 +47,7 @@ export async function grantContract(
 /** Keeps it as an offer, which says of its effects what the plan has. */
 export async function offerContract(
   { synthesis, register }: Omit<GrantOptions, "record">,
-  request: ProposalRequest,
+  request: SubmittedProposal,
   plan: SynthesisPlan,
 ): Promise<HandlerSuccess> {
   const { semantic } = request.proposal;
@@ -63,7 +63,7 @@ export async function offerContract(
   return previewContract(contract);
 }
 
-function agreementOf({ agentId, sessionId, proposal }: ProposalRequest) {
+function agreementOf({ agentId, sessionId, proposal }: SubmittedProposal) {
   const { raw, description, inputSchema, outputSchema } = proposal;
   const { method, path, requiredScopes, isPersistent } = raw;
   return {
@@ -72,7 +72,7 @@ function agreementOf({ agentId, sessionId, proposal }: ProposalRequest) {
   };
 }
 
-function lifetimeOf({ proposal: { raw } }: ProposalRequest, synthesis: SynthesisConfig): number {
+function lifetimeOf({ proposal: { raw } }: SubmittedProposal, synthesis: SynthesisConfig): number {
   return grantDuration(raw.requestedSeconds, limitsOf(raw.isPersistent, synthesis));
 }
 

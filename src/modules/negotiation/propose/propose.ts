@@ -15,24 +15,24 @@ import {
   rateLimited,
 } from "../../../dispatch/refusals/refusal.ts";
 import type { RouteHandler } from "../../../dispatch/routes/route.ts";
-import type { EventCause } from "../../../dispatch/stream-events.ts";
+import type { CausingRequest } from "../../../dispatch/stream-events.ts";
 import type { HandlerSuccess } from "../../../handlers/handler.ts";
 import type { ContractRegister } from "../../../state/registers/contract-register.ts";
 import type { SynthesisConfig } from "../config.ts";
 import { grantContract, offerContract } from "../contracts/grant-contract.ts";
-import type { LatePlanning } from "../late-synthesis.ts";
+import type { LateSynthesis } from "../late-synthesis.ts";
 import { checkProposal, type EvaluationParts, planProposal, refuseForm } from "./check-proposal.ts";
-import type { Negotiations } from "./negotiation-turns.ts";
-import type { Proposals } from "./pending-proposals.ts";
+import type { NegotiationTurns } from "./negotiation-turns.ts";
+import type { PendingProposals } from "./pending-proposals.ts";
 import { readProposal } from "./read-proposal.ts";
-import type { ProposalRequest } from "./submitted-proposal.ts";
+import type { SubmittedProposal } from "./submitted-proposal.ts";
 
 /** The parts that make a contract of a proposal. */
 export interface GrantParts extends EvaluationParts {
   readonly synthesis: SynthesisConfig;
-  readonly planning: LatePlanning;
+  readonly prepared: LateSynthesis;
   readonly register: Pick<ContractRegister, "add" | "now">;
-  readonly negotiations: Negotiations;
+  readonly turns: NegotiationTurns;
   readonly record: RecordEvents;
   /** Plans, in turns with all else that takes long. */
   readonly work: TaskQueue;
@@ -42,7 +42,7 @@ export interface GrantParts extends EvaluationParts {
 export interface ProposeOptions extends GrantParts {
   readonly synthesisEnabled: boolean;
   /** Evaluates later, and answers with 261 meanwhile. */
-  readonly proposals: Proposals;
+  readonly proposals: PendingProposals;
   /** Answers with 461 and an offer, at once: whoever proposes wants to see it first. */
   readonly isOffering?: boolean;
 }
@@ -90,11 +90,11 @@ export function proposeHandler(options: ProposeOptions): RouteHandler {
 
 async function propose(
   options: ProposeOptions,
-  cause: EventCause,
+  cause: CausingRequest,
   negotiation: string | undefined,
 ): Promise<Answer> {
   const { agentId = "" } = cause.exchange.caller;
-  const turn = options.negotiations.turn(agentId, negotiation);
+  const turn = options.turns.next(agentId, negotiation);
   if (turn.kind === "unknown") {
     const message = "no negotiation of this agent has this Negotiation-ID";
     return badRequest("unknown-negotiation", message, { reason: "unknown-negotiation" });
@@ -102,14 +102,13 @@ async function propose(
   const { negotiationId } = turn;
   if (turn.kind === "exhausted") return withNegotiation(exhausted(), negotiationId);
   const answer = await evaluate(options, cause, negotiationId);
-  if ("kind" in answer && answer.status === 463)
-    options.negotiations.reject(agentId, negotiationId);
+  if ("kind" in answer && answer.status === 463) options.turns.reject(agentId, negotiationId);
   return withNegotiation(answer, negotiationId);
 }
 
 async function evaluate(
   options: ProposeOptions,
-  cause: EventCause,
+  cause: CausingRequest,
   negotiationId: string,
 ): Promise<Answer> {
   const { call, exchange } = cause;
@@ -142,7 +141,7 @@ function unknownAgent(): Refusal {
 /** Plans what nobody waits for any more, and makes the contract. */
 export async function planAndGrant(
   options: GrantParts,
-  request: ProposalRequest,
+  request: SubmittedProposal,
   authority: Planning["authority"],
 ): Promise<Answer> {
   // It is done for an agent that this server knows.
@@ -160,10 +159,10 @@ interface Planning {
 
 async function plan(
   options: GrantParts,
-  { proposal }: ProposalRequest,
+  { proposal }: SubmittedProposal,
   { authority, owner }: Planning,
 ): Promise<ReturnType<typeof planProposal>> {
-  const { synthesizer } = await options.planning();
+  const { synthesizer } = await options.prepared();
   const parts = { ...options, synthesizer };
   return options.work.run(() => planProposal(proposal, authority, parts), owner);
 }

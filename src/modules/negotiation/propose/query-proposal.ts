@@ -10,12 +10,12 @@ import type { CallLog } from "../../../handlers/handler.ts";
 import { compileGrants } from "../../../identity/authority-scope.ts";
 import { uuidv7 } from "../../../identity/uuid.ts";
 import { isStatus } from "../../../wire/status.ts";
-import type { ProposalAnswer, Proposals } from "./pending-proposals.ts";
+import type { PendingProposals, ProposalAnswer } from "./pending-proposals.ts";
 import { type GrantParts, planAndGrant } from "./propose.ts";
-import type { ProposalRequest } from "./submitted-proposal.ts";
+import type { SubmittedProposal } from "./submitted-proposal.ts";
 
 /** The path form, and the form with the id in the body. */
-export function proposalEndpoints(proposals: Proposals): readonly ProtocolEndpoint[] {
+export function proposalEndpoints(proposals: PendingProposals): readonly ProtocolEndpoint[] {
   return ["/proposals/{proposal_id}", "/proposals"].map((path) => ({
     method: "QUERY",
     path,
@@ -34,7 +34,7 @@ export function proposalEndpoints(proposals: Proposals): readonly ProtocolEndpoi
   }));
 }
 
-function pollHandler(proposals: Proposals): RouteHandler {
+function pollHandler(proposals: PendingProposals): RouteHandler {
   return ({ input, agentId }) => {
     const answer = proposals.find(String(input["proposal_id"]), agentId ?? "");
     if (answer === undefined) {
@@ -52,7 +52,7 @@ function pollHandler(proposals: Proposals): RouteHandler {
  */
 export async function answerLater(
   options: GrantParts,
-  request: ProposalRequest,
+  request: SubmittedProposal,
   log: Pick<CallLog, "warn">,
 ): Promise<ProposalAnswer> {
   try {
@@ -65,11 +65,11 @@ export async function answerLater(
   }
 }
 
-async function answer(options: GrantParts, request: ProposalRequest): Promise<ProposalAnswer> {
+async function answer(options: GrantParts, request: SubmittedProposal): Promise<ProposalAnswer> {
   const { agentId, negotiationId, scopes } = request;
   const outcome = await planAndGrant(options, request, compileGrants(scopes));
   if (!("kind" in outcome)) return { status: outcome.status ?? 200, body: outcome.body };
-  if (outcome.status === 463) options.negotiations.reject(agentId, negotiationId);
+  if (outcome.status === 463) options.turns.reject(agentId, negotiationId);
   const carried = { ...outcome.carried, negotiation_id: negotiationId };
   return { status: outcome.status, body: refusalBody({ ...outcome, carried }) };
 }

@@ -48,7 +48,7 @@ export interface IndexedEndpoint {
 }
 
 /** The endpoints in their order, and the properties by name. */
-export interface PlannerIndex {
+export interface EndpointIndex {
   readonly endpoints: readonly IndexedEndpoint[];
   readonly byMethod: ReadonlyMap<string, readonly IndexedEndpoint[]>;
   /** By place, how many inputs an endpoint requires. */

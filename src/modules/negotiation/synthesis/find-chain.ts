@@ -3,18 +3,18 @@
  * the proposal or from an earlier output, and whose outputs cover what was asked. Chains of more
  * steps than the policy allows are no plans.   AGTP-API §10.6, §10.7
  */
-import type { LogSubject, PlanLog } from "../../../endpoint/synthesis-log.ts";
+import type { LogSubject, SynthesisLog } from "../../../endpoint/synthesis-log.ts";
 import { type Candidate, Candidates } from "./candidate.ts";
 import { arrange, pruneChain } from "./chain.ts";
 import { buildClosure, giversOfInput } from "./closure.ts";
 import type { IndexedEndpoint, Input, Output } from "./endpoint-index.ts";
 import { explainGap } from "./gap.ts";
 import { Levels } from "./levels.ts";
-import { findChain } from "./shortest-chain.ts";
-import { type Ask, giversOf, type PlanningTask } from "./synthesis-task.ts";
+import { searchShortestChain } from "./shortest-chain.ts";
+import { type Ask, giversOf, type SynthesisTask } from "./synthesis-task.ts";
 
 /** A chain in the order of its steps, or why there is none. */
-type PlannedChain =
+type FoundChain =
   | { readonly kind: "chain"; readonly chain: readonly IndexedEndpoint[] }
   | ({ readonly kind: "none" } & NoChain);
 
@@ -28,7 +28,7 @@ export interface NoChain {
 }
 
 /** Plans a chain for a task. */
-export function planChain(task: PlanningTask, maxDepth: number, log: PlanLog): PlannedChain {
+export function findChain(task: SynthesisTask, maxDepth: number, log: SynthesisLog): FoundChain {
   if (task.asks.length === 0) {
     return none("the proposal names no output that a chain of endpoints could give", log);
   }
@@ -37,17 +37,17 @@ export function planChain(task: PlanningTask, maxDepth: number, log: PlanLog): P
   log.considered("planner", `${levels.reached} of ${total} endpoints can be called`);
   logObstacles(task, log);
   const unmet = task.asks.filter((ask) => levels.ofAsk(ask) === 0);
-  if (unmet.length === 0) return planWithin(task, levels, maxDepth, log);
+  if (unmet.length === 0) return findChainWithin(task, levels, maxDepth, log);
   const gap = explainGap(unmet, task, levels);
   return none(gap.explanation, log, gap);
 }
 
-function planWithin(
-  task: PlanningTask,
+function findChainWithin(
+  task: SynthesisTask,
   levels: Levels,
   maxDepth: number,
-  log: PlanLog,
-): PlannedChain {
+  log: SynthesisLog,
+): FoundChain {
   const { asks, offers } = task;
   const lowest = Math.max(...asks.map((ask) => levels.ofAsk(ask)));
   if (lowest > maxDepth) return none(`no chain that would do has fewer than ${lowest} steps`, log);
@@ -56,7 +56,7 @@ function planWithin(
   const highest = Math.min(maxDepth, greedy.length);
   const closure = buildClosure({ asks, levels, candidates, maxSteps: highest });
   const known = greedy.length <= maxDepth ? greedy : undefined;
-  const found = findChain(closure, { lowest, highest, known, offered: offers.length });
+  const found = searchShortestChain(closure, { lowest, highest, known, offered: offers.length });
   const { best, isComplete } = found;
   if (best === undefined) return tooLong(greedy.length, maxDepth, isComplete, log);
   if (!isComplete) {
@@ -66,7 +66,7 @@ function planWithin(
 }
 
 /** Why endpoints that give what is asked are not used. */
-function logObstacles(task: PlanningTask, log: PlanLog): void {
+function logObstacles(task: SynthesisTask, log: SynthesisLog): void {
   for (const endpoint of new Set(task.asks.flatMap((ask) => giversOf(ask)))) {
     if (task.isUsable(endpoint)) continue;
     log.rejected("planner", subjectOf(endpoint), () => task.obstacle(endpoint) ?? "");
@@ -82,8 +82,8 @@ function tooLong(
   length: number,
   maxDepth: number,
   isComplete: boolean,
-  log: PlanLog,
-): PlannedChain {
+  log: SynthesisLog,
+): FoundChain {
   if (isComplete) return none(`every chain that would do has more than ${maxDepth} steps`, log);
   const found = `the shortest chain that was found has ${length} steps, expected at most ${maxDepth}`;
   return none(`${found}; the search was ended early`, log);
@@ -91,9 +91,9 @@ function tooLong(
 
 function none(
   explanation: string,
-  log: PlanLog,
+  log: SynthesisLog,
   { outputs, inputs }: Omit<NoChain, "explanation"> = { outputs: [], inputs: [] },
-): PlannedChain {
+): FoundChain {
   log.considered("planner", explanation);
   return { kind: "none", explanation, outputs, inputs };
 }

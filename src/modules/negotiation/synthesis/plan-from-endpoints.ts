@@ -5,35 +5,39 @@
  */
 
 import type { Aggregation } from "../../../endpoint/recipe.ts";
-import { type PlanLog, quoteNames } from "../../../endpoint/synthesis-log.ts";
+import { quoteNames, type SynthesisLog } from "../../../endpoint/synthesis-log.ts";
 import type { SynthesisPlan } from "../../../endpoint/synthesis-plan.ts";
 import { inputTypesOf } from "./declared-inputs.ts";
 import type { IndexedEndpoint } from "./endpoint-index.ts";
-import { type NoChain, planChain, subjectOf } from "./find-chain.ts";
+import { findChain, type NoChain, subjectOf } from "./find-chain.ts";
 import { strongestImpact } from "./impact.ts";
-import { giversOf, gives, type PlanningTask } from "./synthesis-task.ts";
+import { giversOf, gives, type SynthesisTask } from "./synthesis-task.ts";
 import { pickAsked, recipeOf, writeSteps } from "./write-recipe.ts";
 
 /** A plan, or why the endpoints give none. */
-export type ChainPlan =
+export type EndpointsPlan =
   | { readonly kind: "plan"; readonly plan: Omit<SynthesisPlan, "log"> }
   | ({ readonly kind: "none" } & NoChain);
 
 /** Finds the plan that the endpoints give. */
-export function planFromEndpoints(task: PlanningTask, maxDepth: number, log: PlanLog): ChainPlan {
+export function planFromEndpoints(
+  task: SynthesisTask,
+  maxDepth: number,
+  log: SynthesisLog,
+): EndpointsPlan {
   const endpoint = findPassthrough(task, log);
   if (endpoint !== undefined) {
     const aggregation = passthroughAggregation(task, endpoint);
-    return { kind: "plan", plan: planOf("passthrough", [endpoint], aggregation, task, log) };
+    return { kind: "plan", plan: planOfChain("passthrough", [endpoint], aggregation, task, log) };
   }
-  const planned = planChain(task, maxDepth, log);
+  const planned = findChain(task, maxDepth, log);
   if (planned.kind === "none") return planned;
   const { chain } = planned;
-  return { kind: "plan", plan: planOf("planner", chain, pickAsked(task, chain), task, log) };
+  return { kind: "plan", plan: planOfChain("planner", chain, pickAsked(task, chain), task, log) };
 }
 
 /** The endpoint's answer as it is, unless it could hold what the proposal does not allow. */
-function passthroughAggregation(task: PlanningTask, endpoint: IndexedEndpoint): Aggregation {
+function passthroughAggregation(task: SynthesisTask, endpoint: IndexedEndpoint): Aggregation {
   const given = [...endpoint.outputs, ...endpoint.occasional];
   const isFree = [...task.asks, ...task.wishes].every((ask) =>
     given.every((output) => output.name !== ask.name || ask.outputs.has(output)),
@@ -42,12 +46,12 @@ function passthroughAggregation(task: PlanningTask, endpoint: IndexedEndpoint): 
 }
 
 /** The plan that a chain is. */
-export function planOf(
+export function planOfChain(
   kind: "passthrough" | "planner",
   chain: readonly IndexedEndpoint[],
   aggregation: Aggregation,
-  task: PlanningTask,
-  log: PlanLog,
+  task: SynthesisTask,
+  log: SynthesisLog,
 ): Omit<SynthesisPlan, "log"> {
   const written = writeSteps(task, chain);
   for (const [at, endpoint] of chain.entries()) {
@@ -70,7 +74,7 @@ export function planOf(
 }
 
 /** The compatible endpoint that comes closest to the proposal. */
-function findPassthrough(task: PlanningTask, log: PlanLog): IndexedEndpoint | undefined {
+function findPassthrough(task: SynthesisTask, log: SynthesisLog): IndexedEndpoint | undefined {
   const candidates = candidatesOf(task);
   log.considered("passthrough", `${candidates.length} endpoints could answer alone`);
   let best: Ranked | undefined;
@@ -86,7 +90,7 @@ function findPassthrough(task: PlanningTask, log: PlanLog): IndexedEndpoint | un
 }
 
 /** Those that give the rarest output, or those of the same method. */
-function candidatesOf(task: PlanningTask): readonly IndexedEndpoint[] {
+function candidatesOf(task: SynthesisTask): readonly IndexedEndpoint[] {
   if (task.asks.length === 0) {
     const { index, proposal, offers } = task;
     return offers.length === 0 ? [] : (index.byMethod.get(proposal.method) ?? []);
@@ -95,7 +99,7 @@ function candidatesOf(task: PlanningTask): readonly IndexedEndpoint[] {
   return givers.reduce((fewest, some) => (some.length < fewest.length ? some : fewest));
 }
 
-function isCompatible(endpoint: IndexedEndpoint, task: PlanningTask): boolean {
+function isCompatible(endpoint: IndexedEndpoint, task: SynthesisTask): boolean {
   return (
     endpoint.required.every((input) => task.isOffered(input)) &&
     task.asks.every((ask) => gives(endpoint, ask)) &&
@@ -105,7 +109,7 @@ function isCompatible(endpoint: IndexedEndpoint, task: PlanningTask): boolean {
 }
 
 /** Why an endpoint does not do alone. */
-function explainFault(endpoint: IndexedEndpoint, task: PlanningTask): string {
+function explainFault(endpoint: IndexedEndpoint, task: SynthesisTask): string {
   const obstacle = task.obstacle(endpoint);
   if (obstacle !== undefined) return obstacle;
   const asked = task.asks.filter((ask) => !gives(endpoint, ask));
@@ -121,7 +125,7 @@ interface Ranked {
 }
 
 /** Smaller is closer: method, capability, namespace, inputs that only one side has. */
-function rankOf(endpoint: IndexedEndpoint, task: PlanningTask): readonly number[] {
+function rankOf(endpoint: IndexedEndpoint, task: SynthesisTask): readonly number[] {
   const { method, semantic, namespace, path } = endpoint.definition;
   const { proposal } = task;
   const group = firstSegment(proposal.path);
@@ -138,7 +142,7 @@ function rankOf(endpoint: IndexedEndpoint, task: PlanningTask): readonly number[
 
 function unusedOffers(
   { required, optional }: IndexedEndpoint,
-  task: PlanningTask,
+  task: SynthesisTask,
 ): readonly string[] {
   const taken = [...required, ...optional].filter((input) => task.isOffered(input));
   const names = new Set(taken.map(({ name }) => name));

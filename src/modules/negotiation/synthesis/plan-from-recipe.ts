@@ -5,7 +5,7 @@
 
 import { templateParameters } from "../../../catalog/path-grammar.ts";
 import type { Recipe, RecipeStep } from "../../../endpoint/recipe.ts";
-import { type PlanLog, quoteNames } from "../../../endpoint/synthesis-log.ts";
+import { quoteNames, type SynthesisLog } from "../../../endpoint/synthesis-log.ts";
 import type {
   Authority,
   PlanLimits,
@@ -38,7 +38,7 @@ type RecipePlan =
 export type RecipePlanner = (
   proposal: Proposal,
   authority: Authority,
-  log: PlanLog,
+  log: SynthesisLog,
   limits?: PlanLimits,
 ) => RecipePlan;
 
@@ -77,7 +77,7 @@ export function compileRecipes(
         const { name, version } = recipe;
         const message = `it matches, at version "${version}"`;
         log.add({ stage: "recipe", outcome: "chosen", recipe: name, message });
-        return { kind: "plan", plan: planOf(recipe, surroundings) };
+        return { kind: "plan", plan: planOfRecipe(recipe, surroundings) };
       }
     }
     return { kind: "none", ...(explanation === undefined ? {} : { explanation }) };
@@ -89,7 +89,10 @@ function findForbiddenStep({ steps }: Recipe, { allows }: PlanLimits): string | 
   return step && `no step may be ${step.method} ${step.path}`;
 }
 
-function planOf(recipe: Recipe, surroundings: RecipeSurroundings): Omit<SynthesisPlan, "log"> {
+function planOfRecipe(
+  recipe: Recipe,
+  surroundings: RecipeSurroundings,
+): Omit<SynthesisPlan, "log"> {
   // The match is the business of the recipe that is current; a plan is kept as plain JSON.
   const { pattern: _pattern, ...captured } = recipe;
   const { requiredScopes, impacts, isIdempotent } = needsOf(recipe, surroundings);

@@ -4,7 +4,7 @@
  */
 import { IMPACTS, type Impact } from "../../../endpoint/endpoint.ts";
 import type { Authority, PlanLimits, Proposal } from "../../../endpoint/synthesis-plan.ts";
-import type { IndexedEndpoint, Input, Output, PlannerIndex } from "./endpoint-index.ts";
+import type { EndpointIndex, IndexedEndpoint, Input, Output } from "./endpoint-index.ts";
 import { isStronger } from "./impact.ts";
 import { isOpen, membersOf } from "./object-members.ts";
 import { isKindCovered } from "./schema-compatibility.ts";
@@ -20,7 +20,7 @@ export interface Ask {
 }
 
 /** The endpoints that a plan may use. */
-export interface Limits {
+export interface SynthesisBounds {
   readonly authority: Authority;
   /** The strongest impact that a step may have. */
   readonly impact: Impact;
@@ -40,8 +40,8 @@ const USABLE = 1;
 const UNUSABLE = 2;
 
 /** A proposal as plans are made for it. */
-export class PlanningTask {
-  readonly index: PlannerIndex;
+export class SynthesisTask {
+  readonly index: EndpointIndex;
   readonly proposal: Proposal;
   /** Names of the proposed inputs. */
   readonly offers: readonly string[];
@@ -53,7 +53,7 @@ export class PlanningTask {
   readonly wishes: readonly Ask[];
   /** The answer may have members that nobody asked for. */
   readonly isOpen: boolean;
-  readonly #limits: Limits;
+  readonly #limits: SynthesisBounds;
   readonly #impactRank: number;
   /** By the id of an input, what of `OFFER_STATES` it is. */
   readonly #offerStates: Uint8Array;
@@ -61,7 +61,12 @@ export class PlanningTask {
   #isHeldByImpact = false;
 
   /** The outputs to cover are those that the proposal asks for, unless it is said. */
-  constructor(index: PlannerIndex, proposal: Proposal, limits: Limits, asks?: readonly Ask[]) {
+  constructor(
+    index: EndpointIndex,
+    proposal: Proposal,
+    limits: SynthesisBounds,
+    asks?: readonly Ask[],
+  ) {
     this.index = index;
     this.proposal = proposal;
     this.#limits = limits;
@@ -152,7 +157,7 @@ interface OfferedInput {
 
 function readOffers(
   { inputSchema }: Proposal,
-  index: PlannerIndex,
+  index: EndpointIndex,
 ): { readonly offers: readonly string[]; readonly offered: readonly OfferedInput[] } {
   const { properties, required } = membersOf(inputSchema);
   const offers: string[] = [];
@@ -170,7 +175,7 @@ function readOffers(
   return { offers, offered };
 }
 
-function readAsks({ outputSchema }: Proposal, index: PlannerIndex): readonly Ask[] {
+function readAsks({ outputSchema }: Proposal, index: EndpointIndex): readonly Ask[] {
   const { properties, required } = membersOf(outputSchema);
   return Array.from(properties, ([name, property]): Ask & { kind: SchemaKind | undefined } => {
     const kind = kindOfSchema(property, outputSchema);

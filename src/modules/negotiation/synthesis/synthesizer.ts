@@ -4,11 +4,11 @@
  * way, that is said; the caller answers 262 then, and 463 otherwise.   AGTP-API §10.6
  */
 
-import { atOnce, type Paced } from "../../../base/paced.ts";
+import type { Paced } from "../../../base/paced.ts";
 import { sortPaced } from "../../../base/sort-paced.ts";
 import type { EndpointDefinition, Impact } from "../../../endpoint/endpoint.ts";
 import type { Recipe } from "../../../endpoint/recipe.ts";
-import { PlanLog } from "../../../endpoint/synthesis-log.ts";
+import { SynthesisLog } from "../../../endpoint/synthesis-log.ts";
 import type {
   Authority,
   MissingParts,
@@ -18,15 +18,15 @@ import type {
   SynthesisPlan,
   Synthesizer,
 } from "../../../endpoint/synthesis-plan.ts";
-import { indexingForPlans } from "./build-endpoint-index.ts";
-import { comparePairs, type PlannerIndex } from "./endpoint-index.ts";
+import { indexingEndpoints } from "./build-endpoint-index.ts";
+import { comparePairs, type EndpointIndex } from "./endpoint-index.ts";
 import type { NoChain } from "./find-chain.ts";
 import type { StepReaches } from "./match-recipe.ts";
 import { planCall } from "./plan-call.ts";
-import { type ChainPlan, planFromEndpoints } from "./plan-from-endpoints.ts";
+import { type EndpointsPlan, planFromEndpoints } from "./plan-from-endpoints.ts";
 import { compileRecipes, type RecipePlanner } from "./plan-from-recipe.ts";
-import { indexingSimilar } from "./similar-endpoints.ts";
-import { type Ask, type Limits, PlanningTask } from "./synthesis-task.ts";
+import { indexingSimilarEndpoints } from "./similar-endpoints.ts";
+import { type Ask, type SynthesisBounds, SynthesisTask } from "./synthesis-task.ts";
 
 interface SynthesizerOptions {
   /** Registered endpoints (tier B), each of which a dispatch of its own pair arrives at. */
@@ -38,18 +38,13 @@ interface SynthesizerOptions {
   readonly maxDepth: number;
 }
 
-/** Builds the indexes; what is asked later leaves nothing behind. */
-export function createSynthesizer(options: SynthesizerOptions): Synthesizer {
-  return atOnce(creatingSynthesizer(options));
-}
-
-/** The same, an endpoint a step. */
+/** Builds the indexes, an endpoint a turn; what is asked later leaves nothing behind. */
 export function* creatingSynthesizer(options: SynthesizerOptions): Paced<Synthesizer> {
   const planRecipe = compileRecipes(options.recipes, options);
   yield;
   const endpoints = yield* sortPaced(options.endpoints, comparePairs);
-  const index = yield* indexingForPlans(endpoints);
-  const lookalikes = yield* indexingSimilar(endpoints);
+  const index = yield* indexingEndpoints(endpoints);
+  const lookalikes = yield* indexingSimilarEndpoints(endpoints);
   const planning = { planRecipe, index, maxDepth: options.maxDepth };
   return {
     plan: (proposal, authority, limits) =>
@@ -71,13 +66,13 @@ function limitsOf(
   { semantic }: Proposal,
   authority: Authority,
   { allows }: PlanLimits = {},
-): Limits {
+): SynthesisBounds {
   return { authority, impact: semantic.impact, ...(allows === undefined ? {} : { allows }) };
 }
 
 interface Planning {
   readonly planRecipe: RecipePlanner;
-  readonly index: PlannerIndex;
+  readonly index: EndpointIndex;
   readonly maxDepth: number;
 }
 
@@ -85,7 +80,10 @@ const NOTHING_MISSING: MissingParts = { outputs: [], inputs: [], scopes: [] };
 const ALL_SCOPES: Authority = { covers: () => true };
 
 /** Tries as it is, and where that fails with more than the agent has, only to say why. */
-function planBy(tryWith: (limits: Limits) => Attempt, limits: Limits): SynthesisPlan | PlanFailure {
+function planBy(
+  tryWith: (limits: SynthesisBounds) => Attempt,
+  limits: SynthesisBounds,
+): SynthesisPlan | PlanFailure {
   const { authority, impact } = limits;
   const watched = watch(authority);
   const first = tryWith({ ...limits, authority: watched });
@@ -113,16 +111,16 @@ type Attempt =
 /** Goes through the sources of plans once. */
 function attempt(
   proposal: Proposal,
-  held: Limits,
+  held: SynthesisBounds,
   { planRecipe, index, maxDepth }: Planning,
   limits?: PlanLimits,
 ): Attempt {
-  const log = new PlanLog();
+  const log = new SynthesisLog();
   const fromRecipe = planRecipe(proposal, held.authority, log, limits);
   if (fromRecipe.kind === "plan") {
     return { kind: "plan", plan: { ...fromRecipe.plan, log: log.entries() } };
   }
-  const task = new PlanningTask(index, proposal, held);
+  const task = new SynthesisTask(index, proposal, held);
   const outcome = planFromEndpoints(task, stepsOf(maxDepth, limits), log);
   const { explanation } = fromRecipe;
   // The reason that keeps the recipe for the pair from it says more than what no other endpoint
@@ -135,14 +133,14 @@ function attempt(
 function attemptCall(
   target: EndpointDefinition,
   proposal: Proposal,
-  held: Limits,
+  held: SynthesisBounds,
   { index, maxDepth }: Planning,
   limits?: PlanLimits,
 ): Attempt {
-  const log = new PlanLog();
-  const tasks: PlanningTask[] = [];
-  const taskFor = (asks?: readonly Ask[]): PlanningTask => {
-    const task = new PlanningTask(index, proposal, held, asks);
+  const log = new SynthesisLog();
+  const tasks: SynthesisTask[] = [];
+  const taskFor = (asks?: readonly Ask[]): SynthesisTask => {
+    const task = new SynthesisTask(index, proposal, held, asks);
     tasks.push(task);
     return task;
   };
@@ -154,7 +152,11 @@ function stepsOf(maxDepth: number, { maxSteps = maxDepth }: PlanLimits = {}): nu
   return Math.min(maxDepth, maxSteps);
 }
 
-function attemptOf(outcome: ChainPlan, tasks: readonly PlanningTask[], log: PlanLog): Attempt {
+function attemptOf(
+  outcome: EndpointsPlan,
+  tasks: readonly SynthesisTask[],
+  log: SynthesisLog,
+): Attempt {
   if (outcome.kind === "plan") {
     return { kind: "plan", plan: { ...outcome.plan, log: log.entries() } };
   }
