@@ -3,9 +3,9 @@ import { atOnce } from "../../src/base/paced.ts";
 import type { EndpointDefinition, Impact } from "../../src/endpoint/endpoint.ts";
 import type { Recipe } from "../../src/endpoint/recipe.ts";
 import type {
-  Authority,
   PlanFailure,
   Proposal,
+  ScopeCheck,
   SynthesisPlan,
   Synthesizer,
 } from "../../src/endpoint/synthesis-plan.ts";
@@ -86,7 +86,7 @@ export function makeProposal(words: ProposalWords = {}): Proposal {
 }
 
 /** An agent that holds exactly these scopes. */
-export function holding(...scopes: readonly string[]): Authority {
+export function holding(...scopes: readonly string[]): ScopeCheck {
   return { covers: (scope) => scopes.includes(scope) };
 }
 

@@ -32,6 +32,20 @@ export function recordContractEvents(parts: EventParts): RecordEvents {
   };
 }
 
+/** Records that the agent of a contract agreed to it. */
+export function recordAccepted(
+  record: RecordEvents,
+  contract: Contract,
+  cause: CausingRequest | undefined,
+): Promise<readonly string[]> {
+  const event = {
+    type: "rcns_propose_accepted",
+    contract,
+    actorAgentId: contract.agentId,
+  } as const;
+  return record([event], cause);
+}
+
 function extensionOf({ type, contract, reason, actor, actorAgentId }: ContractEvent) {
   return {
     event_type: type,

@@ -4,7 +4,7 @@
  */
 
 import { grantDuration } from "../../../base/duration.ts";
-import type { RecordEvents } from "../../../dispatch/contracts/contract-events.ts";
+import { type RecordEvents, recordAccepted } from "../../../dispatch/contracts/contract-events.ts";
 import type { CausingRequest } from "../../../dispatch/stream-events.ts";
 import type { SemanticBlock } from "../../../endpoint/endpoint.ts";
 import type { SynthesisPlan } from "../../../endpoint/synthesis-plan.ts";
@@ -16,7 +16,8 @@ import { strongestImpact } from "../synthesis/impact.ts";
 import { grantedBody, previewContract } from "./contract-bodies.ts";
 import { makeContract } from "./make-contract.ts";
 
-interface GrantOptions {
+/** The parts that make and keep a contract. */
+export interface GrantParts {
   readonly synthesis: SynthesisConfig;
   readonly register: Pick<ContractRegister, "add" | "now">;
   readonly record: RecordEvents;
@@ -24,37 +25,37 @@ interface GrantOptions {
 
 /** Makes and keeps the contract. */
 export async function grantContract(
-  { synthesis, register, record }: GrantOptions,
-  request: SubmittedProposal,
+  { synthesis, register, record }: GrantParts,
+  submitted: SubmittedProposal,
   plan: SynthesisPlan,
   cause: CausingRequest | undefined,
 ): Promise<HandlerSuccess> {
-  const { agentId, negotiationId, proposal } = request;
-  const lifetimeSeconds = lifetimeOf(request, synthesis);
+  const { negotiationId, proposal } = submitted;
+  const lifetimeSeconds = lifetimeOf(submitted, synthesis);
   const contract = makeContract(
     {
-      ...{ ...agreementOf(request), lifetimeSeconds, state: "active", now: register.now() },
+      ...{ ...agreementOf(submitted), lifetimeSeconds, state: "active", now: register.now() },
       semantic: honestSemantic(proposal.semantic, plan),
     },
     plan,
   );
   await register.add(contract);
-  await record([{ type: "rcns_propose_accepted", contract, actorAgentId: agentId }], cause);
+  await recordAccepted(record, contract, cause);
   const body = grantedBody(contract, plan, { negotiationId, lifetimeSeconds });
   return { status: 263, body };
 }
 
-/** Keeps it as an offer, which says of its effects what the plan has. */
+/** Keeps the contract as an offer, which says of its effects what the plan has. */
 export async function offerContract(
-  { synthesis, register }: Omit<GrantOptions, "record">,
-  request: SubmittedProposal,
+  { synthesis, register }: Omit<GrantParts, "record">,
+  submitted: SubmittedProposal,
   plan: SynthesisPlan,
 ): Promise<HandlerSuccess> {
-  const { semantic } = request.proposal;
+  const { semantic } = submitted.proposal;
   const contract = makeContract(
     {
-      ...{ ...agreementOf(request), state: "offered", now: register.now() },
-      lifetimeSeconds: lifetimeOf(request, synthesis),
+      ...{ ...agreementOf(submitted), state: "offered", now: register.now() },
+      lifetimeSeconds: lifetimeOf(submitted, synthesis),
       semantic: { ...semantic, impact: plan.impact, is_idempotent: plan.isIdempotent },
     },
     plan,

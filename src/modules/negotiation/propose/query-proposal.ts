@@ -1,18 +1,14 @@
 /**
- * Proposals that were taken on, and that nobody waits for: evaluated when there is time, and asked
- * for by QUERY /proposals/{proposal_id}.   AGTP-API §10.6, §11
+ * QUERY /proposals/{proposal_id}: an agent asks what became of a proposal that was taken on with
+ * 261. 261 as long as it is being evaluated, then what PROPOSE would have said; 404 for an id that
+ * is not this agent's.   AGTP-API §10.6, §11
  */
 
-import { notFound, refusalBody, serverError } from "../../../dispatch/refusals/refusal.ts";
+import { notFound } from "../../../dispatch/refusals/refusal.ts";
 import type { ProtocolEndpoint } from "../../../dispatch/routes/protocol-endpoint.ts";
 import type { RouteHandler } from "../../../dispatch/routes/route.ts";
-import type { CallLog } from "../../../handlers/handler.ts";
-import { compileGrants } from "../../../identity/authority-scope.ts";
-import { uuidv7 } from "../../../identity/uuid.ts";
 import { isStatus } from "../../../wire/status.ts";
-import type { PendingProposals, ProposalAnswer } from "./pending-proposals.ts";
-import { type GrantParts, planAndGrant } from "./propose.ts";
-import type { SubmittedProposal } from "./submitted-proposal.ts";
+import type { PendingProposals } from "./pending-proposals.ts";
 
 /** The path form, and the form with the id in the body. */
 export function proposalEndpoints(proposals: PendingProposals): readonly ProtocolEndpoint[] {
@@ -44,32 +40,4 @@ function pollHandler(proposals: PendingProposals): RouteHandler {
     if (!isStatus(status)) throw new Error(`a proposal came to status ${status}`);
     return { status, body };
   };
-}
-
-/**
- * Answers a proposal that was taken on, under the authority that it was made with: what PROPOSE
- * would have said, and 500 where that was a fault; never rejects.   AGTP-API §10.6, §11
- */
-export async function answerLater(
-  options: GrantParts,
-  request: SubmittedProposal,
-  log: Pick<CallLog, "warn">,
-): Promise<ProposalAnswer> {
-  try {
-    return await answer(options, request);
-  } catch (error) {
-    // A caller that asks for the answer must not ask for ever.
-    const errorId = uuidv7();
-    log.warn({ error, error_id: errorId }, "a proposal could not be evaluated");
-    return { status: 500, body: refusalBody(serverError(errorId)) };
-  }
-}
-
-async function answer(options: GrantParts, request: SubmittedProposal): Promise<ProposalAnswer> {
-  const { agentId, negotiationId, scopes } = request;
-  const outcome = await planAndGrant(options, request, compileGrants(scopes));
-  if (!("kind" in outcome)) return { status: outcome.status ?? 200, body: outcome.body };
-  if (outcome.status === 463) options.turns.reject(agentId, negotiationId);
-  const carried = { ...outcome.carried, negotiation_id: negotiationId };
-  return { status: outcome.status, body: refusalBody({ ...outcome, carried }) };
 }

@@ -12,13 +12,13 @@ import type { Ask, SynthesisTask } from "./synthesis-task.ts";
 interface CallPlanning {
   /** The values that are offered, and those that have to be come by. */
   taskFor(asks: readonly Ask[]): SynthesisTask;
-  readonly maxDepth: number;
+  readonly maxSteps: number;
   readonly log: SynthesisLog;
 }
 
 /** Plans the call, or says what is in its way. */
 export function planCall(target: EndpointDefinition, planning: CallPlanning): EndpointsPlan {
-  const { taskFor, maxDepth, log } = planning;
+  const { taskFor, maxSteps, log } = planning;
   const pair = `${target.method} ${target.path}`;
   const task = taskFor([]);
   const endpoint = task.index.endpoints.find(({ definition }) => definition === target);
@@ -28,8 +28,8 @@ export function planCall(target: EndpointDefinition, planning: CallPlanning): En
   if (asks.length === 0) return plan("passthrough", [endpoint], task, log);
   const names = asks.map(({ name }) => name);
   const needs = `${pair} needs ${quoteNames(names)}`;
-  if (maxDepth < 2) return none(`${needs}, and one step is all that a plan may have`, names);
-  const planned = findChain(taskFor(asks), maxDepth - 1, log);
+  if (maxSteps < 2) return none(`${needs}, and one step is all that a plan may have`, names);
+  const planned = findChain(taskFor(asks), maxSteps - 1, log);
   if (planned.kind === "none") {
     const inputs = [...new Set([...planned.outputs, ...planned.inputs])];
     return none(`${needs}: ${planned.explanation}`, inputs.length > 0 ? inputs : names);

@@ -1,5 +1,5 @@
 /**
- * Plans for proposals: the first recipe that matches and can be used, else the one endpoint that
+ * Synthesis: plans for proposals. The first recipe that matches and can be used is the plan, else the one endpoint that
  * does what is asked, else the shortest chain of endpoints. Where only the agent's scopes are in the
  * way, that is said; the caller answers 262 then, and 463 otherwise.   AGTP-API §10.6
  */
@@ -10,11 +10,11 @@ import type { EndpointDefinition, Impact } from "../../../endpoint/endpoint.ts";
 import type { Recipe } from "../../../endpoint/recipe.ts";
 import { SynthesisLog } from "../../../endpoint/synthesis-log.ts";
 import type {
-  Authority,
   MissingParts,
   PlanFailure,
   PlanLimits,
   Proposal,
+  ScopeCheck,
   SynthesisPlan,
   Synthesizer,
 } from "../../../endpoint/synthesis-plan.ts";
@@ -34,68 +34,71 @@ interface SynthesizerOptions {
   readonly recipes: Iterable<Recipe>;
   /** The pairs that a step of a recipe may arrive at. */
   readonly reaches: StepReaches;
-  /** The most steps that a plan may have. */
+  /** The most steps that the policy gives a plan. */
   readonly maxDepth: number;
 }
 
 /** Builds the indexes, an endpoint a turn; what is asked later leaves nothing behind. */
 export function* creatingSynthesizer(options: SynthesizerOptions): Paced<Synthesizer> {
-  const planRecipe = compileRecipes(options.recipes, options);
+  const { maxDepth } = options;
+  const planRecipe = compileRecipes(options.recipes, options.reaches);
   yield;
   const endpoints = yield* sortPaced(options.endpoints, comparePairs);
   const index = yield* indexingEndpoints(endpoints);
   const lookalikes = yield* indexingSimilarEndpoints(endpoints);
-  const planning = { planRecipe, index, maxDepth: options.maxDepth };
+  const sources = { planRecipe, index };
   return {
     plan: (proposal, authority, limits) =>
-      planBy(
-        (held) => attempt(proposal, held, planning, limits),
-        limitsOf(proposal, authority, limits),
+      planOrExplain(
+        (bounds) => attempt(proposal, bounds, sources),
+        boundsOf(proposal, authority, maxDepth, limits),
       ),
     planCall: (target, proposal, authority, limits) =>
-      planBy(
-        (held) => attemptCall(target, proposal, held, planning, limits),
-        limitsOf(proposal, authority, limits),
+      planOrExplain(
+        (bounds) => attemptCall(target, proposal, bounds, sources),
+        boundsOf(proposal, authority, maxDepth, limits),
       ),
     similar: (proposal, limit) => lookalikes.similar(proposal, limit),
     counterProposal: (proposal) => lookalikes.closest(proposal),
   };
 }
 
-function limitsOf(
+function boundsOf(
   { semantic }: Proposal,
-  authority: Authority,
-  { allows }: PlanLimits = {},
+  authority: ScopeCheck,
+  maxDepth: number,
+  { maxSteps = maxDepth, allows }: PlanLimits = {},
 ): SynthesisBounds {
-  return { authority, impact: semantic.impact, ...(allows === undefined ? {} : { allows }) };
+  const bounds = { authority, impact: semantic.impact, maxSteps: Math.min(maxDepth, maxSteps) };
+  return allows === undefined ? bounds : { ...bounds, allows };
 }
 
-interface Planning {
+/** The sources of plans: recipes, and the endpoints. */
+interface PlanSources {
   readonly planRecipe: RecipePlanner;
   readonly index: EndpointIndex;
-  readonly maxDepth: number;
 }
 
 const NOTHING_MISSING: MissingParts = { outputs: [], inputs: [], scopes: [] };
-const ALL_SCOPES: Authority = { covers: () => true };
+const ALL_SCOPES: ScopeCheck = { covers: () => true };
 
-/** Tries as it is, and where that fails with more than the agent has, only to say why. */
-function planBy(
-  tryWith: (limits: SynthesisBounds) => Attempt,
-  limits: SynthesisBounds,
+/** Tries within the bounds; where that fails, tries beyond them, only to say why. */
+function planOrExplain(
+  tryWithin: (bounds: SynthesisBounds) => Attempt,
+  bounds: SynthesisBounds,
 ): SynthesisPlan | PlanFailure {
-  const { authority, impact } = limits;
+  const { authority, impact } = bounds;
   const watched = watch(authority);
-  const first = tryWith({ ...limits, authority: watched });
+  const first = tryWithin({ ...bounds, authority: watched });
   if (first.kind === "plan") return first.plan;
   const { explanation, outputs, inputs, log } = first;
   const missing = { ...NOTHING_MISSING, outputs, inputs };
   if (watched.hasRefused()) {
-    const withScopes = tryWith({ ...limits, authority: ALL_SCOPES });
+    const withScopes = tryWithin({ ...bounds, authority: ALL_SCOPES });
     if (withScopes.kind === "plan") return scopeRequired(withScopes.plan, authority, log);
   }
   if (first.isHeldByImpact) {
-    const stronger = tryWith({ ...limits, impact: "irreversible" });
+    const stronger = tryWithin({ ...bounds, impact: "irreversible" });
     if (stronger.kind === "plan") return impactRefused(stronger.plan, impact, log);
   }
   return { kind: "failure", reason: "composition-impossible", explanation, missing, log };
@@ -108,20 +111,19 @@ type Attempt =
         readonly isHeldByImpact: boolean;
       });
 
-/** Goes through the sources of plans once. */
+/** Asks the sources of plans in their order, once. */
 function attempt(
   proposal: Proposal,
-  held: SynthesisBounds,
-  { planRecipe, index, maxDepth }: Planning,
-  limits?: PlanLimits,
+  bounds: SynthesisBounds,
+  { planRecipe, index }: PlanSources,
 ): Attempt {
   const log = new SynthesisLog();
-  const fromRecipe = planRecipe(proposal, held.authority, log, limits);
+  const fromRecipe = planRecipe(proposal, bounds, log);
   if (fromRecipe.kind === "plan") {
     return { kind: "plan", plan: { ...fromRecipe.plan, log: log.entries() } };
   }
-  const task = new SynthesisTask(index, proposal, held);
-  const outcome = planFromEndpoints(task, stepsOf(maxDepth, limits), log);
+  const task = new SynthesisTask(index, proposal, bounds);
+  const outcome = planFromEndpoints(task, bounds.maxSteps, log);
   const { explanation } = fromRecipe;
   // The reason that keeps the recipe for the pair from it says more than what no other endpoint
   // gives.
@@ -129,27 +131,22 @@ function attempt(
   return attemptOf({ ...outcome, ...told }, [task], log);
 }
 
-/** The same for a call of one endpoint, which nothing can stand in for. */
+/** Attempts a call of one endpoint, which nothing can stand in for. */
 function attemptCall(
   target: EndpointDefinition,
   proposal: Proposal,
-  held: SynthesisBounds,
-  { index, maxDepth }: Planning,
-  limits?: PlanLimits,
+  bounds: SynthesisBounds,
+  { index }: PlanSources,
 ): Attempt {
   const log = new SynthesisLog();
   const tasks: SynthesisTask[] = [];
   const taskFor = (asks?: readonly Ask[]): SynthesisTask => {
-    const task = new SynthesisTask(index, proposal, held, asks);
+    const task = new SynthesisTask(index, proposal, bounds, asks);
     tasks.push(task);
     return task;
   };
-  const outcome = planCall(target, { taskFor, maxDepth: stepsOf(maxDepth, limits), log });
+  const outcome = planCall(target, { taskFor, maxSteps: bounds.maxSteps, log });
   return attemptOf(outcome, tasks, log);
-}
-
-function stepsOf(maxDepth: number, { maxSteps = maxDepth }: PlanLimits = {}): number {
-  return Math.min(maxDepth, maxSteps);
 }
 
 function attemptOf(
@@ -165,7 +162,7 @@ function attemptOf(
 }
 
 /** An authority that remembers whether it said no. */
-function watch(authority: Authority): Authority & { hasRefused(): boolean } {
+function watch(authority: ScopeCheck): ScopeCheck & { hasRefused(): boolean } {
   let refused = false;
   return {
     covers: (scope) => {
@@ -179,7 +176,7 @@ function watch(authority: Authority): Authority & { hasRefused(): boolean } {
 
 function scopeRequired(
   { requiredScopes }: SynthesisPlan,
-  authority: Authority,
+  authority: ScopeCheck,
   log: PlanFailure["log"],
 ): PlanFailure {
   const scopes = requiredScopes.filter((scope) => !authority.covers(scope));
