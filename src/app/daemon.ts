@@ -10,7 +10,7 @@ import { type Built, build, type DaemonOptions, loadFor, type Refused } from "./
 import type { Config } from "./config/config.ts";
 import type { StatusSource } from "./control.ts";
 import type { Deployment } from "./deployment.ts";
-import { listNodes, nodeName } from "./nodes.ts";
+import { countWorkers, listNodes, nodeName } from "./nodes.ts";
 import { type Daemon, RunningDaemon, type StartResult } from "./running-daemon.ts";
 import { Serving } from "./serving.ts";
 import {
@@ -20,7 +20,6 @@ import {
   reportingProblems,
   reportingTrust,
 } from "./start-report.ts";
-import { countWorkers } from "./workers/count-workers.ts";
 
 export type { Daemon, StartResult };
 

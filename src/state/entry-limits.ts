@@ -3,6 +3,7 @@
  * of a bounded size. Breaking them is a fault of the code that stores, and is thrown.
  */
 import { quoteValue } from "../base/json-value.ts";
+import type { Change, CommitOutcome, Expectation } from "./store.ts";
 
 /** The longest collection or key, in octets of UTF-8. */
 export const MAX_NAME_BYTES = 512;
@@ -31,10 +32,34 @@ export function checkBound(what: string, text: string): void {
 }
 
 /** A value as the JSON that is kept of it. */
-export function encodeValue(value: unknown): string {
+function encodeValue(value: unknown): string {
   const json: string | undefined = JSON.stringify(value);
   if (json === undefined) throw new TypeError(`a ${typeof value} cannot be stored as JSON`);
   const length = Buffer.byteLength(json);
   if (length <= MAX_VALUE_BYTES) return json;
   throw new RangeError(`a value must be at most ${MAX_VALUE_BYTES} octets of JSON, has ${length}`);
+}
+
+/** A change as a driver writes it: checked, and with its value as JSON. */
+export interface EncodedChange {
+  readonly collection: string;
+  readonly key: string;
+  /** Undefined when the entry is to be deleted. */
+  readonly json: string | undefined;
+}
+
+/** Checks a change; throws for one that breaks the limits. */
+export function encodeChange(change: Change): EncodedChange {
+  const { kind, collection, key } = change;
+  checkName("collection", collection);
+  checkName("key", key);
+  return { collection, key, json: kind === "put" ? encodeValue(change.value) : undefined };
+}
+
+/** A commit that waits to be made. */
+export interface PendingCommit {
+  readonly changes: readonly EncodedChange[];
+  readonly expectations: readonly Expectation[];
+  readonly resolve: (outcome: CommitOutcome) => void;
+  readonly reject: (error: unknown) => void;
 }

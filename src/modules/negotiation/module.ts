@@ -19,7 +19,6 @@ import type { Call } from "../../handlers/handler.ts";
 import type { SchemaCompiler } from "../../schema/schema.ts";
 import { exceptStoreFaults } from "../../state/store-fault.ts";
 import type { NegotiationContext, NegotiationSections } from "./config.ts";
-import { createContractSchemas } from "./contract-schemas.ts";
 import { contractSource } from "./contract-source.ts";
 import { answerLater, proposalEndpoints } from "./later-proposals.ts";
 import { negotiationRoute } from "./negotiate.ts";
@@ -33,6 +32,7 @@ import {
   type ProposeOptions,
   proposeHandler,
 } from "./propose.ts";
+import { createContractSchemas } from "./proposed-schema.ts";
 import { endContractsWithoutMethod } from "./removed-methods.ts";
 import { type NegotiationState, openNegotiation } from "./state.ts";
 

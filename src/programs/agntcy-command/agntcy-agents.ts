@@ -9,8 +9,13 @@ import { isRecord, type JsonRecord } from "../../base/json-value.ts";
 import { ManifestLibrary } from "../../modules/agntcy/dependencies/manifest-library.ts";
 import type { AcpSpecs, AgentManifest } from "../../modules/agntcy/manifest/manifest.ts";
 import { MAX_MANIFEST_BYTES } from "../../modules/agntcy/manifest/read-manifest.ts";
-import type { ExportedAgent } from "./build-record.ts";
-import { agtpUri, authorsOf, type Candidate, type ExportOptions } from "./candidate.ts";
+import {
+  agtpUri,
+  authorsOf,
+  type Candidate,
+  type ExportedAgent,
+  type ExportOptions,
+} from "./build-record.ts";
 
 /** Every agent of the configuration whose manifest can be read. */
 export function agntcyAgents(

@@ -8,14 +8,19 @@ import { readManifest } from "../../modules/agntcy/manifest/read-manifest.ts";
 import { readPackKeys } from "../../modules/openwop/pack-keys.ts";
 import { loadPacks } from "../../modules/openwop/packs/load-packs.ts";
 import { Capabilities } from "../../modules/openwop/packs/peer-capabilities.ts";
-import { type Command, command } from "../shell/command.ts";
+import { type Command, CommandRefusal, command } from "../shell/command.ts";
 import { usage } from "../shell/command-file.ts";
-import { CommandRefusal } from "../shell/command-refusal.ts";
 import { printProblems } from "../shell/findings.ts";
 import { writeFiles } from "../shell/write-files.ts";
 import { agntcyAgents } from "./agntcy-agents.ts";
-import { buildRecord, type ExportedAgent } from "./build-record.ts";
-import { agtpUri, authorsOf, type Candidate, type ExportOptions } from "./candidate.ts";
+import {
+  agtpUri,
+  authorsOf,
+  buildRecord,
+  type Candidate,
+  type ExportedAgent,
+  type ExportOptions,
+} from "./build-record.ts";
 
 /** The command. */
 export const exportCommand: Command = command({

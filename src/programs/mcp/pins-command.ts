@@ -18,13 +18,11 @@ import { readStoreCopy } from "../../state/moving/read-copy.ts";
 import { openStore } from "../../state/open-store.ts";
 import { takeStateDirectory } from "../../state/state-directory.ts";
 import { loadDefinitions } from "../openapi/load-deployment.ts";
-import { type Command, command } from "../shell/command.ts";
+import { type Command, CommandRefusal, command } from "../shell/command.ts";
 import { usage } from "../shell/command-file.ts";
-import { CommandRefusal } from "../shell/command-refusal.ts";
 import { readConfig } from "../shell/read-config.ts";
 import { defuse, defuseLine, type Terminal } from "../shell/terminal.ts";
-import { askTools } from "./ask-server.ts";
-import { settingsOf } from "./named-server.ts";
+import { askTools, settingsOf } from "./named-server.ts";
 
 const NOTES = `
 Examples:

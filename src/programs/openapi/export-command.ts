@@ -10,10 +10,9 @@ import { type ExportSource, exportOpenapi } from "../../openapi/export-openapi.t
 import { readManifestEndpoint } from "../../openapi/exported-endpoint.ts";
 import { loadShippedCatalog } from "../../openapi/shipped-catalog-text.ts";
 import { askServer } from "../shell/ask-server.ts";
-import { type Command, command } from "../shell/command.ts";
+import { type Command, CommandRefusal, command } from "../shell/command.ts";
 import { usage } from "../shell/command-file.ts";
 import type { Line } from "../shell/command-line.ts";
-import { CommandRefusal } from "../shell/command-refusal.ts";
 import { printProblems } from "../shell/findings.ts";
 import type { Terminal } from "../shell/terminal.ts";
 import { writeFiles } from "../shell/write-files.ts";

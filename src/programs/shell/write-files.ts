@@ -7,8 +7,8 @@ import { linkSync, lstatSync, renameSync, rmSync, writeFileSync } from "node:fs"
 import { dirname, resolve } from "node:path";
 import { makeDirectory } from "../../base/make-directory.ts";
 import { codeOf, reasonOf } from "../../base/thrown.ts";
+import { CommandRefusal } from "./command.ts";
 import { usage } from "./command-file.ts";
-import { CommandRefusal } from "./command-refusal.ts";
 
 /** A file that is to be written. */
 export interface NewFile {

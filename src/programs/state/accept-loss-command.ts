@@ -14,8 +14,7 @@ import {
   writeAcknowledged,
 } from "../../state/records/acknowledged-records.ts";
 import { acknowledgedPath } from "../../state/state-directory.ts";
-import { type Command, command } from "../shell/command.ts";
-import { CommandRefusal } from "../shell/command-refusal.ts";
+import { type Command, CommandRefusal, command } from "../shell/command.ts";
 import { printJson } from "../shell/findings.ts";
 import { readConfig } from "../shell/read-config.ts";
 import { CONFIG, withState } from "./state-deployment.ts";

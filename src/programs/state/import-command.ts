@@ -12,8 +12,7 @@ import { ImportRefusal, importPostgres } from "../../state/moving/import-postgre
 import { type ImportReport, importState } from "../../state/moving/import-state.ts";
 import { StateFileError } from "../../state/moving/read-state-file.ts";
 import { journalDirectory } from "../../state/state-directory.ts";
-import { type Command, command } from "../shell/command.ts";
-import { CommandRefusal } from "../shell/command-refusal.ts";
+import { type Command, CommandRefusal, command } from "../shell/command.ts";
 import { printJson } from "../shell/findings.ts";
 import { readConfig } from "../shell/read-config.ts";
 import { summary } from "./export-command.ts";

@@ -8,7 +8,7 @@ import { openPostgres } from "../../state/postgres/open.ts";
 import type { PostgresStore } from "../../state/postgres/store.ts";
 import { takeStateDirectory } from "../../state/state-directory.ts";
 import type { Store } from "../../state/store.ts";
-import { CommandRefusal } from "../shell/command-refusal.ts";
+import { CommandRefusal } from "../shell/command.ts";
 import { refusalOf } from "../shell/read-config.ts";
 
 /** The option that says which one. */

@@ -5,7 +5,7 @@
  */
 import { hash } from "node:crypto";
 import type { Pool, PoolClient } from "pg";
-import type { EncodedChange } from "../encoded-change.ts";
+import type { EncodedChange } from "../entry-limits.ts";
 import type { CommitOutcome, Expectation } from "../store.ts";
 import { StoreUnavailableError } from "../store-fault.ts";
 import { withClient } from "./driver.ts";

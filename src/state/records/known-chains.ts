@@ -4,8 +4,7 @@
  */
 import { isRecord } from "../../base/json-value.ts";
 import type { JournalPosition, RecordPlace } from "../journal/journal.ts";
-import { readAll } from "../read-all.ts";
-import type { Change, Store, StoredEntry } from "../store.ts";
+import { type Change, readAll, type Store, type StoredEntry } from "../store.ts";
 import type { ChainHead } from "./ledger.ts";
 
 /** The heads and the checkpoint of a store. */

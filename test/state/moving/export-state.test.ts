@@ -1,13 +1,13 @@
 /** What is exported is imported as it was; a file that is not as it was written is refused. */
+
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { createMemoryStore } from "../../../src/state/memory-store.ts";
 import { importState } from "../../../src/state/moving/import-state.ts";
 import { readStateFile, StateFileError } from "../../../src/state/moving/read-state-file.ts";
-import { readAll } from "../../../src/state/read-all.ts";
 import { openState, type ServerState } from "../../../src/state/state.ts";
-import type { Store } from "../../../src/state/store.ts";
+import { readAll, type Store } from "../../../src/state/store.ts";
 import { makeDirectory } from "../../support/directory.ts";
 import { makeDraft } from "../../support/ledger.ts";
 import { readJournal, sha256, walkChain } from "../../support/records.ts";

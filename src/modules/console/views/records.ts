@@ -3,8 +3,7 @@ import { isRecord } from "../../../base/json-value.ts";
 import type { Ed25519PublicKey } from "../../../identity/ed25519.ts";
 import { decodeJws, keyId } from "../../../identity/jws.ts";
 import type { Ledger } from "../../../state/records/ledger.ts";
-import { NO_AUDIT_ID } from "../../../state/records/record.ts";
-import { serverChainId } from "../../../state/records/server-chain.ts";
+import { NO_AUDIT_ID, serverChainId } from "../../../state/records/record.ts";
 import type { ApiRequest, ApiRoute } from "../console-api.ts";
 import { malformed, unknown } from "../console-fault.ts";
 
