@@ -1,5 +1,7 @@
 /** The processes that serve a deployment, as `agtpd nodes` and the console list them. */
+
 import { availableParallelism, hostname } from "node:os";
+import { urlHost } from "../base/url-host.ts";
 import { VERSION } from "../base/version.ts";
 import type { NodeFacts } from "../dispatch/module/http-gateway.ts";
 import type { NodeEntry, ViewLease } from "../state/state.ts";
@@ -39,7 +41,7 @@ export async function listNodes(
 
 /** An address as it stands in a URL. */
 export function hostAndPort({ address, port }: Omit<NodeSource, "isReady">): string {
-  return `${address.includes(":") ? `[${address}]` : address}:${port}`;
+  return `${urlHost(address)}:${port}`;
 }
 
 function factsOf({ leaseMs, state, ...entry }: NodeEntry): NodeFacts {

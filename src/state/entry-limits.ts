@@ -2,15 +2,13 @@
  * The limits of stored entries: names that compare alike in every driver, and values that are JSON
  * of a bounded size. Breaking them is a fault of the code that stores, and is thrown.
  */
-import { quoteValue } from "../base/json-value.ts";
+import { hasLoneSurrogate, quoteValue } from "../base/json-value.ts";
 import type { Change, CommitOutcome, Expectation } from "./store.ts";
 
 /** The longest collection or key, in octets of UTF-8. */
 export const MAX_NAME_BYTES = 512;
 /** The largest value, in octets of its JSON. */
 export const MAX_VALUE_BYTES: number = 16 * 1024 * 1024;
-
-const LONE_SURROGATE = /\p{Surrogate}/u;
 
 /** Throws unless a text can be a collection or a key. */
 export function checkName(what: "collection" | "key", name: string): void {
@@ -23,7 +21,7 @@ export function checkBound(what: string, text: string): void {
   const quoted = quoteValue(text);
   // A driver may end a text at NUL, and writes U+FFFD for half of a surrogate pair.
   if (text.includes("\0")) throw new RangeError(`the ${what} ${quoted} must not contain NUL`);
-  if (LONE_SURROGATE.test(text))
+  if (hasLoneSurrogate(text))
     throw new RangeError(`the ${what} ${quoted} must be well-formed text`);
   const length = Buffer.byteLength(text);
   if (length <= MAX_NAME_BYTES) return;

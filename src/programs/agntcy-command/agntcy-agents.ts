@@ -2,6 +2,7 @@
  * The AGNTCY agents of a deployment, as they are exported: what their manifests say, in the newest of
  * the shapes. Where their servers are is left out unless it is asked for: callers are to come here.
  */
+
 import { isAbsolute } from "node:path";
 import type { Config } from "../../app/config/config.ts";
 import { readBoundedFile } from "../../base/bounded-file.ts";
@@ -9,8 +10,8 @@ import { isRecord, type JsonRecord } from "../../base/json-value.ts";
 import { ManifestLibrary } from "../../modules/agntcy/dependencies/manifest-library.ts";
 import type { AcpSpecs, AgentManifest } from "../../modules/agntcy/manifest/manifest.ts";
 import { MAX_MANIFEST_BYTES } from "../../modules/agntcy/manifest/read-manifest.ts";
+import { serverUri } from "../shell/read-config.ts";
 import {
-  agtpUri,
   authorsOf,
   type Candidate,
   type ExportedAgent,
@@ -59,7 +60,7 @@ function exportManifest(
     environment: listOf(deployment["env_vars"] ?? raw["env_vars"]).flatMap(variablePart),
     dependencies: manifest.dependencies.map(dependencyOf),
     locators: locatorsOf(raw, options),
-    uri: agtpUri(config, base),
+    uri: `${serverUri(config)}${base}`,
     method: "EXECUTE",
     ...(typeof createdAt === "string" ? { createdAt } : {}),
   };

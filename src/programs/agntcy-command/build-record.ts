@@ -70,14 +70,6 @@ export interface ExportOptions {
   readonly showsUpstream: boolean;
 }
 
-/** The address of this server. */
-export function agtpUri({ server }: Config, path: string): string {
-  const { domain, host, port } = server;
-  const name = host.includes(":") ? `[${host}]` : host;
-  const place = domain ?? (port === 0 || port === 4480 ? name : `${name}:${port}`);
-  return `agtp://${place}${path}`;
-}
-
 /** The publisher of its records. */
 export function authorsOf({ server }: Config): readonly string[] {
   return [server.operator ?? server.serverId];

@@ -1,4 +1,5 @@
 /** `agtp-agntcy export`: the OASF record of an agent that a deployment hosts. */
+
 import { relative, resolve } from "node:path";
 import type { Config } from "../../app/config/config.ts";
 import { loadConfig } from "../../app/config/load.ts";
@@ -11,10 +12,10 @@ import { Capabilities } from "../../modules/openwop/packs/peer-capabilities.ts";
 import { type Command, CommandRefusal, command } from "../shell/command.ts";
 import { usage } from "../shell/command-file.ts";
 import { printProblems } from "../shell/findings.ts";
+import { serverUri } from "../shell/read-config.ts";
 import { writeFiles } from "../shell/write-files.ts";
 import { agntcyAgents } from "./agntcy-agents.ts";
 import {
-  agtpUri,
   authorsOf,
   buildRecord,
   type Candidate,
@@ -119,7 +120,7 @@ function openwopAgents(config: Config): readonly Candidate[] {
         config: ANYTHING,
       },
       ...{ skills: [], options: [], environment: [], dependencies: [], locators: [] },
-      uri: agtpUri(config, `/agents/${agent.agentId}`),
+      uri: `${serverUri(config)}/agents/${agent.agentId}`,
       method: "EXECUTE",
     }),
   }));
@@ -147,7 +148,7 @@ function documentedAgents(config: Config): readonly Candidate[] {
           output: ANYTHING,
           config: ANYTHING,
         },
-        uri: agtpUri(config, `/${agent.agentId}`),
+        uri: `${serverUri(config)}/${agent.agentId}`,
         method: "DESCRIBE",
         ...(typeof issuedAt === "string" ? { createdAt: issuedAt } : {}),
       };

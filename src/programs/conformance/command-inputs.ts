@@ -11,7 +11,7 @@ import { shippedCatalogPath } from "../../catalog/shipped-catalog.ts";
 import type { RawPeer } from "../../client/raw-connection.ts";
 import { parseUri } from "../../client/uri.ts";
 import { parseAuthorityScope } from "../../identity/authority-scope.ts";
-import { isAgentId, isOwnerId } from "../../identity/identifiers.ts";
+import { isAgentId, isOwnerId, isSha256 } from "../../identity/identifiers.ts";
 import { isFieldName, isFieldValue } from "../../wire/header-fields.ts";
 import { clientOptions } from "../shell/ask-server.ts";
 import { readText, usage } from "../shell/command-file.ts";
@@ -63,7 +63,6 @@ export const CONFORMANCE_OPTIONS = {
 /** The command line, as written. */
 export type ConformanceLine = Line<typeof CONFORMANCE_ARGS, typeof CONFORMANCE_OPTIONS>;
 
-const FINGERPRINT = /^[0-9a-f]{64}$/;
 const MAX_SECONDS = 86_400;
 
 /** The server to ask. */
@@ -77,7 +76,7 @@ export function readPeer(line: ConformanceLine, terminal: Terminal): RawPeer {
   if (fingerprint === undefined) return clientOptions(line, uri, terminal);
   if (ca !== undefined || insecure) throw usage("expected --fingerprint, --ca or --insecure alone");
   const pin = fingerprint.replaceAll(":", "").toLowerCase();
-  if (!FINGERPRINT.test(pin)) throw usage("expected 64 hexadecimal digits for --fingerprint");
+  if (!isSha256(pin)) throw usage("expected 64 hexadecimal digits for --fingerprint");
   return { ...clientOptions(line, uri, terminal), fingerprint: pin };
 }
 

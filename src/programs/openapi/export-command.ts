@@ -2,10 +2,12 @@
  * `agtp-openapi export`: the endpoints of a deployment directory, or those that a server tells of in
  * its manifest, as an OpenAPI document.
  */
+
 import { statSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { isRecord, type JsonRecord } from "../../base/json-value.ts";
 import { AgtpClientError } from "../../client/client-error.ts";
+import { MANIFEST_TYPE } from "../../identity/manifest-signature.ts";
 import { type ExportSource, exportOpenapi } from "../../openapi/export-openapi.ts";
 import { readManifestEndpoint } from "../../openapi/exported-endpoint.ts";
 import { loadShippedCatalog } from "../../openapi/shipped-catalog-text.ts";
@@ -18,8 +20,6 @@ import type { Terminal } from "../shell/terminal.ts";
 import { writeFiles } from "../shell/write-files.ts";
 import { isComplete, loadExportSource } from "./load-deployment.ts";
 
-/** A request with an Agent-ID gets something else for "/" unless it asks for this. */
-const MANIFEST_TYPE = "application/vnd.agtp.manifest+json";
 const CONFIG_NAME = "agtp-server.toml";
 
 const ARGS = { "[source]": "a deployment directory, or agtp://HOST[:PORT]" } as const;

@@ -3,7 +3,9 @@
  * revisions grow and no other node decides between the look at the expectations and the write. Each
  * commit stays all or nothing on its own.
  */
+
 import { hash } from "node:crypto";
+import { setTimeout as delay } from "node:timers/promises";
 import type { Pool, PoolClient } from "pg";
 import type { EncodedChange } from "../entry-limits.ts";
 import type { CommitOutcome, Expectation } from "../store.ts";
@@ -167,7 +169,7 @@ export class PostgresCommitter {
       } catch {
         // The server may be starting again.
       }
-      await new Promise((resolve) => setTimeout(resolve, LOOK_UP_PAUSE_MS));
+      await delay(LOOK_UP_PAUSE_MS);
     }
     throw new StoreUnavailableError("undecided", cause);
   }
