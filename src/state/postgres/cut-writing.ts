@@ -10,6 +10,7 @@ import type { CutHeadsFile, JournalCut } from "../journal/cut-record.ts";
 import { stateLine } from "../moving/state-file.ts";
 import {
   AFTER_LINES,
+  type Asked,
   CUT_HEADS,
   CUT_LINE,
   CUT_NUMBER,
@@ -21,8 +22,6 @@ import {
   STAGED_HEADS,
 } from "./cut-rows.ts";
 import type { NumberRange } from "./record-segments.ts";
-
-type Asked = Pick<Pool | PoolClient, "query">;
 
 /** Writes heads in rows whose names begin with a prefix; answers the file that they are. */
 export async function writeHeadRows(

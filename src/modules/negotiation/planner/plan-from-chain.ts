@@ -8,8 +8,9 @@ import { type PlanLog, quoteNames } from "../../../endpoint/plan-log.ts";
 import type { Aggregation } from "../../../endpoint/recipe.ts";
 import { inputTypesOf } from "./declared-inputs.ts";
 import type { IndexedEndpoint } from "./endpoint-index.ts";
+import type { NoChain } from "./gap.ts";
 import { strongestImpact } from "./impact.ts";
-import { type NoChain, planChain, subjectOf } from "./planner.ts";
+import { planChain, subjectOf } from "./planner.ts";
 import { pickAsked, recipeOf, writeSteps } from "./recipe.ts";
 import { giversOf, gives, type PlanningTask } from "./task.ts";
 
