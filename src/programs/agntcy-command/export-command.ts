@@ -11,9 +11,9 @@ import { loadPacks } from "../../modules/openwop/packs/load-packs.ts";
 import { Capabilities } from "../../modules/openwop/packs/peer-capabilities.ts";
 import { type Command, CommandRefusal, command } from "../shell/command.ts";
 import { usage } from "../shell/command-file.ts";
-import { printProblems } from "../shell/findings.ts";
+import { jsonText, printProblems } from "../shell/findings.ts";
 import { serverUri } from "../shell/read-config.ts";
-import { writeFiles } from "../shell/write-files.ts";
+import { writeOutput } from "../shell/write-files.ts";
 import { agntcyAgents } from "./agntcy-agents.ts";
 import {
   authorsOf,
@@ -34,7 +34,7 @@ export const exportCommand: Command = command({
     "--upstream": "show the ACP servers behind the agent in its deployment options",
     "--force": "replace a file that is there",
   },
-  run: ({ agent, config: file, output, upstream = false, force = false }, terminal) => {
+  run: ({ agent, config: file, upstream = false, ...written }, terminal) => {
     const path = resolve(terminal.directory, file);
     const { config, problems, environment } = loadConfig(path, terminal.environment);
     printProblems(problems, terminal.err);
@@ -46,7 +46,7 @@ export const exportCommand: Command = command({
       throw new CommandRefusal(`the deployment hosts no agent ${JSON.stringify(agent)}; ${known}`);
     }
     const record = buildRecord(found.agent, new Date());
-    const text = `${JSON.stringify(record, undefined, 2)}\n`;
+    const text = jsonText(record);
     if (found.agent.options.length === 0) {
       const why = "the record has no deployment option: it is reached over AGTP, which has none";
       terminal.err.write(`agtp-agntcy: warning: ${why}\n`);
@@ -56,8 +56,7 @@ export const exportCommand: Command = command({
       printProblems(faults, terminal.err);
       throw new CommandRefusal("the agent cannot be described as an OASF record");
     }
-    if (output === undefined) terminal.out.write(text);
-    else writeFiles(terminal.directory, [{ path: output, content: text, isSecret: false }], force);
+    writeOutput(text, written, terminal);
     return true;
   },
 });

@@ -1,9 +1,9 @@
 /** `agtpd status`, `nodes`, `reload`, `stop`, `login` and `passkeys`: what is asked of a daemon that runs. */
 import { isRecord, type JsonRecord } from "../../base/json-value.ts";
-import { formatProblem, isError, type Problem } from "../../base/problem.ts";
+import type { Problem } from "../../base/problem.ts";
 import { type Command, command } from "../shell/command.ts";
-import { printJson } from "../shell/findings.ts";
-import { defuseLine, type Terminal } from "../shell/terminal.ts";
+import { describeProblem, printJson, printProblems } from "../shell/findings.ts";
+import { defuseLine } from "../shell/terminal.ts";
 import { askDaemon } from "./ask-daemon.ts";
 
 /** The option that says which daemon is asked. */
@@ -42,7 +42,7 @@ export function reloadCommand(): Command {
     notes: NOTES,
     run: async ({ config }, terminal) => {
       const { reloaded, problems } = await askDaemon({ command: "reload", config }, terminal);
-      printProblems(problems, terminal);
+      printProblems(problemsIn(problems), terminal.err);
       terminal.err.write(reloaded === true ? "reloaded\n" : "nothing changed\n");
       return reloaded === true;
     },
@@ -74,21 +74,12 @@ function statusLines(status: JsonRecord): readonly string[] {
   ];
 }
 
-function printProblems(problems: unknown, { err }: Terminal): void {
-  for (const problem of problemsIn(problems))
-    err.write(`${defuseLine(describeProblem(problem))}\n`);
-}
-
 function problemsIn(problems: unknown): readonly Problem[] {
   return Array.isArray(problems) ? problems.filter(isProblem) : [];
 }
 
 function isProblem(value: unknown): value is Problem {
   return isRecord(value) && typeof value["file"] === "string" && typeof value["key"] === "string";
-}
-
-function describeProblem(problem: Problem): string {
-  return isError(problem) ? formatProblem(problem) : `warning: ${formatProblem(problem)}`;
 }
 
 /** Prints a link to the console; only pressing the button on its page uses it up. */

@@ -3,6 +3,7 @@
  * draft-07, where a text may also ask for a variable of the environment; and the lines by which editors
  * find them beside a deployment.
  */
+
 import { existsSync } from "node:fs";
 import { dirname, relative, resolve, sep } from "node:path";
 import { configSchema } from "../../app/config/schema.ts";
@@ -10,6 +11,7 @@ import { isRecord } from "../../base/json-value.ts";
 import { endpointFileSchema } from "../../endpoint/endpoint-file-schema.ts";
 import { recipeFileSchema } from "../../endpoint/recipe-file-schema.ts";
 import type { Schema } from "../../schema/section-field.ts";
+import { jsonText } from "../shell/findings.ts";
 import type { NewFile } from "../shell/write-files.ts";
 
 const DIRECTORY = ".agtp/schema";
@@ -83,11 +85,10 @@ const VARIABLE = "\\$\\{[A-Za-z_][A-Za-z0-9_]*(?::-[^{}]*)?\\}";
 
 /** The schema of a file, as JSON text. */
 export function schemaText(name: SchemaName): string {
-  const schema = {
+  return jsonText({
     $schema: "http://json-schema.org/draft-07/schema#",
     ...(forEditors(SCHEMAS[name]) as object),
-  };
-  return `${JSON.stringify(schema, undefined, 2)}\n`;
+  });
 }
 
 function forEditors(value: unknown): unknown {

@@ -14,6 +14,7 @@ import { publicKeyOf } from "../../identity/ed25519.ts";
 import { issueAgent } from "../../identity/issue.ts";
 import { keyId } from "../../identity/jws.ts";
 import { schemaFiles, withSchemaLines } from "../editors/schema-files.ts";
+import { jsonText } from "../shell/findings.ts";
 import { type NewFile, writeFiles } from "../shell/write-files.ts";
 import { type Answers, ownerIdOf } from "./answers.ts";
 import type { FoundReference } from "./read-reference.ts";
@@ -152,5 +153,5 @@ function issuerOf(key: KeyObject): string {
 }
 
 function asJson(path: string, document: unknown): NewFile {
-  return { path, content: `${JSON.stringify(document, undefined, 2)}\n`, isSecret: false };
+  return { path, content: jsonText(document), isSecret: false };
 }

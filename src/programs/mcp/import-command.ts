@@ -2,6 +2,7 @@
  * `agtp-mcp import`: the tools of an MCP server as endpoint files to review. Nothing is written
  * unless all of it can be, and nothing that is there is replaced unless that is asked for.
  */
+
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { reasonOf } from "../../base/thrown.ts";
@@ -11,6 +12,7 @@ import { writeToml } from "../../openapi/write-toml.ts";
 import { withEndpointLines } from "../editors/schema-files.ts";
 import { type Command, CommandRefusal, command } from "../shell/command.ts";
 import { usage } from "../shell/command-file.ts";
+import { printJson } from "../shell/findings.ts";
 import { firstCall, firstCallText } from "../shell/first-call.ts";
 import { defuseLine, type Terminal } from "../shell/terminal.ts";
 import { writeFiles } from "../shell/write-files.ts";
@@ -56,7 +58,7 @@ export const importCommand: Command = command({
     }));
     const { directory } = terminal;
     writeFiles(directory, withEndpointLines(files, { directory, config }), force);
-    if (json) terminal.out.write(`${JSON.stringify(report(named, drafted), undefined, 2)}\n`);
+    if (json) printJson(report(named, drafted), terminal.out);
     else tell(named, drafted, output, terminal);
   },
 });

@@ -15,9 +15,9 @@ import { askServer } from "../shell/ask-server.ts";
 import { type Command, CommandRefusal, command } from "../shell/command.ts";
 import { usage } from "../shell/command-file.ts";
 import type { Line } from "../shell/command-line.ts";
-import { printProblems } from "../shell/findings.ts";
+import { jsonText, printProblems } from "../shell/findings.ts";
 import type { Terminal } from "../shell/terminal.ts";
-import { writeFiles } from "../shell/write-files.ts";
+import { writeOutput } from "../shell/write-files.ts";
 import { isComplete, loadExportSource } from "./load-deployment.ts";
 
 const CONFIG_NAME = "agtp-server.toml";
@@ -46,7 +46,7 @@ export const exportCommand: Command = command({
 });
 
 async function run(line: ExportLine, terminal: Terminal): Promise<undefined> {
-  const { source: named, config, output, force = false } = line;
+  const { source: named, config } = line;
   if (named !== undefined && config !== undefined) {
     throw usage("expected a directory, a URI or --config, got two of them");
   }
@@ -54,9 +54,7 @@ async function run(line: ExportLine, terminal: Terminal): Promise<undefined> {
     named !== undefined && /^agtp:\/\//i.test(named)
       ? await readServer(named, line, terminal)
       : loadSource(configPath(named, config, terminal), terminal);
-  const text = `${JSON.stringify(exportOpenapi(source), undefined, 2)}\n`;
-  if (output === undefined) terminal.out.write(text);
-  else writeFiles(terminal.directory, [{ path: output, content: text, isSecret: false }], force);
+  writeOutput(jsonText(exportOpenapi(source)), line, terminal);
 }
 
 function configPath(

@@ -2,6 +2,7 @@
  * Puts the files of a command in place: all of them or none, each complete, secrets for their owner
  * alone. A file that is there stays, unless the command line says otherwise.
  */
+
 import { randomUUID } from "node:crypto";
 import { linkSync, lstatSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
@@ -9,6 +10,7 @@ import { makeDirectory } from "../../base/make-directory.ts";
 import { codeOf, reasonOf } from "../../base/thrown.ts";
 import { CommandRefusal } from "./command.ts";
 import { usage } from "./command-file.ts";
+import type { Terminal } from "./terminal.ts";
 
 /** A file that is to be written. */
 export interface NewFile {
@@ -30,6 +32,16 @@ export function writeFiles(directory: string, files: readonly NewFile[], force: 
       throw usage(`${JSON.stringify(file.path)} cannot be written: ${reasonOf(error)}`);
     }
   }
+}
+
+/** Writes a text to the file of `--output`, or prints it where there is none. */
+export function writeOutput(
+  text: string,
+  { output, force = false }: { readonly output?: string; readonly force?: boolean },
+  { out, directory }: Terminal,
+): void {
+  if (output === undefined) out.write(text);
+  else writeFiles(directory, [{ path: output, content: text, isSecret: false }], force);
 }
 
 function checkAbsent(directory: string, path: string): void {
