@@ -1,5 +1,4 @@
 /** The processes that serve a deployment, as `agtpd nodes` and the console list them. */
-
 import { availableParallelism, hostname } from "node:os";
 import { urlHost } from "../base/url-host.ts";
 import { VERSION } from "../base/version.ts";

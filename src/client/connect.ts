@@ -2,7 +2,6 @@
  * Opens the TLS socket of a connection, and says in AGTP's terms why that failed.
  * AGTP "Transport": TLS 1.3, SNI with the authority's name, ALPN `agtp` where the peer has one.
  */
-
 import { hash } from "node:crypto";
 import { isIP } from "node:net";
 import { connect, type TLSSocket } from "node:tls";

@@ -3,7 +3,6 @@
  * query and in headers, and the rest in the query or in the body. Of the caller's identity nothing
  * is in it.   AGTP-API §12.3
  */
-
 import { randomUUID } from "node:crypto";
 import { isRecord, type JsonRecord } from "../base/json-value.ts";
 import type { ExternalServiceBinding, UpstreamMethod } from "../endpoint/endpoint.ts";

@@ -3,7 +3,6 @@
  * a server does it: with a CA that cannot vouch for an agent the answer is a fault.
  * AGTP-CERT "Agent Certificate Profile"
  */
-
 import { createPublicKey, type KeyObject, type X509Certificate } from "node:crypto";
 import {
   type AgentProfile,

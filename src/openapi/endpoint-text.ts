@@ -1,5 +1,4 @@
 /** An imported endpoint as the text of its file: what it was, what to judge, and the endpoint. */
-
 import { formatProblem, isError } from "../base/problem.ts";
 import { parseEndpointFile } from "../endpoint/endpoint-file.ts";
 import { OPERATOR_SCHEMA_BOUNDS } from "../schema/schema-bounds.ts";

@@ -4,7 +4,6 @@
  * schema and no value together keep the daemon busy for more than a fraction of a second.
  * AGTP-API §10.6, §13.2
  */
-
 import type { JsonSchema } from "./json-schema.ts";
 import { ARRAY_MAKERS, judgeUnevaluatedItems } from "./judge-arrays.ts";
 import { BRANCH_MAKERS } from "./judge-branches.ts";

@@ -3,7 +3,6 @@
  * made once and kept in the deployment, so that a first start needs no preparation. Clients trust
  * the made one by its file or its fingerprint.   AGTP "Transport"
  */
-
 import { randomUUID, type X509Certificate } from "node:crypto";
 import { link, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";

@@ -1,5 +1,4 @@
 /** Secrets that this server signs with for itself: made once for a store, and kept with it. */
-
 import { randomBytes } from "node:crypto";
 import { textIn } from "../base/json-value.ts";
 import { Collection } from "./collection.ts";

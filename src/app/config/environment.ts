@@ -1,5 +1,4 @@
 /** The variables of a deployment, and how they come into the strings of its configuration. */
-
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { parseEnv } from "node:util";

@@ -3,7 +3,6 @@
  * approvals that nobody could give. A rule that would silently match nothing is told about: it may be
  * what was to keep a call from running.   docs/approvals.md
  */
-
 import { hintOf } from "../../base/close-matches.ts";
 import { findPaced, type Paced } from "../../base/paced.ts";
 import type { Problem } from "../../base/problem.ts";

@@ -4,7 +4,6 @@
  * · 404 no such agent · 422 malformed · 457 out of the zone · 550 the delegate failed · 551 a link of
  * the chain does not hold.   AGTP "DELEGATE"
  */
-
 import { linkEntry } from "../../dispatch/caller/delegation.ts";
 import { delegationFailed } from "../../dispatch/refusals/delegation-refusals.ts";
 import { type Refusal, schemaViolation } from "../../dispatch/refusals/refusal.ts";

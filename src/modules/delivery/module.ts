@@ -2,7 +2,6 @@
  * NOTIFY and what belongs to it: inboxes, the word of their agents to CONFIRM, what QUERY and INSPECT
  * show of them, and the webhook outbox, which sends while this deployment is served.   AGTP "NOTIFY"
  */
-
 import { relative } from "node:path";
 import { isLoopbackHost } from "../../base/loopback.ts";
 import type { Problem } from "../../base/problem.ts";

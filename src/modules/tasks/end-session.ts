@@ -3,7 +3,6 @@
  * ends with it, and nothing resumes it. 404 no such session that is the caller's to end · 422 no
  * session is named.   AGTP "Sessions", AGTP-API §10.8
  */
-
 import { isOperating } from "../../dispatch/approvals/escalation-authority.ts";
 import type { OperatorPolicy } from "../../dispatch/caller/operator.ts";
 import { notFound, type Refusal, schemaViolation } from "../../dispatch/refusals/refusal.ts";

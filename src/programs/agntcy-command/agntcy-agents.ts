@@ -2,7 +2,6 @@
  * The AGNTCY agents of a deployment, as they are exported: what their manifests say, in the newest of
  * the shapes. Where their servers are is left out unless it is asked for: callers are to come here.
  */
-
 import { isAbsolute } from "node:path";
 import type { Config } from "../../app/config/config.ts";
 import { readBoundedFile } from "../../base/bounded-file.ts";

@@ -1,5 +1,4 @@
 /** `agtp-agntcy export`: the OASF record of an agent that a deployment hosts. */
-
 import { relative, resolve } from "node:path";
 import type { Config } from "../../app/config/config.ts";
 import { loadConfig } from "../../app/config/load.ts";

@@ -7,7 +7,6 @@
  * `"{any:name}"` keeps the value as `{{name}}`; `"{output probe}"` has an argument, here the endpoint
  * that was tried.
  */
-
 import { isFraction, isRecord } from "../../base/json-value.ts";
 import { FLOOR_METHODS } from "../../catalog/catalog.ts";
 import { checkTemplate, templateParameters } from "../../catalog/path-grammar.ts";

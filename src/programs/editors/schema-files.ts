@@ -3,7 +3,6 @@
  * draft-07, where a text may also ask for a variable of the environment; and the lines by which editors
  * find them beside a deployment.
  */
-
 import { existsSync } from "node:fs";
 import { dirname, relative, resolve, sep } from "node:path";
 import { configSchema } from "../../app/config/schema.ts";

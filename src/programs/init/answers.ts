@@ -2,7 +2,6 @@
  * Answers that a new deployment is made from: what each may be, and what is assumed where there is
  * none. An answer ends up in files and header fields, so that none can be more than it seems.
  */
-
 import { basename } from "node:path";
 import { hasLoneSurrogate } from "../../base/json-value.ts";
 

@@ -2,7 +2,6 @@
  * `agtp-keys genesis`: the Genesis and the identity document of a new agent, signed by one issuer.
  * Documents that would not load are not written.   AGTP "Agent Genesis"
  */
-
 import { createPrivateKey, type KeyObject } from "node:crypto";
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";

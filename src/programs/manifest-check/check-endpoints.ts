@@ -2,7 +2,6 @@
  * The endpoints of a manifest: each a whole primitive as the projection shows it, no two of them for
  * one request.   AGTP-API §5, §6, §8.9
  */
-
 import type { DocumentPlace } from "../../base/document-place.ts";
 import { describeValue, isRecord, type JsonRecord, quoteValue } from "../../base/json-value.ts";
 import type { Pair } from "../../catalog/pair.ts";

@@ -2,7 +2,6 @@
  * Findings about a manifest, each under its JSON Pointer and clause: bounded, because the server that
  * serves it may be hostile.
  */
-
 import { suggest } from "../../base/close-matches.ts";
 import { DocumentPlace } from "../../base/document-place.ts";
 import { JSON_STYLE } from "../../base/document-style.ts";

@@ -3,7 +3,6 @@
  * unreadable file is an error of the client; what a server answers instead is a finding, and so is
  * a response without the fields of a manifest's.   AGTP-API §8.10, §8.11
  */
-
 import { isDeeperThan, isRecord, quoteValue } from "../../base/json-value.ts";
 import { reasonOf } from "../../base/thrown.ts";
 import type { ClientResponse } from "../../client/agtp-client.ts";

@@ -2,7 +2,6 @@
  * `agtp-mcp import`: the tools of an MCP server as endpoint files to review. Nothing is written
  * unless all of it can be, and nothing that is there is replaced unless that is asked for.
  */
-
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { reasonOf } from "../../base/thrown.ts";

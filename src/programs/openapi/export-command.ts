@@ -2,7 +2,6 @@
  * `agtp-openapi export`: the endpoints of a deployment directory, or those that a server tells of in
  * its manifest, as an OpenAPI document.
  */
-
 import { statSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { isRecord, type JsonRecord } from "../../base/json-value.ts";

@@ -2,7 +2,6 @@
  * The endpoints of a deployment directory, for an export: configuration, catalog and endpoint files
  * as the daemon reads them, but for the values of variables, which no export shows.
  */
-
 import { existsSync } from "node:fs";
 import { relative } from "node:path";
 import type { Config } from "../../app/config/config.ts";

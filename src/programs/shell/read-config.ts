@@ -1,5 +1,4 @@
 /** The configuration that a command is asked about. */
-
 import { resolve } from "node:path";
 import type { Config } from "../../app/config/config.ts";
 import { loadConfig } from "../../app/config/load.ts";

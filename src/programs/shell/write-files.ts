@@ -2,7 +2,6 @@
  * Puts the files of a command in place: all of them or none, each complete, secrets for their owner
  * alone. A file that is there stays, unless the command line says otherwise.
  */
-
 import { randomUUID } from "node:crypto";
 import { linkSync, lstatSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";

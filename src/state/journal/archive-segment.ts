@@ -2,7 +2,6 @@
  * Writes records that were never in a file into an archive, as the segments of a journal are there: under
  * its name a segment is there whole, or not at all.   AGTP-IDENTIFIERS "Audit Log"
  */
-
 import { createHash } from "node:crypto";
 import { open, readdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";

@@ -3,7 +3,6 @@
  * revisions grow and no other node decides between the look at the expectations and the write. Each
  * commit stays all or nothing on its own.
  */
-
 import { hash } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Pool, PoolClient } from "pg";

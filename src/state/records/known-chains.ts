@@ -2,7 +2,6 @@
  * The store's knowledge of the journal: where each chain ends, and the position up to which these
  * heads cover every record. Both change together.   AGTP-IDENTIFIERS "Attribution Chain"
  */
-
 import { isRecord } from "../../base/json-value.ts";
 import { isSha256 } from "../../identity/identifiers.ts";
 import type { JournalPosition, RecordPlace } from "../journal/journal.ts";

@@ -3,7 +3,6 @@
  * worker, and who has taken in what. A change holds everywhere once each worker has taken it in, is
  * gone, or cannot serve any more from what was before it.
  */
-
 import { randomUUID } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
 import type { Link } from "../../base/link.ts";

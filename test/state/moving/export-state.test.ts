@@ -1,5 +1,4 @@
 /** What is exported is imported as it was; a file that is not as it was written is refused. */
-
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it, onTestFinished } from "vitest";

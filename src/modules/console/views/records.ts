@@ -1,5 +1,4 @@
 /** Chains of records, as they are signed: a page checks them itself, and need not trust this server. */
-
 import { isRecord } from "../../../base/json-value.ts";
 import type { Ed25519PublicKey } from "../../../identity/ed25519.ts";
 import { isSha256 } from "../../../identity/identifiers.ts";
