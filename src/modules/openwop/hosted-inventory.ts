@@ -14,10 +14,10 @@ const AGENT_ID = /^[0-9a-f]{64}$/;
 /** Tells whether a caller may learn which agents there are. */
 export function disclosing({
   config,
-  dispatch,
+  deployment,
 }: OpenwopContext): (agentId: string | undefined) => boolean {
   const { disclosure } = config.agents;
-  return (agentId) => isDisclosedTo({ agents: dispatch().directory, disclosure }, agentId);
+  return (agentId) => isDisclosedTo({ agents: deployment().directory, disclosure }, agentId);
 }
 
 /** The agents of the tenant that AGTP callers belong to. */
@@ -30,7 +30,7 @@ export function hostedInventory(context: OpenwopContext, openwop: OpenwopAgents)
     if (!OPENWOP_NAME.test(name) && (isEmpty || AGENT_ID.test(name))) return undefined;
     const entry = isDisclosed(callerId) ? inventory.find(name, settings.tenant) : undefined;
     if (entry !== undefined) return entry;
-    return context.dispatch().directory.resolve(name) === undefined
+    return context.deployment().directory.resolve(name) === undefined
       ? agentNotInstalled()
       : undefined;
   };

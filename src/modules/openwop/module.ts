@@ -107,7 +107,7 @@ const HOSTED_PROTOCOL = {
 } as const;
 
 /** An agent of the tenant by its OpenWOP name, or by whatever AGTP knows it. */
-function resolverOf({ dispatch }: OpenwopContext, openwop: OpenwopAgents) {
+function resolverOf({ deployment }: OpenwopContext, openwop: OpenwopAgents) {
   const { registry, documentOf, settings } = openwop;
   const { tenant } = settings;
   const byAgtpId = new Map(
@@ -117,7 +117,8 @@ function resolverOf({ dispatch }: OpenwopContext, openwop: OpenwopAgents) {
     }),
   );
   return (name: string) =>
-    registry.find(name, tenant) ?? byAgtpId.get(dispatch().directory.resolve(name)?.agentId ?? "");
+    registry.find(name, tenant) ??
+    byAgtpId.get(deployment().directory.resolve(name)?.agentId ?? "");
 }
 
 const MOST = 100;
