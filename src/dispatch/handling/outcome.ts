@@ -8,7 +8,7 @@ import type { HandlerResult } from "../../handlers/handler.ts";
 import { isFieldName, isFieldValue } from "../../wire/header-fields.ts";
 import { isStatus, isSuccess, type Status } from "../../wire/status.ts";
 import { concealRefusal } from "../concealment.ts";
-import { namedError, type Refusal } from "../refusals/refusal.ts";
+import { namedError } from "../refusals/refusal.ts";
 import { AGTP_JSON, type Reply, replyLater, replyToRefusal } from "../reply.ts";
 import type { Outcome, Route } from "../routes/route.ts";
 
