@@ -106,7 +106,7 @@ function proposing(
   return {
     ...{ catalog, names, methodPolicy, planning, reservation, negotiations, work },
     registered: (method, path) => {
-      return context.dispatch().registry.find(method, path)?.entry.definition;
+      return context.deployment().registry.find(method, path)?.entry.definition;
     },
     canonical: (pair) => canonicalPair(methodPolicy, pair),
     synthesisEnabled: config.policies.synthesisEnabled,
@@ -156,7 +156,7 @@ function negotiating(
   if (!isOn) return { routes, route: undefined, offers: undefined };
   const route = negotiationRoute({
     ...{ planning, register, routes, attempts, rate, work, rcns, reservation, accepted },
-    needsApproval: (route, asked) => context.dispatch().needsApproval(route, asked),
+    needsApproval: (route, asked) => context.deployment().needsApproval(route, asked),
     anyInput: anyInput(compiler),
     onFault: faultsOf(context),
   });

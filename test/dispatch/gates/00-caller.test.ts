@@ -3,7 +3,7 @@ import { atOnce } from "../../../src/base/paced.ts";
 import { ANONYMOUS } from "../../../src/dispatch/caller/caller.ts";
 import type { Exchange } from "../../../src/dispatch/exchange.ts";
 import { callerGate } from "../../../src/dispatch/gates/00-caller.ts";
-import { authorityGate } from "../../../src/dispatch/gates/02-authority.ts";
+import { authorityGate } from "../../../src/dispatch/gates/02-17-authority.ts";
 import type { Gate } from "../../../src/dispatch/gates/gate.ts";
 import type { IdentityConfig } from "../../../src/dispatch/policy/policies-config.ts";
 import { creatingAgentDirectory } from "../../../src/identity/agent-directory.ts";

@@ -1,6 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { atOnce } from "../../../src/base/paced.ts";
-import { compilingPathCheck, pathGate } from "../../../src/dispatch/gates/06-method-and-path.ts";
+import {
+  compilingPathCheck,
+  pathGate,
+} from "../../../src/dispatch/gates/06-07-08-09-method-and-path.ts";
 import { createRegistry } from "../../../src/endpoint/endpoint-registry.ts";
 import { makeExchange } from "../../support/exchange.ts";
 import { smallVocabulary } from "../../support/vocabulary.ts";
