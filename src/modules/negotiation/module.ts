@@ -18,7 +18,6 @@ import type { Call } from "../../handlers/handler.ts";
 import type { SchemaCompiler } from "../../schema/schema.ts";
 import { exceptStoreFaults } from "../../state/store-fault.ts";
 import type { NegotiationContext, NegotiationSections } from "./config.ts";
-import { createContractSchemas } from "./contract-schemas.ts";
 import { contractSource } from "./contracts/contract-source.ts";
 import { endContractsWithoutMethod } from "./contracts/removed-methods.ts";
 import { createLateSynthesis, type LateSynthesis } from "./late-synthesis.ts";
@@ -28,6 +27,7 @@ import type { ProposalRules } from "./propose/check-proposal.ts";
 import { contractOffers } from "./propose/contract-offers.ts";
 import { evaluatePending } from "./propose/evaluate-pending.ts";
 import { type EvaluationParts, type ProposeOptions, proposeMethod } from "./propose/propose.ts";
+import { createContractSchemas } from "./propose/proposed-schema.ts";
 import { proposalEndpoints } from "./propose/query-proposal.ts";
 import { negotiationRoute } from "./rcns/negotiation-route.ts";
 import { type NegotiationState, openNegotiation } from "./state.ts";
@@ -87,7 +87,7 @@ function proposalRules(context: NegotiationContext): ProposalRules {
   return {
     ...{ catalog, names, methodPolicy, reservation },
     registered: (method, path) => {
-      return context.dispatch().registry.find(method, path)?.entry.definition;
+      return context.deployment().registry.find(method, path)?.entry.definition;
     },
     canonical: (pair) => canonicalPair(methodPolicy, pair),
   };
@@ -131,7 +131,7 @@ function negotiationOf(
   if (!isOn) return { routes, route: undefined, offers: undefined };
   const route = negotiationRoute({
     ...{ prepared, register, routes, attempts, rate, work, rcns, reservation, accepted },
-    needsApproval: (route, asked) => context.dispatch().needsApproval(route, asked),
+    needsApproval: (route, asked) => context.deployment().needsApproval(route, asked),
     anyInput: anyInput(compiler),
     onFault: faultsOf(context),
   });

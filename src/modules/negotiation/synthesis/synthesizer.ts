@@ -20,7 +20,7 @@ import type {
 } from "../../../endpoint/synthesis-plan.ts";
 import { indexingEndpoints } from "./build-endpoint-index.ts";
 import { comparePairs, type EndpointIndex } from "./endpoint-index.ts";
-import type { NoChain } from "./find-chain.ts";
+import type { NoChain } from "./gap.ts";
 import type { StepReaches } from "./match-recipe.ts";
 import { planCall } from "./plan-call.ts";
 import { type EndpointsPlan, planFromEndpoints } from "./plan-from-endpoints.ts";
