@@ -58,7 +58,7 @@ export function createRegistry<E extends RouteEntry>(entries: readonly E[]): Reg
   return atOnce(buildRegistry(entries));
 }
 
-/** The same, an entry a step. */
+/** Builds a registry, an entry a step. */
 export function* buildRegistry<E extends RouteEntry>(
   entries: readonly E[],
 ): Paced<RegistryResult<E>> {

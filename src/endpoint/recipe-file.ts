@@ -49,7 +49,7 @@ export function loadRecipes(source: RecipesSource): LoadedRecipes {
   return atOnce(loadingRecipes(source));
 }
 
-/** The same, a file a step. */
+/** Loads recipes, a file a step. */
 export function* loadingRecipes(source: RecipesSource): Paced<LoadedRecipes> {
   const { files, problems: unreadable } = yield* readingFiles({
     directory: source.directory,

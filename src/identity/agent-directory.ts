@@ -28,7 +28,7 @@ export function createAgentDirectory(documents: readonly AgentDocument[]): Agent
   return atOnce(creatingAgentDirectory(documents));
 }
 
-/** The same, a document a step. */
+/** Makes a directory, a document a step. */
 export function* creatingAgentDirectory(
   documents: readonly AgentDocument[],
 ): Paced<AgentDirectory> {

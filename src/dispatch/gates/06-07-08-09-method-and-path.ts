@@ -83,7 +83,7 @@ export function pathGate(check: PathCheck): Gate {
 /** The fault of a path; undefined: nothing. */
 export type PathCheck = (method: string, path: string) => ReturnType<typeof checkPath>;
 
-/** Most requests are for a literal path of the registry, which needs to be judged once only. */
+/** Compiles the check of paths, an entry a step. */
 export function compilePathCheck(...parts: Parameters<typeof compilingPathCheck>): PathCheck {
   return atOnce(compilingPathCheck(...parts));
 }

@@ -24,7 +24,7 @@ export function listTools(endpoints: readonly ListedDefinition[]): readonly Tool
   return atOnce(listingTools(endpoints));
 }
 
-/** The same, an endpoint a step. */
+/** Lists the endpoints that are tools, one a step. */
 export function* listingTools(endpoints: readonly ListedDefinition[]): Paced<readonly Tool[]> {
   const listed = yield* filterPaced(endpoints, isTool);
   const definitions = yield* mapPaced(listed, ({ definition }) => definition);
