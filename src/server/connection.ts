@@ -13,11 +13,12 @@ import { onceRecorded, type Recording } from "../dispatch/recorded.ts";
 import type { LimitsConfig } from "../wire/limits-section.ts";
 import type { Request, Response, WireFault } from "../wire/message.ts";
 import { isWireFault } from "../wire/message-parser.ts";
-import type { RecordOverhead } from "./admission.ts";
+import type { TlsOverhead } from "./connection-caps.ts";
 import { Inbox } from "./inbox.ts";
 import { type BatchedWriter, Outbox, type WriteBatcher } from "./outbox.ts";
 import type { PeerIdentity } from "./peer-certificate.ts";
 import type { SendBudget } from "./send-budget.ts";
+import { readShared } from "./shared-reading.ts";
 
 /** The parts that every connection of a listener shares. */
 export interface ConnectionContext {
@@ -41,7 +42,7 @@ export class Connection implements BatchedWriter {
   readonly #inbox: Inbox;
   readonly #outbox: Outbox;
   readonly #peer: Peer;
-  readonly #overhead: RecordOverhead;
+  readonly #overhead: TlsOverhead;
   #running: Exchange | undefined;
   #isNew = true;
   /** Answers leave at the end of the turn, or once their records are kept. */
@@ -55,7 +56,7 @@ export class Connection implements BatchedWriter {
   constructor(
     socket: TLSSocket,
     context: ConnectionContext,
-    { overhead, ...identity }: PeerIdentity & { readonly overhead: RecordOverhead },
+    { overhead, ...identity }: PeerIdentity & { readonly overhead: TlsOverhead },
   ) {
     this.#overhead = overhead;
     this.#socket = socket;
@@ -68,7 +69,7 @@ export class Connection implements BatchedWriter {
     this.#outbox = new Outbox(socket, { account, sendBufferBytes });
     const { remoteAddress: address = "", remotePort: port = 0 } = socket;
     this.#peer = { address, port, ...identity };
-    socket.on("data", (chunk: Buffer) => {
+    readShared(socket, (chunk) => {
       if (this.#inbox.push(chunk)) this.#proceed();
     });
     socket.on("drain", () => this.#proceed());

@@ -75,12 +75,12 @@ async function executorOf(context: AgentcliContext, settings: AgentcliConfig): P
 
 /** The agent that answers prompts, once it is served. */
 function promptRuntime(
-  { dispatch }: AgentcliContext,
+  { deployment }: AgentcliContext,
   settings: AgentcliConfig,
 ): PromptRuntime | undefined {
   const path = settings.promptRuntime && readRuntimePath(settings.promptRuntime);
   if (path === undefined) return undefined;
-  return { path, endpoint: () => dispatch().registry.find("EXECUTE", path)?.entry.definition };
+  return { path, endpoint: () => deployment().registry.find("EXECUTE", path)?.entry.definition };
 }
 
 /** Every exposed workflow is an agent of this server: it stands where agents are looked for. */

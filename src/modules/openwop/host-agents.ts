@@ -51,7 +51,7 @@ export async function hostAgents(
   context: OpenwopContext,
   { api }: OpenwopState,
 ): Promise<OpenwopAgents> {
-  const { config, env, routes, dispatch, log, drive } = context;
+  const { config, env, routes, deployment, log, drive } = context;
   const { openwop: settings } = config;
   const packs = await drive(readingPacks(config));
   const registry = createAgentRegistry(packs.packs);
@@ -89,7 +89,7 @@ export async function hostAgents(
     findLostTools: () =>
       findToolMistakes(
         packs.packs,
-        (method, path) => dispatch().registry.find(method, path) !== undefined,
+        (method, path) => deployment().registry.find(method, path) !== undefined,
       ),
     close: () => runtime.runtime.close(),
   };
@@ -137,12 +137,12 @@ function findInactive(
  * The endpoints of this server as tools of its agents, called through the pipeline of the
  * deployment that the agents are a part of.
  */
-function ownEndpoints({ dispatch }: Pick<OpenwopContext, "dispatch">): ToolHost {
+function ownEndpoints({ deployment }: Pick<OpenwopContext, "deployment">): ToolHost {
   return {
-    findEndpoint: (method, path) => dispatch().registry.find(method, path)?.entry.definition,
+    findEndpoint: (method, path) => deployment().registry.find(method, path)?.entry.definition,
     call: async ({ agent, scopes, method, path: target, input, taskId, signal }) => {
       const caller = actingCaller(agent, scopes);
-      return dispatch().actAs({ caller, method, target, input, taskId, signal });
+      return deployment().actAs({ caller, method, target, input, taskId, signal });
     },
   };
 }

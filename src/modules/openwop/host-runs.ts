@@ -65,7 +65,7 @@ export async function hostRuns(
     ...{ host, escalations: state.escalations },
     agtpIdOf: (agentId, owner) => agtpIdOf(openwop, agentId, owner),
     record: recordStreamEvents(context),
-    approvals: () => context.dispatch().approvals,
+    approvals: () => context.deployment().approvals,
     onFault: exceptStoreFaults((error) => {
       const trace = redact(traceOf(error));
       log.warn({ trace }, "a run that waits could not be told to operators");

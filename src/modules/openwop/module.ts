@@ -110,7 +110,7 @@ const HOSTED_PROTOCOL = {
 } as const;
 
 /** An agent of the tenant by its OpenWOP name, or by whatever AGTP knows it. */
-function resolverOf({ dispatch }: OpenwopContext, openwop: OpenwopAgents) {
+function resolverOf({ deployment }: OpenwopContext, openwop: OpenwopAgents) {
   const { registry, documentOf, settings } = openwop;
   const { tenant } = settings;
   const byAgtpId = new Map(
@@ -120,7 +120,8 @@ function resolverOf({ dispatch }: OpenwopContext, openwop: OpenwopAgents) {
     }),
   );
   return (name: string) =>
-    registry.find(name, tenant) ?? byAgtpId.get(dispatch().directory.resolve(name)?.agentId ?? "");
+    registry.find(name, tenant) ??
+    byAgtpId.get(deployment().directory.resolve(name)?.agentId ?? "");
 }
 
 const MOST = 100;
@@ -156,10 +157,10 @@ const AGENT_ID = /^[0-9a-f]{64}$/;
 /** Tells whether a caller may learn which agents there are. */
 function disclosing({
   config,
-  dispatch,
+  deployment,
 }: OpenwopContext): (agentId: string | undefined) => boolean {
   const { disclosure } = config.agents;
-  return (agentId) => isDisclosedTo({ agents: dispatch().directory, disclosure }, agentId);
+  return (agentId) => isDisclosedTo({ agents: deployment().directory, disclosure }, agentId);
 }
 
 /** The agents of the tenant that AGTP callers belong to. */
@@ -172,7 +173,7 @@ function hostedInventory(context: OpenwopContext, openwop: OpenwopAgents): Hoste
     if (!OPENWOP_NAME.test(name) && (isEmpty || AGENT_ID.test(name))) return undefined;
     const entry = isDisclosed(callerId) ? catalog.find(name, settings.tenant) : undefined;
     if (entry !== undefined) return entry;
-    return context.dispatch().directory.resolve(name) === undefined
+    return context.deployment().directory.resolve(name) === undefined
       ? agentNotInstalled()
       : undefined;
   };
