@@ -19,7 +19,6 @@ import type { Call } from "../../handlers/handler.ts";
 import type { SchemaCompiler } from "../../schema/schema.ts";
 import { exceptStoreFaults } from "../../state/store-fault.ts";
 import type { NegotiationContext, NegotiationSections } from "./config.ts";
-import { createContractSchemas } from "./contract-schemas.ts";
 import { contractSource } from "./contracts/contract-source.ts";
 import { endContractsWithoutMethod } from "./contracts/removed-methods.ts";
 import { createLatePlanning, creatingPlanPlaces, type LatePlanning } from "./late-synthesis.ts";
@@ -32,6 +31,7 @@ import {
   type ProposeOptions,
   proposeHandler,
 } from "./propose/propose.ts";
+import { createContractSchemas } from "./propose/proposed-schema.ts";
 import { answerLater, proposalEndpoints } from "./propose/query-proposal.ts";
 import { negotiationRoute } from "./rcns/negotiation-route.ts";
 import { type NegotiationState, openNegotiation } from "./state.ts";
