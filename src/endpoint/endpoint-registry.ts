@@ -53,15 +53,8 @@ export function createRegistry<E extends Pair>(entries: readonly E[]): RegistryR
   return atOnce(buildRegistry(entries));
 }
 
-<<<<<<< HEAD
 /** Builds a registry, an entry a step. */
-export function* buildRegistry<E extends RouteEntry>(
-  entries: readonly E[],
-): Paced<RegistryResult<E>> {
-=======
-/** The same, an entry a step. */
 export function* buildRegistry<E extends Pair>(entries: readonly E[]): Paced<RegistryResult<E>> {
->>>>>>> main
   const literals = createLiteralIndex<E>();
   const templates = createTemplateIndex<E>();
   const served: E[] = [];
