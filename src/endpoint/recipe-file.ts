@@ -44,16 +44,7 @@ export interface LoadedRecipes {
 
 const MAX_RECIPES = 256;
 
-<<<<<<< HEAD
-/** Loads `*.toml` of the recipes directory; it may be absent where nobody configured another. */
-export function loadRecipes(source: RecipesSource): LoadedRecipes {
-  return atOnce(loadingRecipes(source));
-}
-
 /** Loads recipes, a file a step. */
-=======
-/** Loads `*.toml` of the recipes directory, a file a step; it may be absent where nobody configured another. */
->>>>>>> main
 export function* loadingRecipes(source: RecipesSource): Paced<LoadedRecipes> {
   const { files, problems: unreadable } = yield* readingFiles({
     directory: source.directory,

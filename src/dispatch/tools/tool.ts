@@ -19,16 +19,7 @@ export interface ListedDefinition {
   readonly definition: EndpointDefinition;
 }
 
-<<<<<<< HEAD
-/** The tools among the endpoints, in their order. */
-export function listTools(endpoints: readonly ListedDefinition[]): readonly Tool[] {
-  return atOnce(listingTools(endpoints));
-}
-
 /** Lists the endpoints that are tools, one a step. */
-=======
-/** The tools among the endpoints, in their order, an endpoint a step. */
->>>>>>> main
 export function* listingTools(endpoints: readonly ListedDefinition[]): Paced<readonly Tool[]> {
   const listed = yield* filterPaced(endpoints, isTool);
   const definitions = yield* mapPaced(listed, ({ definition }) => definition);
