@@ -14,8 +14,7 @@ import { loadHttpTls } from "../server/http-tls.ts";
 import type { TlsIdentity } from "../server/listener.ts";
 import { createObserver } from "../server/observer.ts";
 import { loadTlsIdentity } from "../server/tls-identity.ts";
-import type { StateNotice } from "../state/notice.ts";
-import { exceptStoreFaults, isStoreUnavailable } from "../state/store-fault.ts";
+import { isStoreUnavailable } from "../state/store-fault.ts";
 import type { Config } from "./config/config.ts";
 import { type LoadedConfig, loadConfig } from "./config/load.ts";
 import {
@@ -25,7 +24,13 @@ import {
   loadDeployment,
 } from "./deployment.ts";
 import type { AnyModule } from "./provision.ts";
-import { openServerState, type StateOpening, type StateWatch, storeFault } from "./server-state.ts";
+import {
+  openServerState,
+  type StateOpening,
+  type StateWatch,
+  storeFault,
+  watchState,
+} from "./server-state.ts";
 import { surveyDeployment } from "./survey.ts";
 
 /** The parts that a daemon is started with. */
@@ -105,34 +110,23 @@ export async function build(
     return { kind: "refused", problems: [...problems, ...others] };
   }
   await drive(turn());
-  const onFault = exceptStoreFaults((error) =>
-    log.logger.error({ event: "fault", error }, "the server's state cannot be kept"),
-  );
-  const onNotice = ({ level, event, fields, message }: StateNotice): void =>
-    log.logger[level]({ event, ...fields }, message);
-  const watch = { onFault, onNotice };
+  const watch = watchState(log);
   const open = (): Promise<StateOpening> =>
     seat === undefined
       ? openServerState(config, isPersistent, watch)
       : seat.openState(config, watch);
-  const opening = before ? { kept: before } : await open();
+  const opening = before ? { opened: before } : await open();
   // A directory that another daemon has is not written to.
-  const isOurs = opening.kept !== undefined;
+  const isOurs = opening.opened !== undefined;
   const tls = await loadTlsIdentity(config, { isPersistent: isPersistent && isOurs });
   const http = loadHttpTls(config.gateway, config);
   const pages = loadHttpTls(config.console, config);
-  if (opening.kept === undefined) {
-    const found = [
-      ...problems,
-      ...tls.problems,
-      ...http.problems,
-      ...pages.problems,
-      ...opening.problems,
-    ];
+  const known = [...problems, ...tls.problems, ...http.problems, ...pages.problems];
+  if (opening.opened === undefined) {
     const isInspectable = opening.isInspectable === true && config.console.enabled;
-    return { kind: "refused", problems: found, isInspectable };
+    return { kind: "refused", problems: [...known, ...opening.problems], isInspectable };
   }
-  const { kept } = opening;
+  const kept = opening.opened;
   const observer = createObserver(log);
   await drive(turn());
   const loaded = await load(
@@ -140,13 +134,7 @@ export async function build(
     { ...{ kept, observer, env, log: log.logger, drive }, ...(modules && { modules }) },
     before,
   );
-  const found = [
-    ...problems,
-    ...tls.problems,
-    ...http.problems,
-    ...pages.problems,
-    ...loaded.problems,
-  ];
+  const found = [...known, ...loaded.problems];
   const { deployment } = loaded;
   const isInsecure = [...http.problems, ...pages.problems].some(isError);
   if (deployment === undefined || tls.identity === undefined || isInsecure) {

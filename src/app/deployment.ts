@@ -14,7 +14,7 @@ import {
 } from "../dispatch/approvals/approval-problems.ts";
 import type { Dispatcher } from "../dispatch/dispatcher.ts";
 import type { BoundPorts, ConsoleSide, Gateway } from "../dispatch/module/http-gateway.ts";
-import type { Served } from "../dispatch/module/module.ts";
+import type { AssembledDeployment } from "../dispatch/module/module.ts";
 import type { Observer } from "../dispatch/observer.ts";
 import { preparingInputs } from "../dispatch/routes/protocol-endpoint.ts";
 import type { AgentDirectory } from "../identity/agent-directory.ts";
@@ -118,8 +118,8 @@ async function build(
   const { config } = foundation;
   const { kept, modules = MODULES, drive, observer, env, log } = options;
   const { problems } = progress;
-  let served: Served | undefined;
-  const dispatch = (): Served => {
+  let served: AssembledDeployment | undefined;
+  const deployment = (): AssembledDeployment => {
     if (served === undefined) throw new Error("the deployment is not put together yet");
     return served;
   };
@@ -131,7 +131,7 @@ async function build(
       env,
       log,
       drive,
-      dispatch,
+      deployment,
       tokens: foundation.tokens?.verifier,
     },
     features: [
@@ -171,7 +171,7 @@ function compilingApprovals(
 }
 
 interface Assembled extends Progress, Pick<FoundationSources, "kept"> {
-  readonly served: Served;
+  readonly served: AssembledDeployment;
 }
 
 function deploymentOf(

@@ -10,7 +10,7 @@ import { performance } from "node:perf_hooks";
 import { flatText } from "../base/flat-text.ts";
 import { jsonText } from "../base/json-value.ts";
 import type { Log } from "../base/log.ts";
-import type { Peer } from "../dispatch/caller/peer.ts";
+import type { LoggedParts, Peer } from "../dispatch/caller/peer.ts";
 import type { Exchange } from "../dispatch/exchange.ts";
 import type { Observer } from "../dispatch/observer.ts";
 import type { Reply } from "../dispatch/reply.ts";
@@ -107,19 +107,11 @@ function requestEntry(
   return line + remote;
 }
 
-/** The parts of a line that are mostly those of the line before on the same connection. */
-interface RepeatedParts {
-  readonly agentId: string | undefined;
-  readonly agent: string;
-  /** The last. */
-  readonly remote: string;
-}
-
 /** Quotes them only where they differ; a path is another with most requests, and stays out. */
-function repeatedParts(exchange: Exchange): RepeatedParts {
+function repeatedParts(exchange: Exchange): LoggedParts {
   const { peer } = exchange;
   const agentId = exchange.caller.agentId ?? exchange.header("agent-id");
-  const before = peer.logged as RepeatedParts | undefined;
+  const before = peer.logged;
   if (before !== undefined && before.agentId === agentId) return before;
   const agent = field("agent_id", agentId);
   const parts = { agentId, agent, remote: `${field("remote", peer.address)}}` };

@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished, vi } from "vitest";
-import { RecordOverhead } from "../../src/server/admission.ts";
+import { TlsOverhead } from "../../src/server/connection-caps.ts";
 import { connectKeyUpdater } from "../../tools/torture/key-updates.ts";
 import { closeOf, openDaemon } from "../support/daemon.ts";
 import { echo, serverFiles } from "../support/server-deployment.ts";
@@ -30,7 +30,7 @@ describe("a peer that goes on updating its keys", () => {
 
 describe("a peer that asks for much", () => {
   it("is not taken for one that updates its keys", async () => {
-    const looks = vi.spyOn(RecordOverhead.prototype, "isExcessive");
+    const looks = vi.spyOn(TlsOverhead.prototype, "isExcessive");
     onTestFinished(() => looks.mockRestore());
     const { connect } = await openDaemon(serverFiles({ limits }));
     const client = await connect();
@@ -44,11 +44,11 @@ describe("a peer that asks for much", () => {
   });
 });
 
-describe("RecordOverhead", () => {
+describe("TlsOverhead", () => {
   function createOverhead() {
     const raw = { bytesRead: 2_000 };
     const secured = { bytesRead: 0 };
-    const overhead = new RecordOverhead(raw, secured);
+    const overhead = new TlsOverhead(raw, secured);
     const look = (octets: number, beside: number): boolean => {
       secured.bytesRead += octets;
       raw.bytesRead += octets + beside;

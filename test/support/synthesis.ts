@@ -1,4 +1,5 @@
 /** Small worlds of endpoints for tests of synthesis, written in words: `"id:uuid"`, `"limit?:integer"`. */
+import { atOnce } from "../../src/base/paced.ts";
 import type { EndpointDefinition, Impact } from "../../src/endpoint/endpoint.ts";
 import type { Recipe } from "../../src/endpoint/recipe.ts";
 import type {
@@ -9,7 +10,7 @@ import type {
   Synthesizer,
 } from "../../src/endpoint/synthesis-plan.ts";
 import type { StepReaches } from "../../src/modules/negotiation/synthesis/match-recipe.ts";
-import { createSynthesizer } from "../../src/modules/negotiation/synthesis/synthesizer.ts";
+import { creatingSynthesizer } from "../../src/modules/negotiation/synthesis/synthesizer.ts";
 import type { JsonSchema } from "../../src/schema/json-schema.ts";
 import { makeEndpoint } from "./endpoint-definition.ts";
 
@@ -110,7 +111,9 @@ export function makeSynthesizer(
   endpoints: readonly EndpointDefinition[],
   { recipes = [], maxDepth = 10 }: WorldOptions = {},
 ): Synthesizer {
-  return createSynthesizer({ endpoints, recipes, maxDepth, reaches: reachesAmong(endpoints) });
+  return atOnce(
+    creatingSynthesizer({ endpoints, recipes, maxDepth, reaches: reachesAmong(endpoints) }),
+  );
 }
 
 /** The pairs of a plan's steps; a failure's explanation. */

@@ -86,7 +86,7 @@ export interface ConsoleSide {
 
 /** Serves HTTP for a deployment. */
 export interface HttpSide {
-  readonly speaker: GatewayAgent;
+  readonly agent: GatewayAgent;
   /** Where it is found; undefined where nobody can tell. */
   baseUrl(): string | undefined;
   /** Every HTTP API with where it is found; the same list until something about it changes. */

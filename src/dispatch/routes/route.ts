@@ -56,12 +56,10 @@ export interface ExchangeView {
  * Protocol routes may refuse, and look at the exchange itself; the operator's handlers have named
  * errors and the call alone.
  */
-export type RouteHandler = (
-  call: Call,
-  exchange: ExchangeView,
-) => RouteOutcome | Promise<RouteOutcome>;
+export type RouteHandler = (call: Call, exchange: ExchangeView) => Outcome | Promise<Outcome>;
 
-type RouteOutcome = HandlerResult | Refusal | AwaitedAnswer;
+/** The results that a route's handler may return. */
+export type Outcome = HandlerResult | Refusal | AwaitedAnswer;
 
 /** An endpoint that can be called. */
 export interface Route {

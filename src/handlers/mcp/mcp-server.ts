@@ -12,8 +12,8 @@ import {
   unlessAborted,
 } from "./kept-connection.ts";
 import type { ToolRequest } from "./mcp-connection.ts";
+import type { McpServerSettings } from "./read-settings.ts";
 import { Secrets } from "./secrets.ts";
-import type { McpServerSettings } from "./server-settings.ts";
 
 /** A tool as it is offered now. */
 export interface OfferedTool {

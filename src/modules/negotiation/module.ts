@@ -19,7 +19,6 @@ import type { Call } from "../../handlers/handler.ts";
 import type { SchemaCompiler } from "../../schema/schema.ts";
 import { exceptStoreFaults } from "../../state/store-fault.ts";
 import type { NegotiationContext, NegotiationSections } from "./config.ts";
-import { createContractSchemas } from "./contract-schemas.ts";
 import { contractSource } from "./contracts/contract-source.ts";
 import { endContractsWithoutMethod } from "./contracts/removed-methods.ts";
 import { createLatePlanning, creatingPlanPlaces, type LatePlanning } from "./late-synthesis.ts";
@@ -32,6 +31,7 @@ import {
   type ProposeOptions,
   proposeHandler,
 } from "./propose/propose.ts";
+import { createContractSchemas } from "./propose/proposed-schema.ts";
 import { answerLater, proposalEndpoints } from "./propose/query-proposal.ts";
 import { negotiationRoute } from "./rcns/negotiation-route.ts";
 import { type NegotiationState, openNegotiation } from "./state.ts";
@@ -106,7 +106,7 @@ function proposing(
   return {
     ...{ catalog, names, methodPolicy, planning, reservation, negotiations, work },
     registered: (method, path) => {
-      return context.dispatch().registry.find(method, path)?.entry.definition;
+      return context.deployment().registry.find(method, path)?.entry.definition;
     },
     canonical: (pair) => canonicalPair(methodPolicy, pair),
     synthesisEnabled: config.policies.synthesisEnabled,
@@ -156,7 +156,7 @@ function negotiating(
   if (!isOn) return { routes, route: undefined, offers: undefined };
   const route = negotiationRoute({
     ...{ planning, register, routes, attempts, rate, work, rcns, reservation, accepted },
-    needsApproval: (route, asked) => context.dispatch().needsApproval(route, asked),
+    needsApproval: (route, asked) => context.deployment().needsApproval(route, asked),
     anyInput: anyInput(compiler),
     onFault: faultsOf(context),
   });

@@ -39,7 +39,7 @@ export const searchModule: Module<SearchSections> = {
     const search = new Search({
       surface: () => preparingSurface(context, filter),
       sources: () => {
-        sources ??= context.dispatch().sources.map(firstHand);
+        sources ??= context.deployment().sources.map(firstHand);
         return sources;
       },
       drive: (steps) => work.pace(steps, THE_SERVER, stopping.signal),
@@ -70,7 +70,7 @@ function* preparingSurface(context: SearchContext, filter: CompiledSchema): Pace
  */
 function* surfaceOf(context: SearchContext): Paced<Surface> {
   const { config, names, catalog, methodPolicy, state, recipes } = context;
-  const { directory, features, apis } = context.dispatch();
+  const { directory, features, apis } = context.deployment();
   const endpoints = yield* reachableEndpoints(context);
   const definitions = endpoints.map(({ definition }) => definition);
   const { registry } = yield* buildRegistry(definitions);
@@ -102,10 +102,10 @@ function* surfaceOf(context: SearchContext): Paced<Surface> {
 }
 
 function* reachableEndpoints({
-  dispatch,
+  deployment,
   methodPolicy,
 }: SearchContext): Paced<readonly ListedDefinition[]> {
-  const { listed, unlisted } = dispatch();
+  const { listed, unlisted } = deployment();
   const known = new Set<string>();
   const reachable: ListedDefinition[] = [];
   for (const { tier, definition } of [...listed, ...unlisted]) {

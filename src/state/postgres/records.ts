@@ -4,6 +4,7 @@
  * batch whose outcome nobody said is appended again as it is: what was kept is found by its Audit-ID.
  * AGTP-IDENTIFIERS "Attribution Chain"
  */
+import { setTimeout as delay } from "node:timers/promises";
 import type { Pool } from "pg";
 import type { WhereCut } from "../journal/archived-records.ts";
 import type { JournalRecord } from "../journal/journal.ts";
@@ -105,7 +106,7 @@ export class PostgresRecords implements RecordStore {
             batch.records.map(({ auditId }) => auditId),
           );
         }
-        await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
+        await delay(PAUSE_MS);
       }
     }
   }

@@ -4,6 +4,7 @@
  * gone, or cannot serve any more from what was before it.
  */
 import { randomUUID } from "node:crypto";
+import { setTimeout as pause } from "node:timers/promises";
 import type { Link } from "../../base/link.ts";
 import type { JournalRecord } from "../journal/journal.ts";
 import type { ChainHead } from "../records/record-store.ts";
@@ -201,7 +202,7 @@ export class SharedState {
       const left = until - performance.now();
       const isTaken = [...this.#seats].every((one) => one === own || one.taken >= revision);
       if (isTaken || left <= 0) return;
-      await Promise.race([this.#change, pause(left)]);
+      await Promise.race([this.#change, pause(left, undefined, { ref: false })]);
     }
   }
 
@@ -221,10 +222,4 @@ function withoutPlace([agentId, { auditId, at, method }]: [string, ChainHead]): 
   ChainHead,
 ] {
   return [agentId, { auditId, at, method }];
-}
-
-function pause(milliseconds: number): Promise<void> {
-  return new Promise((resolve) => {
-    setTimeout(resolve, milliseconds).unref();
-  });
 }

@@ -8,7 +8,7 @@ import { type Candidate, Candidates } from "./candidate.ts";
 import { arrange, pruneChain } from "./chain.ts";
 import { buildClosure, giversOfInput } from "./closure.ts";
 import type { IndexedEndpoint, Input, Output } from "./endpoint-index.ts";
-import { explainGap } from "./gap.ts";
+import { explainGap, type NoChain } from "./gap.ts";
 import { Levels } from "./levels.ts";
 import { findChain } from "./shortest-chain.ts";
 import { type Ask, giversOf, type PlanningTask } from "./synthesis-task.ts";
@@ -17,15 +17,6 @@ import { type Ask, giversOf, type PlanningTask } from "./synthesis-task.ts";
 type PlannedChain =
   | { readonly kind: "chain"; readonly chain: readonly IndexedEndpoint[] }
   | ({ readonly kind: "none" } & NoChain);
-
-/** Why there is no chain. */
-export interface NoChain {
-  readonly explanation: string;
-  /** Names of asked outputs that nothing gives. */
-  readonly outputs: readonly string[];
-  /** Names of inputs that nothing gives. */
-  readonly inputs: readonly string[];
-}
 
 /** Plans a chain for a task. */
 export function planChain(task: PlanningTask, maxDepth: number, log: PlanLog): PlannedChain {

@@ -4,7 +4,7 @@
  * way, that is said; the caller answers 262 then, and 463 otherwise.   AGTP-API §10.6
  */
 
-import { atOnce, type Paced } from "../../../base/paced.ts";
+import type { Paced } from "../../../base/paced.ts";
 import { sortPaced } from "../../../base/sort-paced.ts";
 import type { EndpointDefinition, Impact } from "../../../endpoint/endpoint.ts";
 import type { Recipe } from "../../../endpoint/recipe.ts";
@@ -20,7 +20,7 @@ import type {
 } from "../../../endpoint/synthesis-plan.ts";
 import { indexingForPlans } from "./build-endpoint-index.ts";
 import { comparePairs, type PlannerIndex } from "./endpoint-index.ts";
-import type { NoChain } from "./find-chain.ts";
+import type { NoChain } from "./gap.ts";
 import type { StepReaches } from "./match-recipe.ts";
 import { planCall } from "./plan-call.ts";
 import { type ChainPlan, planFromEndpoints } from "./plan-from-endpoints.ts";
@@ -38,12 +38,7 @@ interface SynthesizerOptions {
   readonly maxDepth: number;
 }
 
-/** Builds the indexes; what is asked later leaves nothing behind. */
-export function createSynthesizer(options: SynthesizerOptions): Synthesizer {
-  return atOnce(creatingSynthesizer(options));
-}
-
-/** The same, an endpoint a step. */
+/** Builds the indexes, an endpoint a step; what is asked later leaves nothing behind. */
 export function* creatingSynthesizer(options: SynthesizerOptions): Paced<Synthesizer> {
   const planRecipe = compileRecipes(options.recipes, options);
   yield;

@@ -9,10 +9,11 @@
  * redirect applies, and its target is judged too.   AGTP-API §9, §11
  */
 
-import { atOnce, type Paced } from "../../base/paced.ts";
+import type { Paced } from "../../base/paced.ts";
 import type { Catalog } from "../../catalog/catalog.ts";
+import type { Pair } from "../../catalog/pair.ts";
 import { checkPath, type MethodNames } from "../../catalog/path-grammar.ts";
-import type { EndpointRegistry, RouteEntry } from "../../endpoint/endpoint-registry.ts";
+import type { EndpointRegistry } from "../../endpoint/endpoint-registry.ts";
 import type { Exchange } from "../exchange.ts";
 import { compileCatalogWarnings } from "../policy/catalog-warnings.ts";
 import type { MethodPolicy } from "../policy/method-policy.ts";
@@ -83,15 +84,10 @@ export function pathGate(check: PathCheck): Gate {
 /** The fault of a path; undefined: nothing. */
 export type PathCheck = (method: string, path: string) => ReturnType<typeof checkPath>;
 
-/** Most requests are for a literal path of the registry, which needs to be judged once only. */
-export function compilePathCheck(...parts: Parameters<typeof compilingPathCheck>): PathCheck {
-  return atOnce(compilingPathCheck(...parts));
-}
-
-/** The same, an entry a step. */
+/** Most requests are for a literal path of the registry, which needs to be judged once only; an entry a step. */
 export function* compilingPathCheck(
   names: MethodNames,
-  registry: Pick<EndpointRegistry<RouteEntry>, "entries" | "findLiteral">,
+  registry: Pick<EndpointRegistry<Pair>, "entries" | "findLiteral">,
 ): Paced<PathCheck> {
   const faulty = new Set<string>();
   for (const { method, path } of registry.entries) {

@@ -16,7 +16,7 @@ interface Handshake {
 }
 
 /** The accepted sockets of one listener. */
-export class Admission {
+export class ConnectionCaps {
   readonly #limits: () => LimitsConfig;
   readonly #sockets = new Set<Socket>();
   readonly #perAddress = new Map<string, number>();
@@ -109,7 +109,7 @@ type Counted = Pick<Socket, "bytesRead">;
  * of TLS itself. To update a key costs forty microseconds and 27 octets, and TLS lets a peer do
  * nothing else all day: no other sign of it is to be had. One a connection.   RFC 8446 §4.6.3
  */
-export class RecordOverhead {
+export class TlsOverhead {
   readonly #raw: Counted;
   readonly #secured: Counted;
   #rawBytes: number;

@@ -1,8 +1,9 @@
 /**
  * Every request from outside passes these gates first, also one that is refused already: nothing that
  * costs more is looked at before them.
- * Gate 04. Has the payer had what it may have? What a handler dispatches is not asked again, it only
- * pays; nor is what the API of another protocol has counted. 429 `rate-limited`, with Retry-After.
+ * Gate 04. Has the payer had what it may have? A request that a handler dispatches is not counted
+ * again, though its work is paid for; nor is one that the API of another protocol has counted. 429
+ * `rate-limited`, with Retry-After.
  * `[limits] work_ms_per_second`, `requests_per_second`
  * Gate 05. Does what gates look at hold, and can the answer be recorded? A node that may have missed a
  * change serves nobody. What an agent of this server asks for is recorded, refusals too, or not looked
@@ -19,7 +20,7 @@ import type { Gate } from "./gate.ts";
 /** Gate 04: looks at the accounts of all payers. */
 export function ratesGate(rates: Rates): Gate {
   return (exchange) => {
-    if (exchange.isAdmitted) return undefined;
+    if (exchange.isCounted) return undefined;
     const excess = rates.admit(() => payerOf(exchange).key, exchange.startedAt);
     return excess && rateLimited(excess.scope, excess.retryAfterSeconds);
   };

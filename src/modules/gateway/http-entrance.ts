@@ -17,7 +17,7 @@ import type { HttpTarget } from "./http-target.ts";
 import type { VerbRoutes } from "./verb-routes.ts";
 
 /** The parts that the way leads through. */
-export interface PipelineParts {
+export interface HttpEntranceParts {
   readonly dispatcher: Dispatcher;
   readonly verbs: VerbRoutes;
   /** The agent that the sidecar speaks as. */
@@ -40,13 +40,13 @@ interface HttpRequest {
 }
 
 /** Answers requests; 503 `outcome-unknown` and undefined where the record of an answer is not kept. */
-export interface Pipeline {
+export interface HttpEntrance {
   ask(request: HttpRequest): Promise<Response>;
   refuse(fault: WireFault, peer: HttpPeer): Promise<Response | undefined>;
 }
 
 /** Builds the way. */
-export function createPipeline(parts: PipelineParts): Pipeline {
+export function createHttpEntrance(parts: HttpEntranceParts): HttpEntrance {
   const { dispatcher, verbs, agent, isAgentIssued: isAnybody, ledger } = parts;
   return {
     async ask(request) {

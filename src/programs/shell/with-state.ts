@@ -1,26 +1,28 @@
-/** The deployment whose state is moved. */
+/** The state of a deployment, for as long as a program works at it. */
 
-import { closeSync, fsyncSync, openSync } from "node:fs";
 import { relative } from "node:path";
 import type { Config } from "../../app/config/config.ts";
+import type { Problem } from "../../base/problem.ts";
 import { openStore } from "../../state/open-store.ts";
 import { openPostgres } from "../../state/postgres/open.ts";
 import type { PostgresStore } from "../../state/postgres/store.ts";
 import { takeStateDirectory } from "../../state/state-directory.ts";
 import type { Store } from "../../state/store.ts";
-import { CommandRefusal } from "../shell/command-refusal.ts";
-import { refusalOf } from "../shell/read-config.ts";
+import type { CommandRefusal } from "./command.ts";
+import { refusalOf } from "./read-config.ts";
 
-/** The option that says which one. */
-export const CONFIG = {
-  help: "configuration file of the deployment",
-  default: "agtp-server.toml",
-} as const;
+/** Makes the answer no of problems. */
+type Refuse = (problems: readonly Problem[]) => CommandRefusal;
 
 /** Does something while no daemon runs. @throws CommandRefusal where one does. */
-export async function withState<T>(config: Config, who: string, act: () => Promise<T>): Promise<T> {
+export async function withState<T>(
+  config: Config,
+  who: string,
+  act: () => Promise<T>,
+  refuse: Refuse = refusalOf,
+): Promise<T> {
   const { lock, problems } = await takeStateDirectory(config, who);
-  if (problems !== undefined) throw refusalOf(problems);
+  if (problems !== undefined) throw refuse(problems);
   try {
     return await act();
   } finally {
@@ -28,17 +30,14 @@ export async function withState<T>(config: Config, who: string, act: () => Promi
   }
 }
 
-/** Opens a sqlite store for as long as something is done with it. */
+/** Opens the store of a deployment, whatever it is, for as long as something is done with it. */
 export async function withStore<T>(
-  { directory, file }: Config,
-  path: string,
+  { store: location, directory, file }: Pick<Config, "store" | "directory" | "file">,
   act: (store: Store) => Promise<T>,
+  refuse: Refuse = refusalOf,
 ): Promise<T> {
-  const { store, problems } = await openStore(
-    { driver: "sqlite", path },
-    relative(directory, file),
-  );
-  if (store === undefined) throw refusalOf(problems);
+  const { store, problems } = await openStore(location, relative(directory, file));
+  if (store === undefined) throw refuse(problems);
   try {
     return await act(store);
   } finally {
@@ -60,21 +59,5 @@ export async function withPostgres<T>(
     return await act(store);
   } finally {
     await store.close();
-  }
-}
-
-/** Only what a file of sqlite keeps is there when no daemon runs. */
-export function checkDriver({ store }: Config, what: string): void {
-  if (store.driver === "sqlite") return;
-  throw new CommandRefusal(`${what}, and store.driver is "${store.driver}"`);
-}
-
-/** Returns once the names in a directory are on the disk. */
-export function syncDirectory(path: string): void {
-  const directory = openSync(path, "r");
-  try {
-    fsyncSync(directory);
-  } finally {
-    closeSync(directory);
   }
 }
