@@ -41,9 +41,9 @@ export interface DaemonOptions {
   readonly port?: number;
   readonly env: Environment;
   readonly log: Log;
-  /** All of them, unless given. */
+  /** The modules of the deployment; all of `MODULES` unless given. */
   readonly modules?: readonly AnyModule[];
-  /** Of a process that is one of several of a daemon. */
+  /** The place of this process among those of one daemon; undefined: it is the only one. */
   readonly seat?: Seat;
 }
 
@@ -71,9 +71,9 @@ export interface Built {
   readonly kept: ProcessState;
   readonly identity: TlsIdentity;
   readonly fingerprint256: string;
-  /** Of the HTTP sidecar; undefined: plain HTTP, or none. */
+  /** The sidecar's certificate and key; undefined: plain HTTP, or no sidecar. */
   readonly httpTls: HttpTls | undefined;
-  /** The same of the console. */
+  /** The console's certificate and key; undefined: plain HTTP, or no console. */
   readonly consoleTls: HttpTls | undefined;
   readonly problems: readonly Problem[];
 }
@@ -82,7 +82,7 @@ export interface Built {
 export interface BuildOptions {
   /** True if what is missing may be made, and what is there written to. */
   readonly isPersistent: boolean;
-  /** Of the daemon that is being reloaded. */
+  /** The state of the daemon that is being reloaded. */
   readonly kept?: ProcessState;
   /** The configuration, where it was read already. */
   readonly loaded?: LoadedConfig;

@@ -50,7 +50,7 @@ export interface Foundation
   readonly documents: readonly AgentDocument[];
   readonly tokens: OpenedVerifier | undefined;
   readonly signer: RecordSigner;
-  /** Of the operator's endpoints. */
+  /** The routes of the operator's own endpoints. */
   readonly routes: readonly Route[];
 }
 

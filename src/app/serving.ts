@@ -31,7 +31,7 @@ export interface PreparedReload {
   readonly next: Built | undefined;
   /** Everything that was found. */
   readonly found: readonly Problem[];
-  /** Of them, what is in the way. */
+  /** The problems among them that stand in the way. */
   readonly errors: readonly Problem[];
 }
 
@@ -86,7 +86,7 @@ export class Serving {
     return this.#deployment;
   }
 
-  /** Of the deployment that is served. */
+  /** The problems of the deployment that is served. */
   get problems(): readonly Problem[] {
     return this.#problems;
   }

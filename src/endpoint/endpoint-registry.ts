@@ -53,7 +53,7 @@ export function createRegistry<E extends Pair>(entries: readonly E[]): RegistryR
   return atOnce(creatingRegistry(entries));
 }
 
-/** Builds the registry, an entry a turn. */
+/** Builds the registry, an entry a step. */
 export function* creatingRegistry<E extends Pair>(entries: readonly E[]): Paced<RegistryResult<E>> {
   const literals = createLiteralIndex<E>();
   const templates = createTemplateIndex<E>();

@@ -45,7 +45,7 @@ export function loadEndpoints(source: EndpointsSource): LoadedEndpoints {
   return atOnce(loadingEndpoints(source));
 }
 
-/** The same, a file a step. */
+/** Loads endpoints, a file a step. */
 export function* loadingEndpoints(source: EndpointsSource): Paced<LoadedEndpoints> {
   const { files, problems: unreadable } = yield* readingFiles({
     directory: source.directory,
@@ -145,7 +145,7 @@ function createPartPool(): SharePart {
   };
 }
 
-/** The same definition, of shared parts. */
+/** Replaces parts of a definition by equal ones that other definitions have. */
 function shareParts(definition: EndpointDefinition, share: SharePart): EndpointDefinition {
   const { semantic, inputSchema, outputSchema, errors, requiredScopes, handler } = definition;
   return {

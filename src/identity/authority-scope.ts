@@ -65,9 +65,9 @@ interface Place {
   /** A `*`, which any segment meets. */
   any: bigint;
   readonly named: Map<string, bigint>;
-  /** Their last segment. */
+  /** The names of last segments. */
   last: bigint;
-  /** Their last segment, and a `*`: whatever follows is covered. */
+  /** The names of last segments that a `*` follows: whatever comes behind is covered. */
   open: bigint;
 }
 

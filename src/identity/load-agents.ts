@@ -36,7 +36,7 @@ export function loadAgents(location: AgentsLocation): LoadedAgents {
   return atOnce(loadingAgents(location));
 }
 
-/** The same, a file a step. */
+/** Loads agents, a file a step. */
 export function* loadingAgents(location: AgentsLocation): Paced<LoadedAgents> {
   const { trustedIssuers } = location;
   const { files, problems: unreadable } = yield* readFiles(location, DOCUMENT);

@@ -61,7 +61,7 @@ export class Crew {
     return this.#options.count;
   }
 
-  /** Those that serve, the lead first. */
+  /** Lists the workers that serve, the lead first. */
   get members(): readonly CrewMember[] {
     return [...this.#members.values()].sort((left, right) => left.number - right.number);
   }

@@ -16,7 +16,7 @@ import { type HostedIdentities, identifyHosted } from "../../state/registers/hos
 import type { ServerState } from "../../state/state.ts";
 import type { Store } from "../../state/store.ts";
 import { isProgram, type PlannedEndpoint, planEndpoints } from "./compile/endpoints.ts";
-import { findUnenforceable } from "./compile/unenforceable.ts";
+import { findUnenforceable } from "./compile/merge-governance.ts";
 import type { AgentcliConfig, AgentcliContext } from "./config.ts";
 import { createWorld } from "./create-world.ts";
 import { type ExposedWorkflow, loadingWorkflows } from "./load-workflows.ts";
@@ -205,7 +205,7 @@ function taskRoute(
     requiredScopes: [],
     handler: { type: "registered_function", function: "agentcli.tasks.run" },
   };
-  const found = { kind: "task", manifest, workflow, task, plan } as const;
+  const found = { manifest, workflow, task, plan };
   const handler: RouteHandler = async (call, exchange) => {
     const isKnown = exchange.caller.document !== undefined;
     const caller = { call, isKnown, payer: payerOf(exchange) };

@@ -8,12 +8,12 @@ import type { Problem } from "../../base/problem.ts";
 import { actingCaller } from "../../dispatch/handling/acting.ts";
 import type { AgentDocument } from "../../identity/agent-document.ts";
 import { type HostedAgent, identifyHosted } from "../../state/registers/hosted-identity.ts";
+import { type AgentCatalog, createCatalog } from "./agent-catalog.ts";
 import type { AgentExecutor } from "./agent-executor.ts";
 import { type AgentRegistry, createAgentRegistry } from "./agent-registry.ts";
 import type { OpenwopConfig, OpenwopContext } from "./config.ts";
 import { findTableMistakes, findToolMistakes } from "./find-mistakes.ts";
 import type { InstalledAgent } from "./installed-agent.ts";
-import { type AgentInventory, createInventory } from "./inventory.ts";
 import { readingPacks } from "./read-packs.ts";
 import { createRedactor, type Redactor } from "./redaction.ts";
 import { loadAgentRuntime } from "./runtime/load-runtime.ts";
@@ -29,7 +29,7 @@ export interface OpenwopAgents {
   /** The detail in which turns tell their reasoning. */
   readonly reasoning: ReasoningRules;
   readonly registry: AgentRegistry;
-  readonly inventory: AgentInventory;
+  readonly catalog: AgentCatalog;
   readonly executor: AgentExecutor;
   readonly redactor: Redactor;
   /** The identities that this server issued, those of other tenants left out. */
@@ -78,7 +78,7 @@ export async function hostAgents(
   const own = new Set(registry.list(settings.tenant).map(documentOf));
   return {
     ...{ settings, reasoning, registry, executor, redactor, documentOf },
-    inventory: createInventory(registry, redactor),
+    catalog: createCatalog({ registry, redactor }),
     documents: identities.issued.filter((document) => own.has(document)),
     problems: [
       ...[...packs.problems, ...identities.problems],

@@ -70,7 +70,7 @@ function hitOf({ index, number, score }: TopHit, confidence: number): readonly H
 interface Grouped {
   readonly candidates: ScoredCandidates;
   readonly numbers: Uint32Array;
-  /** Those of a step are from here to before the next one's. */
+  /** The hits of a step begin here, and end where the next step's begin. */
   readonly starts: Uint32Array;
 }
 

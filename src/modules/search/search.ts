@@ -19,9 +19,9 @@ import { wordsOf } from "./words.ts";
 
 /** The entries that are the same for every caller, up to what it may see of them. */
 export interface Surface {
-  /** Those that anybody who may ask is shown: their words weigh the words of questions. */
+  /** The entries that anybody who may ask is shown: their words weigh the words of questions. */
   readonly open: readonly SearchEntry[];
-  /** Those that some are not shown. */
+  /** The entries that are not shown to everybody. */
   readonly disclosed: readonly SearchEntry[];
 }
 

@@ -1,9 +1,8 @@
 /**
  * REVOKE of a session: its agent closes it for good, or an operator does. What was negotiated for it
  * ends with it, and nothing resumes it. 404 no such session that is the caller's to end · 422 no
- * session is named.   AGTP "Sessions", AGTP-API §10.8
- * The end of a session is the end of what was negotiated for it: its contracts are released, with an
- * event each in the stream of their agent.   AGTP-API §10.8, AGTP "SUSPEND"
+ * session is named. Its contracts are released, with an event each in the stream of their agent.
+ * AGTP "Sessions", "SUSPEND", AGTP-API §10.8
  */
 import { isOperating } from "../../dispatch/approvals/escalation-authority.ts";
 import type { OperatorPolicy } from "../../dispatch/caller/operator.ts";
