@@ -13,10 +13,11 @@ import { onceRecorded, type Recording } from "../dispatch/recorded.ts";
 import type { LimitsConfig } from "../wire/limits-section.ts";
 import type { Request, Response, WireFault } from "../wire/message.ts";
 import { isWireFault } from "../wire/message-parser.ts";
-import type { RecordOverhead } from "./admission.ts";
+import type { TlsOverhead } from "./connection-caps.ts";
 import { Inbox } from "./inbox.ts";
 import { type BatchedWriter, Outbox, type WriteBatcher } from "./outbox.ts";
 import type { SendBudget } from "./send-budget.ts";
+import { readShared } from "./shared-reading.ts";
 
 /** The parts that every connection of a listener shares. */
 export interface ConnectionContext {
@@ -34,7 +35,7 @@ export interface ConnectionContext {
 /** The other end of a connection. */
 export interface OtherEnd {
   readonly peer: Peer;
-  readonly overhead: RecordOverhead;
+  readonly overhead: TlsOverhead;
 }
 
 /** The longest that one connection answers what it has received before others have their turn. */
@@ -47,7 +48,7 @@ export class Connection implements BatchedWriter {
   readonly #inbox: Inbox;
   readonly #outbox: Outbox;
   readonly #peer: Peer;
-  readonly #overhead: RecordOverhead;
+  readonly #overhead: TlsOverhead;
   #running: Exchange | undefined;
   #isNew = true;
   /** Answers leave at the end of the turn, or once their records are kept. */
@@ -70,7 +71,7 @@ export class Connection implements BatchedWriter {
       this.abort(new Error("the caller does not read")),
     );
     this.#outbox = new Outbox(socket, { account, sendBufferBytes });
-    socket.on("data", (chunk: Buffer) => {
+    readShared(socket, (chunk) => {
       if (this.#inbox.push(chunk)) this.#proceed();
     });
     socket.on("drain", () => {

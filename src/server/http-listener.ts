@@ -10,7 +10,7 @@ import type { Duplex } from "node:stream";
 import { quietened } from "../base/quietened.ts";
 import type { Gateway } from "../dispatch/module/http-gateway.ts";
 import type { LimitsConfig } from "../wire/limits-section.ts";
-import { Admission, type Admitted } from "./admission.ts";
+import { type Admitted, ConnectionCaps } from "./connection-caps.ts";
 import { faultOctets, faultOf, isReadingFault } from "./http-fault.ts";
 import { HttpTurns, type Turn } from "./http-turns.ts";
 import { pacedResponses } from "./paced-response.ts";
@@ -48,7 +48,7 @@ const LINGER_MS = 2_000;
 export class HttpListener {
   readonly #options: HttpListenerOptions;
   readonly #server: http.Server | https.Server;
-  readonly #admission: Admission;
+  readonly #caps: ConnectionCaps;
   /** By peer: Node tells of a socket that is secured, and not over which one. */
   readonly #handshakes = new Map<string, Admitted>();
   readonly #connections = new Map<Duplex, HttpTurns>();
@@ -57,7 +57,7 @@ export class HttpListener {
 
   constructor(options: HttpListenerOptions) {
     this.#options = options;
-    this.#admission = new Admission(options.limits);
+    this.#caps = new ConnectionCaps(options.limits);
     const server = createServer(options);
     this.#server = server;
     server.on("connection", (socket: Socket) => this.#admit(socket));
@@ -69,7 +69,7 @@ export class HttpListener {
   }
 
   get connectionCount(): number {
-    return this.#admission.count;
+    return this.#caps.count;
   }
 
   listen(host: string, port: number): Promise<AddressInfo> {
@@ -104,16 +104,16 @@ export class HttpListener {
       // One that never listened has nothing to close.
       this.#server.close(() => resolve());
     });
-    this.#admission.endHandshakes();
+    this.#caps.endHandshakes();
     for (const [socket, turns] of this.#connections) if (turns.isIdle) socket.destroy();
     for (const response of this.#answering) response.shouldKeepAlive = false;
-    const timer = setTimeout(() => this.#admission.endAll(), timeoutMs);
+    const timer = setTimeout(() => this.#caps.endAll(), timeoutMs);
     await closed;
     clearTimeout(timer);
   }
 
   #admit(socket: Socket): void {
-    const admitted = this.#admission.admit(socket);
+    const admitted = this.#caps.admit(socket);
     if (admitted === undefined) {
       socket.destroy();
       return;
@@ -128,7 +128,7 @@ export class HttpListener {
   #open(socket: Socket): void {
     if (socket.destroyed) return;
     const admitted = this.#handshakes.get(peerOf(socket));
-    if (admitted !== undefined) this.#admission.established(admitted);
+    if (admitted !== undefined) this.#caps.established(admitted);
     this.#connections.set(socket, new HttpTurns(socket));
     socket.once("close", () => this.#connections.delete(socket));
   }

@@ -16,18 +16,17 @@ import { delegationEndpoint } from "./ask-delegation.ts";
 import { Background } from "./background.ts";
 import { callbackPlaces } from "./callback.ts";
 import type { DelegationContext, DelegationSections } from "./config.ts";
-import { delegateHandler } from "./delegate.ts";
-import type { Performance } from "./delegate-options.ts";
+import { delegateHandler, type Performance } from "./delegate.ts";
 import { EXECUTE_SCHEMA, executeHandler, executionTarget } from "./execute.ts";
 import { forward } from "./forward.ts";
 import { createPeerClients } from "./peer-clients.ts";
 import { createPeerManifests } from "./peer-manifests.ts";
 import { readPeers } from "./peer-settings.ts";
 import { PeerDirectory } from "./peers.ts";
+import { runSource } from "./recent-runs.ts";
+import { openDelegation } from "./register.ts";
 import { DELEGATE_SCHEMA } from "./request.ts";
 import { ActionResolver } from "./resolver.ts";
-import { runSource } from "./run-source.ts";
-import { openDelegation } from "./state.ts";
 import type { AgentUri, TargetSources } from "./targets.ts";
 import { loadJose } from "./token.ts";
 import { createVouching } from "./vouching.ts";
@@ -68,11 +67,11 @@ export const delegationModule: Module<DelegationSections> = {
 };
 
 /** Looks the names of actions up among what is served. */
-function actionResolver({ dispatch, config, methodPolicy }: DelegationContext): ActionResolver {
+function actionResolver({ deployment, config, methodPolicy }: DelegationContext): ActionResolver {
   return new ActionResolver({
-    endpoints: () => dispatch().listed,
+    endpoints: () => deployment().listed,
     agents: (callerId) => {
-      const agents = dispatch().directory;
+      const agents = deployment().directory;
       return disclosedAgents({ agents, disclosure: config.agents.disclosure }, callerId);
     },
     canonical: (pair) => canonicalPair(methodPolicy, pair),
@@ -107,7 +106,7 @@ async function provisionDelegate(
     shownBy: (peer) => manifests.agentsOf(peer),
     hasRecord: async (agentId, auditId) => agentOf(await state.ledger.find(auditId)) === agentId,
   });
-  const actAs: ActAs = (acting) => context.dispatch().actAs(acting);
+  const actAs: ActAs = (acting) => context.deployment().actAs(acting);
   const background = new Background({
     ...{ register, schedule, runs, log, actAs },
     findAgent: (agentId) => context.directory.find(agentId),

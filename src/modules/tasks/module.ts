@@ -14,12 +14,11 @@ import { recordStreamEvents } from "../../dispatch/stream-events.ts";
 import { exceptStoreFaults } from "../../state/store-fault.ts";
 import type { TasksContext, TasksSections } from "./config.ts";
 import { confirmableEscalations, confirmMethod } from "./confirm-escalation.ts";
-import { endSessionHandler } from "./end-session.ts";
+import { endSessionContracts, endSessionHandler } from "./end-session.ts";
 import { escalateMethod } from "./escalate.ts";
 import { escalationEndpoints, escalationSource } from "./escalation-endpoints.ts";
 import { EscalationNews } from "./escalation-news.ts";
 import { resumeEndpoint } from "./resume.ts";
-import { endSessionContracts } from "./session-end.ts";
 import { releaseContract, suspendMethod } from "./suspend.ts";
 import { taskInspections } from "./task-inspections.ts";
 
@@ -36,7 +35,7 @@ export const tasksModule: Module<TasksSections> = {
     const contracts = { register: state.contracts, record: recordContractEvents(context) };
     const record = recordStreamEvents(context);
     const describe = describeBy(context.catalog);
-    const confirm = confirmMethod(() => context.dispatch().approvals);
+    const confirm = confirmMethod(() => context.deployment().approvals);
     const canResume = methodPolicy.isKnown("RESUME") && methodPolicy.isAllowed("RESUME");
     const operators = operatorNames(config);
     const methods = new Map<string, FloorMethod>([
@@ -81,7 +80,7 @@ function closing(
   );
   return repeatedly(onFault, () => {
     const news = new EscalationNews({
-      ...{ escalations, onFault, queue: context.dispatch().webhooks },
+      ...{ escalations, onFault, queue: context.deployment().webhooks },
       url: config.webhooks.escalations,
       serverId: config.server.serverId,
     });

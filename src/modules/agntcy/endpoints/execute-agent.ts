@@ -9,8 +9,8 @@ import type { TaskOwner } from "../../../base/task-queue.ts";
 import { refusal } from "../../../dispatch/refusals/refusal.ts";
 import type { Call, HandlerResult } from "../../../handlers/handler.ts";
 import { uuidv7 } from "../../../identity/uuid.ts";
+import type { AcpOutcome } from "../acp/acp-answers.ts";
 import type { AcpFailure } from "../acp/acp-call.ts";
-import type { AcpOutcome } from "../acp/acp-outcome.ts";
 import { type AgentUnavailable, type RemoteAgent, streams } from "../remote-agent.ts";
 import type { BegunRun } from "../runs/begin-by-streaming.ts";
 import { beginRun } from "../runs/begin-run.ts";
@@ -88,7 +88,7 @@ async function begin(
   if (begun.kind === "failed" && begun.status === 409 && thread !== undefined) return threadBusy();
   if (begun.kind !== "ok") return upstreamError(call, begun);
   const { upstreamRunId, stream } = begun.value;
-  const run = await register.create({
+  const run = await register.add({
     ...{ runId, base, ...whose, upstreamAgentId: begun.agentId, upstreamRunId },
     deadlineAt: Date.now() + timeoutMs,
     ...(isStreaming ? { mayLackEvents: true } : {}),

@@ -3,7 +3,7 @@
  * ends the run before any node has seen it.   OpenWOP RFC 0003 §D
  */
 import type { AgentCatalog } from "../agent-catalog.ts";
-import type { RunError } from "../run-starter.ts";
+import type { RunError } from "../agent-executor.ts";
 import type { Run } from "./run.ts";
 
 /** The parts that the gate looks at. */
@@ -21,7 +21,7 @@ export function checkHandoffGate(run: Run, gate: HandoffGate): RunError | undefi
   if (typeof agentId !== "string") return undefined;
   const { catalog, isConformance } = gate;
   const { tenant } = run.owner;
-  if (!catalog.inventory(tenant).some((entry) => entry.agentId === agentId)) {
+  if (catalog.find(agentId, tenant) === undefined) {
     const message = "the agent that the workflow requires is not installed here";
     return { code: "agent_not_found", message, details: { agentId } };
   }
