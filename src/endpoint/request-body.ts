@@ -4,7 +4,7 @@
  * AGTP "Request Body", AGTP-API §6.4
  */
 import { isAscii, isUtf8 } from "node:buffer";
-import { isRecord, type JsonRecord } from "../base/json-value.ts";
+import { isRecord, type JsonRecord, parseJson } from "../base/json-value.ts";
 import { isTooDeep, MAX_DEPTH } from "../base/nesting.ts";
 
 /** A body as a JSON object, or why it is none. */
@@ -61,12 +61,8 @@ export function parseBody(bytes: Uint8Array, deepMembers?: ReadonlySet<string>):
   if (isDeep && deepMembers === undefined) return tooDeep();
   const text = decodeText(isDeep ? cutDeep(bytes, cuts) : bytes);
   if (text === undefined) return invalid("the body is not UTF-8");
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    return invalid("the body is not JSON");
-  }
+  const value = parseJson(text);
+  if (value === undefined) return invalid("the body is not JSON");
   if (isDeep && isTooDeep(value, MAX_DEPTH, deepMembers)) return tooDeep();
   if (isRecord(value)) return { kind: "ok", value };
   const found = Array.isArray(value) ? "an array" : value === null ? "null" : `a ${typeof value}`;
