@@ -50,11 +50,11 @@ export interface RegistryResult<E extends Pair> {
 
 /** Builds the registry. Of two entries in conflict the earlier one is served. */
 export function createRegistry<E extends Pair>(entries: readonly E[]): RegistryResult<E> {
-  return atOnce(buildRegistry(entries));
+  return atOnce(creatingRegistry(entries));
 }
 
-/** The same, an entry a step. */
-export function* buildRegistry<E extends Pair>(entries: readonly E[]): Paced<RegistryResult<E>> {
+/** Builds the registry, an entry a step. */
+export function* creatingRegistry<E extends Pair>(entries: readonly E[]): Paced<RegistryResult<E>> {
   const literals = createLiteralIndex<E>();
   const templates = createTemplateIndex<E>();
   const served: E[] = [];

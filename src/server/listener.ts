@@ -213,7 +213,7 @@ async function drainAll({ acceptor, connections, caps, timeoutMs }: Drain): Prom
     caps.endAll();
   }, timeoutMs);
   await closed;
-  // Those that were accepted elsewhere are not the acceptor's.
+  // Sockets that were accepted elsewhere are not the acceptor's.
   await caps.emptied();
   clearTimeout(timer);
 }

@@ -84,7 +84,7 @@ export function pathGate(check: PathCheck): Gate {
 /** The fault of a path; undefined: nothing. */
 export type PathCheck = (method: string, path: string) => ReturnType<typeof checkPath>;
 
-/** Most requests are for a literal path of the registry, which needs to be judged once only; an entry a step. */
+/** Compiles the check of paths, an entry a step. */
 export function* compilingPathCheck(
   names: MethodNames,
   registry: Pick<EndpointRegistry<Pair>, "entries" | "findLiteral">,

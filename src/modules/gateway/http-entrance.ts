@@ -31,7 +31,7 @@ export interface HttpEntranceParts {
 interface HttpRequest {
   readonly method: string;
   readonly target: HttpTarget;
-  /** Those that pass. */
+  /** The header fields that pass into AGTP. */
   readonly headers: HeaderFields;
   readonly body: Uint8Array;
   readonly peer: HttpPeer;

@@ -31,7 +31,7 @@ const FILLERS: ReadonlySet<string> = new Set(
 );
 
 /** Indexes endpoints, which are in the order of their pairs, by what describes them. */
-export function* indexingSimilar(
+export function* indexingSimilarEndpoints(
   endpoints: readonly EndpointDefinition[],
 ): Paced<SimilarEndpoints> {
   const places = new SpreadMap<number[]>();
