@@ -5,6 +5,7 @@
  */
 import type { JsonRecord } from "../base/json-value.ts";
 import type { InputShape, ScalarType } from "./input-shape.ts";
+import type { UndeclaredMembers } from "./undeclared-members.ts";
 
 const MAX_QUERY_FIELDS = 1024;
 
@@ -40,30 +41,37 @@ export function decodeQueryPart(text: string): string | undefined {
 /**
  * Merges decoded path values, body and query. Texts from the path and the query become what their
  * schema declares; a text that does not fit stays one, and validation reports it. The body's own
- * values are never changed, and without path and query the body itself is the input.
+ * values are never changed, and without path and query the body itself is the input. A query may be
+ * given stand-ins for names that nobody declared, as its body.
  */
 export function mergeInput(
   shape: InputShape,
   body: JsonRecord | undefined,
   query: ReadonlyMap<string, string> | undefined,
   pathValues: Readonly<Record<string, string>> | undefined,
+  undeclared?: UndeclaredMembers,
 ): JsonRecord {
   const fromBody = body ?? {};
   const hasQuery = query !== undefined && query.size > 0;
   if (!hasQuery && pathValues === undefined) return fromBody;
   // Spreading and fromEntries define members: one named __proto__ stays a member, to be refused.
   return {
-    ...(hasQuery ? coerceAll(shape, query) : undefined),
+    ...(hasQuery ? coerceAll(shape, query, undeclared) : undefined),
     ...fromBody,
     ...(pathValues === undefined ? undefined : coerceAll(shape, Object.entries(pathValues))),
   };
 }
 
-function coerceAll(shape: InputShape, texts: Iterable<readonly [string, string]>): JsonRecord {
+function coerceAll(
+  shape: InputShape,
+  texts: Iterable<readonly [string, string]>,
+  undeclared?: UndeclaredMembers,
+): JsonRecord {
   return Object.fromEntries(
     Array.from(texts, ([name, text]) => {
       const types = shape.scalars.get(name);
-      return [name, types === undefined ? text : coerceText(text, types)];
+      const value = types === undefined ? text : coerceText(text, types);
+      return [undeclared === undefined ? name : undeclared.nameOf(name), value];
     }),
   );
 }

@@ -14,7 +14,7 @@ export interface Target extends ExpectedResponses {
   readonly port: number;
   /** Undefined: no TLS. */
   readonly ca: string | undefined;
-  /** One in flight after the other, connection i of n sends the i-th, then each n-th, around. */
+  /** Sent in turn and around; connection i of n begins with the first of the i-th of n parts. */
   readonly requests: readonly Buffer[];
 }
 
@@ -51,12 +51,7 @@ export function startLoad(target: Target, shape: Shape, tally: Tally): Load {
       if (!stopped) open(index);
       return false;
     };
-    let turn = index;
-    const next = (): Buffer => {
-      const request = target.requests[turn % target.requests.length];
-      turn += shape.connections;
-      return request ?? Buffer.alloc(0);
-    };
+    const next = takeInTurn(target.requests, depth, index / shape.connections);
     const socket = openConnection(target, { next, depth, tally, fail, goOn });
     sockets.add(socket);
   };
@@ -70,7 +65,8 @@ export function startLoad(target: Target, shape: Shape, tally: Tally): Load {
 
 /** The work of one connection. */
 interface Duty {
-  next(): Buffer;
+  /** So many requests. */
+  next(count: number): Buffer;
   /** Requests in flight. */
   readonly depth: number;
   readonly tally: Tally;
@@ -81,8 +77,6 @@ interface Duty {
 
 function openConnection(target: Target, duty: Duty): Socket {
   const { next, depth, tally, fail, goOn } = duty;
-  // What is in flight together is put together beforehand, of one request.
-  const batches = depth === 1 ? [] : repeatedUpTo(depth, next());
   const startedAt = new Float64Array(depth);
   const countResponses = createResponseCounter(target);
   let sent = 0;
@@ -90,7 +84,7 @@ function openConnection(target: Target, duty: Duty): Socket {
   const send = (count: number, now: number): void => {
     for (let i = 0; i < count; i += 1) startedAt[(sent + i) % depth] = now;
     sent += count;
-    socket.write(batches[count] ?? next());
+    socket.write(next(count));
   };
   const onBytes = (length: number, buffer: Uint8Array): boolean => {
     const done = countResponses(buffer, length);
@@ -115,11 +109,45 @@ function openConnection(target: Target, duty: Duty): Socket {
   return socket;
 }
 
-/** The request once, twice and so on, by how often. */
-function repeatedUpTo(depth: number, request: Buffer): readonly Buffer[] {
-  return Array.from({ length: depth + 1 }, (_, count) =>
-    Buffer.concat(Array.from({ length: count }, () => request)),
-  );
+/** Requests behind each other, so that neighbours are one range of octets. */
+interface Queue {
+  readonly octets: Buffer;
+  /** Where each begins, and where the last ends. */
+  readonly starts: readonly number[];
+}
+
+const queues = new WeakMap<readonly Buffer[], Map<number, Queue>>();
+
+/** The queue of some requests, repeated until so many can be taken at once; made once for all connections. */
+function queueOf(requests: readonly Buffer[], atOnce: number): Queue {
+  const known = queues.get(requests) ?? new Map<number, Queue>();
+  queues.set(requests, known);
+  const before = known.get(atOnce);
+  if (before !== undefined) return before;
+  const times = Math.ceil(atOnce / requests.length);
+  const all = Array.from({ length: times }, () => requests).flat();
+  const starts = [0];
+  for (const { length } of all) starts.push((starts.at(-1) ?? 0) + length);
+  const queue = { octets: Buffer.concat(all), starts };
+  known.set(atOnce, queue);
+  return queue;
+}
+
+/** Takes requests from a queue, beginning at a share of it. */
+function takeInTurn(
+  requests: readonly Buffer[],
+  atOnce: number,
+  share: number,
+): (count: number) => Buffer {
+  const { octets, starts } = queueOf(requests, atOnce);
+  const length = starts.length - 1;
+  let turn = Math.floor(share * length);
+  return (count) => {
+    if (turn + count > length) turn = 0;
+    const from = turn;
+    turn += count;
+    return octets.subarray(starts[from], starts[turn]);
+  };
 }
 
 function text(bytes: Uint8Array, length: number): string {
