@@ -1,6 +1,7 @@
 /**
  * The numbered events of runs, each under its run and number, so that the log of a run is a range. A
- * run is gone at once; its log may be long and goes page by page, even if the process ends meanwhile.
+ * run is gone at once; its log may be long: it is read page by page, and goes so, even if the process
+ * ends meanwhile.
  */
 import { isRecord } from "../base/json-value.ts";
 import { readAll } from "../state/read-all.ts";
@@ -66,4 +67,26 @@ export class EventLog<Event extends NumberedEvent> {
 
 function eventKey(runId: string, sequence: number): string {
   return `${runId}/${String(sequence).padStart(DIGITS, "0")}`;
+}
+
+/** The place where events are read. */
+interface EventSource<Event> {
+  /** Events behind a number, in order. */
+  events(runId: string, after: number, limit: number): Promise<readonly Event[]>;
+}
+
+const PAGE = 500;
+
+/** The events behind a number, in order. */
+export async function* readEvents<Event extends NumberedEvent>(
+  source: EventSource<Event>,
+  runId: string,
+  after: number,
+): AsyncGenerator<Event> {
+  for (let last = after; ; ) {
+    const page = await source.events(runId, last, PAGE);
+    yield* page;
+    if (page.length < PAGE) return;
+    last = page.at(-1)?.sequence ?? last;
+  }
 }

@@ -18,6 +18,7 @@ import { Inbox } from "./inbox.ts";
 import { type BatchedWriter, Outbox, type WriteBatcher } from "./outbox.ts";
 import type { PeerIdentity } from "./peer-certificate.ts";
 import type { SendBudget } from "./send-budget.ts";
+import { readShared } from "./shared-reading.ts";
 
 /** The parts that every connection of a listener shares. */
 export interface ConnectionContext {
@@ -68,7 +69,7 @@ export class Connection implements BatchedWriter {
     this.#outbox = new Outbox(socket, { account, sendBufferBytes });
     const { remoteAddress: address = "", remotePort: port = 0 } = socket;
     this.#peer = { address, port, ...identity };
-    socket.on("data", (chunk: Buffer) => {
+    readShared(socket, (chunk) => {
       if (this.#inbox.push(chunk)) this.#proceed();
     });
     socket.on("drain", () => this.#proceed());

@@ -69,6 +69,7 @@ export class Inbox {
     }
     this.#parser.push(chunk);
     this.#parse(this.#limits.maxPipelined);
+    this.#parser.detach();
     return true;
   }
 

@@ -66,6 +66,11 @@ export class MessageParser<Start extends { readonly kind: string }, Message exte
     if (!this.#failed) this.#received.append(chunk);
   }
 
+  /** To be called when no message is complete: lets go of the chunk that the rest came in. */
+  detach(): void {
+    this.#received.detach();
+  }
+
   /** The next complete message, a fault once, or undefined when more octets are needed. */
   next(): Message | WireFault | undefined {
     if (this.#head === undefined) {

@@ -47,6 +47,12 @@ export class ReceiveBuffer {
     if (this.start === this.end) this.clear();
   }
 
+  /** Has what waits for more keep no more alive than about twice itself. */
+  detach(): void {
+    const room = MIN_CAPACITY + 2 * this.length;
+    if (this.length > 0 && !this.#growable && this.bytes.buffer.byteLength > room) this.#grow(0);
+  }
+
   clear(): void {
     this.bytes = EMPTY;
     this.start = 0;

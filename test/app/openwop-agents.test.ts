@@ -6,7 +6,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { checkDeployment } from "../../src/app/daemon.ts";
 import { createLog } from "../../src/base/log.ts";
 import type { AgentEvent, AgentOutcome } from "../../src/modules/openwop/agent-executor.ts";
-import type { RunRequest, RunStart } from "../../src/modules/openwop/run-starter.ts";
+import type { RunRequest, RunStart } from "../../src/modules/openwop/runs/agent-runs.ts";
 import { createDaemon } from "../support/daemon.ts";
 import {
   agentFile,
@@ -67,11 +67,9 @@ async function openWithRuns(
   files = filesOf({}, packFiles({})),
 ): Promise<{ readonly server: TestServer; readonly requests: readonly RunRequest[] }> {
   const requests: RunRequest[] = [];
-  const server = await openHosting(files, {
-    start: (request) => {
-      requests.push(request);
-      return Promise.resolve(start);
-    },
+  const server = await openHosting(files, (request) => {
+    requests.push(request);
+    return Promise.resolve(start);
   });
   return { server, requests };
 }

@@ -5,8 +5,7 @@ import type { OpenwopSections } from "../../src/modules/openwop/config.ts";
 import { hostAgents, type OpenwopAgents } from "../../src/modules/openwop/host-agents.ts";
 import { hostRuns } from "../../src/modules/openwop/host-runs.ts";
 import { contributeOpenwop, openwopModule } from "../../src/modules/openwop/module.ts";
-import type { RunStarter } from "../../src/modules/openwop/run-starter.ts";
-import { agentRuns } from "../../src/modules/openwop/runs/agent-runs.ts";
+import { agentRuns, type StartRun } from "../../src/modules/openwop/runs/agent-runs.ts";
 import { openOpenwop } from "../../src/modules/openwop/state.ts";
 import type { DeploymentFiles } from "./deployment.ts";
 import { openServer, type TestServer, type TestServerOptions } from "./dispatch.ts";
@@ -16,10 +15,10 @@ export interface HostingServer extends TestServer {
   readonly openwop: OpenwopAgents;
 }
 
-/** Runs are started by `starter`, where there is one. */
+/** Runs are started by `start`, where there is one. */
 export async function openHosting(
   files: DeploymentFiles,
-  starter?: RunStarter,
+  start?: StartRun,
   options: TestServerOptions = {},
 ): Promise<HostingServer> {
   let openwop: OpenwopAgents | undefined;
@@ -30,7 +29,7 @@ export async function openHosting(
       openwop = await hostAgents(context, kept);
       const runs = await hostRuns(context, openwop, kept);
       return contributeOpenwop(context, {
-        ...{ openwop, kept, runs, starter: starter ?? agentRuns(runs.host) },
+        ...{ openwop, kept, runs, start: start ?? agentRuns(runs.host) },
       });
     },
   };

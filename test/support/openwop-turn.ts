@@ -11,7 +11,7 @@ import { Capabilities } from "../../src/modules/openwop/packs/peer-capabilities.
 import type { AgentRuntime } from "../../src/modules/openwop/runtime/agent-runtime.ts";
 import { createExecutor } from "../../src/modules/openwop/turn/executor.ts";
 import type { ReasoningRules } from "../../src/modules/openwop/turn/reasoning.ts";
-import type { HostedAnswer, HostedCall } from "../../src/modules/openwop/turn/tool-host.ts";
+import type { HostedAnswer, HostedCall } from "../../src/modules/openwop/turn/tool-surface.ts";
 import type { JsonSchema } from "../../src/schema/json-schema.ts";
 import { makeDirectory } from "./directory.ts";
 import { makeEndpoint } from "./endpoint-definition.ts";

@@ -1,15 +1,15 @@
 /** Small worlds of endpoints for tests of synthesis, written in words: `"id:uuid"`, `"limit?:integer"`. */
 import type { EndpointDefinition, Impact } from "../../src/endpoint/endpoint.ts";
+import type { Recipe } from "../../src/endpoint/recipe.ts";
 import type {
   Authority,
   PlanFailure,
   Proposal,
   SynthesisPlan,
   Synthesizer,
-} from "../../src/endpoint/plan.ts";
-import type { Recipe } from "../../src/endpoint/recipe.ts";
-import type { StepReaches } from "../../src/modules/negotiation/planner/match-recipe.ts";
-import { createSynthesizer } from "../../src/modules/negotiation/planner/plan-synthesizer.ts";
+} from "../../src/endpoint/synthesis-plan.ts";
+import type { StepReaches } from "../../src/modules/negotiation/synthesis/match-recipe.ts";
+import { createSynthesizer } from "../../src/modules/negotiation/synthesis/synthesizer.ts";
 import type { JsonSchema } from "../../src/schema/json-schema.ts";
 import { makeEndpoint } from "./endpoint-definition.ts";
 

@@ -33,6 +33,23 @@ describe("ReceiveBuffer", () => {
     expect(taken.toString()).toBe("abc");
   });
 
+  it("lets go of the chunk that the beginning of a message came in", () => {
+    const received = new ReceiveBuffer();
+    received.append(Buffer.from("x".repeat(60_000)));
+    received.take(59_990);
+    received.detach();
+    expect(received.bytes.buffer.byteLength).toBeLessThanOrEqual(1024);
+    expect(received.take(10).toString()).toBe("x".repeat(10));
+  });
+
+  it("does not copy what fills its chunk", () => {
+    const received = new ReceiveBuffer();
+    const chunk = Buffer.alloc(60_000);
+    received.append(chunk);
+    received.detach();
+    expect(received.bytes).toBe(chunk);
+  });
+
   it("lets go of its memory once everything was taken", () => {
     const received = new ReceiveBuffer();
     received.append(Buffer.alloc(5000));

@@ -22,10 +22,9 @@ import type { AgentUnavailable } from "./remote-agent.ts";
 import { AgentRuns } from "./runs/agent-runs.ts";
 import { PATIENCE } from "./runs/await-verdict.ts";
 import { RunFollower } from "./runs/run-follower.ts";
-import { agentRunSource } from "./runs/run-source.ts";
 import { ThreadRegister } from "./runs/thread-register.ts";
-import { markDocuments, upstreamView } from "./shown-agents.ts";
-import { lookAgain, type SearchOptions } from "./verification/look-again.ts";
+import { agentRunSource, markDocuments, upstreamView } from "./shown-agents.ts";
+import { lookAgain, type SearchOptions } from "./verification/readiness.ts";
 
 /** A handler ends a little before its deadline, so that it says itself what there is to say. */
 const HANDLER_MARGIN_MS = 500;

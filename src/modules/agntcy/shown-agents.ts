@@ -1,11 +1,15 @@
 /**
  * AGNTCY agents as others see them: their identities in a deployment, marked where EXECUTE calls
- * one by its name and, of one that is called on no path, why; and their health.   AGTP-API §5.8.2
+ * one by its name and, of one that is called on no path, why; their health; and for QUERY a caller's
+ * own runs of them.   AGTP-API §5.8.2, AGTP "QUERY"
  */
 
+import type { QueryEntry, QuerySource } from "../../dispatch/module/query-source.ts";
 import type { UpstreamAgent } from "../../dispatch/module/upstream-agent.ts";
 import type { AgentDocument } from "../../identity/agent-document.ts";
 import type { ConnectedAgent } from "./connect-agents.ts";
+import type { AgentRuns } from "./runs/agent-runs.ts";
+import type { AgentRun } from "./runs/run.ts";
 
 /** An agent that is served, and its identity. */
 interface IdentifiedAgent {
@@ -54,4 +58,40 @@ function stateOf({ readiness }: ConnectedAgent): UpstreamAgent["state"] {
 
 function whyOf({ declared: { choice }, readiness }: ConnectedAgent): string | undefined {
   return readiness === undefined && choice.kind === "declared" ? choice.reason : readiness?.fault;
+}
+
+/** As many as one query looks through. */
+const MAX_ENTRIES = 500;
+
+/** The source called "agntcy-runs". */
+export function agentRunSource(register: Pick<AgentRuns, "ofOwner">): QuerySource {
+  return {
+    name: "agntcy-runs",
+    entries: async ({ caller: { agentId } }) =>
+      agentId === undefined ? [] : register.ofOwner(agentId).slice(0, MAX_ENTRIES).map(entryOf),
+  };
+}
+
+function entryOf({
+  runId,
+  base,
+  status,
+  interrupt,
+  error,
+  startedAt,
+  updatedAt,
+}: AgentRun): QueryEntry {
+  return {
+    id: runId,
+    texts: [`run ${base.slice(1)} ${status}`, interrupt?.type ?? "", error?.message ?? ""],
+    content: {
+      run_id: runId,
+      path: `${base}/runs/${runId}`,
+      status,
+      ...(interrupt === undefined ? {} : { interrupt_type: interrupt.type }),
+      ...(error === undefined ? {} : { code: error.code }),
+      created_at: new Date(startedAt).toISOString(),
+      updated_at: new Date(updatedAt).toISOString(),
+    },
+  };
 }

@@ -14,8 +14,7 @@ import type { RunExecutor, RunSchedule } from "../../runs/run-schedule.ts";
 import { HolderLostError } from "../../state/holders.ts";
 import { isStoreUnavailable } from "../../state/store-fault.ts";
 import { isSuccess } from "../../wire/status.ts";
-import { failed, type Outcome } from "./outcome.ts";
-import { outcomeNews } from "./outcome-news.ts";
+import { failed, type Outcome, outcomeNews } from "./outcome.ts";
 import type { RecentRuns } from "./recent-runs.ts";
 import type { DelegationRegister, KeptDelegation, KeptOutcome } from "./register.ts";
 

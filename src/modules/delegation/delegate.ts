@@ -4,7 +4,6 @@
  * · 404 no such agent · 422 malformed · 457 out of the zone · 550 the delegate failed · 551 a link of
  * the chain does not hold.   AGTP "DELEGATE"
  */
-
 import { linkEntry } from "../../dispatch/caller/delegation.ts";
 import { delegationFailed } from "../../dispatch/refusals/delegation-refusals.ts";
 import { type Refusal, schemaViolation } from "../../dispatch/refusals/refusal.ts";
@@ -13,15 +12,36 @@ import type { ExchangeView, RouteHandler } from "../../dispatch/routes/route.ts"
 import type { Call, HandlerSuccess } from "../../handlers/handler.ts";
 import { uuidv7 } from "../../identity/uuid.ts";
 import { pollOf } from "./ask-delegation.ts";
-import { type Callback, readCallback } from "./callback.ts";
+import type { Background } from "./background.ts";
+import { type Callback, type CallbackPlaces, readCallback } from "./callback.ts";
 import { TaskTime } from "./deadline.ts";
-import type { DelegateOptions, Performance } from "./delegate-options.ts";
-import { type Hop, prepareHop } from "./hop.ts";
+import { type Hop, type HopRules, prepareHop } from "./hop.ts";
 import type { Outcome } from "./outcome.ts";
-import type { RunEnd, RunStart } from "./recent-runs.ts";
-import type { KeptDelegation } from "./register.ts";
+import type { RecentRuns, RunEnd, RunStart } from "./recent-runs.ts";
+import type { DelegationRegister, KeptDelegation } from "./register.ts";
 import { type DelegationRequest, readDelegation } from "./request.ts";
 import { describeTask } from "./task.ts";
+
+/** A task that is about to be done. */
+export interface Performance {
+  readonly hop: Hop;
+  readonly request: DelegationRequest;
+  readonly taskId: string | undefined;
+  /** The approval that the request brings for what is done. */
+  readonly escalationId: string | undefined;
+  readonly time: TaskTime;
+}
+
+/** The parts of DELEGATE. */
+interface DelegateOptions {
+  readonly rules: HopRules;
+  readonly runs: RecentRuns;
+  readonly register: DelegationRegister;
+  readonly background: Pick<Background, "run" | "signal">;
+  readonly callbacks: CallbackPlaces;
+  /** Does the task, here or at a peer. */
+  perform(performance: Performance): Promise<Outcome>;
+}
 
 type Answer = HandlerSuccess | Refusal;
 

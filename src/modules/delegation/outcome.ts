@@ -1,5 +1,13 @@
-/** The outcome of a delegated task: its result, or the refusal that says why there is none. */
+/**
+ * The outcome of a delegated task: its result, or the refusal that says why there is none; and what
+ * an inbox is told of it. An inbox takes no more than so much at once: of a larger outcome the largest
+ * members are left out, and named, rather than nothing be told.
+ * AGTP "DELEGATE", "NOTIFY"
+ */
+
+import type { JsonRecord } from "../../base/json-value.ts";
 import type { PriorAction } from "../../dispatch/caller/delegation.ts";
+import { MAX_CONTENT_BYTES } from "../../dispatch/notification-limits.ts";
 import type { Refusal } from "../../dispatch/refusals/refusal.ts";
 import type { Status } from "../../wire/status.ts";
 
@@ -30,4 +38,29 @@ interface PeerEvidence {
 /** A task that came to nothing. */
 export function failed(refusal: Refusal, priorActions: readonly PriorAction[] = []): Outcome {
   return { kind: "failed", refusal, priorActions };
+}
+
+/** Say what became of which task, and are small. */
+const FACTS: ReadonlySet<string> = new Set([
+  ...["delegation_id", "target_agent_id", "task_id", "status", "reason", "outcome"],
+]);
+
+/** The content of the notification; `omitted` names what was too large. */
+export function outcomeNews(outcome: JsonRecord): JsonRecord {
+  const whole = { event_type: "delegation_outcome", ...outcome };
+  if (octetsOf(whole) <= MAX_CONTENT_BYTES) return whole;
+  const bySize = Object.keys(outcome)
+    .filter((name) => !FACTS.has(name))
+    .toSorted((one, other) => octetsOf(outcome[other]) - octetsOf(outcome[one]));
+  const told: Record<string, unknown> = { ...whole, omitted: [] };
+  for (const [index, name] of bySize.entries()) {
+    delete told[name];
+    told["omitted"] = bySize.slice(0, index + 1);
+    if (octetsOf(told) <= MAX_CONTENT_BYTES) break;
+  }
+  return told;
+}
+
+function octetsOf(value: unknown): number {
+  return Buffer.byteLength(JSON.stringify(value) ?? "");
 }

@@ -5,14 +5,19 @@
  * its outcome.   AGTP "DELEGATE"
  */
 
+import type { ForwardClock } from "../../base/forward-clock.ts";
 import type { JsonRecord } from "../../base/json-value.ts";
 import type { PriorAction } from "../../dispatch/caller/delegation.ts";
 import type { RunKind } from "../../runs/run-kind.ts";
 import { RunRegister } from "../../runs/run-register.ts";
+import { RunSchedule } from "../../runs/run-schedule.ts";
 import type { Holders } from "../../state/holders.ts";
 import { recordReader } from "../../state/records/stored-record.ts";
+import type { ServerState } from "../../state/state.ts";
 import type { Store } from "../../state/store.ts";
 import type { Callback } from "./callback.ts";
+import { RecentRuns } from "./recent-runs.ts";
+import { SeenTokens } from "./seen-tokens.ts";
 
 /** One of them. */
 export interface KeptDelegation {
@@ -76,4 +81,27 @@ export type DelegationRegister = RunRegister<KeptDelegation>;
 /** Opens the register of a store. */
 export function openDelegations(store: Store, holders?: Holders): Promise<DelegationRegister> {
   return RunRegister.open(store, KIND, holders === undefined ? {} : { holders });
+}
+
+/** Runs and tasks of all agents. */
+interface DelegationState {
+  readonly runs: RecentRuns;
+  readonly register: DelegationRegister;
+  /** The runs that are executed; deployments hand them over by it. */
+  readonly schedule: RunSchedule;
+  readonly seen: SeenTokens;
+}
+
+/** Opens what an earlier process kept; recent runs end with the process. */
+export async function openDelegation(
+  store: Store,
+  { now }: Pick<ForwardClock, "now">,
+  { holders }: Pick<ServerState, "holders">,
+): Promise<DelegationState> {
+  return {
+    runs: await RecentRuns.open(),
+    register: await openDelegations(store, holders),
+    schedule: new RunSchedule(),
+    seen: await SeenTokens.open(store, now),
+  };
 }

@@ -20,20 +20,20 @@ import type { SchemaCompiler } from "../../schema/schema.ts";
 import { exceptStoreFaults } from "../../state/store-fault.ts";
 import type { NegotiationContext, NegotiationSections } from "./config.ts";
 import { createContractSchemas } from "./contract-schemas.ts";
-import { contractSource } from "./contract-source.ts";
-import { answerLater, proposalEndpoints } from "./later-proposals.ts";
-import { negotiationRoute } from "./negotiate.ts";
-import { contractOffers } from "./offers.ts";
-import { planMethod } from "./plan/plan.ts";
-import type { PlanPlaces } from "./plan/plan-search.ts";
-import { createLatePlanning, creatingPlanPlaces, type LatePlanning } from "./planning.ts";
+import { contractSource } from "./contracts/contract-source.ts";
+import { endContractsWithoutMethod } from "./contracts/removed-methods.ts";
+import { createLatePlanning, creatingPlanPlaces, type LatePlanning } from "./late-synthesis.ts";
+import type { PlanPlaces } from "./plan-method/find-plan.ts";
+import { planMethod } from "./plan-method/plan-method.ts";
+import { contractOffers } from "./propose/contract-offers.ts";
 import {
   PROPOSE_SCHEMA,
   PROPOSED_SCHEMAS,
   type ProposeOptions,
   proposeHandler,
-} from "./propose.ts";
-import { endContractsWithoutMethod } from "./removed-methods.ts";
+} from "./propose/propose.ts";
+import { answerLater, proposalEndpoints } from "./propose/query-proposal.ts";
+import { negotiationRoute } from "./rcns/negotiation-route.ts";
 import { type NegotiationState, openNegotiation } from "./state.ts";
 
 export const negotiationModule: Module<NegotiationSections> = {

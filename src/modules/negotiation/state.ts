@@ -6,8 +6,8 @@
 import type { KeptParts } from "../../dispatch/process-state.ts";
 import { RateWindow } from "../../dispatch/rates/rate-window.ts";
 import type { Store } from "../../state/store.ts";
-import { Negotiations } from "./negotiations.ts";
-import { Proposals } from "./proposals.ts";
+import { Negotiations } from "./propose/negotiation-turns.ts";
+import { Proposals } from "./propose/pending-proposals.ts";
 
 /** The state of negotiation. */
 export interface NegotiationState {

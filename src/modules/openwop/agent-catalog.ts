@@ -3,7 +3,7 @@
  * in, and whether a value fits an agent's handoff.   OpenWOP RFC 0072 §A, RFC 0003 §D
  */
 import type { JsonRecord } from "../../base/json-value.ts";
-import { type AgentRef, agentRef } from "./agent-ref.ts";
+import type { RunError } from "./agent-executor.ts";
 import type { AgentRegistry } from "./agent-registry.ts";
 import type { AgentInventory, InventoryEntry } from "./inventory.ts";
 import {
@@ -13,7 +13,6 @@ import {
   listedManifest,
 } from "./packs/export-pack.ts";
 import type { Redactor } from "./redaction.ts";
-import type { RunError } from "./run-starter.ts";
 import { schemaFailure } from "./turn/outcome.ts";
 
 /** An installed pack, as GET /v1/packs lists it. */
@@ -34,11 +33,9 @@ interface PackExport {
 type HandoffSide = "task" | "return";
 
 /** The agents that a tenant can run; everything is sorted, and the same until the next reload. */
-export interface AgentCatalog {
+export interface AgentCatalog extends Pick<AgentRegistry, "reference"> {
   /** By agentId. */
   inventory(tenant: string): readonly InventoryEntry[];
-  /** As a workflow node names an agent; undefined: there is none, for this tenant. */
-  reference(agentId: string, tenant: string): AgentRef | undefined;
   packs(tenant: string): readonly ListedPack[];
   /** Manifests that can be installed elsewhere, by themselves and in packs with their files. */
   exports(tenant: string): PackExport;
@@ -61,10 +58,7 @@ interface CatalogSources {
 export function createCatalog({ registry, inventory, redactor }: CatalogSources): AgentCatalog {
   return {
     inventory: (tenant) => inventory.list(tenant).agents,
-    reference: (agentId, tenant) => {
-      const agent = registry.find(agentId, tenant);
-      return agent && agentRef(agent);
-    },
+    reference: registry.reference,
     packs: (tenant) =>
       registry.packs(tenant).map(({ name, version, agents }) => ({
         ...{ name, version },

@@ -2,6 +2,7 @@
  * Between runs and agents: a run asks for one turn of an agent, and hears of every step before the
  * next one is taken.   OpenWOP RFC 0002 §B, RFC 0072 §B
  */
+
 import type { JsonRecord } from "../../base/json-value.ts";
 
 /** The agent.* events of a turn, and nothing else. */
@@ -54,6 +55,13 @@ export interface Handoff {
   readonly reason?: string;
 }
 
+/** Why a run was not started, or did not come to a result. */
+export interface RunError {
+  readonly code: string;
+  readonly message: string;
+  readonly details?: JsonRecord;
+}
+
 /** The outcome of a turn. */
 export type AgentOutcome =
   | { readonly kind: "completed"; readonly result: unknown; readonly handoffTo?: string }
@@ -68,14 +76,7 @@ export type AgentOutcome =
       /** To whom the agent hands on then. */
       readonly handoff?: Handoff;
     }
-  | {
-      readonly kind: "failed";
-      readonly error: {
-        readonly code: string;
-        readonly message: string;
-        readonly details?: JsonRecord;
-      };
-    };
+  | { readonly kind: "failed"; readonly error: RunError };
 
 /** Takes turns; what it throws is a fault. */
 export interface AgentExecutor {

@@ -16,6 +16,7 @@ import {
   word,
 } from "../../schema/section-field.ts";
 import { dottedPath, safeUrl, scopeToken, secret } from "../../schema/section-words.ts";
+import type { RunLimits } from "./runs/run-limits.ts";
 
 /** The amount of an agent's reasoning that is shown. */
 export type Verbosity = "summary" | "full" | "off";
@@ -54,16 +55,14 @@ export interface OpenwopApiKey {
 }
 
 /** `[openwop.runs]` */
-interface OpenwopRunsConfig {
-  readonly concurrent: number;
-  readonly unfinishedPerOwner: number;
-  readonly perOwner: number;
-  readonly all: number;
+interface OpenwopRunsConfig
+  extends Pick<
+    RunLimits,
+    "concurrent" | "unfinishedPerOwner" | "perOwner" | "all" | "depth" | "loopIterations"
+  > {
   readonly events: number;
   readonly bytes: number;
-  readonly depth: number;
   readonly children: number;
-  readonly loopIterations: number;
   readonly durationSeconds: number;
   readonly retentionSeconds: number;
 }

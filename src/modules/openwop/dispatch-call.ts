@@ -5,9 +5,9 @@
 
 import { type JsonRecord, recordIn } from "../../base/json-value.ts";
 import type { Call, HandlerError, HandlerResult } from "../../handlers/handler.ts";
-import type { RunOwner } from "./agent-executor.ts";
+import type { RunError, RunOwner } from "./agent-executor.ts";
 import type { ApiScope } from "./http/api-keys.ts";
-import type { RunError, RunStart, RunStarter } from "./run-starter.ts";
+import type { RunStart, StartRun } from "./runs/agent-runs.ts";
 
 /** The errors that an agent's endpoint declares. */
 export const DISPATCH_ERRORS = [
@@ -40,7 +40,7 @@ const DECLARED: ReadonlySet<string> = new Set(DISPATCH_ERRORS);
 
 /** The parts that dispatching takes. */
 export interface DispatchOptions {
-  readonly starter: RunStarter;
+  readonly start: StartRun;
   /** The tenant that owns the runs of AGTP callers. */
   readonly tenant: string;
   /** A handler has to be done by then. */
@@ -49,13 +49,13 @@ export interface DispatchOptions {
 
 /** Starts a run of an agent for whoever calls. */
 export async function dispatchAgent(
-  { starter, tenant, maxWaitMs }: DispatchOptions,
+  { start, tenant, maxWaitMs }: DispatchOptions,
   agentId: string,
   call: Call,
 ): Promise<HandlerResult> {
   const { task, configurable, tags, metadata, wait_seconds: wait } = call.input;
   const waitSeconds = typeof wait === "number" ? Math.min(wait, maxWaitMs / 1000) : 0;
-  const started = await starter.start({
+  const started = await start({
     ...{ agentId, task, waitSeconds, signal: call.signal },
     configurable: recordIn(configurable),
     tags: Array.isArray(tags) ? tags.map(String) : [],

@@ -6,7 +6,7 @@
 import { joinIndex, joinKey } from "../../base/dotted-key.ts";
 import { isRecord, quoteValue } from "../../base/json-value.ts";
 import type { Problem } from "../../base/problem.ts";
-import type { AgentRef } from "./agent-ref.ts";
+import type { AgentRef } from "./agent-registry.ts";
 import type { OpenwopApiKey, OpenwopConfig } from "./config.ts";
 import { FACE_SCOPES } from "./http/api-keys.ts";
 import { type InstalledAgent, type InstalledPack, MANIFEST_CLASSES } from "./installed-agent.ts";

@@ -21,7 +21,7 @@ import { collectingSecrets } from "./secrets.ts";
 import type { OpenwopState } from "./state.ts";
 import { createExecutor } from "./turn/executor.ts";
 import type { ReasoningRules } from "./turn/reasoning.ts";
-import type { ToolHost } from "./turn/tool-host.ts";
+import type { ToolHost } from "./turn/tool-surface.ts";
 
 /** The agents, and all that their runs and endpoints need of them. */
 export interface OpenwopAgents {

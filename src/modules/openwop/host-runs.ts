@@ -54,12 +54,10 @@ export async function hostRuns(
       thresholdOf: (agentId, owner) => registry.find(agentId, owner)?.confidenceThreshold,
     },
   });
-  const reference: AgentCatalog["reference"] = catalog.reference.bind(catalog);
-  const names = { all: registry.all, reference };
   const { workflows, problems } = await context.drive(
     loadingWorkflows({
       ...{ directory: config.directory, dir: workflowsDir, types, compiler },
-      remarksOn: (definition) => findAgentMistakes(definition, names, tenant),
+      remarksOn: (definition) => findAgentMistakes(definition, registry, tenant),
     }),
   );
   const host = new RunHost({

@@ -2,17 +2,20 @@
  * OpenWOP: its agents as agents of this server, and runs of them and of workflows. One host stands behind
  * the AGTP endpoints, the agents' own endpoints and the HTTP API.   OpenWOP RFC 0070, RFC 0072
  */
-import type { Contribution, Module } from "../../dispatch/module/module.ts";
+
+import { isDisclosedTo } from "../../dispatch/caller/disclosure.ts";
+import type { Contribution, HostedInventory, Module } from "../../dispatch/module/module.ts";
 import type { QuerySource } from "../../dispatch/module/query-source.ts";
+import { agentNotInstalled } from "../../dispatch/refusals/openwop-refusals.ts";
+import type { Refusal } from "../../dispatch/refusals/refusal.ts";
 import { type ProtocolEndpoint, protocolRoutes } from "../../dispatch/routes/protocol-endpoint.ts";
+import type { AgentDocument } from "../../identity/agent-document.ts";
 import { type AgentRoutesOptions, agentRoutes, inventoryEndpoints } from "./agent-endpoints.ts";
 import type { OpenwopContext, OpenwopSections } from "./config.ts";
 import { hostAgents, type OpenwopAgents } from "./host-agents.ts";
 import { agtpIdOf, type HostedRuns, hostRuns, httpRoutes } from "./host-runs.ts";
-import { disclosing, hostedInventory } from "./hosted-inventory.ts";
 import { runEndpoints } from "./run-endpoints.ts";
-import type { RunStarter } from "./run-starter.ts";
-import { agentRuns } from "./runs/agent-runs.ts";
+import { agentRuns, type StartRun } from "./runs/agent-runs.ts";
 import type { RunHost } from "./runs/run-host.ts";
 import { type OpenwopState, openOpenwop } from "./state.ts";
 
@@ -27,7 +30,7 @@ export const openwopModule: Module<OpenwopSections> = {
     const kept = await context.once(openOpenwop);
     const openwop = await hostAgents(context, kept);
     const runs = await hostRuns(context, openwop, kept);
-    return contributeOpenwop(context, { openwop, kept, runs, starter: agentRuns(runs.host) });
+    return contributeOpenwop(context, { openwop, kept, runs, start: agentRuns(runs.host) });
   },
 };
 
@@ -36,19 +39,19 @@ interface OpenwopParts {
   readonly kept: OpenwopState;
   readonly runs: HostedRuns;
   /** Starts the runs that agents are dispatched with. */
-  readonly starter: RunStarter;
+  readonly start: StartRun;
 }
 
 /** The contribution of the module to a deployment. */
 export function contributeOpenwop(context: OpenwopContext, parts: OpenwopParts): Contribution {
-  const { openwop, kept, runs, starter } = parts;
+  const { openwop, kept, runs, start } = parts;
   const { host, escalations } = runs;
   const { registry, redactor, settings } = openwop;
   const { tenant } = settings;
   const { handlerTimeoutMs } = context.config.limits;
   let forgetGone = (): void => undefined;
   const maxWaitMs = Math.max(0, handlerTimeoutMs - HANDLER_MARGIN_MS);
-  const dispatching = { starter, tenant, maxWaitMs, redactor };
+  const dispatching = { start, tenant, maxWaitMs, redactor };
   return {
     routes: [
       ...agentRoutes(registry.list(tenant), dispatching),
@@ -144,4 +147,50 @@ function runSource(host: RunHost, tenant: string): QuerySource {
         });
     },
   };
+}
+
+/** A name of the form that OpenWOP's are of, which nobody else's is meant to be. */
+const OPENWOP_NAME = /^(?:core|vendor|community|private|local)\.[^.]+\./;
+const AGENT_ID = /^[0-9a-f]{64}$/;
+
+/** Tells whether a caller may learn which agents there are. */
+function disclosing({
+  config,
+  dispatch,
+}: OpenwopContext): (agentId: string | undefined) => boolean {
+  const { disclosure } = config.agents;
+  return (agentId) => isDisclosedTo({ agents: dispatch().directory, disclosure }, agentId);
+}
+
+/** The agents of the tenant that AGTP callers belong to. */
+function hostedInventory(context: OpenwopContext, openwop: OpenwopAgents): HostedInventory {
+  const { inventory, settings } = openwop;
+  const isDisclosed = disclosing(context);
+  const isEmpty = inventory.list(settings.tenant).total === 0;
+  const find = (name: string, callerId: string | undefined): object | Refusal | undefined => {
+    // Where there is an inventory, a name that is nobody's is no name in it.
+    if (!OPENWOP_NAME.test(name) && (isEmpty || AGENT_ID.test(name))) return undefined;
+    const entry = isDisclosed(callerId) ? inventory.find(name, settings.tenant) : undefined;
+    if (entry !== undefined) return entry;
+    return context.dispatch().directory.resolve(name) === undefined
+      ? agentNotInstalled()
+      : undefined;
+  };
+  return { isEmpty, find, toolsOf: toolsOf(openwop) };
+}
+
+/** The tools of an agent that came in a pack, by who it is here. */
+function toolsOf({
+  registry,
+  inventory,
+  settings: { tenant },
+  documentOf,
+}: OpenwopAgents): (agent: AgentDocument) => readonly string[] {
+  const tools = new Map(
+    registry.list(tenant).map((agent) => {
+      const entry = inventory.find(agent.agentId, tenant);
+      return [documentOf(agent)?.agentId, entry?.toolAllowlist ?? []];
+    }),
+  );
+  return ({ agentId }) => tools.get(agentId) ?? [];
 }

@@ -11,15 +11,14 @@ import {
 import { namedError, type Refusal } from "../../dispatch/refusals/refusal.ts";
 import { confirmationForbidden } from "../../dispatch/refusals/task-refusals.ts";
 import type { Call, HandlerResult } from "../../handlers/handler.ts";
-import { acceptedRun } from "./runs/agent-runs.ts";
 import { awaitPage } from "./runs/event-page.ts";
 import { plainAnswer } from "./runs/interrupt-answer.ts";
 import { isOver } from "./runs/run.ts";
-import type { RunCaller } from "./runs/run-caller.ts";
+import type { RunCaller } from "./runs/run-entry.ts";
 import type { RunHost } from "./runs/run-host.ts";
 import type { RunLog } from "./runs/run-log.ts";
 import { isRefused, type RunRefusal } from "./runs/run-refusal.ts";
-import { runResult, runSnapshot } from "./runs/run-snapshot.ts";
+import { acceptedRun, runResult, runSnapshot } from "./runs/run-snapshot.ts";
 import type { InterruptKind } from "./runs/run-state.ts";
 import { interruptOf } from "./runs/verdict.ts";
 

@@ -24,7 +24,7 @@ import {
   startRun,
 } from "./run-calls.ts";
 import { RUN_PARAMETERS } from "./runs/run-body-schema.ts";
-import type { RunCaller } from "./runs/run-caller.ts";
+import type { RunCaller } from "./runs/run-entry.ts";
 import type { RunRefusalCode } from "./runs/run-refusal.ts";
 
 interface RunEndpointsOptions extends RunCallOptions {

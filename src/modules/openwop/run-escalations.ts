@@ -21,7 +21,7 @@ import type { Escalation } from "../../state/registers/escalation.ts";
 import type { EscalationRegister } from "../../state/registers/escalation-register.ts";
 import { type InterruptAnswer, plainAnswer } from "./runs/interrupt-answer.ts";
 import { isOver, type Run } from "./runs/run.ts";
-import type { RunCaller } from "./runs/run-caller.ts";
+import type { RunCaller } from "./runs/run-entry.ts";
 import type { RunHost } from "./runs/run-host.ts";
 import { isRefused } from "./runs/run-refusal.ts";
 import { openInterrupt } from "./runs/run-snapshot.ts";

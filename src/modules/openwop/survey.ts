@@ -9,7 +9,6 @@ import { FLOOR_METHODS } from "../../catalog/catalog.ts";
 import type { EndpointDefinition } from "../../endpoint/endpoint.ts";
 import { createRegistry } from "../../endpoint/endpoint-registry.ts";
 import { createSchemaCompiler } from "../../schema/schema.ts";
-import { agentRef } from "./agent-ref.ts";
 import { createAgentRegistry } from "./agent-registry.ts";
 import type { OpenwopSections } from "./config.ts";
 import {
@@ -32,13 +31,6 @@ export function surveyOpenwop(
   const { packs, problems, blockers } = atOnce(readingPacks(config));
   const registry = createAgentRegistry(packs);
   const compiler = createSchemaCompiler();
-  const names = {
-    all: registry.all,
-    reference: (agentId: string, tenant: string) => {
-      const agent = registry.find(agentId, tenant);
-      return agent && agentRef(agent);
-    },
-  };
   const workflows = loadWorkflows({
     ...{ directory: config.directory, dir: openwop.workflowsDir, compiler },
     types: nodeTypes({
@@ -47,7 +39,7 @@ export function surveyOpenwop(
       effects: { record: () => Promise.reject(new Error("no effects")) },
       mockAgent: { reasoning: openwop.reasoning, thresholdOf: () => undefined },
     }),
-    remarksOn: (definition) => findAgentMistakes(definition, names, openwop.tenant),
+    remarksOn: (definition) => findAgentMistakes(definition, registry, openwop.tenant),
   });
   return [
     ...blockers,

@@ -2,21 +2,54 @@
  * REVOKE of a session: its agent closes it for good, or an operator does. What was negotiated for it
  * ends with it, and nothing resumes it. 404 no such session that is the caller's to end · 422 no
  * session is named.   AGTP "Sessions", AGTP-API §10.8
+ * The end of a session is the end of what was negotiated for it: its contracts are released, with an
+ * event each in the stream of their agent.   AGTP-API §10.8, AGTP "SUSPEND"
  */
-
 import { isOperating } from "../../dispatch/approvals/escalation-authority.ts";
 import type { OperatorPolicy } from "../../dispatch/caller/operator.ts";
+import type { RecordEvents } from "../../dispatch/contracts/contract-events.ts";
 import { notFound, type Refusal, schemaViolation } from "../../dispatch/refusals/refusal.ts";
 import { tooManyWaiting } from "../../dispatch/refusals/task-refusals.ts";
 import { floorResult } from "../../dispatch/routes/floor-result.ts";
 import type { ExchangeView, RouteHandler } from "../../dispatch/routes/route.ts";
+import type { EventCause } from "../../dispatch/stream-events.ts";
 import type { Call, HandlerSuccess } from "../../handlers/handler.ts";
+import type { ContractRegister } from "../../state/registers/contract-register.ts";
 import type { SessionRegister } from "../../state/registers/session-register.ts";
 import type {
   HaltedSession,
   SuspensionRegister,
 } from "../../state/registers/suspension-register.ts";
-import { endSessionContracts, type SessionEndOptions } from "./session-end.ts";
+
+/** The contracts that end with a session. */
+interface SessionEndOptions {
+  readonly register: Pick<ContractRegister, "open" | "change">;
+  readonly record: RecordEvents;
+}
+
+/** The session that is over. */
+interface EndedSession {
+  readonly sessionId: string;
+  readonly agentId: string;
+}
+
+/** Releases what is not persistent. May be called again for what an earlier call left. */
+export async function endSessionContracts(
+  { register, record }: SessionEndOptions,
+  { sessionId, agentId }: EndedSession,
+  reason: "session-expired" | "session-ended",
+  source?: EventCause,
+): Promise<void> {
+  const ended = register
+    .open()
+    .filter((one) => one.sessionId === sessionId && one.agentId === agentId && !one.isPersistent);
+  if (ended.length === 0) return;
+  await Promise.all(
+    ended.map(({ synthesisId }) => register.change(synthesisId, "released", reason)),
+  );
+  const events = ended.map((contract) => ({ type: "rcns_release", contract, reason }) as const);
+  await record(events, source);
+}
 
 interface EndSessionOptions {
   readonly sessions: Pick<SessionRegister, "find">;

@@ -14,12 +14,11 @@ import { recordStreamEvents } from "../../dispatch/stream-events.ts";
 import { exceptStoreFaults } from "../../state/store-fault.ts";
 import type { TasksContext, TasksSections } from "./config.ts";
 import { confirmableEscalations, confirmMethod } from "./confirm-escalation.ts";
-import { endSessionHandler } from "./end-session.ts";
+import { endSessionContracts, endSessionHandler } from "./end-session.ts";
 import { escalateMethod } from "./escalate.ts";
 import { escalationEndpoints, escalationSource } from "./escalation-endpoints.ts";
 import { EscalationNews } from "./escalation-news.ts";
 import { resumeEndpoint } from "./resume.ts";
-import { endSessionContracts } from "./session-end.ts";
 import { releaseContract, suspendMethod } from "./suspend.ts";
 import { taskInspections } from "./task-inspections.ts";
 

@@ -1,8 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { QueryCaller } from "../../../src/dispatch/module/query-source.ts";
-import { RecentRuns } from "../../../src/modules/delegation/recent-runs.ts";
-import { runSource } from "../../../src/modules/delegation/run-source.ts";
-import { openDelegation } from "../../../src/modules/delegation/state.ts";
+import { RecentRuns, runSource } from "../../../src/modules/delegation/recent-runs.ts";
+import { openDelegation } from "../../../src/modules/delegation/register.ts";
 import { openServer } from "../../support/dispatch.ts";
 import { ALICE, hostedFiles } from "../../support/hosted-agents.ts";
 

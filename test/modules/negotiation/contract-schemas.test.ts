@@ -2,7 +2,7 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { describe, expect, it } from "vitest";
 import { createContractSchemas } from "../../../src/modules/negotiation/contract-schemas.ts";
-import { readProposedSchema } from "../../../src/modules/negotiation/proposed-schema.ts";
+import { readProposedSchema } from "../../../src/modules/negotiation/propose/proposed-schema.ts";
 import type { JsonSchema } from "../../../src/schema/json-schema.ts";
 
 const BOOKING = { id: "123e4567-e89b-12d3-a456-426614174000", nights: 20_000, code: "ABC-1" };

@@ -6,7 +6,7 @@ import {
   executeNode,
 } from "../../../src/modules/openwop/runs/execute-node.ts";
 import type { Run } from "../../../src/modules/openwop/runs/run.ts";
-import type { RunCaller } from "../../../src/modules/openwop/runs/run-caller.ts";
+import type { RunCaller } from "../../../src/modules/openwop/runs/run-entry.ts";
 import { RunLog } from "../../../src/modules/openwop/runs/run-log.ts";
 import type { RunWatcher } from "../../../src/modules/openwop/runs/run-watchers.ts";
 import { WorkflowRuns } from "../../../src/modules/openwop/runs/workflow-runs.ts";
@@ -25,8 +25,8 @@ const RUN: Run = {
 const RULES = { limits: LIMITS, redact: <Value>(value: Value): Value => value };
 
 async function logOf(runs: WorkflowRuns): Promise<RunLog> {
-  const log = await runs.create(RUN, RULES);
-  if ("kind" in log) throw new Error(`not created: ${log.kind}`);
+  const log = await runs.add(RUN, RULES);
+  if ("kind" in log) throw new Error(`not created: ${log.code}`);
   return log;
 }
 
@@ -64,7 +64,7 @@ describe("the log of a run", () => {
   it("is one, whoever finds the run as soon as it is kept", async () => {
     const store = createMemoryStore();
     const register = await WorkflowRuns.open(store);
-    const created = register.create(RUN, RULES);
+    const created = register.add(RUN, RULES);
     expect(register.unfinished()).toEqual([]);
     while (register.find(RUN.runId) === undefined) await Promise.resolve();
     const found = register.log(RUN.runId, RULES);

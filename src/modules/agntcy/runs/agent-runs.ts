@@ -140,7 +140,7 @@ export class AgentRuns {
   }
 
   /** Takes a run on. Undefined: there is no room, and nothing that could make any. */
-  async create(wanted: NewRun): Promise<AgentRun | undefined> {
+  async add(wanted: NewRun): Promise<AgentRun | undefined> {
     const now = this.#runs.now();
     const begun = { status: "pending", startedAt: now, updatedAt: now } as const;
     const empty = { eventCount: 0, eventBytes: 0, isTruncated: false, resultBytes: 0 };

@@ -4,7 +4,8 @@
  * names behind a colon and values of any length, so they are matched here, segment by segment.
  * OpenWOP "auth"
  */
-import type { RunCaller } from "../runs/run-caller.ts";
+
+import type { RunCaller } from "../runs/run-entry.ts";
 import { type ApiAnswer, notFound, otherMethods, refuse } from "./answer.ts";
 import type { ApiKey } from "./api-keys.ts";
 import type { ApiParts, ApiRoute } from "./api-route.ts";

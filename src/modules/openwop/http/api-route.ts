@@ -7,7 +7,7 @@ import type { ViewLease } from "../../../state/state.ts";
 import type { AgentCatalog } from "../agent-catalog.ts";
 import type { AgentExecutor } from "../agent-executor.ts";
 import type { EffectLedger } from "../runs/effect-ledger.ts";
-import type { RunCaller } from "../runs/run-caller.ts";
+import type { RunCaller } from "../runs/run-entry.ts";
 import type { RunHost } from "../runs/run-host.ts";
 import type { Redact } from "../runs/run-log.ts";
 import type { ToolRates } from "../turn/tool-rates.ts";

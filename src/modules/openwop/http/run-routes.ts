@@ -2,7 +2,7 @@
 import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
 import type { RunStatus } from "../runs/run.ts";
 import { OVERLAY_SCHEMA, RUN_BODY_SCHEMA } from "../runs/run-body-schema.ts";
-import type { RunCaller } from "../runs/run-caller.ts";
+import type { RunCaller } from "../runs/run-entry.ts";
 import type { RunHost } from "../runs/run-host.ts";
 import type { RunLog } from "../runs/run-log.ts";
 import { isRefused } from "../runs/run-refusal.ts";

@@ -2,8 +2,7 @@
  * core.agent: a turn of the pinned agent, its task the node's input `task`. An agent that hands off
  * gives its result to the next one as a task, within the same node.   OpenWOP RFC 0072 §B
  */
-import type { AgentExecutor, AgentOutcome } from "../agent-executor.ts";
-import type { RunError } from "../run-starter.ts";
+import type { AgentExecutor, AgentOutcome, RunError } from "../agent-executor.ts";
 import type { NodeCall, NodeFault, NodeOutcome, NodeType } from "./node-type.ts";
 
 const MAX_HANDOFFS = 8;

@@ -8,7 +8,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { isRecord } from "../../../base/json-value.ts";
 import { closedObject } from "../../../schema/json-schema.ts";
 import type { SchemaCompiler } from "../../../schema/schema.ts";
-import type { RunError } from "../run-starter.ts";
+import type { RunError } from "../agent-executor.ts";
 import { MAX_TTL_MS, REDUCERS, readRule, written } from "../runs/channels.ts";
 import { configCheck, NAME } from "./node-config.ts";
 import type { NodeCall, NodeFault, NodeOutcome, NodeType } from "./node-type.ts";

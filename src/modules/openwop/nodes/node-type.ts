@@ -2,8 +2,7 @@
 
 import type { JsonRecord } from "../../../base/json-value.ts";
 import type { JsonSchema } from "../../../schema/json-schema.ts";
-import type { AgentEvent, Handoff } from "../agent-executor.ts";
-import type { RunError } from "../run-starter.ts";
+import type { AgentEvent, Handoff, RunError } from "../agent-executor.ts";
 import type { ChildRuns } from "../runs/child-request.ts";
 import type { Run } from "../runs/run.ts";
 import type { EventDraft } from "../runs/run-event.ts";

@@ -5,7 +5,7 @@
  */
 import type { JsonRecord } from "../../../base/json-value.ts";
 import type { AgentCatalog } from "../agent-catalog.ts";
-import type { RunError } from "../run-starter.ts";
+import type { RunError } from "../agent-executor.ts";
 import { NO_CHANNELS } from "../workflows/check-workflow.ts";
 import type { PinnedAgent, WorkflowDefinition } from "../workflows/workflow.ts";
 

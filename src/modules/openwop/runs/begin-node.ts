@@ -3,8 +3,9 @@
  * before is taken up or begun again; one too many, or one whose effect a replay has no record of, is
  * begun and fails.   OpenWOP RFC 0002 §B, "replay"
  */
+
+import type { RunError } from "../agent-executor.ts";
 import type { NodeTypes } from "../nodes/node-type.ts";
-import type { RunError } from "../run-starter.ts";
 import type { WorkflowNode } from "../workflows/workflow.ts";
 import { isEffectful, isFoundAgain, missingSource } from "./copy-history.ts";
 import { nodeHandoff, nodeStarted } from "./node-events.ts";

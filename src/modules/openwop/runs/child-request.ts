@@ -1,6 +1,6 @@
 /** Between nodes and the runs that they begin.   OpenWOP "node-packs" core.subWorkflow */
 import type { JsonRecord } from "../../../base/json-value.ts";
-import type { RunError } from "../run-starter.ts";
+import type { RunError } from "../agent-executor.ts";
 import type { Run } from "./run.ts";
 import type { RunState } from "./run-state.ts";
 

@@ -6,7 +6,7 @@
 
 import type { JsonRecord } from "../../../base/json-value.ts";
 import { sha256Hex } from "../../../identity/canonical-form.ts";
-import type { RunError } from "../run-starter.ts";
+import type { RunError } from "../agent-executor.ts";
 import type { ChildRequest, ChildRuns, NodeExecution } from "./child-request.ts";
 import { makeRun, type RunMaker } from "./make-run.ts";
 import { isOver, type Run } from "./run.ts";
@@ -77,8 +77,8 @@ async function create(
   }
   const link = { runId: parent.runId, nodeId, rootRunId: rootOf(parent) };
   const run = { ...made, runId, parent: { ...link, depth: depthOf(parent) + 1, unset } };
-  const log = await register.create(run, rules);
-  if ("kind" in log) {
+  const log = await register.add(run, rules);
+  if (isRefused(log)) {
     return { code: "rate_limited", message: "too many runs of this owner are not over yet" };
   }
   // A caller that ended the parent meanwhile has not seen it.

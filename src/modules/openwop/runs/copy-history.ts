@@ -5,8 +5,8 @@
  */
 import { sha256Hex } from "../../../identity/canonical-form.ts";
 import type { Change } from "../../../state/store.ts";
+import type { RunError } from "../agent-executor.ts";
 import type { NodeType, NodeTypes } from "../nodes/node-type.ts";
-import type { RunError } from "../run-starter.ts";
 import type { ForkSource, Run } from "./run.ts";
 import { putHeld } from "./run-entry.ts";
 import type { EventDraft, RunEvent } from "./run-event.ts";

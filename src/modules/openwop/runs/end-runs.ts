@@ -4,12 +4,11 @@
  */
 import { traceOf } from "../../../base/thrown.ts";
 import { stopped } from "./endings.ts";
-import { isOver, type Run } from "./run.ts";
+import { isOver, type Run, type RunStop } from "./run.ts";
 import { type RunEntry, scheduled } from "./run-entry.ts";
 import type { RunLog } from "./run-log.ts";
 import { openInterrupt } from "./run-snapshot.ts";
 import type { Interrupt } from "./run-state.ts";
-import type { RunStop } from "./run-stop.ts";
 import type { RunWorkerOptions } from "./run-worker.ts";
 import type { LogRules, WorkflowRuns } from "./workflow-runs.ts";
 

@@ -3,13 +3,12 @@
  * "run-event"
  */
 import type { JsonRecord } from "../../../base/json-value.ts";
-import type { RunError } from "../run-starter.ts";
+import type { RunError } from "../agent-executor.ts";
 import { lastNodes } from "../workflows/node-order.ts";
 import type { LoopExcess } from "./fold-loop.ts";
-import { isOver, type Run } from "./run.ts";
+import { isOver, type Run, type RunStop } from "./run.ts";
 import type { EventDraft } from "./run-event.ts";
 import type { RunState } from "./run-state.ts";
-import type { RunStop } from "./run-stop.ts";
 
 /** The first event of every run. */
 function runStarted({ workflow, inputs, tags, metadata, parent }: Run): EventDraft {

@@ -1,7 +1,6 @@
 /** The log of a run, folded into where it stands: event by event, by nothing but what they say. */
 import { isRecord, type JsonRecord, recordIn } from "../../../base/json-value.ts";
-import type { Handoff } from "../agent-executor.ts";
-import type { RunError } from "../run-starter.ts";
+import type { Handoff, RunError } from "../agent-executor.ts";
 import type { PinnedAgent } from "../workflows/workflow.ts";
 import { afterWrite } from "./channels.ts";
 import { afterNode } from "./fold-loop.ts";

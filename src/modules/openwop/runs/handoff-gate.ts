@@ -3,7 +3,7 @@
  * ends the run before any node has seen it.   OpenWOP RFC 0003 §D
  */
 import type { AgentCatalog } from "../agent-catalog.ts";
-import type { RunError } from "../run-starter.ts";
+import type { RunError } from "../agent-executor.ts";
 import type { Run } from "./run.ts";
 
 /** The parts that the gate looks at. */

@@ -7,6 +7,7 @@
 import { escapeToken } from "../../../base/json-pointer.ts";
 import { isRecord, type JsonRecord, quoteValue } from "../../../base/json-value.ts";
 import { uuidv7 } from "../../../identity/uuid.ts";
+import type { JsonSchema } from "../../../schema/json-schema.ts";
 import type { CompiledSchema, SchemaCompiler, SchemaViolation } from "../../../schema/schema.ts";
 import type { AgentCatalog } from "../agent-catalog.ts";
 import type { RunOwner } from "../agent-executor.ts";
@@ -15,7 +16,7 @@ import type { Workflow, Workflows } from "../workflows/load-workflows.ts";
 import type { WorkflowVariable } from "../workflows/workflow.ts";
 import { findWrongPin, resolvePins } from "./agent-pins.ts";
 import type { Run } from "./run.ts";
-import { RUN_BODY_SCHEMA } from "./run-body-schema.ts";
+import { OVERLAY_SCHEMA, RUN_BODY_SCHEMA } from "./run-body-schema.ts";
 import type { Redact } from "./run-log.ts";
 import { isRefused, type RunRefusal, refuseRun } from "./run-refusal.ts";
 
@@ -24,15 +25,24 @@ export interface RunMaker {
   readonly workflows: Workflows;
   readonly catalog: AgentCatalog;
   readonly redact: Redact;
+  /** The shape of a request for a run. */
   readonly body: CompiledSchema;
+  /** The shape of what a fork changes. */
+  readonly overlay: CompiledSchema;
   now(): number;
 }
 
-/** Compiles the shape of requests. */
-export function compileRunBody(compiler: SchemaCompiler): CompiledSchema {
-  const { compiled } = compiler.compile(RUN_BODY_SCHEMA, { file: "POST /v1/runs", key: "body" });
-  if (compiled === undefined) throw new Error("the schema of runs does not compile");
-  return compiled;
+/** Compiles the shapes of requests. */
+export function compileShapes(compiler: SchemaCompiler): Pick<RunMaker, "body" | "overlay"> {
+  const compile = (schema: JsonSchema, file: string, key: string): CompiledSchema => {
+    const { compiled } = compiler.compile(schema, { file, key });
+    if (compiled === undefined) throw new Error(`the schema of ${file} does not compile`);
+    return compiled;
+  };
+  return {
+    body: compile(RUN_BODY_SCHEMA, "POST /v1/runs", "body"),
+    overlay: compile(OVERLAY_SCHEMA, "POST /v1/runs/{runId}:fork", "runOptionsOverlay"),
+  };
 }
 
 /** Makes a run of a request's body, or says why there is none. */

@@ -6,6 +6,7 @@ import type { LogPlaces, RunKind, StatusMachine } from "../../../runs/run-kind.t
 import type { ScheduledRun } from "../../../runs/run-schedule.ts";
 import { recordReader } from "../../../state/records/stored-record.ts";
 import type { Change } from "../../../state/store.ts";
+import type { RunOwner } from "../agent-executor.ts";
 import type { PauseRequest } from "./pause-request.ts";
 import { ownerKey, type Run, type RunStatus } from "./run.ts";
 import type { RunLimits } from "./run-limits.ts";
@@ -110,4 +111,18 @@ export function scheduled(run: Pick<RunEntry, "runId" | "tenant" | "principal">)
 export function putHeld(runId: string, interruptId: string, result: unknown): Change {
   const value = { result: result ?? null };
   return { kind: "put", collection: HELD, key: `${runId}/${interruptId}`, value };
+}
+
+/** A caller that asks about runs. */
+export interface RunCaller {
+  readonly owner: RunOwner;
+  /** `own`: what it started itself. `tenant`: what its tenant did. `all`: everything. */
+  readonly sees: "own" | "tenant" | "all";
+}
+
+/** Tells whether a run is there for a caller. */
+export function isVisible(entry: RunEntry, { owner, sees }: RunCaller): boolean {
+  if (sees === "all") return true;
+  if (entry.tenant !== owner.tenant) return false;
+  return sees === "tenant" || entry.principal === owner.principal;
 }

@@ -7,20 +7,20 @@
 import type { Ends } from "../../../base/deadline.ts";
 import type { JsonRecord } from "../../../base/json-value.ts";
 import type { SchemaCompiler } from "../../../schema/schema.ts";
+import type { AlsoChange } from "../../../state/collection-write.ts";
 import type { RunOwner } from "../agent-executor.ts";
 import type { Workflow, Workflows } from "../workflows/load-workflows.ts";
 import { type AnsweredRun, answerRun } from "./answer-run.ts";
 import type { ChildRuns } from "./child-request.ts";
 import { createChildRuns } from "./child-runs.ts";
 import { RunEnder } from "./end-runs.ts";
+import { makeFork } from "./fork-run.ts";
 import type { InterruptAnswer } from "./interrupt-answer.ts";
-import { findDefinition } from "./make-run.ts";
+import { compileShapes, findDefinition, makeRun, type RunMaker } from "./make-run.ts";
 import type { PauseRequest } from "./pause-request.ts";
 import { pauseRun, resumeRun } from "./pause-run.ts";
-import { isOver, isWaiting } from "./run.ts";
-import { isVisible, type RunCaller } from "./run-caller.ts";
-import { type Alongside, type CreateOptions, NOTHING, RunCreator } from "./run-creator.ts";
-import { type RunEntry, scheduled } from "./run-entry.ts";
+import { isOver, isWaiting, type Run, type RunStatus } from "./run.ts";
+import { isVisible, type RunCaller, type RunEntry, scheduled } from "./run-entry.ts";
 import type { RunEvent } from "./run-event.ts";
 import type { RunLog } from "./run-log.ts";
 import { isRefused, type RunRefusal, runNotFound } from "./run-refusal.ts";
@@ -36,10 +36,22 @@ interface RunHostOptions extends Omit<RunWorkerOptions, "watcher"> {
   readonly stopping: AbortSignal;
 }
 
+/** Changes that are made together with what is answered. */
+type Alongside = (status: RunStatus, runId: string) => readonly AlsoChange[];
+
+interface CreateOptions {
+  readonly alongside?: Alongside;
+  /** No other run of its scope may be under way. */
+  readonly isOnly?: boolean;
+}
+
+/** Nothing is changed besides. */
+const NOTHING: Alongside = () => [];
+
 export class RunHost {
   readonly #options: RunHostOptions;
   readonly #rules: LogRules;
-  readonly #creator: RunCreator;
+  readonly #maker: RunMaker;
   readonly #worker: RunWorker;
   readonly #ender: RunEnder;
   readonly #unfinished: UnfinishedRuns;
@@ -48,7 +60,9 @@ export class RunHost {
   constructor(options: RunHostOptions) {
     this.#options = options;
     this.#rules = { limits: options.limits, redact: options.redact };
-    this.#creator = new RunCreator({ ...options, rules: this.#rules });
+    const { workflows, catalog, redact, compiler, register } = options;
+    const shapes = compileShapes(compiler);
+    this.#maker = { workflows, catalog, redact, ...shapes, now: register.now };
     const parts = { ...options, watcher: this.#watcher };
     this.#ender = new RunEnder({ ...parts, rules: this.#rules });
     this.#worker = new RunWorker({
@@ -87,13 +101,13 @@ export class RunHost {
     return findDefinition(workflows, catalog, workflowId, tenant);
   }
 
-  /** Keeps a run; it is executed when its turn comes. `isOnly`: no other of its scope may be. */
+  /** Keeps the run that a body asks for; it is executed when its turn comes. */
   async create(
     body: JsonRecord,
     owner: RunOwner,
     options: CreateOptions = {},
   ): Promise<RunLog | RunRefusal> {
-    return this.#begin(await this.#creator.create(body, owner, options));
+    return this.#add(makeRun(this.#maker, body, owner), options);
   }
 
   /** Keeps a fork of a run that the caller sees. */
@@ -105,7 +119,7 @@ export class RunHost {
   ): Promise<RunLog | RunRefusal> {
     const source = await this.find(runId, caller);
     if (isRefused(source)) return source;
-    return this.#begin(await this.#creator.fork(source, body, caller.owner, alongside));
+    return this.#add(makeFork(this.#maker, source, body, caller.owner), { alongside });
   }
 
   /** A run that the caller sees, as it stands. */
@@ -198,14 +212,22 @@ export class RunHost {
     return answered;
   }
 
-  #begin(created: RunLog | RunRefusal): RunLog | RunRefusal {
-    if (!isRefused(created)) this.#continue(created);
-    return created;
+  async #add(
+    run: Run | RunRefusal,
+    { alongside = NOTHING, isOnly = false }: CreateOptions,
+  ): Promise<RunLog | RunRefusal> {
+    const { register, redact } = this.#options;
+    // Members have names that clients choose, too.
+    if (isRefused(run)) return redact(run);
+    const changes = alongside("pending", run.runId);
+    const log = await register.add(run, this.#rules, { alongside: changes, isOnly });
+    if (!isRefused(log)) this.#continue(log);
+    return log;
   }
 
   #childRuns(): ChildRuns {
     return createChildRuns({
-      ...{ register: this.#options.register, rules: this.#rules, maker: this.#creator.maker },
+      ...{ register: this.#options.register, rules: this.#rules, maker: this.#maker },
       go: (log) => this.#continue(log),
       orphaned: (log) => this.#ender.orphan(log),
     });

@@ -1,5 +1,5 @@
 /** Why something is not done with a run; AGTP and HTTP each have a status of their own for it.   OpenWOP "error-envelope" */
-import type { RunError } from "../run-starter.ts";
+import type { RunError } from "../agent-executor.ts";
 
 /** The reasons. */
 export type RunRefusalCode =
@@ -24,6 +24,8 @@ export interface RunRefusal extends RunError {
   readonly code: RunRefusalCode;
 }
 
+const RETRY_AFTER_S = 1;
+
 /** Says no. */
 export function refuseRun(
   code: RunRefusalCode,
@@ -36,6 +38,18 @@ export function refuseRun(
 /** Tells whether an answer is a no. */
 export function isRefused(answer: object): answer is RunRefusal {
   return "kind" in answer && answer.kind === "refused";
+}
+
+/** Why a run is not taken on: another of its scope is under way. */
+export function runAlreadyActive(activeRunId: string): RunRefusal {
+  const details = { activeRunId, retryAfter: RETRY_AFTER_S };
+  return refuseRun("run_already_active", "another run of this scope is not over yet", details);
+}
+
+/** Why a run is not taken on: there is no room for it. */
+export function tooManyRuns(): RunRefusal {
+  const details = { scope: "key", retryAfterMs: RETRY_AFTER_S * 1000 };
+  return refuseRun("rate_limited", "too many runs of this caller are not over yet", details);
 }
 
 /** The same for a run that is not there and for one that the caller may not see. */

@@ -1,6 +1,8 @@
 /** A run as its readers see it: what was asked for, and where its log has brought it.   OpenWOP "run-snapshot" */
+
 import { type JsonRecord, presentMembers } from "../../../base/json-value.ts";
 import { isWaiting, type Run } from "./run.ts";
+import type { RunLog } from "./run-log.ts";
 import type { Interrupt, NodeState, RunState } from "./run-state.ts";
 
 const EVENT_LOG_SCHEMA_VERSION = 1;
@@ -52,4 +54,16 @@ export function runResult({ outputs }: RunState): unknown {
 function withoutSequence([nodeId, node]: readonly [string, NodeState]): [string, JsonRecord] {
   const { startedSequence: _, handedTo: __, ...shown } = node;
   return [nodeId, shown];
+}
+
+/**
+ * The facts that are told of a run that goes on without its caller: pending, running, or waiting for
+ * the answer to its `interrupt`.
+ */
+export function acceptedRun({ run: { runId }, state }: RunLog): JsonRecord {
+  const interrupt = openInterrupt(state);
+  return {
+    ...{ runId, status: state.status, eventsUrl: `/runs/${runId}/events` },
+    ...presentMembers({ interrupt: interrupt && interruptView(interrupt) }),
+  };
 }

@@ -3,8 +3,7 @@
  * state in every process.   OpenWOP "run-snapshot", "replay"
  */
 import type { JsonRecord } from "../../../base/json-value.ts";
-import type { Handoff } from "../agent-executor.ts";
-import type { RunError } from "../run-starter.ts";
+import type { Handoff, RunError } from "../agent-executor.ts";
 import type { PinnedAgent } from "../workflows/workflow.ts";
 import type { Run, RunStatus } from "./run.ts";
 

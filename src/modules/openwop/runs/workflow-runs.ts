@@ -1,22 +1,22 @@
 /**
- * The runs of workflows, through every reload and restart: created, found, read and forgotten. Each has
+ * The runs of workflows, through every reload and restart: taken on, found, read and forgotten. Each has
  * a log, and where it stands follows from that.
  */
 
 import { isRecord } from "../../../base/json-value.ts";
-import { readEvents } from "../../../runs/read-events.ts";
+import { readEvents } from "../../../runs/event-log.ts";
 import { RunRegister, type RunRegisterOptions } from "../../../runs/run-register.ts";
 import { RunSchedule } from "../../../runs/run-schedule.ts";
 import type { AlsoChange } from "../../../state/collection-write.ts";
 import type { Store } from "../../../state/store.ts";
 import { OpenLogs } from "./open-logs.ts";
-import { isHeld, isOver, ownerKey, type Run } from "./run.ts";
+import { isHeld, isOver, ownerKey, type Run, type RunStop } from "./run.ts";
 import { entryOf, HELD, RUNS, type RunEntry, scheduled, workflowRunKind } from "./run-entry.ts";
 import type { RunEvent } from "./run-event.ts";
 import type { RunLimits } from "./run-limits.ts";
 import { type Redact, RunLog } from "./run-log.ts";
+import { type RunRefusal, runAlreadyActive, tooManyRuns } from "./run-refusal.ts";
 import { type Interrupt, initialState, type RunState } from "./run-state.ts";
-import type { RunStop } from "./run-stop.ts";
 
 /** The options of a deployment for keeping runs. */
 export interface LogRules {
@@ -24,19 +24,12 @@ export interface LogRules {
   readonly redact: Redact;
 }
 
-interface CreateRunOptions {
+interface AddOptions {
   /** Changes that are made with it. */
   readonly alongside?: readonly AlsoChange[];
   /** No other run of its scope may be under way. */
   readonly isOnly?: boolean;
 }
-
-/** Why a run is not created. */
-export type NotCreated =
-  /** There is no room for it. */
-  | { readonly kind: "full" }
-  /** Another of its scope is under way. */
-  | { readonly kind: "active"; readonly runId: string };
 
 const PAUSED: RunStop = { kind: "paused" };
 const TAKEN: RunStop = { kind: "taken" };
@@ -117,11 +110,11 @@ export class WorkflowRuns {
   }
 
   /** Keeps a run, and what has to change with it. */
-  async create(
+  async add(
     run: Run,
     rules: LogRules,
-    { alongside = [], isOnly = false }: CreateRunOptions = {},
-  ): Promise<RunLog | NotCreated> {
+    { alongside = [], isOnly = false }: AddOptions = {},
+  ): Promise<RunLog | RunRefusal> {
     this.#bounds.limits = rules.limits;
     const { scopeId, owner } = run;
     const exclusion = isOnly &&
@@ -129,13 +122,13 @@ export class WorkflowRuns {
         turn: `scope ${owner.tenant} ${scopeId}`,
         unless: () => this.#activeIn(owner.tenant, scopeId),
       };
-    let refusal: NotCreated = { kind: "full" };
+    let refusal = tooManyRuns();
     const log = await this.#logs.find(run.runId, async () => {
       const kept = { collection: RUNS, key: run.runId, value: run };
       const also: readonly AlsoChange[] = [{ kind: "put", ...kept }, ...alongside];
       const adding = await this.#runs.add({ run: entryOf(run) }, { also, ...(exclusion || {}) });
       if (adding.kind === "added") return this.#openLog(run, rules, initialState(run));
-      if (adding.kind === "taken") refusal = { kind: "active", runId: adding.item.runId };
+      if (adding.kind === "taken") refusal = runAlreadyActive(adding.item.runId);
       return undefined;
     });
     return log ?? refusal;

@@ -6,9 +6,8 @@
 
 import type { JsonSchema } from "../../../schema/json-schema.ts";
 import type { CompiledSchema } from "../../../schema/schema.ts";
-import type { Handoff } from "../agent-executor.ts";
+import type { Handoff, RunError } from "../agent-executor.ts";
 import type { ManifestClass } from "../installed-agent.ts";
-import type { RunError } from "../run-starter.ts";
 
 /** A tool that the agent may call. */
 export interface OfferedTool {

@@ -4,7 +4,7 @@
  */
 
 import { setTimeout as delay } from "node:timers/promises";
-import type { RunError } from "../run-starter.ts";
+import type { RunError } from "../agent-executor.ts";
 import { type Completion, CompletionFault } from "./completion.ts";
 
 /** An answer, its body unread. */

@@ -22,8 +22,7 @@ import { type FailedTurn, failedTurn } from "./outcome.ts";
 import { type ReasoningRules, ReasoningWriter } from "./reasoning.ts";
 import { readModelOptions, readVerbosity } from "./run-options.ts";
 import { ToolCalls, type ToolCallsOptions } from "./tool-calls.ts";
-import type { ToolHost } from "./tool-host.ts";
-import { type EndpointTool, toolSurface } from "./tool-surface.ts";
+import { type EndpointTool, type ToolHost, toolSurface } from "./tool-surface.ts";
 
 /** The parts that every turn is taken with. */
 export interface TurnSurroundings {

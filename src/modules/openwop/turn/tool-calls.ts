@@ -11,13 +11,11 @@ import type { AgentDocument } from "../../../identity/agent-document.ts";
 import { compileGrants } from "../../../identity/authority-scope.ts";
 import { canonicalForm, sha256Hex } from "../../../identity/canonical-form.ts";
 import { uuidv7 } from "../../../identity/uuid.ts";
-import type { AgentEvent } from "../agent-executor.ts";
+import type { AgentEvent, RunError } from "../agent-executor.ts";
 import type { Redactor } from "../redaction.ts";
-import type { RunError } from "../run-starter.ts";
 import type { RuntimeTurn, ToolAnswer } from "../runtime/agent-runtime.ts";
 import { failedTurn } from "./outcome.ts";
-import type { HostedAnswer, ToolHost } from "./tool-host.ts";
-import type { EndpointTool } from "./tool-surface.ts";
+import type { EndpointTool, HostedAnswer, ToolHost } from "./tool-surface.ts";
 
 /** The agent that calls, its run, and the tools. */
 export interface ToolCallsOptions {

@@ -1,9 +1,13 @@
 /**
  * The tools that an agent is offered: the endpoints of this server that its manifest allows, and
  * that there are. A tool is `agtp:<METHOD> <path>`; what is written in another way names nothing
- * here.   OpenWOP RFC 0002 §A14, RFC 0072 §D
+ * here. They are called in the agent's own name, through the pipeline, with the scopes that it was
+ * given and no others.   OpenWOP RFC 0002 §A14, RFC 0072 §D, AGTP "Authority Scope"
  */
+
+import type { JsonRecord } from "../../../base/json-value.ts";
 import type { EndpointDefinition } from "../../../endpoint/endpoint.ts";
+import type { AgentDocument } from "../../../identity/agent-document.ts";
 import type { OfferedTool } from "../runtime/agent-runtime.ts";
 
 /** A tool, and the endpoint behind it. */
@@ -43,4 +47,28 @@ export function toolSurface(
     tools.set(toolId, { toolId, method, path, description, inputSchema, requiredScopes });
   }
   return tools;
+}
+
+/** One call. */
+export interface HostedCall {
+  readonly agent: AgentDocument;
+  readonly scopes: readonly string[];
+  readonly method: string;
+  /** With its parameters filled in. */
+  readonly path: string;
+  readonly input: JsonRecord;
+  readonly taskId: string;
+  readonly signal: AbortSignal;
+}
+
+/** The answer to it. */
+export interface HostedAnswer {
+  readonly status: number;
+  readonly body: unknown;
+}
+
+/** Makes such calls. */
+export interface ToolHost {
+  readonly findEndpoint: FindEndpoint;
+  call(call: HostedCall): Promise<HostedAnswer>;
 }

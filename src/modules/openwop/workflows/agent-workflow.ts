@@ -4,7 +4,7 @@
  */
 import { sha256Hex } from "../../../identity/canonical-form.ts";
 import type { AgentCatalog } from "../agent-catalog.ts";
-import type { AgentRef } from "../agent-ref.ts";
+import type { AgentRef } from "../agent-registry.ts";
 import type { WorkflowDefinition } from "./workflow.ts";
 
 const NODE = "agent";
