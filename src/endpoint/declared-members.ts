@@ -48,13 +48,15 @@ export class DeclaredMembers {
   hasOctets(bytes: Uint8Array, from: number, to: number): boolean {
     this.#table ??= tableOf(this.#known);
     const alike = this.#table.get(keyOf(bytes, from, to));
-    return alike?.some((octets) => spells(octets, bytes, from, to)) === true;
+    if (alike === undefined) return false;
+    for (const octets of alike) if (spells(octets, bytes, from, to)) return true;
+    return false;
   }
 
-  /** Tells whether an object has a member besides them. */
-  isExceededBy(value: JsonRecord): boolean {
-    for (const name in value) if (!this.#known.has(name)) return true;
-    return false;
+  /** The first member of an object that is not one of them. */
+  firstBeyond(value: JsonRecord): string | undefined {
+    for (const name in value) if (!this.#known.has(name)) return name;
+    return undefined;
   }
 
   get #known(): ReadonlySet<string> {

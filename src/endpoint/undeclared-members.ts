@@ -31,9 +31,6 @@ const DIGITS = /^[0-9]+$/;
 /** The encoding of a body: octets of ASCII are characters of latin1. */
 export type BodyEncoding = "latin1" | "utf8";
 
-/** The text between two octets. */
-type Cut = (from: number, to: number) => string;
-
 /** Those of one request. */
 export class UndeclaredMembers implements SentNames {
   readonly #declared: DeclaredMembers;
@@ -45,18 +42,24 @@ export class UndeclaredMembers implements SentNames {
     this.#declared = declared;
   }
 
-  get isEmpty(): boolean {
-    return this.#names.length === 0;
+  /** The first of them. */
+  get first(): string | undefined {
+    return this.#names[0];
   }
 
   sentName(member: string): string | undefined {
+    if (!member.startsWith(STAND_IN_MARK)) return undefined;
     const place = PLACES.get(member);
     return place === undefined ? undefined : this.#names[place];
   }
 
   /** The name that a member has in the input: its own, where it is declared. */
   nameOf(sent: string): string {
-    if (this.#declared.has(sent) || DIGITS.test(sent)) return sent;
+    return this.#declared.has(sent) ? sent : this.#standInOf(sent);
+  }
+
+  #standInOf(sent: string): string {
+    if (DIGITS.test(sent)) return sent;
     const known = this.#names.indexOf(sent);
     if (known !== -1) return STAND_INS[known]!;
     if (this.#names.length < STAND_INS.length) this.#names.push(sent);
@@ -67,26 +70,11 @@ export class UndeclaredMembers implements SentNames {
   replaceIn(bytes: Buffer, encoding: BodyEncoding): string {
     const whole = bytes.toString(encoding);
     if (bytes.length > MAX_OCTETS) return whole;
-    const cut: Cut =
-      encoding === "latin1"
-        ? (from, to) => whole.slice(from, to)
-        : (from, to) => bytes.toString(encoding, from, to);
+    const isPlain = encoding === "latin1";
+    const cut = (from: number, to: number): string =>
+      isPlain ? whole.slice(from, to) : bytes.toString(encoding, from, to);
     let text = "";
     let copied = 0;
-    for (const { start, end, isInParameters } of this.#findIn(bytes)) {
-      const sent = nameIn(cut(start, end));
-      const name = sent === undefined ? undefined : this.nameOf(sent);
-      if (name === undefined || name === sent) continue;
-      text += cut(copied, start) + name;
-      copied = end;
-      if (isInParameters) this.isInParameters = true;
-    }
-    return copied === 0 ? whole : text + cut(copied, bytes.length);
-  }
-
-  /** The names of the body's own members, and of its `parameters`, that are not plainly declared. */
-  #findIn(bytes: Buffer): readonly FoundName[] {
-    const found: FoundName[] = [];
     let depth = 0;
     let isInParameters = false;
     let start = 0;
@@ -101,21 +89,29 @@ export class UndeclaredMembers implements SentNames {
       else if (octet === CLOSE_BRACE || octet === CLOSE_BRACKET) depth -= 1;
       else if (octet === COLON && start > 0 && (depth === 1 || (depth === 2 && isInParameters))) {
         if (depth === 1) isInParameters = spells(PARAMETERS, bytes, start, end);
-        if (!this.#declared.hasOctets(bytes, start, end)) {
-          found.push({ start, end, isInParameters: depth === 2 });
+        const name = this.#declared.hasOctets(bytes, start, end)
+          ? undefined
+          : this.#nameFor(cut(start, end));
+        if (name !== undefined) {
+          text += cut(copied, start) + name;
+          copied = end;
+          if (depth === 2) this.isInParameters = true;
         }
         start = 0;
       }
     }
-    return found;
+    return copied === 0 ? whole : text + cut(copied, bytes.length);
   }
-}
 
-/** The place of a name between its quotes. */
-interface FoundName {
-  readonly start: number;
-  readonly end: number;
-  readonly isInParameters: boolean;
+  /** The stand-in for what is written between quotes; undefined: it keeps its name, or is none. */
+  #nameFor(written: string): string | undefined {
+    const isPlain = !NEEDS_READING.test(written);
+    const sent = isPlain ? written : readName(written);
+    if (sent === undefined) return undefined;
+    // The octets of a plain name have been looked up.
+    const name = isPlain ? this.#standInOf(sent) : this.nameOf(sent);
+    return name === sent ? undefined : name;
+  }
 }
 
 function endOfText(bytes: Buffer, start: number): number {
@@ -124,9 +120,8 @@ function endOfText(bytes: Buffer, start: number): number {
   return at;
 }
 
-/** The name that stands between quotes; undefined: it is none, and its body is no JSON. */
-function nameIn(written: string): string | undefined {
-  if (!NEEDS_READING.test(written)) return written;
+/** A name with escapes; undefined: it is none, and its body is no JSON. */
+function readName(written: string): string | undefined {
   try {
     return JSON.parse(`"${written}"`) as string;
   } catch {

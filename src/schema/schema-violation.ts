@@ -46,6 +46,9 @@ export function toViolations(
   return first.map((error) => word(error, sent));
 }
 
+/** No name of a keyword needs an escape, nor does this. */
+const UNDECLARED = "is not a member that the schema declares";
+
 /** A violation that knows how it is written. */
 export class WordedViolation implements SchemaViolation {
   readonly path: string;
@@ -74,7 +77,11 @@ export class WordedViolation implements SchemaViolation {
     if (!(#text in violation)) return JSON.stringify(violation);
     if (violation.#text !== undefined) return violation.#text;
     const { path, keyword, message } = violation;
-    const text = `{"path":${jsonText(path)},"keyword":${jsonText(keyword)},"message":${jsonText(message)}}`;
+    const rest =
+      message === UNDECLARED
+        ? `,"keyword":"${keyword}","message":"${UNDECLARED}"}`
+        : `,"keyword":${jsonText(keyword)},"message":${jsonText(message)}}`;
+    const text = `{"path":${jsonText(path)}${rest}`;
     violation.#text = violation.#isKept ? flatText(text) : text;
     return text;
   }
@@ -123,7 +130,7 @@ function messageOf({ keyword, params, message }: SchemaError): string {
       return "is required";
     case "additionalProperties":
     case "unevaluatedProperties":
-      return "is not a member that the schema declares";
+      return UNDECLARED;
     case "enum":
       return `must be one of ${list(params["allowedValues"])}`;
     case "const":

@@ -75,13 +75,16 @@ function isSameError(one: SchemaError, other: SchemaError): boolean {
     one.keyword === other.keyword &&
     one.message === other.message &&
     one.propertyName === other.propertyName &&
-    haveSameMembers(one.params, other.params)
+    haveSameParameters(one, other)
   );
 }
 
 /** Lists of a schema, as in `enum`, are the same array in every error about it. */
-function haveSameMembers(one: SchemaError["params"], other: SchemaError["params"]): boolean {
-  for (const name in one) if (one[name] !== other[name]) return false;
+function haveSameParameters({ keyword, params: one }: SchemaError, other: SchemaError): boolean {
+  const { params } = other;
+  // The most common error; to go through its only member costs more than all else here.
+  if (keyword === "required") return one["missingProperty"] === params["missingProperty"];
+  for (const name in one) if (one[name] !== params[name]) return false;
   return true;
 }
 
@@ -104,8 +107,13 @@ export function reportViolations(violations: readonly SchemaViolation[]): Violat
   const known = reports.get(first);
   if (known !== undefined && areSame(known.violations, violations)) return known;
   const message = `${first.path || "/"} ${first.message}`;
-  const report = { violations, message, text: `[${violations.map(violationText).join(",")}]` };
-  const mayReturn = violations.every(isKept);
+  let text = "";
+  let mayReturn = true;
+  for (const violation of violations) {
+    text += text === "" ? violationText(violation) : `,${violationText(violation)}`;
+    mayReturn &&= isKept(violation);
+  }
+  const report = { violations, message, text: `[${text}]` };
   if (mayReturn && report.text.length <= MAX_KEPT_TEXT_LENGTH) reports.set(first, report);
   return report;
 }

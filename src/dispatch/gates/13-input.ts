@@ -6,10 +6,10 @@
  * Gate 16. Does the merged input satisfy the endpoint's input schema?
  * 422 with every violation, up to 20.   AGTP-API §13.2, §13.3
  */
-import { mergeInput, parseQuery } from "../../endpoint/input.ts";
+import { decodeValues, mergeInput, parseQuery } from "../../endpoint/input.ts";
 import { parseBody, unwrapEnvelope } from "../../endpoint/request-body.ts";
-import { UndeclaredMembers } from "../../endpoint/undeclared-members.ts";
 import { isOpaqueId } from "../../identity/identifiers.ts";
+import { undeclaredMembers, watch } from "../caller/watched-names.ts";
 import type { Exchange } from "../exchange.ts";
 import {
   badRequest,
@@ -101,22 +101,6 @@ function isJsonType(contentType: string): boolean {
   return type.endsWith("/json") || type.endsWith("+json");
 }
 
-/** Decodes captured segments once; answers the raw segment that cannot be decoded. */
-function decodeValues(
-  values: Readonly<Record<string, string>> | undefined,
-): Readonly<Record<string, string>> | string | undefined {
-  if (values === undefined) return undefined;
-  const decoded: Record<string, string> = {};
-  for (const [name, raw] of Object.entries(values)) {
-    try {
-      decoded[name] = raw.includes("%") ? decodeURIComponent(raw) : raw;
-    } catch {
-      return raw;
-    }
-  }
-  return decoded;
-}
-
 /** §3.6: a legacy verb's `action` and `idempotency_key`, where the endpoint declares them. */
 function withMapped(
   exchange: Exchange,
@@ -139,37 +123,13 @@ export const inputGate: Gate = (exchange) => {
     watch(exchange, route);
     return schemaViolation(violations);
   }
-  if (undeclared?.isEmpty === false) {
+  if (undeclared?.first !== undefined) {
     exchange.undeclared = undefined;
     readInput(exchange, route);
   }
   const broken = route.precheck?.(exchange.input);
   return broken && schemaViolation(broken);
 };
-
-/**
- * A connection that was refused something with a member that nobody declared may go on with others: of
- * so many more requests the names are looked at before V8 keeps them. It halves what such a refusal
- * costs, and nobody else's request has to be looked at.
- */
-const WATCHED_REQUESTS = 64;
-
-function watch({ inner, peer, input, undeclared }: Exchange, { shape }: Route): void {
-  if (inner !== undefined) return;
-  const isExceeded =
-    undeclared === undefined ? shape.declared?.isExceededBy(input) : !undeclared.isEmpty;
-  if (isExceeded === true) peer.watched = WATCHED_REQUESTS;
-}
-
-/** Undefined: the names of a request are not looked at. */
-function undeclaredMembers(
-  { inner, peer }: Exchange,
-  { shape }: Route,
-): UndeclaredMembers | undefined {
-  if (peer.watched === undefined || inner !== undefined) return undefined;
-  peer.watched = peer.watched > 1 ? peer.watched - 1 : undefined;
-  return shape.declared && new UndeclaredMembers(shape.declared);
-}
 
 /** No text has more members and items than half its octets. */
 const SMALL_OCTETS = 8192;
