@@ -44,7 +44,7 @@ export interface StampOptions {
  */
 export function createStamp(options: StampOptions): Stamp {
   const { serverId, attributor, supportedMethods } = options;
-  const standingFields = createStandingFields(options);
+  const trustFields = createTrustFields(options);
   const opening = flatText(
     `Server-ID: ${serverId}\r\nAGTP-API-Version: ${AGTP_API_VERSION}\r\nResponse-ID: `,
   );
@@ -52,7 +52,7 @@ export function createStamp(options: StampOptions): Stamp {
     const responseId = exchange === undefined ? uuidv7() : exchange.responseId;
     const body = encodeBody(reply);
     let fields = `${opening}${responseId}\r\n`;
-    if (exchange !== undefined) fields += exchangeFields(exchange) + standingFields(exchange);
+    if (exchange !== undefined) fields += exchangeFields(exchange) + trustFields(exchange);
     if (exchange?.isFirst) fields += `Supported-Methods: ${supportedMethods}\r\n`;
     if (reply.headers !== undefined) fields += fieldLines(Object.entries(reply.headers));
     if (body.length > 0) {
@@ -89,7 +89,7 @@ function exchangeFields(exchange: Exchange): string {
  * one that the request names, else the caller where it is hosted here, else the configured default. The
  * lines of an agent are made once.   AGTP-TRUST "Trust Posture Loading"
  */
-function createStandingFields({
+function createTrustFields({
   directory,
   defaultAgent,
 }: StampOptions): (exchange: Exchange) => string {

@@ -17,6 +17,7 @@ import type { SchemaFault } from "./schema-place.ts";
 import {
   type SchemaViolation,
   type SentNames,
+  TOO_DEEP,
   toViolations,
   type Wording,
 } from "./schema-violation.ts";
@@ -52,10 +53,6 @@ export interface CompiledResult {
 export interface SchemaCompiler {
   compile(schema: JsonSchema, where: Place): CompiledResult;
 }
-
-const TOO_DEEP: readonly SchemaViolation[] = [
-  { path: "", keyword: "depth", message: "is nested too deeply" },
-];
 
 /** Creates a compiler; schemas beyond the bounds are problems. */
 export function createSchemaCompiler(

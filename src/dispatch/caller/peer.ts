@@ -27,5 +27,13 @@ export interface Peer {
   /** A mark of the last of them. */
   undeclared?: number;
   /** Left here by the log, and looked at by nobody else. */
-  logged?: unknown;
+  logged?: LoggedParts;
+}
+
+/** The parts of a line of the log that are mostly those of the line before on the same connection. */
+export interface LoggedParts {
+  readonly agentId: string | undefined;
+  readonly agent: string;
+  /** The last. */
+  readonly remote: string;
 }

@@ -16,7 +16,7 @@ import { type HostedIdentities, identifyHosted } from "../../state/registers/hos
 import type { ServerState } from "../../state/state.ts";
 import type { Store } from "../../state/store.ts";
 import { isProgram, type PlannedEndpoint, planEndpoints } from "./compile/endpoints.ts";
-import { findUnenforceable } from "./compile/unenforceable.ts";
+import { findUnenforceable } from "./compile/merge-governance.ts";
 import type { AgentcliConfig, AgentcliContext } from "./config.ts";
 import { createWorld } from "./create-world.ts";
 import { type ExposedWorkflow, loadingWorkflows } from "./load-workflows.ts";
@@ -75,12 +75,12 @@ async function executorOf(context: AgentcliContext, settings: AgentcliConfig): P
 
 /** The agent that answers prompts, once it is served. */
 function promptRuntime(
-  { dispatch }: AgentcliContext,
+  { deployment }: AgentcliContext,
   settings: AgentcliConfig,
 ): PromptRuntime | undefined {
   const path = settings.promptRuntime && readRuntimePath(settings.promptRuntime);
   if (path === undefined) return undefined;
-  return { path, endpoint: () => dispatch().registry.find("EXECUTE", path)?.entry.definition };
+  return { path, endpoint: () => deployment().registry.find("EXECUTE", path)?.entry.definition };
 }
 
 /** Every exposed workflow is an agent of this server: it stands where agents are looked for. */
@@ -205,7 +205,7 @@ function taskRoute(
     requiredScopes: [],
     handler: { type: "registered_function", function: "agentcli.tasks.run" },
   };
-  const found = { kind: "task", manifest, workflow, task, plan } as const;
+  const found = { manifest, workflow, task, plan };
   const handler: RouteHandler = async (call, exchange) => {
     const isKnown = exchange.caller.document !== undefined;
     const caller = { call, isKnown, payer: payerOf(exchange) };

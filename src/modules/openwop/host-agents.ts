@@ -8,12 +8,12 @@ import type { Problem } from "../../base/problem.ts";
 import { actingCaller } from "../../dispatch/handling/acting.ts";
 import type { AgentDocument } from "../../identity/agent-document.ts";
 import { type HostedAgent, identifyHosted } from "../../state/registers/hosted-identity.ts";
+import { type AgentCatalog, createCatalog } from "./agent-catalog.ts";
 import type { AgentExecutor } from "./agent-executor.ts";
 import { type AgentRegistry, createAgentRegistry } from "./agent-registry.ts";
 import type { OpenwopConfig, OpenwopContext } from "./config.ts";
 import { findTableMistakes, findToolMistakes } from "./find-mistakes.ts";
 import type { InstalledAgent } from "./installed-agent.ts";
-import { type AgentInventory, createInventory } from "./inventory.ts";
 import { readingPacks } from "./read-packs.ts";
 import { createRedactor, type Redactor } from "./redaction.ts";
 import { loadAgentRuntime } from "./runtime/load-runtime.ts";
@@ -29,7 +29,7 @@ export interface OpenwopAgents {
   /** The detail in which turns tell their reasoning. */
   readonly reasoning: ReasoningRules;
   readonly registry: AgentRegistry;
-  readonly inventory: AgentInventory;
+  readonly catalog: AgentCatalog;
   readonly executor: AgentExecutor;
   readonly redactor: Redactor;
   /** The identities that this server issued, those of other tenants left out. */
@@ -51,7 +51,7 @@ export async function hostAgents(
   context: OpenwopContext,
   { api }: OpenwopState,
 ): Promise<OpenwopAgents> {
-  const { config, env, routes, dispatch, log, drive } = context;
+  const { config, env, routes, deployment, log, drive } = context;
   const { openwop: settings } = config;
   const packs = await drive(readingPacks(config));
   const registry = createAgentRegistry(packs.packs);
@@ -78,7 +78,7 @@ export async function hostAgents(
   const own = new Set(registry.list(settings.tenant).map(documentOf));
   return {
     ...{ settings, reasoning, registry, executor, redactor, documentOf },
-    inventory: createInventory(registry, redactor),
+    catalog: createCatalog({ registry, redactor }),
     documents: identities.issued.filter((document) => own.has(document)),
     problems: [
       ...[...packs.problems, ...identities.problems],
@@ -89,7 +89,7 @@ export async function hostAgents(
     findLostTools: () =>
       findToolMistakes(
         packs.packs,
-        (method, path) => dispatch().registry.find(method, path) !== undefined,
+        (method, path) => deployment().registry.find(method, path) !== undefined,
       ),
     close: () => runtime.runtime.close(),
   };
@@ -137,12 +137,12 @@ function findInactive(
  * The endpoints of this server as tools of its agents, called through the pipeline of the
  * deployment that the agents are a part of.
  */
-function ownEndpoints({ dispatch }: Pick<OpenwopContext, "dispatch">): ToolHost {
+function ownEndpoints({ deployment }: Pick<OpenwopContext, "deployment">): ToolHost {
   return {
-    findEndpoint: (method, path) => dispatch().registry.find(method, path)?.entry.definition,
+    findEndpoint: (method, path) => deployment().registry.find(method, path)?.entry.definition,
     call: async ({ agent, scopes, method, path: target, input, taskId, signal }) => {
       const caller = actingCaller(agent, scopes);
-      return dispatch().actAs({ caller, method, target, input, taskId, signal });
+      return deployment().actAs({ caller, method, target, input, taskId, signal });
     },
   };
 }

@@ -126,6 +126,6 @@ function approvalOf(
     authority,
     ...(typeof reason === "string" ? { reason } : {}),
     ...(call.agentId === undefined ? {} : { agentId: call.agentId }),
-    source: { call, exchange },
+    cause: { call, exchange },
   };
 }

@@ -12,8 +12,15 @@ import { RunRegister, type RunStep } from "../../../runs/run-register.ts";
 import { RunSchedule } from "../../../runs/run-schedule.ts";
 import { type Holders, holds } from "../../../state/holders.ts";
 import type { Store } from "../../../state/store.ts";
-import { agentRunKind, EVENT_RULES, RESULTS } from "./agent-run-kind.ts";
-import type { AgentRun, RunEvent, RunResult, RunState } from "./run.ts";
+import {
+  type AgentRun,
+  agentRunKind,
+  EVENT_RULES,
+  RESULTS,
+  type RunEvent,
+  type RunResult,
+  type RunState,
+} from "./run.ts";
 import { type Reservation, RunPlaces, type WantedRun } from "./run-places.ts";
 
 /** A run that begins. */

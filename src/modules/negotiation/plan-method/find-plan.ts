@@ -23,7 +23,7 @@ import { membersOf } from "../synthesis/object-members.ts";
 import { wordsOf } from "../synthesis/similar-endpoints.ts";
 import { describeSteps, type StepPlaces } from "./describe-steps.ts";
 import type { GoalIndex, GoalMatch } from "./goal-index.ts";
-import { proposalOf } from "./goal-proposal.ts";
+import { proposalOfGoal } from "./goal-proposal.ts";
 import type { ValueDescriber } from "./offered-values.ts";
 import { findObstacle, type PermitRules, planLimits } from "./plan-permits.ts";
 import type { PlanRequest } from "./plan-request.ts";
@@ -184,7 +184,7 @@ class Search {
   }
 
   #proposal(pair: Pair, values: JsonRecord): Proposal {
-    return proposalOf(this.#request, pair, this.#places.describeValues(values));
+    return proposalOfGoal(this.#request, pair, this.#places.describeValues(values));
   }
 }
 

@@ -5,7 +5,7 @@
  * "PLAN"
  */
 
-import { atOnce, mapPaced, type Paced } from "../../../base/paced.ts";
+import { mapPaced, type Paced } from "../../../base/paced.ts";
 import { sortPaced } from "../../../base/sort-paced.ts";
 import { SpreadMap } from "../../../base/spread-map.ts";
 import type { EndpointDefinition } from "../../../endpoint/endpoint.ts";
@@ -49,15 +49,7 @@ const REQUESTS: ReadonlySet<string> = new Set(
 
 type Traits = ReadonlyMap<string, Trait>;
 
-/** Indexes what goals can be about. */
-export function indexGoals(
-  endpoints: readonly EndpointDefinition[],
-  recipes: Iterable<Recipe>,
-): GoalIndex {
-  return atOnce(indexingGoals(endpoints, recipes));
-}
-
-/** The same, a subject a step. */
+/** Indexes what goals can be about, a subject a step. */
 export function* indexingGoals(
   endpoints: readonly EndpointDefinition[],
   recipes: Iterable<Recipe>,

@@ -35,12 +35,12 @@ import { PROPOSED_SCHEMA_BOUNDS } from "../../../schema/schema-bounds.ts";
 import type { ContractRegister } from "../../../state/registers/contract-register.ts";
 import { previewContract } from "../contracts/contract-bodies.ts";
 import { makeContract } from "../contracts/make-contract.ts";
-import type { LatePlanning } from "../late-synthesis.ts";
+import type { LateSynthesis } from "../late-synthesis.ts";
 import { readProposedSchema } from "../propose/proposed-schema.ts";
-import { inputSchemaOf, proposalOf, readQuery, semanticOf } from "./unregistered-request.ts";
+import { inputSchemaOf, proposalOfRequest, readQuery, semanticOf } from "./unregistered-request.ts";
 
 interface NegotiationOptions {
-  readonly planning: LatePlanning;
+  readonly prepared: LateSynthesis;
   readonly register: Pick<ContractRegister, "add" | "now">;
   readonly routes: Pick<ContractRoutes, "routeOf">;
   readonly attempts: Attempts;
@@ -92,7 +92,7 @@ async function negotiate(
   // Here and not at the gate: what is replayed under an Idempotency-Key is not evaluated.
   const wait = rate.take(agentId, rcns.rateLimitPerMinute);
   if (wait !== undefined) return rateLimited("rcns", wait);
-  const { synthesizer } = await options.planning();
+  const { synthesizer } = await options.prepared();
   const owner = payerOf(exchange);
   if (!options.work.hasRoom(owner)) return rateLimited("work", 1);
   const parts = { ...options, synthesizer };
@@ -173,7 +173,7 @@ function planFor(
     return impossible(`the request has ${sent} parameters, expected at most ${MAX_INPUTS}`);
   }
   try {
-    const outcome = synthesizer.plan(proposalOf(call, exchange), caller.authority);
+    const outcome = synthesizer.plan(proposalOfRequest(call, exchange), caller.authority);
     if (outcome.kind !== "failure") {
       if (!isWhatWasAsked(outcome, method)) {
         return impossible(`no recipe answers ${method} ${path}, and no other ${method} would do`);

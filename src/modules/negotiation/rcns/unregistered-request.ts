@@ -13,7 +13,10 @@ import type { JsonSchema } from "../../../schema/json-schema.ts";
 import type { SchemaType } from "../../../schema/schema-vocabulary.ts";
 
 /** The request as a proposal. */
-export function proposalOf({ input, query }: Call, { method, path }: ExchangeView): Proposal {
+export function proposalOfRequest(
+  { input, query }: Call,
+  { method, path }: ExchangeView,
+): Proposal {
   const names = Object.keys(input);
   const properties = names.map((name) => [
     name,

@@ -7,7 +7,7 @@ import type { Paced } from "../../../base/paced.ts";
 import { SpreadMap } from "../../../base/spread-map.ts";
 import { templateParameters } from "../../../catalog/path-grammar.ts";
 import { type EndpointDefinition, IMPACTS, type Impact } from "../../../endpoint/endpoint.ts";
-import type { IndexedEndpoint, Input, Output, PlannerIndex } from "./endpoint-index.ts";
+import type { EndpointIndex, IndexedEndpoint, Input, Output } from "./endpoint-index.ts";
 import { compilingImpacts } from "./impact.ts";
 import { findCondition, membersOf } from "./object-members.ts";
 import { PropertyTable } from "./property-table.ts";
@@ -38,7 +38,9 @@ const MAX_COMPARISONS = 100_000;
 const COMPARISONS_OF_STEP = 512;
 
 /** Indexes endpoints that are in the order of their pairs, an endpoint or a property a step. */
-export function* indexingForPlans(definitions: readonly EndpointDefinition[]): Paced<PlannerIndex> {
+export function* indexingEndpoints(
+  definitions: readonly EndpointDefinition[],
+): Paced<EndpointIndex> {
   const impactOf = yield* compilingImpacts(definitions);
   const inputs = new PropertyTable<GrowingInput>((property, id) => {
     return { ...property, id, takers: [], sources: new Set() };
@@ -181,7 +183,7 @@ function isReachable(name: string): boolean {
 /** Completes the endpoints, which are all linked by now, and lists them by what is asked of them. */
 function* tabulating(
   endpoints: readonly GrowingEndpoint[],
-): Paced<Pick<PlannerIndex, "byMethod" | "requiredCounts" | "openImpacts" | "undemanding">> {
+): Paced<Pick<EndpointIndex, "byMethod" | "requiredCounts" | "openImpacts" | "undemanding">> {
   const byMethod = new Map<string, IndexedEndpoint[]>();
   const requiredCounts = new Int32Array(endpoints.length);
   const openImpacts = new Int8Array(endpoints.length);

@@ -3,7 +3,7 @@
  */
 import type { IndexedEndpoint, Input } from "./endpoint-index.ts";
 import type { Levels } from "./levels.ts";
-import { type Ask, gives, type PlanningTask } from "./synthesis-task.ts";
+import { type Ask, gives, type SynthesisTask } from "./synthesis-task.ts";
 
 /** Something that a plan has to come by: an asked output, or an input that nobody offers. */
 export type Goal = Ask | Input;
@@ -23,11 +23,11 @@ export interface Candidate {
 
 /** Makes candidates, one an endpoint. */
 export class Candidates {
-  readonly #task: PlanningTask;
+  readonly #task: SynthesisTask;
   readonly #levels: Levels;
   readonly #known = new Map<IndexedEndpoint, Candidate>();
 
-  constructor(task: PlanningTask, levels: Levels) {
+  constructor(task: SynthesisTask, levels: Levels) {
     this.#task = task;
     this.#levels = levels;
   }

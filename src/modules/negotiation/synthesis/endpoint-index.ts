@@ -5,6 +5,7 @@
  */
 import type { SpreadMap } from "../../../base/spread-map.ts";
 import type { EndpointDefinition, Impact } from "../../../endpoint/endpoint.ts";
+import type { LogSubject } from "../../../endpoint/synthesis-log.ts";
 import type { DistinctProperty } from "./property-table.ts";
 
 /** A property that endpoints take. */
@@ -48,7 +49,7 @@ export interface IndexedEndpoint {
 }
 
 /** The endpoints in their order, and the properties by name. */
-export interface PlannerIndex {
+export interface EndpointIndex {
   readonly endpoints: readonly IndexedEndpoint[];
   readonly byMethod: ReadonlyMap<string, readonly IndexedEndpoint[]>;
   /** By place, how many inputs an endpoint requires. */
@@ -60,6 +61,11 @@ export interface PlannerIndex {
   readonly inputCount: number;
   readonly inputs: Pick<SpreadMap<readonly Input[]>, "get">;
   readonly outputs: Pick<SpreadMap<readonly Output[]>, "get">;
+}
+
+/** The subject of what a log says about an endpoint. */
+export function subjectOf({ definition: { method, path } }: IndexedEndpoint): LogSubject {
+  return { method, path };
 }
 
 /** The order by method, then path: the same on every machine. */

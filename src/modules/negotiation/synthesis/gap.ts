@@ -7,12 +7,14 @@ import { quoteNames } from "../../../endpoint/synthesis-log.ts";
 import { giversOfInput } from "./closure.ts";
 import type { IndexedEndpoint, Input } from "./endpoint-index.ts";
 import type { Levels } from "./levels.ts";
-import { type Ask, giversOf, type PlanningTask } from "./synthesis-task.ts";
+import { type Ask, giversOf, type SynthesisTask } from "./synthesis-task.ts";
 
-/** The output that is missing, by name and in words. */
-interface Gap {
+/** Why there is no chain. */
+export interface NoChain {
   readonly explanation: string;
+  /** Names of asked outputs that nothing gives. */
   readonly outputs: readonly string[];
+  /** Names of inputs that nothing gives. */
   readonly inputs: readonly string[];
 }
 
@@ -20,7 +22,7 @@ const MAX_INPUTS = 1000;
 const MAX_NAMES = 20;
 
 /** Explains the asks that are out of reach. */
-export function explainGap(unmet: readonly Ask[], task: PlanningTask, levels: Levels): Gap {
+export function explainGap(unmet: readonly Ask[], task: SynthesisTask, levels: Levels): NoChain {
   const isUsable = (endpoint: IndexedEndpoint): boolean => task.isUsable(endpoint);
   const ungiven = unmet.filter((ask) => !giversOf(ask).some(isUsable));
   const outputs = namesOf(ungiven);
@@ -29,7 +31,7 @@ export function explainGap(unmet: readonly Ask[], task: PlanningTask, levels: Le
 }
 
 /** Inputs at the beginning of every way to what is asked, which nothing gives. */
-function findMissing(unmet: readonly Ask[], task: PlanningTask, levels: Levels): readonly Input[] {
+function findMissing(unmet: readonly Ask[], task: SynthesisTask, levels: Levels): readonly Input[] {
   const seen = new Set<Input>();
   const visit = (endpoints: readonly IndexedEndpoint[]): void => {
     for (const endpoint of endpoints) {

@@ -4,18 +4,18 @@
  * propagation over Horn clauses does.
  */
 import type { IndexedEndpoint, Input } from "./endpoint-index.ts";
-import { type Ask, giversOf, type PlanningTask } from "./synthesis-task.ts";
+import { type Ask, giversOf, type SynthesisTask } from "./synthesis-task.ts";
 
 /** After how many steps something can be had at the soonest; 0: never, or there from the start. */
 export class Levels {
-  readonly #task: PlanningTask;
+  readonly #task: SynthesisTask;
   readonly #endpoints: Int32Array;
   readonly #inputs: Int32Array;
   /** Inputs that each endpoint still waits for. */
   readonly #pending: Int32Array;
   #reached = 0;
 
-  constructor(task: PlanningTask) {
+  constructor(task: SynthesisTask) {
     this.#task = task;
     const { endpoints, inputCount, requiredCounts } = task.index;
     this.#endpoints = new Int32Array(endpoints.length);

@@ -9,8 +9,9 @@ import { templateParameters } from "../../../catalog/path-grammar.ts";
 import type { EndpointDefinition, Impact } from "../../../endpoint/endpoint.ts";
 import type { Recipe, RecipeStep } from "../../../endpoint/recipe.ts";
 import { quoteNames } from "../../../endpoint/synthesis-log.ts";
-import type { Authority, Proposal } from "../../../endpoint/synthesis-plan.ts";
+import type { Proposal } from "../../../endpoint/synthesis-plan.ts";
 import { membersOf } from "./object-members.ts";
+import type { SynthesisBounds } from "./synthesis-task.ts";
 
 /** The pairs that a step may arrive at. */
 export type StepReach =
@@ -20,12 +21,6 @@ export type StepReach =
 
 /** All that a step may arrive at: one for a literal path, none when there is nothing. */
 export type StepReaches = (step: RecipeStep) => readonly StepReach[];
-
-/** The rules that a recipe is checked against. */
-export interface RecipeSurroundings {
-  readonly reaches: StepReaches;
-  readonly maxDepth: number;
-}
 
 /** The demands of a recipe on its caller, and what it may leave behind. */
 interface RecipeNeeds {
@@ -57,7 +52,7 @@ export function findMissingParameters(
 /**
  * The needs of a recipe, as far as they can be said before it runs; the most that they could be.
  */
-export function needsOf(recipe: Recipe, { reaches }: RecipeSurroundings): RecipeNeeds {
+export function needsOf(recipe: Recipe, reaches: StepReaches): RecipeNeeds {
   const reached = recipe.steps.flatMap(reaches);
   const endpoints = reached.flatMap((one) => (one.kind === "endpoint" ? [one.endpoint] : []));
   const scopes = endpoints.flatMap(({ requiredScopes }) => requiredScopes);
@@ -78,17 +73,16 @@ export function needsOf(recipe: Recipe, { reaches }: RecipeSurroundings): Recipe
 export function findRecipeFault(
   recipe: Recipe,
   inputs: ReadonlySet<string>,
-  surroundings: RecipeSurroundings,
-  authority: Authority,
+  reaches: StepReaches,
+  { authority, maxSteps }: SynthesisBounds,
 ): string | undefined {
-  const { maxDepth, reaches } = surroundings;
   const { steps } = recipe;
-  if (steps.length > maxDepth) return `it has ${steps.length} steps, expected at most ${maxDepth}`;
+  if (steps.length > maxSteps) return `it has ${steps.length} steps, expected at most ${maxSteps}`;
   for (const [at, step] of steps.entries()) {
     const fault = findStepFault(step, inputs, reaches(step));
     if (fault !== undefined) return `step ${at + 1} (${step.method} ${step.path}) ${fault}`;
   }
-  const { requiredScopes } = needsOf(recipe, surroundings);
+  const { requiredScopes } = needsOf(recipe, reaches);
   const missing = requiredScopes.filter((scope) => !authority.covers(scope));
   return missing.length === 0 ? undefined : `the agent does not hold ${missing.join(", ")}`;
 }

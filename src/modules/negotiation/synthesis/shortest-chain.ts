@@ -31,7 +31,7 @@ interface SearchResult {
 const MAX_WORK = 60_000;
 
 /** Finds the best chain that meets every ask. */
-export function findChain(closure: Closure, options: SearchOptions): SearchResult {
+export function searchShortestChain(closure: Closure, options: SearchOptions): SearchResult {
   const search = new ChainSearch(closure, options);
   let isComplete = !closure.isPartial;
   for (let depth = options.lowest; depth <= options.highest; depth += 1) {

@@ -20,10 +20,6 @@ interface SimilarEndpoints {
 /** The weight of a shared method, word of the path, output, input or word. */
 const WEIGHTS = { method: 2, path: 3, output: 3, input: 1, word: 1 } as const;
 type Trait = keyof typeof WEIGHTS;
-type Described = Pick<
-  EndpointDefinition,
-  "method" | "path" | "description" | "semantic" | "inputSchema" | "outputSchema"
->;
 
 const MAX_TERMS = 128;
 const MAX_TEXT_LENGTH = 2048;
@@ -35,7 +31,7 @@ const FILLERS: ReadonlySet<string> = new Set(
 );
 
 /** Indexes endpoints, which are in the order of their pairs, by what describes them. */
-export function* indexingSimilar(
+export function* indexingSimilarEndpoints(
   endpoints: readonly EndpointDefinition[],
 ): Paced<SimilarEndpoints> {
   const places = new SpreadMap<number[]>();
@@ -121,7 +117,7 @@ class TermIndex implements SimilarEndpoints {
 }
 
 /** The terms of an endpoint or a proposal: at most so many, each of one trait. */
-function termsOf(described: Described): ReadonlyMap<string, Trait> {
+function termsOf(described: Proposal): ReadonlyMap<string, Trait> {
   const { method, path, description, semantic, inputSchema, outputSchema } = described;
   const terms = new Map<string, Trait>([[`method ${method}`, "method"]]);
   const add = (trait: Trait, names: Iterable<string>): void => {

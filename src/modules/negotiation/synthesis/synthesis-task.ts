@@ -3,8 +3,8 @@
  * may use. All of it is forgotten with the plan, so that proposals leave nothing behind.
  */
 import { IMPACTS, type Impact } from "../../../endpoint/endpoint.ts";
-import type { Authority, PlanLimits, Proposal } from "../../../endpoint/synthesis-plan.ts";
-import type { IndexedEndpoint, Input, Output, PlannerIndex } from "./endpoint-index.ts";
+import type { PlanLimits, Proposal, ScopeCheck } from "../../../endpoint/synthesis-plan.ts";
+import type { EndpointIndex, IndexedEndpoint, Input, Output } from "./endpoint-index.ts";
 import { isStronger } from "./impact.ts";
 import { isOpen, membersOf } from "./object-members.ts";
 import { isKindCovered } from "./schema-compatibility.ts";
@@ -19,11 +19,13 @@ export interface Ask {
   readonly outputs: ReadonlySet<Output>;
 }
 
-/** The endpoints that a plan may use. */
-export interface Limits {
-  readonly authority: Authority;
+/** The bounds of one attempt at a plan. */
+export interface SynthesisBounds {
+  readonly authority: ScopeCheck;
   /** The strongest impact that a step may have. */
   readonly impact: Impact;
+  /** The most steps: those of the policy, or fewer. */
+  readonly maxSteps: number;
   /** True if a step may be this endpoint; every one unless given. */
   readonly allows?: PlanLimits["allows"];
 }
@@ -40,8 +42,8 @@ const USABLE = 1;
 const UNUSABLE = 2;
 
 /** A proposal as plans are made for it. */
-export class PlanningTask {
-  readonly index: PlannerIndex;
+export class SynthesisTask {
+  readonly index: EndpointIndex;
   readonly proposal: Proposal;
   /** Names of the proposed inputs. */
   readonly offers: readonly string[];
@@ -53,7 +55,7 @@ export class PlanningTask {
   readonly wishes: readonly Ask[];
   /** The answer may have members that nobody asked for. */
   readonly isOpen: boolean;
-  readonly #limits: Limits;
+  readonly #bounds: SynthesisBounds;
   readonly #impactRank: number;
   /** By the id of an input, what of `OFFER_STATES` it is. */
   readonly #offerStates: Uint8Array;
@@ -61,11 +63,16 @@ export class PlanningTask {
   #isHeldByImpact = false;
 
   /** The outputs to cover are those that the proposal asks for, unless it is said. */
-  constructor(index: PlannerIndex, proposal: Proposal, limits: Limits, asks?: readonly Ask[]) {
+  constructor(
+    index: EndpointIndex,
+    proposal: Proposal,
+    bounds: SynthesisBounds,
+    asks?: readonly Ask[],
+  ) {
     this.index = index;
     this.proposal = proposal;
-    this.#limits = limits;
-    this.#impactRank = IMPACTS.indexOf(limits.impact);
+    this.#bounds = bounds;
+    this.#impactRank = IMPACTS.indexOf(bounds.impact);
     this.#offerStates = new Uint8Array(index.inputCount);
     this.#usable = new Uint8Array(index.endpoints.length);
     this.isOpen = isOpen(proposal.outputSchema);
@@ -96,7 +103,7 @@ export class PlanningTask {
 
   /** Tells whether this agent's plan may use an endpoint. */
   isUsable(endpoint: IndexedEndpoint): boolean {
-    if (this.#limits.allows?.(endpoint.definition) === false) return false;
+    if (this.#bounds.allows?.(endpoint.definition) === false) return false;
     const open = this.index.openImpacts[endpoint.index] ?? -1;
     if (open >= 0 && open <= this.#impactRank) return true;
     const known = this.#usable[endpoint.index] ?? UNKNOWN;
@@ -107,7 +114,7 @@ export class PlanningTask {
   }
 
   #judge({ definition, fault, impact }: IndexedEndpoint): boolean {
-    const { authority, impact: allowed } = this.#limits;
+    const { authority, impact: allowed } = this.#bounds;
     if (fault !== undefined) return false;
     if (!definition.requiredScopes.every((scope) => authority.covers(scope))) return false;
     const isWithin = !isStronger(impact, allowed);
@@ -118,7 +125,7 @@ export class PlanningTask {
   /** Why this agent's plan must not use an endpoint. */
   obstacle({ definition, fault, impact }: IndexedEndpoint): string | undefined {
     if (fault !== undefined) return fault;
-    const { authority, impact: allowed, allows } = this.#limits;
+    const { authority, impact: allowed, allows } = this.#bounds;
     if (allows?.(definition) === false) return "no step may be this endpoint";
     const missing = definition.requiredScopes.filter((scope) => !authority.covers(scope));
     if (missing.length > 0) return `the agent does not hold ${missing.join(", ")}`;
@@ -152,7 +159,7 @@ interface OfferedInput {
 
 function readOffers(
   { inputSchema }: Proposal,
-  index: PlannerIndex,
+  index: EndpointIndex,
 ): { readonly offers: readonly string[]; readonly offered: readonly OfferedInput[] } {
   const { properties, required } = membersOf(inputSchema);
   const offers: string[] = [];
@@ -170,7 +177,7 @@ function readOffers(
   return { offers, offered };
 }
 
-function readAsks({ outputSchema }: Proposal, index: PlannerIndex): readonly Ask[] {
+function readAsks({ outputSchema }: Proposal, index: EndpointIndex): readonly Ask[] {
   const { properties, required } = membersOf(outputSchema);
   return Array.from(properties, ([name, property]): Ask & { kind: SchemaKind | undefined } => {
     const kind = kindOfSchema(property, outputSchema);

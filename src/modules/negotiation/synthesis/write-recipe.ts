@@ -6,7 +6,7 @@
 
 import type { Aggregation, ParameterSource, Recipe, RecipeStep } from "../../../endpoint/recipe.ts";
 import type { IndexedEndpoint, Input } from "./endpoint-index.ts";
-import { type Ask, gives, type PlanningTask } from "./synthesis-task.ts";
+import { type Ask, gives, type SynthesisTask } from "./synthesis-task.ts";
 
 /** A step, with what the log says about its inputs. */
 interface WrittenStep {
@@ -19,7 +19,7 @@ interface WrittenStep {
 
 /** The steps of a chain, each with everything it takes that can be had. */
 export function writeSteps(
-  task: PlanningTask,
+  task: SynthesisTask,
   chain: readonly IndexedEndpoint[],
 ): readonly WrittenStep[] {
   return chain.map((endpoint, at) => {
@@ -51,7 +51,7 @@ export function recipeOf(
 }
 
 /** Exactly what was asked for, each member from the last step that is sure to give it. */
-export function pickAsked(task: PlanningTask, chain: readonly IndexedEndpoint[]): Aggregation {
+export function pickAsked(task: SynthesisTask, chain: readonly IndexedEndpoint[]): Aggregation {
   const members = [...task.asks, ...task.wishes].flatMap((ask): [string, string][] => {
     const at = giverOf(chain, ask);
     return at === -1 ? [] : [[ask.name, captureName(at)]];
@@ -72,7 +72,7 @@ interface Source {
 
 /** The caller's own value where it will be there, then the latest output, then what may be there. */
 function requiredSource(
-  task: PlanningTask,
+  task: SynthesisTask,
   input: Input,
   earlier: readonly IndexedEndpoint[],
 ): Source {
@@ -83,7 +83,7 @@ function requiredSource(
 
 /** A value that could be one of several outputs is none of them. */
 function optionalSource(
-  task: PlanningTask,
+  task: SynthesisTask,
   input: Input,
   earlier: readonly IndexedEndpoint[],
 ): Source | undefined {

@@ -19,6 +19,7 @@ import { copyHistory } from "./copy-history.ts";
 import { begun, failWherever, loopExceeded, runCompleted, stopped } from "./endings.ts";
 import { findLoopExcess } from "./fold-loop.ts";
 import { checkHandoffGate } from "./handoff-gate.ts";
+import type { RunWatcher } from "./interrupt-answer.ts";
 import { runPaused } from "./pause-request.ts";
 import { isHeld, isOver, type Run, type RunStop } from "./run.ts";
 import type { EventDraft } from "./run-event.ts";
@@ -26,7 +27,6 @@ import { MIN_DURATION_MS, type RunLimits } from "./run-limits.ts";
 import { type Redact, type RunLog, RunOverError } from "./run-log.ts";
 import { openInterrupt } from "./run-snapshot.ts";
 import type { RunState } from "./run-state.ts";
-import type { RunWatcher } from "./run-watchers.ts";
 import { type Driven, type DriveOptions, failNode, say, takeNode } from "./take-node.ts";
 import type { WorkflowRuns } from "./workflow-runs.ts";
 

@@ -1,9 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { atOnce } from "../../../../src/base/paced.ts";
 import type { Recipe } from "../../../../src/endpoint/recipe.ts";
 import {
   type GoalMatch,
-  indexGoals,
+  indexingGoals,
 } from "../../../../src/modules/negotiation/plan-method/goal-index.ts";
 import { makeStep } from "../../../support/synthesis.ts";
 
@@ -23,7 +24,7 @@ const ENDPOINTS = [
   makeStep("QUERY /prices", { description: "Tells what a night costs.", takes: ["nights"] }),
 ];
 
-const find = indexGoals(ENDPOINTS, [RECIPE]);
+const find = atOnce(indexingGoals(ENDPOINTS, [RECIPE]));
 
 function nameOf({ subject }: GoalMatch): string {
   if (subject.kind === "recipe") return subject.recipe.name;
@@ -36,7 +37,7 @@ function closest(goal: string, known: ReadonlySet<string> = NOTHING): string | u
 }
 
 // AGTP "PLAN"
-describe("indexGoals", () => {
+describe("indexingGoals", () => {
   it.each([
     ["book a room", "BOOK /rooms/{room_id}"],
     ["Please find me all the guests", "QUERY /guests"],
@@ -74,7 +75,7 @@ describe("indexGoals", () => {
         fc.shuffledSubarray(ENDPOINTS, { minLength: ENDPOINTS.length }),
         fc.constantFrom("book a room", "rooms for guests", "find guests and prices"),
         (shuffled, goal) => {
-          const found = indexGoals(shuffled, [RECIPE])(goal, NOTHING);
+          const found = atOnce(indexingGoals(shuffled, [RECIPE]))(goal, NOTHING);
           expect(found.map(nameOf)).toEqual(find(goal, NOTHING).map(nameOf));
         },
       ),
