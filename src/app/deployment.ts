@@ -102,7 +102,7 @@ export async function loadDeployment(
   let deployment: Deployment | undefined;
   try {
     const foundation = await layFoundation(config, vocabulary, options, progress);
-    deployment = foundation && (await build(foundation, options, progress));
+    deployment = foundation && (await provisionAndAssemble(foundation, options, progress));
   } finally {
     if (deployment === undefined) await closing.close();
   }
@@ -110,7 +110,7 @@ export async function loadDeployment(
 }
 
 /** Undefined when a problem stops the start. */
-async function build(
+async function provisionAndAssemble(
   foundation: Foundation,
   options: DeploymentOptions,
   progress: Progress,

@@ -19,7 +19,7 @@ import type { Config } from "./config/config.ts";
 import { loadingContents, openMcpServers, openUpstreamPools, startProcesses } from "./contents.ts";
 import type { Disposables } from "./disposables.ts";
 import { loadingOperatorAgents, loadSigningKey, openTokens } from "./identity-parts.ts";
-import type { OpenedVerifier } from "./jwks-verifier.ts";
+import type { OpenedVerifier } from "./jwks/verifier.ts";
 import { bindOperatorRoutes } from "./operator-routes.ts";
 
 /** The parts of the process that a deployment uses. */

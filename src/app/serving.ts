@@ -14,7 +14,7 @@ import { createListener, type Listener } from "../server/listener.ts";
 import type { MeasuringOptions } from "../server/metrics.ts";
 import { SendBudget } from "../server/send-budget.ts";
 import type { LimitsConfig } from "../wire/limits-section.ts";
-import { type Built, build, type DaemonOptions } from "./build.ts";
+import { type Built, buildDaemon, type DaemonOptions } from "./build-daemon.ts";
 import type { Deployment } from "./deployment.ts";
 import { keysNeedingRestart } from "./restart-keys.ts";
 import { type PortFault, reportingProblems } from "./start-report.ts";
@@ -137,7 +137,7 @@ export class Serving {
       const problem = { file: this.#deployment.config.file, key: "", message: starved.message };
       return { next: undefined, found: [problem], errors: [problem] };
     }
-    const next = await build(this.#options, { isPersistent: true, kept: this.kept });
+    const next = await buildDaemon(this.#options, { isPersistent: true, kept: this.kept });
     const found = next.problems;
     const errors = found.filter((one) => isError(one) && one.isPassing !== true);
     if (next.kind === "refused") return { next: undefined, found, errors };

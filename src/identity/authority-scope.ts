@@ -65,9 +65,9 @@ interface Place {
   /** A `*`, which any segment meets. */
   any: bigint;
   readonly named: Map<string, bigint>;
-  /** The names of last segments. */
+  /** The wildcards that end here. */
   last: bigint;
-  /** The names of last segments that a `*` follows: whatever comes behind is covered. */
+  /** The wildcards that end here in a `*`: whatever follows is covered. */
   open: bigint;
 }
 

@@ -9,7 +9,7 @@ import type { Problem } from "../../base/problem.ts";
 import { type OnPassed, WorkerProcess } from "../../server/worker-process.ts";
 import { STORE_FAULTS } from "../../state/sharing/link-faults.ts";
 import type { SharedState } from "../../state/sharing/shared-state.ts";
-import type { DaemonOptions } from "../build.ts";
+import type { DaemonOptions } from "../build-daemon.ts";
 import type { HttpPorts } from "../serving.ts";
 import type { BeginAnswer, BeginOrder, WholeFacts } from "./orders.ts";
 

@@ -12,7 +12,6 @@ import type { ProcessState } from "../dispatch/process-state.ts";
 import type { HttpTls } from "../server/http-listener.ts";
 import { loadHttpTls } from "../server/http-tls.ts";
 import type { TlsIdentity } from "../server/listener.ts";
-import { createObserver } from "../server/observer.ts";
 import { loadTlsIdentity } from "../server/tls-identity.ts";
 import { isStoreUnavailable } from "../state/store-fault.ts";
 import type { Config } from "./config/config.ts";
@@ -23,6 +22,7 @@ import {
   type LoadedDeployment,
   loadDeployment,
 } from "./deployment.ts";
+import { createObserver } from "./observer.ts";
 import type { AnyModule } from "./provision.ts";
 import {
   openServerState,
@@ -98,7 +98,7 @@ export function loadFor({ configPath, env, host, port }: DaemonOptions): LoadedC
 }
 
 /** Builds it all, or says everything that is in the way. */
-export async function build(
+export async function buildDaemon(
   options: DaemonOptions,
   { isPersistent, kept: before, loaded: read }: BuildOptions,
 ): Promise<Built | Refused> {
