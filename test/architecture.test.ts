@@ -44,7 +44,7 @@ const SOCKET_MODULES = /^(?:node:)?(?:net|tls|http|https|http2|dgram|quic)$/;
 /** Other users of undici: the pools of the handlers are for the operator's upstreams. */
 const FETCHERS = [
   "src/modules/console/oidc-fetch.ts",
-  ...["src/app/jwks-source.ts", "src/modules/delivery/webhook-sender.ts"],
+  ...["src/app/jwks/source.ts", "src/modules/delivery/webhook-sender.ts"],
   "src/modules/openwop/runtime/model-connection.ts",
   // Policy engines and key sets that a manifest names.
   "src/modules/agentcli/create-world.ts",

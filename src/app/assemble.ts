@@ -17,10 +17,10 @@ import type { Observer } from "../dispatch/observer.ts";
 import type { ProcessState } from "../dispatch/process-state.ts";
 import { observeRecorded } from "../dispatch/recorded.ts";
 import type { RegisteredRoute, Route } from "../dispatch/routes/route.ts";
-import { buildRegistry, type EndpointRegistry } from "../endpoint/endpoint-registry.ts";
+import { creatingRegistry, type EndpointRegistry } from "../endpoint/endpoint-registry.ts";
 import type { Foundation } from "./foundation.ts";
 import { defaultAgent } from "./identity-parts.ts";
-import { inOrder, type Provisioned } from "./provision.ts";
+import { orderingRoutes, type Provisioned } from "./provision.ts";
 
 /** The surroundings of the pipeline. */
 export interface AssemblyOptions {
@@ -42,8 +42,8 @@ export async function assemble(
     contributions.flatMap((one) => of(one) ?? []);
   const first = <T>(of: (one: Contribution) => T | undefined): T | undefined =>
     contributions.map(of).find((part) => part !== undefined);
-  const routes = await drive(inOrder(provisioned.routes));
-  const { registry } = await drive(buildRegistry<Route>(routes));
+  const routes = await drive(orderingRoutes(provisioned.routes));
+  const { registry } = await drive(creatingRegistry<Route>(routes));
   const negotiation = first((one) => one.negotiation) ?? NO_NEGOTIATION;
   const contracts = negotiation === NO_NEGOTIATION ? NO_CONTRACTS : kept.state.contracts;
   const approvals = await drive(creatingApprovals(foundation, registry, options));

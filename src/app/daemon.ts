@@ -6,7 +6,13 @@ import type { PushedMetrics } from "../modules/tracing/push-metrics.ts";
 import type { ControlCommand } from "../server/control-socket.ts";
 import type { Metrics } from "../server/metrics.ts";
 import type { ViewLease } from "../state/state.ts";
-import { type Built, build, type DaemonOptions, loadFor, type Refused } from "./build.ts";
+import {
+  type Built,
+  buildDaemon,
+  type DaemonOptions,
+  loadFor,
+  type Refused,
+} from "./build-daemon.ts";
 import type { Config } from "./config/config.ts";
 import type { StatusSource } from "./control.ts";
 import type { Deployment } from "./deployment.ts";
@@ -25,7 +31,7 @@ export type { Daemon, StartResult };
 
 /** Loads everything without starting anything. Writes nothing. */
 export async function checkDeployment(options: DaemonOptions): Promise<readonly Problem[]> {
-  const built = await build(options, { isPersistent: false });
+  const built = await buildDaemon(options, { isPersistent: false });
   if (built.kind === "built") {
     await built.deployment.close();
     await built.kept.state.close();
@@ -40,7 +46,7 @@ export async function startDaemon(options: DaemonOptions): Promise<StartResult> 
     const { startWorkers } = await import("./workers/parent.ts");
     return startWorkers(options, loaded.config);
   }
-  const built = await build(options, { isPersistent: true, loaded });
+  const built = await buildDaemon(options, { isPersistent: true, loaded });
   if (built.kind === "refused") return built;
   atOnce(reportingProblems(options.log, built.problems));
   const running = new Running(built, options);

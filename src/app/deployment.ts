@@ -52,7 +52,7 @@ export interface Deployment {
   readonly commands: ReadonlyMap<string, ControlCommand>;
   /** Says where the deployment is served; before `commit`. */
   bind(ports: BoundPorts): void;
-  /** Of its manifest; undefined: it has none. */
+  /** The manifest's `document_version`; undefined without one. */
   documentVersion(): Promise<string | undefined>;
   /** Makes what takes long to make: awaited before the deployment takes the place of another. */
   prepare(): Promise<void>;
@@ -72,7 +72,7 @@ export interface Deployment {
 /** The parts that a deployment takes from the process that serves it. */
 export interface DeploymentOptions extends FoundationSources {
   readonly observer: Observer;
-  /** All of them, unless given. */
+  /** The modules to build; all of `MODULES` unless given. */
   readonly modules?: readonly AnyModule[];
 }
 
@@ -102,7 +102,7 @@ export async function loadDeployment(
   let deployment: Deployment | undefined;
   try {
     const foundation = await layFoundation(config, vocabulary, options, progress);
-    deployment = foundation && (await build(foundation, options, progress));
+    deployment = foundation && (await provisionAndAssemble(foundation, options, progress));
   } finally {
     if (deployment === undefined) await closing.close();
   }
@@ -110,7 +110,7 @@ export async function loadDeployment(
 }
 
 /** Undefined when a problem stops the start. */
-async function build(
+async function provisionAndAssemble(
   foundation: Foundation,
   options: DeploymentOptions,
   progress: Progress,

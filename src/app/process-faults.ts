@@ -3,7 +3,7 @@ import { dirname, resolve } from "node:path";
 import { traceOf } from "../base/thrown.ts";
 import { createRedactor } from "../modules/openwop/redaction.ts";
 import { environmentSecrets } from "../modules/openwop/secrets.ts";
-import type { DaemonOptions } from "./build.ts";
+import type { DaemonOptions } from "./build-daemon.ts";
 import { environmentAt } from "./config/environment.ts";
 
 /** Logs them from now on; the process goes on. */

@@ -4,7 +4,7 @@ import type { Problem } from "../base/problem.ts";
 import { reasonOf } from "../base/thrown.ts";
 import type { ControlCommand, ControlSocket } from "../server/control-socket.ts";
 import { controlPath } from "../state/state-directory.ts";
-import type { DaemonOptions, Refused } from "./build.ts";
+import type { DaemonOptions, Refused } from "./build-daemon.ts";
 import type { Config } from "./config/config.ts";
 import { type Controlled, openControl, type StatusSource } from "./control.ts";
 

@@ -33,7 +33,7 @@ export interface Recorded {
   readonly failure: Error | undefined;
 }
 
-/** The same of one answer, for those who can wait. */
+/** Resolves once it is known what became of the record of one answer. */
 export function recorded(ledger: Recording, response: Response): Promise<Recorded> {
   return new Promise((resolve) => {
     const responses = [response];

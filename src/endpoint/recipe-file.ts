@@ -44,7 +44,7 @@ export interface LoadedRecipes {
 
 const MAX_RECIPES = 256;
 
-/** Loads `*.toml` of the recipes directory, a file a step; it may be absent where nobody configured another. */
+/** Loads recipes, a file a step. */
 export function* loadingRecipes(source: RecipesSource): Paced<LoadedRecipes> {
   const { files, problems: unreadable } = yield* readingFiles({
     directory: source.directory,

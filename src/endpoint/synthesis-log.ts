@@ -29,7 +29,7 @@ const MAX_REJECTED = 10;
 const MAX_NAMES = 5;
 
 /** Collects a bounded number of entries. */
-export class PlanLog {
+export class SynthesisLog {
   readonly #entries: LogEntry[] = [];
   readonly #rejected = new Map<PlanKind, number>();
 

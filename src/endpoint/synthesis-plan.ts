@@ -17,7 +17,7 @@ export type Proposal = Pick<
 >;
 
 /** The agent's scopes.   AGTP-API §16.2 */
-export interface Authority {
+export interface ScopeCheck {
   /** Tells whether its scopes cover a required one. */
   covers(scope: string): boolean;
 }
@@ -70,12 +70,12 @@ export interface PlanLimits {
 
 /** Answers proposals; it never changes, and keeps nothing of what it was asked. */
 export interface Synthesizer {
-  plan(proposal: Proposal, authority: Authority, limits?: PlanLimits): SynthesisPlan | PlanFailure;
+  plan(proposal: Proposal, authority: ScopeCheck, limits?: PlanLimits): SynthesisPlan | PlanFailure;
   /** The call of one endpoint with what is offered: what it lacks is got from others first. */
   planCall(
     target: EndpointDefinition,
     proposal: Proposal,
-    authority: Authority,
+    authority: ScopeCheck,
     limits?: PlanLimits,
   ): SynthesisPlan | PlanFailure;
   /** Endpoints of a similar capability or in similar words, closest first.   §10.3 */

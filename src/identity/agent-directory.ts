@@ -23,7 +23,7 @@ export interface AgentDirectory {
 /** Binds a certificate that has no AGTP extensions. */
 export type CertificateKeys = Pick<ClientCertificate, "fingerprint" | "keyFingerprint">;
 
-/** A directory over documents that are already loaded, a document a step. */
+/** Makes a directory, a document a step. */
 export function* creatingAgentDirectory(
   documents: readonly AgentDocument[],
 ): Paced<AgentDirectory> {

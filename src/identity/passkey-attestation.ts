@@ -4,7 +4,7 @@
  * docs/approvals.md, Web Authentication §7.2
  */
 import { createHash, createPublicKey, type JsonWebKey, verify } from "node:crypto";
-import { isRecord, type JsonRecord } from "../base/json-value.ts";
+import { isRecord, type JsonRecord, parseRecord } from "../base/json-value.ts";
 import { canonicalOctets } from "./canonical-form.ts";
 
 /** The decision that is signed; keys are the wire's own. */
@@ -34,7 +34,7 @@ const OCTETS = ["authenticator_data", "signature"] as const;
 const HASHES: Readonly<Record<string, string | null>> = {
   ...{ EdDSA: null, ES256: "sha256", RS256: "sha256" },
 };
-/** Of the flags: the person was there.   Web Authentication §6.1 */
+/** The flag that says that the person was there.   Web Authentication §6.1 */
 const USER_PRESENT = 0x01;
 const FLAGS_AT = 32;
 
@@ -81,12 +81,7 @@ export function passkeyFault(
 }
 
 function clientDataOf(octets: Buffer): { readonly type?: unknown; readonly challenge?: unknown } {
-  try {
-    const value: unknown = JSON.parse(octets.toString("utf8"));
-    return isRecord(value) ? value : {};
-  } catch {
-    return {};
-  }
+  return parseRecord(octets.toString("utf8")) ?? {};
 }
 
 function isSigned(jwk: JsonRecord, signed: Buffer, signature: Buffer): boolean {

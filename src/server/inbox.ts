@@ -36,8 +36,6 @@ export class Inbox {
     this.#socket = socket;
     this.#limits = limits;
     this.#parser = new RequestParser(limits);
-    // The peer has taken the last reply.
-    socket.on("finish", () => this.#hear());
   }
 
   /** No more is wanted until something was answered. */
@@ -125,13 +123,14 @@ export class Inbox {
     if (this.#lingersSince !== undefined) return;
     this.#hear();
     this.#lingersSince = this.#heardAt;
-    this.#socket.end();
+    // Called when the peer has taken the last reply.
+    this.#socket.end(() => this.#hear());
   }
 
   /** The peer has had its time; one that does not fall silent has that of an idle connection. */
   isOver(now: number): boolean {
     if (this.#lingersSince === undefined) return false;
-    // Of a socket that was reset while Node wrote a session ticket, no more is ever heard.
+    // A socket that was reset while Node wrote a session ticket never says more.
     const isSent = this.#socket.writableFinished || this.#socket.readableEnded;
     if (isSent && now - this.#heardAt > LINGER_MS) return true;
     return now - this.#lingersSince > this.#limits.idleTimeoutMs;

@@ -41,13 +41,13 @@ export class Outbox {
   readonly #most: number;
   /** Answered, and not to be sent yet. */
   #replies: Response[] = [];
-  /** Of them, those that wait for their records. */
+  /** The replies that wait for their records. */
   #batch: readonly Response[] = [];
   #bytes = 0;
   /** To be sent, and more than the peer has taken. */
   readonly #pieces: Piece[] = [];
   #pieceBytes = 0;
-  /** Of the pieces, those that are no body of the account's. */
+  /** Octets of the pieces that are no body of the account's. */
   #ownBytes = 0;
   #isWriting = false;
 
@@ -55,15 +55,19 @@ export class Outbox {
     this.#socket = socket;
     this.#account = account;
     this.#most = sendBufferBytes;
-    socket.on("drain", () => {
-      this.#isWriting = false;
-      account.take();
-      this.#writePieces();
-    });
-    socket.on("close", () => {
-      this.#pieces.length = 0;
-      account.close();
-    });
+  }
+
+  /** The peer has taken what was written. */
+  drained(): void {
+    this.#isWriting = false;
+    this.#account.take();
+    this.#writePieces();
+  }
+
+  /** The socket is closed. */
+  closed(): void {
+    this.#pieces.length = 0;
+    this.#account.close();
   }
 
   /** The peer leaves too much unread: nothing more should be begun for it. */

@@ -3,9 +3,9 @@ import { atOnce } from "../../src/base/paced.ts";
 import type { EndpointDefinition, Impact } from "../../src/endpoint/endpoint.ts";
 import type { Recipe } from "../../src/endpoint/recipe.ts";
 import type {
-  Authority,
   PlanFailure,
   Proposal,
+  ScopeCheck,
   SynthesisPlan,
   Synthesizer,
 } from "../../src/endpoint/synthesis-plan.ts";
@@ -86,7 +86,7 @@ export function makeProposal(words: ProposalWords = {}): Proposal {
 }
 
 /** An agent that holds exactly these scopes. */
-export function holding(...scopes: readonly string[]): Authority {
+export function holding(...scopes: readonly string[]): ScopeCheck {
   return { covers: (scope) => scopes.includes(scope) };
 }
 
@@ -111,9 +111,8 @@ export function makeSynthesizer(
   endpoints: readonly EndpointDefinition[],
   { recipes = [], maxDepth = 10 }: WorldOptions = {},
 ): Synthesizer {
-  return atOnce(
-    creatingSynthesizer({ endpoints, recipes, maxDepth, reaches: reachesAmong(endpoints) }),
-  );
+  const reaches = reachesAmong(endpoints);
+  return atOnce(creatingSynthesizer({ endpoints, recipes, maxDepth, reaches }));
 }
 
 /** The pairs of a plan's steps; a failure's explanation. */

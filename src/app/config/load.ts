@@ -23,7 +23,7 @@ import { describeSchemaErrors, type WrittenFile } from "./schema-problems.ts";
 /** The configuration, undefined when a problem is an error. */
 export interface LoadedConfig {
   readonly config: Config | undefined;
-  /** Of a configuration that is refused: what the other files can be checked against. */
+  /** A configuration that is refused, so that the other files can be checked against it. */
   readonly draft?: Config | undefined;
   readonly problems: readonly Problem[];
   /** The variables that it was read with, those of the deployment's `.env` among them. */

@@ -11,7 +11,7 @@ import type { ControlCommand } from "../../server/control-socket.ts";
 import { SharedPort } from "../../server/shared-port.ts";
 import { createRecordSigner } from "../../state/records/sealer.ts";
 import type { OpenSharedState } from "../../state/sharing/open-shared-state.ts";
-import { type DaemonOptions, loadFor, type Refused } from "../build.ts";
+import { type DaemonOptions, loadFor, type Refused } from "../build-daemon.ts";
 import type { Config } from "../config/config.ts";
 import type { StatusSource } from "../control.ts";
 import { loadSigningKey } from "../identity-parts.ts";

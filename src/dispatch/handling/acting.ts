@@ -28,7 +28,7 @@ export interface Acting {
   readonly target: string;
   readonly input: JsonRecord;
   readonly taskId: string | undefined;
-  /** Of the request that it is done for: the approval may be for what is done. */
+  /** The escalation of the request that it is done for: the approval may be for this very act. */
   readonly escalationId?: string | undefined;
   readonly priorActions?: readonly PriorAction[];
   readonly signal: AbortSignal;
@@ -38,7 +38,7 @@ export interface Acting {
 export interface Acted {
   readonly status: number;
   readonly body: unknown;
-  /** Of its record; undefined where none is kept. */
+  /** The Audit-ID of its record; undefined where no record is kept. */
   readonly auditId: string | undefined;
   readonly responseId: string;
   /** The gate that refused it. */

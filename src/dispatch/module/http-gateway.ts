@@ -71,7 +71,7 @@ export interface DaemonFacts {
   readonly port: number;
   readonly gatewayPort: number | undefined;
   readonly connectionCount: number;
-  /** Of the deployment that is served. */
+  /** The problems of the deployment that is served. */
   readonly problems: readonly Problem[];
   /** Every process that serves this deployment, this one first. */
   nodes(): Promise<readonly NodeFacts[]>;

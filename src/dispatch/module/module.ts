@@ -118,7 +118,7 @@ export interface AssembledDeployment {
   readonly registry: EndpointRegistry<Route>;
   /** The routes that DISCOVER /methods lists, the operator's first. */
   readonly listed: readonly RegisteredRoute[];
-  /** Those that QUERY finds though they are not listed. */
+  /** The routes that QUERY finds though they are not listed. */
   readonly unlisted: readonly RegisteredRoute[];
   /** Contracts that can be called. */
   readonly contracts: Pick<
@@ -140,7 +140,7 @@ export interface AssembledDeployment {
   upstreamAgents(): readonly UpstreamAgent[];
   /** The operator's, and those that the HTTP listener serves. */
   apis(): readonly ApiEntry[];
-  /** Of the manifest; undefined: there is none. */
+  /** The manifest's `document_version`; undefined without one. */
   documentVersion(): Promise<string | undefined>;
 }
 

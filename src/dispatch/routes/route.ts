@@ -74,7 +74,7 @@ export interface Route {
   /** A verified client certificate stands for an Agent-ID here. */
   readonly takesCertificate: boolean;
   readonly definition: EndpointDefinition;
-  /** Those of the definition, at hand for every request. */
+  /** The scopes of the definition, at hand for every request. */
   readonly requiredScopes: readonly string[];
   readonly input: CompiledSchema;
   /** Undefined: what the handler returns is not checked (tier A builds its own bodies). */
@@ -100,9 +100,9 @@ export interface Route {
   readonly isFindable: boolean;
   /** No endpoint of the operator's takes its place. */
   readonly isReserved: boolean;
-  /** Of a composition: what it dispatches. */
+  /** The steps that a composition dispatches; undefined for other handlers. */
   readonly steps: readonly RecipeStep[] | undefined;
-  /** Of what dispatches as its input says, such as EXECUTE: which pair; undefined: it cannot be told. */
+  /** Tells the pair that an input makes it dispatch, as for EXECUTE; undefined: it cannot be told. */
   readonly leadsTo: LeadsTo | undefined;
 }
 

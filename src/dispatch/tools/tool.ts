@@ -19,7 +19,7 @@ export interface ListedDefinition {
   readonly definition: EndpointDefinition;
 }
 
-/** The tools among the endpoints, in their order, an endpoint a step. */
+/** Lists the endpoints that are tools, one a step. */
 export function* listingTools(endpoints: readonly ListedDefinition[]): Paced<readonly Tool[]> {
   const listed = yield* filterPaced(endpoints, isTool);
   const definitions = yield* mapPaced(listed, ({ definition }) => definition);

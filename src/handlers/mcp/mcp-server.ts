@@ -167,7 +167,7 @@ export class McpServer {
     }
   }
 
-  /** Of a server that is retired. */
+  /** Closes a retired server that has nothing left to do. */
   #rest(): void {
     if (!this.#isRetired || this.#calls > 0 || this.#listing !== undefined) return;
     void this.#connection.drop();

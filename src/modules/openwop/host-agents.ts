@@ -6,8 +6,9 @@ import { basename } from "node:path";
 import { memberOf } from "../../base/json-value.ts";
 import type { Problem } from "../../base/problem.ts";
 import { actingCaller } from "../../dispatch/handling/acting.ts";
+import { findInactive, identifyAgents } from "../../dispatch/module/hosted-agents.ts";
 import type { AgentDocument } from "../../identity/agent-document.ts";
-import { type HostedAgent, identifyHosted } from "../../state/registers/hosted-identity.ts";
+import type { HostedAgent } from "../../state/registers/hosted-identity.ts";
 import { type AgentCatalog, createCatalog } from "./agent-catalog.ts";
 import type { AgentExecutor } from "./agent-executor.ts";
 import { type AgentRegistry, createAgentRegistry } from "./agent-registry.ts";
@@ -56,7 +57,7 @@ export async function hostAgents(
   const packs = await drive(readingPacks(config));
   const registry = createAgentRegistry(packs.packs);
   const redactor = createRedactor(await drive(collectingSecrets(config, env, routes)));
-  const identities = await identify(registry, settings, context);
+  const identities = await identifyAgents(hostedAgents(registry, settings), context);
   const documentOf = (agent: InstalledAgent): AgentDocument | undefined =>
     identities.documents.get(keyOf(agent));
   const runtime = await loadAgentRuntime(settings, { ...context, redactor });
@@ -69,7 +70,7 @@ export async function hostAgents(
     host: ownEndpoints(context),
     takeRate: (principal, toolName) => api.toolRates.take(principal, toolName, { perMinute }),
     grantsOf: (agentId) => grantsOf(settings, agentId),
-    findInactive: (document) => findInactive(context, document),
+    findInactive: (document) => findInactive(context.state, document),
     onOddConfidence: (agentId, stated) => {
       const fields = { event: "agent-confidence-out-of-range", agent_id: agentId, stated };
       log.warn(fields, "an agent's confidence is no number from 0 to 1, and counts as 0");
@@ -95,12 +96,8 @@ export async function hostAgents(
   };
 }
 
-function identify(
-  registry: AgentRegistry,
-  settings: OpenwopConfig,
-  { config: { server }, state, signingKey, directory, drive }: OpenwopContext,
-) {
-  const wanted = registry.all.map((agent): HostedAgent => {
+function hostedAgents(registry: AgentRegistry, settings: OpenwopConfig): readonly HostedAgent[] {
+  return registry.all.map((agent) => {
     const { agentId, pack, persona, description } = agent;
     return {
       key: keyOf(agent),
@@ -110,9 +107,6 @@ function identify(
       file: pack.file,
     };
   });
-  const { serverId, operator } = server;
-  const issuer = { serverId, operator, signingKey };
-  return identifyHosted(wanted, issuer, { store: state.store, known: directory.list(), drive });
 }
 
 /** The scopes that the operator grants to an agent's tool calls. */
@@ -123,14 +117,6 @@ function grantsOf({ agents }: OpenwopConfig, agentId: string): readonly string[]
 /** The owner of an agent's identity. */
 function keyOf({ agentId, pack: { tenant } }: InstalledAgent): string {
   return tenant === undefined ? `openwop/${agentId}` : `openwop/${agentId}@${tenant}`;
-}
-
-function findInactive(
-  { state: { lifecycle } }: OpenwopContext,
-  document: AgentDocument,
-): string | undefined {
-  const status = lifecycle.statusOf(document);
-  return status === "suspended" || status === "retired" ? `the agent is ${status}` : undefined;
 }
 
 /**

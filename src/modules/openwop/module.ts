@@ -4,6 +4,7 @@
  */
 
 import { isDisclosedTo } from "../../dispatch/caller/disclosure.ts";
+import { longestWaitMs } from "../../dispatch/module/hosted-agents.ts";
 import type { Contribution, HostedInventory, Module } from "../../dispatch/module/module.ts";
 import type { QuerySource } from "../../dispatch/module/query-source.ts";
 import { agentNotInstalled } from "../../dispatch/refusals/openwop-refusals.ts";
@@ -18,9 +19,6 @@ import { runEndpoints } from "./run-endpoints.ts";
 import { agentRuns, type StartRun } from "./runs/agent-runs.ts";
 import type { RunHost } from "./runs/run-host.ts";
 import { type OpenwopState, openOpenwop } from "./state.ts";
-
-/** A handler ends a little before its deadline, so that it says itself what there is to say. */
-const HANDLER_MARGIN_MS = 500;
 
 /** It goes before tasks, whose confirmations it passes on to runs. */
 export const openwopModule: Module<OpenwopSections> = {
@@ -48,9 +46,8 @@ export function contributeOpenwop(context: OpenwopContext, parts: OpenwopParts):
   const { host, escalations } = runs;
   const { registry, redactor, settings } = openwop;
   const { tenant } = settings;
-  const { handlerTimeoutMs } = context.config.limits;
   let forgetGone = (): void => undefined;
-  const maxWaitMs = Math.max(0, handlerTimeoutMs - HANDLER_MARGIN_MS);
+  const maxWaitMs = longestWaitMs(context.config.limits);
   const dispatching = { start, tenant, maxWaitMs, redactor };
   return {
     routes: [

@@ -146,8 +146,7 @@ describe("executing a node", () => {
       append: () => Promise.resolve([]),
       options: {
         types: new Map([["core.agent", type]]),
-        now: () => 0,
-        held: async () => stop.abort(stopped),
+        register: { now: () => 0, held: async () => stop.abort(stopped) },
       },
     } as unknown as ExecutionParts);
     await expect(executed).rejects.toBe(stopped);

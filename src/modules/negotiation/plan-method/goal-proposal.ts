@@ -11,7 +11,7 @@ import { semanticOf } from "../rcns/unregistered-request.ts";
 import type { PlanRequest } from "./plan-request.ts";
 
 /** The proposal for a pair, with the values that are given as a schema. */
-export function proposalOf(
+export function proposalOfGoal(
   { words, outputSchema = {}, inputSchema, maxImpact }: PlanRequest,
   { method, path }: Pair,
   given: JsonSchema,

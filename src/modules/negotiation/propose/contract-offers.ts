@@ -14,14 +14,9 @@ import type { Contract } from "../../../endpoint/contract.ts";
 import type { Call, HandlerSuccess } from "../../../handlers/handler.ts";
 import type { NegotiationContext } from "../config.ts";
 import { acceptedBody, previewContract } from "../contracts/contract-bodies.ts";
-import {
-  PROPOSE_SCHEMA,
-  PROPOSED_SCHEMAS,
-  type ProposeOptions,
-  proposeHandler,
-} from "./propose.ts";
+import { type ProposeOptions, proposeMethod } from "./propose.ts";
 
-/** Over what PROPOSE works with. */
+/** The routes of offers: one that proposes, and one that decides on what was offered. */
 export function contractOffers(
   context: NegotiationContext,
   options: ProposeOptions,
@@ -31,10 +26,7 @@ export function contractOffers(
 }
 
 function proposeRoute(context: NegotiationContext, options: ProposeOptions): Route {
-  const method = {
-    ...{ inputSchema: PROPOSE_SCHEMA, deepMembers: PROPOSED_SCHEMAS },
-    handler: proposeHandler({ ...options, isOffering: true }),
-  };
+  const method = proposeMethod({ ...options, isOffering: true });
   const endpoints = floorEndpoints(new Map([["PROPOSE", method]]), describeBy(context.catalog));
   const [route] = protocolRoutes(endpoints, context);
   if (route === undefined) throw new Error("PROPOSE has no route");

@@ -1,7 +1,7 @@
 /**
- * Proposals that are evaluated while nobody waits: 261 at once, and the answer to whoever asks for it
- * later. What was taken on is in the store, and is evaluated after a restart or a reload, too.
- * AGTP-API §10.6, §11
+ * Proposals that are evaluated while their agents do not wait: 261 at once, and the answer when it
+ * is asked for later. What was taken on is in the store, and is evaluated after a restart or a
+ * reload, too. AGTP-API §10.6, §11
  */
 
 import { timestamp } from "../../../endpoint/contract.ts";
@@ -10,7 +10,7 @@ import { Collection } from "../../../state/collection.ts";
 import { type Holders, holding, holds, mayHold, SOLE_HOLDER } from "../../../state/holders.ts";
 import { recordReader } from "../../../state/records/stored-record.ts";
 import type { Store } from "../../../state/store.ts";
-import type { ProposalRequest } from "./submitted-proposal.ts";
+import type { SubmittedProposal } from "./submitted-proposal.ts";
 
 /** The outcome of a proposal: a status and its body. */
 export interface ProposalAnswer {
@@ -19,13 +19,13 @@ export interface ProposalAnswer {
 }
 
 /** A proposal that was taken on: it has a request until it has an answer. */
-interface KeptProposal {
+interface PendingProposal {
   readonly proposalId: string;
   readonly agentId: string;
   readonly negotiationId: string;
   /** Milliseconds since the epoch; absent in what an older version stored. */
   readonly submittedAt?: number;
-  readonly request?: ProposalRequest;
+  readonly request?: SubmittedProposal;
   readonly answer?: ProposalAnswer;
   /** The process that evaluates it, where there are several. */
   readonly heldBy?: string;
@@ -33,26 +33,26 @@ interface KeptProposal {
 
 /** The evaluator of proposals, as long as its deployment is served. */
 interface ProposalEvaluator {
-  evaluate(request: ProposalRequest): Promise<ProposalAnswer>;
+  evaluate(request: SubmittedProposal): Promise<ProposalAnswer>;
   onFault(error: unknown): void;
 }
 
-/** Of one agent; beyond it the oldest is forgotten. */
+/** The most proposals of one agent; beyond it the oldest is forgotten. */
 const PER_AGENT = 100;
-/** The answer that an agent is told to expect. */
+/** The time in which an agent is told to expect an answer. */
 const ESTIMATED_SECONDS = 1;
-/** And after how long to give up asking. */
+/** The time after which an agent is told to give up asking. */
 const MOST_SECONDS = 60;
 
-export class Proposals {
-  readonly #proposals: Collection<KeptProposal>;
+export class PendingProposals {
+  readonly #proposals: Collection<PendingProposal>;
   readonly #holders: Holders;
   readonly #waiting = new Set<string>();
   #evaluator: ProposalEvaluator | undefined;
-  /** One after another: a flood of proposals takes turns with everything else. */
+  /** The evaluation of one after another: a flood of proposals takes turns with everything else. */
   #running: Promise<void> | undefined;
 
-  private constructor(proposals: Collection<KeptProposal>, holders: Holders) {
+  private constructor(proposals: Collection<PendingProposal>, holders: Holders) {
     this.#proposals = proposals;
     this.#holders = holders;
     this.#takeUp();
@@ -62,29 +62,29 @@ export class Proposals {
     });
   }
 
-  /** Opens those of a store; nothing is evaluated before there is something that does. */
-  static async open(store: Store, holders: Holders = SOLE_HOLDER): Promise<Proposals> {
+  /** Opens the proposals of a store; nothing is evaluated before `evaluateBy`. */
+  static async open(store: Store, holders: Holders = SOLE_HOLDER): Promise<PendingProposals> {
     const proposals = await Collection.open(store, {
       name: "proposals",
       read: readProposal,
       ownerOf: ({ agentId }) => agentId,
       quota: { perOwner: PER_AGENT },
     });
-    return new Proposals(proposals, holders);
+    return new PendingProposals(proposals, holders);
   }
 
   get size(): number {
     return this.#proposals.size;
   }
 
-  /** From now on this evaluates, what is left of others too. */
+  /** Has an evaluator take over, also of what is left. */
   evaluateBy(evaluator: ProposalEvaluator): void {
     this.#evaluator = evaluator;
     this.#run();
   }
 
   /** Takes a proposal on; 261. */
-  async submit(request: ProposalRequest): Promise<ProposalAnswer> {
+  async submit(request: SubmittedProposal): Promise<ProposalAnswer> {
     const { agentId, negotiationId } = request;
     const proposalId = `prop-${uuidv7()}`;
     const proposal = { proposalId, agentId, negotiationId, submittedAt: Date.now(), request };
@@ -102,7 +102,7 @@ export class Proposals {
     return proposal.answer ?? pendingAnswer(proposal);
   }
 
-  /** Those that nobody else evaluates. */
+  /** Lists the proposals that no other process evaluates. */
   #takeUp(): void {
     for (const proposal of this.#proposals.values()) {
       const isWaiting = proposal.request !== undefined && mayHold(this.#holders, proposal);
@@ -144,7 +144,11 @@ export class Proposals {
 }
 
 /** 261, with the members that any draft has for it. */
-function pendingAnswer({ proposalId, negotiationId, submittedAt }: KeptProposal): ProposalAnswer {
+function pendingAnswer({
+  proposalId,
+  negotiationId,
+  submittedAt,
+}: PendingProposal): ProposalAnswer {
   const path = `/proposals/${proposalId}`;
   return {
     status: 261,
@@ -164,13 +168,13 @@ function pendingAnswer({ proposalId, negotiationId, submittedAt }: KeptProposal)
   };
 }
 
-const readWhole = recordReader<KeptProposal>({
+const readWhole = recordReader<PendingProposal>({
   proposalId: "string",
   agentId: "string",
   negotiationId: "string",
 });
 
-function readProposal(value: unknown): KeptProposal | undefined {
+function readProposal(value: unknown): PendingProposal | undefined {
   const proposal = readWhole(value);
   return proposal?.request === undefined && proposal?.answer === undefined ? undefined : proposal;
 }

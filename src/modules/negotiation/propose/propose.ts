@@ -1,11 +1,10 @@
 /**
  * PROPOSE: asks for an endpoint that does not exist. 263 with the contract, 261 while it is being
  * evaluated, else why not: 463 `synthesis-disabled` before anything else where the policy switches
- * synthesis off, and 463 once more when a negotiation has had its three turns.   AGTP-API §8.7, §10
+ * synthesis off, and 463 once more when a negotiation has had its three rejections.
+ * AGTP-API §8.7, §10
  */
 
-import type { TaskOwner, TaskQueue } from "../../../base/task-queue.ts";
-import type { RecordEvents } from "../../../dispatch/contracts/contract-events.ts";
 import { payerOf } from "../../../dispatch/rates/payer.ts";
 import {
   authorizationRequired,
@@ -14,41 +13,33 @@ import {
   type Refusal,
   rateLimited,
 } from "../../../dispatch/refusals/refusal.ts";
+import type { FloorMethod } from "../../../dispatch/routes/floor.ts";
 import type { RouteHandler } from "../../../dispatch/routes/route.ts";
-import type { EventCause } from "../../../dispatch/stream-events.ts";
+import type { CausingRequest } from "../../../dispatch/stream-events.ts";
 import type { HandlerSuccess } from "../../../handlers/handler.ts";
-import type { ContractRegister } from "../../../state/registers/contract-register.ts";
-import type { SynthesisConfig } from "../config.ts";
-import { grantContract, offerContract } from "../contracts/grant-contract.ts";
-import type { LatePlanning } from "../late-synthesis.ts";
-import { checkProposal, type EvaluationParts, planProposal, refuseForm } from "./check-proposal.ts";
-import type { Negotiations } from "./negotiation-turns.ts";
-import type { Proposals } from "./pending-proposals.ts";
+import { type GrantParts, grantContract, offerContract } from "../contracts/grant-contract.ts";
+import { checkProposal, refuseForm } from "./check-proposal.ts";
+import type { NegotiationTurns } from "./negotiation-turns.ts";
+import type { PendingProposals } from "./pending-proposals.ts";
 import { readProposal } from "./read-proposal.ts";
-import type { ProposalRequest } from "./submitted-proposal.ts";
+import { type SynthesisParts, synthesizeInTurn } from "./synthesize-proposal.ts";
 
-/** The parts that make a contract of a proposal. */
-export interface GrantParts extends EvaluationParts {
-  readonly synthesis: SynthesisConfig;
-  readonly planning: LatePlanning;
-  readonly register: Pick<ContractRegister, "add" | "now">;
-  readonly negotiations: Negotiations;
-  readonly record: RecordEvents;
-  /** Plans, in turns with all else that takes long. */
-  readonly work: TaskQueue;
+/** The parts that make a contract of a proposal, at once or later. */
+export interface EvaluationParts extends SynthesisParts, GrantParts {
+  readonly turns: NegotiationTurns;
 }
 
 /** The parts of PROPOSE. */
-export interface ProposeOptions extends GrantParts {
+export interface ProposeOptions extends EvaluationParts {
   readonly synthesisEnabled: boolean;
-  /** Evaluates later, and answers with 261 meanwhile. */
-  readonly proposals: Proposals;
-  /** Answers with 461 and an offer, at once: whoever proposes wants to see it first. */
+  /** The proposals that are answered with 261, where `async_evaluation` is on. */
+  readonly proposals: PendingProposals;
+  /** True: the answer is 461 and an offer, at once, for agents that want to see it first. */
   readonly isOffering?: boolean;
 }
 
 /** Parameters of PROPOSE; its forms are too many for a schema, and are read by hand. */
-export const PROPOSE_SCHEMA: Readonly<Record<string, unknown>> = {
+const PROPOSE_SCHEMA: Readonly<Record<string, unknown>> = {
   type: "object",
   examples: [
     {
@@ -69,103 +60,71 @@ export const PROPOSE_SCHEMA: Readonly<Record<string, unknown>> = {
 };
 
 /**
- * The members that hold schemas: one that is nested too deeply is malformed like any other.   §10.6
+ * A schema that is nested too deeply is malformed like any other: 400, and not at the gate.   §10.6
  */
-export const PROPOSED_SCHEMAS: ReadonlySet<string> = new Set(["input_schema", "output_schema"]);
+const SCHEMA_MEMBERS: ReadonlySet<string> = new Set(["input_schema", "output_schema"]);
 
 type Answer = HandlerSuccess | Refusal;
 
-/** The handler of PROPOSE on "/". */
-export function proposeHandler(options: ProposeOptions): RouteHandler {
-  return (call, exchange) => {
+/** PROPOSE on "/". */
+export function proposeMethod(options: ProposeOptions): FloorMethod {
+  const handler: RouteHandler = (call, exchange) => {
     if (!options.synthesisEnabled) {
       return proposalRejected("synthesis-disabled", "this server does not synthesize endpoints");
     }
     if (exchange.contract !== undefined) {
       return proposalRejected("policy-refused", "what runs under a contract makes no other one");
     }
-    return propose(options, { call, exchange }, exchange.header("negotiation-id"));
+    return propose(options, { call, exchange });
   };
+  return { inputSchema: PROPOSE_SCHEMA, deepMembers: SCHEMA_MEMBERS, handler };
 }
 
-async function propose(
-  options: ProposeOptions,
-  cause: EventCause,
-  negotiation: string | undefined,
-): Promise<Answer> {
-  const { agentId = "" } = cause.exchange.caller;
-  const turn = options.negotiations.turn(agentId, negotiation);
+/** Answers one turn of a negotiation. */
+async function propose(options: ProposeOptions, request: CausingRequest): Promise<Answer> {
+  const { exchange } = request;
+  const { agentId = "" } = exchange.caller;
+  const turn = options.turns.next(agentId, exchange.header("negotiation-id"));
   if (turn.kind === "unknown") {
     const message = "no negotiation of this agent has this Negotiation-ID";
     return badRequest("unknown-negotiation", message, { reason: "unknown-negotiation" });
   }
   const { negotiationId } = turn;
   if (turn.kind === "exhausted") return withNegotiation(exhausted(), negotiationId);
-  const answer = await evaluate(options, cause, negotiationId);
-  if ("kind" in answer && answer.status === 463)
-    options.negotiations.reject(agentId, negotiationId);
+  const answer = await evaluate(options, request, negotiationId);
+  if ("kind" in answer && answer.status === 463) options.turns.reject(agentId, negotiationId);
   return withNegotiation(answer, negotiationId);
 }
 
 async function evaluate(
   options: ProposeOptions,
-  cause: EventCause,
+  request: CausingRequest,
   negotiationId: string,
 ): Promise<Answer> {
-  const { call, exchange } = cause;
+  const { call, exchange } = request;
   const { agentId = "", authority, document } = exchange.caller;
   const reading = readProposal(call.input);
   if (reading.kind === "fault") return refuseForm(reading);
+  const { work, rules, proposals, isOffering = false } = options;
   const owner = payerOf(exchange);
-  if (!options.work.hasRoom(owner)) return rateLimited("work", 1);
-  const checked = await options.work.run(() => checkProposal(reading.proposal, options), owner);
+  if (!work.hasRoom(owner)) return rateLimited("work", 1);
+  const checked = await work.run(() => checkProposal(reading.proposal, rules), owner);
   if (checked.kind === "refusal") return checked;
-  // Contracts are kept, and nobody whom this server does not know makes it write.
+  // Contracts are kept, and only agents that this server knows make it write.
   if (document === undefined) return unknownAgent();
   const { proposal } = checked;
   const { scopes } = authority;
-  const { sessionId } = call;
-  const request = { agentId, sessionId, negotiationId, scopes, proposal };
-  const { isOffering = false } = options;
-  if (options.synthesis.asyncEvaluation && !isOffering) return options.proposals.submit(request);
-  const planned = await plan(options, request, { authority, owner });
+  const submitted = { agentId, sessionId: call.sessionId, negotiationId, scopes, proposal };
+  if (options.synthesis.asyncEvaluation && !isOffering) return proposals.submit(submitted);
+  const planned = await synthesizeInTurn(options, proposal, { authority, owner });
   if (planned.kind === "refusal") return planned;
-  if (isOffering) return offerContract(options, request, planned.plan);
-  return grantContract(options, request, planned.plan, cause);
+  if (isOffering) return offerContract(options, submitted, planned.plan);
+  return grantContract(options, submitted, planned.plan, request);
 }
 
 function unknownAgent(): Refusal {
   const message = "contracts are made with agents that this server knows";
   return authorizationRequired("credentials-missing", message);
-}
-
-/** Plans what nobody waits for any more, and makes the contract. */
-export async function planAndGrant(
-  options: GrantParts,
-  request: ProposalRequest,
-  authority: Planning["authority"],
-): Promise<Answer> {
-  // It is done for an agent that this server knows.
-  const owner = { key: request.agentId, isKnown: true };
-  const planned = await plan(options, request, { authority, owner });
-  if (planned.kind === "refusal") return planned;
-  return grantContract(options, request, planned.plan, undefined);
-}
-
-/** Under which authority, and for whom. */
-interface Planning {
-  readonly authority: Parameters<typeof planProposal>[1];
-  readonly owner: TaskOwner;
-}
-
-async function plan(
-  options: GrantParts,
-  { proposal }: ProposalRequest,
-  { authority, owner }: Planning,
-): Promise<ReturnType<typeof planProposal>> {
-  const { synthesizer } = await options.planning();
-  const parts = { ...options, synthesizer };
-  return options.work.run(() => planProposal(proposal, authority, parts), owner);
 }
 
 function exhausted(): Refusal {

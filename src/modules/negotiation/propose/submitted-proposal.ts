@@ -8,7 +8,7 @@ export interface CheckedProposal extends Omit<Proposal, "method" | "path"> {
 }
 
 /** A proposal on its way to an answer. */
-export interface ProposalRequest {
+export interface SubmittedProposal {
   readonly agentId: string;
   readonly sessionId: string | undefined;
   readonly negotiationId: string;

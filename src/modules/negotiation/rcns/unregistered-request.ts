@@ -1,6 +1,6 @@
 /**
- * A request for a pair that is not registered, read as a proposal: what it sends says what it takes,
- * and it does not say what it expects.   AGTP-API §10.1.2
+ * A request for a pair that is not registered, read as a proposal: what it sends says what it
+ * takes, and it does not say what it expects.   AGTP-API §10.1.2
  */
 
 import type { ExchangeView } from "../../../dispatch/routes/route.ts";
@@ -13,7 +13,10 @@ import type { JsonSchema } from "../../../schema/json-schema.ts";
 import type { SchemaType } from "../../../schema/schema-vocabulary.ts";
 
 /** The request as a proposal. */
-export function proposalOf({ input, query }: Call, { method, path }: ExchangeView): Proposal {
+export function proposalOfRequest(
+  { input, query }: Call,
+  { method, path }: ExchangeView,
+): Proposal {
   const names = Object.keys(input);
   const properties = names.map((name) => [
     name,

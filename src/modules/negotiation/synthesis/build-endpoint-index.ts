@@ -1,13 +1,13 @@
 /**
- * Builds the planner's index, once for a deployment: reads what each endpoint takes and gives, and
- * links outputs to the inputs that they can be.
+ * Builds the index of endpoints, once for a deployment: reads what each endpoint takes and gives,
+ * and links outputs to the inputs that they can be.
  */
 
 import type { Paced } from "../../../base/paced.ts";
 import { SpreadMap } from "../../../base/spread-map.ts";
 import { templateParameters } from "../../../catalog/path-grammar.ts";
 import { type EndpointDefinition, IMPACTS, type Impact } from "../../../endpoint/endpoint.ts";
-import type { IndexedEndpoint, Input, Output, PlannerIndex } from "./endpoint-index.ts";
+import type { EndpointIndex, IndexedEndpoint, Input, Output } from "./endpoint-index.ts";
 import { compilingImpacts } from "./impact.ts";
 import { findCondition, membersOf } from "./object-members.ts";
 import { PropertyTable } from "./property-table.ts";
@@ -31,14 +31,16 @@ interface GrowingOutput extends Output {
 
 /** The kind of values that a path can hold as one segment. */
 const PATH_TYPES: ReadonlySet<DisjointType> = new Set(["string", "integer", "fraction", "boolean"]);
-/** Of one name; kinds beyond these fit only what is of the same kind. */
+/** The most comparisons for one name; kinds beyond these fit only what is of the same kind. */
 const MAX_COMPARISONS = 100_000;
 
-/** Of one name; between two points where others may have their turn. */
+/** The comparisons between two points where others may have their turn. */
 const COMPARISONS_OF_STEP = 512;
 
 /** Indexes endpoints that are in the order of their pairs, an endpoint or a property a step. */
-export function* indexingForPlans(definitions: readonly EndpointDefinition[]): Paced<PlannerIndex> {
+export function* indexingEndpoints(
+  definitions: readonly EndpointDefinition[],
+): Paced<EndpointIndex> {
   const impactOf = yield* compilingImpacts(definitions);
   const inputs = new PropertyTable<GrowingInput>((property, id) => {
     return { ...property, id, takers: [], sources: new Set() };
@@ -89,7 +91,7 @@ export function* indexingForPlans(definitions: readonly EndpointDefinition[]): P
   };
 }
 
-/** Numbers what is alike. */
+/** Numbers endpoints, those that are alike by the same number. */
 class Sorts {
   readonly #known = new SpreadMap<number>();
 
@@ -112,7 +114,7 @@ interface Taken {
   readonly optional: readonly GrowingInput[];
 }
 
-/** A value in a path is required, and is one segment. */
+/** The inputs of an endpoint; a value in a path is required, and is one segment. */
 function inputsOf(
   { inputSchema: root, path }: EndpointDefinition,
   table: PropertyTable<GrowingInput>,
@@ -178,10 +180,12 @@ function isReachable(name: string): boolean {
   return name !== "" && !name.includes(".");
 }
 
-/** Completes the endpoints, which are all linked by now, and lists them by what is asked of them. */
+/**
+ * Completes the endpoints, which are all linked by now, and lists them by what is asked of them.
+ */
 function* tabulating(
   endpoints: readonly GrowingEndpoint[],
-): Paced<Pick<PlannerIndex, "byMethod" | "requiredCounts" | "openImpacts" | "undemanding">> {
+): Paced<Pick<EndpointIndex, "byMethod" | "requiredCounts" | "openImpacts" | "undemanding">> {
   const byMethod = new Map<string, IndexedEndpoint[]>();
   const requiredCounts = new Int32Array(endpoints.length);
   const openImpacts = new Int8Array(endpoints.length);

@@ -1,25 +1,25 @@
 /**
- * The planner: the shortest chain of registered endpoints in which every required input comes from
+ * Finds the shortest chain of registered endpoints in which every required input comes from
  * the proposal or from an earlier output, and whose outputs cover what was asked. Chains of more
  * steps than the policy allows are no plans.   AGTP-API §10.6, §10.7
  */
-import type { LogSubject, PlanLog } from "../../../endpoint/synthesis-log.ts";
+import type { SynthesisLog } from "../../../endpoint/synthesis-log.ts";
 import { type Candidate, Candidates } from "./candidate.ts";
 import { arrange, pruneChain } from "./chain.ts";
 import { buildClosure, giversOfInput } from "./closure.ts";
-import type { IndexedEndpoint, Input, Output } from "./endpoint-index.ts";
+import { type IndexedEndpoint, type Input, type Output, subjectOf } from "./endpoint-index.ts";
 import { explainGap, type NoChain } from "./gap.ts";
 import { Levels } from "./levels.ts";
-import { findChain } from "./shortest-chain.ts";
-import { type Ask, giversOf, type PlanningTask } from "./synthesis-task.ts";
+import { searchShortestChain } from "./shortest-chain.ts";
+import { type Ask, giversOf, type SynthesisTask } from "./synthesis-task.ts";
 
 /** A chain in the order of its steps, or why there is none. */
-type PlannedChain =
+type FoundChain =
   | { readonly kind: "chain"; readonly chain: readonly IndexedEndpoint[] }
   | ({ readonly kind: "none" } & NoChain);
 
-/** Plans a chain for a task. */
-export function planChain(task: PlanningTask, maxDepth: number, log: PlanLog): PlannedChain {
+/** Finds a chain for a task. */
+export function findChain(task: SynthesisTask, maxSteps: number, log: SynthesisLog): FoundChain {
   if (task.asks.length === 0) {
     return none("the proposal names no output that a chain of endpoints could give", log);
   }
@@ -28,73 +28,68 @@ export function planChain(task: PlanningTask, maxDepth: number, log: PlanLog): P
   log.considered("planner", `${levels.reached} of ${total} endpoints can be called`);
   logObstacles(task, log);
   const unmet = task.asks.filter((ask) => levels.ofAsk(ask) === 0);
-  if (unmet.length === 0) return planWithin(task, levels, maxDepth, log);
+  if (unmet.length === 0) return findChainWithin(task, levels, maxSteps, log);
   const gap = explainGap(unmet, task, levels);
   return none(gap.explanation, log, gap);
 }
 
-function planWithin(
-  task: PlanningTask,
+function findChainWithin(
+  task: SynthesisTask,
   levels: Levels,
-  maxDepth: number,
-  log: PlanLog,
-): PlannedChain {
+  maxSteps: number,
+  log: SynthesisLog,
+): FoundChain {
   const { asks, offers } = task;
   const lowest = Math.max(...asks.map((ask) => levels.ofAsk(ask)));
-  if (lowest > maxDepth) return none(`no chain that would do has fewer than ${lowest} steps`, log);
+  if (lowest > maxSteps) return none(`no chain that would do has fewer than ${lowest} steps`, log);
   const candidates = new Candidates(task, levels);
   const greedy = walkGreedily(asks, levels, candidates);
-  const highest = Math.min(maxDepth, greedy.length);
+  const highest = Math.min(maxSteps, greedy.length);
   const closure = buildClosure({ asks, levels, candidates, maxSteps: highest });
-  const known = greedy.length <= maxDepth ? greedy : undefined;
-  const found = findChain(closure, { lowest, highest, known, offered: offers.length });
+  const known = greedy.length <= maxSteps ? greedy : undefined;
+  const found = searchShortestChain(closure, { lowest, highest, known, offered: offers.length });
   const { best, isComplete } = found;
-  if (best === undefined) return tooLong(greedy.length, maxDepth, isComplete, log);
+  if (best === undefined) return tooLong(greedy.length, maxSteps, isComplete, log);
   if (!isComplete) {
     log.considered("planner", "the search was ended early; a better chain may exist");
   }
   return { kind: "chain", chain: arrange(best).ordered.map(({ endpoint }) => endpoint) };
 }
 
-/** Why endpoints that give what is asked are not used. */
-function logObstacles(task: PlanningTask, log: PlanLog): void {
+/** Logs why endpoints that give what is asked are not used. */
+function logObstacles(task: SynthesisTask, log: SynthesisLog): void {
   for (const endpoint of new Set(task.asks.flatMap((ask) => giversOf(ask)))) {
     if (task.isUsable(endpoint)) continue;
     log.rejected("planner", subjectOf(endpoint), () => task.obstacle(endpoint) ?? "");
   }
 }
 
-/** An endpoint, as the log names it. */
-export function subjectOf({ definition: { method, path } }: IndexedEndpoint): LogSubject {
-  return { method, path };
-}
-
 function tooLong(
   length: number,
-  maxDepth: number,
+  maxSteps: number,
   isComplete: boolean,
-  log: PlanLog,
-): PlannedChain {
-  if (isComplete) return none(`every chain that would do has more than ${maxDepth} steps`, log);
-  const found = `the shortest chain that was found has ${length} steps, expected at most ${maxDepth}`;
+  log: SynthesisLog,
+): FoundChain {
+  if (isComplete) return none(`every chain that would do has more than ${maxSteps} steps`, log);
+  const found = `the shortest chain that was found has ${length} steps, expected at most ${maxSteps}`;
   return none(`${found}; the search was ended early`, log);
 }
 
 function none(
   explanation: string,
-  log: PlanLog,
+  log: SynthesisLog,
   { outputs, inputs }: Omit<NoChain, "explanation"> = { outputs: [], inputs: [] },
-): PlannedChain {
+): FoundChain {
   log.considered("planner", explanation);
   return { kind: "none", explanation, outputs, inputs };
 }
 
-/** A longer walk is not worth being looked at again. */
+/** The longest walk that is looked at again for steps to leave out. */
 const MAX_PRUNED = 64;
 /** The most givers of one goal that are compared. */
 const MAX_COMPARED = 256;
 
-/** A chain that meets every ask; all of them must be within reach. */
+/** Finds some chain that meets every ask; all of them must be within reach. */
 function walkGreedily(
   asks: readonly Ask[],
   levels: Levels,

@@ -1,21 +1,24 @@
 /**
- * The endpoints that can be called at all: forwards from what is offered, each as soon as all that
- * it requires is there. Every link between an endpoint and a property is walked once, as unit
+ * Finds the endpoints that can be called at all: forwards from what is offered, each as soon as all
+ * that it requires is there. Every link between an endpoint and a property is walked once, as unit
  * propagation over Horn clauses does.
  */
 import type { IndexedEndpoint, Input } from "./endpoint-index.ts";
-import { type Ask, giversOf, type PlanningTask } from "./synthesis-task.ts";
+import { type Ask, giversOf, type SynthesisTask } from "./synthesis-task.ts";
 
-/** After how many steps something can be had at the soonest; 0: never, or there from the start. */
+/**
+ * The number of the step after which something can be had at the soonest; 0: never, or from the
+ * start.
+ */
 export class Levels {
-  readonly #task: PlanningTask;
+  readonly #task: SynthesisTask;
   readonly #endpoints: Int32Array;
   readonly #inputs: Int32Array;
   /** Inputs that each endpoint still waits for. */
   readonly #pending: Int32Array;
   #reached = 0;
 
-  constructor(task: PlanningTask) {
+  constructor(task: SynthesisTask) {
     this.#task = task;
     const { endpoints, inputCount, requiredCounts } = task.index;
     this.#endpoints = new Int32Array(endpoints.length);

@@ -1,7 +1,7 @@
 /**
  * Recipes as plans: which one answers for a proposal by its pattern, and whether this agent may run
- * it now. What a recipe does was decided by the operator who wrote it; here it is only asked whether
- * every step arrives somewhere, with values to call it with.   AGTP-API §5.8.6, §10.5
+ * it now. What a recipe does was decided by the operator who wrote it; here it is only asked
+ * whether every step arrives somewhere, with values to call it with.   AGTP-API §5.8.6, §10.5
  */
 
 import { quoteValue } from "../../../base/json-value.ts";
@@ -9,8 +9,9 @@ import { templateParameters } from "../../../catalog/path-grammar.ts";
 import type { EndpointDefinition, Impact } from "../../../endpoint/endpoint.ts";
 import type { Recipe, RecipeStep } from "../../../endpoint/recipe.ts";
 import { quoteNames } from "../../../endpoint/synthesis-log.ts";
-import type { Authority, Proposal } from "../../../endpoint/synthesis-plan.ts";
+import type { Proposal } from "../../../endpoint/synthesis-plan.ts";
 import { membersOf } from "./object-members.ts";
+import type { SynthesisBounds } from "./synthesis-task.ts";
 
 /** The pairs that a step may arrive at. */
 export type StepReach =
@@ -18,24 +19,20 @@ export type StepReach =
   /** The server itself, a floor method or a built-in; it judges its input when it is called. */
   | { readonly kind: "server"; readonly impact: Impact };
 
-/** All that a step may arrive at: one for a literal path, none when there is nothing. */
+/**
+ * Answers the pairs that a step may arrive at: one for a literal path, none when there is nothing.
+ */
 export type StepReaches = (step: RecipeStep) => readonly StepReach[];
-
-/** The rules that a recipe is checked against. */
-export interface RecipeSurroundings {
-  readonly reaches: StepReaches;
-  readonly maxDepth: number;
-}
 
 /** The demands of a recipe on its caller, and what it may leave behind. */
 interface RecipeNeeds {
-  /** Its own and those of everything that its steps may arrive at. */
+  /** The scopes of the recipe, and those of everything that its steps may arrive at. */
   readonly requiredScopes: readonly string[];
   readonly impacts: readonly Impact[];
   readonly isIdempotent: boolean;
 }
 
-/** Why a recipe is not for the pair of a proposal. */
+/** Finds why a recipe is not for the pair of a proposal. */
 export function findMismatch({ pattern }: Recipe, { method, path }: Proposal): string | undefined {
   if (pattern === undefined) return "it has no pattern";
   const { methodExact, pathExact, pathRegex } = pattern;
@@ -45,7 +42,7 @@ export function findMismatch({ pattern }: Recipe, { method, path }: Proposal): s
   return "its path_regex does not match the path";
 }
 
-/** Why a recipe that is for the pair does not answer for a proposal with these inputs. */
+/** Finds the parameters of its pattern that a recipe misses among the proposed inputs. */
 export function findMissingParameters(
   { pattern }: Recipe,
   inputs: ReadonlySet<string>,
@@ -57,7 +54,7 @@ export function findMissingParameters(
 /**
  * The needs of a recipe, as far as they can be said before it runs; the most that they could be.
  */
-export function needsOf(recipe: Recipe, { reaches }: RecipeSurroundings): RecipeNeeds {
+export function needsOf(recipe: Recipe, reaches: StepReaches): RecipeNeeds {
   const reached = recipe.steps.flatMap(reaches);
   const endpoints = reached.flatMap((one) => (one.kind === "endpoint" ? [one.endpoint] : []));
   const scopes = endpoints.flatMap(({ requiredScopes }) => requiredScopes);
@@ -74,21 +71,20 @@ export function needsOf(recipe: Recipe, { reaches }: RecipeSurroundings): Recipe
   };
 }
 
-/** Why a recipe that matches cannot be used for these inputs by this agent. */
+/** Finds why a recipe that matches cannot be used for these inputs by this agent. */
 export function findRecipeFault(
   recipe: Recipe,
   inputs: ReadonlySet<string>,
-  surroundings: RecipeSurroundings,
-  authority: Authority,
+  reaches: StepReaches,
+  { authority, maxSteps }: SynthesisBounds,
 ): string | undefined {
-  const { maxDepth, reaches } = surroundings;
   const { steps } = recipe;
-  if (steps.length > maxDepth) return `it has ${steps.length} steps, expected at most ${maxDepth}`;
+  if (steps.length > maxSteps) return `it has ${steps.length} steps, expected at most ${maxSteps}`;
   for (const [at, step] of steps.entries()) {
     const fault = findStepFault(step, inputs, reaches(step));
     if (fault !== undefined) return `step ${at + 1} (${step.method} ${step.path}) ${fault}`;
   }
-  const { requiredScopes } = needsOf(recipe, surroundings);
+  const { requiredScopes } = needsOf(recipe, reaches);
   const missing = requiredScopes.filter((scope) => !authority.covers(scope));
   return missing.length === 0 ? undefined : `the agent does not hold ${missing.join(", ")}`;
 }
@@ -135,7 +131,10 @@ function fromProposal({ parameters }: RecipeStep): readonly (readonly [string, s
   );
 }
 
-/** One endpoint that does without a parameter is enough for a step that may arrive at several. */
+/**
+ * Tells whether every endpoint that a step may arrive at needs a parameter; one of them is enough
+ * to do without.
+ */
 function isNeeded(parameter: string, { path }: RecipeStep, reached: readonly StepReach[]): boolean {
   return (
     templateParameters(path).includes(parameter) ||

@@ -1,18 +1,12 @@
 /**
- * Plans from recipes: the first one by name that matches the proposal and can be used. The plan runs
- * under the version that the recipe has now, for as long as its contract lives.   AGTP-API §10.5
+ * Plans from recipes: the first one by name that matches the proposal and can be used. The plan
+ * runs under the version that the recipe has now, for as long as its contract lives.   AGTP-API
+ * §10.5
  */
 
-import { templateParameters } from "../../../catalog/path-grammar.ts";
 import type { Recipe, RecipeStep } from "../../../endpoint/recipe.ts";
-import { type PlanLog, quoteNames } from "../../../endpoint/synthesis-log.ts";
-import type {
-  Authority,
-  PlanLimits,
-  Proposal,
-  SynthesisPlan,
-} from "../../../endpoint/synthesis-plan.ts";
-import type { JsonSchema } from "../../../schema/json-schema.ts";
+import type { SynthesisLog } from "../../../endpoint/synthesis-log.ts";
+import type { Proposal, SynthesisPlan } from "../../../endpoint/synthesis-plan.ts";
 import { inputTypesOf, type StepWithTarget } from "./declared-inputs.ts";
 import { compareTexts } from "./endpoint-index.ts";
 import { strongestImpact } from "./impact.ts";
@@ -22,12 +16,11 @@ import {
   findRecipeFault,
   neededInputsOf,
   needsOf,
-  type RecipeSurroundings,
-  type StepReach,
   type StepReaches,
 } from "./match-recipe.ts";
 import { membersOf } from "./object-members.ts";
-import { areDisjoint, kindOfSchema, type PropertySchema, type SchemaKind } from "./schema-kind.ts";
+import { findRecipeMisfit } from "./recipe-fit.ts";
+import type { SynthesisBounds } from "./synthesis-task.ts";
 
 /** The plan that a recipe gives; else why the first one that is for the pair does not. */
 type RecipePlan =
@@ -37,25 +30,19 @@ type RecipePlan =
 /** Finds the plan that a recipe gives, if one does. */
 export type RecipePlanner = (
   proposal: Proposal,
-  authority: Authority,
-  log: PlanLog,
-  limits?: PlanLimits,
+  bounds: SynthesisBounds,
+  log: SynthesisLog,
 ) => RecipePlan;
 
 /** Sorts the recipes by method and name; those without a pattern answer no proposal. */
-export function compileRecipes(
-  recipes: Iterable<Recipe>,
-  surroundings: RecipeSurroundings,
-): RecipePlanner {
+export function compileRecipes(recipes: Iterable<Recipe>, reaches: StepReaches): RecipePlanner {
   const byMethod = new Map<string, Recipe[]>();
   for (const recipe of [...recipes].sort((a, b) => compareTexts(a.name, b.name))) {
     if (recipe.pattern === undefined) continue;
     const { methodExact } = recipe.pattern;
     byMethod.set(methodExact, [...(byMethod.get(methodExact) ?? []), recipe]);
   }
-  return (proposal, authority, log, limits = {}) => {
-    const { maxSteps = surroundings.maxDepth } = limits;
-    const held = { ...surroundings, maxDepth: Math.min(maxSteps, surroundings.maxDepth) };
+  return (proposal, bounds, log) => {
     const candidates = byMethod.get(proposal.method) ?? [];
     log.considered("recipe", `${candidates.length} recipes are for ${proposal.method}`);
     if (candidates.length === 0) return { kind: "none" };
@@ -66,9 +53,9 @@ export function compileRecipes(
       const fault =
         mismatch ??
         findMissingParameters(recipe, inputs) ??
-        findRecipeFault(recipe, inputs, held, authority) ??
-        findRecipeMisfit(recipe, proposal, surroundings.reaches) ??
-        findForbiddenStep(recipe, limits);
+        findRecipeFault(recipe, inputs, reaches, bounds) ??
+        findRecipeMisfit(recipe, proposal, reaches) ??
+        findForbiddenStep(recipe, bounds);
       if (fault !== undefined) {
         log.rejected("recipe", { recipe: recipe.name }, () => fault);
         if (mismatch === undefined)
@@ -77,22 +64,22 @@ export function compileRecipes(
         const { name, version } = recipe;
         const message = `it matches, at version "${version}"`;
         log.add({ stage: "recipe", outcome: "chosen", recipe: name, message });
-        return { kind: "plan", plan: planOf(recipe, surroundings) };
+        return { kind: "plan", plan: planOfRecipe(recipe, reaches) };
       }
     }
     return { kind: "none", ...(explanation === undefined ? {} : { explanation }) };
   };
 }
 
-function findForbiddenStep({ steps }: Recipe, { allows }: PlanLimits): string | undefined {
+function findForbiddenStep({ steps }: Recipe, { allows }: SynthesisBounds): string | undefined {
   const step = steps.find((one) => allows?.(one) === false);
   return step && `no step may be ${step.method} ${step.path}`;
 }
 
-function planOf(recipe: Recipe, surroundings: RecipeSurroundings): Omit<SynthesisPlan, "log"> {
+function planOfRecipe(recipe: Recipe, reaches: StepReaches): Omit<SynthesisPlan, "log"> {
   // The match is the business of the recipe that is current; a plan is kept as plain JSON.
   const { pattern: _pattern, ...captured } = recipe;
-  const { requiredScopes, impacts, isIdempotent } = needsOf(recipe, surroundings);
+  const { requiredScopes, impacts, isIdempotent } = needsOf(recipe, reaches);
   return {
     kind: "recipe",
     recipe: captured,
@@ -100,8 +87,8 @@ function planOf(recipe: Recipe, surroundings: RecipeSurroundings): Omit<Synthesi
     requiredScopes,
     impact: strongestImpact(impacts),
     isIdempotent,
-    neededInputs: neededInputsOf(recipe.steps, surroundings.reaches),
-    inputTypes: inputTypesOf(recipe.steps.map((step) => targetOf(step, surroundings.reaches))),
+    neededInputs: neededInputsOf(recipe.steps, reaches),
+    inputTypes: inputTypesOf(recipe.steps.map((step) => targetOf(step, reaches))),
   };
 }
 
@@ -109,97 +96,4 @@ function targetOf(step: RecipeStep, reaches: StepReaches): StepWithTarget {
   const [reached, ...others] = reaches(step);
   const isOne = reached?.kind === "endpoint" && others.length === 0;
   return { step, endpoint: isOne ? reached.endpoint : undefined };
-}
-
-/**
- * Judges by schemas if what a recipe takes and gives can be what was proposed. Names are not
- * enough: a text where a step takes a number fails with every call, perhaps after other steps have
- * done their work, and so does an answer that is never of the proposed type. What no schema speaks
- * of is the operator's word. Why calls of the proposed endpoint could never succeed; undefined
- * where they may.   AGTP-API §10.6, §10.7
- */
-function findRecipeMisfit(
-  recipe: Recipe,
-  { inputSchema, outputSchema }: Proposal,
-  reaches: StepReaches,
-): string | undefined {
-  for (const [at, step] of recipe.steps.entries()) {
-    const names = refusedInputs(step, inputSchema, reaches(step));
-    if (names.length === 0) continue;
-    const place = `step ${at + 1} (${step.method} ${step.path})`;
-    return `${place} takes ${quoteNames(names)} as another type than the proposal offers`;
-  }
-  return findOutputMisfit(recipe, outputSchema, reaches);
-}
-
-/** Proposed inputs that are always there, and of a type that nothing the step arrives at takes. */
-function refusedInputs(
-  { path, parameters }: RecipeStep,
-  inputSchema: JsonSchema,
-  reached: readonly StepReach[],
-): readonly string[] {
-  const offered = membersOf(inputSchema);
-  const inPath = new Set(templateParameters(path));
-  return Object.entries(parameters).flatMap(([parameter, source]) => {
-    // Values of a path are texts, and are read as whatever the endpoint declares.
-    if (source.kind !== "proposal" || inPath.has(parameter)) return [];
-    const schema = offered.properties.get(source.value);
-    if (schema === undefined || !offered.required.has(source.value)) return [];
-    const given = kindOfSchema(schema, inputSchema);
-    const isRefused = (one: StepReach): boolean =>
-      one.kind === "endpoint" && isMisfit(given, parameter, one.endpoint.inputSchema);
-    return reached.length > 0 && reached.every(isRefused) ? [source.value] : [];
-  });
-}
-
-function isMisfit(given: SchemaKind | undefined, name: string, schema: JsonSchema): boolean {
-  const declared = membersOf(schema).properties.get(name);
-  return declared !== undefined && areDisjoint(given, kindOfSchema(declared, schema));
-}
-
-/** The answer as far as it is known, beside what was asked. */
-function findOutputMisfit(
-  { steps, aggregation }: Recipe,
-  outputSchema: JsonSchema,
-  reaches: StepReaches,
-): string | undefined {
-  const asked = kindOfSchema(outputSchema, outputSchema);
-  if (aggregation !== "last" && areDisjoint(kindOfSchema({ type: "object" }, {}), asked)) {
-    return "it gives an object, which the proposed output_schema does not allow";
-  }
-  const { properties, required } = membersOf(outputSchema);
-  if (aggregation === "list") {
-    const others = [...required].filter((name) => name !== "results");
-    return others.length === 0 ? undefined : `it gives "results", and not ${quoteNames(others)}`;
-  }
-  const giving = aggregation === "last" ? steps.slice(-1) : steps;
-  const names = [...properties].flatMap(([name, schema]) => {
-    const kind = kindOfSchema(schema, outputSchema);
-    return isNeverGiven(name, kind, giving.map(reaches)) ? [name] : [];
-  });
-  if (names.length === 0) return undefined;
-  return `it gives ${quoteNames(names)} as another type than the proposal asks for`;
-}
-
-/** The last step that declares a member gives it, where all that it arrives at always do. */
-function isNeverGiven(
-  name: string,
-  asked: SchemaKind | undefined,
-  reached: readonly (readonly StepReach[])[],
-): boolean {
-  for (const step of [...reached].reverse()) {
-    // The server's own answers are declared nowhere.
-    if (step.some(({ kind }) => kind === "server")) return false;
-    const schemas = step.map((one) => (one.kind === "endpoint" ? one.endpoint.outputSchema : {}));
-    if (schemas.every((schema) => !membersOf(schema).properties.has(name))) continue;
-    return schemas.every((schema) => alwaysMisfits(name, asked, schema));
-  }
-  return false;
-}
-
-function alwaysMisfits(name: string, asked: SchemaKind | undefined, schema: JsonSchema): boolean {
-  const { properties, required } = membersOf(schema);
-  const declared: PropertySchema | undefined = properties.get(name);
-  if (declared === undefined || !required.has(name)) return false;
-  return areDisjoint(kindOfSchema(declared, schema), asked);
 }

@@ -3,8 +3,8 @@
  * may use. All of it is forgotten with the plan, so that proposals leave nothing behind.
  */
 import { IMPACTS, type Impact } from "../../../endpoint/endpoint.ts";
-import type { Authority, PlanLimits, Proposal } from "../../../endpoint/synthesis-plan.ts";
-import type { IndexedEndpoint, Input, Output, PlannerIndex } from "./endpoint-index.ts";
+import type { PlanLimits, Proposal, ScopeCheck } from "../../../endpoint/synthesis-plan.ts";
+import type { EndpointIndex, IndexedEndpoint, Input, Output } from "./endpoint-index.ts";
 import { isStronger } from "./impact.ts";
 import { isOpen, membersOf } from "./object-members.ts";
 import { isKindCovered } from "./schema-compatibility.ts";
@@ -13,17 +13,19 @@ import { kindOfSchema, type SchemaKind } from "./schema-kind.ts";
 /** An output that the proposal names. */
 export interface Ask {
   readonly name: string;
-  /** Every answer must have it. */
+  /** True: every answer must have it. */
   readonly isRequired: boolean;
   /** The outputs that can be it. */
   readonly outputs: ReadonlySet<Output>;
 }
 
-/** The endpoints that a plan may use. */
-export interface Limits {
-  readonly authority: Authority;
+/** The bounds of one attempt at a plan. */
+export interface SynthesisBounds {
+  readonly authority: ScopeCheck;
   /** The strongest impact that a step may have. */
   readonly impact: Impact;
+  /** The most steps: those of the policy, or fewer. */
+  readonly maxSteps: number;
   /** True if a step may be this endpoint; every one unless given. */
   readonly allows?: PlanLimits["allows"];
 }
@@ -39,9 +41,9 @@ const UNKNOWN = 0;
 const USABLE = 1;
 const UNUSABLE = 2;
 
-/** A proposal as plans are made for it. */
-export class PlanningTask {
-  readonly index: PlannerIndex;
+/** A proposal as synthesis sees it. */
+export class SynthesisTask {
+  readonly index: EndpointIndex;
   readonly proposal: Proposal;
   /** Names of the proposed inputs. */
   readonly offers: readonly string[];
@@ -51,21 +53,26 @@ export class PlanningTask {
   readonly asks: readonly Ask[];
   /** Outputs that are welcome besides. */
   readonly wishes: readonly Ask[];
-  /** The answer may have members that nobody asked for. */
+  /** True: the answer may have members that were not asked for. */
   readonly isOpen: boolean;
-  readonly #limits: Limits;
+  readonly #bounds: SynthesisBounds;
   readonly #impactRank: number;
-  /** By the id of an input, what of `OFFER_STATES` it is. */
+  /** The place in `OFFER_STATES` of each input, by its id. */
   readonly #offerStates: Uint8Array;
   readonly #usable: Uint8Array;
   #isHeldByImpact = false;
 
-  /** The outputs to cover are those that the proposal asks for, unless it is said. */
-  constructor(index: PlannerIndex, proposal: Proposal, limits: Limits, asks?: readonly Ask[]) {
+  /** Reads a proposal; `asks` stands for what it asks for itself. */
+  constructor(
+    index: EndpointIndex,
+    proposal: Proposal,
+    bounds: SynthesisBounds,
+    asks?: readonly Ask[],
+  ) {
     this.index = index;
     this.proposal = proposal;
-    this.#limits = limits;
-    this.#impactRank = IMPACTS.indexOf(limits.impact);
+    this.#bounds = bounds;
+    this.#impactRank = IMPACTS.indexOf(bounds.impact);
     this.#offerStates = new Uint8Array(index.inputCount);
     this.#usable = new Uint8Array(index.endpoints.length);
     this.isOpen = isOpen(proposal.outputSchema);
@@ -89,14 +96,14 @@ export class PlanningTask {
     return this.#offerStates[id] !== 0;
   }
 
-  /** Some endpoint would do, were its impact not stronger than what is proposed. */
+  /** True: some endpoint would do, were its impact not stronger than what is proposed. */
   get isHeldByImpact(): boolean {
     return this.#isHeldByImpact;
   }
 
   /** Tells whether this agent's plan may use an endpoint. */
   isUsable(endpoint: IndexedEndpoint): boolean {
-    if (this.#limits.allows?.(endpoint.definition) === false) return false;
+    if (this.#bounds.allows?.(endpoint.definition) === false) return false;
     const open = this.index.openImpacts[endpoint.index] ?? -1;
     if (open >= 0 && open <= this.#impactRank) return true;
     const known = this.#usable[endpoint.index] ?? UNKNOWN;
@@ -107,7 +114,7 @@ export class PlanningTask {
   }
 
   #judge({ definition, fault, impact }: IndexedEndpoint): boolean {
-    const { authority, impact: allowed } = this.#limits;
+    const { authority, impact: allowed } = this.#bounds;
     if (fault !== undefined) return false;
     if (!definition.requiredScopes.every((scope) => authority.covers(scope))) return false;
     const isWithin = !isStronger(impact, allowed);
@@ -115,10 +122,10 @@ export class PlanningTask {
     return isWithin;
   }
 
-  /** Why this agent's plan must not use an endpoint. */
+  /** Tells why this agent's plan must not use an endpoint. */
   obstacle({ definition, fault, impact }: IndexedEndpoint): string | undefined {
     if (fault !== undefined) return fault;
-    const { authority, impact: allowed, allows } = this.#limits;
+    const { authority, impact: allowed, allows } = this.#bounds;
     if (allows?.(definition) === false) return "no step may be this endpoint";
     const missing = definition.requiredScopes.filter((scope) => !authority.covers(scope));
     if (missing.length > 0) return `the agent does not hold ${missing.join(", ")}`;
@@ -152,7 +159,7 @@ interface OfferedInput {
 
 function readOffers(
   { inputSchema }: Proposal,
-  index: PlannerIndex,
+  index: EndpointIndex,
 ): { readonly offers: readonly string[]; readonly offered: readonly OfferedInput[] } {
   const { properties, required } = membersOf(inputSchema);
   const offers: string[] = [];
@@ -170,7 +177,7 @@ function readOffers(
   return { offers, offered };
 }
 
-function readAsks({ outputSchema }: Proposal, index: PlannerIndex): readonly Ask[] {
+function readAsks({ outputSchema }: Proposal, index: EndpointIndex): readonly Ask[] {
   const { properties, required } = membersOf(outputSchema);
   return Array.from(properties, ([name, property]): Ask & { kind: SchemaKind | undefined } => {
     const kind = kindOfSchema(property, outputSchema);

@@ -1,32 +1,33 @@
 /**
- * Plans for proposals: the first recipe that matches and can be used, else the one endpoint that
- * does what is asked, else the shortest chain of endpoints. Where only the agent's scopes are in the
- * way, that is said; the caller answers 262 then, and 463 otherwise.   AGTP-API §10.6
+ * Synthesis: plans for proposals. The first recipe that matches and can be used is the plan, else
+ * the one endpoint that does what is asked, else the shortest chain of endpoints. Where only the
+ * agent's scopes are in the way, that is said; the caller answers 262 then, and 463
+ * otherwise.   AGTP-API §10.6
  */
 
 import type { Paced } from "../../../base/paced.ts";
 import { sortPaced } from "../../../base/sort-paced.ts";
 import type { EndpointDefinition, Impact } from "../../../endpoint/endpoint.ts";
 import type { Recipe } from "../../../endpoint/recipe.ts";
-import { PlanLog } from "../../../endpoint/synthesis-log.ts";
+import { SynthesisLog } from "../../../endpoint/synthesis-log.ts";
 import type {
-  Authority,
   MissingParts,
   PlanFailure,
   PlanLimits,
   Proposal,
+  ScopeCheck,
   SynthesisPlan,
   Synthesizer,
 } from "../../../endpoint/synthesis-plan.ts";
-import { indexingForPlans } from "./build-endpoint-index.ts";
-import { comparePairs, type PlannerIndex } from "./endpoint-index.ts";
+import { indexingEndpoints } from "./build-endpoint-index.ts";
+import { comparePairs, type EndpointIndex } from "./endpoint-index.ts";
 import type { NoChain } from "./gap.ts";
 import type { StepReaches } from "./match-recipe.ts";
 import { planCall } from "./plan-call.ts";
-import { type ChainPlan, planFromEndpoints } from "./plan-from-endpoints.ts";
+import { type EndpointsPlan, planFromEndpoints } from "./plan-from-endpoints.ts";
 import { compileRecipes, type RecipePlanner } from "./plan-from-recipe.ts";
-import { indexingSimilar } from "./similar-endpoints.ts";
-import { type Ask, type Limits, PlanningTask } from "./synthesis-task.ts";
+import { indexingSimilarEndpoints } from "./similar-endpoints.ts";
+import { type Ask, type SynthesisBounds, SynthesisTask } from "./synthesis-task.ts";
 
 interface SynthesizerOptions {
   /** Registered endpoints (tier B), each of which a dispatch of its own pair arrives at. */
@@ -34,65 +35,71 @@ interface SynthesizerOptions {
   readonly recipes: Iterable<Recipe>;
   /** The pairs that a step of a recipe may arrive at. */
   readonly reaches: StepReaches;
-  /** The most steps that a plan may have. */
+  /** The most steps that the policy gives a plan. */
   readonly maxDepth: number;
 }
 
-/** Builds the indexes, an endpoint a step; what is asked later leaves nothing behind. */
+/** Builds the indexes, an endpoint a turn; what is asked later leaves nothing behind. */
 export function* creatingSynthesizer(options: SynthesizerOptions): Paced<Synthesizer> {
-  const planRecipe = compileRecipes(options.recipes, options);
+  const { maxDepth } = options;
+  const planRecipe = compileRecipes(options.recipes, options.reaches);
   yield;
   const endpoints = yield* sortPaced(options.endpoints, comparePairs);
-  const index = yield* indexingForPlans(endpoints);
-  const lookalikes = yield* indexingSimilar(endpoints);
-  const planning = { planRecipe, index, maxDepth: options.maxDepth };
+  const index = yield* indexingEndpoints(endpoints);
+  const lookalikes = yield* indexingSimilarEndpoints(endpoints);
+  const sources = { planRecipe, index };
   return {
     plan: (proposal, authority, limits) =>
-      planBy(
-        (held) => attempt(proposal, held, planning, limits),
-        limitsOf(proposal, authority, limits),
+      planOrExplain(
+        (bounds) => attempt(proposal, bounds, sources),
+        boundsOf(proposal, authority, maxDepth, limits),
       ),
     planCall: (target, proposal, authority, limits) =>
-      planBy(
-        (held) => attemptCall(target, proposal, held, planning, limits),
-        limitsOf(proposal, authority, limits),
+      planOrExplain(
+        (bounds) => attemptCall(target, proposal, bounds, sources),
+        boundsOf(proposal, authority, maxDepth, limits),
       ),
     similar: (proposal, limit) => lookalikes.similar(proposal, limit),
     counterProposal: (proposal) => lookalikes.closest(proposal),
   };
 }
 
-function limitsOf(
+function boundsOf(
   { semantic }: Proposal,
-  authority: Authority,
-  { allows }: PlanLimits = {},
-): Limits {
-  return { authority, impact: semantic.impact, ...(allows === undefined ? {} : { allows }) };
+  authority: ScopeCheck,
+  maxDepth: number,
+  { maxSteps = maxDepth, allows }: PlanLimits = {},
+): SynthesisBounds {
+  const bounds = { authority, impact: semantic.impact, maxSteps: Math.min(maxDepth, maxSteps) };
+  return allows === undefined ? bounds : { ...bounds, allows };
 }
 
-interface Planning {
+/** The sources of plans: recipes, and the endpoints. */
+interface PlanSources {
   readonly planRecipe: RecipePlanner;
-  readonly index: PlannerIndex;
-  readonly maxDepth: number;
+  readonly index: EndpointIndex;
 }
 
 const NOTHING_MISSING: MissingParts = { outputs: [], inputs: [], scopes: [] };
-const ALL_SCOPES: Authority = { covers: () => true };
+const ALL_SCOPES: ScopeCheck = { covers: () => true };
 
-/** Tries as it is, and where that fails with more than the agent has, only to say why. */
-function planBy(tryWith: (limits: Limits) => Attempt, limits: Limits): SynthesisPlan | PlanFailure {
-  const { authority, impact } = limits;
+/** Tries within the bounds; where that fails, tries beyond them, only to say why. */
+function planOrExplain(
+  tryWithin: (bounds: SynthesisBounds) => Attempt,
+  bounds: SynthesisBounds,
+): SynthesisPlan | PlanFailure {
+  const { authority, impact } = bounds;
   const watched = watch(authority);
-  const first = tryWith({ ...limits, authority: watched });
+  const first = tryWithin({ ...bounds, authority: watched });
   if (first.kind === "plan") return first.plan;
   const { explanation, outputs, inputs, log } = first;
   const missing = { ...NOTHING_MISSING, outputs, inputs };
   if (watched.hasRefused()) {
-    const withScopes = tryWith({ ...limits, authority: ALL_SCOPES });
+    const withScopes = tryWithin({ ...bounds, authority: ALL_SCOPES });
     if (withScopes.kind === "plan") return scopeRequired(withScopes.plan, authority, log);
   }
   if (first.isHeldByImpact) {
-    const stronger = tryWith({ ...limits, impact: "irreversible" });
+    const stronger = tryWithin({ ...bounds, impact: "irreversible" });
     if (stronger.kind === "plan") return impactRefused(stronger.plan, impact, log);
   }
   return { kind: "failure", reason: "composition-impossible", explanation, missing, log };
@@ -101,24 +108,25 @@ function planBy(tryWith: (limits: Limits) => Attempt, limits: Limits): Synthesis
 type Attempt =
   | { readonly kind: "plan"; readonly plan: SynthesisPlan }
   | ({ readonly kind: "none"; readonly log: PlanFailure["log"] } & NoChain & {
-        /** Some endpoints would have helped, were their impact not stronger than what is proposed. */
+        /**
+         * Some endpoints would have helped, were their impact not stronger than what is proposed.
+         */
         readonly isHeldByImpact: boolean;
       });
 
-/** Goes through the sources of plans once. */
+/** Asks the sources of plans in their order, once. */
 function attempt(
   proposal: Proposal,
-  held: Limits,
-  { planRecipe, index, maxDepth }: Planning,
-  limits?: PlanLimits,
+  bounds: SynthesisBounds,
+  { planRecipe, index }: PlanSources,
 ): Attempt {
-  const log = new PlanLog();
-  const fromRecipe = planRecipe(proposal, held.authority, log, limits);
+  const log = new SynthesisLog();
+  const fromRecipe = planRecipe(proposal, bounds, log);
   if (fromRecipe.kind === "plan") {
     return { kind: "plan", plan: { ...fromRecipe.plan, log: log.entries() } };
   }
-  const task = new PlanningTask(index, proposal, held);
-  const outcome = planFromEndpoints(task, stepsOf(maxDepth, limits), log);
+  const task = new SynthesisTask(index, proposal, bounds);
+  const outcome = planFromEndpoints(task, bounds.maxSteps, log);
   const { explanation } = fromRecipe;
   // The reason that keeps the recipe for the pair from it says more than what no other endpoint
   // gives.
@@ -126,30 +134,29 @@ function attempt(
   return attemptOf({ ...outcome, ...told }, [task], log);
 }
 
-/** The same for a call of one endpoint, which nothing can stand in for. */
+/** Attempts a call of one endpoint, which nothing can stand in for. */
 function attemptCall(
   target: EndpointDefinition,
   proposal: Proposal,
-  held: Limits,
-  { index, maxDepth }: Planning,
-  limits?: PlanLimits,
+  bounds: SynthesisBounds,
+  { index }: PlanSources,
 ): Attempt {
-  const log = new PlanLog();
-  const tasks: PlanningTask[] = [];
-  const taskFor = (asks?: readonly Ask[]): PlanningTask => {
-    const task = new PlanningTask(index, proposal, held, asks);
+  const log = new SynthesisLog();
+  const tasks: SynthesisTask[] = [];
+  const taskFor = (asks?: readonly Ask[]): SynthesisTask => {
+    const task = new SynthesisTask(index, proposal, bounds, asks);
     tasks.push(task);
     return task;
   };
-  const outcome = planCall(target, { taskFor, maxDepth: stepsOf(maxDepth, limits), log });
+  const outcome = planCall(target, { taskFor, maxSteps: bounds.maxSteps, log });
   return attemptOf(outcome, tasks, log);
 }
 
-function stepsOf(maxDepth: number, { maxSteps = maxDepth }: PlanLimits = {}): number {
-  return Math.min(maxDepth, maxSteps);
-}
-
-function attemptOf(outcome: ChainPlan, tasks: readonly PlanningTask[], log: PlanLog): Attempt {
+function attemptOf(
+  outcome: EndpointsPlan,
+  tasks: readonly SynthesisTask[],
+  log: SynthesisLog,
+): Attempt {
   if (outcome.kind === "plan") {
     return { kind: "plan", plan: { ...outcome.plan, log: log.entries() } };
   }
@@ -158,7 +165,7 @@ function attemptOf(outcome: ChainPlan, tasks: readonly PlanningTask[], log: Plan
 }
 
 /** An authority that remembers whether it said no. */
-function watch(authority: Authority): Authority & { hasRefused(): boolean } {
+function watch(authority: ScopeCheck): ScopeCheck & { hasRefused(): boolean } {
   let refused = false;
   return {
     covers: (scope) => {
@@ -172,7 +179,7 @@ function watch(authority: Authority): Authority & { hasRefused(): boolean } {
 
 function scopeRequired(
   { requiredScopes }: SynthesisPlan,
-  authority: Authority,
+  authority: ScopeCheck,
   log: PlanFailure["log"],
 ): PlanFailure {
   const scopes = requiredScopes.filter((scope) => !authority.covers(scope));

@@ -1,12 +1,12 @@
 /**
- * A chain of endpoints as a recipe: where each input of each step comes from, and which step's
- * output each member of the answer is. A value goes only to an input of its own name, and only from
- * where it is sure to be: what some answers lack would fail the step that counts on it.
+ * Writes a chain of endpoints as a recipe: where each input of each step comes from, and which
+ * step's output each member of the answer is. A value goes only to an input of its own name, and
+ * only from where it is sure to be: what some answers lack would fail the step that counts on it.
  */
 
 import type { Aggregation, ParameterSource, Recipe, RecipeStep } from "../../../endpoint/recipe.ts";
 import type { IndexedEndpoint, Input } from "./endpoint-index.ts";
-import { type Ask, gives, type PlanningTask } from "./synthesis-task.ts";
+import { type Ask, gives, type SynthesisTask } from "./synthesis-task.ts";
 
 /** A step, with what the log says about its inputs. */
 interface WrittenStep {
@@ -19,7 +19,7 @@ interface WrittenStep {
 
 /** The steps of a chain, each with everything it takes that can be had. */
 export function writeSteps(
-  task: PlanningTask,
+  task: SynthesisTask,
   chain: readonly IndexedEndpoint[],
 ): readonly WrittenStep[] {
   return chain.map((endpoint, at) => {
@@ -50,8 +50,11 @@ export function recipeOf(
   };
 }
 
-/** Exactly what was asked for, each member from the last step that is sure to give it. */
-export function pickAsked(task: PlanningTask, chain: readonly IndexedEndpoint[]): Aggregation {
+/**
+ * The aggregation that gives exactly what was asked for, each member from the last step that is
+ * sure to give it.
+ */
+export function pickAsked(task: SynthesisTask, chain: readonly IndexedEndpoint[]): Aggregation {
   const members = [...task.asks, ...task.wishes].flatMap((ask): [string, string][] => {
     const at = giverOf(chain, ask);
     return at === -1 ? [] : [[ask.name, captureName(at)]];
@@ -70,9 +73,12 @@ interface Source {
   readonly words: string;
 }
 
-/** The caller's own value where it will be there, then the latest output, then what may be there. */
+/**
+ * The source of a required input: the caller's value where it is sure, then the latest output, then
+ * the caller's.
+ */
 function requiredSource(
-  task: PlanningTask,
+  task: SynthesisTask,
   input: Input,
   earlier: readonly IndexedEndpoint[],
 ): Source {
@@ -81,9 +87,11 @@ function requiredSource(
   return at === undefined ? fromProposal(input) : fromStep(input, at);
 }
 
-/** A value that could be one of several outputs is none of them. */
+/**
+ * The source of an optional input; a value that could be one of several outputs is none of them.
+ */
 function optionalSource(
-  task: PlanningTask,
+  task: SynthesisTask,
   input: Input,
   earlier: readonly IndexedEndpoint[],
 ): Source | undefined {

@@ -1,15 +1,15 @@
 import { describe, expect, it } from "vitest";
 import {
+  PendingProposals,
   type ProposalAnswer,
-  Proposals,
 } from "../../../../src/modules/negotiation/propose/pending-proposals.ts";
-import type { ProposalRequest } from "../../../../src/modules/negotiation/propose/submitted-proposal.ts";
+import type { SubmittedProposal } from "../../../../src/modules/negotiation/propose/submitted-proposal.ts";
 import { createMemoryStore } from "../../../../src/state/memory-store.ts";
 import { alterStore } from "../../../support/store.ts";
 
-const PROPOSAL = {} as ProposalRequest["proposal"];
+const PROPOSAL = {} as SubmittedProposal["proposal"];
 
-function request(agentId: string, negotiationId = "n-1"): ProposalRequest {
+function request(agentId: string, negotiationId = "n-1"): SubmittedProposal {
   return { agentId, sessionId: undefined, negotiationId, scopes: [], proposal: PROPOSAL };
 }
 
@@ -29,7 +29,7 @@ function evaluator() {
     failNext: () => {
       failures += 1;
     },
-    evaluate: async ({ negotiationId }: ProposalRequest) => {
+    evaluate: async ({ negotiationId }: SubmittedProposal) => {
       evaluated.push(negotiationId);
       if (failures > 0) {
         failures -= 1;
@@ -48,9 +48,9 @@ async function rounds(count: number): Promise<void> {
 }
 
 // AGTP-API §10.6, §11
-describe("Proposals", () => {
+describe("PendingProposals", () => {
   it("are pending until they are evaluated, and answer their own agent alone", async () => {
-    const proposals = await Proposals.open(createMemoryStore());
+    const proposals = await PendingProposals.open(createMemoryStore());
     const id = await idOf(proposals.submit(request("alice")));
     expect(proposals.find(id, "alice")).toMatchObject({ status: 261 });
     expect(proposals.find(id, "bob")).toBeUndefined();
@@ -62,15 +62,15 @@ describe("Proposals", () => {
 
   it("are taken up from the store, those with an answer as they are", async () => {
     const store = createMemoryStore();
-    const first = await Proposals.open(store);
+    const first = await PendingProposals.open(store);
     const before = evaluator();
     first.evaluateBy(before);
     const answered = await idOf(first.submit(request("alice", "n-1")));
     await rounds(5);
-    const idle = await Proposals.open(store);
+    const idle = await PendingProposals.open(store);
     const pending = await idOf(idle.submit(request("alice", "n-2")));
 
-    const again = await Proposals.open(store);
+    const again = await PendingProposals.open(store);
     const after = evaluator();
     again.evaluateBy(after);
     await rounds(5);
@@ -82,7 +82,7 @@ describe("Proposals", () => {
   it("are not evaluated when they could not be kept", async () => {
     const store = createMemoryStore();
     const commit = (): Promise<never> => Promise.reject(new Error("the disk is full"));
-    const proposals = await Proposals.open(alterStore(store, { commit }));
+    const proposals = await PendingProposals.open(alterStore(store, { commit }));
     await expect(proposals.submit(request("alice"))).rejects.toThrow("the disk is full");
     const by = evaluator();
     proposals.evaluateBy(by);
@@ -92,7 +92,7 @@ describe("Proposals", () => {
   });
 
   it("go on after one that is a fault", async () => {
-    const proposals = await Proposals.open(createMemoryStore());
+    const proposals = await PendingProposals.open(createMemoryStore());
     const by = evaluator();
     proposals.evaluateBy(by);
     by.failNext();
@@ -106,7 +106,7 @@ describe("Proposals", () => {
 
   it("are a bounded number of each agent, in the store as well", async () => {
     const store = createMemoryStore();
-    const proposals = await Proposals.open(store);
+    const proposals = await PendingProposals.open(store);
     const first = await idOf(proposals.submit(request("alice")));
     const other = await idOf(proposals.submit(request("bob")));
     for (let count = 0; count < 100; count += 1) await proposals.submit(request("alice"));

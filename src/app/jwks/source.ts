@@ -3,12 +3,12 @@
  * from the configured address and no other. What went wrong comes back in words.   RFC 7517, RFC 9111
  */
 import { Agent, request } from "undici";
-import { within } from "../base/deadline.ts";
-import { reasonOf } from "../base/thrown.ts";
-import { readBoundedBody } from "../handlers/bounded-body.ts";
-import { connectionOptions } from "../handlers/connection-options.ts";
-import { type KeySet, readKeySet } from "../identity/bearer-keys.ts";
-import { parseBoundedJson } from "../identity/json-document.ts";
+import { within } from "../../base/deadline.ts";
+import { reasonOf } from "../../base/thrown.ts";
+import { readBoundedBody } from "../../handlers/bounded-body.ts";
+import { connectionOptions } from "../../handlers/connection-options.ts";
+import { type KeySet, readKeySet } from "../../identity/bearer-keys.ts";
+import { parseBoundedJson } from "../../identity/json-document.ts";
 
 /** The address of the keys. */
 export interface JwksLocation {

@@ -4,9 +4,9 @@
  * keys as they were.   RFC 7517 §5
  */
 import { statSync } from "node:fs";
-import type { CallLog } from "../handlers/handler.ts";
-import { readKeyFile } from "../identity/bearer-key-file.ts";
-import type { KeySet, KeySource } from "../identity/bearer-keys.ts";
+import type { CallLog } from "../../handlers/handler.ts";
+import { readKeyFile } from "../../identity/bearer-key-file.ts";
+import type { KeySet, KeySource } from "../../identity/bearer-keys.ts";
 
 /** The parts that following the file takes. */
 export interface JwksFileKeysParts {

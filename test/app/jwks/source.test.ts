@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished } from "vitest";
-import { createJwksSource, type JwksSource, lifetimeOf } from "../../src/app/jwks-source.ts";
-import { openJwksServer } from "../support/jwks-server.ts";
-import { makeIssuerKey } from "../support/token-issuer.ts";
+import { createJwksSource, type JwksSource, lifetimeOf } from "../../../src/app/jwks/source.ts";
+import { openJwksServer } from "../../support/jwks-server.ts";
+import { makeIssuerKey } from "../../support/token-issuer.ts";
 
 function open(uri: string, ca?: string): JwksSource {
   const source = createJwksSource({ uri, ...(ca === undefined ? {} : { ca }) });

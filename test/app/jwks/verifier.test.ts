@@ -1,10 +1,10 @@
 import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { openTokenVerifier, type VerifierOptions } from "../../src/app/jwks-verifier.ts";
-import { makeDirectory } from "../support/directory.ts";
-import { openJwksServer } from "../support/jwks-server.ts";
-import { goodClaims, ISSUER, makeIssuerKey, NOW, signToken } from "../support/token-issuer.ts";
+import { openTokenVerifier, type VerifierOptions } from "../../../src/app/jwks/verifier.ts";
+import { makeDirectory } from "../../support/directory.ts";
+import { openJwksServer } from "../../support/jwks-server.ts";
+import { goodClaims, ISSUER, makeIssuerKey, NOW, signToken } from "../../support/token-issuer.ts";
 
 type Keys = { readonly jwksUri: string } | { readonly jwksFile: string };
 

@@ -4,10 +4,10 @@
  * next time wait, so that a flood of invented key ids reaches the issuer twice a minute at most.
  * RFC 7517, AGTP "Authorization"
  */
-import type { CallLog } from "../handlers/handler.ts";
-import type { KeySet, KeySource } from "../identity/bearer-keys.ts";
-import { type AnsweredKeys, KeyCache } from "../identity/key-cache.ts";
-import type { FetchedKeys, JwksSource } from "./jwks-source.ts";
+import type { CallLog } from "../../handlers/handler.ts";
+import type { KeySet, KeySource } from "../../identity/bearer-keys.ts";
+import { type AnsweredKeys, KeyCache } from "../../identity/key-cache.ts";
+import type { FetchedKeys, JwksSource } from "./source.ts";
 
 /** The parts that keeping the keys takes. */
 export interface JwksKeysParts {

@@ -4,14 +4,14 @@
  * refuses tokens until they are there. Both are followed through rotations.   AGTP "Authorization"
  */
 
-import { ForwardClock } from "../base/forward-clock.ts";
-import { isError, type Problem } from "../base/problem.ts";
-import type { OauthConfig } from "../dispatch/policy/policies-config.ts";
-import type { CallLog } from "../handlers/handler.ts";
-import { checkKeyFile } from "../identity/bearer-key-file.ts";
-import type { KeySource } from "../identity/bearer-keys.ts";
-import type { TokenVerifier } from "../identity/bearer-tokens.ts";
-import { JwksFileKeys } from "./jwks-file-keys.ts";
+import { ForwardClock } from "../../base/forward-clock.ts";
+import { isError, type Problem } from "../../base/problem.ts";
+import type { OauthConfig } from "../../dispatch/policy/policies-config.ts";
+import type { CallLog } from "../../handlers/handler.ts";
+import { checkKeyFile } from "../../identity/bearer-key-file.ts";
+import type { KeySource } from "../../identity/bearer-keys.ts";
+import type { TokenVerifier } from "../../identity/bearer-tokens.ts";
+import { JwksFileKeys } from "./file-keys.ts";
 
 /** The parts that a verifier is opened with. */
 export interface VerifierOptions {
@@ -51,8 +51,8 @@ export async function openTokenVerifier(options: VerifierOptions): Promise<Opene
     return withoutVerifier([{ file, key: "policies.oauth.jwks_uri", message }]);
   }
   // The HTTP client takes long to load: only those wait for it who need it.
-  const { createJwksSource } = await import("./jwks-source.ts");
-  const { JwksKeys } = await import("./jwks-keys.ts");
+  const { createJwksSource } = await import("./source.ts");
+  const { JwksKeys } = await import("./keys.ts");
   const source = createJwksSource({ uri: jwksUri });
   const keys = new JwksKeys({ source, now: measured, log });
   const verifier = await createVerifier(oauth, keys, now);
@@ -68,6 +68,6 @@ async function createVerifier(
   keys: KeySource,
   now: () => number,
 ): Promise<TokenVerifier> {
-  const { createTokenVerifier } = await import("../identity/bearer-verifier.ts");
+  const { createTokenVerifier } = await import("../../identity/bearer-verifier.ts");
   return createTokenVerifier({ oauth, keys, now });
 }

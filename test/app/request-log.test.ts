@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { milliseconds } from "../../src/server/observer.ts";
+import { milliseconds } from "../../src/app/observer.ts";
 
 it("writes durations as JSON writes them, to the microsecond", () => {
   fc.assert(

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import { JwksKeys } from "../../src/app/jwks-keys.ts";
-import type { FetchedKeys } from "../../src/app/jwks-source.ts";
-import { type IssuerKey, keySetOf, makeIssuerKey, NOW } from "../support/token-issuer.ts";
+import { JwksKeys } from "../../../src/app/jwks/keys.ts";
+import type { FetchedKeys } from "../../../src/app/jwks/source.ts";
+import { type IssuerKey, keySetOf, makeIssuerKey, NOW } from "../../support/token-issuer.ts";
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;

@@ -4,8 +4,8 @@ import { describe, expect, it } from "vitest";
 import {
   createContractSchemas,
   readProposedSchema,
-} from "../../../src/modules/negotiation/propose/proposed-schema.ts";
-import type { JsonSchema } from "../../../src/schema/json-schema.ts";
+} from "../../../../src/modules/negotiation/propose/proposed-schema.ts";
+import type { JsonSchema } from "../../../../src/schema/json-schema.ts";
 
 const BOOKING = { id: "123e4567-e89b-12d3-a456-426614174000", nights: 20_000, code: "ABC-1" };
 

@@ -12,7 +12,6 @@ import type { ProcessState } from "../dispatch/process-state.ts";
 import type { HttpTls } from "../server/http-listener.ts";
 import { loadHttpTls } from "../server/http-tls.ts";
 import type { TlsIdentity } from "../server/listener.ts";
-import { createObserver } from "../server/observer.ts";
 import { loadTlsIdentity } from "../server/tls-identity.ts";
 import { isStoreUnavailable } from "../state/store-fault.ts";
 import type { Config } from "./config/config.ts";
@@ -23,6 +22,7 @@ import {
   type LoadedDeployment,
   loadDeployment,
 } from "./deployment.ts";
+import { createObserver } from "./observer.ts";
 import type { AnyModule } from "./provision.ts";
 import {
   openServerState,
@@ -41,9 +41,9 @@ export interface DaemonOptions {
   readonly port?: number;
   readonly env: Environment;
   readonly log: Log;
-  /** All of them, unless given. */
+  /** The modules of the deployment; all of `MODULES` unless given. */
   readonly modules?: readonly AnyModule[];
-  /** Of a process that is one of several of a daemon. */
+  /** The place of this process among those of one daemon; undefined: it is the only one. */
   readonly seat?: Seat;
 }
 
@@ -71,9 +71,9 @@ export interface Built {
   readonly kept: ProcessState;
   readonly identity: TlsIdentity;
   readonly fingerprint256: string;
-  /** Of the HTTP sidecar; undefined: plain HTTP, or none. */
+  /** The sidecar's certificate and key; undefined: plain HTTP, or no sidecar. */
   readonly httpTls: HttpTls | undefined;
-  /** The same of the console. */
+  /** The console's certificate and key; undefined: plain HTTP, or no console. */
   readonly consoleTls: HttpTls | undefined;
   readonly problems: readonly Problem[];
 }
@@ -82,7 +82,7 @@ export interface Built {
 export interface BuildOptions {
   /** True if what is missing may be made, and what is there written to. */
   readonly isPersistent: boolean;
-  /** Of the daemon that is being reloaded. */
+  /** The state of the daemon that is being reloaded. */
   readonly kept?: ProcessState;
   /** The configuration, where it was read already. */
   readonly loaded?: LoadedConfig;
@@ -98,7 +98,7 @@ export function loadFor({ configPath, env, host, port }: DaemonOptions): LoadedC
 }
 
 /** Builds it all, or says everything that is in the way. */
-export async function build(
+export async function buildDaemon(
   options: DaemonOptions,
   { isPersistent, kept: before, loaded: read }: BuildOptions,
 ): Promise<Built | Refused> {
