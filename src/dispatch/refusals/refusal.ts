@@ -70,6 +70,12 @@ export function refusalText(from: Refusal): string {
   return members === "" ? `{"error":${error}}}` : `{${members},"error":${error},${members}}}`;
 }
 
+/** A refusal that carries more members; the texts of the one without them are left out. */
+export function carryMore(from: Refusal, members: Readonly<Record<string, unknown>>): Refusal {
+  const { carriedText: _carriedText, text: _text, carried, ...rest } = from;
+  return { ...rest, carried: { ...carried, ...members } };
+}
+
 /** A refusal that is the same for everybody, encoded once. */
 export function sameForAll(refused: Refusal): Refusal {
   return { ...refused, text: flatText(refusalText(refused)) };

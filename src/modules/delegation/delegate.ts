@@ -6,7 +6,7 @@
  */
 import { linkEntry } from "../../dispatch/caller/delegation.ts";
 import { delegationFailed } from "../../dispatch/refusals/delegation-refusals.ts";
-import { type Refusal, schemaViolation } from "../../dispatch/refusals/refusal.ts";
+import { carryMore, type Refusal, schemaViolation } from "../../dispatch/refusals/refusal.ts";
 import { floorResult } from "../../dispatch/routes/floor-result.ts";
 import type { ExchangeView, RouteHandler } from "../../dispatch/routes/route.ts";
 import type { Call, HandlerSuccess } from "../../handlers/handler.ts";
@@ -151,8 +151,7 @@ function answerOf(call: Call, hop: Hop, id: string, outcome: Outcome): Answer {
   const { priorActions } = outcome;
   const facts = { ...described(hop, id), prior_actions: priorActions };
   if (outcome.kind === "failed") {
-    const { refusal } = outcome;
-    return { ...refusal, carried: { ...refusal.carried, ...facts } };
+    return carryMore(outcome.refusal, facts);
   }
   const { status, result, peer } = outcome;
   return floorResult(call, {

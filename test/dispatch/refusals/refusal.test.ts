@@ -4,6 +4,7 @@ import {
   agentUnauthenticated,
   authorizationRequired,
   badRequest,
+  carryMore,
   endpointViolation,
   handlerTimeout,
   methodNotAllowed,
@@ -120,6 +121,17 @@ describe("refusalText", () => {
 });
 
 // AGTP-API §13.2
+describe("carryMore", () => {
+  it.each([
+    ["one whose members are encoded already", methodViolation("FLY", "1.0.0", [])],
+    ["one that is encoded as a whole", sameForAll(badRequest("malformed-schema", "no path"))],
+  ])("puts members into the text of %s", (_, refused) => {
+    const more = carryMore(refused, { negotiation_id: "n-1" });
+    expect(more.carried).toEqual({ ...refused.carried, negotiation_id: "n-1" });
+    expect(JSON.parse(refusalText(more))).toEqual(refusalBody(more));
+  });
+});
+
 describe("schemaViolation", () => {
   it("lists at most twenty violations", () => {
     const { details } = schemaViolation(Array.from({ length: 30 }, () => VIOLATION));

@@ -3,7 +3,12 @@
  * what PROPOSE would have said, and 500 where that was a fault.   AGTP-API §10.6, §11
  */
 
-import { type Refusal, refusalBody, serverError } from "../../../dispatch/refusals/refusal.ts";
+import {
+  carryMore,
+  type Refusal,
+  refusalBody,
+  serverError,
+} from "../../../dispatch/refusals/refusal.ts";
 import type { CallLog, HandlerSuccess } from "../../../handlers/handler.ts";
 import { compileGrants } from "../../../identity/authority-scope.ts";
 import { uuidv7 } from "../../../identity/uuid.ts";
@@ -37,8 +42,8 @@ async function answer(
   const outcome = await synthesizeAndGrant(parts, submitted);
   if (!("kind" in outcome)) return { status: outcome.status ?? 200, body: outcome.body };
   if (outcome.status === 463) parts.turns.reject(agentId, negotiationId);
-  const carried = { ...outcome.carried, negotiation_id: negotiationId };
-  return { status: outcome.status, body: refusalBody({ ...outcome, carried }) };
+  const refused = carryMore(outcome, { negotiation_id: negotiationId });
+  return { status: refused.status, body: refusalBody(refused) };
 }
 
 async function synthesizeAndGrant(

@@ -9,6 +9,7 @@ import { payerOf } from "../../../dispatch/rates/payer.ts";
 import {
   authorizationRequired,
   badRequest,
+  carryMore,
   proposalRejected,
   type Refusal,
   rateLimited,
@@ -136,6 +137,5 @@ function exhausted(): Refusal {
 function withNegotiation(answer: Answer, negotiationId: string): Answer {
   const headers = { ...answer.headers, "Negotiation-ID": negotiationId };
   if (!("kind" in answer)) return { ...answer, headers };
-  const carried = { ...answer.carried, negotiation_id: negotiationId };
-  return { ...answer, carried, headers };
+  return { ...carryMore(answer, { negotiation_id: negotiationId }), headers };
 }
