@@ -26,6 +26,8 @@ export interface Peer {
   watched?: number | undefined;
   /** A mark of the last of them. */
   undeclared?: number;
+  /** So many bodies more are judged before they are parsed, because one was no JSON. */
+  doubted?: number | undefined;
   /** Left here by the log, and looked at by nobody else. */
   logged?: LoggedParts;
 }
