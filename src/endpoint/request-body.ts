@@ -5,7 +5,7 @@
  */
 import { isAscii, isUtf8 } from "node:buffer";
 import { mayBeJson } from "../base/json-octets.ts";
-import { isRecord, type JsonRecord } from "../base/json-value.ts";
+import { isRecord, type JsonRecord, parseJson } from "../base/json-value.ts";
 import { isTooDeep, MAX_DEPTH } from "../base/nesting.ts";
 import type { BodyEncoding, UndeclaredMembers } from "./undeclared-members.ts";
 
@@ -79,12 +79,8 @@ export function parseBody(
   const text = decodeText(isDeep ? cutDeep(bytes, cuts) : bytes, isDeep ? undefined : undeclared);
   if (text === undefined) return invalid("the body is not UTF-8");
   if (isDoubtful && !isDeep && !mayBeJson(bytes, MAX_DEPTH)) return invalid(NO_JSON);
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    return invalid(NO_JSON);
-  }
+  const value = parseJson(text);
+  if (value === undefined) return invalid(NO_JSON);
   if (isDeep && isTooDeep(value, MAX_DEPTH, deepMembers)) return tooDeep();
   if (isRecord(value)) return { kind: "ok", value };
   const found = Array.isArray(value) ? "an array" : value === null ? "null" : `a ${typeof value}`;
