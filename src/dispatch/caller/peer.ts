@@ -24,4 +24,6 @@ export interface Peer {
   paid?: { readonly caller: Caller; readonly owner: TaskOwner };
   /** Left here by the log, and looked at by nobody else. */
   logged?: unknown;
+  /** Left here by the stamp, and looked at by nobody else. */
+  stamped?: unknown;
 }

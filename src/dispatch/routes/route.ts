@@ -106,6 +106,8 @@ export interface Route {
   readonly steps: readonly RecipeStep[] | undefined;
   /** Of what dispatches as its input says, such as EXECUTE: which pair; undefined: it cannot be told. */
   readonly leadsTo: LeadsTo | undefined;
+  /** Left here by the log, and looked at by nobody else. */
+  logged?: unknown;
 }
 
 /** A route that the registry has. */
@@ -173,6 +175,7 @@ export function createRoute(
     isReserved: options.isReserved ?? false,
     steps: options.steps,
     leadsTo: options.leadsTo,
+    logged: undefined,
   };
 }
 
