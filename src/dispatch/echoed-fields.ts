@@ -31,12 +31,9 @@ export function echoedFields(exchange: Exchange, standing: string): string {
 /** A request that names a known agent, and nothing else that is echoed. */
 function isPlain(exchange: Exchange): boolean {
   const { taskId, catalogWarning, route, caller } = exchange;
-  if (taskId !== undefined || catalogWarning !== undefined) return false;
-  if (route === undefined || route.warning !== undefined || caller.document === undefined)
-    return false;
-  return (
-    exchange.header("request-id") === undefined && exchange.header("agent-id") === caller.agentId
-  );
+  if (!exchange.isNamed || caller.document === undefined || taskId !== undefined) return false;
+  if (catalogWarning !== undefined || route?.warning !== undefined) return false;
+  return !exchange.request.headers.has("request-id");
 }
 
 function makeLines(exchange: Exchange, standing: string): string {

@@ -158,6 +158,8 @@ export class Pipeline {
   /** The answer waits for the session that the request has begun. */
   #answerNow(exchange: Exchange, arrive: Gate, startedAt?: number): Response | Promise<Response> {
     const answer = this.#slice(exchange, () => this.#passGates(exchange, arrive), startedAt);
+    const { time } = this.#parts;
+    if (!time.isMeasuring) exchange.endedAt = time.endedAt;
     const { sessionKept } = exchange;
     if (sessionKept === undefined) return answer;
     return Promise.all([answer, sessionKept]).then(([response]) => response);

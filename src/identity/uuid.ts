@@ -4,6 +4,7 @@
  * for many at a time, and written as hex once.
  */
 import { randomFillSync } from "node:crypto";
+import { flatText } from "../base/flat-text.ts";
 
 /** Hex digits of randomness at the end of an id. */
 const TAIL = 12;
@@ -17,7 +18,10 @@ const HEX: readonly string[] = Array.from({ length: 256 }, (_, byte) =>
 let pool = "";
 let poolOffset = 0;
 let millisecond = -1;
+let timestamp = "";
+/** The id up to the counter's low part, for that high part. */
 let prefix = "";
+let prefixHigh = -1;
 let counter = 0;
 
 /** A new UUIDv7 in lower case; it sorts behind every other of this process. */
@@ -27,10 +31,9 @@ export function uuidv7(): string {
   if (now > millisecond) startMillisecond(now);
   else if (counter + 1 < COUNTER_LIMIT) counter += 1;
   else startMillisecond(millisecond + 1);
-  const high = 0x7000 | (counter >>> 14);
+  if (counter >>> 14 !== prefixHigh) startPrefix();
   const low = 0x8000 | (counter & 0x3fff);
-  const middle = `${hex(high >>> 8)}${hex(high & 0xff)}-${hex(low >>> 8)}${hex(low & 0xff)}-`;
-  return prefix + middle + drawRandom();
+  return `${prefix}${hex(low >>> 8)}${hex(low & 0xff)}-${drawRandom()}`;
 }
 
 /** Makes every later id sort behind those that an earlier process made by `at`. */
@@ -54,7 +57,15 @@ function drawRandom(): string {
 /** The counter starts in the lower half of its range, so that one millisecond cannot overflow it. */
 function startMillisecond(now: number): void {
   millisecond = now;
-  const timestamp = Math.trunc(now).toString(16).padStart(12, "0");
-  prefix = `${timestamp.slice(0, 8)}-${timestamp.slice(8)}-`;
+  const digits = Math.trunc(now).toString(16).padStart(12, "0");
+  timestamp = `${digits.slice(0, 8)}-${digits.slice(8)}-`;
+  prefixHigh = -1;
   counter = Number.parseInt(drawRandom(), 16) % (COUNTER_LIMIT / 2);
+}
+
+/** Every id of a millisecond has it in common, but for one in some thousands. */
+function startPrefix(): void {
+  prefixHigh = counter >>> 14;
+  const high = 0x7000 | prefixHigh;
+  prefix = flatText(`${timestamp}${hex(high >>> 8)}${hex(high & 0xff)}-`);
 }
