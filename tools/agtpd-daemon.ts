@@ -1,6 +1,6 @@
 /** The daemon as a program: starts or checks a deployment, and turns signals into drain and reload. */
 import { accessSync, constants, statSync } from "node:fs";
-import type { DaemonOptions } from "../src/app/build.ts";
+import type { DaemonOptions } from "../src/app/build-daemon.ts";
 import { checkDeployment, type Daemon, startDaemon } from "../src/app/daemon.ts";
 import { logProcessFaults } from "../src/app/process-faults.ts";
 import { describeFileError } from "../src/base/bounded-file.ts";

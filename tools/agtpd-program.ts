@@ -68,7 +68,7 @@ export function daemonProgram(
       {
         name: "nodes",
         description: "list the processes that serve a deployment",
-        load: async () => (await import("../src/programs/control/nodes-command.ts")).nodesCommand(),
+        load: async () => (await control()).nodesCommand(),
       },
       {
         name: "reload",
@@ -109,13 +109,12 @@ export function daemonProgram(
       {
         name: "login",
         description: "print a link to the console",
-        load: async () => (await import("../src/programs/control/login-command.ts")).loginCommand(),
+        load: async () => (await control()).loginCommand(),
       },
       {
         name: "passkeys",
         description: "list the passkeys of people at the console, or forget a person's",
-        load: async () =>
-          (await import("../src/programs/control/passkeys-command.ts")).passkeysCommand(),
+        load: async () => (await control()).passkeysCommand(),
       },
     ],
     run,

@@ -6,7 +6,7 @@ import { once } from "node:events";
 import type { Server } from "node:https";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
-import type { DaemonOptions } from "../src/app/build.ts";
+import type { DaemonOptions } from "../src/app/build-daemon.ts";
 import { type Daemon, startDaemon } from "../src/app/daemon.ts";
 import type { Problem } from "../src/base/problem.ts";
 import { ensureCertificate } from "../src/server/certificate.ts";

@@ -5,22 +5,22 @@ import type { ApprovalPolicy } from "../dispatch/approvals/approval-policy.ts";
 import { Approvals } from "../dispatch/approvals/approvals.ts";
 import { Deadlines } from "../dispatch/deadlines.ts";
 import {
+  type ActEntrance,
   creatingDispatcher,
   type Dispatcher,
   type DispatcherParts,
-  type InnerEntrance,
 } from "../dispatch/dispatcher.ts";
 import { createActAs } from "../dispatch/handling/acting.ts";
 import { StepsAhead } from "../dispatch/handling/steps-ahead.ts";
-import type { Contribution, Negotiation, Served } from "../dispatch/module/module.ts";
+import type { AssembledDeployment, Contribution, Negotiation } from "../dispatch/module/module.ts";
 import type { Observer } from "../dispatch/observer.ts";
 import type { ProcessState } from "../dispatch/process-state.ts";
 import { observeRecorded } from "../dispatch/recorded.ts";
 import type { RegisteredRoute, Route } from "../dispatch/routes/route.ts";
-import { buildRegistry, type EndpointRegistry } from "../endpoint/endpoint-registry.ts";
+import { creatingRegistry, type EndpointRegistry } from "../endpoint/endpoint-registry.ts";
 import type { Foundation } from "./foundation.ts";
 import { defaultAgent } from "./identity-parts.ts";
-import { inOrder, type Provisioned } from "./provision.ts";
+import { orderingRoutes, type Provisioned } from "./provision.ts";
 
 /** The surroundings of the pipeline. */
 export interface AssemblyOptions {
@@ -35,15 +35,15 @@ export async function assemble(
   foundation: Foundation,
   provisioned: Provisioned,
   options: AssemblyOptions,
-): Promise<Served> {
+): Promise<AssembledDeployment> {
   const { kept, drive } = options;
   const { contributions, directory, features, http } = provisioned;
   const all = <T>(of: (one: Contribution) => readonly T[] | undefined): readonly T[] =>
     contributions.flatMap((one) => of(one) ?? []);
   const first = <T>(of: (one: Contribution) => T | undefined): T | undefined =>
     contributions.map(of).find((part) => part !== undefined);
-  const routes = await drive(inOrder(provisioned.routes));
-  const { registry } = await drive(buildRegistry<Route>(routes));
+  const routes = await drive(orderingRoutes(provisioned.routes));
+  const { registry } = await drive(creatingRegistry<Route>(routes));
   const negotiation = first((one) => one.negotiation) ?? NO_NEGOTIATION;
   const contracts = negotiation === NO_NEGOTIATION ? NO_CONTRACTS : kept.state.contracts;
   const approvals = await drive(creatingApprovals(foundation, registry, options));
@@ -77,7 +77,7 @@ function isRegistered(route: Route): route is RegisteredRoute {
 }
 
 /** Contracts that nobody can call. */
-const NO_CONTRACTS: Served["contracts"] = {
+const NO_CONTRACTS: AssembledDeployment["contracts"] = {
   present: () => ({ kind: "unknown" }),
   active: () => [],
   activeFor: () => undefined,
@@ -105,19 +105,19 @@ function* creatingApprovals(
   return new Approvals({ policy, escalations, ledger, ahead });
 }
 
-interface PipelineParts
+interface DeployedParts
   extends AssemblyOptions,
     Pick<DispatcherParts, "delegations" | "approvals"> {
   readonly registry: EndpointRegistry<Route>;
-  readonly contracts: Served["contracts"];
+  readonly contracts: AssembledDeployment["contracts"];
   readonly negotiation: Negotiation;
 }
 
 function creatingPipeline(
   { config, catalog, names, methodPolicy, attributor, tokens }: Foundation,
   { directory }: Provisioned,
-  parts: PipelineParts,
-): Paced<Dispatcher & InnerEntrance> {
+  parts: DeployedParts,
+): Paced<Dispatcher & ActEntrance> {
   const { kept, registry, observer, contracts, delegations, approvals } = parts;
   const { policies, limits, attribution, server } = config;
   const { state, attempts, rates, time } = kept;
@@ -128,7 +128,7 @@ function creatingPipeline(
     view: state.view,
     serverId: server.serverId,
     defaultAgent: defaultAgent(config, directory),
-    standing: state,
+    callerState: state,
     attributor: attribution.enabled ? attributor : undefined,
     tokens: tokens?.verifier,
     negotiation: {

@@ -29,14 +29,14 @@ export interface DaemonStatus {
   readonly workers: number;
   readonly node: string;
   readonly connections: number;
-  /** Of the manifest; null without the module that makes it. */
+  /** The manifest's `document_version`; null without the module that makes it. */
   readonly document_version: string | null;
-  /** Of its own journal; null without one. */
+  /** The size of the daemon's own journal; null without one. */
   readonly journal_segments: number | null;
   readonly journal_bytes: number | null;
   /** The last segment that retention took away. */
   readonly journal_cut_through: string | null;
-  /** Of the deployment that is served. */
+  /** The problems of the deployment that is served. */
   readonly problems: readonly Problem[];
 }
 

@@ -1,19 +1,23 @@
 /** The composition root: starts, reloads and drains a daemon. Only what is built whole is served. */
-import { relative } from "node:path";
 import { atOnce } from "../base/paced.ts";
 import type { Problem } from "../base/problem.ts";
-import { reasonOf } from "../base/thrown.ts";
 import { whileServing } from "../dispatch/module/while-serving.ts";
 import type { PushedMetrics } from "../modules/tracing/push-metrics.ts";
-import type { ControlCommand, ControlSocket } from "../server/control-socket.ts";
+import type { ControlCommand } from "../server/control-socket.ts";
 import type { Metrics } from "../server/metrics.ts";
 import type { ViewLease } from "../state/state.ts";
-import { controlPath } from "../state/state-directory.ts";
-import { type Built, build, type DaemonOptions, loadFor, type Refused } from "./build.ts";
+import {
+  type Built,
+  buildDaemon,
+  type DaemonOptions,
+  loadFor,
+  type Refused,
+} from "./build-daemon.ts";
 import type { Config } from "./config/config.ts";
-import { type Controlled, openControl, type StatusSource } from "./control.ts";
+import type { StatusSource } from "./control.ts";
 import type { Deployment } from "./deployment.ts";
-import { listNodes, nodeName } from "./nodes.ts";
+import { countWorkers, listNodes, nodeName } from "./nodes.ts";
+import { type Daemon, RunningDaemon, type StartResult } from "./running-daemon.ts";
 import { Serving } from "./serving.ts";
 import {
   announce,
@@ -22,15 +26,12 @@ import {
   reportingProblems,
   reportingTrust,
 } from "./start-report.ts";
-import type { Daemon, StartResult } from "./start-result.ts";
-
-import { countWorkers } from "./workers/count-workers.ts";
 
 export type { Daemon, StartResult };
 
 /** Loads everything without starting anything. Writes nothing. */
 export async function checkDeployment(options: DaemonOptions): Promise<readonly Problem[]> {
-  const built = await build(options, { isPersistent: false });
+  const built = await buildDaemon(options, { isPersistent: false });
   if (built.kind === "built") {
     await built.deployment.close();
     await built.kept.state.close();
@@ -45,7 +46,7 @@ export async function startDaemon(options: DaemonOptions): Promise<StartResult> 
     const { startWorkers } = await import("./workers/parent.ts");
     return startWorkers(options, loaded.config);
   }
-  const built = await build(options, { isPersistent: true, loaded });
+  const built = await buildDaemon(options, { isPersistent: true, loaded });
   if (built.kind === "refused") return built;
   atOnce(reportingProblems(options.log, built.problems));
   const running = new Running(built, options);
@@ -53,24 +54,14 @@ export async function startDaemon(options: DaemonOptions): Promise<StartResult> 
   return started.kind === "refused" ? started : { kind: "started", daemon: running };
 }
 
-class Running implements Daemon, Controlled {
-  readonly #options: DaemonOptions;
+class Running extends RunningDaemon {
   readonly #serving: Serving;
   #metrics: Metrics | undefined;
   #pushed: PushedMetrics | undefined;
-  #control: ControlSocket | undefined;
   #warmingUp: Promise<void> | undefined;
-  #stopped: Promise<void> | undefined;
-  #sayEnded: () => void = () => undefined;
-  readonly ended: Promise<void> = new Promise((resolve) => {
-    this.#sayEnded = resolve;
-  });
-  exitCode: 0 | 1 = 0;
-  #reloading: Promise<unknown> = Promise.resolve();
-  address = "";
 
   constructor(built: Built, options: DaemonOptions) {
-    this.#options = options;
+    super(options);
     this.#serving = new Serving(built, options);
     void built.kept.state.view.lost?.then(() => {
       this.exitCode = 1;
@@ -88,6 +79,10 @@ class Running implements Daemon, Controlled {
 
   get fingerprint256(): string {
     return this.#serving.fingerprint256;
+  }
+
+  protected get config(): Config {
+    return this.#serving.deployment.config;
   }
 
   get #view(): ViewLease {
@@ -121,8 +116,8 @@ class Running implements Daemon, Controlled {
     this.#bind(deployment);
     this.#retain(deployment);
     deployment.commit();
-    atOnce(reportingTrust(this.#options.log, deployment));
-    await this.#openControl(config);
+    atOnce(reportingTrust(this.options.log, deployment));
+    await this.openControl();
     this.#announce(config);
     this.#warmingUp = this.#serving.warmUp();
     return { kind: "listening" };
@@ -138,18 +133,9 @@ class Running implements Daemon, Controlled {
     this.#pushed = { close: () => pushed.close().finally(close) };
   }
 
-  /** Without it everything is served; only the programs that ask for it find nobody. */
-  async #openControl(config: Config): Promise<void> {
-    const path = controlPath(config.directory);
-    try {
-      this.#control = await openControl(path, this);
-    } catch (error) {
-      const message = `the control socket cannot be opened: ${reasonOf(error)}`;
-      const file = relative(config.directory, path);
-      const problem: Problem = { file, key: "", message, severity: "warning" };
-      atOnce(reportingProblems(this.#options.log, [problem]));
-      this.#serving.addProblem(problem);
-    }
+  protected addProblem(problem: Problem): void {
+    atOnce(reportingProblems(this.options.log, [problem]));
+    this.#serving.addProblem(problem);
   }
 
   #bind(deployment: Deployment): void {
@@ -165,13 +151,12 @@ class Running implements Daemon, Controlled {
   }
 
   async #refuse(fault: PortFault): Promise<Refused> {
-    const { config } = this.#serving.deployment;
-    await this.#close(0);
-    return { kind: "refused", problems: [portProblem(config, fault)] };
+    await this.close(0);
+    return { kind: "refused", problems: [portProblem(this.config, fault)] };
   }
 
   #announce({ server }: Config): void {
-    announce(this.#options.log, {
+    announce(this.options.log, {
       ...{ address: this.address, port: this.port, serverId: server.serverId },
       ...{ fingerprint256: this.fingerprint256, workers: 1, node: nodeName(this, this.#view) },
       ...{ gatewayPort: this.gatewayPort, metricsPort: this.#metrics?.port },
@@ -179,14 +164,8 @@ class Running implements Daemon, Controlled {
     });
   }
 
-  reload(): Promise<readonly Problem[]> {
-    const reloading = this.#reloading.then(() => this.#reload());
-    this.#reloading = reloading.catch(() => undefined);
-    return reloading;
-  }
-
-  async #reload(): Promise<readonly Problem[]> {
-    const { log } = this.#options;
+  protected async reloadNow(): Promise<readonly Problem[]> {
+    const { log } = this.options;
     const drive = whileServing(this.#serving.kept);
     const { next, found, errors } = await this.#serving.prepare((one) => this.#bind(one));
     await drive(reportingProblems(log, found));
@@ -205,7 +184,7 @@ class Running implements Daemon, Controlled {
   status(): StatusSource {
     const { address, port, gatewayPort } = this;
     const { deployment, connectionCount, problems, consolePort } = this.#serving;
-    const isReady = this.#stopped === undefined;
+    const isReady = !this.isEnding;
     return {
       ...{ address, port, gatewayPort, metricsPort: this.#metrics?.port, consolePort },
       ...{ config: deployment.config, isReady, connectionCount, problems, workers: 1 },
@@ -225,32 +204,10 @@ class Running implements Daemon, Controlled {
     return this.#serving.deployment.commands.get(name);
   }
 
-  async drain(): Promise<void> {
-    await this.stop();
-    await this.ended;
-  }
-
-  /** Asked twice, it drains once. Who asked over the control socket is answered after it. */
-  stop(): Promise<void> {
-    this.#stopped ??= this.#drain().finally(() => {
-      void (this.#control?.close() ?? Promise.resolve()).finally(this.#sayEnded);
-    });
-    return this.#stopped;
-  }
-
-  async #drain(): Promise<void> {
-    const { log } = this.#options;
-    log.logger.info({ event: "draining" }, "draining");
-    await this.#close(this.#serving.deployment.config.limits.drainTimeoutMs);
-    log.logger.info({ event: "stopped" }, "stopped");
-    await log.flush();
-  }
-
-  async #close(timeoutMs: number): Promise<void> {
+  protected async close(timeoutMs: number): Promise<void> {
     const others = [this.#metrics?.close(), this.#pushed?.close(), this.#warmingUp];
     await this.#serving.end(timeoutMs, others);
-    // The next daemon takes its place as soon as the state is free.
-    await this.#control?.leave();
+    await this.leaveControl();
     await this.#serving.closeState();
   }
 }

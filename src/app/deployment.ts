@@ -14,7 +14,7 @@ import {
 } from "../dispatch/approvals/approval-problems.ts";
 import type { Dispatcher } from "../dispatch/dispatcher.ts";
 import type { BoundPorts, ConsoleSide, Gateway } from "../dispatch/module/http-gateway.ts";
-import type { Served } from "../dispatch/module/module.ts";
+import type { AssembledDeployment } from "../dispatch/module/module.ts";
 import type { Observer } from "../dispatch/observer.ts";
 import { preparingInputs } from "../dispatch/routes/protocol-endpoint.ts";
 import type { AgentDirectory } from "../identity/agent-directory.ts";
@@ -52,7 +52,7 @@ export interface Deployment {
   readonly commands: ReadonlyMap<string, ControlCommand>;
   /** Says where the deployment is served; before `commit`. */
   bind(ports: BoundPorts): void;
-  /** Of its manifest; undefined: it has none. */
+  /** The manifest's `document_version`; undefined without one. */
   documentVersion(): Promise<string | undefined>;
   /** Makes what takes long to make: awaited before the deployment takes the place of another. */
   prepare(): Promise<void>;
@@ -72,7 +72,7 @@ export interface Deployment {
 /** The parts that a deployment takes from the process that serves it. */
 export interface DeploymentOptions extends FoundationSources {
   readonly observer: Observer;
-  /** All of them, unless given. */
+  /** The modules to build; all of `MODULES` unless given. */
   readonly modules?: readonly AnyModule[];
 }
 
@@ -102,7 +102,7 @@ export async function loadDeployment(
   let deployment: Deployment | undefined;
   try {
     const foundation = await layFoundation(config, vocabulary, options, progress);
-    deployment = foundation && (await build(foundation, options, progress));
+    deployment = foundation && (await provisionAndAssemble(foundation, options, progress));
   } finally {
     if (deployment === undefined) await closing.close();
   }
@@ -110,7 +110,7 @@ export async function loadDeployment(
 }
 
 /** Undefined when a problem stops the start. */
-async function build(
+async function provisionAndAssemble(
   foundation: Foundation,
   options: DeploymentOptions,
   progress: Progress,
@@ -118,8 +118,8 @@ async function build(
   const { config } = foundation;
   const { kept, modules = MODULES, drive, observer, env, log } = options;
   const { problems } = progress;
-  let served: Served | undefined;
-  const dispatch = (): Served => {
+  let served: AssembledDeployment | undefined;
+  const deployment = (): AssembledDeployment => {
     if (served === undefined) throw new Error("the deployment is not put together yet");
     return served;
   };
@@ -131,7 +131,7 @@ async function build(
       env,
       log,
       drive,
-      dispatch,
+      deployment,
       tokens: foundation.tokens?.verifier,
     },
     features: [
@@ -171,7 +171,7 @@ function compilingApprovals(
 }
 
 interface Assembled extends Progress, Pick<FoundationSources, "kept"> {
-  readonly served: Served;
+  readonly served: AssembledDeployment;
 }
 
 function deploymentOf(

@@ -19,7 +19,7 @@ import type { Config } from "./config/config.ts";
 import { loadingContents, openMcpServers, openUpstreamPools, startProcesses } from "./contents.ts";
 import type { Disposables } from "./disposables.ts";
 import { loadingOperatorAgents, loadSigningKey, openTokens } from "./identity-parts.ts";
-import type { OpenedVerifier } from "./jwks-verifier.ts";
+import type { OpenedVerifier } from "./jwks/verifier.ts";
 import { bindOperatorRoutes } from "./operator-routes.ts";
 
 /** The parts of the process that a deployment uses. */
@@ -50,7 +50,7 @@ export interface Foundation
   readonly documents: readonly AgentDocument[];
   readonly tokens: OpenedVerifier | undefined;
   readonly signer: RecordSigner;
-  /** Of the operator's endpoints. */
+  /** The routes of the operator's own endpoints. */
   readonly routes: readonly Route[];
 }
 

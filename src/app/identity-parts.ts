@@ -11,7 +11,7 @@ import { readPrivateKey } from "../identity/ed25519.ts";
 import { loadingAgents } from "../identity/load-agents.ts";
 import { readTrustedIssuers } from "../identity/trusted-issuers.ts";
 import type { Config } from "./config/config.ts";
-import { type OpenedVerifier, openTokenVerifier } from "./jwks-verifier.ts";
+import { type OpenedVerifier, openTokenVerifier } from "./jwks/verifier.ts";
 
 /** The configuration's check has made sure that a key that is named can be read. */
 export function loadSigningKey({ signing: { key } }: Config): KeyObject | undefined {

@@ -20,7 +20,7 @@ import { readStoreCopy } from "../state/moving/read-copy.ts";
 import { KNOWN_CHAINS, knownChainsOf } from "../state/records/known-chains.ts";
 import { openState } from "../state/state.ts";
 import { controlPath, journalDirectory, takeStateDirectory } from "../state/state-directory.ts";
-import type { DaemonOptions } from "./build.ts";
+import type { DaemonOptions } from "./build-daemon.ts";
 import type { Config } from "./config/config.ts";
 import { loadConfig } from "./config/load.ts";
 import { loadingOperatorAgents, loadSigningKey } from "./identity-parts.ts";

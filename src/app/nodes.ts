@@ -1,8 +1,10 @@
 /** The processes that serve a deployment, as `agtpd nodes` and the console list them. */
-import { hostname } from "node:os";
+import { availableParallelism, hostname } from "node:os";
+import { urlHost } from "../base/url-host.ts";
 import { VERSION } from "../base/version.ts";
 import type { NodeFacts } from "../dispatch/module/http-gateway.ts";
 import type { NodeEntry, ViewLease } from "../state/state.ts";
+import type { Config } from "./config/config.ts";
 
 /** The address of a daemon, and whether it takes requests. */
 export interface NodeSource {
@@ -38,7 +40,7 @@ export async function listNodes(
 
 /** An address as it stands in a URL. */
 export function hostAndPort({ address, port }: Omit<NodeSource, "isReady">): string {
-  return `${address.includes(":") ? `[${address}]` : address}:${port}`;
+  return `${urlHost(address)}:${port}`;
 }
 
 function factsOf({ leaseMs, state, ...entry }: NodeEntry): NodeFacts {
@@ -46,3 +48,8 @@ function factsOf({ leaseMs, state, ...entry }: NodeEntry): NodeFacts {
 }
 
 const SINCE = new Date(Date.now() - 1000 * process.uptime()).toISOString();
+
+/** How many processes answer, `[server] workers`: one unless it says more; "auto" is one a core. */
+export function countWorkers({ server }: Config): number {
+  return server.workers === "auto" ? availableParallelism() : server.workers;
+}

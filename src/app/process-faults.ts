@@ -3,8 +3,8 @@ import { dirname, resolve } from "node:path";
 import { traceOf } from "../base/thrown.ts";
 import { createRedactor } from "../modules/openwop/redaction.ts";
 import { environmentSecrets } from "../modules/openwop/secrets.ts";
-import type { DaemonOptions } from "./build.ts";
-import { environmentAt } from "./config/env-file.ts";
+import type { DaemonOptions } from "./build-daemon.ts";
+import { environmentAt } from "./config/environment.ts";
 
 /** Logs them from now on; the process goes on. */
 export function logProcessFaults({ log, env, configPath }: DaemonOptions): void {

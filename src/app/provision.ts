@@ -122,7 +122,7 @@ function isDeclared({ tier }: Route): boolean {
 }
 
 /** All routes in the order in which they take their places. */
-export function* inOrder(routes: readonly Route[]): Paced<readonly Route[]> {
+export function* orderingRoutes(routes: readonly Route[]): Paced<readonly Route[]> {
   const reserved = yield* filterPaced(routes, ({ isReserved }) => isReserved);
   const free = yield* filterPaced(routes, ({ isReserved }) => !isReserved);
   const declared = yield* filterPaced(free, isDeclared);

@@ -4,6 +4,7 @@
  */
 import { hostname } from "node:os";
 import { join, relative } from "node:path";
+import type { Log } from "../base/log.ts";
 import type { Problem } from "../base/problem.ts";
 import { reasonOf } from "../base/thrown.ts";
 import { VERSION } from "../base/version.ts";
@@ -37,11 +38,11 @@ import type { Store } from "../state/store.ts";
 import { exceptStoreFaults, isStoreUnavailable } from "../state/store-fault.ts";
 import type { Config } from "./config/config.ts";
 
-/** The state, or what keeps it from being opened. */
-export type StateOpening =
-  | { readonly kept: ProcessState; readonly problems?: undefined }
+/** A state, or what keeps it from being opened. */
+export type StateOpening<State = ProcessState> =
+  | { readonly opened: State; readonly problems?: undefined }
   | {
-      readonly kept?: undefined;
+      readonly opened?: undefined;
       readonly problems: readonly Problem[];
       /** The journal is in the way: it can be looked at all the same. */
       readonly isInspectable?: true;
@@ -53,6 +54,16 @@ export interface StateWatch {
   onNotice(notice: StateNotice): void;
 }
 
+/** Has news of the state logged; of a store that fails, its own notices tell. */
+export function watchState({ logger }: Log): StateWatch {
+  return {
+    onFault: exceptStoreFaults((error) =>
+      logger.error({ event: "fault", error }, "the server's state cannot be kept"),
+    ),
+    onNotice: ({ level, event, fields, message }) => logger[level]({ event, ...fields }, message),
+  };
+}
+
 /** Opens the state; with `isPersistent` false one that nobody else sees. */
 export async function openServerState(
   config: Config,
@@ -60,27 +71,37 @@ export async function openServerState(
   watch: StateWatch,
 ): Promise<StateOpening> {
   if (!isPersistent) return openOver(config, { store: createMemoryStore(), ...watch });
+  return inStateDirectory(config, (lock) => {
+    if (config.store.driver === "postgres") return openAsNode(config, lock, watch);
+    return overStore(config, watch, (store, journal) =>
+      openOver(config, { store, journal, lock, ...watch }),
+    );
+  });
+}
+
+/** Opens a state in the state directory, which is free again where it is not opened. */
+export async function inStateDirectory<State>(
+  config: Config,
+  open: (lock: StateLock | undefined) => Promise<StateOpening<State>>,
+): Promise<StateOpening<State>> {
   const { lock, problems } = await takeStateDirectory(config, "agtpd");
   if (problems !== undefined) return { problems };
-  let opening: StateOpening | undefined;
+  let opening: StateOpening<State> | undefined;
   try {
-    opening = await openLocked(config, lock, watch);
+    opening = await open(lock);
   } finally {
-    if (opening?.kept === undefined) lock?.release();
+    if (opening?.opened === undefined) lock?.release();
   }
   return opening;
 }
 
-async function openLocked(
+/** Opens a state over the store that is this process's own; in memory, there is no journal. */
+export async function overStore<State>(
   config: Config,
-  lock: StateLock | undefined,
   watch: StateWatch,
-): Promise<StateOpening> {
+  open: (store: Store, journal: string | undefined) => Promise<StateOpening<State>>,
+): Promise<StateOpening<State>> {
   const { store: location, directory } = config;
-  if (location.driver === "memory") {
-    return openOver(config, { store: createMemoryStore(), lock, ...watch });
-  }
-  if (location.driver === "postgres") return openAsNode(config, lock, watch);
   const { store, problems } = await openStore(
     location,
     relative(directory, config.file),
@@ -88,8 +109,8 @@ async function openLocked(
   );
   if (store === undefined) return { problems };
   try {
-    const journal = journalDirectory(directory);
-    return await openOver(config, { store, journal, lock, ...watch });
+    const isKept = location.driver !== "memory";
+    return await open(store, isKept ? journalDirectory(directory) : undefined);
   } catch (error) {
     await closeQuietly(store);
     if (isStoreUnavailable(error)) return { problems: [storeFault(config, error)] };
@@ -172,7 +193,7 @@ export function storeFault({ directory, file, store }: Config, error: unknown): 
 }
 
 /** Why the journal cannot be opened, for the operator. */
-export function journalFault({ directory }: Config, error: unknown): Problem {
+function journalFault({ directory }: Config, error: unknown): Problem {
   const message = `the journal cannot be opened: ${reasonOf(error)}`;
   return { file: relative(directory, journalDirectory(directory)), key: "", message };
 }
@@ -201,7 +222,7 @@ export function damageProblems(
 interface StatePlaces extends StateWatch {
   readonly store: Store;
   /** Undefined: records end with the process. */
-  readonly journal?: string;
+  readonly journal?: string | undefined;
   readonly lock?: StateLock | undefined;
   /** The records of all nodes, where there are several. */
   readonly shared?: SharedRecords;
@@ -212,7 +233,7 @@ interface StatePlaces extends StateWatch {
 async function openOver(
   { policies, attribution: { durability } }: Config,
   { store, journal, lock, shared, node, acknowledged, ...watch }: StatePlaces,
-): Promise<{ readonly kept: ProcessState }> {
+): Promise<StateOpening> {
   const tombstoneMs = policies.rcns.contractTtlSeconds * 1000;
   const cluster = shared && node ? { shared, view: node } : {};
   const state = await openState({
@@ -244,5 +265,5 @@ async function openOver(
   });
   minuteShares = await openMinuteShares(store, { holders, onFault, rates: kept.minuteRates });
   if (shares !== undefined) kept.rates.share(shares);
-  return { kept };
+  return { opened: kept };
 }

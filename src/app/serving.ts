@@ -14,7 +14,7 @@ import { createListener, type Listener } from "../server/listener.ts";
 import type { MeasuringOptions } from "../server/metrics.ts";
 import { SendBudget } from "../server/send-budget.ts";
 import type { LimitsConfig } from "../wire/limits-section.ts";
-import { type Built, build, type DaemonOptions } from "./build.ts";
+import { type Built, buildDaemon, type DaemonOptions } from "./build-daemon.ts";
 import type { Deployment } from "./deployment.ts";
 import { keysNeedingRestart } from "./restart-keys.ts";
 import { type PortFault, reportingProblems } from "./start-report.ts";
@@ -31,7 +31,7 @@ export interface PreparedReload {
   readonly next: Built | undefined;
   /** Everything that was found. */
   readonly found: readonly Problem[];
-  /** Of them, what is in the way. */
+  /** The problems among them that stand in the way. */
   readonly errors: readonly Problem[];
 }
 
@@ -86,7 +86,7 @@ export class Serving {
     return this.#deployment;
   }
 
-  /** Of the deployment that is served. */
+  /** The problems of the deployment that is served. */
   get problems(): readonly Problem[] {
     return this.#problems;
   }
@@ -137,7 +137,7 @@ export class Serving {
       const problem = { file: this.#deployment.config.file, key: "", message: starved.message };
       return { next: undefined, found: [problem], errors: [problem] };
     }
-    const next = await build(this.#options, { isPersistent: true, kept: this.kept });
+    const next = await buildDaemon(this.#options, { isPersistent: true, kept: this.kept });
     const found = next.problems;
     const errors = found.filter((one) => isError(one) && one.isPassing !== true);
     if (next.kind === "refused") return { next: undefined, found, errors };

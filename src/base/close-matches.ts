@@ -32,7 +32,7 @@ export function suggest(name: string, candidates: Iterable<string>): string | un
   return hintOf(closeMatches(name, candidates));
 }
 
-/** The same of matches that are known. */
+/** Says which names were perhaps meant; undefined without a match. */
 export function hintOf(matches: readonly string[]): string | undefined {
   return matches.length === 0 ? undefined : `did you mean ${matches.join(", ")}?`;
 }
@@ -42,7 +42,7 @@ export function compileCloseMatches(candidates: Iterable<string>): CloseMatcher 
   return atOnce(compilingCloseMatches(candidates));
 }
 
-/** The same, a candidate a step. */
+/** Compiles a matcher, a candidate a step. */
 export function* compilingCloseMatches(candidates: Iterable<string>): Paced<CloseMatcher> {
   const seen = new Set<string>();
   const names = yield* filterPaced(candidates, (name) => {

@@ -51,7 +51,7 @@ export function readDeploymentFiles(location: FilesLocation): DeploymentFiles {
   return atOnce(readingFiles(location));
 }
 
-/** The same, a file a step. */
+/** Reads files, one a step. */
 export function* readingFiles(location: FilesLocation): Paced<DeploymentFiles> {
   const listing = new Listing(location);
   yield* listing.walk(resolve(location.directory, location.dir));

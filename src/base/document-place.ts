@@ -34,7 +34,7 @@ type Position = Place & { readonly name: string; readonly clause: string };
 
 /** The bounds of an array of objects. */
 export interface RecordsOptions {
-  /** Their keys; without them any key is fine. */
+  /** The keys that a record may have; without them any key is fine. */
   readonly known?: readonly string[];
   readonly most?: number;
 }
@@ -69,7 +69,7 @@ export class DocumentPlace implements Place {
     return this.isAbsent ? undefined : this;
   }
 
-  /** The same place, judged by another clause. */
+  /** Judges this place by another clause. */
   under(clause: string): DocumentPlace {
     return new DocumentPlace(this.value, { ...this.#position, clause }, this.#reader);
   }

@@ -90,7 +90,7 @@ export function literalText(text: string): string {
   return text.replaceAll("${", () => ESCAPE);
 }
 
-/** The same for every text of a value; names of members are literal as they are. */
+/** Escapes every text of a value; names of members are literal as they are. */
 export function literalValue<T>(value: T): T {
   return escapeTexts(value) as T;
 }

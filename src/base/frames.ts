@@ -11,6 +11,8 @@ export interface Frame {
 }
 
 const LENGTHS = 8;
+/** No message comes near it: longer ones are no frames. */
+export const MAX_FRAME: number = 512 * 1024 * 1024;
 
 /** A frame of a text, and of lines of ASCII, each with a line feed. */
 export function frameOf(text: string, lines: readonly string[] = []): Buffer {
@@ -40,7 +42,10 @@ export class FrameReader {
   /** So many octets are needed before anything can be read. */
   #needed = LENGTHS;
 
-  /** Takes the next piece, and answers the frames that are whole. */
+  /**
+   * Takes the next piece, and answers the frames that are whole.
+   * @throws RangeError where there is no frame; nothing more can be read of the stream
+   */
   take(piece: Buffer): readonly Frame[] {
     this.#pieces.push(piece);
     this.#length += piece.length;
@@ -49,7 +54,7 @@ export class FrameReader {
     const frames: Frame[] = [];
     let at = 0;
     let needed = neededAt(all, at);
-    while (all.length - at >= needed && needed > LENGTHS) {
+    while (needed > LENGTHS && all.length - at >= needed) {
       const textEnd = at + LENGTHS + all.readUInt32LE(at);
       const text = all.toString("utf8", at + LENGTHS, textEnd);
       frames.push({ text, octets: all.subarray(textEnd, at + needed) });
@@ -66,5 +71,8 @@ export class FrameReader {
 /** The octets of the frame that begins here, as far as they are known; a frame has a text. */
 function neededAt(octets: Buffer, at: number): number {
   if (octets.length - at < LENGTHS) return LENGTHS;
-  return LENGTHS + octets.readUInt32LE(at) + octets.readUInt32LE(at + 4);
+  const text = octets.readUInt32LE(at);
+  const needed = LENGTHS + text + octets.readUInt32LE(at + 4);
+  if (text === 0 || needed > MAX_FRAME) throw new RangeError("what came is no frame");
+  return needed;
 }

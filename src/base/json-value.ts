@@ -98,3 +98,16 @@ export function isDeeperThan(value: unknown, levels: number): boolean {
   }
   return true;
 }
+
+/** With the `u` flag, a surrogate that is half of a pair does not match. */
+const LONE_SURROGATE = /\p{Surrogate}/u;
+
+/** Tells whether a text has half of a surrogate pair, which UTF-8 cannot say. */
+export function hasLoneSurrogate(text: string): boolean {
+  return LONE_SURROGATE.test(text);
+}
+
+/** Tells whether a value is a number from 0 to 1. */
+export function isFraction(value: unknown): boolean {
+  return typeof value === "number" && value >= 0 && value <= 1;
+}

@@ -1,7 +1,7 @@
 /**
  * Questions, answers and news between two processes of one build over a stream: a message is JSON,
  * and may have octets with it; what one turn of the loop has to say is written at once. Both ends
- * trust each other.
+ * trust each other; one that is killed within a message, or sends what is none, is gone.
  */
 import type { Duplex } from "node:stream";
 import { FrameReader, frameOf } from "./frames.ts";
@@ -44,8 +44,12 @@ export class Link {
     this.#stream = stream;
     this.#codec = codec;
     stream.on("data", (chunk: Buffer) => {
-      for (const { text, octets } of this.#frames.take(chunk)) {
-        this.#hear(JSON.parse(text) as Message, octets);
+      try {
+        for (const { text, octets } of this.#frames.take(chunk)) {
+          this.#hear(JSON.parse(text) as Message, octets);
+        }
+      } catch {
+        stream.destroy();
       }
     });
     // Its end is what counts.
@@ -117,10 +121,10 @@ export class Link {
       answered.catch(() => undefined);
       return;
     }
-    answered.then(
-      (answer) => this.#send({ number, body: answer }),
-      (error: unknown) => this.#send({ number, fault: this.#codec.encode(error) ?? null }),
-    );
+    answered
+      .then((answer) => this.#send({ number, body: answer }))
+      // An answer may be too long for any text.
+      .catch((error: unknown) => this.#send({ number, fault: this.#codec.encode(error) ?? null }));
   }
 
   async #answer(name: string, body: unknown, octets: Buffer): Promise<unknown> {

@@ -21,7 +21,7 @@ export class PieceWriter {
     if (this.#text.length >= PIECE_LENGTH) this.#cut();
   }
 
-  /** All of it. */
+  /** Ends the last piece, and returns all. */
   end(): Pieces {
     if (this.#text !== "") this.#cut();
     return this.pieces;

@@ -24,19 +24,19 @@ export function shareBody<T extends object>(body: T): T {
   return body;
 }
 
-/** The same of a value whose JSON is known. */
+/** Shares a value whose JSON is known. */
 export function shareEncoded<T extends object>(body: T, text: string): T {
   keepEncoding(body, text);
   return body;
 }
 
-/** The same of octets whose SHA-256 is known, in hex. */
+/** Shares octets whose SHA-256 is known, in hex. */
 export function shareHashed(octets: Uint8Array, sha256: string): Uint8Array {
   hashes.set(octets, sha256);
   return shareBody(octets);
 }
 
-/** The same of a list, encoded and hashed an item a step. */
+/** Shares a list, encoded and hashed an item a step. */
 export function* sharingList<T extends readonly unknown[]>(list: T): Paced<T> {
   const writer = new PieceWriter();
   let before = "[";

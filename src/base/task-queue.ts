@@ -83,7 +83,7 @@ export class TaskQueue {
     return waiting < MAX_WAITING;
   }
 
-  /** Does it whole, once it is its turn. */
+  /** Does the work whole, once it is its turn. */
   run<T>(work: () => T | Promise<T>, owner: TaskOwner = NOBODY): Promise<T> {
     return new Promise((resolve, reject) => {
       const advance = (): true | Promise<true> => {
@@ -100,7 +100,7 @@ export class TaskQueue {
     });
   }
 
-  /** Does it step by step; rejects when the signal says that nobody waits. */
+  /** Does the work step by step; rejects when the signal says that nobody waits. */
   pace<T>(steps: Generator<undefined, T>, owner: TaskOwner, signal: AbortSignal): Promise<T> {
     return new Promise((resolve, reject) => {
       const advance = (): boolean => {

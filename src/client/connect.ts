@@ -6,6 +6,7 @@ import { hash } from "node:crypto";
 import { isIP } from "node:net";
 import { connect, type TLSSocket } from "node:tls";
 import { codeOf } from "../base/thrown.ts";
+import { urlHost } from "../base/url-host.ts";
 import type { Peer } from "./agtp-client.ts";
 import { AgtpClientError } from "./client-error.ts";
 
@@ -56,7 +57,7 @@ const MISSING_PROTOCOLS: ReadonlyMap<string, string> = new Map([
 
 /** Why no connection came about, or why one ended. */
 export function connectionError(peer: Peer, error: unknown): AgtpClientError {
-  const at = peer.host.includes(":") ? `[${peer.host}]:${peer.port}` : `${peer.host}:${peer.port}`;
+  const at = `${urlHost(peer.host)}:${peer.port}`;
   if (error === undefined) {
     return new AgtpClientError("ERR_AGTP_CONNECT", `${at} closed before the TLS handshake`);
   }

@@ -1,6 +1,7 @@
 /**
- * The pipeline, readable as a list. Every reason a request can be refused stands here in order, and
- * each gate's dependencies are visible here and nowhere else.   AGTP-API Appendix A.2
+ * The pipeline, readable as a list. Every gate stands here in order, with the statuses that it refuses
+ * by, and each gate's dependencies are visible here and nowhere else. A key that was used before is
+ * refused between 17 and 18 (409), and a handler by its own words.   AGTP-API Appendix A.2
  */
 
 import type { Paced } from "../base/paced.ts";
@@ -14,10 +15,10 @@ import type { CallerState } from "./caller/caller-state.ts";
 import type { Peer } from "./caller/peer.ts";
 import type { Exchange } from "./exchange.ts";
 import { callerGate } from "./gates/00-caller.ts";
-import { bodySessionGate, sessionGate } from "./gates/01-session.ts";
-import { authorityGate, scopeGate } from "./gates/02-authority.ts";
+import { bodySessionGate, sessionGate } from "./gates/01-14-session.ts";
+import { authorityGate, scopeGate } from "./gates/02-17-authority.ts";
 import { lifecycleGate, refuseInactive } from "./gates/03-lifecycle.ts";
-import { ledgerGate, ratesGate } from "./gates/04-toll.ts";
+import { ledgerGate, ratesGate } from "./gates/04-05-toll.ts";
 import {
   aliasGate,
   compilingPathCheck,
@@ -25,18 +26,18 @@ import {
   type PathCheck,
   pathGate,
   policyGate,
-} from "./gates/06-method-and-path.ts";
+} from "./gates/06-07-08-09-method-and-path.ts";
 import {
   type ContractGateOptions,
   contractGate,
   type NegotiationGateOptions,
   negotiationGate,
-} from "./gates/10-contract.ts";
+} from "./gates/10-12-contract.ts";
 import { endpointGate } from "./gates/11-endpoint.ts";
-import { bodyGate, inputGate } from "./gates/13-input.ts";
+import { bodyGate, inputGate } from "./gates/13-16-input.ts";
 import { taskGate } from "./gates/15-task.ts";
 import { approvalGate } from "./gates/18-approval.ts";
-import { type Gates, Pipeline, type PipelineServices } from "./pipeline.ts";
+import { type Gates, Pipeline, type PipelineParts } from "./pipeline.ts";
 import type { MethodPolicy } from "./policy/method-policy.ts";
 import type { PoliciesConfig } from "./policy/policies-config.ts";
 import type { Rates } from "./rates/rates.ts";
@@ -44,13 +45,13 @@ import { createEndpointLookup } from "./routes/endpoint-lookup.ts";
 import type { Route } from "./routes/route.ts";
 import { listingMethods } from "./routes/supported-methods.ts";
 
-export interface DispatcherParts extends PipelineServices {
+export interface DispatcherParts extends PipelineParts {
   readonly catalog: Catalog;
   readonly names: MethodNames;
   readonly policies: PoliciesConfig;
   readonly methodPolicy: MethodPolicy;
   readonly registry: EndpointRegistry<Route>;
-  readonly standing: CallerState;
+  readonly callerState: CallerState;
   readonly negotiation: NegotiationGateOptions & ContractGateOptions;
   /** Everybody's use of the server, and who pays for it. */
   readonly rates: Rates;
@@ -58,6 +59,7 @@ export interface DispatcherParts extends PipelineServices {
   readonly view: ViewLease;
 }
 
+/** The pipeline as its users see it. */
 export interface Dispatcher {
   /** Answers one request; synchronously when nothing in its way is asynchronous. */
   answer(exchange: Exchange): Response | Promise<Response>;
@@ -65,22 +67,22 @@ export interface Dispatcher {
   answerFault(fault: WireFault, peer?: Peer): Response;
 }
 
-/** The way in for what the server itself asks for in an agent's name. */
-export interface InnerEntrance {
+/** The way in for requests that the server makes in an agent's name. */
+export interface ActEntrance {
   /** Answers a request whose caller is given. */
   act(exchange: Exchange): Response | Promise<Response>;
 }
 
 /** Builds the pipeline, an endpoint a step. */
-export function* creatingDispatcher(parts: DispatcherParts): Paced<Dispatcher & InnerEntrance> {
+export function* creatingDispatcher(parts: DispatcherParts): Paced<Dispatcher & ActEntrance> {
   const { names, registry, methodPolicy } = parts;
   const pathCheck = yield* compilingPathCheck(names, registry);
   const methods = yield* listingMethods(registry.entries, methodPolicy);
   const gates = {
     identity: identityGates(parts),
     toll: tollGates(parts),
-    inside: insideGates(parts),
-    admission: admissionGates(parts, pathCheck),
+    acting: actingGates(parts),
+    request: requestGates(parts, pathCheck),
     handler: handlerGates(parts),
   };
   const lookUp = createEndpointLookup({ ...parts, pathCheck });
@@ -88,12 +90,12 @@ export function* creatingDispatcher(parts: DispatcherParts): Paced<Dispatcher & 
 }
 
 /** Asks who the caller is; a refusal is said after the gates that everybody has to pass. */
-function identityGates({ directory, policies, methodPolicy, standing }: DispatcherParts): Gates {
-  const { certificates, lifecycle } = standing;
+function identityGates({ directory, policies, methodPolicy, callerState }: DispatcherParts): Gates {
+  const { certificates, lifecycle } = callerState;
   const policy = policies.identity;
   return {
     caller: callerGate({ directory, policy, certificates }), //               00  400 401 501 551
-    session: sessionGate(standing, methodPolicy), //                          01  401 408 409
+    session: sessionGate(callerState, methodPolicy), //                          01  401 408 409
     authority: authorityGate, //                                              02  400 262 455 457
     lifecycle: lifecycleGate({ directory, methodPolicy, lifecycle }), //      03  410 503
   };
@@ -107,17 +109,17 @@ function tollGates({ rates, attributor, view }: DispatcherParts): Gates {
   };
 }
 
-/** Asked of a request that the server makes itself: it is known who asks, and pays elsewhere. */
-function insideGates({ attributor, standing, view }: DispatcherParts): Gates {
+/** Asked of a request that the server makes in an agent's name: it is known who asks, and pays elsewhere. */
+function actingGates({ attributor, callerState, view }: DispatcherParts): Gates {
   return {
     ledger: ledgerGate(attributor, view),
-    lifecycle: ({ caller }) => refuseInactive(caller.document, standing.lifecycle),
+    lifecycle: ({ caller }) => refuseInactive(caller.document, callerState.lifecycle),
   };
 }
 
 /** Asks what is wanted, and if it may be had; a request that a handler dispatches begins here. */
-function admissionGates(parts: DispatcherParts, pathCheck: PathCheck): Gates {
-  const { catalog, methodPolicy, registry, policies, negotiation, standing } = parts;
+function requestGates(parts: DispatcherParts, pathCheck: PathCheck): Gates {
+  const { catalog, methodPolicy, registry, policies, negotiation, callerState } = parts;
   const { anonymousDiscovery, oauth, scopeRequiredForInvocation } = policies;
   const tokenMethods = new Set(oauth?.requiredOnMethods);
   return {
@@ -129,8 +131,8 @@ function admissionGates(parts: DispatcherParts, pathCheck: PathCheck): Gates {
     endpoint: endpointGate({ registry, anonymousDiscovery, tokenMethods }), //  11  262 401 410 503
     negotiation: negotiationGate(negotiation), //                             12  262 404 405 464
     body: bodyGate, //                                                        13  400 460
-    "body-session": bodySessionGate(standing), //                             14  401 408 409
-    task: taskGate(standing), //                                              15  409
+    "body-session": bodySessionGate(callerState), //                             14  401 408 409
+    task: taskGate(callerState), //                                              15  409
     input: inputGate, //                                                      16  422
     scope: scopeGate(scopeRequiredForInvocation), //                          17  262 403 455
   };

@@ -4,27 +4,18 @@
  * have in common are made one piece: a third less for heads.   AGTP "Response Headers"
  */
 import { flatText } from "../base/flat-text.ts";
-import type { Caller } from "./caller/caller.ts";
 import type { Exchange } from "./exchange.ts";
-
-/** Those of the request before on the same connection, where it said no more than who asks. */
-interface RepeatedLines {
-  readonly caller: Caller;
-  readonly standing: string;
-  /** Made for the second such request. */
-  text: string | undefined;
-}
 
 /** The lines, with those of the standing at their end. */
 export function echoedFields(exchange: Exchange, standing: string): string {
   const { caller, peer } = exchange;
   if (!isPlain(exchange)) return makeLines(exchange, standing);
-  const before = peer.stamped as RepeatedLines | undefined;
+  const before = peer.stamped;
   if (before?.caller === caller && before.standing === standing) {
     before.text ??= flatText(makeLines(exchange, standing));
     return before.text;
   }
-  peer.stamped = { caller, standing, text: undefined } satisfies RepeatedLines;
+  peer.stamped = { caller, standing, text: undefined };
   return makeLines(exchange, standing);
 }
 

@@ -41,9 +41,9 @@ export class Exchange {
   /** The protocol that it came by, where that is another one; stands in its record. */
   requestedVia: string | undefined;
   /** That protocol has counted the request, on the account of who asks. */
-  isAdmitted = false;
-  /** The person at whose wish the server asks in an agent's name: it is recorded, and gives no right. */
-  speaker: Operator | undefined;
+  isCounted = false;
+  /** The person at whose wish the server asks in an agent's name; recorded, and gives no right. */
+  askedBy: Operator | undefined;
   /** Why that protocol could not ask for it; said once it is known who asks. */
   entryRefusal: Refusal | undefined;
 
@@ -180,7 +180,7 @@ export class Exchange {
   get person(): Operator | undefined {
     const { operator } = this.peer;
     if (operator !== undefined) return operator;
-    return this.inner === undefined ? this.speaker : this.inner.parent.person;
+    return this.inner === undefined ? this.askedBy : this.inner.parent.person;
   }
 
   /** A text of the request as it may be written down, without the secrets of its endpoint. */

@@ -22,5 +22,5 @@ export const DEFAULT_LIMITS: NotificationLimits = {
   perSenderKept: 10_000,
 };
 
-/** Of the content of a notification, as JSON. */
+/** The most octets of a notification's content, as JSON. */
 export const MAX_CONTENT_BYTES = 65_536;

@@ -1,7 +1,13 @@
 /**
- * One request through the gates, its handler and the stamp, and what handlers dispatch in their turn.
- * No socket: a request goes in, a response comes out. What is done for it at once is a slice of the
- * loop, which its caller pays for.
+ * One request through the gates, its handler and the stamp. No socket: a request goes in, a response
+ * comes out. Work done at once is a slice of the loop, which the caller pays for.
+ *
+ *   answer      reads credentials, the one wait before the gates
+ *     #handle   asks who arrives: identity and toll, gates 00 to 05
+ *       #serve  asks what is wanted: gates 06 to 17; inner requests begin here (#dispatch)
+ *         #answerOnce   keeps the answer of an Idempotency-Key
+ *         #callHandler  asks gate 18 and calls the handler
+ *     #finish   stamps the reply and tells the observer
  */
 
 import type { DispatchResult } from "../handlers/handler.ts";
@@ -45,9 +51,9 @@ export interface PipelineGates {
   /** Ask who the caller is; a refusal is said after the toll, which everybody has to pass. */
   readonly identity: Gates;
   readonly toll: Gates;
-  /** The first of a request that the server makes itself. */
-  readonly inside: Gates;
-  readonly admission: Gates;
+  /** In the place of `identity` for a request that the server makes in an agent's name. */
+  readonly acting: Gates;
+  readonly request: Gates;
   readonly handler: Gates;
 }
 
@@ -55,7 +61,7 @@ export interface PipelineGates {
 export type Gates = Readonly<Record<string, Gate>>;
 
 /** The parts of a pipeline besides its gates. */
-export interface PipelineServices {
+export interface PipelineParts {
   readonly serverId: string;
   readonly directory: AgentDirectory;
   readonly defaultAgent: AgentDocument | undefined;
@@ -100,7 +106,7 @@ function rowOf(named: Gates): Row {
 }
 
 export class Pipeline {
-  readonly #parts: PipelineServices;
+  readonly #parts: PipelineParts;
   readonly #rows: Readonly<Record<keyof PipelineGates, Row>>;
   readonly #lookUp: (exchange: Exchange) => void;
   readonly #stamp: Stamp;
@@ -108,13 +114,13 @@ export class Pipeline {
   readonly #callHandler: CallHandler;
   readonly #answerOnce: AnswerOnce;
 
-  constructor(parts: PipelineServices, { gates, lookUp, supportedMethods }: EndpointParts) {
+  constructor(parts: PipelineParts, { gates, lookUp, supportedMethods }: EndpointParts) {
     const { directory, observer, idempotency, deadlines } = parts;
-    const { identity, toll, inside, admission, handler } = gates;
+    const { identity, toll, acting, request, handler } = gates;
     this.#parts = parts;
     this.#rows = {
-      ...{ identity: rowOf(identity), toll: rowOf(toll), inside: rowOf(inside) },
-      ...{ admission: rowOf(admission), handler: rowOf(handler) },
+      ...{ identity: rowOf(identity), toll: rowOf(toll), acting: rowOf(acting) },
+      ...{ request: rowOf(request), handler: rowOf(handler) },
     };
     this.#lookUp = lookUp;
     this.#stamp = createStamp({ ...parts, supportedMethods });
@@ -136,17 +142,17 @@ export class Pipeline {
     observer.start(exchange);
     const reading = readCredentials(exchange, tokens, delegations);
     if (reading === undefined) {
-      return this.#answerNow(exchange, this.#fromOutside, exchange.startedAt);
+      return this.#answerInSession(exchange, this.#askOutsider, exchange.startedAt);
     }
     return reading.then(
-      () => this.#answerNow(exchange, this.#fromOutside),
+      () => this.#answerInSession(exchange, this.#askOutsider),
       (cause: unknown) => this.#finish(exchange, this.#fault(exchange, UNJUDGED, cause)),
     );
   }
 
   act(exchange: Exchange): Response | Promise<Response> {
     this.#parts.observer.start(exchange);
-    return this.#answerNow(exchange, this.#fromInside, exchange.startedAt);
+    return this.#answerInSession(exchange, this.#askActing, exchange.startedAt);
   }
 
   answerFault(fault: WireFault, peer?: Peer): Response {
@@ -156,8 +162,12 @@ export class Pipeline {
   }
 
   /** The answer waits for the session that the request has begun. */
-  #answerNow(exchange: Exchange, arrive: Gate, startedAt?: number): Response | Promise<Response> {
-    const answer = this.#slice(exchange, () => this.#passGates(exchange, arrive), startedAt);
+  #answerInSession(
+    exchange: Exchange,
+    arrivalGates: Gate,
+    startedAt?: number,
+  ): Response | Promise<Response> {
+    const answer = this.#slice(exchange, () => this.#handle(exchange, arrivalGates), startedAt);
     const { time } = this.#parts;
     if (!time.isMeasuring) exchange.endedAt = time.endedAt;
     const { sessionKept } = exchange;
@@ -170,26 +180,26 @@ export class Pipeline {
     return this.#parts.time.slice(() => payerOf(exchange), work, startedAt);
   }
 
-  /** The gates of a request from outside up to what it asks for. */
-  readonly #fromOutside: Gate = (exchange) => {
+  /** The arrival gates of a request from outside. */
+  readonly #askOutsider: Gate = (exchange) => {
     const { identity, toll } = this.#rows;
     const refusal = identity(exchange);
     return toll(exchange) ?? refusal;
   };
 
-  /** Those of the server itself pay elsewhere; a person at a page has the agent pay. */
-  readonly #fromInside: Gate = (exchange) => {
-    const { inside, toll } = this.#rows;
-    const refusal = inside(exchange);
-    return exchange.speaker === undefined ? refusal : (toll(exchange) ?? refusal);
+  /** The arrival gates of a request that the server makes: it is paid elsewhere, or by the agent that a person lets ask. */
+  readonly #askActing: Gate = (exchange) => {
+    const { acting, toll } = this.#rows;
+    const refusal = acting(exchange);
+    return exchange.askedBy === undefined ? refusal : (toll(exchange) ?? refusal);
   };
 
-  /** From the first gate on. */
-  #passGates(exchange: Exchange, arrive: Gate): Response | Promise<Response> {
+  /** Asks the arrival gates, and serves whom they let in. */
+  #handle(exchange: Exchange, arrivalGates: Gate): Response | Promise<Response> {
     const finish = (reply: Reply): Response => this.#finish(exchange, reply);
     try {
-      const refusal = arrive(exchange) ?? exchange.entryRefusal;
-      if (refusal === undefined) return this.#admit(exchange, finish);
+      const refusal = arrivalGates(exchange) ?? exchange.entryRefusal;
+      if (refusal === undefined) return this.#serve(exchange, finish);
       // A caller that has had enough is not told about deprecations.
       if (refusal.status !== 429) this.#lookUp(exchange);
       return finish(replyToRefusal(refusal));
@@ -198,8 +208,9 @@ export class Pipeline {
     }
   }
 
-  #admit<T>(exchange: Exchange, finish: (reply: Reply) => T): T | Promise<T> {
-    const refusal = this.#rows.admission(exchange);
+  /** Asks for what the request wants, and has it done. */
+  #serve<T>(exchange: Exchange, finish: (reply: Reply) => T): T | Promise<T> {
+    const refusal = this.#rows.request(exchange);
     if (refusal !== undefined) {
       return finish(replyToRefusal(concealRefusal(refusal, exchange.route)));
     }
@@ -249,7 +260,7 @@ export class Pipeline {
       inner,
       () =>
         tellingOfInner(inner, (told) =>
-          this.#admit(inner, (reply) => {
+          this.#serve(inner, (reply) => {
             told(reply);
             if (mayHaveActed(inner, reply)) parent.markActed();
             parent.onPart?.(`${method} ${inner.route?.path ?? path}`);

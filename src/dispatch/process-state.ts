@@ -33,7 +33,7 @@ export interface ProcessState {
   readonly attempts: Attempts;
   /** Everybody's use of the server. */
   readonly rates: Rates;
-  /** The same by the minute, for what is dearer. */
+  /** The rates by the minute, for what is dearer. */
   readonly minuteRates: MinuteRates;
   readonly time: LoopTime;
   readonly toll: Toll;

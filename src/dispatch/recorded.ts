@@ -12,7 +12,7 @@ import { recordOutcomeUnknown, refusalText } from "./refusals/refusal.ts";
 import { AGTP_JSON, replyToRefusal } from "./reply.ts";
 
 /** The part of the ledger that says when it is known what became of records. */
-export type Recording = Pick<Ledger, "settle">;
+export type Recording = Pick<Ledger, "whenSettled">;
 
 /** Calls back once it is known of all these responses, with what may leave in the place of each. */
 export function onceRecorded(
@@ -20,7 +20,7 @@ export function onceRecorded(
   responses: readonly Response[],
   leave: (leaving: readonly Response[]) => void,
 ): void {
-  ledger.settle(() => leave(responses.map(asRecorded)), responses);
+  ledger.whenSettled(() => leave(responses.map(asRecorded)), responses);
 }
 
 /** One answer, of whose record it is known what became. */
@@ -33,11 +33,11 @@ export interface Recorded {
   readonly failure: Error | undefined;
 }
 
-/** The same of one answer, for those who can wait. */
+/** Resolves once it is known what became of the record of one answer. */
 export function recorded(ledger: Recording, response: Response): Promise<Recorded> {
   return new Promise((resolve) => {
     const responses = [response];
-    ledger.settle((failure) => {
+    ledger.whenSettled((failure) => {
       const leaving = asRecorded(response);
       resolve({ response: leaving, isKept: leaving === response, failure });
     }, responses);
@@ -58,7 +58,7 @@ export function observeRecorded(observer: Observer, ledger: Recording): Observer
         observer.end(exchange, response, reply);
         return;
       }
-      ledger.settle(() => {
+      ledger.whenSettled(() => {
         const sent = asRecorded(response);
         const isLost = sent !== response;
         observer.end(exchange, sent, isLost ? replyToRefusal(recordOutcomeUnknown()) : reply);
@@ -66,7 +66,7 @@ export function observeRecorded(observer: Observer, ledger: Recording): Observer
     },
     // Its line comes behind those of the requests before it.
     wireFault: (fault, response, peer) => {
-      ledger.settle(() => observer.wireFault(fault, response, peer));
+      ledger.whenSettled(() => observer.wireFault(fault, response, peer));
     },
   };
 }

@@ -16,7 +16,7 @@ export interface Reply {
   readonly headers: Readonly<Record<string, string>> | undefined;
   /** The refusal this reply was made from. */
   readonly refusal: Refusal | undefined;
-  /** The same request will be answered otherwise, although it was not refused. */
+  /** A later request of the same text is answered otherwise, although this one was not refused. */
   readonly isPassing?: true;
 }
 

@@ -45,7 +45,7 @@ export interface StampOptions {
  */
 export function createStamp(options: StampOptions): Stamp {
   const { serverId, attributor, supportedMethods } = options;
-  const standingFields = createStandingFields(options);
+  const trustFields = createTrustFields(options);
   const opening = flatText(
     `Server-ID: ${serverId}\r\nAGTP-API-Version: ${AGTP_API_VERSION}\r\nResponse-ID: `,
   );
@@ -53,7 +53,7 @@ export function createStamp(options: StampOptions): Stamp {
     const responseId = exchange === undefined ? uuidv7() : exchange.responseId;
     const body = encodeBody(reply);
     let fields = opening + responseId;
-    fields += exchange === undefined ? "\r\n" : echoedFields(exchange, standingFields(exchange));
+    fields += exchange === undefined ? "\r\n" : echoedFields(exchange, trustFields(exchange));
     if (exchange?.isFirst) fields += `Supported-Methods: ${supportedMethods}\r\n`;
     if (reply.headers !== undefined) fields += fieldLines(Object.entries(reply.headers));
     if (body.length > 0) {
@@ -77,7 +77,7 @@ const AGTP_JSON_LINE = flatText(`Content-Type: ${AGTP_JSON}\r\n`);
  * one that the request names, else the caller where it is hosted here, else the configured default. The
  * lines of an agent are made once.   AGTP-TRUST "Trust Posture Loading"
  */
-function createStandingFields({
+function createTrustFields({
   directory,
   defaultAgent,
 }: StampOptions): (exchange: Exchange) => string {

@@ -26,7 +26,7 @@ export interface StreamEvent {
 }
 
 /** The request that brought an event about; undefined: the server did it by itself. */
-export interface EventCause {
+export interface CausingRequest {
   readonly call: Call;
   readonly exchange: ExchangeView;
 }
@@ -34,7 +34,7 @@ export interface EventCause {
 /** Writes events as the next records of their agents' chains, and answers their Audit-IDs. */
 export type RecordStreamEvents = (
   events: readonly StreamEvent[],
-  source?: EventCause,
+  cause?: CausingRequest,
 ) => Promise<readonly string[]>;
 
 /** The parts that write events. */
@@ -48,8 +48,8 @@ export function recordStreamEvents({
   attributor,
   state: { ledger, lifecycle },
 }: EventParts): RecordStreamEvents {
-  return async (events, source) => {
-    const drafts = events.map((event) => attributor.chained(eventFacts(event, source)));
+  return async (events, cause) => {
+    const drafts = events.map((event) => attributor.chained(eventFacts(event, cause)));
     await ledger.settled();
     await Promise.all(drafts.map((draft) => lifecycle.append(draft)));
     return drafts.map(({ auditId }) => auditId);
@@ -58,21 +58,21 @@ export function recordStreamEvents({
 
 type RecordFacts = Parameters<Attributor["chained"]>[0];
 
-function eventFacts(event: StreamEvent, source: EventCause | undefined): RecordFacts {
+function eventFacts(event: StreamEvent, cause: CausingRequest | undefined): RecordFacts {
   return {
-    ...(source === undefined ? ownFacts(event) : requestFacts(source)),
+    ...(cause === undefined ? ownFacts(event) : requestFacts(cause)),
     agentId: event.agentId,
     ownerId: "",
     actionId: uuidv7(),
     status: 200,
     responseBody: "",
-    extension: { ...event.extension, ...operatorEntry(source) },
+    extension: { ...event.extension, ...operatorEntry(cause) },
   };
 }
 
 /** An event about a decision says itself who decided. */
-function operatorEntry(source: EventCause | undefined): object {
-  const operator = source?.exchange.person;
+function operatorEntry(cause: CausingRequest | undefined): object {
+  const operator = cause?.exchange.person;
   return operator === undefined ? {} : { operator };
 }
 
@@ -81,7 +81,7 @@ type SourceFacts = Omit<
   "agentId" | "ownerId" | "actionId" | "status" | "responseBody" | "extension"
 >;
 
-function requestFacts({ call, exchange }: EventCause): SourceFacts {
+function requestFacts({ call, exchange }: CausingRequest): SourceFacts {
   return {
     requestId: call.requestId ?? "",
     responseId: exchange.responseId,

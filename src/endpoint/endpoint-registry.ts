@@ -8,6 +8,7 @@
 
 import { flatText } from "../base/flat-text.ts";
 import { atOnce, type Paced } from "../base/paced.ts";
+import type { Pair } from "../catalog/pair.ts";
 import {
   compileTemplate,
   createTemplateIndex,
@@ -15,12 +16,6 @@ import {
   type Template,
   type TemplateIndex,
 } from "./path-template.ts";
-
-/** An entry that requests are routed to. */
-export interface RouteEntry {
-  readonly method: string;
-  readonly path: string;
-}
 
 /** An endpoint that serves a request. */
 export interface RouteMatch<E> {
@@ -37,7 +32,7 @@ export interface RouteConflict<E> {
 }
 
 /** The router; it never changes. */
-export interface EndpointRegistry<E extends RouteEntry> {
+export interface EndpointRegistry<E extends Pair> {
   find(method: string, path: string): RouteMatch<E> | undefined;
   /** The entry of a path without parameters. */
   findLiteral(method: string, path: string): E | undefined;
@@ -48,20 +43,18 @@ export interface EndpointRegistry<E extends RouteEntry> {
 }
 
 /** A registry, and the entries that it refused. */
-export interface RegistryResult<E extends RouteEntry> {
+export interface RegistryResult<E extends Pair> {
   readonly registry: EndpointRegistry<E>;
   readonly conflicts: readonly RouteConflict<E>[];
 }
 
 /** Builds the registry. Of two entries in conflict the earlier one is served. */
-export function createRegistry<E extends RouteEntry>(entries: readonly E[]): RegistryResult<E> {
-  return atOnce(buildRegistry(entries));
+export function createRegistry<E extends Pair>(entries: readonly E[]): RegistryResult<E> {
+  return atOnce(creatingRegistry(entries));
 }
 
-/** The same, an entry a step. */
-export function* buildRegistry<E extends RouteEntry>(
-  entries: readonly E[],
-): Paced<RegistryResult<E>> {
+/** Builds the registry, an entry a step. */
+export function* creatingRegistry<E extends Pair>(entries: readonly E[]): Paced<RegistryResult<E>> {
   const literals = createLiteralIndex<E>();
   const templates = createTemplateIndex<E>();
   const served: E[] = [];
@@ -79,13 +72,13 @@ export function* buildRegistry<E extends RouteEntry>(
   return { registry: new Registry(literals, templates, served), conflicts };
 }
 
-function describeConflict(entry: RouteEntry, other: RouteEntry): string {
+function describeConflict(entry: Pair, other: Pair): string {
   const pair = `${entry.method} ${entry.path}`;
   if (entry.path === other.path) return `${pair} is registered already`;
   return `${pair} and ${other.method} ${other.path} match the same paths equally well`;
 }
 
-class Registry<E extends RouteEntry> implements EndpointRegistry<E> {
+class Registry<E extends Pair> implements EndpointRegistry<E> {
   readonly entries: readonly E[];
   readonly #literals: LiteralIndex<E>;
   readonly #templates: TemplateIndex<E>;

@@ -68,7 +68,7 @@ export const UPSTREAM_METHODS = [
   "HEAD",
   "OPTIONS",
 ] as const;
-/** One of them. */
+/** A method of an upstream's HTTP API. */
 export type UpstreamMethod = (typeof UPSTREAM_METHODS)[number];
 
 /** The five errors an external_service endpoint must declare, §12.3. */

@@ -2,14 +2,13 @@
  * A path template filled with values: each becomes part of one segment, whatever is in it, and none
  * climbs. What cannot be filled in is said in words.   AGTP-API §5.3
  */
+import { hasLoneSurrogate } from "../base/json-value.ts";
 import { fillTemplate, templateNames } from "../base/template.ts";
 
 type FilledPath =
   | { readonly path: string; readonly fault?: undefined }
   /** `parameter` is missing for a fault of the path as a whole. */
   | { readonly fault: string; readonly parameter?: string };
-
-const LONE_SURROGATE = /\p{Surrogate}/u;
 
 /** Fills a template; a path without parameters stays as it is. */
 export function fillPath(template: string, values: ReadonlyMap<string, unknown>): FilledPath {
@@ -29,5 +28,5 @@ function pathValueFault(value: unknown): string | undefined {
   }
   if (value === "") return "must not be empty";
   if (value === "." || value === "..") return 'must not be "." or ".."';
-  return LONE_SURROGATE.test(String(value)) ? "must be well-formed text" : undefined;
+  return hasLoneSurrogate(String(value)) ? "must be well-formed text" : undefined;
 }

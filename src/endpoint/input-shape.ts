@@ -13,7 +13,7 @@ export type ScalarType = "boolean" | "integer" | "number";
 /** The members that are no text, by name, with what their text may turn into. */
 export interface InputShape {
   readonly scalars: ReadonlyMap<string, readonly ScalarType[]>;
-  /** Those that are lists, with what the text of an item may turn into. */
+  /** The members that are lists, with the types that the text of an item may turn into. */
   readonly lists: ReadonlyMap<string, readonly ScalarType[]>;
 }
 

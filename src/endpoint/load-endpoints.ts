@@ -11,7 +11,7 @@ import type { JsonSchema } from "../schema/json-schema.ts";
 import type { CompiledSchema, SchemaCompiler } from "../schema/schema.ts";
 import type { EndpointDefinition } from "./endpoint.ts";
 import { type EndpointFileContext, parseEndpointFile } from "./endpoint-file.ts";
-import { buildRegistry } from "./endpoint-registry.ts";
+import { creatingRegistry } from "./endpoint-registry.ts";
 import { type InputShape, inputShape } from "./input-shape.ts";
 
 /** The directory to load, and the context to check its files against. */
@@ -45,7 +45,7 @@ export function loadEndpoints(source: EndpointsSource): LoadedEndpoints {
   return atOnce(loadingEndpoints(source));
 }
 
-/** The same, a file a step. */
+/** Loads endpoints, a file a step. */
 export function* loadingEndpoints(source: EndpointsSource): Paced<LoadedEndpoints> {
   const { files, problems: unreadable } = yield* readingFiles({
     directory: source.directory,
@@ -66,7 +66,7 @@ export function* loadingEndpoints(source: EndpointsSource): Paced<LoadedEndpoint
     const endpoint = compileEndpoint(shareParts(definition, share), source, problems);
     if (endpoint !== undefined) loaded.push(endpoint);
   }
-  return { endpoints: yield* dropConflicts(loaded, problems), problems };
+  return { endpoints: yield* droppingConflicts(loaded, problems), problems };
 }
 
 function compileEndpoint(
@@ -96,7 +96,7 @@ function closeSchema(schema: JsonSchema): JsonSchema {
   return { additionalProperties: false, ...kept };
 }
 
-function* dropConflicts(
+function* droppingConflicts(
   loaded: readonly LoadedEndpoint[],
   problems: Problem[],
 ): Paced<readonly LoadedEndpoint[]> {
@@ -104,7 +104,7 @@ function* dropConflicts(
     const { method, path } = endpoint.definition;
     return { method, path, endpoint };
   });
-  const { registry, conflicts } = yield* buildRegistry(entries);
+  const { registry, conflicts } = yield* creatingRegistry(entries);
   for (const { entry, other, message } of conflicts) {
     const { file } = entry.endpoint.definition;
     const hint = `the other one is in ${other.endpoint.definition.file}`;
@@ -145,7 +145,7 @@ function createPartPool(): SharePart {
   };
 }
 
-/** The same definition, of shared parts. */
+/** Replaces parts of a definition by equal ones that other definitions have. */
 function shareParts(definition: EndpointDefinition, share: SharePart): EndpointDefinition {
   const { semantic, inputSchema, outputSchema, errors, requiredScopes, handler } = definition;
   return {

@@ -1,9 +1,8 @@
 /** The semantic block of a proposal: all seven fields, each valid.   AGTP-API §7.1, §10.6 step 3 */
-import { isRecord } from "../base/json-value.ts";
+import { hasLoneSurrogate, isFraction, isRecord } from "../base/json-value.ts";
 import { CAPABILITIES, IMPACTS, type SemanticBlock } from "./endpoint.ts";
 
 const MAX_TEXT = 1_024;
-const LONE_SURROGATE = /\p{Surrogate}/u;
 
 /** The block, or every field that keeps it from being one. */
 export function readProposedSemantic(
@@ -15,7 +14,7 @@ export function readProposedSemantic(
     ["actor", isProposedText(value["actor"]), "a text"],
     ["outcome", isProposedText(value["outcome"]), "a text"],
     ["capability", isOneOf(CAPABILITIES, value["capability"]), `one of ${CAPABILITIES.join(", ")}`],
-    ["confidence", isShare(value["confidence"]), "a number from 0 to 1"],
+    ["confidence", isFraction(value["confidence"]), "a number from 0 to 1"],
     ["impact", isOneOf(IMPACTS, value["impact"]), `one of ${IMPACTS.join(", ")}`],
     ["is_idempotent", typeof value["is_idempotent"] === "boolean", "true or false"],
   ];
@@ -33,14 +32,10 @@ export function isProposedText(value: unknown): value is string {
     typeof value === "string" &&
     value.trim() !== "" &&
     value.length <= MAX_TEXT &&
-    !LONE_SURROGATE.test(value)
+    !hasLoneSurrogate(value)
   );
 }
 
 function isOneOf(words: readonly string[], value: unknown): boolean {
   return typeof value === "string" && words.includes(value);
-}
-
-function isShare(value: unknown): boolean {
-  return typeof value === "number" && value >= 0 && value <= 1;
 }

@@ -9,7 +9,7 @@ import { readingFiles } from "../base/deployment-files.ts";
 import type { DocumentPlace } from "../base/document-place.ts";
 import { documentAt } from "../base/document-root.ts";
 import { quoteValue } from "../base/json-value.ts";
-import { atOnce, type Paced } from "../base/paced.ts";
+import type { Paced } from "../base/paced.ts";
 import { isError, type Problem } from "../base/problem.ts";
 import { parseToml } from "../base/toml-document.ts";
 import type { SemanticBlock } from "./endpoint.ts";
@@ -44,12 +44,7 @@ export interface LoadedRecipes {
 
 const MAX_RECIPES = 256;
 
-/** Loads `*.toml` of the recipes directory; it may be absent where nobody configured another. */
-export function loadRecipes(source: RecipesSource): LoadedRecipes {
-  return atOnce(loadingRecipes(source));
-}
-
-/** The same, a file a step. */
+/** Loads recipes, a file a step. */
 export function* loadingRecipes(source: RecipesSource): Paced<LoadedRecipes> {
   const { files, problems: unreadable } = yield* readingFiles({
     directory: source.directory,

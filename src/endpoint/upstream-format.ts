@@ -5,17 +5,17 @@
 
 /** The formats of a request body. */
 export const BODY_FORMATS = ["json", "form", "multipart", "text", "binary"] as const;
-/** One of them. */
+/** A format in which a body is sent. */
 export type BodyFormat = (typeof BODY_FORMATS)[number];
 
 /** The formats of a response body. */
 export const RESPONSE_FORMATS = ["json", "text", "binary"] as const;
-/** One of them. */
+/** A format in which an answer is read. */
 export type ResponseFormat = (typeof RESPONSE_FORMATS)[number];
 
 /** The style of a list or an object in a query or a form: `a,b`, `a b`, `a|b`, `name[key]=a`. */
 export const VALUE_STYLES = ["comma", "space", "pipe", "deep"] as const;
-/** One of them. */
+/** A style in which lists and objects are written. */
 export type ValueStyle = (typeof VALUE_STYLES)[number];
 
 /** The forms in which values are written upstream, and read back. */

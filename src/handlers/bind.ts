@@ -33,7 +33,7 @@ export interface BoundHandler {
   readonly precheck?: (
     input: Readonly<Record<string, unknown>>,
   ) => readonly SchemaViolation[] | undefined;
-  /** Of a composition: what it dispatches. */
+  /** The steps that a composition dispatches. */
   readonly steps?: readonly RecipeStep[];
 }
 

@@ -74,7 +74,7 @@ function transpile(source: string, path: string): string {
     return `${code}\n//# sourceMappingURL=data:application/json;base64,${encoded}\n`;
   } catch (error) {
     const { message, startLine = 1, startColumn = 0 } = error as TranspilerFault;
-    // Of what a hook throws, the message is what reaches the importing thread.
+    // Only the message of what a hook throws reaches the importing thread.
     throw new SyntaxError(`${path}:${startLine}:${startColumn + 1}: ${message}`);
   }
 }

@@ -31,7 +31,7 @@ export interface ReferencePlace {
 /** A handler, or the problems that are in its way. */
 export interface LoadedFunction {
   readonly handler?: Handler;
-  /** Of a function of a process: what it says of its parameters. */
+  /** The parameters of a function of a process, as the process describes them. */
   readonly signature?: JsonRecord | undefined;
   /** Set for a function of a process: calls it, by whatever it is given. */
   readonly call?: CallProcess | undefined;
@@ -196,7 +196,7 @@ function registerModuleHooks(): void {
   register("./module-hooks.js", import.meta.url);
 }
 
-/** Of a longer file nobody looks for its imports. */
+/** The longest file whose imports are looked for, in octets. */
 const MAX_BYTES = 256 * 1024;
 /** An import of Node's own modules, which have neither generations nor TypeScript. */
 const IMPORT_OF_NODE = /\bimport\b[\w\s{},*$]*\bfrom\s*["']node:[\w/]+["']/g;

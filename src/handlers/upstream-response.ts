@@ -9,9 +9,9 @@ import type { ExternalServiceBinding } from "../endpoint/endpoint.ts";
 import { PLAIN_ENCODING } from "../endpoint/upstream-format.ts";
 import { readBoundedBody } from "./bounded-body.ts";
 import type { HandlerError, HandlerResult } from "./handler.ts";
-import { renameKeys } from "./rename-keys.ts";
+import { renameKeys } from "./upstream-values.ts";
 
-/** Of a body that nobody reads, this much is drained so that its connection can be used again. */
+/** The octets of an unread body that are drained so that its connection can be used again. */
 const DRAINED_BYTES = 65_536;
 /** Deeper bodies would exhaust the stack of whoever walks them, and be a fault of ours. */
 const MAX_DEPTH = 512;

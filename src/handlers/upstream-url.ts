@@ -5,6 +5,7 @@
  */
 
 import { escapeToken } from "../base/json-pointer.ts";
+import { hasLoneSurrogate } from "../base/json-value.ts";
 import { type TemplatePiece, templatePieces } from "../base/template.ts";
 import type { SchemaViolation } from "../schema/schema.ts";
 
@@ -22,7 +23,6 @@ export interface UpstreamUrl {
 }
 
 const URL_PARTS = /^(https:\/\/[^/?#]+)(\/[^?#]*)?(?:\?([^#]*))?$/i;
-const LONE_SURROGATE = /\p{Surrogate}/u;
 
 /** Takes a template apart; a string says what is wrong, without quoting what may be a secret. */
 export function parseUpstreamUrl(url: string): UpstreamUrl | string {
@@ -74,7 +74,7 @@ function checkValue(name: string, input: Input): SchemaViolation[] {
   }
   if (value === "") return [violation(name, "minLength", "must not be empty")];
   if (value === "." || value === "..") return [violation(name, "not", 'must not be "." or ".."')];
-  return LONE_SURROGATE.test(String(value))
+  return hasLoneSurrogate(String(value))
     ? [violation(name, "format", "must be well-formed text")]
     : [];
 }

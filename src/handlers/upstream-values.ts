@@ -52,3 +52,19 @@ function appendDeep(target: URLSearchParams, name: string, value: unknown): void
   }
   for (const [key, member] of Object.entries(value)) appendDeep(target, `${name}[${key}]`, member);
 }
+
+/** Renames the top-level keys of an object, which is a new one; a renamed value wins over one that had the name already.   AGTP-API §12.3 */
+export function renameKeys(
+  record: Readonly<Record<string, unknown>>,
+  names: ReadonlyMap<string, string>,
+): Record<string, unknown> {
+  const kept: [string, unknown][] = [];
+  const renamed: [string, unknown][] = [];
+  for (const [key, value] of Object.entries(record)) {
+    const name = names.get(key);
+    if (name === undefined) kept.push([key, value]);
+    else renamed.push([name, value]);
+  }
+  // fromEntries defines properties, so a key "__proto__" is a key like any other.
+  return Object.fromEntries([...kept, ...renamed]);
+}

@@ -1,5 +1,5 @@
 /** The agents that this server knows: the seam that gates and DISCOVER built-ins look through. */
-import { atOnce, type Paced } from "../base/paced.ts";
+import type { Paced } from "../base/paced.ts";
 import type { AgentDocument } from "./agent-document.ts";
 import type { ClientCertificate } from "./client-certificate.ts";
 
@@ -23,12 +23,7 @@ export interface AgentDirectory {
 /** Binds a certificate that has no AGTP extensions. */
 export type CertificateKeys = Pick<ClientCertificate, "fingerprint" | "keyFingerprint">;
 
-/** A directory over documents that are already loaded. */
-export function createAgentDirectory(documents: readonly AgentDocument[]): AgentDirectory {
-  return atOnce(creatingAgentDirectory(documents));
-}
-
-/** The same, a document a step. */
+/** Makes a directory, a document a step. */
 export function* creatingAgentDirectory(
   documents: readonly AgentDocument[],
 ): Paced<AgentDirectory> {

@@ -29,7 +29,7 @@ export interface AgentDocument extends TrustPosture {
   readonly file: string;
   /** The part that this server issued it for, such as `openwop/vendor.acme.clerk`; undefined: the operator gave it. */
   readonly issuedFor?: string;
-  /** Of an agent that is declared here and cannot be called: why. */
+  /** The reason why an agent that is declared here cannot be called. */
   readonly notCallable?: string;
   /** The path by which EXECUTE calls an agent that has one of its own. */
   readonly executePath?: string;

@@ -65,9 +65,9 @@ interface Place {
   /** A `*`, which any segment meets. */
   any: bigint;
   readonly named: Map<string, bigint>;
-  /** Their last segment. */
+  /** The wildcards that end here. */
   last: bigint;
-  /** Their last segment, and a `*`: whatever follows is covered. */
+  /** The wildcards that end here in a `*`: whatever follows is covered. */
   open: bigint;
 }
 

@@ -15,7 +15,7 @@ import { sha256Hex } from "./canonical-form.ts";
 /** The usable keys of one set. */
 export interface KeySet {
   readonly size: number;
-  /** The same for the same keys, in whatever order and with whatever else they were published. */
+  /** Equal for equal keys, in whatever order and with whatever else they were published. */
   readonly fingerprint: string;
   has(kid: string): boolean;
   /** The keys that may have signed a token with this header. */

@@ -10,7 +10,7 @@ export interface TokenClaims {
   readonly audiences?: readonly string[];
   /** The Agent-ID of `agent_claim`. */
   readonly agentId?: string;
-  /** Those of its scopes that this protocol has a form for; undefined: it narrows nothing. */
+  /** The token's scopes that this protocol has a form for; undefined: it narrows nothing. */
   readonly scopes?: readonly string[];
 }
 

@@ -3,12 +3,13 @@
  * a server does it: with a CA that cannot vouch for an agent the answer is a fault.
  * AGTP-CERT "Agent Certificate Profile"
  */
-import { createPublicKey, type KeyObject, X509Certificate } from "node:crypto";
+import { createPublicKey, type KeyObject, type X509Certificate } from "node:crypto";
 import {
   type AgentProfile,
   checkAgentProfile,
   encodeAgentExtensions,
 } from "./certificate-agent-profile.ts";
+import { parsePemCertificate } from "./certificate-chain.ts";
 import { readElement } from "./certificate-der.ts";
 import type { CertificateFault } from "./certificate-fields.ts";
 import { createSigner, type KeyKind, makeKey } from "./certificate-keys.ts";
@@ -123,7 +124,7 @@ interface Issuer extends CertificateIssuer {
 function readIssuer({ caCert, caKey }: AgentCertificateRequest): Issuer | CertificateFault {
   const signer = createSigner(caKey);
   if ("fault" in signer) return signer;
-  const certificate = parsePem(caCert);
+  const certificate = parsePemCertificate(caCert);
   if (certificate === undefined) return { fault: "the CA's certificate must be one in PEM" };
   if (!certificate.checkPrivateKey(signer.key)) {
     return { fault: "the CA's key must be that of its certificate" };
@@ -133,14 +134,6 @@ function readIssuer({ caCert, caKey }: AgentCertificateRequest): Issuer | Certif
   const { subject, notAfter, extensions } = description;
   const identifier = readElement(extensions.get(SUBJECT_KEY_IDENTIFIER)?.value ?? Buffer.alloc(0));
   return { signer, certificate, notAfter, name: subject, keyIdentifier: identifier?.content };
-}
-
-function parsePem(pem: string): X509Certificate | undefined {
-  try {
-    return new X509Certificate(pem);
-  } catch {
-    return undefined;
-  }
 }
 
 interface SubjectKey {

@@ -25,6 +25,15 @@ export interface PathEnd {
 
 const UNTRUSTED: CertificateFault = { fault: "was not issued by a CA that this server trusts" };
 
+/** The first certificate of a text in PEM; undefined for what is none. */
+export function parsePemCertificate(pem: string): X509Certificate | undefined {
+  try {
+    return new X509Certificate(pem);
+  } catch {
+    return undefined;
+  }
+}
+
 /** The certificate that these octets are, all of them. */
 export function parseCertificate(der: Buffer): X509Certificate | undefined {
   try {

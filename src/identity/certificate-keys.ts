@@ -34,7 +34,7 @@ export function makeKey(kind: KeyKind): string {
 
 /** The signer with a CA's key in PEM, not encrypted. */
 export function createSigner(pem: string): CertificateSigner | CertificateFault {
-  const key = parseKey(pem);
+  const key = parsePrivateKey(pem);
   if (key === undefined) return { fault: "the CA's key must be a private key in PEM" };
   const { asymmetricKeyType: type, asymmetricKeyDetails: details } = key;
   if (type === "ed25519") return signerOf(key, null, encodeOid(ED25519));
@@ -59,7 +59,8 @@ function signerOf(
   };
 }
 
-function parseKey(pem: string): KeyObject | undefined {
+/** A private key in PEM, not encrypted; undefined for what is none. */
+export function parsePrivateKey(pem: string): KeyObject | undefined {
   try {
     return createPrivateKey(pem);
   } catch {

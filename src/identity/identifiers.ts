@@ -3,7 +3,7 @@
  * The gates say how a malformed one is answered.   AGTP-IDENTIFIERS
  */
 
-const AGENT_ID = /^[0-9a-f]{64}$/;
+const SHA256 = /^[0-9a-f]{64}$/;
 const OWNER_ID = /^[A-Za-z0-9_:.-]{1,256}$/;
 const UUID_V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/i;
 /** Crockford's alphabet has no I, L, O and U; a first digit above 7 would overflow 128 bits. */
@@ -12,7 +12,12 @@ const VISIBLE = /^[\x21-\x7e]{1,256}$/;
 
 /** A canonical Agent-ID: the SHA-256 of a Genesis in lower-case hex. */
 export function isAgentId(text: string): boolean {
-  return text.length === 64 && AGENT_ID.test(text);
+  return text.length === 64 && SHA256.test(text);
+}
+
+/** An Audit-ID, or any other SHA-256 in lower-case hex. */
+export function isSha256(text: string): boolean {
+  return SHA256.test(text);
 }
 
 /** `owner-id = 1*256(ALPHA / DIGIT / "-" / "_" / ":" / ".")` */

@@ -3,7 +3,7 @@
  * free of what has no canonical form and of the one member name that reaches an object's prototype,
  * and frozen all the way down.   RFC 8785 §3.1, RFC 7493
  */
-import { quoteValue } from "../base/json-value.ts";
+import { hasLoneSurrogate, quoteValue } from "../base/json-value.ts";
 import { reasonOf } from "../base/thrown.ts";
 import { findRepeatedMember } from "./repeated-member.ts";
 
@@ -13,8 +13,6 @@ export type JsonDocument =
   | { readonly fault: string };
 
 const MAX_DEPTH = 32;
-/** With the `u` flag, a surrogate that is half of a pair does not match. */
-const LONE_SURROGATE = /\p{Surrogate}/u;
 
 /** Parses a text; the caller has bounded its length. */
 export function parseBoundedJson(text: string): JsonDocument {
@@ -47,7 +45,7 @@ function findScalarFault(value: unknown): string | undefined {
   if (typeof value === "number" && !Number.isFinite(value)) {
     return "must have no number beyond the range of double precision";
   }
-  if (typeof value === "string" && LONE_SURROGATE.test(value)) {
+  if (typeof value === "string" && hasLoneSurrogate(value)) {
     return "must have no text with half of a surrogate pair";
   }
   return undefined;

@@ -36,11 +36,11 @@ export function loadAgents(location: AgentsLocation): LoadedAgents {
   return atOnce(loadingAgents(location));
 }
 
-/** The same, a file a step. */
+/** Loads agents, a file a step. */
 export function* loadingAgents(location: AgentsLocation): Paced<LoadedAgents> {
   const { trustedIssuers } = location;
   const { files, problems: unreadable } = yield* readFiles(location, DOCUMENT);
-  const geneses = yield* loadGeneses(location);
+  const geneses = yield* loadingGeneses(location);
   const problems: Problem[] = [...unreadable];
   for (const { problems: found } of geneses.values()) problems.push(...found);
   const paired = new Set(unreadable.map(({ file }) => stemOf(file, DOCUMENT)));
@@ -78,7 +78,7 @@ function readFiles(
 }
 
 /** By stem; one that cannot be read is there with its problem, so that its document is not served. */
-function* loadGeneses(location: AgentsLocation): Paced<ReadonlyMap<string, GenesisFile>> {
+function* loadingGeneses(location: AgentsLocation): Paced<ReadonlyMap<string, GenesisFile>> {
   const { files, problems } = yield* readFiles(location, GENESIS);
   const geneses = new Map<string, GenesisFile>();
   for (const problem of problems) {

@@ -20,6 +20,16 @@ export type ManifestVerdict =
   | { readonly kind: "unsigned" }
   | { readonly kind: "invalid"; readonly fault: string };
 
+/** Verifies a manifest by the first of some keys that signed it, or by its own without any. */
+export function verifyManifestByAny(
+  manifest: JsonRecord,
+  keys: readonly Ed25519PublicKey[],
+): ManifestVerdict {
+  const verdicts = keys.map((key) => verifyManifest(manifest, key));
+  const verified = verdicts.find(({ kind }) => kind === "verified");
+  return verified ?? verdicts[0] ?? verifyManifest(manifest);
+}
+
 /** Judges a manifest's signature, by a known key where there is one. */
 export function verifyManifest(manifest: JsonRecord, key?: Ed25519PublicKey): ManifestVerdict {
   const jws = manifest["manifest_signature"] ?? undefined;

@@ -34,7 +34,7 @@ const OCTETS = ["authenticator_data", "signature"] as const;
 const HASHES: Readonly<Record<string, string | null>> = {
   ...{ EdDSA: null, ES256: "sha256", RS256: "sha256" },
 };
-/** Of the flags: the person was there.   Web Authentication §6.1 */
+/** The flag that says that the person was there.   Web Authentication §6.1 */
 const USER_PRESENT = 0x01;
 const FLAGS_AT = 32;
 

@@ -21,7 +21,7 @@ export interface ExportSource {
   readonly endpoints: readonly ExportedEndpoint[];
   readonly serverId: string;
   readonly operator?: string;
-  /** Of the manifest; it changes with what is served. */
+  /** The manifest's `document_version`; it changes with what is served. */
   readonly documentVersion?: string;
   readonly catalog: Catalog;
   /** The URI of the server that the manifest is from: `agtp://agents.acme.example`. */

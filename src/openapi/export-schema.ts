@@ -103,7 +103,7 @@ type Locate = (reference: string) => string;
 /** Only the root may have these, and what they hold is somewhere else now. */
 const ROOT_KEYWORDS: ReadonlySet<string> = new Set(["$schema", "$id", "$defs", "$anchor"]);
 
-/** The same schema, whose references are where `locate` says; what only a root may have is left out. */
+/** Puts references where `locate` says, and leaves out what only a root may have. */
 export function rewriteSchema(schema: JsonSchema, locate: Locate): JsonSchema {
   const members = Object.entries(schema)
     .filter(([keyword]) => !ROOT_KEYWORDS.has(keyword))

@@ -5,12 +5,7 @@
  * methods that only read lift methods that only read.   AGTP-API §5.1, §14.1
  */
 import type { Catalog, Verb } from "../catalog/catalog.ts";
-
-/** A method, and the path it was lifted out of. */
-interface LiftedVerb {
-  readonly method: string;
-  readonly path: string;
-}
+import type { Pair } from "../catalog/pair.ts";
 
 /** The method that a word names, if it names one that may be lifted. */
 type MethodOf = (word: string) => string | undefined;
@@ -47,7 +42,7 @@ export function methodReader(
 }
 
 /** The method in the last segment of a path or a path template; undefined when there is none. */
-export function liftVerb(path: string, methodOf: MethodOf): LiftedVerb | undefined {
+export function liftVerb(path: string, methodOf: MethodOf): Pair | undefined {
   const slash = path.lastIndexOf("/");
   if (slash === -1) return undefined;
   const last = path.slice(slash + 1);

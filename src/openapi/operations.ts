@@ -10,7 +10,7 @@ import { recordAt } from "./reference.ts";
 
 /** The place of a parameter in a request. */
 const PARAMETER_PLACES = ["path", "query", "header", "cookie"] as const;
-/** One of them. */
+/** A place where parameters stand. */
 type ParameterPlace = (typeof PARAMETER_PLACES)[number];
 
 /** One parameter of an operation. */
@@ -82,7 +82,7 @@ function readOperation(document: JsonRecord, { path, item, method, raw }: Found)
   };
 }
 
-/** Those of the operation replace those of its path that have the same name and place. */
+/** Reads parameters; an operation's replaces its path's of the same name and place. */
 function readParameters(
   document: JsonRecord,
   inherited: unknown,

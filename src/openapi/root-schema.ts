@@ -8,7 +8,7 @@ import type { SchemaReader } from "./schema-reader.ts";
 /** Schemas that are made of schemas that are made of others twice over have an end here. */
 const MAX_EXPANSIONS = 1000;
 
-/** The same schema, whose root says by itself what it is; references below stay. */
+/** Resolves references at the root, which then says by itself what it is; those below stay. */
 export function expandRoot(schema: JsonSchema, reader: SchemaReader): JsonSchema {
   return expand(schema, reader, { left: MAX_EXPANSIONS });
 }

@@ -4,7 +4,7 @@
  */
 import { isRecord, type JsonRecord } from "../base/json-value.ts";
 
-/** The same schema in newer words; only the keywords of this one schema are looked at. */
+/** Writes a schema in newer words; only the keywords of this one schema are looked at. */
 export function modernise(schema: JsonRecord, isOld: boolean): JsonRecord {
   const { example, ...rest } = schema;
   return {

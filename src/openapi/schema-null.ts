@@ -13,7 +13,7 @@ export function isAnnotation(keyword: string): boolean {
   return ANNOTATIONS.has(keyword);
 }
 
-/** The same schema, which null satisfies as well. */
+/** Makes a schema that null satisfies as well. */
 export function allowNull(schema: JsonSchema): JsonSchema {
   const keywords = Object.keys(schema).filter((keyword) => !isAnnotation(keyword));
   if (keywords.length === 0) return schema;

@@ -4,8 +4,7 @@
  * ends meanwhile.
  */
 import { isRecord } from "../base/json-value.ts";
-import { readAll } from "../state/read-all.ts";
-import type { Change, Store } from "../state/store.ts";
+import { type Change, readAll, type Store } from "../state/store.ts";
 import type { LogPlaces, NumberedEvent } from "./run-kind.ts";
 
 const DELETED_AT_ONCE = 500;

@@ -7,7 +7,7 @@
 import { isRecord, type JsonRecord } from "../base/json-value.ts";
 import { TaskQueue } from "../base/task-queue.ts";
 import { escalationEvent } from "../dispatch/approvals/escalation-events.ts";
-import type { EventCause, RecordStreamEvents } from "../dispatch/stream-events.ts";
+import type { CausingRequest, RecordStreamEvents } from "../dispatch/stream-events.ts";
 import { sha256Hex } from "../identity/canonical-form.ts";
 import { uuidv7 } from "../identity/uuid.ts";
 import {
@@ -24,10 +24,10 @@ export interface InterruptQuestion {
   readonly request: Omit<EscalationRequest, "fingerprint">;
 }
 
-/** The decision of a question; the source is the request that brought the answer. */
+/** The decision of a question, and the request that brought it. */
 export interface InterruptVerdict
   extends Pick<Decision, "status" | "authority" | "reason" | "agentId" | "attestation"> {
-  readonly source?: EventCause;
+  readonly cause?: CausingRequest;
 }
 
 /**
@@ -113,13 +113,13 @@ export class InterruptEscalations<Subject extends { readonly interruptId: string
   /** Decides an escalation that is open, and has it on record. */
   async decide(
     { escalationId }: Escalation,
-    { source, ...verdict }: InterruptVerdict,
+    { cause, ...verdict }: InterruptVerdict,
   ): Promise<void> {
     const decision = { ...verdict, attestationId: `att-${uuidv7()}`, at: Date.now() };
     const { escalations, record } = this.#options;
     const outcome = await escalations.decide(escalationId, decision);
     if (outcome.kind !== "decided") return;
-    await record([escalationEvent("escalation_decided", outcome.escalation)], source);
+    await record([escalationEvent("escalation_decided", outcome.escalation)], cause);
   }
 
   async #settle(escalation: Escalation): Promise<void> {

@@ -82,13 +82,13 @@ export class Judgement {
     return this.#derive({ token, evaluated: undefined });
   }
 
-  /** The same value by another schema, whose findings may go elsewhere. */
+  /** Judges the same value by another schema, whose findings may go elsewhere. */
   branch(findings?: SchemaError[]): Judgement {
     const evaluated = this.evaluated && new EvaluatedMembers();
     return this.#derive({ evaluated, findings: findings ?? this.#findings });
   }
 
-  /** The same value by another schema, of which only the verdict matters. */
+  /** Judges the same value by another schema, of which only the verdict matters. */
   silently(): Judgement {
     return this.#derive({
       evaluated: this.evaluated && new EvaluatedMembers(),
@@ -96,7 +96,7 @@ export class Judgement {
     });
   }
 
-  /** The same value, with a list of what was looked at. */
+  /** Judges the same value with a list of what was looked at. */
   tracking(): Judgement {
     return this.evaluated === undefined
       ? this.#derive({ evaluated: new EvaluatedMembers() })

@@ -14,7 +14,12 @@ import { type Judge, Judgement } from "./judgement.ts";
 import { compileLinearRegex, type LinearRegex, type RegexLimits } from "./linear-regex.ts";
 import { resolveLocalReference } from "./local-reference.ts";
 import type { CompiledSchema } from "./schema.ts";
-import { type SchemaError, type SchemaViolation, toViolations } from "./schema-violation.ts";
+import {
+  type SchemaError,
+  type SchemaViolation,
+  TOO_DEEP,
+  toViolations,
+} from "./schema-violation.ts";
 import { WorkExceeded, WorkMeter } from "./work-meter.ts";
 
 /** Finds what is wrong with a value; undefined: nothing. At most twenty violations. */
@@ -34,9 +39,6 @@ const MAKERS: readonly (readonly [string, JudgeMaker])[] = [
   ["unevaluatedProperties", judgeUnevaluatedProperties],
 ];
 
-const TOO_DEEP: readonly SchemaViolation[] = [
-  { path: "", keyword: "depth", message: "is nested too deeply" },
-];
 const TOO_COSTLY: readonly SchemaViolation[] = [
   { path: "", keyword: "cost", message: "takes too long to check against this schema" },
 ];

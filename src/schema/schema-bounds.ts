@@ -25,7 +25,7 @@ export interface SchemaBounds {
   readonly maxValues: number;
   /** The number of times that it judges one value, through branches and references. */
   readonly maxJudgements: number;
-  /** The same, for all schemas inside it together. */
+  /** The most judgements of all schemas inside it together. */
   readonly maxJudgementsInAll: number;
   /**
    * Steps that one character takes under all patterns together, which then are RE2's; absent: the

@@ -12,7 +12,7 @@ import type { SchemaFault, SchemaPlace } from "./schema-place.ts";
 export interface SchemaNode extends SchemaPlace {
   /** Pointers of its subschemas. */
   readonly children: string[];
-  /** Those of them that judge the same value. */
+  /** The children that judge the same value. */
   readonly inPlace: string[];
   /** Its `$ref`, if it has one. */
   readonly references: string[];

@@ -101,3 +101,8 @@ function list(values: unknown): string {
 function shorten(text: string, length: number): string {
   return text.length <= length ? text : `${text.slice(0, length)}…`;
 }
+
+/** The verdict on a value that is nested more deeply than a check can follow. */
+export const TOO_DEEP: readonly SchemaViolation[] = [
+  { path: "", keyword: "depth", message: "is nested too deeply" },
+];

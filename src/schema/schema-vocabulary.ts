@@ -100,7 +100,7 @@ export const FOREIGN_KEYWORDS: ReadonlyMap<string, string> = new Map([
   ["id", "write $id, at the root"],
 ]);
 
-/** Those of them that say nothing about values. */
+/** The foreign keywords that say nothing about values. */
 export const HARMLESS_FOREIGN: ReadonlySet<string> = new Set(["example", "discriminator"]);
 
 /** The values of `type`. */

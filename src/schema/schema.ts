@@ -14,7 +14,12 @@ import { EQUALITY_KEYWORDS, FORMATS, MULTIPLE_OF } from "./keywords-and-formats.
 import { OPERATOR_SCHEMA_BOUNDS, type SchemaBounds } from "./schema-bounds.ts";
 import { checkSchema } from "./schema-check.ts";
 import type { SchemaFault } from "./schema-place.ts";
-import { type SchemaError, type SchemaViolation, toViolations } from "./schema-violation.ts";
+import {
+  type SchemaError,
+  type SchemaViolation,
+  TOO_DEEP,
+  toViolations,
+} from "./schema-violation.ts";
 import { TEXT_PATTERNS } from "./text-pattern.ts";
 import { createWording } from "./violation-wording.ts";
 
@@ -43,10 +48,6 @@ export interface CompiledResult {
 export interface SchemaCompiler {
   compile(schema: JsonSchema, where: Place): CompiledResult;
 }
-
-const TOO_DEEP: readonly SchemaViolation[] = [
-  { path: "", keyword: "depth", message: "is nested too deeply" },
-];
 
 /** Creates a compiler; schemas beyond the bounds are problems. */
 export function createSchemaCompiler(

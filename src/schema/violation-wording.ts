@@ -56,7 +56,7 @@ export interface ViolationReport {
   readonly violations: readonly SchemaViolation[];
   /** The first of them, as a sentence. */
   readonly message: string;
-  /** All of them, as a JSON array. */
+  /** All violations, as a JSON array. */
   readonly text: string;
 }
 

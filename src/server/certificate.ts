@@ -3,7 +3,7 @@
  * made once and kept in the deployment, so that a first start needs no preparation. Clients trust
  * the made one by its file or its fingerprint.   AGTP "Transport"
  */
-import { createPrivateKey, type KeyObject, randomUUID, X509Certificate } from "node:crypto";
+import { randomUUID, type X509Certificate } from "node:crypto";
 import { link, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createSecureContext } from "node:tls";
@@ -11,6 +11,8 @@ import { readBoundedFile } from "../base/bounded-file.ts";
 import { makeDirectory } from "../base/make-directory.ts";
 import type { Problem } from "../base/problem.ts";
 import { reasonOf } from "../base/thrown.ts";
+import { parsePemCertificate } from "../identity/certificate-chain.ts";
+import { parsePrivateKey } from "../identity/certificate-keys.ts";
 import { isOwnPrivateKey, makePrivateKey, makeSelfSigned } from "./self-signed.ts";
 
 /** A certificate with its key, as `tls.createServer` takes them. */
@@ -51,10 +53,10 @@ export function readCertificate(
   if (key.fault !== undefined) report(keyPath, key.fault);
   if (cert.text === undefined || key.text === undefined) return { problems };
 
-  const certificate = parseCertificate(cert.text);
+  const certificate = parsePemCertificate(cert.text);
   if (certificate === undefined) report(certPath, "must be a certificate in PEM");
   else checkValidity(certificate, now, (message, hint) => report(certPath, message, hint));
-  const privateKey = parseKey(key.text);
+  const privateKey = parsePrivateKey(key.text);
   if (privateKey === undefined) report(keyPath, "must be a private key in PEM, not encrypted");
   if (certificate === undefined || privateKey === undefined) return { problems };
 
@@ -154,22 +156,6 @@ function checkValidity(
   const { validFrom, validTo } = certificate;
   if (Date.parse(validTo) <= now) report(`expired on ${validTo}`, RENEWAL);
   else if (Date.parse(validFrom) > now) report(`is not valid before ${validFrom}`);
-}
-
-function parseCertificate(pem: string): X509Certificate | undefined {
-  try {
-    return new X509Certificate(pem);
-  } catch {
-    return undefined;
-  }
-}
-
-function parseKey(pem: string): KeyObject | undefined {
-  try {
-    return createPrivateKey(pem);
-  } catch {
-    return undefined;
-  }
 }
 
 /** OpenSSL has the last word: on a broken chain, or a key too small for its security level. */

@@ -13,7 +13,7 @@ import { onceRecorded, type Recording } from "../dispatch/recorded.ts";
 import type { LimitsConfig } from "../wire/limits-section.ts";
 import type { Request, Response, WireFault } from "../wire/message.ts";
 import { isWireFault } from "../wire/message-parser.ts";
-import type { RecordOverhead } from "./admission.ts";
+import type { TlsOverhead } from "./connection-caps.ts";
 import { Inbox } from "./inbox.ts";
 import { type BatchedWriter, Outbox, type WriteBatcher } from "./outbox.ts";
 import type { PeerIdentity } from "./peer-certificate.ts";
@@ -42,7 +42,7 @@ export class Connection implements BatchedWriter {
   readonly #inbox: Inbox;
   readonly #outbox: Outbox;
   readonly #peer: Peer;
-  readonly #overhead: RecordOverhead;
+  readonly #overhead: TlsOverhead;
   #running: Exchange | undefined;
   #isNew = true;
   /** Answers leave at the end of the turn, or once their records are kept. */
@@ -56,7 +56,7 @@ export class Connection implements BatchedWriter {
   constructor(
     socket: TLSSocket,
     context: ConnectionContext,
-    { overhead, ...identity }: PeerIdentity & { readonly overhead: RecordOverhead },
+    { overhead, ...identity }: PeerIdentity & { readonly overhead: TlsOverhead },
   ) {
     this.#overhead = overhead;
     this.#socket = socket;

@@ -10,7 +10,7 @@ import type { Duplex } from "node:stream";
 import { quietened } from "../base/quietened.ts";
 import type { Gateway } from "../dispatch/module/http-gateway.ts";
 import type { LimitsConfig } from "../wire/limits-section.ts";
-import { Admission } from "./admission.ts";
+import { ConnectionCaps } from "./connection-caps.ts";
 import { faultOctets, faultOf, isReadingFault } from "./http-fault.ts";
 import { HttpTurns, type Turn } from "./http-turns.ts";
 import { pacedResponses } from "./paced-response.ts";
@@ -48,18 +48,18 @@ const LINGER_MS = 2_000;
 export class HttpListener {
   readonly #options: HttpListenerOptions;
   readonly #server: http.Server | https.Server;
-  readonly #admission: Admission;
+  readonly #caps: ConnectionCaps;
   readonly #connections = new Map<Duplex, HttpTurns>();
   readonly #answering = new Set<http.ServerResponse>();
   #isDraining = false;
 
   constructor(options: HttpListenerOptions) {
     this.#options = options;
-    this.#admission = new Admission(options.limits);
+    this.#caps = new ConnectionCaps(options.limits);
     const server = createServer(options);
     this.#server = server;
     server.on("connection", (socket: Socket) => {
-      if (!this.#admission.admit(socket)) socket.destroy();
+      if (!this.#caps.admit(socket)) socket.destroy();
     });
     const opened = options.tls === undefined ? "connection" : "secureConnection";
     server.on(opened, (socket: Socket) => this.#open(socket));
@@ -69,7 +69,7 @@ export class HttpListener {
   }
 
   get connectionCount(): number {
-    return this.#admission.count;
+    return this.#caps.count;
   }
 
   listen(host: string, port: number): Promise<AddressInfo> {
@@ -104,17 +104,17 @@ export class HttpListener {
       // One that never listened has nothing to close.
       this.#server.close(() => resolve());
     });
-    this.#admission.endHandshakes();
+    this.#caps.endHandshakes();
     for (const [socket, turns] of this.#connections) if (turns.isIdle) socket.destroy();
     for (const response of this.#answering) response.shouldKeepAlive = false;
-    const timer = setTimeout(() => this.#admission.endAll(), timeoutMs);
+    const timer = setTimeout(() => this.#caps.endAll(), timeoutMs);
     await closed;
     clearTimeout(timer);
   }
 
   #open(socket: Socket): void {
     if (socket.destroyed) return;
-    this.#admission.established(socket);
+    this.#caps.established(socket);
     this.#connections.set(socket, new HttpTurns(socket));
     socket.once("close", () => this.#connections.delete(socket));
   }

@@ -131,7 +131,7 @@ export class Inbox {
   /** The peer has had its time; one that does not fall silent has that of an idle connection. */
   isOver(now: number): boolean {
     if (this.#lingersSince === undefined) return false;
-    // Of a socket that was reset while Node wrote a session ticket, no more is ever heard.
+    // A socket that was reset while Node wrote a session ticket never says more.
     const isSent = this.#socket.writableFinished || this.#socket.readableEnded;
     if (isSent && now - this.#heardAt > LINGER_MS) return true;
     return now - this.#lingersSince > this.#limits.idleTimeoutMs;

@@ -10,8 +10,8 @@ import { quietened } from "../base/quietened.ts";
 import type { Dispatcher } from "../dispatch/dispatcher.ts";
 import type { Recording } from "../dispatch/recorded.ts";
 import type { LimitsConfig } from "../wire/limits-section.ts";
-import { Admission, RecordOverhead } from "./admission.ts";
 import { Connection } from "./connection.ts";
+import { ConnectionCaps, TlsOverhead } from "./connection-caps.ts";
 import { WriteBatcher } from "./outbox.ts";
 import { ANONYMOUS, createPeerCheck, type PeerCheck, type PeerRules } from "./peer-certificate.ts";
 import type { SendBudget } from "./send-budget.ts";
@@ -25,14 +25,14 @@ export interface TlsIdentity extends PeerRules {
 }
 
 /** The parts of a deployment that are served. */
-export interface Served {
+export interface ServedDeployment {
   readonly identity: TlsIdentity;
   /** New connections take them as they are then. */
   readonly limits: LimitsConfig;
   readonly dispatcher: Dispatcher;
 }
 
-export interface ListenerOptions extends Served {
+export interface ListenerOptions extends ServedDeployment {
   /** Of all that the daemon sends. */
   readonly sendBudget: SendBudget;
   readonly ledger: Recording;
@@ -50,7 +50,7 @@ export interface Listener {
    * new rules for clients' own certificates, connections made under the old rules are answered and
    * closed: what they proved then may not hold any more.
    */
-  replace(served: Served): void;
+  replace(served: ServedDeployment): void;
   readonly connectionCount: number;
   /** Stops accepting, answers what was received, and aborts what is left after `timeoutMs`. */
   drain(timeoutMs: number): Promise<void>;
@@ -64,12 +64,12 @@ export function createListener(options: ListenerOptions): Listener {
     batcher: new WriteBatcher(),
   };
   const connections = new Set<Connection>();
-  const admission = new Admission(() => context.limits);
+  const caps = new ConnectionCaps(() => context.limits);
   const onRefusedPeer = quietened(options.onRefusedPeer);
   const handshakerFor = (identity: TlsIdentity): tls.Server => {
     const checkPeer = guarded(createPeerCheck(identity), onFault);
     return createHandshaker(identity, (socket) => {
-      const overhead = new RecordOverhead(admission.established(socket) ?? socket, socket);
+      const overhead = new TlsOverhead(caps.established(socket) ?? socket, socket);
       const peer = checkPeer?.(socket) ?? ANONYMOUS;
       if (peer.kind === "admitted") {
         // Only now: a peer that ends its side in the handshake is gone.
@@ -88,12 +88,12 @@ export function createListener(options: ListenerOptions): Listener {
   let isDraining = false;
   const take = (socket: net.Socket): void => {
     socket.on("error", () => socket.destroy());
-    if (!isDraining && admission.admit(socket)) secure.emit("connection", socket);
+    if (!isDraining && caps.admit(socket)) secure.emit("connection", socket);
     else socket.destroy();
   };
   const acceptor = net.createServer({ noDelay: true }, take);
   const sweeper = startSweeper(context, (now) => {
-    admission.sweep(now);
+    caps.sweep(now);
     sendBudget.sweep(now);
     for (const connection of connections) connection.sweep(now);
   });
@@ -113,15 +113,15 @@ export function createListener(options: ListenerOptions): Listener {
         identity.clientAuth === rules.clientAuth && identity.clientCa === rules.clientCa;
       rules = identity;
       if (isAsBefore) return;
-      admission.endHandshakes();
+      caps.endHandshakes();
       for (const connection of connections) connection.drain();
     },
     get connectionCount() {
-      return admission.count;
+      return caps.count;
     },
     async drain(timeoutMs) {
       isDraining = true;
-      await drainAll({ acceptor, connections, admission, timeoutMs });
+      await drainAll({ acceptor, connections, caps, timeoutMs });
       sweeper.stop();
     },
   };
@@ -180,7 +180,7 @@ function bind(acceptor: net.Server, host: string, port: number): Promise<net.Add
 }
 
 /** One timer for all deadlines, as fine as the shortest in force needs. */
-function startSweeper(context: Pick<Served, "limits">, sweep: (now: number) => void) {
+function startSweeper(context: Pick<ServedDeployment, "limits">, sweep: (now: number) => void) {
   const period = (): number => {
     const { headerTimeoutMs, bodyTimeoutMs, idleTimeoutMs } = context.limits;
     const shortest = Math.min(headerTimeoutMs, bodyTimeoutMs, idleTimeoutMs);
@@ -197,23 +197,23 @@ function startSweeper(context: Pick<Served, "limits">, sweep: (now: number) => v
 interface Drain {
   readonly acceptor: net.Server;
   readonly connections: ReadonlySet<Connection>;
-  readonly admission: Admission;
+  readonly caps: ConnectionCaps;
   readonly timeoutMs: number;
 }
 
-async function drainAll({ acceptor, connections, admission, timeoutMs }: Drain): Promise<void> {
+async function drainAll({ acceptor, connections, caps, timeoutMs }: Drain): Promise<void> {
   const closed = new Promise<void>((resolve) => {
     acceptor.close(() => resolve());
   });
-  admission.endHandshakes();
+  caps.endHandshakes();
   for (const connection of connections) connection.drain();
   const timer = setTimeout(() => {
     const reason = new Error("the server is shutting down");
     for (const connection of connections) connection.abort(reason);
-    admission.endAll();
+    caps.endAll();
   }, timeoutMs);
   await closed;
-  // Those that were accepted elsewhere are not the acceptor's.
-  await admission.emptied();
+  // Sockets that were accepted elsewhere are not the acceptor's.
+  await caps.emptied();
   clearTimeout(timer);
 }

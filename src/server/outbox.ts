@@ -41,13 +41,13 @@ export class Outbox {
   readonly #most: number;
   /** Answered, and not to be sent yet. */
   #replies: Response[] = [];
-  /** Of them, those that wait for their records. */
+  /** The replies that wait for their records. */
   #batch: readonly Response[] = [];
   #bytes = 0;
   /** To be sent, and more than the peer has taken. */
   readonly #pieces: Piece[] = [];
   #pieceBytes = 0;
-  /** Of the pieces, those that are no body of the account's. */
+  /** Octets of the pieces that are no body of the account's. */
   #ownBytes = 0;
   #isWriting = false;
 

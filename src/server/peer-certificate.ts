@@ -34,7 +34,7 @@ export type PeerVerdict =
 /** Looks at a socket whose handshake is done. */
 export type PeerCheck = (socket: TLSSocket) => PeerVerdict;
 
-/** Of a peer that shows no certificate. */
+/** The verdict on a peer that shows no certificate. */
 export const ANONYMOUS: PeerVerdict = { kind: "admitted", identity: {} };
 const REMEMBERED_CHAINS = 1024;
 
@@ -51,7 +51,7 @@ export function createPeerCheck(
       if (clientAuth === "optional") return ANONYMOUS;
       return { kind: "refused", reason: "the peer showed no certificate" };
     }
-    // Of a resumed session only the peer's own certificate is known, and nobody proved its key now.
+    // A resumed session has the peer's own certificate alone, and nobody proved its key now.
     const result = socket.isSessionReused() ? RESUMED : verify(chain, clock());
     if (!("fault" in result)) return { kind: "admitted", identity: { certificate: result } };
     const reason = `the certificate ${result.fault}`;

@@ -21,7 +21,7 @@ export interface Seat {
 
 export interface WorkerPortOptions {
   readonly seat: Seat;
-  /** Of the whole, as they are now. */
+  /** The limits of the whole daemon, as they are now. */
   limits(): ConnectionLimits;
   /** Serves a connection. */
   take(socket: net.Socket): void;

@@ -4,8 +4,14 @@
  * before what the caller knows of was committed.
  */
 import type { CollectionView } from "./collection-view.ts";
-import { readAll } from "./read-all.ts";
-import type { ChangedEntry, Feed, FeedWatcher, Store, StoredEntry } from "./store.ts";
+import {
+  type ChangedEntry,
+  type Feed,
+  type FeedWatcher,
+  readAll,
+  type Store,
+  type StoredEntry,
+} from "./store.ts";
 
 export class CollectionFeed<Item> implements FeedWatcher {
   readonly #store: Store;

@@ -1,5 +1,6 @@
 /** Secrets that this server signs with for itself: made once for a store, and kept with it. */
 import { randomBytes } from "node:crypto";
+import { textIn } from "../base/json-value.ts";
 import { Collection } from "./collection.ts";
 import type { Store } from "./store.ts";
 
@@ -11,15 +12,11 @@ interface SecretPlace {
 
 /** The secret of 32 octets at this place; it is made if there is none. */
 export async function openSecret(store: Store, { collection, key }: SecretPlace): Promise<Buffer> {
-  const secrets = await Collection.open(store, { name: collection, read: readSecret });
+  const secrets = await Collection.open(store, { name: collection, read: textIn });
   const fresh = randomBytes(32).toString("base64");
   const known = secrets.get(key);
   // Of two that make it at the same moment, both take the first.
   const adding = known === undefined ? await secrets.add(key, fresh) : undefined;
   const secret = adding !== undefined && adding.kind !== "full" ? adding.item : (known ?? fresh);
   return Buffer.from(secret, "base64");
-}
-
-function readSecret(value: unknown): string | undefined {
-  return typeof value === "string" ? value : undefined;
 }

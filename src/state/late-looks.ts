@@ -3,6 +3,7 @@
  * question to the store answers all who ask meanwhile, and there are not more than so many a second. A
  * look that the store cannot answer in time is a fault: what was missed may well be there.
  */
+import { setTimeout as pause } from "node:timers/promises";
 import { StoreUnavailableError } from "./store-fault.ts";
 
 /** How long a look waits for what was just committed. */
@@ -30,7 +31,10 @@ export class LateLooks {
     this.#awaited ??= this.#catching.then(() => {
       this.#awaited = undefined;
       const catching = this.#catchUp();
-      this.#catching = Promise.all([catching.catch(() => undefined), pause(CATCH_UP_PAUSE_MS)]);
+      this.#catching = Promise.all([
+        catching.catch(() => undefined),
+        pause(CATCH_UP_PAUSE_MS, undefined, { ref: false }),
+      ]);
       return catching;
     });
     return this.#awaited;
@@ -70,10 +74,4 @@ export class LateLooks {
 function overdue(): StoreUnavailableError {
   const cause = new Error("it did not say in time what was committed");
   return new StoreUnavailableError("unreachable", cause);
-}
-
-function pause(milliseconds: number): Promise<void> {
-  return new Promise((resolve) => {
-    setTimeout(resolve, milliseconds).unref();
-  });
 }

@@ -3,8 +3,7 @@
  * that a caller never shares one with the store, nor finds in it what JSON cannot say.
  */
 import { ChangeLog } from "./change-log.ts";
-import { type EncodedChange, encodeChange } from "./encoded-change.ts";
-import { checkName } from "./entry-limits.ts";
+import { checkName, type EncodedChange, encodeChange } from "./entry-limits.ts";
 import { compareKeys, compileRange } from "./key-range.ts";
 import type {
   Change,

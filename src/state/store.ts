@@ -94,3 +94,16 @@ export interface Store {
   collections?(): Promise<readonly string[]>;
   close(): Promise<void>;
 }
+
+const PAGE = 500;
+
+/** All entries of a collection by key, a page at a time: what is large is never in memory twice. */
+export async function* readAll(store: Store, collection: string): AsyncGenerator<StoredEntry> {
+  let after: string | undefined;
+  do {
+    const range = { limit: PAGE, ...(after === undefined ? {} : { after }) };
+    const page = await store.list(collection, range);
+    yield* page;
+    after = page.length < PAGE ? undefined : page.at(-1)?.key;
+  } while (after !== undefined);
+}

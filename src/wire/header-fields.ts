@@ -154,7 +154,7 @@ export function quote(text: string): string {
   return JSON.stringify(clip(text));
 }
 
-/** The same without quotes, for what is known to be digits. */
+/** Cuts a text short, without quotes: for what is known to be digits. */
 export function clip(text: string): string {
   return text.length > 40 ? `${text.slice(0, 40)}…` : text;
 }

@@ -154,8 +154,8 @@ describe("the inventory", () => {
     expect([other.status, other.body["error"]?.["code"]]).toEqual([404, "agent_not_found"]);
     const none = await server.send({ method: "QUERY", path: "/agents/nobody" });
     expect([none.status, none.body["error"]?.["code"]]).toEqual([404, "agent_not_found"]);
-    const { inventory } = server.openwop;
-    expect(inventory.list("bolt").agents.map(({ agentId }) => agentId)).toEqual([
+    const { catalog } = server.openwop;
+    expect(catalog.inventory("bolt").map(({ agentId }) => agentId)).toEqual([
       "vendor.bolt.two.agent",
     ]);
     const agents = await server.send({ method: "DISCOVER", path: "/agents" });

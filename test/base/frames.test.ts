@@ -1,7 +1,7 @@
 /** Frames that arrive in whatever pieces. */
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { FrameReader, frameOf } from "../../src/base/frames.ts";
+import { FrameReader, frameOf, MAX_FRAME } from "../../src/base/frames.ts";
 
 const ASCII = fc.string({ unit: "grapheme-ascii" });
 
@@ -28,4 +28,29 @@ it("come out as they went in, however the stream cuts them", () => {
       expect(read).toEqual(sent);
     }),
   );
+});
+
+function lengths(text: number, octets: number): Buffer {
+  const head = Buffer.alloc(8);
+  head.writeUInt32LE(text, 0);
+  head.writeUInt32LE(octets, 4);
+  return head;
+}
+
+it.each([
+  ["no text", lengths(0, 0)],
+  ["octets without a text", lengths(0, 5)],
+  ["a text that is too long", lengths(MAX_FRAME, 0)],
+  ["octets that are too many", lengths(2, 0xffff_ffff)],
+  ["another stream's middle", Buffer.from('{"name":"commit","body":{}}')],
+])("are told from %s as soon as their lengths are there", (_, octets) => {
+  for (const cut of [octets.length, 8, 3]) {
+    const reader = new FrameReader();
+    expect(() => {
+      reader.take(octets.subarray(0, cut));
+      reader.take(octets.subarray(cut));
+    }).toThrow(RangeError);
+  }
+  const behind = Buffer.concat([frameOf("{}"), octets]);
+  expect(() => new FrameReader().take(behind)).toThrow(RangeError);
 });

@@ -1,6 +1,7 @@
 /** Two ends of a link over a stream that delivers in whatever pieces. */
-import { Duplex } from "node:stream";
+import { Duplex, duplexPair } from "node:stream";
 import { expect, it } from "vitest";
+import { frameOf } from "../../src/base/frames.ts";
 import { type FaultCodec, Link } from "../../src/base/link.ts";
 
 const CODEC: FaultCodec = {
@@ -91,4 +92,38 @@ it("rejects what is asked of an end that goes, and afterwards", async () => {
   await expect(asked).rejects.toThrow("the other process is gone");
   await left.closed;
   await expect(left.ask("never")).rejects.toThrow("the other process is gone");
+});
+
+it("hears nothing of a message that its sender was killed in, at whatever octet", async () => {
+  const whole = frameOf(JSON.stringify({ name: "news", body: "all" }), ["a line"]);
+  for (let cut = 0; cut <= whole.length; cut += 1) {
+    const [near, far] = duplexPair();
+    const link = new Link(near, CODEC);
+    const heard: unknown[] = [];
+    link.serve({ news: (body: unknown) => void heard.push(body) });
+    const asked = link.ask("never");
+    far.end(whole.subarray(0, cut));
+    await expect(asked).rejects.toThrow("the other process is gone");
+    await link.closed;
+    expect(heard).toEqual(cut === whole.length ? ["all"] : []);
+  }
+});
+
+it.each([
+  ["lengths that no frame has", Buffer.alloc(8, 0xff)],
+  ["a text that is no JSON", frameOf('{"name":"ne')],
+  ["no message", frameOf("null")],
+])("takes an end that sends %s for gone, and throws at nobody", async (_, octets) => {
+  const [near, far] = duplexPair();
+  const link = new Link(near, CODEC);
+  const asked = link.ask("never");
+  far.write(octets);
+  await expect(asked).rejects.toThrow("the other process is gone");
+  await link.closed;
+});
+
+it("answers with a fault where an answer cannot be said", async () => {
+  const [left, right] = makeLinks();
+  right.serve({ endless: () => ({ toJSON: () => "x".repeat(2 ** 30) }) });
+  await expect(left.ask("endless")).rejects.toThrow("there: RangeError: Invalid string length");
 });

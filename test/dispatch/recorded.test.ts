@@ -28,7 +28,7 @@ function watch() {
       throw new Error("nothing is logged here");
     },
   };
-  const ledger: Recording = { settle: (done) => waiting.push(() => done(undefined)) };
+  const ledger: Recording = { whenSettled: (done) => waiting.push(() => done(undefined)) };
   return {
     told,
     observer: observeRecorded(observer, ledger),
@@ -99,7 +99,7 @@ it("says of a reply without its record whose answer it is to what, and nothing o
 
 it("waits for the record of one answer, and says what failed", async () => {
   const failure = new Error("the disk is full");
-  const ledger: Recording = { settle: (done) => done(failure) };
+  const ledger: Recording = { whenSettled: (done) => done(failure) };
   const kept = replyWith(true);
   expect(await recorded(ledger, kept)).toEqual({ response: kept, isKept: true, failure });
   const lost = await recorded(ledger, replyWith(false));

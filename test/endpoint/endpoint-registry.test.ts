@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { createRegistry, type RouteEntry } from "../../src/endpoint/endpoint-registry.ts";
+import type { Pair } from "../../src/catalog/pair.ts";
+import { createRegistry } from "../../src/endpoint/endpoint-registry.ts";
 
-const entry = (text: string): RouteEntry => {
+const entry = (text: string): Pair => {
   const [method = "", path = ""] = text.split(" ");
   return { method, path };
 };

@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
+import { atOnce } from "../../src/base/paced.ts";
 import { formatProblem } from "../../src/base/problem.ts";
 import type { Recipe } from "../../src/endpoint/recipe.ts";
-import { loadRecipes, parseRecipeFile } from "../../src/endpoint/recipe-file.ts";
+import { loadingRecipes, parseRecipeFile } from "../../src/endpoint/recipe-file.ts";
 import { makeDirectory } from "../support/directory.ts";
 import { smallVocabulary } from "../support/vocabulary.ts";
 
@@ -316,10 +317,10 @@ describe("a recipe file", () => {
   });
 });
 
-describe("loadRecipes", () => {
+describe("loadingRecipes", () => {
   const load = (files: Readonly<Record<string, string>>, recipesDir = "recipes") => {
     const directory = makeDirectory(files);
-    return loadRecipes({ ...smallVocabulary(), directory, recipesDir });
+    return atOnce(loadingRecipes({ ...smallVocabulary(), directory, recipesDir }));
   };
 
   it("loads every file of the directory, by name, the first of a name", () => {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { createAgentDirectory } from "../../src/identity/agent-directory.ts";
+import { atOnce } from "../../src/base/paced.ts";
+import { creatingAgentDirectory } from "../../src/identity/agent-directory.ts";
 import type { AgentDocument } from "../../src/identity/agent-document.ts";
 import { readAgentFile } from "../../src/identity/agent-file.ts";
 import { readGenesisFile } from "../../src/identity/genesis-file.ts";
@@ -18,10 +19,10 @@ function agent(name: string, members: Members = {}, birth?: Members): AgentDocum
   return readAgentFile(JSON.stringify(document), name, { genesis }).document!;
 }
 
-describe("createAgentDirectory", () => {
+describe("creatingAgentDirectory", () => {
   const max = agent("max");
   const lauren = agent("lauren");
-  const directory = createAgentDirectory([max, lauren]);
+  const directory = atOnce(creatingAgentDirectory([max, lauren]));
 
   it("finds agents by Agent-ID, by name, and by either", () => {
     expect(directory.find(max.agentId)).toBe(max);
@@ -41,7 +42,7 @@ describe("createAgentDirectory", () => {
     expect(directory.findByName("LaurEN")).toBe(lauren);
     expect(directory.resolve("MAX")).toBe(max);
     const other = { ...max, agentId: OTHER, name: "Max" };
-    const both = createAgentDirectory([max, other]);
+    const both = atOnce(creatingAgentDirectory([max, other]));
     expect(both.findByName("Max")).toBe(other);
     expect(both.resolve("max")).toBe(max);
     expect(both.resolve("MAX")).toBeUndefined();
@@ -51,7 +52,7 @@ describe("createAgentDirectory", () => {
     expect(directory.find("max")).toBeUndefined();
     expect(directory.findByName(max.agentId)).toBeUndefined();
     const impostor = { ...lauren, name: max.agentId };
-    expect(createAgentDirectory([impostor, max]).resolve(max.agentId)).toBe(max);
+    expect(atOnce(creatingAgentDirectory([impostor, max])).resolve(max.agentId)).toBe(max);
   });
 });
 
@@ -60,7 +61,10 @@ describe("findByCertificate", () => {
   const named = agent("named", { cert_fingerprint: CERTIFICATE });
   const keyed = agent("keyed", {}, { agent_public_key: AGENT.pem });
   const find = (documents: readonly AgentDocument[], fingerprint: string, key: string) =>
-    createAgentDirectory(documents).findByCertificate({ fingerprint, keyFingerprint: key });
+    atOnce(creatingAgentDirectory(documents)).findByCertificate({
+      fingerprint,
+      keyFingerprint: key,
+    });
 
   it("finds the agent whose document names the certificate", () => {
     expect(find([named, keyed], CERTIFICATE, OTHER)).toBe(named);

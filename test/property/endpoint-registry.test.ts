@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { createRegistry, type RouteEntry } from "../../src/endpoint/endpoint-registry.ts";
+import type { Pair } from "../../src/catalog/pair.ts";
+import { createRegistry } from "../../src/endpoint/endpoint-registry.ts";
 
 const literal = fc.constantFrom("a", "b", "c");
 const parameter = fc.constantFrom("{x}", "{y}", "{z}");
@@ -31,7 +32,7 @@ function matches(pattern: string, path: string): boolean {
 }
 
 /** Whether some path is matched by both, equally well. */
-function rivals(a: RouteEntry, b: RouteEntry): boolean {
+function rivals(a: Pair, b: Pair): boolean {
   const [ours, theirs] = [a.path.split("/"), b.path.split("/")];
   return (
     a.method === b.method &&
@@ -71,8 +72,8 @@ describe("the registry", () => {
     fc.assert(
       fc.property(entries, (given) => {
         const { registry, conflicts } = createRegistry(given);
-        const kept: RouteEntry[] = [];
-        const refused: RouteEntry[] = [];
+        const kept: Pair[] = [];
+        const refused: Pair[] = [];
         for (const entry of given) {
           (kept.some((other) => rivals(entry, other)) ? refused : kept).push(entry);
         }

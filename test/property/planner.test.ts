@@ -5,7 +5,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { type EndpointDefinition, IMPACTS } from "../../src/endpoint/endpoint.ts";
-import type { Proposal, SynthesisPlan } from "../../src/endpoint/plan.ts";
+import type { Proposal, SynthesisPlan } from "../../src/endpoint/synthesis-plan.ts";
 import { createComposition } from "../../src/handlers/composition.ts";
 import { type Dispatched, makeCall } from "../support/handler-call.ts";
 import { holding, makeProposal, makeStep, makeSynthesizer } from "../support/synthesis.ts";

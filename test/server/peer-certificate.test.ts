@@ -88,7 +88,7 @@ async function open(rules: Partial<PeerRules>): Promise<TestListener> {
     limits: LIMITS,
     sendBudget: new SendBudget(LIMITS),
     dispatcher,
-    ledger: { settle: (done) => done(undefined) },
+    ledger: { whenSettled: (done) => done(undefined) },
     onFault: (error) => {
       throw error;
     },

@@ -51,7 +51,7 @@ async function startListener() {
     limits: LIMITS,
     sendBudget: new SendBudget(LIMITS),
     dispatcher,
-    ledger: { settle: (done) => waiting.push(() => done(undefined)) },
+    ledger: { whenSettled: (done) => waiting.push(() => done(undefined)) },
     onFault: (error) => {
       throw error;
     },

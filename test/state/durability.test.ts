@@ -45,7 +45,7 @@ describe("a record that a power cut cannot lose", () => {
   it("is written, synced and then told of, in this order", async () => {
     const { ledger, disk } = await openPowerSafe();
     ledger.add(makeDraft(ALICE));
-    ledger.settle(() => void disk.asked.push("reply"));
+    ledger.whenSettled(() => void disk.asked.push("reply"));
     await vi.waitFor(() => expect(disk.asked).toContain("reply"));
     expect(disk.asked).toEqual(["write", "sync", "synced", "reply"]);
   });
@@ -107,11 +107,13 @@ describe("a record that is in no chain", () => {
     const all = ledger.settled();
     await vi.waitFor(() => expect(disk.asked).toEqual(["write", "sync"]));
     const loose = ledger.add(makeDraft(undefined));
-    await new Promise<void>((resolve) => ledger.settle(() => resolve(), [{ lateFields: loose }]));
+    await new Promise<void>((resolve) =>
+      ledger.whenSettled(() => resolve(), [{ lateFields: loose }]),
+    );
     expect(loose.isKnown).toBe(true);
-    await new Promise<void>((resolve) => ledger.settle(() => resolve(), []));
+    await new Promise<void>((resolve) => ledger.whenSettled(() => resolve(), []));
     let isTold = false;
-    ledger.settle(() => {
+    ledger.whenSettled(() => {
       isTold = true;
     }, [{ lateFields: loose }, { lateFields: chained }]);
     expect([isTold, chained.isKnown]).toEqual([false, false]);

@@ -1,10 +1,10 @@
 /** Whether one property's values may be another one's, as planners ask it of kinds. */
 
-import { isKindCovered } from "../../src/modules/negotiation/planner/schema-compatibility.ts";
+import { isKindCovered } from "../../src/modules/negotiation/synthesis/schema-compatibility.ts";
 import {
   kindOfSchema,
   type PropertySchema,
-} from "../../src/modules/negotiation/planner/schema-kind.ts";
+} from "../../src/modules/negotiation/synthesis/schema-kind.ts";
 import type { JsonSchema } from "../../src/schema/json-schema.ts";
 
 /** `roots`: the schemas that the properties' references are into. */

@@ -6,16 +6,14 @@ import type { Target } from "../../src/programs/conformance/ask.ts";
 import type { ConformanceCase } from "../../src/programs/conformance/case.ts";
 import { conformanceProgram } from "../../src/programs/conformance/command.ts";
 import {
+  CONFORMANCE_ARGS,
+  CONFORMANCE_OPTIONS,
+  type ConformanceLine,
   readCatalog,
   readIdentity,
   readPeer,
   readProposal,
 } from "../../src/programs/conformance/command-inputs.ts";
-import {
-  CONFORMANCE_ARGS,
-  CONFORMANCE_OPTIONS,
-  type ConformanceLine,
-} from "../../src/programs/conformance/conformance-options.ts";
 import { loadCases, shippedCasesPath } from "../../src/programs/conformance/load-cases.ts";
 import { prepareSubject, type TestSubject } from "../../src/programs/conformance/subject.ts";
 import { surveyServer } from "../../src/programs/conformance/survey.ts";

@@ -6,7 +6,7 @@ import { generateKeyPairSync } from "node:crypto";
 import { readFileSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { parse, stringify } from "smol-toml";
-import { loadFor } from "../../src/app/build.ts";
+import { loadFor } from "../../src/app/build-daemon.ts";
 import { checkDeployment } from "../../src/app/daemon.ts";
 import { isRecord } from "../../src/base/json-value.ts";
 import { createLog } from "../../src/base/log.ts";

@@ -1,7 +1,7 @@
 /** MCP servers behind the daemon: settings of those that run as child processes. */
 import { join } from "node:path";
 import { McpServer } from "../../src/handlers/mcp/mcp-server.ts";
-import type { McpServerSettings } from "../../src/handlers/mcp/server-settings.ts";
+import type { McpServerSettings } from "../../src/handlers/mcp/read-settings.ts";
 
 const SUPPORT = import.meta.dirname;
 

@@ -27,8 +27,9 @@ const ENTRIES = [entry(BOOKER, "Booker"), entry(CONCIERGE, "Concierge")];
 /** Both agents; a task of either must have a text, a result a reply. */
 export const CATALOG: AgentCatalog = {
   inventory: (tenant) => (tenant === "other" ? [] : ENTRIES),
+  find: (agentId, tenant) => CATALOG.inventory(tenant).find((one) => one.agentId === agentId),
   reference: (agentId, tenant) => {
-    const found = CATALOG.inventory(tenant).find((one) => one.agentId === agentId);
+    const found = CATALOG.find(agentId, tenant);
     if (found === undefined) return undefined;
     const { persona: name, packVersion: version } = found;
     return { agentId, name, modelClass: "code", version, sourceManifestId: agentId };
@@ -51,7 +52,7 @@ export function scriptedAgents(
   takeTurn: (turn: AgentTurn) => Promise<AgentOutcome>,
 ): AgentExecutor {
   return {
-    find: (agentId, tenant) => CATALOG.inventory(tenant).find((one) => one.agentId === agentId),
+    find: (agentId, tenant) => CATALOG.find(agentId, tenant),
     takeTurn,
   };
 }

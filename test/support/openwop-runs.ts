@@ -24,10 +24,10 @@ import { InterruptTokens } from "../../src/modules/openwop/http/interrupt-token.
 import { openwopApi } from "../../src/modules/openwop/http/openwop-api.ts";
 import { nodeTypes } from "../../src/modules/openwop/nodes/known-nodes.ts";
 import { EffectLedger } from "../../src/modules/openwop/runs/effect-ledger.ts";
+import type { RunWatcher } from "../../src/modules/openwop/runs/interrupt-answer.ts";
 import { RunHost } from "../../src/modules/openwop/runs/run-host.ts";
 import type { RunLimits } from "../../src/modules/openwop/runs/run-limits.ts";
 import type { Redact } from "../../src/modules/openwop/runs/run-log.ts";
-import type { RunWatcher } from "../../src/modules/openwop/runs/run-watchers.ts";
 import { WorkflowRuns } from "../../src/modules/openwop/runs/workflow-runs.ts";
 import { ToolRates } from "../../src/modules/openwop/turn/tool-rates.ts";
 import type { Workflow } from "../../src/modules/openwop/workflows/load-workflows.ts";
@@ -74,6 +74,7 @@ export const LIMITS: RunLimits = {
 
 const NO_AGENTS: AgentCatalog = {
   inventory: () => [],
+  find: () => undefined,
   reference: () => undefined,
   packs: () => [],
   exports: () => ({ manifests: [], packs: [] }),

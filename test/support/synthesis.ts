@@ -1,15 +1,16 @@
 /** Small worlds of endpoints for tests of synthesis, written in words: `"id:uuid"`, `"limit?:integer"`. */
+import { atOnce } from "../../src/base/paced.ts";
 import type { EndpointDefinition, Impact } from "../../src/endpoint/endpoint.ts";
+import type { Recipe } from "../../src/endpoint/recipe.ts";
 import type {
-  Authority,
   PlanFailure,
   Proposal,
+  ScopeCheck,
   SynthesisPlan,
   Synthesizer,
-} from "../../src/endpoint/plan.ts";
-import type { Recipe } from "../../src/endpoint/recipe.ts";
-import type { StepReaches } from "../../src/modules/negotiation/planner/match-recipe.ts";
-import { createSynthesizer } from "../../src/modules/negotiation/planner/plan-synthesizer.ts";
+} from "../../src/endpoint/synthesis-plan.ts";
+import type { StepReaches } from "../../src/modules/negotiation/synthesis/match-recipe.ts";
+import { creatingSynthesizer } from "../../src/modules/negotiation/synthesis/synthesizer.ts";
 import type { JsonSchema } from "../../src/schema/json-schema.ts";
 import { makeEndpoint } from "./endpoint-definition.ts";
 
@@ -85,7 +86,7 @@ export function makeProposal(words: ProposalWords = {}): Proposal {
 }
 
 /** An agent that holds exactly these scopes. */
-export function holding(...scopes: readonly string[]): Authority {
+export function holding(...scopes: readonly string[]): ScopeCheck {
   return { covers: (scope) => scopes.includes(scope) };
 }
 
@@ -110,7 +111,8 @@ export function makeSynthesizer(
   endpoints: readonly EndpointDefinition[],
   { recipes = [], maxDepth = 10 }: WorldOptions = {},
 ): Synthesizer {
-  return createSynthesizer({ endpoints, recipes, maxDepth, reaches: reachesAmong(endpoints) });
+  const reaches = reachesAmong(endpoints);
+  return atOnce(creatingSynthesizer({ endpoints, recipes, maxDepth, reaches }));
 }
 
 /** The pairs of a plan's steps; a failure's explanation. */

@@ -3,11 +3,12 @@
  * server that starts without its certificate, keys or catalog is not the one that was asked for.
  */
 import { createPrivateKey } from "node:crypto";
-import { existsSync } from "node:fs";
-import { join } from "node:path";
+import { existsSync, statSync } from "node:fs";
+import { join, sep } from "node:path";
 import { findDirectoryFault, readBoundedFile } from "../../base/bounded-file.ts";
 import { joinKey } from "../../base/dotted-key.ts";
 import { readMcpSettings } from "../../handlers/mcp/read-settings.ts";
+import { journalDirectory } from "../../state/state-directory.ts";
 import type { CrossCheck, Report } from "./cross-check.ts";
 
 const MAX_PEM_BYTES = 1024 * 1024;
@@ -151,4 +152,28 @@ function isEd25519(pem: string): boolean {
   } catch {
     return false;
   }
+}
+
+/** `[attribution.retention]`: somebody has to say what is too old or too much.   AGTP-IDENTIFIERS "Audit Log" */
+export const retentionCheck: CrossCheck = {
+  sections: ["attribution"],
+  check: ({ attribution, directory }, report) => {
+    const limits = attribution.retention;
+    if (limits === undefined) return;
+    const key = "attribution.retention";
+    if (limits.days === undefined && limits.bytes === undefined) {
+      report(key, "must have days or bytes: nothing is ever too old or too much without both");
+    }
+    const fault = limits.archive && findArchiveFault(limits.archive, journalDirectory(directory));
+    if (fault) report(`${key}.archive`, `"${limits.archive}" ${fault}`);
+  },
+};
+
+/** A directory that is not there is made when the first segment goes. */
+function findArchiveFault(archive: string, journal: string): string | undefined {
+  if (archive === journal || archive.startsWith(`${journal}${sep}`)) {
+    return "must be outside the journal itself";
+  }
+  const status = statSync(archive, { throwIfNoEntry: false });
+  return status === undefined || status.isDirectory() ? undefined : "must be a directory";
 }

@@ -34,7 +34,7 @@ export const LISTENER_SECTIONS: readonly (keyof Sockets)[] = [
   "console",
 ];
 
-/** Those that are beyond loopback and let at least so much in. */
+/** Lists the listeners beyond loopback that let at least so much in. */
 export function exposedListeners(config: Sockets, reach: Reach): readonly Listener[] {
   return listenersOf(config).filter(
     (listener) =>

@@ -10,14 +10,12 @@ import { isError, type Problem } from "../../base/problem.ts";
 import { parseToml, type TomlTable } from "../../base/toml-document.ts";
 import { consistencyChecks } from "./check-consistency.ts";
 import { exposureChecks } from "./check-exposure.ts";
-import { fileChecks } from "./check-files.ts";
-import { retentionCheck } from "./check-retention.ts";
+import { fileChecks, retentionCheck } from "./check-files.ts";
 import type { Config } from "./config.ts";
 import { configValidator } from "./config-validator.ts";
 import type { Report } from "./cross-check.ts";
 import { draftTree } from "./draft.ts";
-import { environmentAt } from "./env-file.ts";
-import { expandEnvironment } from "./environment.ts";
+import { environmentAt, expandEnvironment } from "./environment.ts";
 import { normalize } from "./normalize.ts";
 import { configSchema } from "./schema.ts";
 import { describeSchemaErrors, type WrittenFile } from "./schema-problems.ts";
@@ -25,7 +23,7 @@ import { describeSchemaErrors, type WrittenFile } from "./schema-problems.ts";
 /** The configuration, undefined when a problem is an error. */
 export interface LoadedConfig {
   readonly config: Config | undefined;
-  /** Of a configuration that is refused: what the other files can be checked against. */
+  /** A configuration that is refused, so that the other files can be checked against it. */
   readonly draft?: Config | undefined;
   readonly problems: readonly Problem[];
   /** The variables that it was read with, those of the deployment's `.env` among them. */

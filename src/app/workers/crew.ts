@@ -9,7 +9,7 @@ import type { Problem } from "../../base/problem.ts";
 import { type OnPassed, WorkerProcess } from "../../server/worker-process.ts";
 import { STORE_FAULTS } from "../../state/sharing/link-faults.ts";
 import type { SharedState } from "../../state/sharing/shared-state.ts";
-import type { DaemonOptions } from "../build.ts";
+import type { DaemonOptions } from "../build-daemon.ts";
 import type { HttpPorts } from "../serving.ts";
 import type { BeginAnswer, BeginOrder, WholeFacts } from "./orders.ts";
 
@@ -61,7 +61,7 @@ export class Crew {
     return this.#options.count;
   }
 
-  /** Those that serve, the lead first. */
+  /** Lists the workers that serve, the lead first. */
   get members(): readonly CrewMember[] {
     return [...this.#members.values()].sort((left, right) => left.number - right.number);
   }

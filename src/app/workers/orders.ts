@@ -52,7 +52,7 @@ export interface AdoptAnswer {
 
 /** A worker as it is now. */
 export interface WorkerStatus {
-  /** Of the sidecar alone: the parent counts the others. */
+  /** Connections to the sidecar alone: the parent counts the others. */
   readonly httpConnections: number;
   readonly documentVersion: string | null;
   readonly problems: readonly Problem[];

@@ -4,25 +4,21 @@
  */
 
 import { randomBytes } from "node:crypto";
-import { relative } from "node:path";
 import { atOnce } from "../../base/paced.ts";
 import type { Problem } from "../../base/problem.ts";
-import { reasonOf } from "../../base/thrown.ts";
 import type { NodeFacts } from "../../dispatch/module/http-gateway.ts";
-import type { ControlCommand, ControlSocket } from "../../server/control-socket.ts";
+import type { ControlCommand } from "../../server/control-socket.ts";
 import { SharedPort } from "../../server/shared-port.ts";
 import { createRecordSigner } from "../../state/records/sealer.ts";
 import type { OpenSharedState } from "../../state/sharing/open-shared-state.ts";
-import { controlPath } from "../../state/state-directory.ts";
-import { exceptStoreFaults } from "../../state/store-fault.ts";
-import { type DaemonOptions, loadFor, type Refused } from "../build.ts";
+import { type DaemonOptions, loadFor, type Refused } from "../build-daemon.ts";
 import type { Config } from "../config/config.ts";
-import { type Controlled, openControl, type StatusSource } from "../control.ts";
+import type { StatusSource } from "../control.ts";
 import { loadSigningKey } from "../identity-parts.ts";
-import { hostAndPort, nodeName } from "../nodes.ts";
+import { countWorkers, hostAndPort, nodeName } from "../nodes.ts";
+import { RunningDaemon, type StartResult } from "../running-daemon.ts";
+import { watchState } from "../server-state.ts";
 import { announce, type PortFault, portProblem, reportingProblems } from "../start-report.ts";
-import type { Daemon, StartResult } from "../start-result.ts";
-import { countWorkers } from "./count-workers.ts";
 import { Crew } from "./crew.ts";
 import type { BeginAnswer, WholeFacts } from "./orders.ts";
 import { openParentState } from "./parent-state.ts";
@@ -33,52 +29,35 @@ import { commandLead, documentVersionOf, nodesOf } from "./whole-status.ts";
 
 /** Starts a daemon whose workers answer, or says everything that is in the way. */
 export async function startWorkers(options: DaemonOptions, config: Config): Promise<StartResult> {
-  const { logger } = options.log;
-  const onFault = exceptStoreFaults((error) =>
-    logger.error({ event: "fault", error }, "the server's state cannot be kept"),
-  );
-  const opening = await openParentState(config, {
-    onFault,
-    onNotice: ({ level, event, fields, message }) => logger[level]({ event, ...fields }, message),
-  });
-  if (opening.state === undefined) {
+  const opening = await openParentState(config, watchState(options.log));
+  if (opening.opened === undefined) {
     const { problems, isInspectable } = opening;
     const canInspect = isInspectable === true && config.console.enabled;
     return { kind: "refused", problems, isInspectable: canInspect };
   }
-  const parent = new Parent(options, config, opening.state);
+  const parent = new Parent(options, config, opening.opened);
   const refused = await parent.start();
   return refused ?? { kind: "started", daemon: parent };
 }
 
-class Parent implements Daemon, Controlled {
-  readonly #options: DaemonOptions;
+class Parent extends RunningDaemon {
   readonly #state: OpenSharedState;
   readonly #crew: Crew;
   readonly #port: SharedPort;
-  #config: Config;
+  protected config: Config;
   #problems: readonly Problem[] = [];
   /** As they were when the workers had begun, or were reloaded; undefined before. */
   #files: FileMarks | undefined;
   #metrics: ServedMetrics | undefined;
-  #control: ControlSocket | undefined;
   #ticketKeys = freshTicketKeys();
-  #reloading: Promise<unknown> = Promise.resolve();
-  #stopped: Promise<void> | undefined;
-  #sayEnded: () => void = () => undefined;
-  readonly ended: Promise<void> = new Promise((resolve) => {
-    this.#sayEnded = resolve;
-  });
-  readonly exitCode = 0;
-  address = "";
   port = 0;
   gatewayPort: number | undefined;
   #consolePort: number | undefined;
   fingerprint256 = "";
 
   constructor(options: DaemonOptions, config: Config, state: OpenSharedState) {
-    this.#options = options;
-    this.#config = config;
+    super(options);
+    this.config = config;
     this.#state = state;
     this.#port = new SharedPort(countWorkers(config));
     this.#crew = new Crew({
@@ -104,7 +83,7 @@ class Parent implements Daemon, Controlled {
 
   /** Binds the port and starts the workers; on failure everything is closed again. */
   async start(): Promise<Refused | undefined> {
-    const { server, metrics } = this.#config;
+    const { server, metrics } = this.config;
     try {
       const bound = await this.#port.listen(server.host, server.port);
       this.address = bound.address;
@@ -114,16 +93,16 @@ class Parent implements Daemon, Controlled {
     }
     const problems = await this.#crew.start();
     if (problems !== undefined) return this.#refuse(problems);
-    this.#files = await markFiles(this.#config.directory);
+    this.#files = await markFiles(this.config.directory);
     try {
-      this.#metrics = await serveWhole(this.#config, this.#crew);
+      this.#metrics = await serveWhole(this.config, this.#crew);
     } catch (error) {
       const { host, port } = metrics;
       return this.#refusePort({ key: "metrics.port", host, port, error });
     }
-    await this.#openControl();
+    await this.openControl();
     this.#retain();
-    announce(this.#options.log, {
+    announce(this.options.log, {
       ...{ address: this.address, port: this.port, serverId: server.serverId },
       ...{ fingerprint256: this.fingerprint256, node: this.#node },
       ...{ workers: this.#crew.count, gatewayPort: this.gatewayPort },
@@ -132,18 +111,12 @@ class Parent implements Daemon, Controlled {
     return undefined;
   }
 
-  reload(): Promise<readonly Problem[]> {
-    const reloading = this.#reloading.then(() => this.#reload());
-    this.#reloading = reloading.catch(() => undefined);
-    return reloading;
-  }
-
   status(): StatusSource {
     const { address, port, gatewayPort } = this;
-    const isReady = this.#stopped === undefined;
+    const isReady = !this.isEnding;
     return {
       ...{ address, port, gatewayPort, metricsPort: this.#metrics?.port },
-      ...{ consolePort: this.#consolePort, config: this.#config, isReady },
+      ...{ consolePort: this.#consolePort, config: this.config, isReady },
       ...{ connectionCount: this.#port.connectionCount, problems: this.#problems },
       workers: this.#crew.count,
       documentVersion: () => documentVersionOf(this.#crew),
@@ -154,7 +127,7 @@ class Parent implements Daemon, Controlled {
   }
 
   exported(): AsyncIterable<string> {
-    return this.#state.exported(this.#config.server.serverId);
+    return this.#state.exported(this.config.server.serverId);
   }
 
   /** Commands of the deployment are the lead's. */
@@ -162,35 +135,22 @@ class Parent implements Daemon, Controlled {
     return (options) => commandLead(this.#crew, { name, options });
   }
 
-  async drain(): Promise<void> {
-    await this.stop();
-    await this.ended;
-  }
-
-  /** Asked twice, it drains once. Who asked over the control socket is answered after it. */
-  stop(): Promise<void> {
-    this.#stopped ??= this.#drain().finally(() => {
-      void (this.#control?.close() ?? Promise.resolve()).finally(this.#sayEnded);
-    });
-    return this.#stopped;
-  }
-
   get #node(): string {
-    return this.#config.cluster.node ?? nodeName(this, undefined);
+    return this.config.cluster.node ?? nodeName(this, undefined);
   }
 
-  async #reload(): Promise<readonly Problem[]> {
-    const { log } = this.#options;
+  protected async reloadNow(): Promise<readonly Problem[]> {
+    const { log } = this.options;
     const ticketKeys = freshTicketKeys();
     const reloaded = await reloadAll(this.#crew.members, ticketKeys);
     atOnce(reportingProblems(log, reloaded.found));
-    const { config } = loadFor(this.#options);
+    const { config } = loadFor(this.options);
     if (reloaded.adopted === undefined || config === undefined) {
       log.logger.error({ event: "reload-refused" }, "nothing changed");
       return reloaded.errors;
     }
     this.#ticketKeys = ticketKeys;
-    this.#config = config;
+    this.config = config;
     this.#problems = reloaded.found;
     this.#files = await markFiles(config.directory);
     this.#retain();
@@ -203,8 +163,8 @@ class Parent implements Daemon, Controlled {
 
   /** The journal is the parent's, and so are its checkpoints. */
   #retain(): void {
-    const { attribution, server } = this.#config;
-    const signer = createRecordSigner(loadSigningKey(this.#config));
+    const { attribution, server } = this.config;
+    const signer = createRecordSigner(loadSigningKey(this.config));
     const { retention: limits } = attribution;
     this.#state.retention?.apply({ limits, signer, serverId: server.serverId });
   }
@@ -219,27 +179,17 @@ class Parent implements Daemon, Controlled {
   #adoptProblems(problems: readonly Problem[]): void {
     const before = this.#problems;
     this.#problems = distinct([...before, ...problems]);
-    atOnce(reportingProblems(this.#options.log, this.#problems.slice(before.length)));
+    atOnce(reportingProblems(this.options.log, this.#problems.slice(before.length)));
   }
 
   async #tellChanges(node: string, before: FileMarks): Promise<void> {
-    const changes = changesOf(node, before, await markFiles(this.#config.directory));
+    const changes = changesOf(node, before, await markFiles(this.config.directory));
     // They were reloaded meanwhile.
     if (this.#files === before) this.#adoptProblems(changes);
   }
 
-  /** Without it everything is served; only the programs that ask for it find nobody. */
-  async #openControl(): Promise<void> {
-    const { directory } = this.#config;
-    const path = controlPath(directory);
-    try {
-      this.#control = await openControl(path, this);
-    } catch (error) {
-      const message = `the control socket cannot be opened: ${reasonOf(error)}`;
-      this.#adoptProblems([
-        { file: relative(directory, path), key: "", message, severity: "warning" },
-      ]);
-    }
+  protected addProblem(problem: Problem): void {
+    this.#adoptProblems([problem]);
   }
 
   async #whole(): Promise<WholeFacts> {
@@ -249,41 +199,31 @@ class Parent implements Daemon, Controlled {
   #nodes(): Promise<readonly NodeFacts[]> {
     return nodesOf(this.#crew, {
       address: hostAndPort(this),
-      leaseMs: this.#config.cluster.viewLeaseMs,
-      isEnding: this.#stopped !== undefined,
+      leaseMs: this.config.cluster.viewLeaseMs,
+      isEnding: this.isEnding,
     });
   }
 
   #refusePort(fault: PortFault): Promise<Refused> {
-    return this.#refuse([portProblem(this.#config, fault)]);
+    return this.#refuse([portProblem(this.config, fault)]);
   }
 
   async #refuse(problems: readonly Problem[]): Promise<Refused> {
-    this.#port.close();
-    await this.#close(0);
+    await this.close(0);
     return { kind: "refused", problems };
   }
 
-  async #drain(): Promise<void> {
-    const { log } = this.#options;
-    log.logger.info({ event: "draining" }, "draining");
+  protected async close(timeoutMs: number): Promise<void> {
     this.#port.close();
-    await this.#close(this.#config.limits.drainTimeoutMs);
-    log.logger.info({ event: "stopped" }, "stopped");
-    await log.flush();
-  }
-
-  async #close(timeoutMs: number): Promise<void> {
     await this.#metrics?.close();
     await this.#crew.end(timeoutMs);
-    // The next daemon takes its place as soon as the state is free.
-    await this.#control?.leave();
+    await this.leaveControl();
     try {
       await this.#state.close();
     } catch (error) {
       // Every record is in the journal, from which the next start makes the rest.
       const message = "the server's state cannot be kept";
-      this.#options.log.logger.error({ event: "fault", error }, message);
+      this.options.log.logger.error({ event: "fault", error }, message);
     }
   }
 }

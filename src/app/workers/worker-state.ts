@@ -40,5 +40,5 @@ export async function openWorkerState(
   };
   const kept = createProcessState({ ...state, close });
   shareRates(link, kept);
-  return { kept };
+  return { opened: kept };
 }

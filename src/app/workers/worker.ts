@@ -10,7 +10,7 @@ import { whileServing } from "../../dispatch/module/while-serving.ts";
 import type { Measurements } from "../../server/metrics.ts";
 import type { WorkerChannel } from "../../server/worker-channel.ts";
 import type { WorkerPort } from "../../server/worker-port.ts";
-import { type Built, build, type DaemonOptions } from "../build.ts";
+import { type Built, buildDaemon, type DaemonOptions } from "../build-daemon.ts";
 import type { Deployment } from "../deployment.ts";
 import { logProcessFaults } from "../process-faults.ts";
 import { Serving } from "../serving.ts";
@@ -82,7 +82,7 @@ class Worker {
 
   async begin(): Promise<BeginAnswer> {
     const { isLead, seat, boundPort, gatewayPort, consolePort } = this.#order;
-    const built = await build(this.#options, { isPersistent: true });
+    const built = await buildDaemon(this.#options, { isPersistent: true });
     if (built.kind === "refused") return built;
     const serving = new Serving(built, this.#options);
     this.#serving = serving;

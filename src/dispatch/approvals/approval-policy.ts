@@ -30,7 +30,7 @@ interface CompiledRule extends ApprovalRule {
   readonly pattern: PathPattern | undefined;
 }
 
-/** Of what says for itself that it needs an approval, where no rule says how long. */
+/** The time for an approval where no rule says how long. */
 const USUAL_TTL_SECONDS = 3_600;
 /** Tier A: what starts work of an agent; the rest of a run is about work that was begun. */
 const STARTING: ReadonlySet<string> = new Set(["EXECUTE", "FORK"]);

@@ -10,6 +10,7 @@ import { checkTemplate, type MethodNames } from "../../catalog/path-grammar.ts";
 import { compilePathPattern } from "../../endpoint/path-pattern.ts";
 import type { AgentDirectory } from "../../identity/agent-directory.ts";
 import { covers } from "../../identity/authority-scope.ts";
+import { isAgentId } from "../../identity/identifiers.ts";
 import type { TlsConfig } from "../../identity/tls-section.ts";
 import type { MethodPolicy } from "../policy/method-policy.ts";
 import type { ApprovalRule, IdentityConfig } from "../policy/policies-config.ts";
@@ -29,8 +30,6 @@ export interface ApprovalContext {
   /** True if operators decide at a console, too, which asks for no certificate. */
   readonly hasConsole: boolean;
 }
-
-const AGENT_ID = /^[0-9a-f]{64}$/;
 
 /** The rules as they apply, and what is wrong with them. */
 export interface CompiledApprovals {
@@ -91,7 +90,7 @@ function checkRule(
   const fault = path === undefined ? undefined : checkTemplate(path, names);
   if (fault !== undefined) tell("path", fault.message);
   // An exception for an agent that is misspelt is none, and a demand would be no demand.
-  if (agent !== undefined && directory.resolve(agent) === undefined && !AGENT_ID.test(agent)) {
+  if (agent !== undefined && directory.resolve(agent) === undefined && !isAgentId(agent)) {
     tell("agent", `can never match: no agent is called "${agent}"`);
   }
   return problems;

@@ -47,7 +47,7 @@ interface RememberedClaim {
   readonly agentId: string;
   readonly claim: string | undefined;
   readonly certificate: ClientCertificate | undefined;
-  /** Those of a token; the same list as long as the token is remembered. */
+  /** The scopes of a token; the same list as long as the token is remembered. */
   readonly committed: readonly string[] | undefined;
   /** True when this server itself spoke as the agent. */
   readonly isOwn: boolean;

@@ -1,6 +1,6 @@
 /** Events about contracts, in the lifecycle stream of the agent whose they are.   AGTP-API §10.1.4 */
 import type { Contract } from "../../endpoint/contract.ts";
-import { type EventCause, type EventParts, recordStreamEvents } from "../stream-events.ts";
+import { type CausingRequest, type EventParts, recordStreamEvents } from "../stream-events.ts";
 
 /** An event in an agent's lifecycle stream, about one of its contracts. */
 export interface ContractEvent {
@@ -16,20 +16,34 @@ export interface ContractEvent {
 /** Writes events as the next records of their agents' chains, and answers their Audit-IDs. */
 export type RecordEvents = (
   events: readonly ContractEvent[],
-  source?: EventCause,
+  cause?: CausingRequest,
 ) => Promise<readonly string[]>;
 
 /** Records events, those of one cause together. */
 export function recordContractEvents(parts: EventParts): RecordEvents {
   const record = recordStreamEvents(parts);
-  return (events, source) => {
+  return (events, cause) => {
     const written = events.map((event) => {
       const { agentId, endpoint, sessionId } = event.contract;
       const { method, path } = endpoint;
       return { agentId, extension: extensionOf(event), about: { method, path, sessionId } };
     });
-    return record(written, source);
+    return record(written, cause);
   };
+}
+
+/** Records that the agent of a contract agreed to it. */
+export function recordAccepted(
+  record: RecordEvents,
+  contract: Contract,
+  cause: CausingRequest | undefined,
+): Promise<readonly string[]> {
+  const event = {
+    type: "rcns_propose_accepted",
+    contract,
+    actorAgentId: contract.agentId,
+  } as const;
+  return record([event], cause);
 }
 
 function extensionOf({ type, contract, reason, actor, actorAgentId }: ContractEvent) {

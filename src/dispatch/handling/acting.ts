@@ -12,7 +12,7 @@ import type { Response } from "../../wire/message.ts";
 import type { Caller } from "../caller/caller.ts";
 import { claimedAuthority } from "../caller/caller-resolver.ts";
 import type { Delegation, PriorAction } from "../caller/delegation.ts";
-import type { InnerEntrance } from "../dispatcher.ts";
+import type { ActEntrance } from "../dispatcher.ts";
 import { Exchange } from "../exchange.ts";
 import { type Recording, recorded, recordOf } from "../recorded.ts";
 
@@ -22,13 +22,13 @@ export interface Acting {
   /** The person in whose name it is made, where no agent makes it. */
   readonly operator?: Operator;
   /** The person at whose wish the agent asks: it stands in the record, and gives no right. */
-  readonly speaker?: Operator;
+  readonly askedBy?: Operator;
   readonly method: string;
   /** With its query, if there is one. */
   readonly target: string;
   readonly input: JsonRecord;
   readonly taskId: string | undefined;
-  /** Of the request that it is done for: the approval may be for what is done. */
+  /** The escalation of the request that it is done for: the approval may be for this very act. */
   readonly escalationId?: string | undefined;
   readonly priorActions?: readonly PriorAction[];
   readonly signal: AbortSignal;
@@ -38,7 +38,7 @@ export interface Acting {
 export interface Acted {
   readonly status: number;
   readonly body: unknown;
-  /** Of its record; undefined where none is kept. */
+  /** The Audit-ID of its record; undefined where no record is kept. */
   readonly auditId: string | undefined;
   readonly responseId: string;
   /** The gate that refused it. */
@@ -67,7 +67,7 @@ export function actingCaller(
 }
 
 /** Over a pipeline. Rejects where the record of what was answered is not known to be kept. */
-export function createActAs(dispatcher: InnerEntrance, ledger: Recording): ActAs {
+export function createActAs(dispatcher: ActEntrance, ledger: Recording): ActAs {
   return async (acting) => {
     const exchange = exchangeOf(acting);
     const { signal } = acting;
@@ -108,7 +108,7 @@ function exchangeOf(acting: Acting): Exchange {
   const peer = { address: "", port: 0, operator };
   const exchange = new Exchange(request, peer, performance.now());
   exchange.caller = caller;
-  exchange.speaker = acting.speaker;
+  exchange.askedBy = acting.askedBy;
   for (const prior of priorActions ?? []) exchange.dependsOn(prior);
   return exchange;
 }

@@ -112,7 +112,7 @@ function headersFor({ request, caller }: Exchange): Record<string, string> {
   return Object.fromEntries(fields.filter(([name]) => name !== "authorization"));
 }
 
-/** The same call with another input, or another way to dispatch; the rest is as it is there. */
+/** Makes a call of another with a new input, or another way to dispatch. */
 export function changeCall(call: Call, changes: Partial<Pick<Call, "input" | "dispatch">>): Call {
   return new ChangedCall(call, changes);
 }

@@ -20,9 +20,9 @@ import {
 } from "../refusals/refusal.ts";
 import { type Reply, replyToRefusal } from "../reply.ts";
 import { CHANNELS, type HandlerBegin } from "../request-channels.ts";
-import type { Route } from "../routes/route.ts";
+import type { Outcome, Route } from "../routes/route.ts";
 import { CallContext, type CallServices } from "./call-context.ts";
-import { type Outcome, replyToOutcome } from "./outcome.ts";
+import { replyToOutcome } from "./outcome.ts";
 
 /** A fault on its way to the log. */
 export interface Fault {

@@ -8,12 +8,9 @@ import type { HandlerResult } from "../../handlers/handler.ts";
 import { isFieldName, isFieldValue } from "../../wire/header-fields.ts";
 import { isStatus, isSuccess, type Status } from "../../wire/status.ts";
 import { concealRefusal } from "../concealment.ts";
-import { namedError, type Refusal } from "../refusals/refusal.ts";
+import { namedError } from "../refusals/refusal.ts";
 import { AGTP_JSON, type Reply, replyLater, replyToRefusal } from "../reply.ts";
-import type { Route } from "../routes/route.ts";
-
-/** The results that a route's handler may return. */
-export type Outcome = HandlerResult | Refusal | AwaitedAnswer;
+import type { Outcome, Route } from "../routes/route.ts";
 
 /** The part of a route that an outcome is judged by. */
 export type OutcomeRules = Pick<Route, "tier" | "errors" | "output" | "concealment">;

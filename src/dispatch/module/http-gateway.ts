@@ -71,7 +71,7 @@ export interface DaemonFacts {
   readonly port: number;
   readonly gatewayPort: number | undefined;
   readonly connectionCount: number;
-  /** Of the deployment that is served. */
+  /** The problems of the deployment that is served. */
   readonly problems: readonly Problem[];
   /** Every process that serves this deployment, this one first. */
   nodes(): Promise<readonly NodeFacts[]>;
@@ -86,7 +86,7 @@ export interface ConsoleSide {
 
 /** Serves HTTP for a deployment. */
 export interface HttpSide {
-  readonly speaker: GatewayAgent;
+  readonly agent: GatewayAgent;
   /** Where it is found; undefined where nobody can tell. */
   baseUrl(): string | undefined;
   /** Every HTTP API with where it is found; the same list until something about it changes. */

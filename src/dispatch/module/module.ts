@@ -30,7 +30,7 @@ import type { Approvals } from "../approvals/approvals.ts";
 import type { DelegationReader } from "../caller/delegation.ts";
 import type { ContractOffers } from "../contracts/contract-offers.ts";
 import type { Dispatcher } from "../dispatcher.ts";
-import type { ContractGateOptions, NegotiationGateOptions } from "../gates/10-contract.ts";
+import type { ContractGateOptions, NegotiationGateOptions } from "../gates/10-12-contract.ts";
 import type { ActAs } from "../handling/acting.ts";
 import type { MethodPolicy } from "../policy/method-policy.ts";
 import type { ProcessState } from "../process-state.ts";
@@ -107,18 +107,18 @@ export interface ModuleContext<Config extends ConfigPlace = ConfigPlace>
   /** Undefined: bearer tokens are not looked at. */
   readonly tokens: TokenVerifier | undefined;
   /** The deployment that the module is a part of; throws until it is put together. */
-  dispatch(): Served;
+  deployment(): AssembledDeployment;
 }
 
 /** A deployment that is put together, as its own modules see it. */
-export interface Served {
+export interface AssembledDeployment {
   readonly dispatcher: Dispatcher;
   /** Makes requests in an agent's name. */
   readonly actAs: ActAs;
   readonly registry: EndpointRegistry<Route>;
   /** The routes that DISCOVER /methods lists, the operator's first. */
   readonly listed: readonly RegisteredRoute[];
-  /** Those that QUERY finds though they are not listed. */
+  /** The routes that QUERY finds though they are not listed. */
   readonly unlisted: readonly RegisteredRoute[];
   /** Contracts that can be called. */
   readonly contracts: Pick<
@@ -140,7 +140,7 @@ export interface Served {
   upstreamAgents(): readonly UpstreamAgent[];
   /** The operator's, and those that the HTTP listener serves. */
   apis(): readonly ApiEntry[];
-  /** Of the manifest; undefined: there is none. */
+  /** The manifest's `document_version`; undefined without one. */
   documentVersion(): Promise<string | undefined>;
 }
 

@@ -21,7 +21,7 @@ export interface QueryEntry {
   readonly content: Readonly<Record<string, unknown>>;
 }
 
-/** Of a source, the newest: more are not looked at, and need not be made. */
+/** The newest entries of a source that are looked at; more need not be made. */
 export const MAX_SOURCE_ENTRIES = 200;
 
 /** A place that QUERY looks into, asked anew for every query. */

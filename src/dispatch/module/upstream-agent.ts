@@ -1,6 +1,6 @@
 /** Agents elsewhere that a deployment calls, as operators are shown them; keys are the wire's own. */
 
-/** One of them. */
+/** An agent elsewhere that endpoints call. */
 export interface UpstreamAgent {
   readonly name: string;
   readonly version: string;

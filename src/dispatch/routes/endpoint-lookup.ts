@@ -6,7 +6,11 @@
 import type { Catalog } from "../../catalog/catalog.ts";
 import type { EndpointRegistry } from "../../endpoint/endpoint-registry.ts";
 import type { Exchange } from "../exchange.ts";
-import { followRedirect, type PathCheck, translateMethod } from "../gates/06-method-and-path.ts";
+import {
+  followRedirect,
+  type PathCheck,
+  translateMethod,
+} from "../gates/06-07-08-09-method-and-path.ts";
 import { resolveRoute } from "../gates/11-endpoint.ts";
 import { compileCatalogWarnings } from "../policy/catalog-warnings.ts";
 import type { MethodPolicy } from "../policy/method-policy.ts";

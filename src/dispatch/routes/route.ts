@@ -56,12 +56,10 @@ export interface ExchangeView {
  * Protocol routes may refuse, and look at the exchange itself; the operator's handlers have named
  * errors and the call alone.
  */
-export type RouteHandler = (
-  call: Call,
-  exchange: ExchangeView,
-) => RouteOutcome | Promise<RouteOutcome>;
+export type RouteHandler = (call: Call, exchange: ExchangeView) => Outcome | Promise<Outcome>;
 
-type RouteOutcome = HandlerResult | Refusal | AwaitedAnswer;
+/** The results that a route's handler may return. */
+export type Outcome = HandlerResult | Refusal | AwaitedAnswer;
 
 /** An endpoint that can be called. */
 export interface Route {
@@ -76,7 +74,7 @@ export interface Route {
   /** A verified client certificate stands for an Agent-ID here. */
   readonly takesCertificate: boolean;
   readonly definition: EndpointDefinition;
-  /** Those of the definition, at hand for every request. */
+  /** The scopes of the definition, at hand for every request. */
   readonly requiredScopes: readonly string[];
   readonly input: CompiledSchema;
   /** Undefined: what the handler returns is not checked (tier A builds its own bodies). */
@@ -102,12 +100,12 @@ export interface Route {
   readonly isFindable: boolean;
   /** No endpoint of the operator's takes its place. */
   readonly isReserved: boolean;
-  /** Of a composition: what it dispatches. */
+  /** The steps that a composition dispatches; undefined for other handlers. */
   readonly steps: readonly RecipeStep[] | undefined;
-  /** Of what dispatches as its input says, such as EXECUTE: which pair; undefined: it cannot be told. */
+  /** Tells the pair that an input makes it dispatch, as for EXECUTE; undefined: it cannot be told. */
   readonly leadsTo: LeadsTo | undefined;
   /** Left here by the log, and looked at by nobody else. */
-  logged?: unknown;
+  logged: string | undefined;
 }
 
 /** A route that the registry has. */

@@ -2,7 +2,7 @@
  * The tools of this server: every endpoint of the operator, and every agent that can be executed,
  * under a name that MCP takes.   AGTP-API §5.8.4
  */
-import { atOnce, filterPaced, mapPaced, type Paced } from "../../base/paced.ts";
+import { filterPaced, mapPaced, type Paced } from "../../base/paced.ts";
 import type { EndpointDefinition } from "../../endpoint/endpoint.ts";
 import type { Route } from "../routes/route.ts";
 import { namingTools } from "./tool-names.ts";
@@ -19,12 +19,7 @@ export interface ListedDefinition {
   readonly definition: EndpointDefinition;
 }
 
-/** The tools among the endpoints, in their order. */
-export function listTools(endpoints: readonly ListedDefinition[]): readonly Tool[] {
-  return atOnce(listingTools(endpoints));
-}
-
-/** The same, an endpoint a step. */
+/** Lists the endpoints that are tools, one a step. */
 export function* listingTools(endpoints: readonly ListedDefinition[]): Paced<readonly Tool[]> {
   const listed = yield* filterPaced(endpoints, isTool);
   const definitions = yield* mapPaced(listed, ({ definition }) => definition);

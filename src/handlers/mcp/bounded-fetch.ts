@@ -4,7 +4,7 @@
  */
 import { Agent, fetch as undiciFetch } from "undici";
 import { connectionOptions } from "../connection-options.ts";
-import type { McpHttpPlace } from "./server-settings.ts";
+import type { McpHttpPlace } from "./read-settings.ts";
 
 const MAX_CONNECTIONS = 64;
 const CONNECT_TIMEOUT_MS = 10_000;

@@ -3,7 +3,7 @@ import type { McpServerOptions } from "./kept-connection.ts";
 import { McpServer } from "./mcp-server.ts";
 import type { McpServers } from "./mcp-servers.ts";
 import { createMcpTool } from "./mcp-tool.ts";
-import type { McpServerSettings } from "./server-settings.ts";
+import type { McpServerSettings } from "./read-settings.ts";
 import type { ToolPins } from "./tool-pins.ts";
 
 /** The servers of a deployment; they are held until it is closed, or another is in its place. */

@@ -21,7 +21,7 @@ export interface HeldLimits {
   readonly ms: number;
 }
 
-/** Those of every server. */
+/** The limits of every server's held calls. */
 export const HELD_LIMITS: HeldLimits = { calls: 16, perCaller: 4, ms: 600_000 };
 
 interface Waiting {

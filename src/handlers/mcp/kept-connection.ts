@@ -7,8 +7,8 @@ import { raceAbort } from "../../base/race-abort.ts";
 import { reasonOf } from "../../base/thrown.ts";
 import type { CallLog } from "../handler.ts";
 import { McpConnection } from "./mcp-connection.ts";
+import type { McpServerSettings } from "./read-settings.ts";
 import type { Secrets } from "./secrets.ts";
-import type { McpServerSettings } from "./server-settings.ts";
 
 /** How a server does. */
 export type McpServerHealth =

@@ -8,7 +8,7 @@ import type { TraceFields } from "../../base/leaving.ts";
 import { VERSION } from "../../base/version.ts";
 import { readDefinition, type ToolDefinition } from "./definition.ts";
 import { type OpenedTransport, openTransport } from "./open-transport.ts";
-import type { McpServerSettings } from "./server-settings.ts";
+import type { McpServerSettings } from "./read-settings.ts";
 
 /** One call of a tool. */
 export interface ToolRequest {

@@ -12,8 +12,8 @@ import {
   unlessAborted,
 } from "./kept-connection.ts";
 import type { ToolRequest } from "./mcp-connection.ts";
+import type { McpServerSettings } from "./read-settings.ts";
 import { Secrets } from "./secrets.ts";
-import type { McpServerSettings } from "./server-settings.ts";
 
 /** A tool as it is offered now. */
 export interface OfferedTool {
@@ -167,7 +167,7 @@ export class McpServer {
     }
   }
 
-  /** Of a server that is retired. */
+  /** Closes a retired server that has nothing left to do. */
   #rest(): void {
     if (!this.#isRetired || this.#calls > 0 || this.#listing !== undefined) return;
     void this.#connection.drop();

@@ -2,7 +2,7 @@
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { createBoundedFetch } from "./bounded-fetch.ts";
-import type { McpCommandPlace, McpHttpPlace, McpServerSettings } from "./server-settings.ts";
+import type { McpCommandPlace, McpHttpPlace, McpServerSettings } from "./read-settings.ts";
 import { answerWhole } from "./whole-answers.ts";
 
 /** A way that can be connected over once. */

@@ -6,7 +6,7 @@ import type { CompiledSchema } from "../../schema/schema.ts";
 import { AwaitedAnswer, type UpstreamHandler } from "../call-upstream.ts";
 import { isHandlerError } from "../handler.ts";
 
-/** The same handler, whose bodies are what the endpoint promises. */
+/** Wraps a handler, whose bodies have to be what the endpoint promises. */
 export function promisingOutput(handler: UpstreamHandler, output: CompiledSchema): UpstreamHandler {
   return async (call, exchange) => {
     const result = await handler(call, exchange);

@@ -2,7 +2,6 @@
 import { resolve } from "node:path";
 import { readCertificates } from "../../endpoint/upstream-ca.ts";
 import type { McpServerConfig } from "./mcp-server-section.ts";
-import type { McpServerSettings } from "./server-settings.ts";
 
 /** Notes what is wrong with a key of the configuration. */
 export type ReportSetting = (
@@ -74,4 +73,35 @@ function faultOf(text: string, allowHttp: boolean): string | undefined {
   if (url.username !== "" || url.password !== "") return "has credentials in it, expected a token";
   if (url.protocol === "https:" || (url.protocol === "http:" && allowHttp)) return undefined;
   return `has the scheme "${url.protocol.slice(0, -1)}", expected https`;
+}
+
+/** Over Streamable HTTP. */
+export interface McpHttpPlace {
+  readonly kind: "http";
+  readonly url: string;
+  /** A bearer token; a secret. */
+  readonly token?: string;
+  /** PEM text to trust instead of the system's CAs. */
+  readonly ca?: string;
+}
+
+/** As a child process, over its standard input and output. */
+export interface McpCommandPlace {
+  readonly kind: "command";
+  readonly command: string;
+  readonly args: readonly string[];
+  /** Beside what any child gets: PATH, HOME and the like. Values are secrets. */
+  readonly env: Readonly<Record<string, string>>;
+  /** Absolute. */
+  readonly cwd: string;
+}
+
+/** How an MCP server behind this one is reached: an entry of `[[mcp.servers]]`, checked. */
+export interface McpServerSettings {
+  readonly name: string;
+  readonly place: McpHttpPlace | McpCommandPlace;
+  /** Of one request, the connecting included. */
+  readonly timeoutMs: number;
+  /** Of one message that comes back. */
+  readonly maxResponseBytes: number;
 }

@@ -1,5 +1,5 @@
 /** The secrets that a server was given, taken out of whatever it says: it may say them again. */
-import type { McpServerSettings } from "./server-settings.ts";
+import type { McpServerSettings } from "./read-settings.ts";
 
 /** Shorter values are words that occur anywhere. */
 const LEAST_LENGTH = 6;

@@ -18,7 +18,7 @@ import type { ProcessConfig } from "./processes-section.ts";
 /** The parts that outlive a reload. */
 export interface ProcessHouse {
   readonly groups: ProcessGroups;
-  /** Those that were started last, by name. */
+  /** The pools that were started last, by name. */
   readonly latest: Map<string, ProcessPool>;
 }
 
@@ -30,7 +30,7 @@ export function openProcessHouse(): ProcessHouse {
 /** The parts of a deployment's processes. */
 export interface DeployedProcessesParts {
   readonly processes: readonly ProcessConfig[];
-  /** Of the deployment. */
+  /** The deployment's directory. */
   readonly directory: string;
   /** The file that they are configured in, as problems name it. */
   readonly file: string;

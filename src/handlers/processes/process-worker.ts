@@ -22,7 +22,7 @@ const LASTING_MS = 10_000;
 export class ProcessWorker {
   readonly #parts: SessionParts;
   readonly #listener: WorkerListener;
-  /** Those that are on their way out among them. */
+  /** All sessions, those on their way out among them. */
   readonly #sessions = new Set<ProcessSession>();
   #session: ProcessSession | undefined;
   #timer: NodeJS.Timeout | undefined;

@@ -7,16 +7,17 @@ import type { ForwardClock } from "../../base/forward-clock.ts";
 import type { Problem } from "../../base/problem.ts";
 import { ProcessGroups } from "../../base/process-groups.ts";
 import { checkTemplate, type MethodNames } from "../../catalog/path-grammar.ts";
+import { identifyAgents } from "../../dispatch/module/hosted-agents.ts";
 import type { Contribution } from "../../dispatch/module/module.ts";
 import { payerOf } from "../../dispatch/rates/payer.ts";
 import { createRoute, type Route, type RouteHandler } from "../../dispatch/routes/route.ts";
 import type { EndpointDefinition } from "../../endpoint/endpoint.ts";
 import type { SchemaCompiler } from "../../schema/schema.ts";
-import { type HostedIdentities, identifyHosted } from "../../state/registers/hosted-identity.ts";
+import type { HostedAgent } from "../../state/registers/hosted-identity.ts";
 import type { ServerState } from "../../state/state.ts";
 import type { Store } from "../../state/store.ts";
 import { isProgram, type PlannedEndpoint, planEndpoints } from "./compile/endpoints.ts";
-import { findUnenforceable } from "./compile/unenforceable.ts";
+import { findUnenforceable } from "./compile/merge-governance.ts";
 import type { AgentcliConfig, AgentcliContext } from "./config.ts";
 import { createWorld } from "./create-world.ts";
 import { type ExposedWorkflow, loadingWorkflows } from "./load-workflows.ts";
@@ -42,7 +43,7 @@ export async function serveTasks(context: AgentcliContext): Promise<Contribution
   const loaded = await drive(loadingWorkflows(settings, { directory, configFile }));
   const executor = await executorOf(context, settings);
   const made = taskRoutes(loaded.workflows, { compiler, names, executor });
-  const identities = await identify(loaded.workflows, context);
+  const identities = await identifyAgents(loaded.workflows.map(hostedAgent), context);
   return {
     routes: made.routes,
     routesKey: "workflows",
@@ -75,27 +76,18 @@ async function executorOf(context: AgentcliContext, settings: AgentcliConfig): P
 
 /** The agent that answers prompts, once it is served. */
 function promptRuntime(
-  { dispatch }: AgentcliContext,
+  { deployment }: AgentcliContext,
   settings: AgentcliConfig,
 ): PromptRuntime | undefined {
   const path = settings.promptRuntime && readRuntimePath(settings.promptRuntime);
   if (path === undefined) return undefined;
-  return { path, endpoint: () => dispatch().registry.find("EXECUTE", path)?.entry.definition };
+  return { path, endpoint: () => deployment().registry.find("EXECUTE", path)?.entry.definition };
 }
 
 /** Every exposed workflow is an agent of this server: it stands where agents are looked for. */
-function identify(
-  workflows: readonly ExposedWorkflow[],
-  { config: { server }, state, directory, signingKey, drive }: AgentcliContext,
-): Promise<HostedIdentities> {
-  const wanted = workflows.map(({ file, workflow: { id, name } }) => ({
-    ...{ key: `agentcli/${id}`, name: `agentcli/${id}`, file, scopes: [] },
-    description: `The workflow "${name}".`,
-  }));
-  const { serverId, operator } = server;
-  const issuer = { serverId, operator, signingKey };
-  const { store } = state;
-  return identifyHosted(wanted, issuer, { store, known: directory.list(), drive });
+function hostedAgent({ file, workflow: { id, name } }: ExposedWorkflow): HostedAgent {
+  const key = `agentcli/${id}`;
+  return { key, name: key, file, scopes: [], description: `The workflow "${name}".` };
 }
 
 /** Of a caller's tier; a tier that is not mapped where others are is not trusted. */
@@ -205,7 +197,7 @@ function taskRoute(
     requiredScopes: [],
     handler: { type: "registered_function", function: "agentcli.tasks.run" },
   };
-  const found = { kind: "task", manifest, workflow, task, plan } as const;
+  const found = { manifest, workflow, task, plan };
   const handler: RouteHandler = async (call, exchange) => {
     const isKnown = exchange.caller.document !== undefined;
     const caller = { call, isKnown, payer: payerOf(exchange) };

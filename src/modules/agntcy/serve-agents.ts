@@ -3,11 +3,16 @@
  * identity, and served as endpoints of the operator's tier.   AGTP-API §6.1, "Validation Timing"
  */
 import type { Problem } from "../../base/problem.ts";
+import {
+  findInactive,
+  identifyAgents,
+  longestWaitMs,
+} from "../../dispatch/module/hosted-agents.ts";
 import type { Contribution } from "../../dispatch/module/module.ts";
 import type { Route } from "../../dispatch/routes/route.ts";
 import { recordStreamEvents } from "../../dispatch/stream-events.ts";
 import type { AgentDocument } from "../../identity/agent-document.ts";
-import { type HostedAgent, identifyHosted } from "../../state/registers/hosted-identity.ts";
+import type { HostedAgent } from "../../state/registers/hosted-identity.ts";
 import type { ServerState } from "../../state/state.ts";
 import type { Store } from "../../state/store.ts";
 import { exceptStoreFaults } from "../../state/store-fault.ts";
@@ -26,8 +31,6 @@ import { ThreadRegister } from "./runs/thread-register.ts";
 import { agentRunSource, markDocuments, upstreamView } from "./shown-agents.ts";
 import { lookAgain, type SearchOptions } from "./verification/readiness.ts";
 
-/** A handler ends a little before its deadline, so that it says itself what there is to say. */
-const HANDLER_MARGIN_MS = 500;
 /** A run is waited for and listened to: enough for as many as may be under way with one agent. */
 const LONG_CONNECTIONS = 128;
 
@@ -44,7 +47,7 @@ export async function serveAgents(context: AgntcyContext): Promise<Contribution>
   const looking = new AbortController();
   const follower = new RunFollower({ register: kept.runs, log });
   const connected = await connectAgents(declared.agents, { pools, env, closing: closing.signal });
-  const identities = await identify(connected.agents, context);
+  const identities = await identifyAgents(hostedAgents(connected.agents), context);
   const desk = new InterruptDesk({
     ...{ register: kept.runs, approvals: kept.approvals, escalations },
     policy: config.policies.identity,
@@ -54,13 +57,13 @@ export async function serveAgents(context: AgntcyContext): Promise<Contribution>
   });
   const runs: Omit<HostedRuns, "agent" | "findInactive"> = {
     ...{ register: kept.runs, threads: kept.threads, follower, patience: PATIENCE, desk },
-    maxWaitMs: Math.max(0, config.limits.handlerTimeoutMs - HANDLER_MARGIN_MS),
+    maxWaitMs: longestWaitMs(config.limits),
     ...{ closing: closing.signal, stopping: context.stopping.signal },
   };
   const identified = connected.agents.flatMap((agent): readonly ServedAgent[] => {
     const document = identities.documents.get(keyOf(agent.declared));
     if (document === undefined) return [];
-    const inactive = () => findInactive(context, document);
+    const inactive = () => unavailable(context, document);
     const hosted = agent.remote && { ...runs, findInactive: inactive, agent: agent.remote };
     return [{ agent, document, hosted, routes: routesOf(agent, document, hosted, context) }];
   });
@@ -180,33 +183,26 @@ function pairTaken({ method, path, definition }: Route, file: string | undefined
 }
 
 /** One identity an agent, on however many paths it is served. */
-function identify(
-  agents: readonly ConnectedAgent[],
-  { config: { server }, state, signingKey, directory, drive }: AgntcyContext,
-) {
+function hostedAgents(agents: readonly ConnectedAgent[]): readonly HostedAgent[] {
   const byKey = new Map(
     agents.map(({ declared }): [string, HostedAgent] => {
       const { name, description, file } = declared.manifest;
       return [keyOf(declared), { key: keyOf(declared), name, description, scopes: [], file }];
     }),
   );
-  const { serverId, operator } = server;
-  const issuer = { serverId, operator, signingKey };
-  const places = { store: state.store, known: directory.list(), drive };
-  return identifyHosted([...byKey.values()], issuer, places);
+  return [...byKey.values()];
 }
 
 function keyOf({ manifest }: DeclaredAgent): string {
   return `agntcy/${manifest.name}`;
 }
 
-function findInactive(
-  { state: { lifecycle } }: AgntcyContext,
+function unavailable(
+  { state }: AgntcyContext,
   document: AgentDocument,
 ): AgentUnavailable | undefined {
-  const status = lifecycle.statusOf(document);
-  if (status !== "suspended" && status !== "retired") return undefined;
-  return { kind: "unavailable", message: `the agent is ${status}` };
+  const message = findInactive(state, document);
+  return message === undefined ? undefined : { kind: "unavailable", message };
 }
 
 /** Opened once. */

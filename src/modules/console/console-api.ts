@@ -16,7 +16,7 @@ export interface ApiRequest {
   /** Parameters of the path; `*` is the rest of it. */
   readonly params: Readonly<Record<string, string>>;
   readonly query: URLSearchParams;
-  /** Of a change: an object. */
+  /** The object that asks for a change; empty for a question. */
   readonly body: JsonRecord;
   /** Asks AGTP in the person's name. @throws ConsoleFault where it is refused. */
   act(

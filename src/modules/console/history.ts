@@ -14,7 +14,7 @@ export interface HistorySource {
   /** Since the start. */
   readonly last: number;
   readonly refusals: number;
-  /** Of the last so many requests, in milliseconds, in order of size. */
+  /** The durations of the last `count` requests, in milliseconds, shortest first. */
   sortedDurations(count: number): Float64Array;
 }
 

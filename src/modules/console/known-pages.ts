@@ -1,5 +1,5 @@
 /** Tells of the pages of an id which have something to show. */
-import type { Served } from "../../dispatch/module/module.ts";
+import type { AssembledDeployment } from "../../dispatch/module/module.ts";
 import type { AgentDirectory } from "../../identity/agent-directory.ts";
 import type { ServerState } from "../../state/state.ts";
 import type { Traffic } from "./traffic.ts";
@@ -11,7 +11,7 @@ export interface KnownParts extends RecordParts {
   readonly state: RecordParts["state"] & Pick<ServerState, "escalations">;
   readonly directory: AgentDirectory;
   readonly traffic: Pick<Traffic, "find">;
-  served(): Served;
+  served(): AssembledDeployment;
 }
 
 /** True for pages without an id. */

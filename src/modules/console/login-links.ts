@@ -38,7 +38,7 @@ export class LoginLinks {
     return link === undefined || link.until <= this.#now() ? undefined : link.person;
   }
 
-  /** The same, and the link is used up. */
+  /** Finds the person of a link, and uses the link up. */
   redeem(token: string): Person | undefined {
     const person = this.find(token);
     this.#links.delete(digestOf(token));

@@ -65,7 +65,7 @@ export async function openConsole(context: ConsoleContext): Promise<OpenedConsol
   const sweep = (): void => {
     void sessions.sweep().catch((error: unknown) => reportFault("", error));
   };
-  const { state, directory, signingKey, dispatch: served } = context;
+  const { state, directory, signingKey, deployment: served } = context;
   const publicKey = signingKey && publicKeyOf(signingKey);
   const { serverId } = config.server;
   const known = { state, directory, publicKey, serverId, traffic, served };
@@ -120,15 +120,15 @@ interface ApiSources {
 }
 
 function apiOf(context: ConsoleContext, { sessions, traffic, desk, daemon }: ApiSources) {
-  const { config, directory, state, mcpServers, processes, dispatch, signingKey } = context;
+  const { config, directory, state, mcpServers, processes, deployment, signingKey } = context;
   const publicKey = signingKey && publicKeyOf(signingKey);
-  const documentVersion = (): Promise<string | undefined> => dispatch().documentVersion();
+  const documentVersion = (): Promise<string | undefined> => deployment().documentVersion();
   const { serverId } = config.server;
   const sources = { serverId, traffic, state, documentVersion, daemon };
   const parts = { state, directory, desk };
   return createConsoleApi({
     touch: ({ token }) => sessions.touch(token),
-    actAs: () => dispatch().actAs,
+    actAs: () => deployment().actAs,
     routes: [
       sessionRoute(serverId, desk.passkeys),
       overviewRoute(sources),
@@ -136,15 +136,15 @@ function apiOf(context: ConsoleContext, { sessions, traffic, desk, daemon }: Api
       ...trafficRoutes(traffic, directory),
       ...approvalRoutes(parts),
       ...agentRoutes(parts),
-      ...endpointRoutes(dispatch),
-      ...tryRoutes({ ...parts, served: dispatch }),
+      ...endpointRoutes(deployment),
+      ...tryRoutes({ ...parts, served: deployment }),
       ...contractRoutes(state),
       ...recordRoutes({ ...parts, publicKey, serverId }),
       ...upstreamRoutes({
         servers: mcpServers,
         processes,
         ...{ state, desk },
-        served: dispatch,
+        served: deployment,
         health: traffic.upstreams,
       }),
       nodeRoute(daemon),

@@ -19,7 +19,7 @@ export interface PageFile {
 /** The document of every page, and the files below `/page/` by their paths there. */
 export interface PageFiles {
   readonly shell: PageFile;
-  /** Of the only script that stands in the document, as a policy names it: `sha256-…`. */
+  /** The hash of the only script that stands in the document, as a policy names it: `sha256-…`. */
   readonly scriptHash: string;
   readonly files: ReadonlyMap<string, PageFile>;
   /** The first part of their paths where they are to be kept: `v-…/`. */

@@ -4,7 +4,7 @@
  */
 import type { JsonRecord } from "../../base/json-value.ts";
 import { recordStreamEvents } from "../../dispatch/stream-events.ts";
-import { serverChainId } from "../../state/records/server-chain.ts";
+import { serverChainId } from "../../state/records/record.ts";
 import type { Operator } from "../../state/registers/operator.ts";
 import type { ConsoleContext } from "./config.ts";
 import type { Passkey, Passkeys } from "./passkeys.ts";

@@ -15,9 +15,9 @@ export interface Passkey {
   readonly name: string;
   /** In COSE, base64url. */
   readonly publicKey: string;
-  /** The same as a JWK, for records. */
+  /** The public key as a JWK, for records. */
   readonly jwk: JsonRecord;
-  /** Of its signatures; 0 where it does not count. */
+  /** The number of its signatures; 0 where it does not count. */
   readonly counter: number;
   readonly transports: readonly string[];
   /** Milliseconds since the epoch. */

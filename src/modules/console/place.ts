@@ -1,4 +1,5 @@
 /** The place of the console: the link that signs somebody in, and the names it answers to. */
+import { urlHost } from "../../base/url-host.ts";
 import type { ConsoleConfig } from "./console-section.ts";
 
 /** Known once the port is bound. */
@@ -27,7 +28,7 @@ export class ConsolePlace {
 
   /** Tells whether a Host field names this console: a page of another name must not be it. */
   isOurs(host: string): boolean {
-    const names = ["localhost", "127.0.0.1", "[::1]", bracketed(this.#config.host)];
+    const names = ["localhost", "127.0.0.1", "[::1]", urlHost(this.#config.host)];
     const own = names.map((name) => `${name}:${this.#port}`);
     return host === new URL(this.baseUrl).host || own.includes(host);
   }
@@ -37,8 +38,4 @@ export class ConsolePlace {
     if (origin === undefined || !this.isOurs(host)) return false;
     return origin === `${this.isSecure ? "https" : "http"}://${host}`;
   }
-}
-
-function bracketed(host: string): string {
-  return host.includes(":") ? `[${host}]` : host;
 }

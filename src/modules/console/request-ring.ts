@@ -31,7 +31,7 @@ export class RequestRing {
   readonly #statuses = new Uint16Array(MAX_REQUESTS);
   readonly #times = new Float64Array(MAX_REQUESTS);
   readonly #taken = new Float64Array(MAX_REQUESTS);
-  /** Of the last requests that were counted, by their numbers. */
+  /** Durations of the last requests that were counted, by their numbers. */
   readonly #durations = new Float64Array(MAX_REQUESTS);
   readonly #names = new Names();
   #last = 0;
@@ -70,7 +70,7 @@ export class RequestRing {
     this.#taken[slot] = durationMs;
   }
 
-  /** Those that are remembered and have a number above `after`, the newest first. */
+  /** Lists the remembered requests with a number above `after`, the newest first. */
   *newest(after = 0): Generator<Fact, void> {
     const oldest = Math.max(0, this.#noted - MAX_REQUESTS);
     for (let at = this.#noted - 1; at >= oldest; at -= 1) {
@@ -94,7 +94,7 @@ export class RequestRing {
     };
   }
 
-  /** Of the last so many requests, as far as they are remembered. */
+  /** The durations of the last `count` requests, as far as they are remembered. */
   sortedDurations(count: number): Float64Array {
     const known = Math.min(count, this.#last, MAX_REQUESTS);
     const durations = new Float64Array(known);

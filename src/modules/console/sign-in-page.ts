@@ -1,4 +1,5 @@
 /** The pages that sign somebody in: only pressing the button uses a link up. They have no script. */
+import { htmlText } from "../../base/html-text.ts";
 import type { Person } from "./person.ts";
 
 /** The link that was followed, and whom it signs in. */
@@ -17,14 +18,14 @@ export function signInPage({ link, person, provider }: SignInView): string {
 
 /** Somebody who was not signed in, and why. */
 export function refusalPage(message: string): string {
-  return documentOf(`<p role="alert">${escaped(message)}</p>
+  return documentOf(`<p role="alert">${htmlText(message)}</p>
 <p><a href="/sign-in">Back to the sign-in page</a></p>`);
 }
 
 /** A page that goes on to another. */
 export function onwardPage(address: string): string {
-  const head = `<meta http-equiv="refresh" content="0; url=${escaped(address)}">\n`;
-  return documentOf(`<p><a href="${escaped(address)}">Continue</a></p>`, head);
+  const head = `<meta http-equiv="refresh" content="0; url=${htmlText(address)}">\n`;
+  return documentOf(`<p><a href="${htmlText(address)}">Continue</a></p>`, head);
 }
 
 function documentOf(main: string, head = ""): string {
@@ -48,16 +49,16 @@ ${main}
 }
 
 function form(link: string, { name, role }: Person): string {
-  return `<p>As ${escaped(visible(name))}, ${role}.</p>
+  return `<p>As ${htmlText(visible(name))}, ${role}.</p>
 <form method="post" action="/sign-in">
-<input type="hidden" name="link" value="${escaped(link)}">
+<input type="hidden" name="link" value="${htmlText(link)}">
 <button type="submit">Sign in</button>
 </form>`;
 }
 
 function providerForm(provider: string): string {
   return `<form method="post" action="/oidc/sign-in">
-<button type="submit">Sign in with ${escaped(provider)}</button>
+<button type="submit">Sign in with ${htmlText(provider)}</button>
 </form>
 `;
 }
@@ -68,14 +69,6 @@ function instructions(link: string | undefined): string {
   return `${fault}<p>On the machine that the daemon runs on, <code>agtpd login</code> prints a link.</p>`;
 }
 
-const ENTITIES: Readonly<Record<string, string>> = {
-  "&": "&amp;",
-  "<": "&lt;",
-  ">": "&gt;",
-  '"': "&quot;",
-  "'": "&#39;",
-};
-
 /** Controls, marks of direction, and what has no width. */
 const DECEPTIVE =
   /[\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]/g;
@@ -83,8 +76,4 @@ const DECEPTIVE =
 /** A name that a stranger gave, with deceptive characters written out. */
 function visible(name: string): string {
   return name.replace(DECEPTIVE, (one) => `\\u{${one.charCodeAt(0).toString(16)}}`);
-}
-
-function escaped(text: string): string {
-  return text.replace(/[&<>"']/g, (character) => ENTITIES[character] ?? "");
 }

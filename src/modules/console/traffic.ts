@@ -69,7 +69,7 @@ export class Traffic {
     return this.#refusals;
   }
 
-  /** Of the last so many requests, as far as they are remembered. */
+  /** The durations of the last `count` requests, as far as they are remembered. */
   sortedDurations(count: number): Float64Array {
     return this.#ring.sortedDurations(count);
   }

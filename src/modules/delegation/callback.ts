@@ -6,7 +6,7 @@
 import { quoteValue } from "../../base/json-value.ts";
 import { type Refusal, schemaViolation } from "../../dispatch/refusals/refusal.ts";
 import { canonicalPair } from "../../dispatch/routes/pairs.ts";
-import { buildRegistry } from "../../endpoint/endpoint-registry.ts";
+import { creatingRegistry } from "../../endpoint/endpoint-registry.ts";
 import { readAction } from "./action.ts";
 import type { DelegationContext } from "./config.ts";
 
@@ -60,7 +60,7 @@ export async function callbackPlaces({
   drive,
 }: DelegationContext): Promise<CallbackPlaces> {
   const operators = routes.filter(({ tier }) => tier === "B");
-  const { registry } = await drive(buildRegistry(operators));
+  const { registry } = await drive(creatingRegistry(operators));
   const isEndpoint = (method: string, path: string): boolean =>
     registry.find(method, path.split("?", 1)[0] ?? "") !== undefined;
   const { method, path } = canonicalPair(methodPolicy, { method: "NOTIFY", path: "/" });

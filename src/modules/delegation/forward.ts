@@ -18,7 +18,7 @@ import { uuidv7 } from "../../identity/uuid.ts";
 import { isStatus, isSuccess } from "../../wire/status.ts";
 import type { TaskTime } from "./deadline.ts";
 import { failed, type Outcome } from "./outcome.ts";
-import type { PeerCaller, PeerMessage } from "./peer-caller.ts";
+import type { PeerCaller, PeerMessage } from "./peer-clients.ts";
 import { type Answered, priorActionsOf, verifyPeerRecord } from "./peer-record.ts";
 import type { PeerServer } from "./peers.ts";
 import { taskHash } from "./task.ts";

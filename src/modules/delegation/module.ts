@@ -67,11 +67,11 @@ export const delegationModule: Module<DelegationSections> = {
 };
 
 /** Looks the names of actions up among what is served. */
-function actionResolver({ dispatch, config, methodPolicy }: DelegationContext): ActionResolver {
+function actionResolver({ deployment, config, methodPolicy }: DelegationContext): ActionResolver {
   return new ActionResolver({
-    endpoints: () => dispatch().listed,
+    endpoints: () => deployment().listed,
     agents: (callerId) => {
-      const agents = dispatch().directory;
+      const agents = deployment().directory;
       return disclosedAgents({ agents, disclosure: config.agents.disclosure }, callerId);
     },
     canonical: (pair) => canonicalPair(methodPolicy, pair),
@@ -106,7 +106,7 @@ async function provisionDelegate(
     shownBy: (peer) => manifests.agentsOf(peer),
     hasRecord: async (agentId, auditId) => agentOf(await state.ledger.find(auditId)) === agentId,
   });
-  const actAs: ActAs = (acting) => context.dispatch().actAs(acting);
+  const actAs: ActAs = (acting) => context.deployment().actAs(acting);
   const background = new Background({
     ...{ register, schedule, runs, log, actAs },
     findAgent: (agentId) => context.directory.find(agentId),

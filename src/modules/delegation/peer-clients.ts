@@ -2,14 +2,55 @@
  * The connections to peers: made when they are needed, kept while they are used, and so many of each.
  * Every way in which an answer does not come is put into AGTP's words.   AGTP "DELEGATE"
  */
-
 import { within } from "../../base/deadline.ts";
 import { type TraceFields, tellingOf } from "../../base/leaving.ts";
 import { Places } from "../../base/places.ts";
 import type { AgtpClient, Peer } from "../../client/agtp-client.ts";
 import { createClient } from "../../client/client.ts";
 import { AgtpClientError, type AgtpClientErrorCode } from "../../client/client-error.ts";
-import type { PeerAnswer, PeerCaller, PeerMessage } from "./peer-caller.ts";
+import type {
+  DelegationFailure,
+  WorkOutcome,
+} from "../../dispatch/refusals/delegation-refusals.ts";
+import type { PeerServer } from "./peers.ts";
+
+/** The request that is sent: DELEGATE on "/". */
+export interface PeerMessage {
+  readonly agentId: string;
+  readonly taskId: string | undefined;
+  /** The approval that the request brings for what is done. */
+  readonly escalationId: string | undefined;
+  /** JSON; the peer's record has its hash. */
+  readonly body: string;
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
+}
+
+/** An answer as it was received, or why there is none. */
+export type PeerAnswer =
+  | {
+      readonly kind: "answered";
+      readonly status: number;
+      readonly body: unknown;
+      readonly text: string;
+      readonly auditId: string | undefined;
+      readonly record: string | undefined;
+    }
+  | {
+      readonly kind: "unanswered";
+      readonly reason: DelegationFailure;
+      /** True if the peer may have begun all the same. */
+      readonly outcome: WorkOutcome;
+      readonly message: string;
+    };
+
+/** Sends to peers. */
+export interface PeerCaller {
+  /** Never rejects. */
+  call(peer: PeerServer, message: PeerMessage): Promise<PeerAnswer>;
+  /** Ends what is under way. */
+  close(): Promise<void>;
+}
 
 /** Options of the connection to a peer. */
 export interface PeerConnection extends Peer {

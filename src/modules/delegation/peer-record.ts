@@ -10,7 +10,7 @@ import { sha256Hex } from "../../identity/canonical-form.ts";
 import { isAgentId } from "../../identity/identifiers.ts";
 import { verifyRecord } from "../../state/records/verify-record.ts";
 import { isSuccess } from "../../wire/status.ts";
-import type { PeerAnswer, PeerMessage } from "./peer-caller.ts";
+import type { PeerAnswer, PeerMessage } from "./peer-clients.ts";
 import type { PeerServer } from "./peers.ts";
 
 /** An answer. */

@@ -5,6 +5,7 @@
 import { relative } from "node:path";
 import { isLoopbackHost } from "../../base/loopback.ts";
 import type { Problem } from "../../base/problem.ts";
+import { urlHost } from "../../base/url-host.ts";
 import type { Module } from "../../dispatch/module/module.ts";
 import { notFound, type Refusal, schemaViolation } from "../../dispatch/refusals/refusal.ts";
 import { describeBy, floorEndpoints } from "../../dispatch/routes/floor.ts";
@@ -91,7 +92,7 @@ function addressBook({ config, directory, state }: DeliveryContext): AddressBook
 function hostsOf({ server: { serverId, domain, host } }: DeliverySections): ReadonlySet<string> {
   const named = [serverId, host, ...(domain === undefined ? [] : [domain, `agtp.${domain}`])];
   if (isLoopbackHost(host)) named.push("localhost", "127.0.0.1", "::1");
-  return new Set(named.map((name) => (name.includes(":") ? `[${name}]` : name).toLowerCase()));
+  return new Set(named.map((name) => urlHost(name).toLowerCase()));
 }
 
 function readCa({ webhooks, directory, file }: DeliverySections): {

@@ -20,7 +20,7 @@ export type Recipient =
       readonly kind: "nobody";
       readonly name: string;
       readonly reason: UndeliveredReason;
-      /** Of an agent that is there no more. */
+      /** The agent that is there no more. */
       readonly agentId?: string;
     };
 

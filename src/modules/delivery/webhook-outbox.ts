@@ -57,7 +57,7 @@ export class WebhookOutbox implements WebhookQueue {
   readonly #deliveries: Collection<WebhookDelivery>;
   /** The states that the store has not been told of: forgotten with the process. */
   readonly #ahead: Map<string, WebhookDelivery>;
-  /** Those that are on their way into the store. */
+  /** The deliveries that are on their way into the store. */
   readonly #keeping = new Map<string, Promise<boolean>>();
   #courier: WebhookCourier | undefined;
 
@@ -140,7 +140,7 @@ export class WebhookOutbox implements WebhookQueue {
     return this.#deliveries.refresh();
   }
 
-  /** Those that wait to be sent by this process; the oldest first. */
+  /** Lists the deliveries that this process has to send, the oldest first. */
   *queued(): Iterable<WebhookDelivery> {
     for (const { id } of this.#deliveries.inGroup("queued", "")) {
       const delivery = this.#find(id);

@@ -22,7 +22,7 @@ export async function describeAgents(
   const { server, agents } = config;
   return createDescription(
     {
-      ...{ directory, server, methods: await drive(servedMethods(context)) },
+      ...{ directory, server, methods: await drive(filteringServed(context)) },
       defaultAgent: agents.default === undefined ? undefined : directory.resolve(agents.default),
       isDisclosedTo: (agentId) => isDisclosedTo(disclosure, agentId),
       standing: {
@@ -39,7 +39,7 @@ export async function describeAgents(
 }
 
 /** The operator's endpoints and the floor, of which this module answers two methods itself. */
-function* servedMethods({ routes, methodPolicy }: DiscoveryContext): Paced<readonly string[]> {
+function* filteringServed({ routes, methodPolicy }: DiscoveryContext): Paced<readonly string[]> {
   const floor: ReadonlySet<string> = new Set(FLOOR_METHODS);
   const shown = yield* filterPaced(
     routes,

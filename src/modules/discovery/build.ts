@@ -26,7 +26,7 @@ export interface ManifestSource {
   /** `policies.methods` as it applies, §9.3. */
   readonly methodPolicy: Readonly<Record<string, unknown>>;
   readonly supportedFeatures: readonly string[];
-  /** Those that the operator lists, and those that this server speaks for its agents. */
+  /** The protocols that the operator lists, and those that this server speaks for its agents. */
   readonly hostedProtocols: DiscoverySections["hostedProtocols"];
 }
 

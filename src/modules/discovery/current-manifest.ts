@@ -23,13 +23,13 @@ export class CurrentManifest {
     this.#context = context;
     this.#latest = new Latest(
       () => this.#publish(),
-      () => [context.state.lifecycle.revision, context.dispatch().apis()],
+      () => [context.state.lifecycle.revision, context.deployment().apis()],
     );
   }
 
   /** Tells whether it lists such a pair. */
   isListed(method: string, path: string): boolean {
-    const { listed } = this.#context.dispatch();
+    const { listed } = this.#context.deployment();
     this.#pairs ??= new Set(listed.map(({ definition }) => pairOf(definition)));
     return this.#pairs.has(pairOf({ method, path }));
   }
@@ -47,13 +47,13 @@ export class CurrentManifest {
   }
 
   #encoding(): Paced<EncodedItems> {
-    const { listed } = this.#context.dispatch();
+    const { listed } = this.#context.deployment();
     return encodingItems(listed, ({ definition }) => projectEndpoint(definition));
   }
 
   #source(): ManifestSource {
     const { config, catalog, directory, methodPolicy, state } = this.#context;
-    const { registry, listed, features, hostedProtocols, apis } = this.#context.dispatch();
+    const { registry, listed, features, hostedProtocols, apis } = this.#context.deployment();
     return {
       ...{ config, catalog },
       agents: directory.list(),

@@ -3,6 +3,7 @@
  * reader's browser: every text is escaped, and the page has no script, no link and nothing that is
  * loaded from anywhere.   AGTP "URI Forms"
  */
+import { htmlText } from "../../base/html-text.ts";
 import { isRecord } from "../../base/json-value.ts";
 import type { AgentDocument, AgentStatus } from "../../identity/agent-document.ts";
 
@@ -129,19 +130,9 @@ function label(name: string): string {
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
-const ENTITIES: Readonly<Record<string, string>> = {
-  "&": "&amp;",
-  "<": "&lt;",
-  ">": "&gt;",
-  '"': "&quot;",
-  "'": "&#39;",
-};
-
 /** Control characters mean nothing on a page, and must not end up in one. */
 function escapeText(text: string): string {
-  return text
-    .replace(/[&<>"']/g, (character) => ENTITIES[character] ?? "")
-    .replace(/[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]/g, "\ufffd");
+  return htmlText(text).replace(/[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]/g, "\ufffd");
 }
 
 /** The style of the page of an identity document, in light and in dark. */

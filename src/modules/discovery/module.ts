@@ -54,16 +54,16 @@ export const discoveryModule: Module<DiscoverySections> = {
 };
 
 function inventoryOf(context: DiscoveryContext, manifest: CurrentManifest): Inventory {
-  const { config, directory, recipes, features, dispatch } = context;
+  const { config, directory, recipes, features, deployment } = context;
   return {
-    endpoints: () => dispatch().listed,
+    endpoints: () => deployment().listed,
     isListed: (method, path) => manifest.isListed(method, path),
     agents: directory,
     disclosure: config.agents.disclosure,
     defaultAgent: config.agents.default,
-    apis: () => dispatch().apis(),
+    apis: () => deployment().apis(),
     recipes: [...recipes.values()],
-    contracts: { active: (agentId) => dispatch().contracts.active(agentId) },
+    contracts: { active: (agentId) => deployment().contracts.active(agentId) },
     isNegotiating: features.includes("rcns"),
     drive: whileServing(context),
   };

@@ -166,7 +166,7 @@ export class ReadyManifests {
     this.#ready.set(name, made, { size: 1 });
     made.then(
       ({ bytes }) => {
-        // The same value set again would keep its size.
+        // A value that is set again under its key would keep its old size.
         this.#ready.delete(name);
         this.#ready.set(name, made, { size: bytes.length });
       },

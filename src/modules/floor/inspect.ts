@@ -23,6 +23,7 @@ import { floorResult } from "../../dispatch/routes/floor-result.ts";
 import type { ExchangeView, RouteHandler } from "../../dispatch/routes/route.ts";
 import type { Call, HandlerSuccess } from "../../handlers/handler.ts";
 import type { AgentDirectory } from "../../identity/agent-directory.ts";
+import { isSha256 } from "../../identity/identifiers.ts";
 import { decodeJws } from "../../identity/jws.ts";
 import type { JsonSchema } from "../../schema/json-schema.ts";
 import type { JournalRecord } from "../../state/journal/journal.ts";
@@ -46,7 +47,6 @@ export interface InspectOptions {
 const MAX_EVENTS = 1000;
 /** They take a millisecond or two. */
 const USUAL_EVENTS = 100;
-const AUDIT_ID = /^[0-9a-f]{64}$/;
 
 const ID = { type: "string", maxLength: 256 };
 const TARGETS = ["audit", "chain_head", "lifecycle", "contract", "rcns-attempt"];
@@ -97,7 +97,7 @@ async function inspectAudit(
 ): Promise<HandlerSuccess | Refusal> {
   const { audit_id: auditId } = call.input;
   if (typeof auditId !== "string") return missing("audit_id");
-  if (!AUDIT_ID.test(auditId)) {
+  if (!isSha256(auditId)) {
     const message = "audit_id must be 64 lower-case hex characters";
     return badRequest("invalid-audit-id", message, { parameter: "audit_id" });
   }

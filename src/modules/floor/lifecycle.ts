@@ -146,7 +146,7 @@ async function handle(
   }
 }
 
-/** Of an agent, not of a contract. */
+/** Refuses to end an agent, not a contract, without a reason. */
 function reasonMissing(): Refusal {
   return schemaViolation([{ path: "/reason", keyword: "required", message: "is required" }]);
 }

@@ -4,6 +4,7 @@
  * AGTP-API §5.8.5, §8
  */
 
+import { urlAuthority } from "../../base/url-host.ts";
 import type { BoundPorts } from "../../dispatch/module/http-gateway.ts";
 import type { HttpApi, HttpRoute } from "../../dispatch/module/http-route.ts";
 import type { ApiEntry } from "../../dispatch/module/listing-sections.ts";
@@ -48,13 +49,13 @@ export class ApiListing {
     const { gateway: port } = this.#ports;
     if (port === undefined || port === 0 || WILDCARDS.has(host)) return undefined;
     const scheme = cert === undefined ? "http" : "https";
-    return `${scheme}://${authority(host, port, DEFAULT_PORTS[scheme])}`;
+    return `${scheme}://${urlAuthority(host, port, DEFAULT_PORTS[scheme])}`;
   }
 
   /** The URL of the manifest. */
   get manifestUri(): string {
     const { domain, host } = this.#config.server;
-    return `agtp://${domain ?? authority(host, this.#ports.agtp, AGTP_PORT)}`;
+    return `agtp://${domain ?? urlAuthority(host, this.#ports.agtp, AGTP_PORT)}`;
   }
 
   #list(): readonly ApiEntry[] {
@@ -83,8 +84,3 @@ const ENDPOINTS: HttpApi = {
   description: "The endpoints of this server for clients that speak HTTP.",
   documentation: OPENAPI_PATH,
 };
-
-function authority(host: string, port: number, usual: number | undefined): string {
-  const name = host.includes(":") ? `[${host}]` : host;
-  return port === usual || port === 0 ? name : `${name}:${port}`;
-}

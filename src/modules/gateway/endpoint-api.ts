@@ -13,10 +13,10 @@ import type { LimitsConfig } from "../../wire/limits-section.ts";
 import type { HeaderFields, Response, WireFault } from "../../wire/message.ts";
 import { isWireFault } from "../../wire/message-parser.ts";
 import { type Asked, writeAnswer } from "./http-answer.ts";
+import type { HttpEntrance } from "./http-entrance.ts";
 import { FURTHER_METHODS, METHODS } from "./http-methods.ts";
 import { faultStatus } from "./http-status.ts";
 import { readTarget } from "./http-target.ts";
-import type { Pipeline } from "./pipeline.ts";
 import { errorBody, sendAnswer, sendRefusal } from "./send-answer.ts";
 import type { VerbRoutes } from "./verb-routes.ts";
 
@@ -25,7 +25,7 @@ interface EndpointApiParts {
   readonly agent: AgentDocument;
   readonly limits: LimitsConfig;
   readonly verbs: VerbRoutes;
-  readonly pipeline: Pipeline;
+  readonly pipeline: HttpEntrance;
 }
 
 /** The path that the API is mounted at: all requests for it are sent there. */

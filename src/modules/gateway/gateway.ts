@@ -25,16 +25,16 @@ import { createHostPolicy, createOriginPolicy, type HostVerdict } from "./browse
 import type { GatewaySections } from "./config.ts";
 import { AGTP_ROUTE, createEndpointApi } from "./endpoint-api.ts";
 import { writeAnswer } from "./http-answer.ts";
+import { createHttpEntrance, type HttpEntranceParts } from "./http-entrance.ts";
 import { METHODS } from "./http-methods.ts";
 import { faultStatus } from "./http-status.ts";
 import { readAuthority } from "./http-target.ts";
 import { OPENAPI_PATH } from "./openapi-path.ts";
 import { createOpenapiRoutes } from "./openapi-routes.ts";
-import { createPipeline, type PipelineParts } from "./pipeline.ts";
 import { errorBody, sendRefusal } from "./send-answer.ts";
 
 /** The parts that a sidecar is made from. */
-export interface GatewayParts extends PipelineParts {
+export interface GatewayParts extends HttpEntranceParts {
   readonly config: Pick<GatewaySections, "server" | "gateway" | "limits">;
   readonly httpRoutes: readonly HttpRoute[];
   /** For what does not come to the pipeline. */
@@ -53,7 +53,7 @@ export async function createGateway(parts: GatewayParts): Promise<Gateway> {
   const { serverId } = config.server;
   const { limits } = config;
   const isClaimed = claimsOf(routes, OPENAPI_PATH);
-  const pipeline = createPipeline(parts);
+  const pipeline = createHttpEntrance(parts);
   const app = fastify({
     logger: false,
     bodyLimit: limits.bodyBytes,

@@ -5,7 +5,7 @@
 
 import { HTTP_METHODS } from "../../dispatch/module/http-gateway.ts";
 
-/** Those of ordinary clients, and the one that AGTP shares with newer ones. */
+/** The methods of ordinary HTTP clients, and the one that AGTP shares with newer ones. */
 export const METHODS: readonly string[] = [...HTTP_METHODS, "QUERY"];
 
 /** Methods that Node reads and Fastify does not know by itself; some are methods of AGTP, too. */

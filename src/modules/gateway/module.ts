@@ -51,12 +51,12 @@ function completing(
 
 function serving(context: GatewayContext, speaker: GatewayAgent): Contribution {
   const { config } = context;
-  const listing = new ApiListing(config, () => context.dispatch().httpRoutes);
+  const listing = new ApiListing(config, () => context.deployment().httpRoutes);
   let gateway: Gateway | undefined;
   return {
     features: ["http-gateway"],
     http: {
-      speaker,
+      agent: speaker,
       baseUrl: () => listing.baseUrl,
       apis: () => listing.entries,
       bind: (ports) => listing.bind(ports),
@@ -83,7 +83,7 @@ async function build(
   const { createGateway } = await import("./gateway.ts");
   const { createVerbRoutes } = await import("./verb-routes.ts");
   const { config, log, state, toll } = context;
-  const { dispatcher, registry, httpRoutes } = context.dispatch();
+  const { dispatcher, registry, httpRoutes } = context.deployment();
   const customMethods = config.policies.methods.custom;
   return createGateway({
     ...{ config, dispatcher, httpRoutes, toll, ...speaker },
@@ -102,7 +102,7 @@ function openapiSource(
   const { catalog, methodPolicy } = context;
   const { serverId, operator, documentVersion } = context.config.server;
   return {
-    endpoints: context.dispatch().listed.map(({ definition }) => definition),
+    endpoints: context.deployment().listed.map(({ definition }) => definition),
     ...{ serverId, catalog, manifestUri },
     ...(operator === undefined ? {} : { operator }),
     ...(documentVersion === undefined ? {} : { documentVersion }),

@@ -34,7 +34,7 @@ export const mcpServersModule: Module<Taking<"policies">> = {
     const held = new HeldQuestions({
       ...{ escalations, onFault, servers: [...servers.values()] },
       record: recordStreamEvents(context),
-      approvals: () => context.dispatch().approvals,
+      approvals: () => context.deployment().approvals,
     });
     let unwatch: readonly (() => void)[] = [];
     return {
@@ -42,7 +42,7 @@ export const mcpServersModule: Module<Taking<"policies">> = {
       approvals: [
         confirmableDefinitions({
           ...{ escalations, watch, policy: config.policies.identity },
-          approvals: () => context.dispatch().approvals,
+          approvals: () => context.deployment().approvals,
         }),
         held,
       ],

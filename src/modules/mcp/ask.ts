@@ -70,7 +70,7 @@ function exchangeOf({ caller }: McpRequest, asking: Asking): Exchange {
   const exchange = new Exchange(sent, caller.peer, performance.now());
   exchange.requestedVia = REQUESTED_VIA;
   // By the listener, once for whatever is asked on behalf of a message.
-  exchange.isAdmitted = true;
+  exchange.isCounted = true;
   exchange.route = route;
   exchange.entryRefusal = refusal;
   return exchange;

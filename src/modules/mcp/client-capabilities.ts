@@ -16,12 +16,12 @@ export function canElicit(
   return knowsForms(declared);
 }
 
-/** The same of the current protocol, by the envelope. */
+/** Tells by an envelope of the current protocol whether the client can ask its user. */
 export function canElicitBy(envelope: JsonRecord): boolean {
   return knowsForms(envelope[CAPABILITIES]);
 }
 
-/** The same by what was declared. */
+/** Tells by declared capabilities whether the client can ask its user. */
 export function knowsForms(declared: unknown): boolean {
   const elicitation = isRecord(declared) ? declared["elicitation"] : undefined;
   if (!isRecord(elicitation)) return false;

@@ -28,7 +28,7 @@ export function* creatingFront(
 ): Paced<McpFront> {
   const { tasks, states } = kept;
   const { config, state, tokens } = context;
-  const { dispatcher } = context.dispatch();
+  const { dispatcher } = context.deployment();
   const { serverId } = config.server;
   const rules = rulesOf(config);
   const toolbox = yield* creatingToolbox(context, rules);
@@ -36,7 +36,7 @@ export function* creatingFront(
   const contracts = yield* creatingFrontContracts(parts);
   const visible = visibleTools({ toolbox, contracts, lifecycle: state.lifecycle });
   const front: McpFront = {
-    ...{ serverId, toolbox, contracts, dispatcher, tokens, tasks, ...http.speaker },
+    ...{ serverId, toolbox, contracts, dispatcher, tokens, tasks, ...http.agent },
     ...waitingCalls(state.escalations),
     isAnonymousServed: config.mcp.anonymous,
     protection: protectionOf(context, http, toolbox),
@@ -60,11 +60,11 @@ function rulesOf({ policies }: McpSections): CallRules {
 }
 
 function creatingToolbox(
-  { config, methodPolicy, dispatch }: McpContext,
+  { config, methodPolicy, deployment }: McpContext,
   rules: CallRules,
 ): Paced<Toolbox> {
   const { mcp, policies } = config;
-  const routes = dispatch().registry.entries;
+  const routes = deployment().registry.entries;
   const isApproving =
     policies.approvals.length > 0 ||
     routes.some(
@@ -73,7 +73,7 @@ function creatingToolbox(
     );
   const further = [
     ...(isApproving ? [APPROVED_CALL_TOOL] : []),
-    ...(dispatch().negotiation.offers === undefined ? [] : [PROPOSE_TOOL]),
+    ...(deployment().negotiation.offers === undefined ? [] : [PROPOSE_TOOL]),
   ];
   return Toolbox.creating({
     routes,
@@ -108,11 +108,11 @@ const NOTHING: readonly ListedTool[] = [];
 
 /** The tools of a client as it would be shown them now, found without a request of its own. */
 function createProjection(
-  { config, dispatch }: Pick<McpContext, "config" | "dispatch">,
+  { config, deployment }: Pick<McpContext, "config" | "deployment">,
   visible: VisibleTools,
   { tools }: Pick<FrontContracts, "tools">,
 ): Projection {
-  const resolve = createCallerResolver(dispatch().directory, config.policies.identity);
+  const resolve = createCallerResolver(deployment().directory, config.policies.identity);
   return {
     toolsOf: ({ fields, peer, key }) => {
       const resolution = resolve(fields.get("agent-id") ?? "", undefined, peer);

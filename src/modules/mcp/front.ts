@@ -45,7 +45,7 @@ export interface McpFront {
 
 /** The tools that clients would be shown now. */
 export interface Projection {
-  /** The same list as long as nothing has changed for the caller. */
+  /** Lists the caller's tools: the same list as long as nothing has changed for it. */
   toolsOf(caller: McpCaller): readonly ListedTool[];
   /** When the first of an agent's own tools is over, unless something happens before. */
   validUntil(agentId: string): number;

@@ -24,7 +24,7 @@ export const LIST_PARAMS: StandardSchemaV1<unknown, { readonly cursor?: string }
     cursor === undefined || typeof cursor === "string" ? undefined : "cursor must be a string",
 );
 
-/** Of what is listed on one page no cursor was given. */
+/** Refuses a cursor to a list that has one page only. */
 export function refuseCursor(cursor: string | undefined): void {
   if (cursor !== undefined) throw invalidParams("cursor must be a cursor that this server gave");
 }

@@ -21,7 +21,7 @@ export type OnLeave = (listener: () => void) => void;
 export interface PlainAnswer {
   readonly type: "application/json" | "text/event-stream";
   readonly body: string | Buffer;
-  /** Of the session that it belongs to. */
+  /** The id of the session that it belongs to. */
   readonly sessionId?: string;
 }
 

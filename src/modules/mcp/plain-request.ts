@@ -57,7 +57,7 @@ export function readPlain(
   return method === "tools/list" ? readList({ id, meta }, params) : undefined;
 }
 
-/** The same of a session, which has said at its beginning what its client is. */
+/** Reads a request of a session, whose client has said at the beginning what it is. */
 export function readPlainInSession(fields: HttpFields, body: unknown): PlainRequest | undefined {
   const message = readMessage(fields, body);
   const accept = String(fields["accept"]);

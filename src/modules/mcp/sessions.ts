@@ -28,7 +28,7 @@ import {
 /** One session. */
 interface Session {
   readonly id: string;
-  /** Of its caller. */
+  /** The key of its caller. */
   readonly key: string;
   readonly listener: Listener;
   readonly answers: SessionAnswers;

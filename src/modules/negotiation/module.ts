@@ -4,9 +4,8 @@
  * AGTP-API §10
  */
 
-import { THE_SERVER } from "../../base/task-queue.ts";
 import { FLOOR_METHODS } from "../../catalog/catalog.ts";
-import { recordContractEvents } from "../../dispatch/contracts/contract-events.ts";
+import { recordAccepted, recordContractEvents } from "../../dispatch/contracts/contract-events.ts";
 import { ContractRoutes } from "../../dispatch/contracts/contract-routes.ts";
 import type { Module, Negotiation } from "../../dispatch/module/module.ts";
 import { describeBy, type FloorMethod, floorEndpoints } from "../../dispatch/routes/floor.ts";
@@ -19,21 +18,18 @@ import type { Call } from "../../handlers/handler.ts";
 import type { SchemaCompiler } from "../../schema/schema.ts";
 import { exceptStoreFaults } from "../../state/store-fault.ts";
 import type { NegotiationContext, NegotiationSections } from "./config.ts";
-import { createContractSchemas } from "./contract-schemas.ts";
-import { contractSource } from "./contract-source.ts";
-import { answerLater, proposalEndpoints } from "./later-proposals.ts";
-import { negotiationRoute } from "./negotiate.ts";
-import { contractOffers } from "./offers.ts";
-import { planMethod } from "./plan/plan.ts";
-import type { PlanPlaces } from "./plan/plan-search.ts";
-import { createLatePlanning, creatingPlanPlaces, type LatePlanning } from "./planning.ts";
-import {
-  PROPOSE_SCHEMA,
-  PROPOSED_SCHEMAS,
-  type ProposeOptions,
-  proposeHandler,
-} from "./propose.ts";
-import { endContractsWithoutMethod } from "./removed-methods.ts";
+import { contractSource } from "./contracts/contract-source.ts";
+import { endContractsWithoutMethod } from "./contracts/removed-methods.ts";
+import { createLateSynthesis, type LateSynthesis } from "./late-synthesis.ts";
+import { planMethod } from "./plan-method/plan-method.ts";
+import { createLatePlanPlaces } from "./plan-method/plan-places.ts";
+import type { ProposalRules } from "./propose/check-proposal.ts";
+import { contractOffers } from "./propose/contract-offers.ts";
+import { evaluatePending } from "./propose/evaluate-pending.ts";
+import { type EvaluationParts, type ProposeOptions, proposeMethod } from "./propose/propose.ts";
+import { createContractSchemas } from "./propose/proposed-schema.ts";
+import { proposalEndpoints } from "./propose/query-proposal.ts";
+import { negotiationRoute } from "./rcns/negotiation-route.ts";
 import { type NegotiationState, openNegotiation } from "./state.ts";
 
 export const negotiationModule: Module<NegotiationSections> = {
@@ -43,22 +39,16 @@ export const negotiationModule: Module<NegotiationSections> = {
     const { policies, synthesis } = context.config;
     const kept = await context.once(openNegotiation);
     const { proposals } = kept;
-    const planning = createLatePlanning(context);
-    const places = preparedPlaces(context, planning);
-    const evaluation = proposing(context, planning, kept);
-    const proposeOptions = { ...evaluation, proposals };
+    const prepared = createLateSynthesis(context);
+    const places = createLatePlanPlaces(context, prepared);
+    const evaluation = evaluationParts(context, prepared, kept);
+    const { synthesisEnabled } = policies;
+    const proposeOptions = { ...evaluation, synthesisEnabled, proposals };
     const methods = new Map<string, FloorMethod>([
       ["PLAN", planMethod({ places, work: context.work })],
-      [
-        "PROPOSE",
-        {
-          inputSchema: PROPOSE_SCHEMA,
-          deepMembers: PROPOSED_SCHEMAS,
-          handler: proposeHandler(proposeOptions),
-        },
-      ],
+      ["PROPOSE", proposeMethod(proposeOptions)],
     ]);
-    const isNegotiating = policies.synthesisEnabled && policies.rcns.enabled;
+    const isNegotiating = synthesisEnabled && policies.rcns.enabled;
     // A proposal that was taken on can be asked for, even where nothing more is.
     const isAsked = synthesis.asyncEvaluation || proposals.size > 0;
     const endpoints = [
@@ -68,86 +58,71 @@ export const negotiationModule: Module<NegotiationSections> = {
     return {
       routes: protocolRoutes(endpoints, context),
       sources: [contractSource(context.state.contracts)],
-      negotiation: negotiating(context, planning, { ...kept, proposeOptions }),
-      features: [
-        ...(policies.synthesisEnabled ? ["synthesis"] : []),
-        ...(isNegotiating ? ["rcns"] : []),
-      ],
+      negotiation: negotiationOf(context, prepared, { ...kept, proposeOptions }),
+      features: [...(synthesisEnabled ? ["synthesis"] : []), ...(isNegotiating ? ["rcns"] : [])],
       prepare: async () => {
         await places();
       },
-      start: () => evaluateLater(context, evaluation, kept),
+      start: () => takeUp(context, evaluation, kept),
     };
   },
 };
 
-/** The places of PLAN, made when they are first asked for. */
-function preparedPlaces(
+function evaluationParts(
   context: NegotiationContext,
-  planning: LatePlanning,
-): () => Promise<PlanPlaces> {
-  const { work, stopping } = context;
-  let places: Promise<PlanPlaces> | undefined;
-  return () => {
-    places ??= planning().then((made) =>
-      work.pace(creatingPlanPlaces(context, made), THE_SERVER, stopping.signal),
-    );
-    return places;
-  };
-}
-
-/** Builds the judging of proposals, at once or later. */
-function proposing(
-  context: NegotiationContext,
-  planning: LatePlanning,
-  { negotiations }: NegotiationState,
-): Omit<ProposeOptions, "proposals"> {
-  const { catalog, names, methodPolicy, config, work } = context;
+  prepared: LateSynthesis,
+  { turns }: NegotiationState,
+): EvaluationParts {
+  const { config, work, state } = context;
   return {
-    ...{ catalog, names, methodPolicy, planning, reservation, negotiations, work },
-    registered: (method, path) => {
-      return context.dispatch().registry.find(method, path)?.entry.definition;
-    },
-    canonical: (pair) => canonicalPair(methodPolicy, pair),
-    synthesisEnabled: config.policies.synthesisEnabled,
+    ...{ rules: proposalRules(context), prepared, work, turns },
     synthesis: config.synthesis,
-    register: context.state.contracts,
+    register: state.contracts,
     record: recordContractEvents(context),
   };
 }
 
+function proposalRules(context: NegotiationContext): ProposalRules {
+  const { catalog, names, methodPolicy } = context;
+  return {
+    ...{ catalog, names, methodPolicy, reservation },
+    registered: (method, path) => {
+      return context.deployment().registry.find(method, path)?.entry.definition;
+    },
+    canonical: (pair) => canonicalPair(methodPolicy, pair),
+  };
+}
+
 /** Takes up what an earlier process left: proposals, and contracts that nobody can call any more. */
-function evaluateLater(
+function takeUp(
   context: NegotiationContext,
-  evaluation: Omit<ProposeOptions, "proposals">,
+  evaluation: EvaluationParts,
   { proposals }: NegotiationState,
 ): void {
   const { methodPolicy, log } = context;
   const { contracts } = context.state;
   const onFault = faultsOf(context);
-  const record = recordContractEvents(context);
+  const { record } = evaluation;
   proposals.evaluateBy({
-    evaluate: (request) => answerLater(evaluation, request, log),
+    evaluate: (submitted) => evaluatePending(evaluation, submitted, log),
     onFault,
   });
   void endContractsWithoutMethod({ methodPolicy, contracts, record, log }).catch(onFault);
 }
 
 /** The questions of the gates about contracts, and who answers where all locks are open. */
-function negotiating(
+function negotiationOf(
   context: NegotiationContext,
-  planning: LatePlanning,
+  prepared: LateSynthesis,
   { rate, proposeOptions }: Pick<NegotiationState, "rate"> & { proposeOptions: ProposeOptions },
 ): Negotiation {
   const { attempts, compiler, work } = context;
   const { rcns, synthesisEnabled } = context.config.policies;
   const { contracts: register } = context.state;
-  const record = recordContractEvents(context);
+  const { record } = proposeOptions;
   const schemas = createContractSchemas();
-  const accepted = (contract: Contract, call: Call, exchange: ExchangeView) => {
-    const actorAgentId = contract.agentId;
-    return record([{ type: "rcns_propose_accepted", contract, actorAgentId }], { call, exchange });
-  };
+  const accepted = (contract: Contract, call: Call, exchange: ExchangeView) =>
+    recordAccepted(record, contract, { call, exchange });
   const routes = new ContractRoutes({
     ...{ register, accepted, isFloor: isProtocolPair },
     compile: (schema) => schemas.compile(schema),
@@ -155,8 +130,8 @@ function negotiating(
   const isOn = rcns.enabled && synthesisEnabled;
   if (!isOn) return { routes, route: undefined, offers: undefined };
   const route = negotiationRoute({
-    ...{ planning, register, routes, attempts, rate, work, rcns, reservation, accepted },
-    needsApproval: (route, asked) => context.dispatch().needsApproval(route, asked),
+    ...{ prepared, register, routes, attempts, rate, work, rcns, reservation, accepted },
+    needsApproval: (route, asked) => context.deployment().needsApproval(route, asked),
     anyInput: anyInput(compiler),
     onFault: faultsOf(context),
   });

@@ -6,13 +6,13 @@
 import type { KeptParts } from "../../dispatch/process-state.ts";
 import { RateWindow } from "../../dispatch/rates/rate-window.ts";
 import type { Store } from "../../state/store.ts";
-import { Negotiations } from "./negotiations.ts";
-import { Proposals } from "./proposals.ts";
+import { NegotiationTurns } from "./propose/negotiation-turns.ts";
+import { PendingProposals } from "./propose/pending-proposals.ts";
 
 /** The state of negotiation. */
 export interface NegotiationState {
-  readonly proposals: Proposals;
-  readonly negotiations: Negotiations;
+  readonly proposals: PendingProposals;
+  readonly turns: NegotiationTurns;
   readonly rate: RateWindow;
 }
 
@@ -23,8 +23,8 @@ export async function openNegotiation(
   { holders, minuteRates: rates }: Pick<KeptParts, "holders" | "minuteRates">,
 ): Promise<NegotiationState> {
   return {
-    proposals: await Proposals.open(store, holders),
-    negotiations: new Negotiations(),
+    proposals: await PendingProposals.open(store, holders),
+    turns: new NegotiationTurns(),
     rate: new RateWindow({ name: "negotiation", rates }),
   };
 }

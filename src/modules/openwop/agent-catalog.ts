@@ -1,17 +1,14 @@
 /**
  * The installed agents as the HTTP API and the runs read them: the inventory, the packs they came
- * in, and whether a value fits an agent's handoff.   OpenWOP RFC 0072 §A, RFC 0003 §D
+ * in, and whether a value fits an agent's handoff. Their manifests are listed as their packs have them,
+ * and exported so that they can be installed elsewhere: the prompt within, the files that a manifest
+ * refers to beside it, what looks like a secret taken out.   OpenWOP RFC 0072 §A, RFC 0003 §A, §C-D
  */
-import type { JsonRecord } from "../../base/json-value.ts";
+import { isRecord, type JsonRecord } from "../../base/json-value.ts";
 import type { RunError } from "./agent-executor.ts";
 import type { AgentRegistry } from "./agent-registry.ts";
-import type { AgentInventory, InventoryEntry } from "./inventory.ts";
-import {
-  type ExportedPack,
-  exportedManifest,
-  exportPack,
-  listedManifest,
-} from "./packs/export-pack.ts";
+import type { InstalledAgent, InstalledPack } from "./installed-agent.ts";
+import { type InventoryEntry, inventoryEntry } from "./inventory.ts";
 import type { Redactor } from "./redaction.ts";
 import { schemaFailure } from "./turn/outcome.ts";
 
@@ -34,8 +31,10 @@ type HandoffSide = "task" | "return";
 
 /** The agents that a tenant can run; everything is sorted, and the same until the next reload. */
 export interface AgentCatalog extends Pick<AgentRegistry, "reference"> {
-  /** By agentId. */
+  /** Sorted by agentId. */
   inventory(tenant: string): readonly InventoryEntry[];
+  /** Undefined: there is no such agent, for this tenant. */
+  find(agentId: string, tenant: string): InventoryEntry | undefined;
   packs(tenant: string): readonly ListedPack[];
   /** Manifests that can be installed elsewhere, by themselves and in packs with their files. */
   exports(tenant: string): PackExport;
@@ -50,14 +49,25 @@ export interface AgentCatalog extends Pick<AgentRegistry, "reference"> {
 
 interface CatalogSources {
   readonly registry: AgentRegistry;
-  readonly inventory: AgentInventory;
   readonly redactor: Redactor;
 }
 
+/** The body of `GET /v1/agents` and `QUERY /agents`. */
+export function inventoryBody(agents: readonly InventoryEntry[]): JsonRecord {
+  return { agents, total: agents.length };
+}
+
 /** The catalog of the agents that are installed. */
-export function createCatalog({ registry, inventory, redactor }: CatalogSources): AgentCatalog {
+export function createCatalog({ registry, redactor }: CatalogSources): AgentCatalog {
+  const entries = new Map(
+    registry.all.map((agent) => [agent, Object.freeze(inventoryEntry(agent, redactor))]),
+  );
   return {
-    inventory: (tenant) => inventory.list(tenant).agents,
+    inventory: (tenant) => registry.list(tenant).flatMap((agent) => entries.get(agent) ?? []),
+    find: (agentId, tenant) => {
+      const agent = registry.find(agentId, tenant);
+      return agent && entries.get(agent);
+    },
     reference: registry.reference,
     packs: (tenant) =>
       registry.packs(tenant).map(({ name, version, agents }) => ({
@@ -79,4 +89,68 @@ export function createCatalog({ registry, inventory, redactor }: CatalogSources)
       return schemaFailure(`handoff_${side}_schema_violation`, violations, redactor).error;
     },
   };
+}
+
+/** A pack, as it can be written into a directory and installed. */
+interface ExportedPack {
+  readonly name: string;
+  readonly version: string;
+  /** Its pack.json: agents only, and unsigned, since it is not what was signed. */
+  readonly manifest: JsonRecord;
+  /** Text by path. */
+  readonly files: Readonly<Record<string, string>>;
+}
+
+/** Names are as long as the manifest's schema lets them be, whatever stands in place of a secret. */
+const MAX_LENGTHS = { persona: 200, label: 100, description: 500 } as const;
+
+/** The manifest as it stands in the pack. */
+function listedManifest({ manifest, agentId }: InstalledAgent, redactor: Redactor): JsonRecord {
+  const shown = redactor.value(manifest) as JsonRecord;
+  const cut = Object.entries(MAX_LENGTHS).flatMap(([name, length]) => {
+    const text = shown[name];
+    return typeof text === "string" ? [[name, text.slice(0, length)] as const] : [];
+  });
+  return { ...shown, ...Object.fromEntries(cut), agentId };
+}
+
+/** The same with its prompt; an empty one can stand in a file alone. */
+function exportedManifest(agent: InstalledAgent, redactor: Redactor): JsonRecord {
+  const { systemPromptRef, systemPrompt: _, ...manifest } = listedManifest(agent, redactor);
+  const prompt = redactor.text(agent.prompt);
+  return prompt === "" ? { ...manifest, systemPromptRef } : { ...manifest, systemPrompt: prompt };
+}
+
+/** A pack with its agents and all that they refer to. */
+function exportPack(pack: InstalledPack, redactor: Redactor): ExportedPack {
+  const { name, version, manifest, agents } = pack;
+  const { signing: _s, nodes: _n, connector: _c, ...kept } = manifest;
+  const files = agents.flatMap((agent) => filesOf(agent, redactor));
+  return {
+    ...{ name, version },
+    manifest: {
+      ...(redactor.value(kept) as JsonRecord),
+      agents: agents.map((agent) => exportedManifest(agent, redactor)),
+    },
+    files: Object.fromEntries(files),
+  };
+}
+
+function filesOf(agent: InstalledAgent, redactor: Redactor): readonly [string, string][] {
+  const { manifest, taskSchema, returnSchema, evalSuite, prompt } = agent;
+  const handoff = isRecord(manifest["handoff"]) ? manifest["handoff"] : {};
+  const promptRef = prompt === "" ? manifest["systemPromptRef"] : undefined;
+  const named: readonly (readonly [unknown, string | undefined])[] = [
+    [handoff["taskSchemaRef"], taskSchema && written(taskSchema.schema)],
+    [handoff["returnSchemaRef"], returnSchema && written(returnSchema.schema)],
+    [manifest["evalSuiteRef"], evalSuite],
+    [promptRef, prompt],
+  ];
+  return named.flatMap(([path, text]): [string, string][] =>
+    typeof path === "string" && text !== undefined ? [[path, redactor.text(text)]] : [],
+  );
+}
+
+function written(schema: object): string {
+  return `${JSON.stringify(schema, undefined, 2)}\n`;
 }

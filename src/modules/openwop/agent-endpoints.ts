@@ -12,6 +12,7 @@ import type { ProtocolEndpoint } from "../../dispatch/routes/protocol-endpoint.t
 import { createRoute, type Route, type RouteHandler } from "../../dispatch/routes/route.ts";
 import type { EndpointDefinition } from "../../endpoint/endpoint.ts";
 import { type HandlerResult, isHandlerError } from "../../handlers/handler.ts";
+import { type AgentCatalog, inventoryBody } from "./agent-catalog.ts";
 import {
   DISPATCH_ERRORS,
   type DispatchOptions,
@@ -20,11 +21,10 @@ import {
 } from "./dispatch-call.ts";
 import { DISPATCH_MEMBERS, endpointSchemas } from "./endpoint-schemas.ts";
 import type { InstalledAgent } from "./installed-agent.ts";
-import type { AgentInventory } from "./inventory.ts";
 import type { Redactor } from "./redaction.ts";
 
 interface InventoryEndpointsOptions extends DispatchOptions {
-  readonly inventory: AgentInventory;
+  readonly catalog: AgentCatalog;
   /** An agent of the tenant, by its id, or by its AGTP name or Agent-ID. */
   resolve(name: string): InstalledAgent | undefined;
   /** True if DISCOVER lists the endpoints: there is somebody to be found by them. */
@@ -44,7 +44,7 @@ export function inventoryEndpoints(
 }
 
 function listEndpoint({
-  inventory,
+  catalog,
   tenant,
   isListed,
   isDisclosedTo,
@@ -58,7 +58,7 @@ function listEndpoint({
     inputSchema: { type: "object", properties: {}, additionalProperties: false },
     outputSchema: { type: "object", required: ["agents", "total"] },
     handler: ({ agentId }) => ({
-      body: isDisclosedTo(agentId) ? inventory.list(tenant) : { agents: [], total: 0 },
+      body: inventoryBody(isDisclosedTo(agentId) ? catalog.inventory(tenant) : []),
     }),
   };
 }

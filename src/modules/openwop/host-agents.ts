@@ -6,14 +6,15 @@ import { basename } from "node:path";
 import { memberOf } from "../../base/json-value.ts";
 import type { Problem } from "../../base/problem.ts";
 import { actingCaller } from "../../dispatch/handling/acting.ts";
+import { findInactive, identifyAgents } from "../../dispatch/module/hosted-agents.ts";
 import type { AgentDocument } from "../../identity/agent-document.ts";
-import { type HostedAgent, identifyHosted } from "../../state/registers/hosted-identity.ts";
+import type { HostedAgent } from "../../state/registers/hosted-identity.ts";
+import { type AgentCatalog, createCatalog } from "./agent-catalog.ts";
 import type { AgentExecutor } from "./agent-executor.ts";
 import { type AgentRegistry, createAgentRegistry } from "./agent-registry.ts";
 import type { OpenwopConfig, OpenwopContext } from "./config.ts";
 import { findTableMistakes, findToolMistakes } from "./find-mistakes.ts";
 import type { InstalledAgent } from "./installed-agent.ts";
-import { type AgentInventory, createInventory } from "./inventory.ts";
 import { readingPacks } from "./read-packs.ts";
 import { createRedactor, type Redactor } from "./redaction.ts";
 import { loadAgentRuntime } from "./runtime/load-runtime.ts";
@@ -29,7 +30,7 @@ export interface OpenwopAgents {
   /** The detail in which turns tell their reasoning. */
   readonly reasoning: ReasoningRules;
   readonly registry: AgentRegistry;
-  readonly inventory: AgentInventory;
+  readonly catalog: AgentCatalog;
   readonly executor: AgentExecutor;
   readonly redactor: Redactor;
   /** The identities that this server issued, those of other tenants left out. */
@@ -51,12 +52,12 @@ export async function hostAgents(
   context: OpenwopContext,
   { api }: OpenwopState,
 ): Promise<OpenwopAgents> {
-  const { config, env, routes, dispatch, log, drive } = context;
+  const { config, env, routes, deployment, log, drive } = context;
   const { openwop: settings } = config;
   const packs = await drive(readingPacks(config));
   const registry = createAgentRegistry(packs.packs);
   const redactor = createRedactor(await drive(collectingSecrets(config, env, routes)));
-  const identities = await identify(registry, settings, context);
+  const identities = await identifyAgents(hostedAgents(registry, settings), context);
   const documentOf = (agent: InstalledAgent): AgentDocument | undefined =>
     identities.documents.get(keyOf(agent));
   const runtime = await loadAgentRuntime(settings, { ...context, redactor });
@@ -69,7 +70,7 @@ export async function hostAgents(
     host: ownEndpoints(context),
     takeRate: (principal, toolName) => api.toolRates.take(principal, toolName, { perMinute }),
     grantsOf: (agentId) => grantsOf(settings, agentId),
-    findInactive: (document) => findInactive(context, document),
+    findInactive: (document) => findInactive(context.state, document),
     onOddConfidence: (agentId, stated) => {
       const fields = { event: "agent-confidence-out-of-range", agent_id: agentId, stated };
       log.warn(fields, "an agent's confidence is no number from 0 to 1, and counts as 0");
@@ -78,7 +79,7 @@ export async function hostAgents(
   const own = new Set(registry.list(settings.tenant).map(documentOf));
   return {
     ...{ settings, reasoning, registry, executor, redactor, documentOf },
-    inventory: createInventory(registry, redactor),
+    catalog: createCatalog({ registry, redactor }),
     documents: identities.issued.filter((document) => own.has(document)),
     problems: [
       ...[...packs.problems, ...identities.problems],
@@ -89,18 +90,14 @@ export async function hostAgents(
     findLostTools: () =>
       findToolMistakes(
         packs.packs,
-        (method, path) => dispatch().registry.find(method, path) !== undefined,
+        (method, path) => deployment().registry.find(method, path) !== undefined,
       ),
     close: () => runtime.runtime.close(),
   };
 }
 
-function identify(
-  registry: AgentRegistry,
-  settings: OpenwopConfig,
-  { config: { server }, state, signingKey, directory, drive }: OpenwopContext,
-) {
-  const wanted = registry.all.map((agent): HostedAgent => {
+function hostedAgents(registry: AgentRegistry, settings: OpenwopConfig): readonly HostedAgent[] {
+  return registry.all.map((agent) => {
     const { agentId, pack, persona, description } = agent;
     return {
       key: keyOf(agent),
@@ -110,9 +107,6 @@ function identify(
       file: pack.file,
     };
   });
-  const { serverId, operator } = server;
-  const issuer = { serverId, operator, signingKey };
-  return identifyHosted(wanted, issuer, { store: state.store, known: directory.list(), drive });
 }
 
 /** The scopes that the operator grants to an agent's tool calls. */
@@ -125,24 +119,16 @@ function keyOf({ agentId, pack: { tenant } }: InstalledAgent): string {
   return tenant === undefined ? `openwop/${agentId}` : `openwop/${agentId}@${tenant}`;
 }
 
-function findInactive(
-  { state: { lifecycle } }: OpenwopContext,
-  document: AgentDocument,
-): string | undefined {
-  const status = lifecycle.statusOf(document);
-  return status === "suspended" || status === "retired" ? `the agent is ${status}` : undefined;
-}
-
 /**
  * The endpoints of this server as tools of its agents, called through the pipeline of the
  * deployment that the agents are a part of.
  */
-function ownEndpoints({ dispatch }: Pick<OpenwopContext, "dispatch">): ToolHost {
+function ownEndpoints({ deployment }: Pick<OpenwopContext, "deployment">): ToolHost {
   return {
-    findEndpoint: (method, path) => dispatch().registry.find(method, path)?.entry.definition,
+    findEndpoint: (method, path) => deployment().registry.find(method, path)?.entry.definition,
     call: async ({ agent, scopes, method, path: target, input, taskId, signal }) => {
       const caller = actingCaller(agent, scopes);
-      return dispatch().actAs({ caller, method, target, input, taskId, signal });
+      return deployment().actAs({ caller, method, target, input, taskId, signal });
     },
   };
 }

@@ -6,7 +6,6 @@ import { traceOf } from "../../base/thrown.ts";
 import type { HttpRoute } from "../../dispatch/module/http-route.ts";
 import { recordStreamEvents } from "../../dispatch/stream-events.ts";
 import { exceptStoreFaults } from "../../state/store-fault.ts";
-import { type AgentCatalog, createCatalog } from "./agent-catalog.ts";
 import type { OpenwopConfig, OpenwopContext } from "./config.ts";
 import { findAgentMistakes, findKeyMistakes } from "./find-mistakes.ts";
 import type { OpenwopAgents } from "./host-agents.ts";
@@ -27,7 +26,6 @@ export interface HostedRuns {
   readonly host: RunHost;
   readonly escalations: RunEscalations;
   readonly workflows: Workflows;
-  readonly catalog: AgentCatalog;
   readonly limits: RunLimits;
   readonly redact: Redact;
   /** There is something to run. */
@@ -42,10 +40,9 @@ export async function hostRuns(
   kept: OpenwopState,
 ): Promise<HostedRuns> {
   const { config, compiler, state, log } = context;
-  const { registry, executor, reasoning } = openwop;
+  const { registry, catalog, executor, reasoning } = openwop;
   const { tenant, conformance: isConformance, workflowsDir, apiKeys, runs } = config.openwop;
   const limits = limitsOf(runs);
-  const catalog = createCatalog(openwop);
   const redact = redactWith(openwop);
   const types = nodeTypes({
     ...{ executor, compiler, isConformance, effects: kept.api.effects },
@@ -68,14 +65,14 @@ export async function hostRuns(
     ...{ host, escalations: state.escalations },
     agtpIdOf: (agentId, owner) => agtpIdOf(openwop, agentId, owner),
     record: recordStreamEvents(context),
-    approvals: () => context.dispatch().approvals,
+    approvals: () => context.deployment().approvals,
     onFault: exceptStoreFaults((error) => {
       const trace = redact(traceOf(error));
       log.warn({ trace }, "a run that waits could not be told to operators");
     }),
   });
   return {
-    ...{ host, escalations, workflows, catalog, redact, limits },
+    ...{ host, escalations, workflows, redact, limits },
     isServing: isConformance || registry.all.length > 0 || workflows.size > 0,
     problems: [...problems, ...findKeyMistakes(apiKeys, basename(config.file))],
   };
@@ -84,9 +81,9 @@ export async function hostRuns(
 /** The HTTP API, served where the sidecar is. */
 export function httpRoutes(
   { config, log, toll, state: { view } }: OpenwopContext,
-  { executor, registry, reasoning }: OpenwopAgents,
+  { executor, registry, catalog, reasoning }: OpenwopAgents,
   { api: state }: OpenwopState,
-  { host, catalog, workflows, limits, redact }: HostedRuns,
+  { host, workflows, limits, redact }: HostedRuns,
 ): readonly HttpRoute[] {
   const { conformance: isConformance, installScope, apiKeys, runtime } = config.openwop;
   const { toolCallsPerMinute } = runtime;

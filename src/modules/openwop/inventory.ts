@@ -3,7 +3,6 @@
  * credential. What an agent does without on this host stands in its entry.   OpenWOP RFC 0072 §A,
  * RFC 0080 §C
  */
-import type { AgentRegistry } from "./agent-registry.ts";
 import type { InstalledAgent, MemoryShape } from "./installed-agent.ts";
 import type { Redactor } from "./redaction.ts";
 
@@ -25,42 +24,8 @@ export interface InventoryEntry {
   readonly degradedMemoryDimensions?: readonly string[];
 }
 
-/** The body of `GET /v1/agents` and `QUERY /agents`. */
-interface InventoryList {
-  readonly agents: readonly InventoryEntry[];
-  readonly total: number;
-}
-
-/** The agents that a tenant can be shown. */
-export interface AgentInventory {
-  /** Sorted by agent id. */
-  list(tenant: string): InventoryList;
-  /** Undefined: there is no such agent, for this tenant. */
-  find(agentId: string, tenant: string): InventoryEntry | undefined;
-}
-
-/** The inventory of a registry; entries are made once. */
-export function createInventory(registry: AgentRegistry, redactor: Redactor): AgentInventory {
-  const entries = new Map(
-    registry.all.map((agent) => [agent, Object.freeze(inventoryEntry(agent, redactor))]),
-  );
-  const entryOf = (agent: InstalledAgent): readonly InventoryEntry[] => {
-    const entry = entries.get(agent);
-    return entry === undefined ? [] : [entry];
-  };
-  return {
-    list: (tenant) => {
-      const agents = registry.list(tenant).flatMap(entryOf);
-      return { agents, total: agents.length };
-    },
-    find: (agentId, tenant) => {
-      const agent = registry.find(agentId, tenant);
-      return agent && entryOf(agent)[0];
-    },
-  };
-}
-
-function inventoryEntry(agent: InstalledAgent, redactor: Redactor): InventoryEntry {
+/** The entry of an installed agent. */
+export function inventoryEntry(agent: InstalledAgent, redactor: Redactor): InventoryEntry {
   const { description, memoryShape, confidenceThreshold, degraded, pack } = agent;
   const dimensions = unmetDimensions(memoryShape);
   return {

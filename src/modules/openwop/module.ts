@@ -4,6 +4,7 @@
  */
 
 import { isDisclosedTo } from "../../dispatch/caller/disclosure.ts";
+import { longestWaitMs } from "../../dispatch/module/hosted-agents.ts";
 import type { Contribution, HostedInventory, Module } from "../../dispatch/module/module.ts";
 import type { QuerySource } from "../../dispatch/module/query-source.ts";
 import { agentNotInstalled } from "../../dispatch/refusals/openwop-refusals.ts";
@@ -18,9 +19,6 @@ import { runEndpoints } from "./run-endpoints.ts";
 import { agentRuns, type StartRun } from "./runs/agent-runs.ts";
 import type { RunHost } from "./runs/run-host.ts";
 import { type OpenwopState, openOpenwop } from "./state.ts";
-
-/** A handler ends a little before its deadline, so that it says itself what there is to say. */
-const HANDLER_MARGIN_MS = 500;
 
 /** It goes before tasks, whose confirmations it passes on to runs. */
 export const openwopModule: Module<OpenwopSections> = {
@@ -48,9 +46,8 @@ export function contributeOpenwop(context: OpenwopContext, parts: OpenwopParts):
   const { host, escalations } = runs;
   const { registry, redactor, settings } = openwop;
   const { tenant } = settings;
-  const { handlerTimeoutMs } = context.config.limits;
   let forgetGone = (): void => undefined;
-  const maxWaitMs = Math.max(0, handlerTimeoutMs - HANDLER_MARGIN_MS);
+  const maxWaitMs = longestWaitMs(context.config.limits);
   const dispatching = { start, tenant, maxWaitMs, redactor };
   return {
     routes: [
@@ -90,7 +87,7 @@ function endpointsOf(
   { host, isServing }: HostedRuns,
   dispatching: AgentRoutesOptions,
 ): readonly ProtocolEndpoint[] {
-  const { registry, inventory, settings } = openwop;
+  const { registry, catalog, settings } = openwop;
   const { tenant } = settings;
   return [
     ...runEndpoints({
@@ -98,7 +95,7 @@ function endpointsOf(
       agtpIdOf: (agentId, owner) => agtpIdOf(openwop, agentId, owner),
     }),
     ...inventoryEndpoints({
-      ...{ ...dispatching, inventory, isListed: registry.list(tenant).length > 0 },
+      ...{ ...dispatching, catalog, isListed: registry.list(tenant).length > 0 },
       resolve: resolverOf(context, openwop),
       isDisclosedTo: disclosing(context),
     }),
@@ -110,7 +107,7 @@ const HOSTED_PROTOCOL = {
 } as const;
 
 /** An agent of the tenant by its OpenWOP name, or by whatever AGTP knows it. */
-function resolverOf({ dispatch }: OpenwopContext, openwop: OpenwopAgents) {
+function resolverOf({ deployment }: OpenwopContext, openwop: OpenwopAgents) {
   const { registry, documentOf, settings } = openwop;
   const { tenant } = settings;
   const byAgtpId = new Map(
@@ -120,7 +117,8 @@ function resolverOf({ dispatch }: OpenwopContext, openwop: OpenwopAgents) {
     }),
   );
   return (name: string) =>
-    registry.find(name, tenant) ?? byAgtpId.get(dispatch().directory.resolve(name)?.agentId ?? "");
+    registry.find(name, tenant) ??
+    byAgtpId.get(deployment().directory.resolve(name)?.agentId ?? "");
 }
 
 const MOST = 100;
@@ -156,23 +154,23 @@ const AGENT_ID = /^[0-9a-f]{64}$/;
 /** Tells whether a caller may learn which agents there are. */
 function disclosing({
   config,
-  dispatch,
+  deployment,
 }: OpenwopContext): (agentId: string | undefined) => boolean {
   const { disclosure } = config.agents;
-  return (agentId) => isDisclosedTo({ agents: dispatch().directory, disclosure }, agentId);
+  return (agentId) => isDisclosedTo({ agents: deployment().directory, disclosure }, agentId);
 }
 
 /** The agents of the tenant that AGTP callers belong to. */
 function hostedInventory(context: OpenwopContext, openwop: OpenwopAgents): HostedInventory {
-  const { inventory, settings } = openwop;
+  const { catalog, settings } = openwop;
   const isDisclosed = disclosing(context);
-  const isEmpty = inventory.list(settings.tenant).total === 0;
+  const isEmpty = catalog.inventory(settings.tenant).length === 0;
   const find = (name: string, callerId: string | undefined): object | Refusal | undefined => {
     // Where there is an inventory, a name that is nobody's is no name in it.
     if (!OPENWOP_NAME.test(name) && (isEmpty || AGENT_ID.test(name))) return undefined;
-    const entry = isDisclosed(callerId) ? inventory.find(name, settings.tenant) : undefined;
+    const entry = isDisclosed(callerId) ? catalog.find(name, settings.tenant) : undefined;
     if (entry !== undefined) return entry;
-    return context.dispatch().directory.resolve(name) === undefined
+    return context.deployment().directory.resolve(name) === undefined
       ? agentNotInstalled()
       : undefined;
   };
@@ -182,13 +180,13 @@ function hostedInventory(context: OpenwopContext, openwop: OpenwopAgents): Hoste
 /** The tools of an agent that came in a pack, by who it is here. */
 function toolsOf({
   registry,
-  inventory,
+  catalog,
   settings: { tenant },
   documentOf,
 }: OpenwopAgents): (agent: AgentDocument) => readonly string[] {
   const tools = new Map(
     registry.list(tenant).map((agent) => {
-      const entry = inventory.find(agent.agentId, tenant);
+      const entry = catalog.find(agent.agentId, tenant);
       return [documentOf(agent)?.agentId, entry?.toolAllowlist ?? []];
     }),
   );

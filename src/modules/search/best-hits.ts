@@ -33,14 +33,14 @@ const STEP = 128;
 const COUNTED_STEP = 4096;
 
 /** So many of the best, of all indexes together; no less sure than the threshold. */
-export function* bestHits(
+export function* findingBestHits(
   all: readonly ScoredCandidates[],
   most: number,
   threshold: number,
 ): Paced<readonly Hit[]> {
   const hits: Hit[] = [];
   const groups: Grouped[] = [];
-  for (const candidates of all) groups.push(yield* groupByConfidence(candidates, threshold));
+  for (const candidates of all) groups.push(yield* groupingByConfidence(candidates, threshold));
   let looked = 0;
   for (let step = CONFIDENCE_STEPS; step >= 0 && hits.length < most; step -= 1) {
     const top = new TopHits(most - hits.length);
@@ -70,11 +70,11 @@ function hitOf({ index, number, score }: TopHit, confidence: number): readonly H
 interface Grouped {
   readonly candidates: ScoredCandidates;
   readonly numbers: Uint32Array;
-  /** Those of a step are from here to before the next one's. */
+  /** The hits of a step begin here, and end where the next step's begin. */
   readonly starts: Uint32Array;
 }
 
-function* groupByConfidence(candidates: ScoredCandidates, threshold: number): Paced<Grouped> {
+function* groupingByConfidence(candidates: ScoredCandidates, threshold: number): Paced<Grouped> {
   const { scores } = candidates;
   const { found } = scores;
   const steps = new Uint16Array(found.length);
@@ -103,7 +103,10 @@ function* groupByConfidence(candidates: ScoredCandidates, threshold: number): Pa
 }
 
 /** Without words there is nothing to doubt: whatever is accepted is what was asked for. */
-export function* mostProminent(all: readonly Candidates[], most: number): Paced<readonly Hit[]> {
+export function* findingMostProminent(
+  all: readonly Candidates[],
+  most: number,
+): Paced<readonly Hit[]> {
   const hits: Hit[] = [];
   const queues = all.map((candidates) => ({ candidates, place: 0 }));
   for (let looked = 1; hits.length < most; looked += 1) {

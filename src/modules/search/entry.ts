@@ -8,7 +8,7 @@ import type { AgentDocument } from "../../identity/agent-document.ts";
 
 /** The form of results: for programs, for readers, or as the server itself has them. */
 export const FORMATS = ["structured", "natural", "raw"] as const;
-/** One of them. */
+/** A format in which results are given. */
 export type Format = (typeof FORMATS)[number];
 
 /**

@@ -24,7 +24,7 @@ export interface ListedCondition {
 
 /** A filter, ready to be applied. */
 export interface Filter {
-  /** All of them must hold. */
+  /** The conditions on what is listed; each must hold. */
   readonly listed: readonly ListedCondition[];
   /** The other conditions, all of them. */
   readonly meets: Condition;

@@ -13,7 +13,7 @@ import { canonicalPair } from "../../dispatch/routes/pairs.ts";
 import { protocolRoutes } from "../../dispatch/routes/protocol-endpoint.ts";
 import type { ListedDefinition } from "../../dispatch/tools/tool.ts";
 import type { EndpointDefinition } from "../../endpoint/endpoint.ts";
-import { buildRegistry, type EndpointRegistry } from "../../endpoint/endpoint-registry.ts";
+import { creatingRegistry, type EndpointRegistry } from "../../endpoint/endpoint-registry.ts";
 import type { AgentDocument } from "../../identity/agent-document.ts";
 import type { CompiledSchema } from "../../schema/schema.ts";
 import type { SearchContext, SearchSections } from "./config.ts";
@@ -39,7 +39,7 @@ export const searchModule: Module<SearchSections> = {
     const search = new Search({
       surface: () => preparingSurface(context, filter),
       sources: () => {
-        sources ??= context.dispatch().sources.map(firstHand);
+        sources ??= context.deployment().sources.map(firstHand);
         return sources;
       },
       drive: (steps) => work.pace(steps, THE_SERVER, stopping.signal),
@@ -61,19 +61,19 @@ export const searchModule: Module<SearchSections> = {
 function* preparingSurface(context: SearchContext, filter: CompiledSchema): Paced<Surface> {
   filter.check({}, true);
   yield;
-  return yield* surfaceOf(context);
+  return yield* creatingSurface(context);
 }
 
 /**
  * The entries that can be found, policy permitting: what it refuses or sends elsewhere is not
  * named.
  */
-function* surfaceOf(context: SearchContext): Paced<Surface> {
+function* creatingSurface(context: SearchContext): Paced<Surface> {
   const { config, names, catalog, methodPolicy, state, recipes } = context;
-  const { directory, features, apis } = context.dispatch();
-  const endpoints = yield* reachableEndpoints(context);
+  const { directory, features, apis } = context.deployment();
+  const endpoints = yield* filteringReachable(context);
   const definitions = endpoints.map(({ definition }) => definition);
-  const { registry } = yield* buildRegistry(definitions);
+  const { registry } = yield* creatingRegistry(definitions);
   const options: EndpointEntryOptions = {
     policy: config.policies,
     names,
@@ -101,11 +101,11 @@ function* surfaceOf(context: SearchContext): Paced<Surface> {
   };
 }
 
-function* reachableEndpoints({
-  dispatch,
+function* filteringReachable({
+  deployment,
   methodPolicy,
 }: SearchContext): Paced<readonly ListedDefinition[]> {
-  const { listed, unlisted } = dispatch();
+  const { listed, unlisted } = deployment();
   const known = new Set<string>();
   const reachable: ListedDefinition[] = [];
   for (const { tier, definition } of [...listed, ...unlisted]) {

@@ -59,7 +59,7 @@ function isNameOf(kind: string, name: string): boolean {
  * Selects the entries that meet all conditions whose values an index has listed: it counts for each
  * the conditions that it meets, one after the other.
  */
-export function* selectListed(
+export function* selectingListed(
   { entries, facets }: SearchIndex,
   conditions: readonly ListedCondition[],
 ): Paced<(number: number) => boolean> {

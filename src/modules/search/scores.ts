@@ -59,7 +59,7 @@ interface Meaning {
 }
 
 /** Adds up what the words find. */
-export function* scoreWords(
+export function* scoringWords(
   index: SearchIndex,
   words: readonly QuestionWord[],
   work: SearchWork,

@@ -56,7 +56,7 @@ export interface SearchIndex {
 }
 
 /** Builds an index, an entry a step. */
-export function* buildIndex(entries: readonly SearchEntry[]): Paced<SearchIndex> {
+export function* buildingIndex(entries: readonly SearchEntry[]): Paced<SearchIndex> {
   const vocabulary = new Vocabulary();
   const builder = new PostingsBuilder();
   const facets = new FacetIndex();
@@ -78,7 +78,7 @@ export function* buildIndex(entries: readonly SearchEntry[]): Paced<SearchIndex>
   const postings = yield* builder.complete(vocabulary.words.length);
   const prominences = Float64Array.from(entries, ({ prominence }) => prominence);
   const byProminence = orderByProminence(prominences);
-  const places = yield* placesByName(entries);
+  const places = yield* orderingByName(entries);
   return {
     ...{ entries, vocabulary, postings, facets, methods, namespaces },
     ...{ prominences, byProminence, places },
@@ -136,7 +136,7 @@ function orderByProminence(prominences: Float64Array): Uint32Array {
   return Uint32Array.from(sorted.flatMap(([, numbers]) => numbers));
 }
 
-function* placesByName(entries: readonly SearchEntry[]): Paced<Uint32Array> {
+function* orderingByName(entries: readonly SearchEntry[]): Paced<Uint32Array> {
   const named = entries.map((entry, number) => ({ number, name: sourceOf(entry) }));
   const sorted = yield* sortPaced(named, (one, other) =>
     one.name === other.name ? one.number - other.number : one.name < other.name ? -1 : 1,

@@ -6,22 +6,22 @@
 import type { Drive, Paced } from "../../base/paced.ts";
 import type { QuerySource } from "../../dispatch/module/query-source.ts";
 import type { CallLog } from "../../handlers/handler.ts";
-import { bestHits, type Candidates, type Hit, mostProminent } from "./best-hits.ts";
+import { type Candidates, findingBestHits, findingMostProminent, type Hit } from "./best-hits.ts";
 import { type QuestionWord, weighWords } from "./confidence.ts";
 import type { Asker, SearchEntry } from "./entry.ts";
 import { type Condition, compileFilter, type Filter } from "./filter.ts";
 import { liveEntries } from "./live-entry.ts";
-import { KINDS, readScope, type Scope, selectListed } from "./narrow-search.ts";
+import { KINDS, readScope, type Scope, selectingListed } from "./narrow-search.ts";
 import type { Question } from "./question.ts";
-import { questionWork, scoreWords } from "./scores.ts";
-import { buildIndex, frequencyOf, type SearchIndex } from "./search-index.ts";
+import { questionWork, scoringWords } from "./scores.ts";
+import { buildingIndex, frequencyOf, type SearchIndex } from "./search-index.ts";
 import { wordsOf } from "./words.ts";
 
 /** The entries that are the same for every caller, up to what it may see of them. */
 export interface Surface {
-  /** Those that anybody who may ask is shown: their words weigh the words of questions. */
+  /** The entries that anybody who may ask is shown: their words weigh the words of questions. */
   readonly open: readonly SearchEntry[];
-  /** Those that some are not shown. */
+  /** The entries that are not shown to everybody. */
   readonly disclosed: readonly SearchEntry[];
 }
 
@@ -82,8 +82,11 @@ export class Search {
 
   *#build(): Paced<Indexes> {
     const { open, disclosed } = yield* this.#options.surface();
-    const indexes = { open: yield* buildIndex(open), disclosed: yield* buildIndex(disclosed) };
-    yield* warmUp(indexes.open);
+    const indexes = {
+      open: yield* buildingIndex(open),
+      disclosed: yield* buildingIndex(disclosed),
+    };
+    yield* warmingUp(indexes.open);
     return indexes;
   }
 
@@ -97,7 +100,7 @@ export class Search {
     const scope = readScope(request.scope, sources, indexes.open.namespaces);
     const asked = sources.filter(({ name }) => scope.includes(name));
     const { live, unavailable } = await askSources(asked, asker, log);
-    const found = await drive(answer(indexes, live, { request, asker, scope }));
+    const found = await drive(answering(indexes, live, { request, asker, scope }));
     return {
       hits: found.slice(0, request.maxResults),
       hasMore: found.length > request.maxResults,
@@ -115,40 +118,40 @@ interface Asking {
 }
 
 /** One more than were asked for, where there are so many. */
-function* answer(
+function* answering(
   { open, disclosed }: Indexes,
   live: readonly SearchEntry[],
   asking: Asking,
 ): Paced<readonly Hit[]> {
   const { question, threshold, maxResults } = asking.request;
   const filter = compileFilter(question.filter);
-  const passing = live.length === 0 ? undefined : yield* buildIndex(live);
+  const passing = live.length === 0 ? undefined : yield* buildingIndex(live);
   const most = maxResults + 1;
   const candidates: Candidates[] = [];
   for (const index of [open, disclosed, passing]) {
     if (index === undefined || index.entries.length === 0) continue;
-    candidates.push(yield* candidatesIn(index, filter, asking));
+    candidates.push(yield* findingCandidates(index, filter, asking));
   }
-  if (question.words === undefined) return yield* mostProminent(candidates, most);
+  if (question.words === undefined) return yield* findingMostProminent(candidates, most);
   const words = weigh(question.words, open);
   const work = questionWork();
   const scored = [];
   for (const one of candidates) {
-    scored.push({ ...one, scores: yield* scoreWords(one.index, words, work) });
+    scored.push({ ...one, scores: yield* scoringWords(one.index, words, work) });
   }
-  const hits = yield* bestHits(scored, most, threshold);
+  const hits = yield* findingBestHits(scored, most, threshold);
   if (threshold > 0 || passing === undefined || hits.length === most) return hits;
   const own = candidates.find(({ index }) => index === passing);
   return [...hits, ...(own === undefined ? [] : rest(own, hits, asking.scope))].slice(0, most);
 }
 
 /** The conditions on an entry, cheapest first. */
-function* candidatesIn(
+function* findingCandidates(
   index: SearchIndex,
   filter: Filter,
   { request, asker, scope }: Asking,
 ): Paced<Candidates> {
-  const isListed = yield* selectListed(index, filter.listed);
+  const isListed = yield* selectingListed(index, filter.listed);
   const accepts = (number: number): boolean => {
     const entry = index.entries[number];
     if (entry === undefined || !isListed(number)) return false;
@@ -209,7 +212,7 @@ const MOST = 10;
  * quick as code that has not, and the first who asks should not pay for that. Questions in the
  * words of the entries themselves, as they are, begun and misspelt.
  */
-export function* warmUp(index: SearchIndex): Paced<void> {
+export function* warmingUp(index: SearchIndex): Paced<void> {
   const { entries, methods } = index;
   if (entries.length < LARGE) return;
   for (let round = 0; round < QUESTIONS; round += 1) {
@@ -223,8 +226,8 @@ export function* warmUp(index: SearchIndex): Paced<void> {
         isMethod: (word) => methods.has(word),
       },
     );
-    const scores = yield* scoreWords(index, asked, questionWork());
-    yield* bestHits([{ index, scores, accepts: () => true }], MOST, 0);
+    const scores = yield* scoringWords(index, asked, questionWork());
+    yield* findingBestHits([{ index, scores, accepts: () => true }], MOST, 0);
   }
 }
 

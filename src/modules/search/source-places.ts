@@ -21,11 +21,11 @@ const LOOPBACK: readonly string[] = ["localhost", "127.0.0.1", "::1"];
 export function createSourcePlaces({
   config,
   methodPolicy,
-  dispatch,
-}: Pick<SearchContext, "config" | "methodPolicy" | "dispatch">): SourcePlaces {
+  deployment,
+}: Pick<SearchContext, "config" | "methodPolicy" | "deployment">): SourcePlaces {
   let registry: EndpointRegistry<RegisteredRoute> | undefined;
   const places = (): EndpointRegistry<RegisteredRoute> => {
-    registry ??= createRegistry(dispatch().listed).registry;
+    registry ??= createRegistry(deployment().listed).registry;
     return registry;
   };
   return {

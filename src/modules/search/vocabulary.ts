@@ -8,7 +8,7 @@ import { sortPaced } from "../../base/sort-paced.ts";
 import { SpreadMap } from "../../base/spread-map.ts";
 import { createSlipIndex, type SlipIndex } from "./slip-index.ts";
 
-/** Of a beginning that more words have, so many times what is wanted are looked at, from the first. */
+/** Words with one beginning that are looked at, as a multiple of those that are wanted. */
 const LOOKED_AT = 4;
 const STEP = 512;
 /** After every character of a word. */

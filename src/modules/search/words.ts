@@ -34,7 +34,7 @@ export function wordsOf(text: string): string[] {
   return PLAIN.test(text) ? plainWordsOf(text) : anyWordsOf(text);
 }
 
-/** The same for a text that has no letters but the English ones. */
+/** Splits a text that has English letters only. */
 function plainWordsOf(text: string): string[] {
   const words: string[] = [];
   let start = 0;

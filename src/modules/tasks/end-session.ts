@@ -1,9 +1,8 @@
 /**
  * REVOKE of a session: its agent closes it for good, or an operator does. What was negotiated for it
  * ends with it, and nothing resumes it. 404 no such session that is the caller's to end · 422 no
- * session is named.   AGTP "Sessions", AGTP-API §10.8
- * The end of a session is the end of what was negotiated for it: its contracts are released, with an
- * event each in the stream of their agent.   AGTP-API §10.8, AGTP "SUSPEND"
+ * session is named. Its contracts are released, with an event each in the stream of their agent.
+ * AGTP "Sessions", "SUSPEND", AGTP-API §10.8
  */
 import { isOperating } from "../../dispatch/approvals/escalation-authority.ts";
 import type { OperatorPolicy } from "../../dispatch/caller/operator.ts";
@@ -12,7 +11,7 @@ import { notFound, type Refusal, schemaViolation } from "../../dispatch/refusals
 import { tooManyWaiting } from "../../dispatch/refusals/task-refusals.ts";
 import { floorResult } from "../../dispatch/routes/floor-result.ts";
 import type { ExchangeView, RouteHandler } from "../../dispatch/routes/route.ts";
-import type { EventCause } from "../../dispatch/stream-events.ts";
+import type { CausingRequest } from "../../dispatch/stream-events.ts";
 import type { Call, HandlerSuccess } from "../../handlers/handler.ts";
 import type { ContractRegister } from "../../state/registers/contract-register.ts";
 import type { SessionRegister } from "../../state/registers/session-register.ts";
@@ -38,7 +37,7 @@ export async function endSessionContracts(
   { register, record }: SessionEndOptions,
   { sessionId, agentId }: EndedSession,
   reason: "session-expired" | "session-ended",
-  source?: EventCause,
+  cause?: CausingRequest,
 ): Promise<void> {
   const ended = register
     .open()
@@ -48,7 +47,7 @@ export async function endSessionContracts(
     ended.map(({ synthesisId }) => register.change(synthesisId, "released", reason)),
   );
   const events = ended.map((contract) => ({ type: "rcns_release", contract, reason }) as const);
-  await record(events, source);
+  await record(events, cause);
 }
 
 interface EndSessionOptions {
@@ -85,8 +84,8 @@ async function endSession(
     case "held":
       return floorResult(call, endOf(sessionId, halting.suspension.state, { noop: true }));
     case "halted": {
-      const source = { call, exchange };
-      await endSessionContracts(options.contracts, session, "session-ended", source);
+      const cause = { call, exchange };
+      await endSessionContracts(options.contracts, session, "session-ended", cause);
       return floorResult(call, endOf(sessionId, "ended", because));
     }
   }

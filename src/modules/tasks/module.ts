@@ -35,7 +35,7 @@ export const tasksModule: Module<TasksSections> = {
     const contracts = { register: state.contracts, record: recordContractEvents(context) };
     const record = recordStreamEvents(context);
     const describe = describeBy(context.catalog);
-    const confirm = confirmMethod(() => context.dispatch().approvals);
+    const confirm = confirmMethod(() => context.deployment().approvals);
     const canResume = methodPolicy.isKnown("RESUME") && methodPolicy.isAllowed("RESUME");
     const operators = operatorNames(config);
     const methods = new Map<string, FloorMethod>([
@@ -80,7 +80,7 @@ function closing(
   );
   return repeatedly(onFault, () => {
     const news = new EscalationNews({
-      ...{ escalations, onFault, queue: context.dispatch().webhooks },
+      ...{ escalations, onFault, queue: context.deployment().webhooks },
       url: config.webhooks.escalations,
       serverId: config.server.serverId,
     });

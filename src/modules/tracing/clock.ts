@@ -6,7 +6,7 @@ export function now(): number {
   return timeOrigin + performance.now();
 }
 
-/** The same of a moment that `performance.now()` told. */
+/** The time of a moment that `performance.now()` told. */
 export function timeOf(moment: number): number {
   return timeOrigin + moment;
 }

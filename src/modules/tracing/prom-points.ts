@@ -32,7 +32,7 @@ export interface HistogramPoint {
   };
 }
 
-/** Of a counter or a gauge. */
+/** Reads the points of a counter or a gauge. */
 export function readPoints({ values }: PromMetric): readonly Point[] {
   return values.map(({ value, labels }) => ({ attributes: texts(labels), value }));
 }

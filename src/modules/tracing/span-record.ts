@@ -35,7 +35,7 @@ export class SpanRecord implements SpanLink {
   name: string;
   /** The octets of its name and of some attributes; `name` does not count then. */
   shape: Uint8Array | undefined;
-  /** Of a request: the span of its handler. */
+  /** The span of a request's handler. */
   handler: SpanRecord | undefined;
   /** By twos: name, value. Empty for most: undefined. */
   #attributes: AttributeValue[] | undefined;

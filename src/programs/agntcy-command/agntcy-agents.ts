@@ -9,8 +9,13 @@ import { isRecord, type JsonRecord } from "../../base/json-value.ts";
 import { ManifestLibrary } from "../../modules/agntcy/dependencies/manifest-library.ts";
 import type { AcpSpecs, AgentManifest } from "../../modules/agntcy/manifest/manifest.ts";
 import { MAX_MANIFEST_BYTES } from "../../modules/agntcy/manifest/read-manifest.ts";
-import type { ExportedAgent } from "./build-record.ts";
-import { agtpUri, authorsOf, type Candidate, type ExportOptions } from "./candidate.ts";
+import { serverUri } from "../shell/read-config.ts";
+import {
+  authorsOf,
+  type Candidate,
+  type ExportedAgent,
+  type ExportOptions,
+} from "./build-record.ts";
 
 /** Every agent of the configuration whose manifest can be read. */
 export function agntcyAgents(
@@ -54,7 +59,7 @@ function exportManifest(
     environment: listOf(deployment["env_vars"] ?? raw["env_vars"]).flatMap(variablePart),
     dependencies: manifest.dependencies.map(dependencyOf),
     locators: locatorsOf(raw, options),
-    uri: agtpUri(config, base),
+    uri: `${serverUri(config)}${base}`,
     method: "EXECUTE",
     ...(typeof createdAt === "string" ? { createdAt } : {}),
   };

@@ -3,7 +3,10 @@
  * endpoint: this server is reached over AGTP, which the record says as a locator and an annotation.
  */
 
+import type { Config } from "../../app/config/config.ts";
+import type { Environment } from "../../base/environment.ts";
 import type { JsonRecord } from "../../base/json-value.ts";
+import type { Problem } from "../../base/problem.ts";
 import { AGTP_ANNOTATION, RUNTIME_EXTENSION } from "../../modules/agntcy/manifest/oasf-record.ts";
 
 /** An agent as its record describes it. */
@@ -51,4 +54,23 @@ export function buildRecord(agent: ExportedAgent, now: Date): JsonRecord {
       },
     ],
   };
+}
+
+/** An agent that could be exported, under every name that it answers to. */
+export interface Candidate {
+  readonly names: readonly string[];
+  readonly problems: readonly Problem[];
+  build(): ExportedAgent;
+}
+
+/** Options of looking for agents. */
+export interface ExportOptions {
+  readonly environment: Environment;
+  /** True if the servers behind an agent are shown. */
+  readonly showsUpstream: boolean;
+}
+
+/** The publisher of its records. */
+export function authorsOf({ server }: Config): readonly string[] {
+  return [server.operator ?? server.serverId];
 }

@@ -8,14 +8,19 @@ import { readManifest } from "../../modules/agntcy/manifest/read-manifest.ts";
 import { readPackKeys } from "../../modules/openwop/pack-keys.ts";
 import { loadPacks } from "../../modules/openwop/packs/load-packs.ts";
 import { Capabilities } from "../../modules/openwop/packs/peer-capabilities.ts";
-import { type Command, command } from "../shell/command.ts";
+import { type Command, CommandRefusal, command } from "../shell/command.ts";
 import { usage } from "../shell/command-file.ts";
-import { CommandRefusal } from "../shell/command-refusal.ts";
-import { printProblems } from "../shell/findings.ts";
-import { writeFiles } from "../shell/write-files.ts";
+import { jsonText, printProblems } from "../shell/findings.ts";
+import { serverUri } from "../shell/read-config.ts";
+import { writeOutput } from "../shell/write-files.ts";
 import { agntcyAgents } from "./agntcy-agents.ts";
-import { buildRecord, type ExportedAgent } from "./build-record.ts";
-import { agtpUri, authorsOf, type Candidate, type ExportOptions } from "./candidate.ts";
+import {
+  authorsOf,
+  buildRecord,
+  type Candidate,
+  type ExportedAgent,
+  type ExportOptions,
+} from "./build-record.ts";
 
 /** The command. */
 export const exportCommand: Command = command({
@@ -28,7 +33,7 @@ export const exportCommand: Command = command({
     "--upstream": "show the ACP servers behind the agent in its deployment options",
     "--force": "replace a file that is there",
   },
-  run: ({ agent, config: file, output, upstream = false, force = false }, terminal) => {
+  run: ({ agent, config: file, upstream = false, ...written }, terminal) => {
     const path = resolve(terminal.directory, file);
     const { config, problems, environment } = loadConfig(path, terminal.environment);
     printProblems(problems, terminal.err);
@@ -40,7 +45,7 @@ export const exportCommand: Command = command({
       throw new CommandRefusal(`the deployment hosts no agent ${JSON.stringify(agent)}; ${known}`);
     }
     const record = buildRecord(found.agent, new Date());
-    const text = `${JSON.stringify(record, undefined, 2)}\n`;
+    const text = jsonText(record);
     if (found.agent.options.length === 0) {
       const why = "the record has no deployment option: it is reached over AGTP, which has none";
       terminal.err.write(`agtp-agntcy: warning: ${why}\n`);
@@ -50,8 +55,7 @@ export const exportCommand: Command = command({
       printProblems(faults, terminal.err);
       throw new CommandRefusal("the agent cannot be described as an OASF record");
     }
-    if (output === undefined) terminal.out.write(text);
-    else writeFiles(terminal.directory, [{ path: output, content: text, isSecret: false }], force);
+    writeOutput(text, written, terminal);
     return true;
   },
 });
@@ -114,7 +118,7 @@ function openwopAgents(config: Config): readonly Candidate[] {
         config: ANYTHING,
       },
       ...{ skills: [], options: [], environment: [], dependencies: [], locators: [] },
-      uri: agtpUri(config, `/agents/${agent.agentId}`),
+      uri: `${serverUri(config)}/agents/${agent.agentId}`,
       method: "EXECUTE",
     }),
   }));
@@ -142,7 +146,7 @@ function documentedAgents(config: Config): readonly Candidate[] {
           output: ANYTHING,
           config: ANYTHING,
         },
-        uri: agtpUri(config, `/${agent.agentId}`),
+        uri: `${serverUri(config)}/${agent.agentId}`,
         method: "DESCRIBE",
         ...(typeof issuedAt === "string" ? { createdAt: issuedAt } : {}),
       };

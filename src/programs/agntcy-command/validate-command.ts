@@ -2,7 +2,7 @@
 import { dirname, resolve } from "node:path";
 import { readBoundedFile } from "../../base/bounded-file.ts";
 import type { Environment } from "../../base/environment.ts";
-import { formatProblem, isError, type Problem } from "../../base/problem.ts";
+import { isError, type Problem } from "../../base/problem.ts";
 import { chooseOption, viewOptions } from "../../modules/agntcy/choose-option.ts";
 import { resolveDependencies } from "../../modules/agntcy/dependencies/dependency-tree.ts";
 import { ManifestLibrary } from "../../modules/agntcy/dependencies/manifest-library.ts";
@@ -12,7 +12,7 @@ import { readAccess } from "../../modules/agntcy/upstream-access.ts";
 import { readAddress } from "../../modules/agntcy/upstream-address.ts";
 import { type Command, command } from "../shell/command.ts";
 import { usage } from "../shell/command-file.ts";
-import { printJson } from "../shell/findings.ts";
+import { describeProblem, printJson } from "../shell/findings.ts";
 import { defuseLine } from "../shell/terminal.ts";
 
 /** The command. */
@@ -107,9 +107,7 @@ function describe(
     manifest === undefined
       ? file
       : `${file}: ${manifest.name} ${manifest.version} (${manifest.shape})`;
-  const lines = problems.map((problem) => {
-    return `${isError(problem) ? "" : "warning: "}${formatProblem(problem)}`;
-  });
+  const lines = problems.map(describeProblem);
   return [...lines, `${what} is ${isValid ? "valid" : "not valid"}`]
     .map((line) => `${defuseLine(line)}\n`)
     .join("");

@@ -9,7 +9,8 @@ import { memberAt } from "../../base/dotted-key.ts";
 import { isRecord } from "../../base/json-value.ts";
 import type { ClientResponse } from "../../client/agtp-client.ts";
 import { isAccepted } from "../../client/response.ts";
-import { verifyManifest } from "../../identity/manifest-signature.ts";
+import { MANIFEST_TYPE, verifyManifest } from "../../identity/manifest-signature.ts";
+import { printJson } from "../shell/findings.ts";
 import { defuse, defuseLine, type Output, type Terminal } from "../shell/terminal.ts";
 
 /** The wanted parts of a response. */
@@ -30,7 +31,7 @@ export function printResponse(
   { out, err }: Terminal,
 ): void {
   const colours = pc.createColors(out.hasColour);
-  if (json) out.write(`${JSON.stringify(asRecord(response), undefined, 2)}\n`);
+  if (json) printJson(asRecord(response), out);
   else
     out.write(`${include ? head(response, out, colours) : ""}${bodyText(response, out, colours)}`);
   printMessages(response, err);
@@ -95,8 +96,6 @@ function paintJson(text: string, colours: Colours): string {
     return string === undefined ? colours.yellow(whole) : colours.green(whole);
   });
 }
-
-const MANIFEST_TYPE = "application/vnd.agtp.manifest+json";
 
 /**
  * Doubts about a response, a sentence each: an Audit-ID that is not its record's, a manifest

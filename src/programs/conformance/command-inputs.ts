@@ -11,19 +11,58 @@ import { shippedCatalogPath } from "../../catalog/shipped-catalog.ts";
 import type { RawPeer } from "../../client/raw-connection.ts";
 import { parseUri } from "../../client/uri.ts";
 import { parseAuthorityScope } from "../../identity/authority-scope.ts";
-import { isAgentId, isOwnerId } from "../../identity/identifiers.ts";
+import { isAgentId, isOwnerId, isSha256 } from "../../identity/identifiers.ts";
 import { isFieldName, isFieldValue } from "../../wire/header-fields.ts";
 import { clientOptions } from "../shell/ask-server.ts";
 import { readText, usage } from "../shell/command-file.ts";
+import type { Line } from "../shell/command-line.ts";
 import type { Terminal } from "../shell/terminal.ts";
 import type { ConformanceCase } from "./case.ts";
 import { liesWithin, readClause } from "./clauses.ts";
-import type { ConformanceLine } from "./conformance-options.ts";
 import type { Identity } from "./identity-lines.ts";
 import { type KnownFailing, parseKnownFailing } from "./known-failing.ts";
 import type { Proposal } from "./subject.ts";
 
-const FINGERPRINT = /^[0-9a-f]{64}$/;
+/** Its argument; only --list does without. */
+export const CONFORMANCE_ARGS = { "[uri]": "agtp://HOST[:PORT]" } as const;
+
+/** Options for the caller, for trust, for the choice of cases and for the report. */
+export const CONFORMANCE_OPTIONS = {
+  "--agent-id <id>": "an agent that the server knows; without it little can be asked",
+  "--owner-id <id>": "Owner-ID, sent with it",
+  "--scope <scopes>": "the scopes that the agent holds, sent as Authority-Scope: a:b,c:d",
+  "--other-agent-id <id>": "a second agent, for what must not pass between agents",
+  "-H, --header <field>": {
+    help: "'Name: value' with every request; may be repeated",
+    isRepeated: true,
+  },
+  "--cert <file>": "certificate of the agent, PEM",
+  "--key <file>": "its key, PEM",
+  "--ca <file>": "authorities to trust, PEM; on loopback default .agtp/tls/cert.pem",
+  "--fingerprint <sha256>": "trust the certificate with this SHA-256, and no other",
+  "--insecure": "trust any certificate",
+  "--allow-state-changes": "run the cases that change state as well",
+  "--strict": "a SHOULD that is not met fails, too",
+  "--proposal <file>": "an endpoint the server can make: {endpoint, input}, JSON",
+  "--catalog <file>": "the catalog that the server uses; default: the one shipped",
+  "--cases <folder>": "other cases than those shipped",
+  "--only <section>": {
+    help: "a section or requirement: 5.1, 13.1.4; repeatable",
+    isRepeated: true,
+  },
+  "--clause <section>": { help: "the same", isRepeated: true },
+  "--case <name>": { help: "a case by its name; repeatable", isRepeated: true },
+  "--timeout <seconds>": { help: "for one case", default: "10" },
+  "--total-timeout <seconds>": { help: "for all of them", default: "300" },
+  "--known-failing <file>": "cases that may fail, a line each: NAME: reason",
+  "--list": "print the cases, and ask nothing",
+  "--json": "print JSON",
+  "--junit <file>": "write JUnit XML to a file as well",
+} as const;
+
+/** The command line, as written. */
+export type ConformanceLine = Line<typeof CONFORMANCE_ARGS, typeof CONFORMANCE_OPTIONS>;
+
 const MAX_SECONDS = 86_400;
 
 /** The server to ask. */
@@ -37,7 +76,7 @@ export function readPeer(line: ConformanceLine, terminal: Terminal): RawPeer {
   if (fingerprint === undefined) return clientOptions(line, uri, terminal);
   if (ca !== undefined || insecure) throw usage("expected --fingerprint, --ca or --insecure alone");
   const pin = fingerprint.replaceAll(":", "").toLowerCase();
-  if (!FINGERPRINT.test(pin)) throw usage("expected 64 hexadecimal digits for --fingerprint");
+  if (!isSha256(pin)) throw usage("expected 64 hexadecimal digits for --fingerprint");
   return { ...clientOptions(line, uri, terminal), fingerprint: pin };
 }
 

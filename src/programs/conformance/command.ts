@@ -14,6 +14,9 @@ import type { Terminal } from "../shell/terminal.ts";
 import type { Target } from "./ask.ts";
 import type { ConformanceCase } from "./case.ts";
 import {
+  CONFORMANCE_ARGS,
+  CONFORMANCE_OPTIONS,
+  type ConformanceLine,
   chooseCases,
   messageOf,
   readCatalog,
@@ -23,11 +26,6 @@ import {
   readProposal,
   readSeconds,
 } from "./command-inputs.ts";
-import {
-  CONFORMANCE_ARGS,
-  CONFORMANCE_OPTIONS,
-  type ConformanceLine,
-} from "./conformance-options.ts";
 import { loadCases, shippedCasesPath } from "./load-cases.ts";
 import { describeCase, jsonReport, junitReport } from "./machine-reports.ts";
 import { textReport } from "./report-text.ts";

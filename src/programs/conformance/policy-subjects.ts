@@ -5,7 +5,13 @@
  */
 
 import { isRecord, type JsonRecord } from "../../base/json-value.ts";
-import { type Catalog, catalogWarning, FLOOR_METHODS, HTTP_VERBS } from "../../catalog/catalog.ts";
+import {
+  type Catalog,
+  catalogWarning,
+  FLOOR_METHODS,
+  HTTP_VERBS,
+  isMethodName,
+} from "../../catalog/catalog.ts";
 import type { Subject } from "./reading-subjects.ts";
 import { fillPath, type Trial } from "./trial.ts";
 
@@ -19,7 +25,6 @@ export interface MethodPolicy {
   readonly redirects: readonly JsonRecord[];
 }
 
-const METHOD = /^[A-Z]{3,32}$/;
 /** Methods of the floor that do nothing where they are not registered. */
 const HARMLESS = ["SUMMARIZE", "PLAN", "INSPECT", "DESCRIBE", "QUERY"];
 
@@ -34,7 +39,7 @@ export function readPolicy(manifest: JsonRecord): MethodPolicy {
     legacy: legacy === "*" ? HTTP_VERBS : namesOf(legacy),
     aliases: new Map(
       Object.entries(isRecord(aliases) ? aliases : {}).flatMap(([alias, method]) =>
-        METHOD.test(alias) && typeof method === "string" ? [[alias, method] as const] : [],
+        isMethodName(alias) && typeof method === "string" ? [[alias, method] as const] : [],
       ),
     ),
     redirects: Array.isArray(redirects) ? redirects.filter(isRecord) : [],
@@ -46,7 +51,7 @@ export function namesOf(value: unknown): readonly string[] {
   if (!Array.isArray(value)) return [];
   return value
     .map((entry) => (isRecord(entry) ? (entry["name"] ?? entry["method"]) : entry))
-    .filter((name): name is string => typeof name === "string" && METHOD.test(name));
+    .filter((name): name is string => typeof name === "string" && isMethodName(name));
 }
 
 /** Tells whether the policy itself would turn the method away, or into another. */
@@ -128,7 +133,7 @@ export function redirectSubject(
   trials: readonly Trial[],
 ): Subject | undefined {
   for (const { from_method: method, from_path, to_method, to_path } of redirects) {
-    if (typeof method !== "string" || !METHOD.test(method) || disallow.includes(method)) continue;
+    if (typeof method !== "string" || !isMethodName(method) || disallow.includes(method)) continue;
     const trial = trials.find(
       ({ method, template }) =>
         method === to_method && template === (to_path ?? from_path ?? template),

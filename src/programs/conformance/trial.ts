@@ -6,6 +6,7 @@
 
 import { isRecord, type JsonRecord, textsIn } from "../../base/json-value.ts";
 import { fillTemplate } from "../../base/template.ts";
+import { isMethodName } from "../../catalog/catalog.ts";
 import { templateParameters } from "../../catalog/path-grammar.ts";
 import { covers } from "../../identity/authority-scope.ts";
 import { schemaSample } from "../../schema/schema-sample.ts";
@@ -28,14 +29,13 @@ export interface Trial {
   readonly judge: ValueJudge;
 }
 
-const METHOD = /^[A-Z]{3,32}$/;
 const PATH = /^\/[\x21-\x7e]{0,2000}$/;
 
 /** A request for an endpoint of the manifest; undefined: it is not to be tried. */
 export function trialOf(endpoint: unknown, tierOf: (pair: string) => unknown): Trial | undefined {
   if (!isRecord(endpoint)) return undefined;
   const { method, path, semantic, input_schema: schema } = endpoint;
-  if (typeof method !== "string" || !METHOD.test(method)) return undefined;
+  if (typeof method !== "string" || !isMethodName(method)) return undefined;
   if (typeof path !== "string" || !PATH.test(path)) return undefined;
   if (!isReading(semantic) || tierOf(`${method} ${path}`) === "A" || method === "DISCOVER") {
     return undefined;

@@ -7,11 +7,12 @@
  * `"{any:name}"` keeps the value as `{{name}}`; `"{output probe}"` has an argument, here the endpoint
  * that was tried.
  */
-import { isRecord } from "../../base/json-value.ts";
+import { isFraction, isRecord } from "../../base/json-value.ts";
 import { FLOOR_METHODS } from "../../catalog/catalog.ts";
 import { checkTemplate, templateParameters } from "../../catalog/path-grammar.ts";
 import { sha256Hex } from "../../identity/canonical-form.ts";
 import { signedOctets } from "../../identity/genesis.ts";
+import { isSha256 } from "../../identity/identifiers.ts";
 import { decodeJws } from "../../identity/jws.ts";
 import { verifyManifest } from "../../identity/manifest-signature.ts";
 import type { Bindings } from "./bindings.ts";
@@ -86,10 +87,6 @@ function isPositive(value: unknown): boolean {
   return Number.isInteger(value) && Number(value) >= 1;
 }
 
-function isFraction(value: unknown): boolean {
-  return typeof value === "number" && value >= 0 && value <= 1;
-}
-
 function isNames(value: unknown): boolean {
   return Array.isArray(value) && value.every((name) => typeof name === "string" && name !== "");
 }
@@ -135,7 +132,6 @@ function namesOne(value: unknown, names: readonly unknown[], depth: number): boo
   return Object.values(value).some((member) => namesOne(member, names, depth + 1));
 }
 
-const SHA256 = /^[0-9a-f]{64}$/;
 const ORIGINS: readonly unknown[] = ["rcns-gate", "propose", "pre-registered"];
 
 /** AGTP-API §9.2: aliases are method names, and none leads to another alias. */
@@ -207,7 +203,7 @@ function checkContractRecord(value: unknown, bindings: Bindings): string | undef
   if (id !== bindings.get("contract")) {
     return "expected an Attribution-Record with the synthesis_id of the contract";
   }
-  if (typeof hash !== "string" || !SHA256.test(hash)) {
+  if (typeof hash !== "string" || !isSha256(hash)) {
     return "expected an Attribution-Record with a contract_hash of 64 hexadecimal digits";
   }
   return ORIGINS.includes(origin)

@@ -5,7 +5,7 @@ import { isRecord, type JsonRecord } from "../../base/json-value.ts";
 import { codeOf, reasonOf } from "../../base/thrown.ts";
 import { askControl } from "../../client/ask-control.ts";
 import { controlPath } from "../../state/state-directory.ts";
-import { CommandRefusal } from "../shell/command-refusal.ts";
+import { CommandRefusal } from "../shell/command.ts";
 import type { Terminal } from "../shell/terminal.ts";
 
 /** A command for the daemon of a configuration file. */

@@ -1,18 +1,18 @@
-/** `agtpd status`, `nodes`, `reload` and `stop`: what is asked of a daemon that runs. */
+/** `agtpd status`, `nodes`, `reload`, `stop`, `login` and `passkeys`: what is asked of a daemon that runs. */
 import { isRecord, type JsonRecord } from "../../base/json-value.ts";
-import { formatProblem, isError, type Problem } from "../../base/problem.ts";
+import type { Problem } from "../../base/problem.ts";
 import { type Command, command } from "../shell/command.ts";
-import { printJson } from "../shell/findings.ts";
-import { defuseLine, type Terminal } from "../shell/terminal.ts";
+import { describeProblem, printJson, printProblems } from "../shell/findings.ts";
+import { defuseLine } from "../shell/terminal.ts";
 import { askDaemon } from "./ask-daemon.ts";
 
 /** The option that says which daemon is asked. */
-export const CONFIG = {
+const CONFIG = {
   help: "configuration file of the daemon",
   default: "agtp-server.toml",
 } as const;
 /** Shown behind the options of each of these commands. */
-export const NOTES = `
+const NOTES = `
 The daemon is asked over .agtp/control.sock beside its configuration, by the user that runs it.
 
 Exit codes: 0 done, 1 no daemon runs there or it refuses, 2 the command line is wrong.`;
@@ -42,7 +42,7 @@ export function reloadCommand(): Command {
     notes: NOTES,
     run: async ({ config }, terminal) => {
       const { reloaded, problems } = await askDaemon({ command: "reload", config }, terminal);
-      printProblems(problems, terminal);
+      printProblems(problemsIn(problems), terminal.err);
       terminal.err.write(reloaded === true ? "reloaded\n" : "nothing changed\n");
       return reloaded === true;
     },
@@ -74,11 +74,6 @@ function statusLines(status: JsonRecord): readonly string[] {
   ];
 }
 
-function printProblems(problems: unknown, { err }: Terminal): void {
-  for (const problem of problemsIn(problems))
-    err.write(`${defuseLine(describeProblem(problem))}\n`);
-}
-
 function problemsIn(problems: unknown): readonly Problem[] {
   return Array.isArray(problems) ? problems.filter(isProblem) : [];
 }
@@ -87,6 +82,94 @@ function isProblem(value: unknown): value is Problem {
   return isRecord(value) && typeof value["file"] === "string" && typeof value["key"] === "string";
 }
 
-function describeProblem(problem: Problem): string {
-  return isError(problem) ? formatProblem(problem) : `warning: ${formatProblem(problem)}`;
+/** Prints a link to the console; only pressing the button on its page uses it up. */
+export function loginCommand(): Command {
+  return command({
+    name: "agtpd login",
+    description: "Prints a link to the console, good for one use and for five minutes.",
+    options: {
+      "--config <file>": CONFIG,
+      "--role <role>": {
+        help: "a viewer sees, an operator decides",
+        choices: ["viewer", "operator"],
+        default: "operator",
+      },
+      "--name <name>": "whom records name; the name of the system's user without it",
+      "--json": "print JSON",
+    },
+    notes: NOTES,
+    run: async ({ config, role, name, json = false }, terminal) => {
+      const { USER, LOGNAME } = terminal.environment;
+      const options = { role, name: name ?? USER ?? LOGNAME ?? "operator" };
+      const answer = await askDaemon({ command: "login", options, config }, terminal);
+      if (json) printJson(answer, terminal.out);
+      else terminal.out.write(`${String(answer["url"])}\n`);
+      return true;
+    },
+  });
+}
+
+const COLUMNS = ["node", "state", "address", "version", "since", "lease_ms"];
+
+/** Lists the processes that serve a deployment, a line each. */
+export function nodesCommand(): Command {
+  return command({
+    name: "agtpd nodes",
+    description: "Lists the processes that serve a deployment.",
+    options: { "--config <file>": CONFIG, "--json": "print JSON" },
+    notes: NOTES,
+    run: async ({ config, json = false }, terminal) => {
+      const { nodes } = await askDaemon({ command: "nodes", config }, terminal);
+      const known = Array.isArray(nodes) ? nodes.filter(isRecord) : [];
+      if (json) printJson(known, terminal.out);
+      else for (const line of nodeLines(known)) terminal.out.write(`${line}\n`);
+      return true;
+    },
+  });
+}
+
+/** A heading and a line each, in columns. */
+function nodeLines(nodes: readonly JsonRecord[]): readonly string[] {
+  const rows = [COLUMNS, ...nodes.map((node) => COLUMNS.map((name) => cell(node[name])))];
+  const widths = COLUMNS.map((_, at) => Math.max(...rows.map((row) => row[at]?.length ?? 0)));
+  return rows.map((row) =>
+    row
+      .map((text, at) => text.padEnd(widths[at] ?? 0))
+      .join("  ")
+      .trimEnd(),
+  );
+}
+
+function cell(value: unknown): string {
+  return value === null || value === undefined ? "-" : defuseLine(String(value));
+}
+
+/** Lists the passkeys of people at the console, and is the way on for who has lost theirs. */
+export function passkeysCommand(): Command {
+  return command({
+    name: "agtpd passkeys",
+    description: "Lists the passkeys of people at the console, or forgets a person's.",
+    options: {
+      "--config <file>": CONFIG,
+      "--forget <person>": "forgets the passkeys of a person, such as link:nina, who then has none",
+      "--json": "print JSON",
+    },
+    notes: NOTES,
+    run: async ({ config, forget, json = false }, terminal) => {
+      const options = forget === undefined ? {} : { forget };
+      const answer = await askDaemon({ command: "passkeys", options, config }, terminal);
+      if (json) printJson(answer, terminal.out);
+      else for (const line of passkeyLines(answer)) terminal.out.write(`${defuseLine(line)}\n`);
+      return true;
+    },
+  });
+}
+
+function passkeyLines({ passkeys }: JsonRecord): readonly string[] {
+  const known = Array.isArray(passkeys) ? passkeys.filter(isRecord) : [];
+  if (known.length === 0) return ["nobody has a passkey"];
+  return known.map(({ person, name, created_at, used_at }) => {
+    const used = used_at === null ? "not used" : `used ${String(used_at)}`;
+    return `${String(person)}: ${String(name)}, registered ${String(created_at)}, ${used}`;
+  });
 }

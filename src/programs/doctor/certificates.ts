@@ -2,8 +2,8 @@
 import { X509Certificate } from "node:crypto";
 import { readBoundedFile } from "../../base/bounded-file.ts";
 import type { EndpointDefinition } from "../../endpoint/endpoint.ts";
+import { keyDirectory, madeCertificate } from "./deployment-paths.ts";
 import { listTree } from "./file-tree.ts";
-import { keyDirectory, madeCertificate } from "./state-places.ts";
 import { nameOf, type Subject } from "./subject.ts";
 
 /** One file of certificates. */

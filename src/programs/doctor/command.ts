@@ -14,18 +14,21 @@ import {
   severityMark,
 } from "../shell/findings.ts";
 import { defuseLine, type Output } from "../shell/terminal.ts";
+import { askDatabase } from "./ask-database.ts";
 import { CHECKS, type Examination, runChecks } from "./examination.ts";
 import { type Machine, thisMachine } from "./machine.ts";
 import { loadSubject } from "./subject.ts";
 
 const NOTES = `
-Nothing is written, started or asked over the network. Problems for which a daemon would not start
+Nothing is written or started, and nothing is asked over the network but the database of [store],
+for some seconds at most. Problems for which a daemon would not start
 are "agtpd --check"'s; with one of them there is nothing to look at.
 
 Examples:
   agtpd doctor
   agtpd doctor --config /srv/shop/agtp-server.toml --json
   agtpd doctor --host 0.0.0.0          what would be wrong if it listened there
+  agtpd doctor --offline               on a copy, or where the database is not to be had
 
 Exit codes: 0 nothing but notes, 1 there are errors or warnings, 2 it could not be asked.`;
 
@@ -37,10 +40,11 @@ export function doctorCommand(machine: Machine = thisMachine()): Command {
     options: {
       "--config <file>": { help: "configuration file", default: "agtp-server.toml" },
       "--host <host>": "address to listen on, instead of [server] host",
+      "--offline": "do not ask the database of [store]",
       "--json": "print JSON",
     },
     notes: NOTES,
-    run: ({ config, host, json = false }, terminal) => {
+    run: async ({ config, host, offline = false, json = false }, terminal) => {
       const loaded = loadSubject({
         configPath: resolve(terminal.directory, config),
         overrides: host === undefined ? {} : { host },
@@ -52,7 +56,9 @@ export function doctorCommand(machine: Machine = thisMachine()): Command {
         if (json) printJson({ ok: false, problems: loaded.problems }, terminal.out);
         return 2;
       }
-      const examination = runChecks(loaded.subject, CHECKS);
+      const { subject } = loaded;
+      const database = offline ? undefined : await askDatabase(subject.config, machine);
+      const examination = runChecks({ ...subject, database }, CHECKS);
       printExamination(examination, config, json, terminal.out);
       return exitCodeOf(examination);
     },

@@ -1,10 +1,12 @@
 /** The paths of a deployment by what they are: what a daemon serves by, its private keys, its state. */
 import { realpathSync } from "node:fs";
+import { join } from "node:path";
+import type { Config } from "../../app/config/config.ts";
 import { readBoundedFile } from "../../base/bounded-file.ts";
 import { findModuleFile } from "../../handlers/module-file.ts";
 import { parseFunctionReference } from "../../handlers/registered-function.ts";
+import { stateDirectory } from "../../state/state-directory.ts";
 import { listTree } from "./file-tree.ts";
-import { keyDirectory, madeCertificateKey, stateDirectory } from "./state-places.ts";
 import type { Subject } from "./subject.ts";
 
 const MAX_PEM_BYTES = 1024 * 1024;
@@ -63,5 +65,20 @@ export function statePaths({ config, machine }: Subject): readonly string[] {
   const database = ["", "-wal", "-shm"]
     .map((suffix) => config.store.path + suffix)
     .filter((path) => config.store.driver === "sqlite" && machine.status(path) !== undefined);
-  return [...new Set([...listTree(stateDirectory(config)), ...database])];
+  return [...new Set([...listTree(stateDirectory(config.directory)), ...database])];
+}
+
+/** The certificate that the daemon makes itself. */
+export function madeCertificate(config: Config): string {
+  return join(stateDirectory(config.directory), "tls", "cert.pem");
+}
+
+/** The key of that certificate. */
+function madeCertificateKey(config: Config): string {
+  return join(stateDirectory(config.directory), "tls", "key.pem");
+}
+
+/** The directories that `agtp-keys` puts keys and certificates into unless it is told otherwise. */
+export function keyDirectory(config: Config): string {
+  return join(stateDirectory(config.directory), "keys");
 }

@@ -7,6 +7,7 @@ import type { Finding, Severity } from "../shell/findings.ts";
 import type { Check, Observation } from "./check.ts";
 import { AGENTS_CHECKS } from "./checks/agents.ts";
 import { CERTIFICATES_CHECKS } from "./checks/certificates.ts";
+import { DATABASE_CHECKS } from "./checks/database.ts";
 import { FILES_CHECKS } from "./checks/files.ts";
 import { IDENTITY_CHECKS } from "./checks/identity.ts";
 import { KEYS_CHECKS } from "./checks/keys.ts";
@@ -25,6 +26,7 @@ export const CHECKS: readonly Check[] = [
   ...SERVED_CHECKS,
   ...TRANSPORT_CHECKS,
   ...STATE_CHECKS,
+  ...DATABASE_CHECKS,
   ...FILES_CHECKS,
   ...MACHINE_CHECKS,
 ];

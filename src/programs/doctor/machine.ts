@@ -1,6 +1,7 @@
-/** The machine as checks see it: its clock, its user, its disk and its files; never its network. */
+/** The machine as checks see it: its clock, its user, its disk and its files, and the database of a deployment. */
 import { type Stats, statfsSync, statSync } from "node:fs";
 import { codeOf } from "../../base/thrown.ts";
+import { surveyDatabase } from "../../state/postgres/survey.ts";
 
 /** The machine around a deployment. */
 export interface Machine {
@@ -14,6 +15,8 @@ export interface Machine {
   status(path: string): FileStatus | undefined;
   /** Of the file system that a path is on. */
   space(path: string): DiskSpace;
+  /** Asks a database, which may be anywhere. */
+  readonly surveyDatabase: typeof surveyDatabase;
 }
 
 /** A file as it is known without opening it. */
@@ -43,6 +46,7 @@ export function thisMachine(): Machine {
     nodeVersion: process.version,
     status: readStatus,
     space: readSpace,
+    surveyDatabase,
   };
 }
 

@@ -18,6 +18,7 @@ import type { EndpointDefinition } from "../../endpoint/endpoint.ts";
 import type { AgentDocument } from "../../identity/agent-document.ts";
 import { chooseGatewayAgent } from "../../modules/gateway/gateway-agent.ts";
 import { surveyOpenwop } from "../../modules/openwop/survey.ts";
+import type { DatabaseAnswer } from "../../state/postgres/survey.ts";
 import type { Machine } from "./machine.ts";
 
 /** A deployment and its machine. */
@@ -35,6 +36,8 @@ export interface Subject {
   /** Problems that the loaders find in files. */
   readonly problems: readonly Problem[];
   readonly machine: Machine;
+  /** Undefined: it has none, or it is not asked. */
+  readonly database?: DatabaseAnswer | undefined;
 }
 
 /** The place of the deployment, and the options that a daemon would be given beside its files. */

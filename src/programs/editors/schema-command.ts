@@ -3,8 +3,13 @@ import { dirname, resolve } from "node:path";
 import { type Command, command } from "../shell/command.ts";
 import { usage } from "../shell/command-file.ts";
 import { writeFiles } from "../shell/write-files.ts";
-import { SCHEMA_NAMES, type SchemaName, schemaText } from "./deployment-schema.ts";
-import { schemaFiles, schemaLine } from "./schema-files.ts";
+import {
+  SCHEMA_NAMES,
+  type SchemaName,
+  schemaFiles,
+  schemaLine,
+  schemaText,
+} from "./schema-files.ts";
 
 const NOTES = `
 An editor with a TOML language server checks and completes a file whose first line is

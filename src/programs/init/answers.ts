@@ -3,6 +3,7 @@
  * none. An answer ends up in files and header fields, so that none can be more than it seems.
  */
 import { basename } from "node:path";
+import { hasLoneSurrogate } from "../../base/json-value.ts";
 
 /** Everything that differs between two new deployments. */
 export interface Answers {
@@ -33,7 +34,6 @@ const SERVER_ID = /^[A-Za-z0-9](?:[A-Za-z0-9.-]{0,251}[A-Za-z0-9])?$/;
 const AGENT_NAME = /^[A-Za-z0-9_-]{1,64}$/;
 /** C0, DEL, C1, what separates lines, and what changes the direction of text. */
 const UNPRINTABLE = /[\x00-\x1f\x7f-\x9f\u2028-\u202e\u200e\u200f\u2066-\u2069\ufeff]/;
-const HALF_CHARACTER = /\p{Cs}/u;
 const MAX_TEXT = 200;
 /** As long as a label of a host name. */
 const MAX_WORD = 63;
@@ -48,7 +48,7 @@ export function findServerIdFault(text: string): string | undefined {
 export function findTextFault(text: string): string | undefined {
   if (text.trim() === "") return "must not be empty";
   if (text.length > MAX_TEXT) return `must be at most ${MAX_TEXT} characters long`;
-  return UNPRINTABLE.test(text) || HALF_CHARACTER.test(text)
+  return UNPRINTABLE.test(text) || hasLoneSurrogate(text)
     ? "must be one line of printable text"
     : undefined;
 }

@@ -14,6 +14,7 @@ import { publicKeyOf } from "../../identity/ed25519.ts";
 import { issueAgent } from "../../identity/issue.ts";
 import { keyId } from "../../identity/jws.ts";
 import { schemaFiles, withSchemaLines } from "../editors/schema-files.ts";
+import { jsonText } from "../shell/findings.ts";
 import { type NewFile, writeFiles } from "../shell/write-files.ts";
 import { type Answers, ownerIdOf } from "./answers.ts";
 import type { FoundReference } from "./read-reference.ts";
@@ -28,9 +29,10 @@ import {
 } from "./sample-files.ts";
 import { SERVER_FILE, SIGNING_KEY, serverFile, translatedServerFile } from "./server-file.ts";
 
-/** A deployment that is not written yet. */
+/** Files of a deployment that are not written yet, and whom they make. */
 export interface NewDeployment {
   readonly files: readonly NewFile[];
+  /** Undefined without an agent. */
   readonly agentId: string | undefined;
 }
 
@@ -110,15 +112,8 @@ export function writeDeployment({ files }: NewDeployment, directory: string): vo
   writeFiles(directory, files, false);
 }
 
-/** Files, and whom they make. */
-interface Identity {
-  readonly files: readonly NewFile[];
-  /** Undefined without an agent. */
-  readonly agentId: string | undefined;
-}
-
 /** Makes the keys, and the agent. */
-function makeIdentity(answers: Answers): Identity {
+function makeIdentity(answers: Answers): NewDeployment {
   const pem = makeKey("ed25519");
   const key: NewFile = { path: SIGNING_KEY, content: pem, isSecret: true };
   const { agent } = answers;
@@ -127,7 +122,7 @@ function makeIdentity(answers: Answers): Identity {
   return { files: [key, ...made.files], agentId: made.agentId };
 }
 
-function makeAgent(name: string, answers: Answers, issuerKey: KeyObject): Identity {
+function makeAgent(name: string, answers: Answers, issuerKey: KeyObject): NewDeployment {
   const { operator, serverId } = answers;
   const agentPem = makeKey("ed25519");
   const issued = issueAgent({
@@ -158,5 +153,5 @@ function issuerOf(key: KeyObject): string {
 }
 
 function asJson(path: string, document: unknown): NewFile {
-  return { path, content: `${JSON.stringify(document, undefined, 2)}\n`, isSecret: false };
+  return { path, content: jsonText(document), isSecret: false };
 }

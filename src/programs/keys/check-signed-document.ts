@@ -7,7 +7,7 @@ import type { JsonRecord } from "../../base/json-value.ts";
 import { isError, type Problem } from "../../base/problem.ts";
 import { readAgentFile } from "../../identity/agent-file.ts";
 import type { Ed25519PublicKey } from "../../identity/ed25519.ts";
-import { type ManifestVerdict, verifyManifest } from "../../identity/manifest-signature.ts";
+import { type ManifestVerdict, verifyManifestByAny } from "../../identity/manifest-signature.ts";
 import { formChecks, type GenesisReport, issuerCheck } from "./check-genesis.ts";
 import { type Check, type FileReport, hasPassed } from "./checks.ts";
 
@@ -69,10 +69,7 @@ export function checkManifest(
   file: string,
   keys: readonly Ed25519PublicKey[],
 ): FileReport {
-  const verdicts = keys.map((key) => verifyManifest(manifest, key));
-  const verified = verdicts.find(({ kind }) => kind === "verified");
-  const verdict = verified ?? verdicts[0] ?? verifyManifest(manifest);
-  return { file, kind: "manifest", checks: signatureChecks(verdict) };
+  return { file, kind: "manifest", checks: signatureChecks(verifyManifestByAny(manifest, keys)) };
 }
 
 function signatureChecks(verdict: ManifestVerdict): readonly Check[] {

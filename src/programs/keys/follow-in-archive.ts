@@ -5,7 +5,7 @@ import {
   type JournalReport,
   verifyJournalChain,
 } from "../../state/journal/journal-chain.ts";
-import { CommandRefusal } from "../shell/command-refusal.ts";
+import { CommandRefusal } from "../shell/command.ts";
 import type { InspectedReport } from "./inspect-chain.ts";
 
 /** Goes on in an archive where the server's part ends; both have to hold, and to meet. */

@@ -14,6 +14,7 @@ import { keyId } from "../../identity/jws.ts";
 import { type Command, command } from "../shell/command.ts";
 import { usage } from "../shell/command-file.ts";
 import type { Options } from "../shell/command-line.ts";
+import { jsonText } from "../shell/findings.ts";
 import type { Terminal } from "../shell/terminal.ts";
 import { type NewFile, writeFiles } from "../shell/write-files.ts";
 import { readChoice, readName, readScopes, readTrustTier } from "./flag-values.ts";
@@ -60,8 +61,8 @@ function run(line: GenesisLine, terminal: Terminal): undefined {
     document: join(outDir, `${name}.agent.json`),
   };
   const files: readonly NewFile[] = [
-    { path: paths.genesis, content: serialize(issued.genesis), isSecret: false },
-    { path: paths.document, content: serialize(issued.document), isSecret: false },
+    { path: paths.genesis, content: jsonText(issued.genesis), isSecret: false },
+    { path: paths.document, content: jsonText(issued.document), isSecret: false },
     ...(agentKey?.created ?? []),
   ];
   writeFiles(terminal.directory, files, force);
@@ -125,8 +126,4 @@ function refuseFaults({ problems }: IssuedAgent): void {
 function kidOf(key: KeyObject): string {
   const publicKey = publicKeyOf(key);
   return publicKey === undefined ? "" : keyId(publicKey);
-}
-
-function serialize(document: unknown): string {
-  return `${JSON.stringify(document, undefined, 2)}\n`;
 }

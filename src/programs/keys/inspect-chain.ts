@@ -13,7 +13,7 @@ import {
   type JudgePayload,
   verifyChain,
 } from "../../state/records/verify-chain.ts";
-import { CommandRefusal } from "../shell/command-refusal.ts";
+import { CommandRefusal } from "../shell/command.ts";
 import { defuseLine } from "../shell/terminal.ts";
 
 /** Whose chain is walked, and who asks for it. */

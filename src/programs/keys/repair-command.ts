@@ -2,20 +2,17 @@
  * `agtp-keys repair`: goes on with a journal that lost records, or a store that lost commits, beside no daemon. The explicit act
  * behind which a daemon starts again; it is itself a record of every chain that it concerns.
  */
-
-import { relative } from "node:path";
 import type { Config } from "../../app/config/config.ts";
 import { describeDamage } from "../../state/journal/journal-damage.ts";
 import { type RepairReport, repairJournal } from "../../state/journal/repair-journal.ts";
 import { setDamagedLogAside } from "../../state/journal/set-aside.ts";
-import { openStore } from "../../state/open-store.ts";
 import { createRecordSigner, type RecordSigner } from "../../state/records/sealer.ts";
-import { journalDirectory, takeStateDirectory } from "../../state/state-directory.ts";
-import { type Command, command } from "../shell/command.ts";
-import { CommandRefusal } from "../shell/command-refusal.ts";
+import { journalDirectory } from "../../state/state-directory.ts";
+import { type Command, CommandRefusal, command } from "../shell/command.ts";
 import { printJson } from "../shell/findings.ts";
-import { readConfig, refusalOf } from "../shell/read-config.ts";
+import { readConfig } from "../shell/read-config.ts";
 import { defuseLine, type Terminal } from "../shell/terminal.ts";
+import { withState, withStore } from "../shell/with-state.ts";
 import { readSigningKey } from "./key-files.ts";
 
 /** Repairs the journal of a deployment, and says what was done. */
@@ -33,36 +30,28 @@ export const repairCommand: Command = command({
       throw new CommandRefusal(`store.driver is "${config.store.driver}": no journal is kept`);
     }
     const signer = signerOf(config, terminal);
-    const { lock, problems } = await takeStateDirectory(config, "agtp-keys repair");
-    if (problems !== undefined) throw refusalOf(problems);
-    try {
-      const report = await repairLocked(config, signer, reason);
-      if (json) printJson(asDocument(report), terminal.out);
-      else terminal.out.write(asText(report));
-      return true;
-    } finally {
-      lock?.release();
-    }
+    const report = await withState(config, "agtp-keys repair", () =>
+      repair(config, signer, reason),
+    );
+    if (json) printJson(asDocument(report), terminal.out);
+    else terminal.out.write(asText(report));
+    return true;
   },
 });
 
-async function repairLocked(
+function repair(
   config: Config,
   signer: RecordSigner,
   reason: string | undefined,
 ): Promise<RepairReport> {
-  const { directory, file, server } = config;
+  const { directory, server } = config;
   const now = Date.now();
   const ofStore = setDamagedLogAside(config.store.path, now);
-  const { store, problems } = await openStore(config.store, relative(directory, file));
-  if (store === undefined) throw refusalOf(problems);
-  try {
+  return withStore(config, (store) => {
     const journal = { store, directory: journalDirectory(directory) };
     const { serverId } = server;
-    return await repairJournal({ ...journal, signer, serverId, reason, now, ofStore });
-  } finally {
-    await store.close();
-  }
+    return repairJournal({ ...journal, signer, serverId, reason, now, ofStore });
+  });
 }
 
 function signerOf({ signing: { key } }: Config, terminal: Terminal): RecordSigner {

@@ -3,7 +3,7 @@ import { statSync } from "node:fs";
 import { resolve } from "node:path";
 import { reasonOf } from "../../base/thrown.ts";
 import type { Ed25519PublicKey } from "../../identity/ed25519.ts";
-import { isAgentId } from "../../identity/identifiers.ts";
+import { isAgentId, isSha256 } from "../../identity/identifiers.ts";
 import {
   type ChainCut,
   type JournalReport,
@@ -15,8 +15,8 @@ import {
   truncation,
 } from "../../state/records/verify-chain.ts";
 import { askServer, trustFlags } from "../shell/ask-server.ts";
+import { CommandRefusal } from "../shell/command.ts";
 import { usage } from "../shell/command-file.ts";
-import { CommandRefusal } from "../shell/command-refusal.ts";
 import { printJson } from "../shell/findings.ts";
 import { defuseLine, type Terminal } from "../shell/terminal.ts";
 import { PasskeyChecks } from "./check-passkey.ts";
@@ -35,7 +35,6 @@ interface Question {
 }
 
 const SERVER = /^agtp:\/\//i;
-const AUDIT_ID = /^[0-9a-f]{64}$/;
 
 /** Walks the chain of a command line, and tells whether it holds. */
 export async function verifyChainOf(
@@ -79,7 +78,7 @@ async function readTrustedHead(
     throw new CommandRefusal(`${head} has no record of agent ${agentId}`);
   }
   const auditId = head.replace(/^sha256:/, "");
-  if (AUDIT_ID.test(auditId)) return auditId;
+  if (isSha256(auditId)) return auditId;
   throw usage(`expected --head to be an Audit-ID or agtp://HOST, got ${JSON.stringify(head)}`);
 }
 

@@ -4,20 +4,21 @@
  */
 import type { DocumentPlace } from "../../base/document-place.ts";
 import { describeValue, isRecord, type JsonRecord, quoteValue } from "../../base/json-value.ts";
+import type { Pair } from "../../catalog/pair.ts";
 import { checkTemplate, templateParameters } from "../../catalog/path-grammar.ts";
 import { RESERVED_NAMES } from "../../catalog/reserved-names.ts";
 import { UPSTREAM_ERRORS } from "../../endpoint/endpoint.ts";
 import { SEMANTIC_KEYS } from "../../endpoint/endpoint-file-schema.ts";
-import { createRegistry, type RouteEntry } from "../../endpoint/endpoint-registry.ts";
+import { createRegistry } from "../../endpoint/endpoint-registry.ts";
 import { checkReservation } from "../../endpoint/reserved-endpoints.ts";
 import { readSemanticBlock } from "../../endpoint/semantic-block.ts";
 import { isScopeToken } from "../../identity/authority-scope.ts";
 import { OPERATOR_SCHEMA_BOUNDS, type SchemaBounds } from "../../schema/schema-bounds.ts";
 import { checkSchema } from "../../schema/schema-check.ts";
-import { warnOfOthers } from "./manifest-place.ts";
+import { warnOfOthers } from "./findings.ts";
 import { type ManifestVocabulary, readMethod } from "./vocabulary.ts";
 
-interface PlacedPair extends RouteEntry {
+interface PlacedPair extends Pair {
   readonly place: DocumentPlace;
 }
 
@@ -48,10 +49,7 @@ export function checkEndpoints(
   return new Set(pairs.map(({ method, path }) => `${method} ${path}`));
 }
 
-function checkEndpoint(
-  endpoint: DocumentPlace,
-  vocabulary: ManifestVocabulary,
-): RouteEntry | undefined {
+function checkEndpoint(endpoint: DocumentPlace, vocabulary: ManifestVocabulary): Pair | undefined {
   const value = endpoint.record()?.members;
   if (value === undefined) return undefined;
   const missing = REQUIRED.filter((name) => !Object.hasOwn(value, name));

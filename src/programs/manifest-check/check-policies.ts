@@ -3,7 +3,7 @@ import type { DocumentPlace } from "../../base/document-place.ts";
 import { describeValue, quoteValue } from "../../base/json-value.ts";
 import { HTTP_VERBS, isMethodName } from "../../catalog/catalog.ts";
 import { checkTemplate } from "../../catalog/path-grammar.ts";
-import { warnOfOthers } from "./manifest-place.ts";
+import { warnOfOthers } from "./findings.ts";
 import { isHttpVerb, type ManifestVocabulary } from "./vocabulary.ts";
 
 const FLAGS = [

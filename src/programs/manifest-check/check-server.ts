@@ -3,7 +3,7 @@ import semver from "semver";
 import type { DocumentPlace } from "../../base/document-place.ts";
 import { describeValue, isRecord, quoteValue } from "../../base/json-value.ts";
 import { type Catalog, FLOOR_METHODS, isMethodName } from "../../catalog/catalog.ts";
-import { warnOfOthers } from "./manifest-place.ts";
+import { warnOfOthers } from "./findings.ts";
 import { isFloorMethod, isHttpVerb } from "./vocabulary.ts";
 
 const KNOWN = [

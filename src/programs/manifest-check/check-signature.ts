@@ -6,7 +6,7 @@
 import type { DocumentPlace } from "../../base/document-place.ts";
 import type { JsonRecord } from "../../base/json-value.ts";
 import type { Ed25519PublicKey } from "../../identity/ed25519.ts";
-import { type ManifestVerdict, verifyManifest } from "../../identity/manifest-signature.ts";
+import { type ManifestVerdict, verifyManifestByAny } from "../../identity/manifest-signature.ts";
 
 /** Judges the signature by the first of some keys that made it, or by the key that it brings. */
 export function checkSignature(
@@ -14,9 +14,7 @@ export function checkSignature(
   value: JsonRecord,
   keys: readonly Ed25519PublicKey[],
 ): ManifestVerdict {
-  const verdicts = keys.map((key) => verifyManifest(value, key));
-  const verified = verdicts.find(({ kind }) => kind === "verified");
-  const verdict = verified ?? verdicts[0] ?? verifyManifest(value);
+  const verdict = verifyManifestByAny(value, keys);
   const place = manifest.at("manifest_signature").under("8.8");
   switch (verdict.kind) {
     case "unsigned":

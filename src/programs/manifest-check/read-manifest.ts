@@ -7,6 +7,7 @@ import { isDeeperThan, isRecord, quoteValue } from "../../base/json-value.ts";
 import { reasonOf } from "../../base/thrown.ts";
 import type { ClientResponse } from "../../client/agtp-client.ts";
 import { parseUri } from "../../client/uri.ts";
+import { MANIFEST_TYPE } from "../../identity/manifest-signature.ts";
 import { findRepeatedMember } from "../../identity/repeated-member.ts";
 import { askServer, type TrustFlags } from "../shell/ask-server.ts";
 import { readText, usage } from "../shell/command-file.ts";
@@ -18,7 +19,6 @@ interface FetchFlags extends TrustFlags {
   readonly agentId?: string | undefined;
 }
 
-const MANIFEST_TYPE = "application/vnd.agtp.manifest+json";
 /** Deeper values have no use in a manifest, and would exhaust the stack. */
 const MAX_DEPTH = 128;
 

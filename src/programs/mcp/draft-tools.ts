@@ -11,12 +11,11 @@ import { DEFINITION_CHANGED, type Impact, UPSTREAM_ERRORS } from "../../endpoint
 import { definitionPin, type ToolDefinition } from "../../handlers/mcp/definition.ts";
 import type { PairRules } from "../../openapi/assign-pairs.ts";
 import { makePath } from "../../openapi/endpoint-path.ts";
-import { REVIEW_MARK } from "../../openapi/endpoint-text.ts";
+import { findEndpointFault, REVIEW_MARK } from "../../openapi/endpoint-text.ts";
 import { SchemaComponents } from "../../openapi/export-schema.ts";
 import { EXTENSION } from "../../openapi/extension.ts";
 import { type ImportedEndpoint, importDocument } from "../../openapi/import-document.ts";
 import type { Review } from "../../openapi/import-operation.ts";
-import { findEndpointFault } from "../../openapi/verify-endpoint.ts";
 import { kebab, onOneLine, UniqueNames, wordsOf } from "../../openapi/words.ts";
 import { writeToml } from "../../openapi/write-toml.ts";
 import { closeInput } from "./own-schema.ts";

@@ -9,15 +9,14 @@ import { SIGNING_KEY } from "../../openapi/import-files.ts";
 import { loadShippedCatalog } from "../../openapi/shipped-catalog-text.ts";
 import { writeToml } from "../../openapi/write-toml.ts";
 import { withEndpointLines } from "../editors/schema-files.ts";
-import { type Command, command } from "../shell/command.ts";
+import { type Command, CommandRefusal, command } from "../shell/command.ts";
 import { usage } from "../shell/command-file.ts";
-import { CommandRefusal } from "../shell/command-refusal.ts";
+import { printJson } from "../shell/findings.ts";
 import { firstCall, firstCallText } from "../shell/first-call.ts";
 import { defuseLine, type Terminal } from "../shell/terminal.ts";
 import { writeFiles } from "../shell/write-files.ts";
-import { askTools } from "./ask-server.ts";
 import { type DraftedTools, draftTools } from "./draft-tools.ts";
-import { type NamedServer, nameServer } from "./named-server.ts";
+import { askTools, type NamedServer, nameServer } from "./named-server.ts";
 
 const NOTES = `
 Examples:
@@ -58,7 +57,7 @@ export const importCommand: Command = command({
     }));
     const { directory } = terminal;
     writeFiles(directory, withEndpointLines(files, { directory, config }), force);
-    if (json) terminal.out.write(`${JSON.stringify(report(named, drafted), undefined, 2)}\n`);
+    if (json) printJson(report(named, drafted), terminal.out);
     else tell(named, drafted, output, terminal);
   },
 });

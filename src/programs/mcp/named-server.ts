@@ -1,8 +1,8 @@
 /** The MCP server that a command line names: one of the configuration, a URL, or a command to run. */
 
 import type { Config } from "../../app/config/config.ts";
-import { readMcpSettings } from "../../handlers/mcp/read-settings.ts";
-import type { McpServerSettings } from "../../handlers/mcp/server-settings.ts";
+import { McpServer, type OfferedTools } from "../../handlers/mcp/mcp-server.ts";
+import { type McpServerSettings, readMcpSettings } from "../../handlers/mcp/read-settings.ts";
 import { kebab } from "../../openapi/words.ts";
 import { readConfig } from "../shell/read-config.ts";
 import type { Terminal } from "../shell/terminal.ts";
@@ -57,4 +57,15 @@ function configured(
 /** The servers of a configuration. */
 export function settingsOf({ mcp, directory }: Config): readonly McpServerSettings[] {
   return readMcpSettings(mcp.servers, directory);
+}
+
+/** Asks a server for its tools, once; throws for one that cannot be reached. */
+export async function askTools(settings: McpServerSettings): Promise<OfferedTools> {
+  const ignore = (): void => undefined;
+  const server = new McpServer(settings, { log: { info: ignore, warn: ignore } });
+  try {
+    return await server.tools(AbortSignal.timeout(settings.timeoutMs));
+  } finally {
+    await server.close();
+  }
 }

@@ -5,7 +5,6 @@
  */
 
 import { existsSync } from "node:fs";
-import { relative } from "node:path";
 import type { Config } from "../../app/config/config.ts";
 import type { Environment } from "../../base/environment.ts";
 import { formatProblem, isError, type Problem } from "../../base/problem.ts";
@@ -15,16 +14,15 @@ import type { OfferedTool, OfferedTools } from "../../handlers/mcp/mcp-server.ts
 import { type PinnedTool, ToolPins } from "../../handlers/mcp/tool-pins.ts";
 import { createMemoryStore } from "../../state/memory-store.ts";
 import { readStoreCopy } from "../../state/moving/read-copy.ts";
-import { openStore } from "../../state/open-store.ts";
-import { takeStateDirectory } from "../../state/state-directory.ts";
+import type { Store } from "../../state/store.ts";
 import { loadDefinitions } from "../openapi/load-deployment.ts";
-import { type Command, command } from "../shell/command.ts";
+import { type Command, CommandRefusal, command } from "../shell/command.ts";
 import { usage } from "../shell/command-file.ts";
-import { CommandRefusal } from "../shell/command-refusal.ts";
+import { printJson } from "../shell/findings.ts";
 import { readConfig } from "../shell/read-config.ts";
 import { defuse, defuseLine, type Terminal } from "../shell/terminal.ts";
-import { askTools } from "./ask-server.ts";
-import { settingsOf } from "./named-server.ts";
+import { withState, withStore } from "../shell/with-state.ts";
+import { askTools, settingsOf } from "./named-server.ts";
 
 const NOTES = `
 Examples:
@@ -59,7 +57,7 @@ export const pinsCommand: Command = command({
     const config = readConfig(path, terminal);
     const states = await judge(config, terminal);
     if (accept !== undefined) return acceptTool(accept, states, config, terminal);
-    if (json) terminal.out.write(`${JSON.stringify(states.map(asJson), undefined, 2)}\n`);
+    if (json) printJson(states.map(asJson), terminal.out);
     else tell(states, terminal);
     return states.every(({ status }) => status === "pinned");
   },
@@ -113,21 +111,12 @@ async function keep(
   if (config.store.driver === "memory") {
     throw new CommandRefusal('store.driver is "memory": write the new pin into the endpoint file');
   }
-  const { lock, problems } = await takeStateDirectory(config, "agtp-mcp pins");
-  if (problems !== undefined) throw refusal(problems);
-  try {
-    const opened = await openStore(config.store, relative(config.directory, config.file));
-    if (opened.store === undefined) throw refusal(opened.problems);
-    try {
-      const pins = await ToolPins.open(opened.store);
-      await pins.remember(pin, definition);
-      await pins.accept(tool, pin);
-    } finally {
-      await opened.store.close();
-    }
-  } finally {
-    lock?.release();
-  }
+  const accept = async (store: Store): Promise<void> => {
+    const pins = await ToolPins.open(store);
+    await pins.remember(pin, definition);
+    await pins.accept(tool, pin);
+  };
+  await withState(config, "agtp-mcp pins", () => withStore(config, accept, refusal), refusal);
 }
 
 function refusal(problems: readonly Problem[]): CommandRefusal {

@@ -6,21 +6,19 @@ import { statSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { isRecord, type JsonRecord } from "../../base/json-value.ts";
 import { AgtpClientError } from "../../client/client-error.ts";
+import { MANIFEST_TYPE } from "../../identity/manifest-signature.ts";
 import { type ExportSource, exportOpenapi } from "../../openapi/export-openapi.ts";
 import { readManifestEndpoint } from "../../openapi/exported-endpoint.ts";
 import { loadShippedCatalog } from "../../openapi/shipped-catalog-text.ts";
 import { askServer } from "../shell/ask-server.ts";
-import { type Command, command } from "../shell/command.ts";
+import { type Command, CommandRefusal, command } from "../shell/command.ts";
 import { usage } from "../shell/command-file.ts";
 import type { Line } from "../shell/command-line.ts";
-import { CommandRefusal } from "../shell/command-refusal.ts";
-import { printProblems } from "../shell/findings.ts";
+import { jsonText, printProblems } from "../shell/findings.ts";
 import type { Terminal } from "../shell/terminal.ts";
-import { writeFiles } from "../shell/write-files.ts";
+import { writeOutput } from "../shell/write-files.ts";
 import { isComplete, loadExportSource } from "./load-deployment.ts";
 
-/** A request with an Agent-ID gets something else for "/" unless it asks for this. */
-const MANIFEST_TYPE = "application/vnd.agtp.manifest+json";
 const CONFIG_NAME = "agtp-server.toml";
 
 const ARGS = { "[source]": "a deployment directory, or agtp://HOST[:PORT]" } as const;
@@ -47,7 +45,7 @@ export const exportCommand: Command = command({
 });
 
 async function run(line: ExportLine, terminal: Terminal): Promise<undefined> {
-  const { source: named, config, output, force = false } = line;
+  const { source: named, config } = line;
   if (named !== undefined && config !== undefined) {
     throw usage("expected a directory, a URI or --config, got two of them");
   }
@@ -55,9 +53,7 @@ async function run(line: ExportLine, terminal: Terminal): Promise<undefined> {
     named !== undefined && /^agtp:\/\//i.test(named)
       ? await readServer(named, line, terminal)
       : loadSource(configPath(named, config, terminal), terminal);
-  const text = `${JSON.stringify(exportOpenapi(source), undefined, 2)}\n`;
-  if (output === undefined) terminal.out.write(text);
-  else writeFiles(terminal.directory, [{ path: output, content: text, isSecret: false }], force);
+  writeOutput(jsonText(exportOpenapi(source)), line, terminal);
 }
 
 function configPath(

@@ -9,6 +9,7 @@ import { loadConfig } from "../../app/config/load.ts";
 import { readDeploymentFiles } from "../../base/deployment-files.ts";
 import { type Environment, variablesIn } from "../../base/environment.ts";
 import { isError, type Problem } from "../../base/problem.ts";
+import { urlAuthority } from "../../base/url-host.ts";
 import type { Catalog } from "../../catalog/catalog.ts";
 import { loadCatalog } from "../../catalog/catalog-file.ts";
 import { methodNames } from "../../catalog/path-grammar.ts";
@@ -17,6 +18,7 @@ import type { EndpointDefinition } from "../../endpoint/endpoint.ts";
 import { loadEndpoints } from "../../endpoint/load-endpoints.ts";
 import type { ExportSource } from "../../openapi/export-openapi.ts";
 import { createSchemaCompiler } from "../../schema/schema.ts";
+import { serverUri } from "../shell/read-config.ts";
 
 /** The source of an export, or the problems for which there is none. */
 interface LoadedSource {
@@ -78,7 +80,7 @@ export function loadExportSource(configPath: string, given: Environment): Loaded
       ...{ serverId, catalog },
       ...(operator === undefined ? {} : { operator }),
       ...(documentVersion === undefined ? {} : { documentVersion }),
-      manifestUri: manifestUri(config),
+      manifestUri: serverUri(config),
       ...sidecarOf(config),
       aliases: new Map(aliases === undefined ? seed : Object.entries(aliases)),
     },
@@ -99,21 +101,10 @@ function withStandIns(config: Config, environment: Environment): Environment {
   return { ...Object.fromEntries(unset.map((name) => [name, STAND_IN])), ...environment };
 }
 
-function manifestUri({ server }: Config): string {
-  const { domain, host, port } = server;
-  if (domain !== undefined) return `agtp://${domain}`;
-  return `agtp://${hostPort(host, port === 4480 ? undefined : port)}`;
-}
-
 function sidecarOf({ gateway }: Config): { readonly baseUrl?: string } {
   if (!gateway.enabled || gateway.port === 0) return {};
   const scheme = gateway.cert === undefined ? "http" : "https";
-  return { baseUrl: `${scheme}://${hostPort(gateway.host, gateway.port)}` };
-}
-
-function hostPort(host: string, port: number | undefined): string {
-  const name = host.includes(":") ? `[${host}]` : host;
-  return port === undefined || port === 0 ? name : `${name}:${port}`;
+  return { baseUrl: `${scheme}://${urlAuthority(gateway.host, gateway.port)}` };
 }
 
 /** Tells whether nothing that matters for an export is wrong. */

@@ -55,3 +55,11 @@ export function command<const A extends ArgumentTable = None, const O extends Op
 ): Command {
   return declaration;
 }
+
+/** The answer no, which ends a command with exit code 1; the message is for people. */
+export class CommandRefusal extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = "CommandRefusal";
+  }
+}

@@ -56,16 +56,23 @@ export function severityMark(
   return paint[severity](word.padEnd(7));
 }
 
+/** A problem in words, a warning as one. */
+export function describeProblem(problem: Problem): string {
+  return isError(problem) ? formatProblem(problem) : `warning: ${formatProblem(problem)}`;
+}
+
 /** Prints what the loaders say of files, a line each. */
 export function printProblems(problems: readonly Problem[], err: Output, program = ""): void {
   const prefix = program === "" ? "" : `${program}: `;
-  for (const problem of problems) {
-    const kind = isError(problem) ? "" : "warning: ";
-    err.write(`${prefix}${kind}${defuseLine(formatProblem(problem))}\n`);
-  }
+  for (const problem of problems) err.write(`${prefix}${defuseLine(describeProblem(problem))}\n`);
+}
+
+/** A JSON document as it is printed and written to files. */
+export function jsonText(document: unknown): string {
+  return `${JSON.stringify(document, undefined, 2)}\n`;
 }
 
 /** Prints a JSON document, as every `--json` does. */
 export function printJson(document: unknown, out: Output): void {
-  out.write(`${JSON.stringify(document, undefined, 2)}\n`);
+  out.write(jsonText(document));
 }

@@ -4,7 +4,7 @@
  */
 import { isRecord, type JsonRecord } from "../../base/json-value.ts";
 import { schemaSample } from "../../schema/schema-sample.ts";
-import { shellWord } from "./shell-word.ts";
+import { shellWord } from "./terminal.ts";
 
 /** The agent that calls. */
 const AGENT = "guide";

@@ -3,8 +3,9 @@ import { resolve } from "node:path";
 import type { Config } from "../../app/config/config.ts";
 import { loadConfig } from "../../app/config/load.ts";
 import { formatProblem, isError, type Problem } from "../../base/problem.ts";
+import { urlAuthority } from "../../base/url-host.ts";
+import { CommandRefusal } from "./command.ts";
 import { usage } from "./command-file.ts";
-import { CommandRefusal } from "./command-refusal.ts";
 import type { Terminal } from "./terminal.ts";
 
 /** A configuration, or a usage error with everything that is wrong with it. */
@@ -17,4 +18,11 @@ export function readConfig(path: string, { directory, environment }: Terminal): 
 /** The answer no, for problems of a deployment. */
 export function refusalOf(problems: readonly Problem[]): CommandRefusal {
   return new CommandRefusal(problems.map(formatProblem).join("; "));
+}
+
+const AGTP_PORT = 4480;
+
+/** The address that a server is reached by, as far as its configuration says. */
+export function serverUri({ server: { domain, host, port } }: Config): string {
+  return `agtp://${domain ?? urlAuthority(host, port, AGTP_PORT)}`;
 }

@@ -6,9 +6,8 @@ import { Argument, CommanderError, Help, Option, Command as Parser } from "comma
 import { closeMatches } from "../../base/close-matches.ts";
 import { VERSION } from "../../base/version.ts";
 import { AgtpClientError } from "../../client/client-error.ts";
-import type { Command, Outcome, SubProgram } from "./command.ts";
+import { type Command, CommandRefusal, type Outcome, type SubProgram } from "./command.ts";
 import type { OptionDetails } from "./command-line.ts";
-import { CommandRefusal } from "./command-refusal.ts";
 import { defuse, defuseLine, type Terminal } from "./terminal.ts";
 
 export { InvalidArgumentError as InvalidValue } from "commander";

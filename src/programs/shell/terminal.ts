@@ -42,3 +42,9 @@ export function defuseLine(text: string): string {
   const line = defuse(text.replace(/\s+/g, " ").trim());
   return line.length > 500 ? `${line.slice(0, 500)}…` : line;
 }
+
+/** A text as a shell takes it for one word, made safe to be shown. */
+export function shellWord(text: string): string {
+  const word = defuseLine(text);
+  return /^[\w./][\w./:,%-]*$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
+}

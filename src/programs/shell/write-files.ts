@@ -7,8 +7,9 @@ import { linkSync, lstatSync, renameSync, rmSync, writeFileSync } from "node:fs"
 import { dirname, resolve } from "node:path";
 import { makeDirectory } from "../../base/make-directory.ts";
 import { codeOf, reasonOf } from "../../base/thrown.ts";
+import { CommandRefusal } from "./command.ts";
 import { usage } from "./command-file.ts";
-import { CommandRefusal } from "./command-refusal.ts";
+import type { Terminal } from "./terminal.ts";
 
 /** A file that is to be written. */
 export interface NewFile {
@@ -30,6 +31,16 @@ export function writeFiles(directory: string, files: readonly NewFile[], force: 
       throw usage(`${JSON.stringify(file.path)} cannot be written: ${reasonOf(error)}`);
     }
   }
+}
+
+/** Writes a text to the file of `--output`, or prints it where there is none. */
+export function writeOutput(
+  text: string,
+  { output, force = false }: { readonly output?: string; readonly force?: boolean },
+  { out, directory }: Terminal,
+): void {
+  if (output === undefined) out.write(text);
+  else writeFiles(directory, [{ path: output, content: text, isSecret: false }], force);
 }
 
 function checkAbsent(directory: string, path: string): void {

@@ -2,11 +2,8 @@
  * `agtpd state accept-loss`: goes on with a store that lacks records of which this node was told that
  * they are kept. The loss stays in the store, with its reason.
  */
-
-import { relative } from "node:path";
 import type { Config } from "../../app/config/config.ts";
 import { CutEnds } from "../../state/postgres/cut-rows.ts";
-import { openPostgres } from "../../state/postgres/open.ts";
 import { findLostRecords } from "../../state/postgres/records.ts";
 import {
   type AcknowledgedRecord,
@@ -14,11 +11,11 @@ import {
   writeAcknowledged,
 } from "../../state/records/acknowledged-records.ts";
 import { acknowledgedPath } from "../../state/state-directory.ts";
-import { type Command, command } from "../shell/command.ts";
-import { CommandRefusal } from "../shell/command-refusal.ts";
+import { type Command, CommandRefusal, command } from "../shell/command.ts";
 import { printJson } from "../shell/findings.ts";
 import { readConfig } from "../shell/read-config.ts";
-import { CONFIG, withState } from "./state-deployment.ts";
+import { withPostgres, withState } from "../shell/with-state.ts";
+import { CONFIG } from "./export-command.ts";
 
 /** Where the losses are, by the time at which they were accepted. */
 const ACCEPTED_LOSSES = "accepted-losses";
@@ -40,11 +37,7 @@ export const acceptLossCommand: Command = command({
     }
     const lost = await withState(config, "agtpd state accept-loss", () => accept(config, reason));
     if (json) {
-      const records = lost.map(({ agentId, auditId }) => ({
-        agent_id: agentId,
-        audit_id: auditId,
-      }));
-      printJson({ lost: records }, terminal.out);
+      printJson({ lost: lost.map(asJson) }, terminal.out);
       return true;
     }
     for (const { agentId, auditId } of lost) {
@@ -55,28 +48,24 @@ export const acceptLossCommand: Command = command({
   },
 });
 
-async function accept(config: Config, reason: string): Promise<readonly AcknowledgedRecord[]> {
-  const { store: location, directory, file } = config;
-  const { store, fault } = await openPostgres({ ...location, url: location.url ?? "" });
-  if (store === undefined) {
-    throw new CommandRefusal(`${relative(directory, file)}: store.${fault.key}: ${fault.message}`);
-  }
-  try {
-    const path = acknowledgedPath(directory);
+function accept(config: Config, reason: string): Promise<readonly AcknowledgedRecord[]> {
+  return withPostgres(config, async (store) => {
+    const path = acknowledgedPath(config.directory);
     const known = readAcknowledged(path);
     const { pool, name } = store;
     const lost = await findLostRecords(pool, name, known, new CutEnds(pool, name));
     if (lost.length === 0) return lost;
-    const records = lost.map(({ agentId, auditId }) => ({ agent_id: agentId, audit_id: auditId }));
     const key = new Date().toISOString();
-    const value = { reason, node: config.cluster.node ?? null, lost: records };
+    const value = { reason, node: config.cluster.node ?? null, lost: lost.map(asJson) };
     await store.commit([{ kind: "put", collection: ACCEPTED_LOSSES, key, value }]);
     writeAcknowledged(
       path,
       known.filter((one) => !lost.includes(one)),
     );
     return lost;
-  } finally {
-    await store.close();
-  }
+  });
+}
+
+function asJson({ agentId, auditId }: AcknowledgedRecord): object {
+  return { agent_id: agentId, audit_id: auditId };
 }

@@ -18,18 +18,16 @@ import {
 } from "../../state/moving/read-state-file.ts";
 import { readKnownChains } from "../../state/records/known-chains.ts";
 import { controlPath, journalDirectory } from "../../state/state-directory.ts";
-import { type Command, command } from "../shell/command.ts";
-import { CommandRefusal } from "../shell/command-refusal.ts";
+import { type Command, CommandRefusal, command } from "../shell/command.ts";
 import { printJson } from "../shell/findings.ts";
 import { readConfig } from "../shell/read-config.ts";
-import {
-  CONFIG,
-  checkDriver,
-  syncDirectory,
-  withPostgres,
-  withState,
-  withStore,
-} from "./state-deployment.ts";
+import { withPostgres, withState, withStore } from "../shell/with-state.ts";
+
+/** The option that says whose state it is. */
+export const CONFIG = {
+  help: "configuration file of the deployment",
+  default: "agtp-server.toml",
+} as const;
 
 type Totals = Extract<ReadLine, { readonly kind: "end" }>;
 
@@ -114,7 +112,7 @@ async function exportOffline(config: Config, file: number): Promise<Totals> {
   }
   checkDriver(config, "no daemon runs, and what is in memory ends with it");
   return withState(config, "agtpd state export", () =>
-    withStore(config, config.store.path, async (store) => {
+    withStore(config, async (store) => {
       const journal = journalDirectory(config.directory);
       const { damages } = await compareJournal(journal, await readKnownChains(store));
       const [damage] = damages;
@@ -141,4 +139,20 @@ async function write(octets: AsyncIterable<Buffer | string>, file: number): Prom
   for await (const one of readStateFile(written())) if (one.kind === "end") totals = one;
   if (totals === undefined) throw new StateFileError("is empty");
   return totals;
+}
+
+/** Only what a file of sqlite keeps is there when no daemon runs. */
+export function checkDriver({ store }: Config, what: string): void {
+  if (store.driver === "sqlite") return;
+  throw new CommandRefusal(`${what}, and store.driver is "${store.driver}"`);
+}
+
+/** Returns once the names in a directory are on the disk. */
+export function syncDirectory(path: string): void {
+  const directory = openSync(path, "r");
+  try {
+    fsyncSync(directory);
+  } finally {
+    closeSync(directory);
+  }
 }

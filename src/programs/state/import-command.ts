@@ -12,19 +12,11 @@ import { ImportRefusal, importPostgres } from "../../state/moving/import-postgre
 import { type ImportReport, importState } from "../../state/moving/import-state.ts";
 import { StateFileError } from "../../state/moving/read-state-file.ts";
 import { journalDirectory } from "../../state/state-directory.ts";
-import { type Command, command } from "../shell/command.ts";
-import { CommandRefusal } from "../shell/command-refusal.ts";
+import { type Command, CommandRefusal, command } from "../shell/command.ts";
 import { printJson } from "../shell/findings.ts";
 import { readConfig } from "../shell/read-config.ts";
-import { summary } from "./export-command.ts";
-import {
-  CONFIG,
-  checkDriver,
-  syncDirectory,
-  withPostgres,
-  withState,
-  withStore,
-} from "./state-deployment.ts";
+import { withPostgres, withState, withStore } from "../shell/with-state.ts";
+import { CONFIG, checkDriver, summary, syncDirectory } from "./export-command.ts";
 
 /** Imports, and says how much it was. */
 export const importCommand: Command = command({
@@ -60,11 +52,7 @@ export const importCommand: Command = command({
 async function checkEmpty(config: Config): Promise<void> {
   const isKept = existsSync(config.store.path);
   const used = isKept
-    ? await withStore(
-        config,
-        config.store.path,
-        async (store) => (await store.collections?.()) ?? [],
-      )
+    ? await withStore(config, async (store) => (await store.collections?.()) ?? [])
     : [];
   const journal = journalDirectory(config.directory);
   const segments = existsSync(journal) ? listSegments(journal) : [];
@@ -93,7 +81,8 @@ async function importFrom(source: string, config: Config): Promise<Imported> {
   };
   clear();
   try {
-    const report = await withStore(config, path, (store) =>
+    const beside = { ...config, store: { ...config.store, path } };
+    const report = await withStore(beside, (store) =>
       importState(createReadStream(source), {
         ...{ store, directory: journal },
         onHeader: ({ server_id }) => checkServer(server_id, config),

@@ -106,3 +106,19 @@ function diffSection(
 function sorted(verbs: readonly Verb[]): readonly Verb[] {
   return verbs.toSorted((one, other) => (one.name < other.name ? -1 : 1));
 }
+
+/**
+ * The method to use instead of one that a catalog no longer has: the first announced successor, or
+ * successor of one, that the newer catalog has; undefined when none was named.   AGTP-API §4.2
+ */
+export function successorOf(method: string, older: Catalog, newer: Catalog): string | undefined {
+  const seen = new Set<string>();
+  let name = method;
+  while (!seen.has(name)) {
+    seen.add(name);
+    const next = (newer.verbs.get(name) ?? older.verbs.get(name))?.successor;
+    if (next === undefined || newer.has(next)) return next === method ? undefined : next;
+    name = next;
+  }
+  return undefined;
+}

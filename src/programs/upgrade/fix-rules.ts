@@ -5,8 +5,9 @@
 
 import { templateShape } from "../../base/template.ts";
 import { isTable, type TomlTable } from "../../base/toml-document.ts";
+import type { Pair } from "../../catalog/pair.ts";
 import { checkTemplate } from "../../catalog/path-grammar.ts";
-import { createRegistry, type RouteEntry } from "../../endpoint/endpoint-registry.ts";
+import { createRegistry } from "../../endpoint/endpoint-registry.ts";
 import { checkReservation } from "../../endpoint/reserved-endpoints.ts";
 import type { Conflict } from "./conflict.ts";
 import type { CatalogStep } from "./method-judge.ts";
@@ -18,7 +19,7 @@ export interface FixableConflict extends Conflict {
   readonly successor: string;
 }
 
-interface Pair extends RouteEntry {
+interface FiledPair extends Pair {
   readonly file: string;
 }
 
@@ -27,11 +28,11 @@ export class FixRules {
   readonly #scan: Scan;
   readonly #step: CatalogStep;
   /** Pairs that are not to be changed. */
-  readonly #standing: readonly Pair[];
+  readonly #standing: readonly FiledPair[];
   /** Pairs of endpoints that cannot be fixed, as steps may name them, and why. */
   readonly #stuck = new Map<string, string>();
   /** Pairs as they will be. */
-  readonly #becoming: Pair[];
+  readonly #becoming: FiledPair[];
 
   constructor(scan: Scan, step: CatalogStep) {
     this.#scan = scan;
@@ -79,7 +80,7 @@ export class FixRules {
     return reason;
   }
 
-  #endpointReason({ within }: Reference, pair: Pair): string | undefined {
+  #endpointReason({ within }: Reference, pair: FiledPair): string | undefined {
     const reserved = checkReservation(pair.method, pair.path, this.#step.newer.embedded);
     if (reserved !== undefined) return reserved;
     const rivals = this.#becoming.filter(({ method }) => method === pair.method);
@@ -172,7 +173,7 @@ export class FixRules {
 }
 
 /** The pair of an endpoint under some method; undefined where its path is none. */
-function pairOf({ source, within }: Reference, method: string): Pair | undefined {
+function pairOf({ source, within }: Reference, method: string): FiledPair | undefined {
   const path = textOf(within, "path");
   if (path === undefined || checkTemplate(path, new Set()) !== undefined) return undefined;
   return { method, path, file: source.file };
@@ -183,7 +184,7 @@ function keyOf(method: string, path: string): string {
   return `${method} ${templateShape(path)}`;
 }
 
-function isSamePair(successor: TomlTable, { method, path }: Pair): boolean {
+function isSamePair(successor: TomlTable, { method, path }: FiledPair): boolean {
   const named = textOf(successor, "method") ?? method;
   return named === method && (textOf(successor, "path") ?? path) === path;
 }

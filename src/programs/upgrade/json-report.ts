@@ -1,6 +1,11 @@
 /** The report for machines; `docs/catalog-diff.md` says what each member means. */
 import type { Catalog, Verb } from "../../catalog/catalog.ts";
-import type { CatalogDiff, ChangedVerb, SectionDiff } from "./catalog-diff.ts";
+import {
+  type CatalogDiff,
+  type ChangedVerb,
+  type SectionDiff,
+  successorOf,
+} from "./catalog-diff.ts";
 import type { Conflict, ConflictGroup, Notice } from "./conflict.ts";
 import {
   type DeploymentReport,
@@ -10,7 +15,6 @@ import {
 } from "./diff-report.ts";
 import type { Reference } from "./reference.ts";
 import type { Scan } from "./scan.ts";
-import { successorOf } from "./successor.ts";
 
 /** The whole report as a value of JSON. */
 export function toJsonReport(report: DiffReport): Readonly<Record<string, unknown>> {

@@ -4,9 +4,9 @@
  * AGTP-API §3.3, §4.5, §9.4
  */
 import type { Catalog } from "../../catalog/catalog.ts";
+import { successorOf } from "./catalog-diff.ts";
 import type { Conflict, ConflictEffect, ConflictGroup, Notice } from "./conflict.ts";
 import type { MethodRole, Reference } from "./reference.ts";
-import { successorOf } from "./successor.ts";
 
 /** Both catalogs. */
 export interface CatalogStep {

@@ -2,9 +2,8 @@
 import pc from "picocolors";
 import type { Catalog, Verb } from "../../catalog/catalog.ts";
 import { defuseLine, type Output } from "../shell/terminal.ts";
-import type { CatalogDiff, SectionDiff } from "./catalog-diff.ts";
+import { type CatalogDiff, type SectionDiff, successorOf } from "./catalog-diff.ts";
 import type { DiffReport, NamedCatalog } from "./diff-report.ts";
-import { successorOf } from "./successor.ts";
 import type { VersionVerdict } from "./version-verdict.ts";
 
 type Colours = ReturnType<typeof pc.createColors>;

@@ -3,22 +3,17 @@
  * its name a segment is there whole, or not at all.   AGTP-IDENTIFIERS "Audit Log"
  */
 import { createHash } from "node:crypto";
-import { open, readdir, rename, rm, stat } from "node:fs/promises";
+import { open, readdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { appendCut, readLastCut } from "./cut-file.ts";
 import { type CutHead, writeCutHeads } from "./cut-heads.ts";
 import type { CutSegment, JournalCut } from "./cut-record.ts";
 import { digestOf } from "./cut-survey.ts";
-import { DISK } from "./journal-disk.ts";
+import type { JournalRecord } from "./journal.ts";
+import { DISK, isThere } from "./journal-disk.ts";
 import { RecordPlaces } from "./record-places.ts";
 import { segmentNumber } from "./segment.ts";
 import { writeIndex } from "./segment-index.ts";
-
-/** A line and its Audit-ID. */
-interface ArchivedRecord {
-  readonly auditId: string;
-  readonly jws: string;
-}
 
 /** So many characters are written at once. */
 const CHUNK = 64 * 1024;
@@ -27,7 +22,7 @@ const CHUNK = 64 * 1024;
 export async function archiveSegment(
   archive: string,
   { file, sha256 }: Pick<CutSegment, "file" | "sha256">,
-  records: () => AsyncIterable<ArchivedRecord>,
+  records: () => AsyncIterable<JournalRecord>,
   onStep: (step: "part-written" | "segment-archived") => void = () => undefined,
 ): Promise<void> {
   const path = join(archive, file);
@@ -50,7 +45,7 @@ export async function archiveSegment(
 
 async function writePart(
   path: string,
-  records: AsyncIterable<ArchivedRecord>,
+  records: AsyncIterable<JournalRecord>,
   places: RecordPlaces,
 ): Promise<string> {
   const digest = createHash("sha256");
@@ -107,11 +102,4 @@ export async function archiveCuts(
 
 function foreign(): Error {
   return new Error("the archive has checkpoints that these records never had");
-}
-
-async function isThere(path: string): Promise<boolean> {
-  return stat(path).then(
-    () => true,
-    () => false,
-  );
 }

@@ -6,6 +6,7 @@
 
 import { hash } from "node:crypto";
 import { isRecord } from "../../base/json-value.ts";
+import { isSha256 } from "../../identity/identifiers.ts";
 import { decodeJws } from "../../identity/jws.ts";
 import { NO_AUDIT_ID } from "../records/record.ts";
 import type { RecordSigner } from "../records/sealer.ts";
@@ -50,7 +51,6 @@ export interface JournalCut extends CutFacts {
 }
 
 const EVENT = "journal-cut";
-const SHA256 = /^[0-9a-f]{64}$/;
 
 /** Makes the line of a cut. */
 function signCut(facts: CutFacts, signer: Pick<RecordSigner, "sign">): string {
@@ -84,7 +84,7 @@ export function readCut(jws: string): JournalCut | undefined {
   const { segments, heads, is_archived: isArchived } = payload;
   const at = typeof issuedAt === "string" ? Date.parse(issuedAt) : Number.NaN;
   if (typeof serverId !== "string" || Number.isNaN(at)) return undefined;
-  if (typeof previous !== "string" || !SHA256.test(previous)) return undefined;
+  if (typeof previous !== "string" || !isSha256(previous)) return undefined;
   if (!Array.isArray(segments) || !segments.every(isSegment)) return undefined;
   const through = segmentNumber(segments.at(-1)?.file ?? "");
   if (through === undefined || !isHeadsFile(heads)) return undefined;
@@ -108,7 +108,7 @@ function isSegment(value: unknown): value is CutSegment {
   const { file, bytes, records, sha256 } = value;
   const isCounted = typeof bytes === "number" && typeof records === "number";
   const isNamed = typeof file === "string" && segmentNumber(file) !== undefined;
-  return isCounted && isNamed && typeof sha256 === "string" && SHA256.test(sha256);
+  return isCounted && isNamed && typeof sha256 === "string" && isSha256(sha256);
 }
 
 function isHeadsFile(value: unknown): value is CutHeadsFile {

@@ -6,7 +6,7 @@
 import { rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { makeDirectory } from "../../base/make-directory.ts";
-import type { StateNotice } from "../notice.ts";
+import { type StateNotice, syncFailed, tailCut } from "../notice.ts";
 import { openChainReader } from "../records/chain-reader.ts";
 import { FinishedSegments, readRecord } from "./finished-segments.ts";
 import type {
@@ -17,7 +17,6 @@ import type {
   RecordReader,
 } from "./journal.ts";
 import { DISK, type JournalDisk } from "./journal-disk.ts";
-import { syncFailed, tailCut } from "./journal-notices.ts";
 import { DurableWrites, JournalSync } from "./journal-sync.ts";
 import { RecordPlaces } from "./record-places.ts";
 import {

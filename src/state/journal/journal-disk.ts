@@ -1,5 +1,6 @@
 /** The disk operations of the journal: the seam at which a test injects faults. */
 import { close, fdatasync, fsync, open, writeSync } from "node:fs";
+import { stat } from "node:fs/promises";
 import { promisify } from "node:util";
 
 export interface JournalDisk {
@@ -28,3 +29,11 @@ export const DISK: JournalDisk = {
     }
   },
 };
+
+/** Tells whether something has this path. */
+export function isThere(path: string): Promise<boolean> {
+  return stat(path).then(
+    () => true,
+    () => false,
+  );
+}

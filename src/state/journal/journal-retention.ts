@@ -2,13 +2,14 @@
  * The segments of a journal as retention takes them away: the open one never goes, nor one that the
  * store has not taken in yet, nor any while an export reads them.   AGTP-IDENTIFIERS "Audit Log"
  */
-import { stat } from "node:fs/promises";
+import { open, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { ArchivedRecords, type WhereCut } from "./archived-records.ts";
 import { readLastCut } from "./cut-file.ts";
 import { readCutHeads } from "./cut-heads.ts";
 import type { JournalCut } from "./cut-record.ts";
 import { DISK } from "./journal-disk.ts";
+import { readChainRecord } from "./journal-replay.ts";
 import { type CutPlace, type CutStep, moveSegments, writeCut } from "./make-cut.ts";
 import {
   findDue,
@@ -20,7 +21,6 @@ import {
   type RetentionRun,
 } from "./retention.ts";
 import { segmentName } from "./segment.ts";
-import { readSegmentTimes, type SegmentTimes } from "./segment-times.ts";
 
 /** The journal that is kept within limits. */
 export interface RetainedJournal {
@@ -164,5 +164,32 @@ export class JournalRetention implements RetainedRecords {
     const times = await readSegmentTimes(this.#journal.directory, number);
     this.#times.set(number, times);
     return times;
+  }
+}
+
+/** Of the first and the last record of a segment, in milliseconds since the epoch. */
+interface SegmentTimes {
+  readonly first: number;
+  readonly last: number;
+}
+
+const CHUNK = 64 * 1024;
+
+/** Reads the ends of a segment alone; a record that is too long to be seen counts with the time of the file. */
+async function readSegmentTimes(directory: string, number: number): Promise<SegmentTimes> {
+  const file = await open(join(directory, segmentName(number)), "r");
+  try {
+    const { size, mtimeMs, birthtimeMs } = await file.stat();
+    const octets = Buffer.alloc(Math.min(CHUNK, size));
+    await file.read(octets, 0, octets.length, 0);
+    const [head = ""] = octets.toString("latin1").split("\n", 1);
+    await file.read(octets, 0, octets.length, size - octets.length);
+    const tail = octets.toString("latin1").split("\n").at(-2) ?? "";
+    return {
+      first: readChainRecord(head)?.at ?? birthtimeMs,
+      last: readChainRecord(tail)?.at ?? mtimeMs,
+    };
+  } finally {
+    await file.close();
   }
 }

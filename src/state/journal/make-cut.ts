@@ -5,7 +5,7 @@
  */
 
 import { constants } from "node:fs";
-import { copyFile, open, readdir, rename, rm, stat } from "node:fs/promises";
+import { copyFile, open, readdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { makeDirectory } from "../../base/make-directory.ts";
 import { codeOf } from "../../base/thrown.ts";
@@ -14,7 +14,7 @@ import { appendCut, readLastCut } from "./cut-file.ts";
 import { headsName, readCutHeads, writeCutHeads } from "./cut-heads.ts";
 import { type JournalCut, signAfter } from "./cut-record.ts";
 import { digestOf, headsAfter, journalSegment, surveySegments } from "./cut-survey.ts";
-import type { JournalDisk } from "./journal-disk.ts";
+import { isThere, type JournalDisk } from "./journal-disk.ts";
 import { listSegments, segmentName, segmentNumber } from "./segment.ts";
 import { indexName, readRecords, writeIndex } from "./segment-index.ts";
 
@@ -152,11 +152,4 @@ async function removeOldHeads(directory: string, { heads }: JournalCut): Promise
 
 function listIndexes(names: readonly string[], through: number): readonly string[] {
   return names.filter((name) => /^\d{8}\.idx$/.test(name) && Number(name.slice(0, 8)) <= through);
-}
-
-async function isThere(path: string): Promise<boolean> {
-  return stat(path).then(
-    () => true,
-    () => false,
-  );
 }

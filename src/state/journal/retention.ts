@@ -4,11 +4,10 @@
  */
 
 import { reasonOf } from "../../base/thrown.ts";
-import type { StateNotice } from "../notice.ts";
+import { journalCut, retentionFailed, type StateNotice } from "../notice.ts";
 import type { RecordSigner } from "../records/sealer.ts";
 import type { WhereCut } from "./archived-records.ts";
 import type { JournalCut } from "./cut-record.ts";
-import { journalCut, retentionFailed } from "./journal-notices.ts";
 
 /** `[attribution.retention]`; without days and bytes nothing goes. */
 export interface RetentionLimits {

@@ -4,8 +4,9 @@
  * commit stays all or nothing on its own.
  */
 import { hash } from "node:crypto";
+import { setTimeout as delay } from "node:timers/promises";
 import type { Pool, PoolClient } from "pg";
-import type { EncodedChange } from "../encoded-change.ts";
+import type { EncodedChange } from "../entry-limits.ts";
 import type { CommitOutcome, Expectation } from "../store.ts";
 import { StoreUnavailableError } from "../store-fault.ts";
 import { withClient } from "./driver.ts";
@@ -167,7 +168,7 @@ export class PostgresCommitter {
       } catch {
         // The server may be starting again.
       }
-      await new Promise((resolve) => setTimeout(resolve, LOOK_UP_PAUSE_MS));
+      await delay(LOOK_UP_PAUSE_MS);
     }
     throw new StoreUnavailableError("undecided", cause);
   }

@@ -37,7 +37,8 @@ export function digits(number: number): string {
   return String(number).padStart(9, "0");
 }
 
-type Asked = Pick<Pool | PoolClient, "query">;
+/** Whatever asks the database. */
+export type Asked = Pick<Pool | PoolClient, "query">;
 
 /** The last checkpoint; undefined where nothing was cut. */
 export async function readLastCutRow(db: Asked, name: string): Promise<JournalCut | undefined> {

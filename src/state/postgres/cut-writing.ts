@@ -4,11 +4,13 @@
  */
 import { createHash } from "node:crypto";
 import type { Pool, PoolClient } from "pg";
+import { isRecord } from "../../base/json-value.ts";
 import { type CutHead, cutHeadLine, headsName } from "../journal/cut-heads.ts";
 import type { CutHeadsFile, JournalCut } from "../journal/cut-record.ts";
 import { stateLine } from "../moving/state-file.ts";
 import {
   AFTER_LINES,
+  type Asked,
   CUT_HEADS,
   CUT_LINE,
   CUT_NUMBER,
@@ -19,8 +21,7 @@ import {
   headsRow,
   STAGED_HEADS,
 } from "./cut-rows.ts";
-
-type Asked = Pick<Pool | PoolClient, "query">;
+import type { NumberRange } from "./record-segments.ts";
 
 /** Writes heads in rows whose names begin with a prefix; answers the file that they are. */
 export async function writeHeadRows(
@@ -85,5 +86,43 @@ export async function commitCut(
     `INSERT INTO ${name}.meta VALUES ('${FIRST_SEGMENT}', $1), ('${CUT_NUMBER}', $2)
       ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
     [String(cut.through + 1), String(to)],
+  );
+}
+
+/** A segment whose checkpoint is committed and whose records are not gone yet. */
+export interface PendingSegment extends NumberRange {
+  readonly file: string;
+  readonly sha256: string;
+  /** True where it may not go before it is in an archive. */
+  readonly isKept: boolean;
+  /** True once it is there. */
+  readonly isArchived: boolean;
+}
+
+/** The row of `meta` that has all of them. */
+const PENDING = "cut_pending";
+
+/** Reads them, the oldest first. */
+export async function readPending(db: Asked, name: string): Promise<readonly PendingSegment[]> {
+  const { rows } = await db.query<{ value: string }>(
+    `SELECT value FROM ${name}.meta WHERE name = '${PENDING}'`,
+  );
+  const value: unknown = JSON.parse(rows[0]?.value ?? "[]");
+  return Array.isArray(value) && value.every(isRecord)
+    ? (value as unknown as readonly PendingSegment[])
+    : [];
+}
+
+/** Writes another list, made from the one that is there. */
+export async function changePending(
+  client: PoolClient,
+  name: string,
+  change: (pending: readonly PendingSegment[]) => readonly PendingSegment[],
+): Promise<void> {
+  const pending = change(await readPending(client, name));
+  await client.query(
+    `INSERT INTO ${name}.meta VALUES ('${PENDING}', $1)
+      ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
+    [JSON.stringify(pending)],
   );
 }

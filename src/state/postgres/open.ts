@@ -36,7 +36,7 @@ export async function openPostgres(
   try {
     wrong = await withClient(pool, (client) => prepareSchema(client, location.schema));
   } catch (error) {
-    wrong = describe(error);
+    wrong = describeFault(error);
   }
   if (wrong === undefined) {
     return { store: new PostgresStore(pool, quoteName(location.schema), onNotice) };
@@ -134,7 +134,8 @@ export async function openNode(
 /** Codes of OpenSSL for a chain that does not lead to a CA that is known. */
 const UNTRUSTED = /^(UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_|CERT_|ERR_SSL_)/;
 
-function describe(error: unknown): SchemaFault {
+/** Says why a database could not be asked, at which key of `[store]`. */
+export function describeFault(error: unknown): SchemaFault {
   const reason = reasonOf(error) || codeOf(error);
   if (codeOf(error) === "ERR_TLS_CERT_ALTNAME_INVALID") {
     const hint = "name the server in store.url as its certificate does";

@@ -28,8 +28,13 @@ import {
   readHeadsAtOnce,
   readLastCutRow,
 } from "./cut-rows.ts";
-import { commitCut, stageHeads } from "./cut-writing.ts";
-import { changePending, type PendingSegment, readPending } from "./pending-cuts.ts";
+import {
+  changePending,
+  commitCut,
+  type PendingSegment,
+  readPending,
+  stageHeads,
+} from "./cut-writing.ts";
 import { deleteRange, readRange, surveyedRange } from "./record-range.ts";
 import { measuredSegments, type RecordSegment, RecordSegments } from "./record-segments.ts";
 

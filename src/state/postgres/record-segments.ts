@@ -2,6 +2,7 @@
  * The records of a database in segments, as a journal has them: each a row of `meta` that says which
  * numbers it has. Only numbers count that nobody can still add a record below.
  */
+import { setTimeout as delay } from "node:timers/promises";
 import type { Pool, PoolClient } from "pg";
 import { readChainRecord } from "../journal/journal-replay.ts";
 import { isDayOld, type MeasuredSegment, type RetentionLimits } from "../journal/retention.ts";
@@ -132,7 +133,7 @@ export class RecordSegments {
         [own],
       );
       if (answer[0]?.settled === true) return Number(newest);
-      await new Promise((resolve) => setTimeout(resolve, SETTLE_PAUSE_MS));
+      await delay(SETTLE_PAUSE_MS);
     }
     return undefined;
   }

@@ -4,6 +4,7 @@
  * batch whose outcome nobody said is appended again as it is: what was kept is found by its Audit-ID.
  * AGTP-IDENTIFIERS "Attribution Chain"
  */
+import { setTimeout as delay } from "node:timers/promises";
 import type { Pool } from "pg";
 import type { WhereCut } from "../journal/archived-records.ts";
 import type { JournalRecord } from "../journal/journal.ts";
@@ -17,6 +18,13 @@ import {
   UnknownOutcomeError,
 } from "../records/record-store.ts";
 import { type StoreFaultKind, StoreUnavailableError } from "../store-fault.ts";
+import {
+  appendStatement,
+  appendToOneStatement,
+  batchValues,
+  type KeptChain,
+  oneChainValues,
+} from "./append-statements.ts";
 import type { CutEnds } from "./cut-rows.ts";
 import { isAnswer, isRace, postgresFaultKind } from "./fault.ts";
 import { PreparedStatement } from "./prepared-statement.ts";
@@ -61,10 +69,13 @@ export class PostgresRecords implements RecordStore {
   readonly batches: number = BATCHES;
   readonly #options: PostgresRecordsOptions;
   readonly #append: PreparedStatement;
+  readonly #appendToOne: PreparedStatement;
 
   constructor(options: PostgresRecordsOptions) {
     this.#options = options;
-    this.#append = new PreparedStatement(options.pool, appendStatement(options.name));
+    const { pool, name } = options;
+    this.#append = new PreparedStatement(pool, appendStatement(name));
+    this.#appendToOne = new PreparedStatement(pool, appendToOneStatement(name));
   }
 
   async append(batch: RecordBatch): Promise<Appended> {
@@ -95,7 +106,7 @@ export class PostgresRecords implements RecordStore {
             batch.records.map(({ auditId }) => auditId),
           );
         }
-        await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
+        await delay(PAUSE_MS);
       }
     }
   }
@@ -144,20 +155,12 @@ export class PostgresRecords implements RecordStore {
   }
 
   /** The chains whose records are kept. */
-  async #attempt({ records, expected }: RecordBatch): Promise<ReadonlySet<string>> {
-    const last = new Map(records.map((record) => [record.chain.agentId, record]));
-    const agents = [...expected.keys()].sort();
-    const { rows } = await this.#append.query<{ agent_id: string }>([
-      agents,
-      agents.map((agentId) => expected.get(agentId)),
-      agents.map((agentId) => last.get(agentId)?.auditId),
-      agents.map((agentId) => last.get(agentId)?.chain.at),
-      agents.map((agentId) => last.get(agentId)?.chain.method),
-      records.map(({ auditId }) => auditId),
-      records.map(({ chain }) => chain.agentId),
-      records.map(({ jws }) => jws),
-      records.map(({ chain }) => chain.isEvent === true),
-    ]);
+  async #attempt(batch: RecordBatch): Promise<ReadonlySet<string>> {
+    const [head, second] = batch.expected.values();
+    const isOneGoingOn = second === undefined && head !== NO_AUDIT_ID;
+    const { rows } = isOneGoingOn
+      ? await this.#appendToOne.query<KeptChain>(oneChainValues(batch))
+      : await this.#append.query<KeptChain>(batchValues(batch));
     return new Set(rows.map(({ agent_id: agentId }) => agentId));
   }
 
@@ -261,35 +264,6 @@ export async function readLatestEvents(
 
 function headOf({ audit_id: auditId, at, method }: HeadRow): ChainHead {
   return { auditId, at: Number(at), method };
-}
-
-/** Answers the chains that were as expected; those that are new are inserted behind all locks. */
-function appendStatement(name: string): string {
-  return `WITH batch AS MATERIALIZED (
-    SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::text[])
-      AS b (agent_id, expected, audit_id, at, method)
-  ), locked AS MATERIALIZED (
-    SELECT h.agent_id FROM ${name}.heads h JOIN batch b USING (agent_id)
-    WHERE h.audit_id = b.expected ORDER BY h.agent_id FOR UPDATE OF h
-  ), begun AS (
-    INSERT INTO ${name}.heads (agent_id, audit_id, at, method)
-    SELECT agent_id, audit_id, at, method FROM batch
-    WHERE expected = '${NO_AUDIT_ID}' AND (SELECT count(*) FROM locked) >= 0
-    ORDER BY agent_id
-    ON CONFLICT (agent_id) DO NOTHING RETURNING agent_id
-  ), moved AS (
-    UPDATE ${name}.heads h SET audit_id = b.audit_id, at = b.at, method = b.method
-    FROM batch b JOIN locked l USING (agent_id) WHERE h.agent_id = b.agent_id
-    RETURNING h.agent_id
-  ), won AS MATERIALIZED (
-    SELECT agent_id FROM begun UNION ALL SELECT agent_id FROM moved
-  ), kept AS (
-    INSERT INTO ${name}.records (audit_id, agent_id, jws, is_event)
-    SELECT r.audit_id, r.agent_id, r.jws, r.is_event
-    FROM unnest($6::text[], $7::text[], $8::text[], $9::boolean[]) WITH ORDINALITY
-      AS r (audit_id, agent_id, jws, is_event, number)
-    WHERE r.agent_id IN (SELECT agent_id FROM won) ORDER BY r.number
-  ) SELECT agent_id FROM won`;
 }
 
 async function ask<Answer>(read: () => Promise<Answer>): Promise<Answer> {

@@ -4,8 +4,7 @@
  * transaction; one that the server refuses takes no other with it.
  */
 import type { Pool } from "pg";
-import { encodeChange, type PendingCommit } from "../encoded-change.ts";
-import { checkName } from "../entry-limits.ts";
+import { checkName, encodeChange, type PendingCommit } from "../entry-limits.ts";
 import { FeedWatchers } from "../feed-watchers.ts";
 import { compileRange } from "../key-range.ts";
 import type { StoreCounts } from "../node-figures.ts";

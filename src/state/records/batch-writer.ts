@@ -53,7 +53,7 @@ export class BatchWriter implements DraftWriter {
     this.#schedule();
   }
 
-  settle(done: Settled): void {
+  whenSettled(done: Settled): void {
     this.#waiting.wait(done);
   }
 

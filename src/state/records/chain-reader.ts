@@ -6,9 +6,15 @@ import { hash } from "node:crypto";
 import { type FileHandle, open } from "node:fs/promises";
 import { join } from "node:path";
 import { codeOf } from "../../base/thrown.ts";
-import type { RecordPlace, RecordReader } from "../journal/journal.ts";
-import { findRecordBefore } from "../journal/record-before.ts";
-import { segmentName } from "../journal/segment.ts";
+import { decodeJws } from "../../identity/jws.ts";
+import type {
+  JournalPosition,
+  JournalRecord,
+  RecordPlace,
+  RecordReader,
+} from "../journal/journal.ts";
+import { listSegments, segmentName } from "../journal/segment.ts";
+import { readBackward } from "../journal/segment-backward.ts";
 
 /** How much is read at a time: some hundred records. */
 const BLOCK = 128 * 1024;
@@ -64,4 +70,45 @@ async function openIfThere(path: string): Promise<FileHandle | undefined> {
     if (codeOf(error) === "ENOENT") return undefined;
     throw error;
   }
+}
+
+/** The record before which it is looked for; the whole journal is without one. */
+interface Gap {
+  readonly agentId: string;
+  readonly auditId: string | undefined;
+  /** Where that record stands; undefined where no index has it. */
+  readonly place: JournalPosition | undefined;
+}
+
+/** A person waits for it: an agent that has long been silent is not looked for further back. */
+const MAX_OCTETS = 64 * 1024 * 1024;
+
+/**
+ * The newest record of an agent that stands before a place in the journal, whatever its neighbours say:
+ * with it the chain goes on behind a gap. Undefined: none stands there, or it stands too far back.
+ * AGTP-IDENTIFIERS "Audit Log"
+ */
+async function findRecordBefore(
+  directory: string,
+  { agentId, auditId, place }: Gap,
+): Promise<JournalRecord | undefined> {
+  const segments = listSegments(directory).map((number) => ({ directory, number }));
+  // A line that was altered is in no index, and known by the hash that it has now.
+  let isBefore = auditId === undefined || place !== undefined;
+  let octets = 0;
+  try {
+    for await (const record of readBackward(segments, place)) {
+      octets += record.length;
+      if (octets > MAX_OCTETS) return undefined;
+      const { jws } = record;
+      if (isBefore && decodeJws(jws)?.payload["agent_id"] === agentId) {
+        return { auditId: record.auditId, jws };
+      }
+      isBefore ||= record.auditId === auditId;
+    }
+  } catch (error) {
+    // Segments may be taken away while the server runs.
+    if (codeOf(error) !== "ENOENT") throw error;
+  }
+  return undefined;
 }

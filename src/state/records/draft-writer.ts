@@ -14,7 +14,7 @@ export interface DraftWriter {
   /** Takes a draft, which is sealed with what else arrives in this turn of the loop. */
   add(draft: RecordDraft): void;
   /** Calls back when what was added so far is settled: at once, when that is so already. */
-  settle(done: Settled): void;
+  whenSettled(done: Settled): void;
   /** The chains of drafts that are not settled, in order. */
   pending(): Iterable<Chain>;
 }

@@ -59,7 +59,7 @@ export class GroupWriter implements DraftWriter {
     setImmediate(() => this.#sealNext());
   }
 
-  settle(done: Settled): void {
+  whenSettled(done: Settled): void {
     const group = this.#groups.at(-1);
     if (group === undefined) done(undefined);
     else group.waiting.push({ count: group.drafts.length, done });

@@ -3,9 +3,9 @@
  * heads cover every record. Both change together.   AGTP-IDENTIFIERS "Attribution Chain"
  */
 import { isRecord } from "../../base/json-value.ts";
+import { isSha256 } from "../../identity/identifiers.ts";
 import type { JournalPosition, RecordPlace } from "../journal/journal.ts";
-import { readAll } from "../read-all.ts";
-import type { Change, Store, StoredEntry } from "../store.ts";
+import { type Change, readAll, type Store, type StoredEntry } from "../store.ts";
 import type { ChainHead } from "./ledger.ts";
 
 /** The heads and the checkpoint of a store. */
@@ -20,7 +20,6 @@ export const CHAIN_HEADS = "chain-heads";
 /** Up to where the journal was taken in. */
 export const CHAIN_CHECKPOINTS = "chain-checkpoints";
 const JOURNAL = "journal";
-const AUDIT_ID = /^[0-9a-f]{64}$/;
 
 /** Reads what a store knows. */
 export async function readKnownChains(store: Store): Promise<KnownChains> {
@@ -68,7 +67,7 @@ export function forgottenHeads(agentIds: readonly string[]): readonly Change[] {
 export function readHead(value: unknown): ChainHead | undefined {
   if (!isRecord(value)) return undefined;
   const { audit_id: auditId, at, method } = value;
-  if (typeof auditId !== "string" || !AUDIT_ID.test(auditId)) return undefined;
+  if (typeof auditId !== "string" || !isSha256(auditId)) return undefined;
   if (typeof at !== "number") return undefined;
   const place = readPlace(value);
   return { auditId, at, method: typeof method === "string" ? method : "", place };

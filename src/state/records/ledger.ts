@@ -106,7 +106,7 @@ export class Ledger {
     return this.#clock.next(agentId, this.#heads.get(agentId)?.at);
   }
 
-  /** Takes a draft; it is sealed before `settle` calls back. */
+  /** Takes a draft; it is sealed before `whenSettled` calls back. */
   add(draft: RecordDraft): RecordDraft {
     if (draft.chain === undefined && this.#loose !== undefined) return this.#loose.add(draft);
     this.#writer.add(draft);
@@ -117,23 +117,24 @@ export class Ledger {
    * Calls back when what was added so far is settled: at once, when that is so already. With `of`
    * only its replies count.
    */
-  settle(done: Settled, of?: LateReplies): void {
+  whenSettled(done: Settled, of?: LateReplies): void {
     const loose = this.#loose;
     if (loose === undefined) {
-      this.#writer.settle(done);
+      this.#writer.whenSettled(done);
       return;
     }
     const { isChained, isLoose } = of === undefined ? ALL_KINDS : waitingOf(of);
     if (!isChained && !isLoose) done(undefined);
-    else if (!isLoose) this.#writer.settle(done);
-    else if (!isChained) loose.settle(done);
-    else loose.settle((failure) => this.#writer.settle((other) => done(failure ?? other)));
+    else if (!isLoose) this.#writer.whenSettled(done);
+    else if (!isChained) loose.whenSettled(done);
+    else
+      loose.whenSettled((failure) => this.#writer.whenSettled((other) => done(failure ?? other)));
   }
 
-  /** As `settle`, for those who can wait; rejects where records could not be written. */
+  /** As `whenSettled`, for those who can wait; rejects where records could not be written. */
   settled(): Promise<void> {
     return new Promise((resolve, reject) => {
-      this.settle((failure) => (failure === undefined ? resolve() : reject(failure)));
+      this.whenSettled((failure) => (failure === undefined ? resolve() : reject(failure)));
     });
   }
 

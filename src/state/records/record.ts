@@ -5,6 +5,7 @@
  */
 import { jsonMembers, jsonText } from "../../base/json-value.ts";
 import { bodySha256 } from "../../base/shared-body.ts";
+import { sha256Hex } from "../../identity/canonical-form.ts";
 
 /** `previous_audit_id` of the first record of a chain, and of a record that is in none. */
 export const NO_AUDIT_ID: string = "0".repeat(64);
@@ -96,4 +97,12 @@ function timestamp(now: number): string {
     timestampText = new Date(now).toISOString();
   }
   return timestampText;
+}
+
+/**
+ * The name of the server's own chain, where records of others have an Agent-ID: what operators change
+ * that is about no agent.   docs/attribution.md
+ */
+export function serverChainId(serverId: string): string {
+  return sha256Hex(`agtp://${serverId}`);
 }

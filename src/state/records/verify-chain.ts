@@ -7,6 +7,7 @@
 import { hash } from "node:crypto";
 import { type JsonRecord, quoteValue } from "../../base/json-value.ts";
 import type { Ed25519PublicKey } from "../../identity/ed25519.ts";
+import { isSha256 } from "../../identity/identifiers.ts";
 import { NO_AUDIT_ID } from "./record.ts";
 import { type RecordVerdict, verifyRecord } from "./verify-record.ts";
 
@@ -81,8 +82,6 @@ export interface ChainReport {
   readonly unchecked: number;
   readonly broken: ChainBreak | undefined;
 }
-
-const AUDIT_ID = /^[0-9a-f]{64}$/;
 
 /** Walks a chain. Rejects only when `fetch` does. */
 export async function verifyChain(source: ChainSource): Promise<ChainReport> {
@@ -167,7 +166,7 @@ function checkPayload(
     );
   }
   const previous = payload["previous_audit_id"];
-  if (typeof previous !== "string" || !AUDIT_ID.test(previous)) {
+  if (typeof previous !== "string" || !isSha256(previous)) {
     return breakAt(auditId, "malformed-record", "does not name the record before it");
   }
   const issuedAt = payload["issued_at"];

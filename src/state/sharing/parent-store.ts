@@ -3,7 +3,7 @@
  * is asked, so a later read sees an earlier commit, awaited or not.
  */
 import type { Link } from "../../base/link.ts";
-import { encodeChange } from "../encoded-change.ts";
+import { encodeChange } from "../entry-limits.ts";
 import { FeedWatchers } from "../feed-watchers.ts";
 import type {
   Change,

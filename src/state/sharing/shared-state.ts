@@ -4,6 +4,7 @@
  * gone, or cannot serve any more from what was before it.
  */
 import { randomUUID } from "node:crypto";
+import { setTimeout as pause } from "node:timers/promises";
 import type { Link } from "../../base/link.ts";
 import type { JournalRecord } from "../journal/journal.ts";
 import type { ChainHead } from "../records/record-store.ts";
@@ -46,6 +47,8 @@ interface Seat {
   heardAt: number;
   /** The revision that its views are complete up to. */
   taken: number;
+  /** True from when it was woken until it asks what has changed: one that is stopped is woken once. */
+  isWoken: boolean;
 }
 
 interface SharedStateOptions {
@@ -82,7 +85,7 @@ export class SharedState {
       join: async () => {
         const joined = await this.#join(node, randomUUID());
         const { process, upTo: taken } = joined;
-        seat = { link, process, taken, heardAt: performance.now() };
+        seat = { link, process, taken, heardAt: performance.now(), isWoken: false };
         this.#seats.add(seat);
         return joined;
       },
@@ -163,7 +166,10 @@ export class SharedState {
   }
 
   async #feed({ after, only }: AskedFeed, own: Seat | undefined): Promise<SharedFeed> {
-    if (own !== undefined) own.heardAt = performance.now();
+    if (own !== undefined) {
+      own.heardAt = performance.now();
+      own.isWoken = false;
+    }
     const { store } = this.#options;
     const feeds = await Promise.all(only.map((collection) => store.changes(after, collection)));
     const { upTo } = await store.changes(Number.MAX_SAFE_INTEGER);
@@ -183,7 +189,11 @@ export class SharedState {
   }
 
   #wakeOthers(own: Seat | undefined): void {
-    for (const seat of this.#seats) if (seat !== own) seat.link.tell("wake");
+    for (const seat of this.#seats) {
+      if (seat === own || seat.isWoken) continue;
+      seat.isWoken = true;
+      seat.link.tell("wake");
+    }
   }
 
   async #everywhere(revision: number, own: Seat | undefined): Promise<void> {
@@ -192,7 +202,7 @@ export class SharedState {
       const left = until - performance.now();
       const isTaken = [...this.#seats].every((one) => one === own || one.taken >= revision);
       if (isTaken || left <= 0) return;
-      await Promise.race([this.#change, pause(left)]);
+      await Promise.race([this.#change, pause(left, undefined, { ref: false })]);
     }
   }
 
@@ -212,10 +222,4 @@ function withoutPlace([agentId, { auditId, at, method }]: [string, ChainHead]): 
   ChainHead,
 ] {
   return [agentId, { auditId, at, method }];
-}
-
-function pause(milliseconds: number): Promise<void> {
-  return new Promise((resolve) => {
-    setTimeout(resolve, milliseconds).unref();
-  });
 }

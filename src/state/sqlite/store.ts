@@ -5,8 +5,12 @@
  */
 import type { Database, Statement } from "libsql";
 import { ChangeLog } from "../change-log.ts";
-import { type EncodedChange, encodeChange, type PendingCommit } from "../encoded-change.ts";
-import { checkName } from "../entry-limits.ts";
+import {
+  checkName,
+  type EncodedChange,
+  encodeChange,
+  type PendingCommit,
+} from "../entry-limits.ts";
 import { compileRange } from "../key-range.ts";
 import type {
   Change,

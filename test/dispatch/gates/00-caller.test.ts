@@ -1,11 +1,12 @@
 import { describe, expect, it } from "vitest";
+import { atOnce } from "../../../src/base/paced.ts";
 import { ANONYMOUS } from "../../../src/dispatch/caller/caller.ts";
 import type { Exchange } from "../../../src/dispatch/exchange.ts";
 import { callerGate } from "../../../src/dispatch/gates/00-caller.ts";
-import { authorityGate } from "../../../src/dispatch/gates/02-authority.ts";
+import { authorityGate } from "../../../src/dispatch/gates/02-17-authority.ts";
 import type { Gate } from "../../../src/dispatch/gates/gate.ts";
 import type { IdentityConfig } from "../../../src/dispatch/policy/policies-config.ts";
-import { createAgentDirectory } from "../../../src/identity/agent-directory.ts";
+import { creatingAgentDirectory } from "../../../src/identity/agent-directory.ts";
 import { readAgentFile } from "../../../src/identity/agent-file.ts";
 import { agentFile } from "../../support/deployment.ts";
 import { makeExchange } from "../../support/exchange.ts";
@@ -34,7 +35,7 @@ function makeGate(scopes: readonly string[], policy: Partial<IdentityConfig> = {
   const { document } = readAgentFile(text, "agents/alice.agent.json");
   if (document === undefined) throw new Error("the document has problems");
   const caller = callerGate({
-    directory: createAgentDirectory([document]),
+    directory: atOnce(creatingAgentDirectory([document])),
     policy: { ...POLICY, ...policy },
     certificates: makeStanding().certificates,
   });

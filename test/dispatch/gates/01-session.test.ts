@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { ANONYMOUS } from "../../../src/dispatch/caller/caller.ts";
-import { bodySessionGate, sessionGate } from "../../../src/dispatch/gates/01-session.ts";
+import { bodySessionGate, sessionGate } from "../../../src/dispatch/gates/01-14-session.ts";
 import { makeExchange } from "../../support/exchange.ts";
 import { makeStanding } from "../../support/standing.ts";
 

@@ -1,5 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { compilePathCheck, pathGate } from "../../../src/dispatch/gates/06-method-and-path.ts";
+import { atOnce } from "../../../src/base/paced.ts";
+import {
+  compilingPathCheck,
+  pathGate,
+} from "../../../src/dispatch/gates/06-07-08-09-method-and-path.ts";
 import { createRegistry } from "../../../src/endpoint/endpoint-registry.ts";
 import { makeExchange } from "../../support/exchange.ts";
 import { smallVocabulary } from "../../support/vocabulary.ts";
@@ -9,7 +13,7 @@ const registryOf = (...paths: readonly string[]) =>
 
 // AGTP-API §5.1, §5.2
 describe("pathGate", () => {
-  const gate = pathGate(compilePathCheck(smallVocabulary().names, registryOf()));
+  const gate = pathGate(atOnce(compilingPathCheck(smallVocabulary().names, registryOf())));
 
   it.each(["/", "/room", "/a//b", "/room;v=1", "/%20", "/booking", "/a/b/c/d/e/f", "/.", "/.."])(
     "passes %s",
@@ -39,7 +43,7 @@ describe("pathGate", () => {
 
   it("judges the paths that are served like any other", () => {
     const registry = registryOf("/room", "/book", "/{id}");
-    const serving = pathGate(compilePathCheck(smallVocabulary().names, registry));
+    const serving = pathGate(atOnce(compilingPathCheck(smallVocabulary().names, registry)));
     const judge = (path: string) => serving(makeExchange({ method: "QUERY", path }));
     expect(judge("/room")).toBeUndefined();
     expect(judge("/other")).toBeUndefined();

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { type Outcome, replyToOutcome } from "../../../src/dispatch/handling/outcome.ts";
+import { replyToOutcome } from "../../../src/dispatch/handling/outcome.ts";
 import { notFound } from "../../../src/dispatch/refusals/refusal.ts";
+import type { Outcome } from "../../../src/dispatch/routes/route.ts";
 import { makeRoute } from "../../support/exchange.ts";
 
 const ROUTE = makeRoute({

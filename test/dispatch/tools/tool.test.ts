@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { listTools } from "../../../src/dispatch/tools/tool.ts";
+import { atOnce } from "../../../src/base/paced.ts";
+import { listingTools } from "../../../src/dispatch/tools/tool.ts";
 import { makeEndpoint } from "../../support/endpoint-definition.ts";
 
 const FUNCTION = { type: "registered_function", function: "handlers.book" } as const;
@@ -9,11 +10,11 @@ function named(...pairs: readonly (readonly [string, string])[]): readonly strin
     tier: "B" as const,
     definition: makeEndpoint(FUNCTION, { method, path }),
   }));
-  return listTools(endpoints).map(({ name }) => name);
+  return atOnce(listingTools(endpoints)).map(({ name }) => name);
 }
 
 // AGTP-API §5.8.4
-describe("listTools", () => {
+describe("listingTools", () => {
   it("names a tool after its method and the literal segments of its path", () => {
     expect(named(["BOOK", "/"], ["QUERY", "/rooms/{room_id}/Night-rates.v2"])).toEqual([
       "book",
@@ -47,7 +48,7 @@ describe("listTools", () => {
       definition: { ...makeEndpoint(FUNCTION, { method: "BOOK", path }), ...(tool && { tool }) },
     });
     const listed = [definition("/rooms"), definition("/suites", "book_rooms")];
-    const names = listTools(listed).map(({ name }) => name);
+    const names = atOnce(listingTools(listed)).map(({ name }) => name);
     expect(names).toEqual([expect.stringMatching(/^book_rooms_[0-9a-f]{8}$/), "book_rooms"]);
   });
 
@@ -63,6 +64,6 @@ describe("listTools", () => {
       definition: makeEndpoint(FUNCTION, { method, path }),
     });
     const listed = [endpoint("QUERY", "/agents"), endpoint("EXECUTE", "/agents/{agent_id}")];
-    expect(listTools(listed).map(({ name }) => name)).toEqual(["execute_agents"]);
+    expect(atOnce(listingTools(listed)).map(({ name }) => name)).toEqual(["execute_agents"]);
   });
 });

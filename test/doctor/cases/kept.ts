@@ -1,6 +1,11 @@
 /** State, disks, files and machines that something is wrong with. */
 import { expect } from "vitest";
 import { type Machine, thisMachine } from "../../../src/programs/doctor/machine.ts";
+import type {
+  DatabaseSurvey,
+  SurveyedNode,
+  TableSize,
+} from "../../../src/state/postgres/survey.ts";
 import { agent, type Case, DAY_MS, endpoint } from "./case.ts";
 
 const LITTLE_JOURNAL = { ".agtp/journal/00000001.jws": "" };
@@ -11,6 +16,39 @@ function grown(size: number): Machine["status"] {
   return (path) => {
     const status = real.status(path);
     return status && path.endsWith(".jws") ? { ...status, size } : status;
+  };
+}
+
+const MEBIBYTE = 1024 ** 2;
+
+function table(name: string, mebibytes: number): TableSize {
+  return { name, bytes: mebibytes * MEBIBYTE, rows: 1_000, deadRows: 0, vacuumedAt: undefined };
+}
+
+function node(name: string, silentMs: number, isLive: boolean): SurveyedNode {
+  return { node: name, address: `${name}.example:4480`, version: "1.0.0", silentMs, isLive };
+}
+
+/** As if the database had answered so. */
+function inDatabase(
+  answered: Partial<DatabaseSurvey>,
+  tables: Readonly<Record<string, object>> = {},
+): Case["site"] {
+  const survey: DatabaseSurvey = {
+    ...{
+      schema: "agtp",
+      role: "agtpd",
+      tables: [],
+      unreadable: [],
+      dueShare: undefined,
+      nodes: [],
+    },
+    ...answered,
+  };
+  const url = "postgres://agtpd@db.example/agtpd?sslmode=verify-full";
+  return {
+    tables: { store: { driver: "postgres", url }, ...tables },
+    machine: { surveyDatabase: () => Promise.resolve({ survey }) },
   };
 }
 
@@ -84,6 +122,64 @@ export const keptCases: readonly Case[] = [
     id: "disk-space",
     site: { machine: { space: () => ({ freeBytes: 1024 ** 4, freeFiles: 7 }) } },
     found: { severity: "error", message: "the file system has room for 7 more files" },
+  },
+  {
+    title: "a large database that nothing bounds",
+    id: "database-size",
+    site: inDatabase({ tables: [table("records", 2048), table("changes", 64)], dueShare: 0.25 }),
+    found: {
+      severity: "warning",
+      key: "store.url",
+      message:
+        "has 2112 MiB: records 2048 MiB (97 %, about 1000 rows), entries 0.0 MiB (0 %, about 0 rows), changes 64 MiB (3 %, about 1000 rows), everything else 0.0 MiB",
+      remedy:
+        "set days or bytes under [attribution.retention], or records stay for good; 30 days would take about 512 MiB of them now",
+    },
+  },
+  {
+    title: "a large database within bounds",
+    id: "database-size",
+    site: inDatabase(
+      { tables: [table("records", 2048)], dueShare: 0.5 },
+      { attribution: { retention: { days: 3 } } },
+    ),
+    found: {
+      severity: "note",
+      remedy:
+        "nothing: [attribution.retention] bounds the records: about 1024 MiB of the records are due now",
+    },
+  },
+  {
+    title: "a table whose room is not given back",
+    id: "database-size",
+    site: inDatabase({ tables: [{ ...table("heads", 512), deadRows: 2_000_000 }] }),
+    found: {
+      severity: "warning",
+      message:
+        "table heads has about 1000 rows and 2000000 that are gone, whose room nothing can use (vacuumed: never)",
+    },
+  },
+  {
+    title: "a database that its role may not read",
+    id: "database-size",
+    site: inDatabase({ tables: [table("records", 1)], unreadable: ["records", "nodes"] }),
+    found: {
+      severity: "warning",
+      message:
+        "role agtpd may not read records, nodes: nodes, and what retention would free, are not looked at",
+    },
+  },
+  {
+    title: "a node that is silent",
+    id: "nodes",
+    site: inDatabase({ nodes: [node("a", 100, true), node("b", 90_000, false)] }),
+    found: { severity: "warning", message: "node b at b.example:4480 was last heard of 90 s ago" },
+  },
+  {
+    title: "nodes of two builds",
+    id: "nodes",
+    site: inDatabase({ nodes: [node("a", 1, true), { ...node("b", 1, true), version: "2.0.0" }] }),
+    found: { severity: "note", message: "nodes of versions 1.0.0 and 2.0.0 serve side by side" },
   },
   {
     title: "handlers that everybody can write",

@@ -8,7 +8,7 @@ import type { McpToolBinding } from "../../../src/endpoint/endpoint.ts";
 import type { HandlerResult } from "../../../src/handlers/handler.ts";
 import type { McpServer } from "../../../src/handlers/mcp/mcp-server.ts";
 import { createMcpTool } from "../../../src/handlers/mcp/mcp-tool.ts";
-import type { McpServerSettings } from "../../../src/handlers/mcp/server-settings.ts";
+import type { McpServerSettings } from "../../../src/handlers/mcp/read-settings.ts";
 import { makeCall } from "../../support/handler-call.ts";
 import { makeServer } from "../../support/mcp-server.mjs";
 import { HOSTILE, makeMcpServer, SANE, scriptSettings } from "../../support/mcp-upstream.ts";

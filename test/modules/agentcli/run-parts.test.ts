@@ -12,7 +12,7 @@ import {
 import { planTask } from "../../../src/modules/agentcli/compile/task-plan.ts";
 import { isFailure } from "../../../src/modules/agentcli/failure.ts";
 import { bearerSession } from "../../../src/modules/agentcli/identity/session.ts";
-import type { Binding } from "../../../src/modules/agentcli/manifest/identity-blocks.ts";
+import type { Binding } from "../../../src/modules/agentcli/manifest/identity-fields.ts";
 import type { Manifest } from "../../../src/modules/agentcli/manifest/manifest.ts";
 import { Approvals } from "../../../src/modules/agentcli/run/approvals.ts";
 import { checkContract } from "../../../src/modules/agentcli/run/govern.ts";

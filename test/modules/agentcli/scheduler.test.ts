@@ -3,7 +3,7 @@ import { join, resolve } from "node:path";
 import Database from "libsql";
 import { describe, expect, it } from "vitest";
 import { compiledId } from "../../../src/modules/agentcli/compile/task-plan.ts";
-import { sanitizeText } from "../../../src/modules/agentcli/scheduler/inspect.ts";
+import { sanitizeText } from "../../../src/modules/agentcli/methods/inspect-method.ts";
 import { locateScheduler } from "../../../src/modules/agentcli/scheduler/invocation.ts";
 import { readJobColumns } from "../../../src/modules/agentcli/scheduler/job-columns.ts";
 import {

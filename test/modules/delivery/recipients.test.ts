@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { createAgentDirectory } from "../../../src/identity/agent-directory.ts";
+import { atOnce } from "../../../src/base/paced.ts";
+import { creatingAgentDirectory } from "../../../src/identity/agent-directory.ts";
 import type { AgentDocument } from "../../../src/identity/agent-document.ts";
 import { type AddressBook, resolveRecipients } from "../../../src/modules/delivery/recipients.ts";
 
@@ -12,7 +13,7 @@ const documents = [
 ] as unknown as readonly AgentDocument[];
 
 const book: AddressBook = {
-  directory: createAgentDirectory(documents),
+  directory: atOnce(creatingAgentDirectory(documents)),
   isRetired: ({ name }) => name === "rita",
   webhooks: { desk: "https://desk.example/", constructor: "https://odd.example/" },
   groups: { night: ["alice", "webhook:desk", "ghost"], pair: ["alice", ALICE] },

@@ -46,7 +46,7 @@ function parts(httpRoutes: readonly HttpRoute[], faults: unknown[] = []): Gatewa
     },
     agent: { agentId: "d".repeat(64) } as AgentDocument,
     isAgentIssued: false,
-    ledger: { settle: (done) => done(undefined) },
+    ledger: { whenSettled: (done) => done(undefined) },
     openapiSource: () => {
       throw new Error("a secret");
     },

@@ -1,7 +1,7 @@
 /** Names that a query repeats, where the endpoint takes a list. */
 import { describe, expect, it } from "vitest";
 import { inputShape } from "../../../src/endpoint/input-shape.ts";
-import { splitQuery } from "../../../src/modules/gateway/pipeline.ts";
+import { splitQuery } from "../../../src/modules/gateway/http-entrance.ts";
 
 const list = (items: object): object => ({ type: "array", items });
 const SHAPE = inputShape({

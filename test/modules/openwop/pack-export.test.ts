@@ -3,7 +3,6 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { type AgentCatalog, createCatalog } from "../../../src/modules/openwop/agent-catalog.ts";
 import { createAgentRegistry } from "../../../src/modules/openwop/agent-registry.ts";
-import { createInventory } from "../../../src/modules/openwop/inventory.ts";
 import { type LoadedPacks, loadPacks } from "../../../src/modules/openwop/packs/load-packs.ts";
 import { Capabilities } from "../../../src/modules/openwop/packs/peer-capabilities.ts";
 import { makeDirectory } from "../../support/directory.ts";
@@ -25,8 +24,7 @@ function install(packsDir: string): LoadedPacks {
 
 function catalogOf({ packs }: LoadedPacks, secrets: Readonly<Record<string, string>> = {}) {
   const registry = createAgentRegistry(packs);
-  const redactor = redactorOf(secrets);
-  return createCatalog({ registry, redactor, inventory: createInventory(registry, redactor) });
+  return createCatalog({ registry, redactor: redactorOf(secrets) });
 }
 
 /** A directory with what was exported, as a reader of the export would write it. */

@@ -5,10 +5,10 @@ import {
   type ExecutionParts,
   executeNode,
 } from "../../../src/modules/openwop/runs/execute-node.ts";
+import type { RunWatcher } from "../../../src/modules/openwop/runs/interrupt-answer.ts";
 import type { Run } from "../../../src/modules/openwop/runs/run.ts";
 import type { RunCaller } from "../../../src/modules/openwop/runs/run-entry.ts";
 import { RunLog } from "../../../src/modules/openwop/runs/run-log.ts";
-import type { RunWatcher } from "../../../src/modules/openwop/runs/run-watchers.ts";
 import { WorkflowRuns } from "../../../src/modules/openwop/runs/workflow-runs.ts";
 import { createMemoryStore } from "../../../src/state/memory-store.ts";
 import type { Store } from "../../../src/state/store.ts";
@@ -146,8 +146,7 @@ describe("executing a node", () => {
       append: () => Promise.resolve([]),
       options: {
         types: new Map([["core.agent", type]]),
-        now: () => 0,
-        held: async () => stop.abort(stopped),
+        register: { now: () => 0, held: async () => stop.abort(stopped) },
       },
     } as unknown as ExecutionParts);
     await expect(executed).rejects.toBe(stopped);

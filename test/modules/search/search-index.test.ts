@@ -6,9 +6,9 @@ import { ANONYMOUS } from "../../../src/dispatch/caller/caller.ts";
 import { weighWords } from "../../../src/modules/search/confidence.ts";
 import type { SearchEntry } from "../../../src/modules/search/entry.ts";
 import { compileFilter } from "../../../src/modules/search/filter.ts";
-import { questionWork, scoreWords } from "../../../src/modules/search/scores.ts";
-import { warmUp } from "../../../src/modules/search/search.ts";
-import { buildIndex, frequencyOf } from "../../../src/modules/search/search-index.ts";
+import { questionWork, scoringWords } from "../../../src/modules/search/scores.ts";
+import { warmingUp } from "../../../src/modules/search/search.ts";
+import { buildingIndex, frequencyOf } from "../../../src/modules/search/search-index.ts";
 import { createSlipIndex, isWithin } from "../../../src/modules/search/slip-index.ts";
 import { Vocabulary } from "../../../src/modules/search/vocabulary.ts";
 
@@ -121,7 +121,7 @@ describe("an index of very many entries", () => {
   const many = Array.from({ length: COUNT }, (_, at) =>
     entryOf(`${SHARED} reporting reporter word${at} orde${at}`),
   );
-  const index = atOnce(buildIndex(many));
+  const index = atOnce(buildingIndex(many));
 
   function weigh(text: string) {
     return weighWords(text.split(" "), {
@@ -132,13 +132,13 @@ describe("an index of very many entries", () => {
   }
 
   it("is built in steps of an entry or a few thousand rows", () => {
-    expect(stepsOf(buildIndex(many))).toBeGreaterThan(COUNT);
+    expect(stepsOf(buildingIndex(many))).toBeGreaterThan(COUNT);
   });
 
   it("looks at so many rows beside those of the words themselves, and at no more", () => {
     const work = questionWork();
     work.inexactRows = 10_000;
-    atOnce(scoreWords(index, weigh("repo rep report orde ord show fetch view charge"), work));
+    atOnce(scoringWords(index, weigh("repo rep report orde ord show fetch view charge"), work));
     expect(work.inexactRows).toBeGreaterThanOrEqual(0);
   });
 
@@ -146,7 +146,7 @@ describe("an index of very many entries", () => {
     const work = questionWork();
     const before = work.comparisons;
     const misspelt = Array.from({ length: 32 }, (_, at) => `wrod${at}${at}`).join(" ");
-    atOnce(scoreWords(index, weigh(misspelt), work));
+    atOnce(scoringWords(index, weigh(misspelt), work));
     expect(work.comparisons).toBeGreaterThanOrEqual(0);
     expect(before - work.comparisons).toBeLessThanOrEqual(before);
   });
@@ -157,7 +157,7 @@ describe("an index of very many entries", () => {
         .slice(0, count)
         .join(" ");
     const longer = vi.spyOn(Vocabulary.prototype, "longerThan");
-    atOnce(scoreWords(index, weigh(beginnings(64)), questionWork()));
+    atOnce(scoringWords(index, weigh(beginnings(64)), questionWork()));
     const asked = longer.mock.calls.reduce((sum, [, most]) => sum + most, 0);
     longer.mockRestore();
     expect(asked).toBeGreaterThan(1000);
@@ -165,14 +165,14 @@ describe("an index of very many entries", () => {
   });
 
   it("pauses within a word that all entries have", () => {
-    const one = stepsOf(scoreWords(index, weigh("report"), questionWork()));
+    const one = stepsOf(scoringWords(index, weigh("report"), questionWork()));
     expect(one).toBeGreaterThan(1);
   });
 
   it("costs a misspelt word of 110 letters next to nothing", () => {
     const work = questionWork();
     const before = { ...work };
-    atOnce(scoreWords(index, weigh("x".repeat(110)), work));
+    atOnce(scoringWords(index, weigh("x".repeat(110)), work));
     expect(before.comparisons - work.comparisons).toBeLessThan(10);
     expect(work.inexactRows).toBe(before.inexactRows);
   });
@@ -202,7 +202,7 @@ describe("warming up", () => {
     const large = Array.from({ length: 2500 }, (_, at) =>
       entryOf(`e${at}`, { texts: { name: `e${at}`, intent: `Report the word${at} of orders.` } }),
     );
-    expect(stepsOf(warmUp(atOnce(buildIndex(large))))).toBeGreaterThan(24);
-    expect(stepsOf(warmUp(atOnce(buildIndex(large.slice(0, 100)))))).toBe(0);
+    expect(stepsOf(warmingUp(atOnce(buildingIndex(large))))).toBeGreaterThan(24);
+    expect(stepsOf(warmingUp(atOnce(buildingIndex(large.slice(0, 100)))))).toBe(0);
   });
 });

@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { diffCatalogs } from "../../../src/programs/upgrade/catalog-diff.ts";
-import { successorOf } from "../../../src/programs/upgrade/successor.ts";
+import { diffCatalogs, successorOf } from "../../../src/programs/upgrade/catalog-diff.ts";
 import { judgeVersion } from "../../../src/programs/upgrade/version-verdict.ts";
 import { type CatalogJson, makeCatalog, makeVerb } from "../../support/catalog-versions.ts";
 

@@ -116,7 +116,7 @@ describe("a ledger over a store that decides in order", () => {
     const told: string[] = [];
     for (const name of ["first", "second"]) {
       const [draft] = await addInTurns(ledger, [[ALICE]]);
-      ledger.settle(() => {
+      ledger.whenSettled(() => {
         expect(draft?.isKnown).toBe(true);
         told.push(name);
       });

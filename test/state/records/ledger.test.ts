@@ -79,7 +79,7 @@ describe("Ledger", () => {
     const draft = ledger.add(makeDraft(ALICE));
     expect(draft.isKnown).toBe(false);
     await new Promise<void>((resolve) => {
-      ledger.settle(() => {
+      ledger.whenSettled(() => {
         expect(journal.records).toEqual([{ auditId: draft.auditId, jws: draft.jws }]);
         expect(draft.isKnown).toBe(true);
         resolve();
@@ -90,7 +90,7 @@ describe("Ledger", () => {
 
   it("calls back at once when nothing is pending", () => {
     const settled = vi.fn();
-    openLedger().ledger.settle(settled);
+    openLedger().ledger.whenSettled(settled);
     expect(settled).toHaveBeenCalledWith(undefined);
   });
 
@@ -185,10 +185,10 @@ describe("Ledger with a sealer that takes its time", () => {
     const sealer = new SlowSealer();
     const order: string[] = [];
     ledger.add(makeDraft(ALICE, { sealer }));
-    ledger.settle(() => order.push("first"));
+    ledger.whenSettled(() => order.push("first"));
     await nextTurn();
     ledger.add(makeDraft(BOB, { sealer }));
-    ledger.settle(() => order.push("second"));
+    ledger.whenSettled(() => order.push("second"));
     await sealer.release();
     expect(order).toEqual(["first"]);
     await sealer.release();
@@ -217,7 +217,7 @@ describe("Ledger with a sealer that takes its time", () => {
     const order: string[] = [];
     const drafts = [ALICE, undefined, ALICE].map((agent, index) => {
       const draft = ledger.add(makeDraft(agent, { sealer }));
-      ledger.settle(() => order.push(String(index)));
+      ledger.whenSettled(() => order.push(String(index)));
       return draft;
     });
     await nextTurn();

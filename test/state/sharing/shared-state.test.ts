@@ -107,6 +107,31 @@ describe("workers of one parent", () => {
     await node.catchUp();
   });
 
+  it("are woken once, however much others commit, until they ask what has changed", async () => {
+    const { shared } = makeParent();
+    const left = await join(shared, "1");
+    const [near, far] = duplexPair();
+    const link = new Link(near, STORE_FAULTS);
+    onTestFinished(() => link.close());
+    void shared.serve(new Link(far, STORE_FAULTS), "2");
+    let woken = 0;
+    const wake = (): void => {
+      woken += 1;
+    };
+    link.serve({ wake });
+    await link.ask<Joined>("join");
+    // An answer comes behind all that was told before it.
+    const commit = async (): Promise<number> => {
+      for (const value of ["one", "two", "three"]) await left.items.put("key", value);
+      await link.ask("heads", []);
+      return woken;
+    };
+    expect(await commit()).toBe(1);
+    expect(await commit()).toBe(1);
+    await link.ask("feed", { after: 0, only: ["items"] });
+    expect(await commit()).toBe(2);
+  });
+
   it("win a key once", async () => {
     const { shared } = makeParent();
     const [left, right] = [await join(shared, "1"), await join(shared, "2")];

@@ -7,9 +7,9 @@ import type { SemanticBlock } from "../../../endpoint/endpoint.ts";
 import type { JsonSchema } from "../../../schema/json-schema.ts";
 import type { Manifest, Workflow } from "../manifest/manifest.ts";
 import { expandWorkflows } from "./expand.ts";
+import { findUnenforceable } from "./merge-governance.ts";
 import type { Compiled } from "./targets.ts";
 import { planTask, type TaskPlan } from "./task-plan.ts";
-import { findUnenforceable } from "./unenforceable.ts";
 
 /** An endpoint before it is bound; keys are those of an endpoint file. */
 interface TaskEndpoint {
@@ -80,7 +80,7 @@ export function compileEndpoints(manifest: Manifest): Compiled {
     invocation_mode: plan.invocation.mode,
     notes: notesOf(plan, endpoint),
   }));
-  return { kind: "compiled", output, explain };
+  return { output, explain };
 }
 
 /** The endpoints of one expanded workflow. */

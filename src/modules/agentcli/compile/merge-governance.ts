@@ -4,16 +4,17 @@
  * agentcli spec "Inheritance"
  */
 import type { JsonRecord } from "../../../base/json-value.ts";
-import type {
-  AuthorizationProfile,
-  AuthorizationReference,
-  Contract,
-  DecisionMap,
-  EvidencePayload,
-  EvidenceProfile,
-  ProofProfile,
-} from "../manifest/governance-blocks.ts";
-import { CONTRACT_FIELDS, PAYLOAD_FIELDS } from "../manifest/governance-fields.ts";
+import {
+  type AuthorizationProfile,
+  type AuthorizationReference,
+  CONTRACT_FIELDS,
+  type Contract,
+  type DecisionMap,
+  type EvidencePayload,
+  type EvidenceProfile,
+  PAYLOAD_FIELDS,
+  type ProofProfile,
+} from "../manifest/governance-fields.ts";
 import type { Governed, Manifest } from "../manifest/manifest.ts";
 import { type Filled, mergeBlock, mergeMaps, pick, pickOnError, pickRequired } from "./pick.ts";
 
@@ -186,4 +187,15 @@ function mergePayload(
   narrow: EvidencePayload | null | undefined,
 ): MergedPayload {
   return mergeBlock(PAYLOAD_FIELDS, narrow, broad);
+}
+
+/** The first of its rules that no run here would be held to. */
+export function findUnenforceable({
+  sandbox,
+  network,
+  allowed_paths,
+}: Pick<MergedContract, "sandbox" | "network" | "allowed_paths">): string | undefined {
+  if (sandbox === "strict") return 'sandbox "strict"';
+  if (network !== null && network !== "unrestricted") return `network "${network}"`;
+  return allowed_paths === null ? undefined : "allowed_paths";
 }

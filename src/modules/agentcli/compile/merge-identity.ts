@@ -3,19 +3,17 @@
  * Lists and attributes are replaced whole, provider settings are merged one level deep.
  * agentcli execution identity "Merge"
  */
-import type {
-  Auth,
-  Identity,
-  IdentityParts,
-  IdentityProfile,
-  Presentation,
-  Subject,
-  Trust,
-} from "../manifest/identity-blocks.ts";
 import {
+  type Auth,
   FLAT_IDENTITY,
+  type Identity,
+  type IdentityParts,
+  type IdentityProfile,
   isStructuredIdentity,
+  type Presentation,
   STRUCTURED_IDENTITY,
+  type Subject,
+  type Trust,
 } from "../manifest/identity-fields.ts";
 import { type Filled, mergeBlock, mergeMaps } from "./pick.ts";
 

@@ -62,7 +62,7 @@ export function compileScheduler(manifest: Manifest): CompiledJobs | Failure {
     jobs,
     ...persistProfiles(manifest),
   };
-  return { kind: "compiled", output, explain, jobs };
+  return { output, explain, jobs };
 }
 
 function checkJob(findings: Findings, path: string, job: SchedulerJob, plan: TaskPlan): void {

@@ -90,7 +90,7 @@ function compileStandalone(manifest: Manifest): Compiled {
   const workflows = expandWorkflows(manifest).map(planWorkflow);
   const explain = workflows.flatMap(({ tasks }) => tasks).map(explainTask);
   const plan = { target: "standalone", version: "0.2", capabilities: CAPABILITIES, workflows };
-  return { kind: "compiled", output: plan, explain };
+  return { output: plan, explain };
 }
 
 interface PlannedWorkflow {

@@ -4,7 +4,6 @@ import type { Manifest } from "../manifest/manifest.ts";
 
 /** The result of compiling. */
 export interface Compiled {
-  readonly kind: "compiled";
   readonly output: Readonly<Record<string, unknown>>;
   /** Goes with the output where it was asked for. */
   readonly explain: readonly object[];

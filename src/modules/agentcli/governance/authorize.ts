@@ -1,14 +1,17 @@
 /**
  * Asks the provider that a task's authorization names, and says in one of three words what it
- * answered. What nobody mapped is a denial.   agentcli execution identity "Authorization"
+ * answered: what nobody mapped is a denial. And judges if an identity is trusted as far as a contract
+ * asks.   agentcli execution identity "Authorization", agentcli spec "Trust enforcement"
  */
 import type { JsonRecord } from "../../../base/json-value.ts";
 import {
   applyAuthorizationProfile,
   type EffectiveAuthorization,
+  type MergedContract,
 } from "../compile/merge-governance.ts";
 import { type Failure, failure } from "../failure.ts";
 import type { FoundTask, ResolvedIdentity } from "../identity/resolve-identity.ts";
+import { compareTrust, type TrustLevel } from "../manifest/identity-fields.ts";
 import type { World } from "../world.ts";
 import { AUTHORIZATION_PROVIDERS } from "./authorization-providers.ts";
 
@@ -101,4 +104,23 @@ function decide(value: string, { decision }: EffectiveAuthorization): DecisionKi
   const isMapped = maps.some(([, values]) => values.length > 0);
   const found = maps.find(([word, values]) => (isMapped ? values.includes(value) : word === value));
   return found?.[0] ?? "deny";
+}
+
+/** The verdict, in words where there is something to say. */
+type TrustVerdict =
+  | { readonly kind: "enough" }
+  | { readonly kind: "warning"; readonly message: string }
+  | { readonly kind: "insufficient"; readonly message: string };
+
+/** Judges a level by the contract; without enforcement, anything is enough. */
+export function judgeTrust(contract: MergedContract, level: TrustLevel): TrustVerdict {
+  const required = contract.required_trust_level;
+  const enforcement = contract.trust_enforcement ?? "none";
+  if (required === null || enforcement === "none" || compareTrust(level, required) >= 0) {
+    return { kind: "enough" };
+  }
+  const message = `Trust level "${level}" is below required "${required}"`;
+  return enforcement === "strict"
+    ? { kind: "insufficient", message }
+    : { kind: "warning", message: `${message} (advisory)` };
 }

@@ -6,7 +6,7 @@ import type { JWTVerifyGetKey } from "jose";
 import { isRecord } from "../../../base/json-value.ts";
 import { type AnsweredKeys, KeyCache } from "../../../identity/key-cache.ts";
 import type { AskJson, KeySet } from "../world.ts";
-import { loadJose } from "./load-jose.ts";
+import { loadJose } from "./key-source.ts";
 
 const USUAL_MS = 300_000;
 /** A key that was taken back must not be good for ever. */

@@ -5,6 +5,7 @@
 import { createPublicKey, type KeyObject } from "node:crypto";
 import type { JWTVerifyGetKey } from "jose";
 import type { JsonRecord } from "../../../base/json-value.ts";
+import { type LateLoad, loadLate } from "../../../base/late-load.ts";
 import { reasonOf } from "../../../base/thrown.ts";
 import type { ProfileFault } from "../manifest/profile-fault.ts";
 import type { World } from "../world.ts";
@@ -69,3 +70,6 @@ export function readPublicPem(pem: string): KeyObject | undefined {
 function isHttps(text: string): boolean {
   return URL.canParse(text) && new URL(text).protocol === "https:";
 }
+
+/** Loads it once. */
+export const loadJose: LateLoad<typeof import("jose")> = loadLate(() => import("jose"));

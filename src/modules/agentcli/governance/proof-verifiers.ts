@@ -11,8 +11,7 @@ import type { EffectiveProof } from "../compile/merge-governance.ts";
 import type { ProfileFault } from "../manifest/profile-fault.ts";
 import type { World } from "../world.ts";
 import { checkDetachedProfile, verifyDetachedProof } from "./detached-proof.ts";
-import { checkKeySource, findKey, SIGNATURE_ALGORITHMS } from "./key-source.ts";
-import { loadJose } from "./load-jose.ts";
+import { checkKeySource, findKey, loadJose, SIGNATURE_ALGORITHMS } from "./key-source.ts";
 
 /** The verdict on a proof; keys are the protocol's. */
 export interface ProofVerdict {

@@ -10,12 +10,6 @@ import { type Failure, failure } from "../failure.ts";
 import type { World } from "../world.ts";
 import { definedOf } from "./value-source.ts";
 
-/** A signed envelope. */
-interface EvidenceEnvelope {
-  readonly kind: "evidence";
-  readonly envelope: JsonRecord;
-}
-
 const NAMESPACE = "agentcli";
 const TIMEOUT_MS = 10_000;
 const USUAL_TARGETS = [
@@ -33,7 +27,7 @@ export async function giveEvidence(
   facts: JsonRecord,
   principal: string,
   world: World,
-): Promise<EvidenceEnvelope | Failure | undefined> {
+): Promise<{ readonly envelope: JsonRecord } | Failure | undefined> {
   if (evidence.provider !== "ssh") return undefined;
   const named = evidence.provider_config?.["signing_key"] ?? world.env["AGENTCLI_SIGNING_KEY"];
   if (typeof named !== "string" || named === "") {
@@ -58,7 +52,7 @@ export async function giveEvidence(
     signed_payload: octets.toString(),
     signature,
   };
-  return { kind: "evidence", envelope };
+  return { envelope };
 }
 
 /** A value that nobody knows is null, and not left out. */

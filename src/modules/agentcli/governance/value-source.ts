@@ -4,7 +4,7 @@
  */
 import { resolve } from "node:path";
 import { readBoundedFile } from "../../../base/bounded-file.ts";
-import type { ValueSource } from "../manifest/governance-blocks.ts";
+import type { ValueSource } from "../manifest/governance-fields.ts";
 import type { World } from "../world.ts";
 
 const MAX_BYTES = 1_048_576;

@@ -5,8 +5,7 @@
  */
 import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
 import { reasonOf } from "../../../base/thrown.ts";
-import { findKey, SIGNATURE_ALGORITHMS } from "../governance/key-source.ts";
-import { loadJose } from "../governance/load-jose.ts";
+import { findKey, loadJose, SIGNATURE_ALGORITHMS } from "../governance/key-source.ts";
 import type { World } from "../world.ts";
 import type { Hop } from "./session.ts";
 

@@ -21,7 +21,7 @@ export function findTask(
       `Task not found: ${taskId} in workflow ${workflow.id}. Available: ${known}`,
     );
   }
-  return { kind: "task", manifest, workflow, task, plan: planTask(workflow, task) };
+  return { manifest, workflow, task, plan: planTask(workflow, task) };
 }
 
 function chooseWorkflow(

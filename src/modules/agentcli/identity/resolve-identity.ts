@@ -12,8 +12,7 @@ import {
 } from "../compile/merge-identity.ts";
 import type { TaskPlan } from "../compile/task-plan.ts";
 import { type Failure, failure, isFailure } from "../failure.ts";
-import type { DelegationPolicy } from "../manifest/identity-blocks.ts";
-import { compareTrust } from "../manifest/identity-fields.ts";
+import { compareTrust, type DelegationPolicy } from "../manifest/identity-fields.ts";
 import type { Manifest, Task, Workflow } from "../manifest/manifest.ts";
 import type { World } from "../world.ts";
 import { findUnable } from "./provider-limits.ts";
@@ -28,7 +27,6 @@ import {
 
 /** A task that was found, with all that it inherits from. */
 export interface FoundTask {
-  readonly kind: "task";
   readonly manifest: Manifest;
   /** Expanded. */
   readonly workflow: Workflow;
@@ -38,7 +36,6 @@ export interface FoundTask {
 
 /** The identity that a task acts under. */
 export interface ResolvedIdentity {
-  readonly kind: "identity";
   readonly effective: EffectiveIdentity;
   /** As declared, for the record. */
   readonly declared: Readonly<Record<string, unknown>>;
@@ -64,7 +61,6 @@ export async function resolveIdentity(
     const principal = effective.subject.principal ?? world.operator;
     const declared = isDeclared(identity) ? describeDeclared(effective) : { ...identity };
     return {
-      kind: "identity",
       effective,
       declared,
       session: undefined,
@@ -96,7 +92,6 @@ export async function resolveIdentity(
   const session = { ...provided, delegation_validation: judgeDelegation(provided, effective) };
   const { principal } = session.subject;
   return {
-    kind: "identity",
     effective,
     declared: describeDeclared({ ...effective, provider: name }),
     session,

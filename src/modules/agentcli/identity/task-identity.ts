@@ -42,7 +42,7 @@ export async function resolveTaskIdentity(
 function parentOf({ manifest, workflow, task: { trigger } }: FoundTask): FoundTask | undefined {
   const task = workflow.tasks.find(({ id }) => id === trigger?.parent);
   if (task === undefined) return undefined;
-  return { kind: "task", ...{ manifest, workflow, task }, plan: planTask(workflow, task) };
+  return { manifest, workflow, task, plan: planTask(workflow, task) };
 }
 
 /** The parent's credentials, handed over as the child says, where it says so itself. */

@@ -6,8 +6,8 @@ import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
 import { records } from "./check-references.ts";
 import type { Field, Fields } from "./field.ts";
 import type { Findings } from "./finding.ts";
+import { PROFILE_LISTS } from "./governance-fields.ts";
 import { FLAT_IDENTITY, isStructuredIdentity, STRUCTURED_IDENTITY } from "./identity-fields.ts";
-import { PROFILE_LISTS } from "./profile-lists.ts";
 import { ON_FAILURE, TASK, WORKFLOW } from "./task-fields.ts";
 
 const SOURCE_KEYS = new Set(["env", "file", "literal", "command"]);

@@ -6,7 +6,7 @@
 import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
 import { sha256Hex } from "../../../identity/canonical-form.ts";
 import { type Failure, invalidArgument, invalidManifest } from "../failure.ts";
-import type { Identity } from "./identity-blocks.ts";
+import type { Identity } from "./identity-fields.ts";
 import type { FailureHandler, Manifest, Task, Workflow } from "./manifest.ts";
 import { validateManifest } from "./validate.ts";
 

@@ -3,7 +3,7 @@
  * and null where a field may be left out.   agentcli protocol "agentcli.schema"
  */
 import type { JsonSchema } from "../../../schema/json-schema.ts";
-import { TEXT_PATTERNS } from "./check-text.ts";
+import { TEXT_PATTERNS } from "./check-field.ts";
 import type { Field, Fields } from "./field.ts";
 import { FLAT_IDENTITY, STRUCTURED_IDENTITY } from "./identity-fields.ts";
 

@@ -1,4 +1,5 @@
 /** A manifest that was found valid; keys are the manifest's own, and null is the same as absent. */
+
 import type {
   AuthorizationProfile,
   AuthorizationReference,
@@ -8,8 +9,8 @@ import type {
   ProofProfile,
   ProofReference,
   Verify,
-} from "./governance-blocks.ts";
-import type { Identity, IdentityProfile } from "./identity-blocks.ts";
+} from "./governance-fields.ts";
+import type { Identity, IdentityProfile } from "./identity-fields.ts";
 
 type Maybe<T> = T | null;
 

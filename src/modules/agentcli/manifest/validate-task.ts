@@ -1,8 +1,7 @@
 /** Checks one task: what it runs, when, and every block it has.   agentcli spec "Task" */
 import type { DocumentPlace } from "../../../base/document-place.ts";
 import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
-import { checkField, checkFields } from "./check-field.ts";
-import { checkString } from "./check-text.ts";
+import { checkField, checkFields, checkString } from "./check-field.ts";
 import { BOOLEAN, REQUIRED_IDENTIFIER, REQUIRED_STRING, STRING } from "./field.ts";
 import { OPTIONAL_BLOCKS, SCHEDULE, SHELL, SURFACE, TARGET, TRIGGER } from "./task-fields.ts";
 

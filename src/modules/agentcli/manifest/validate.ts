@@ -5,6 +5,7 @@
 import type { DocumentPlace } from "../../../base/document-place.ts";
 import { isRecord, type JsonRecord, recordIn, valueAt } from "../../../base/json-value.ts";
 import { isTooDeep, MAX_DEPTH } from "../../../base/nesting.ts";
+import { type Failure, invalidManifest } from "../failure.ts";
 import { checkFields } from "./check-field.ts";
 import { checkProviderUse } from "./check-provider-use.ts";
 import { checkProviders } from "./check-providers.ts";
@@ -12,8 +13,9 @@ import { checkReferences, records } from "./check-references.ts";
 import { checkUnknownKeys } from "./check-unknown-keys.ts";
 import type { Fields } from "./field.ts";
 import { Findings, type Validation } from "./finding.ts";
+import { PROFILE_LISTS } from "./governance-fields.ts";
 import { compareTrust, TRUST_LEVELS, type TrustLevel } from "./identity-fields.ts";
-import { PROFILE_LISTS } from "./profile-lists.ts";
+import type { Manifest } from "./manifest.ts";
 import { WORKFLOW } from "./task-fields.ts";
 import { failureTaskId, validateTask } from "./validate-task.ts";
 
@@ -174,4 +176,12 @@ function maxAutonomy(identity: JsonRecord): TrustLevel | undefined {
 
 function levelOf(value: unknown): TrustLevel | undefined {
   return TRUST_LEVELS.find((level) => level === value);
+}
+
+/** Validates first: nothing else in this folder looks at a manifest that was not. */
+export function readManifest(value: unknown): { readonly manifest: Manifest } | Failure {
+  const validation = validateManifest(value);
+  if (!validation.ok) return invalidManifest(validation);
+  // Every field that the type names was checked just now.
+  return { manifest: value as unknown as Manifest };
 }

@@ -6,19 +6,17 @@
 import type { JsonRecord } from "../../../base/json-value.ts";
 import { type Failure, invalidArgument, isFailure } from "../failure.ts";
 import { AUTHORIZATION_PROVIDERS } from "../governance/authorization-providers.ts";
-import { authorize, type Decision } from "../governance/authorize.ts";
+import { authorize, type Decision, judgeTrust } from "../governance/authorize.ts";
 import { EVIDENCE_PROVIDERS } from "../governance/evidence-providers.ts";
 import { PROOF_VERIFIERS } from "../governance/proof-verifiers.ts";
-import { judgeTrust } from "../governance/trust.ts";
 import { verifyProof } from "../governance/verify-proof.ts";
 import { findTask } from "../identity/find-task.ts";
 import { IDENTITY_PROVIDERS } from "../identity/providers.ts";
 import type { FoundTask, ResolvedIdentity } from "../identity/resolve-identity.ts";
 import { resolveTaskIdentity } from "../identity/task-identity.ts";
-import { readManifest } from "../manifest/read-manifest.ts";
+import { readManifest } from "../manifest/validate.ts";
 import type { World } from "../world.ts";
-import type { Method } from "./method.ts";
-import { hasManifest, requiredText, textOf } from "./parameters.ts";
+import { hasManifest, type Method, requiredText, textOf } from "./method.ts";
 
 /** The identity that a task acts under. */
 export const resolveMethod: Method = async (params, { world }) => {
@@ -104,47 +102,65 @@ async function resolveTask(params: JsonRecord, world: World): Promise<ResolvedTa
   return isFailure(identity) ? identity : { found, identity };
 }
 
-/** The methods, by name. */
+/** Methods that list what there is, and that tell what one of them can do. */
 export const PROVIDER_METHODS: Readonly<Record<string, Method>> = {
-  "agentcli.identity.providers": () => ({ ok: true, providers: namesOf(IDENTITY_PROVIDERS) }),
-  "agentcli.identity.schema": (params) => {
-    const name = requiredText(params, "provider");
-    if (isFailure(name)) return name;
-    const provider = IDENTITY_PROVIDERS.get(name);
-    if (provider === undefined) return invalidArgument(`Unknown identity provider: ${name}`);
-    return { ok: true, provider: name, capabilities: provider.capabilities };
-  },
-  "agentcli.authorizationProof.methods": () => ({ ok: true, methods: namesOf(PROOF_VERIFIERS) }),
-  "agentcli.authorizationProof.schema": (params) => {
-    const name = requiredText(params, "method");
-    if (isFailure(name)) return name;
-    const verifier = PROOF_VERIFIERS.get(name);
-    if (verifier === undefined) return invalidArgument(`Unknown verifier method: ${name}`);
-    return { ok: true, method: name, verifier: name, capabilities: verifier.capabilities };
-  },
+  "agentcli.identity.providers": () => ({ ok: true, providers: listOf(IDENTITY_PROVIDERS) }),
+  "agentcli.identity.schema": tellOne(
+    "provider",
+    "identity provider",
+    IDENTITY_PROVIDERS,
+    capabilitiesOf,
+  ),
+  "agentcli.authorizationProof.methods": () => ({ ok: true, methods: listOf(PROOF_VERIFIERS) }),
+  "agentcli.authorizationProof.schema": tellOne(
+    "method",
+    "verifier method",
+    PROOF_VERIFIERS,
+    (one, verifier) => ({ verifier, ...capabilitiesOf(one) }),
+  ),
   "agentcli.authorization.providers": () => ({
     ok: true,
-    providers: namesOf(AUTHORIZATION_PROVIDERS),
+    providers: listOf(AUTHORIZATION_PROVIDERS),
   }),
-  "agentcli.authorization.schema": (params) => {
-    const name = requiredText(params, "provider");
-    if (isFailure(name)) return name;
-    const provider = AUTHORIZATION_PROVIDERS.get(name);
-    if (provider === undefined) return invalidArgument(`Unknown authorization provider: ${name}`);
-    return { ok: true, provider: name, capabilities: provider.capabilities };
-  },
-  "agentcli.evidence.providers": () => ({ ok: true, providers: namesOf(EVIDENCE_PROVIDERS) }),
-  "agentcli.evidence.schema": (params) => {
-    const name = requiredText(params, "provider");
-    if (isFailure(name)) return name;
-    const provider = EVIDENCE_PROVIDERS.get(name);
-    if (provider === undefined) return invalidArgument(`Unknown evidence provider: ${name}`);
-    return { ok: true, provider: name, methods: provider.methods };
-  },
+  "agentcli.authorization.schema": tellOne(
+    "provider",
+    "authorization provider",
+    AUTHORIZATION_PROVIDERS,
+    capabilitiesOf,
+  ),
+  "agentcli.evidence.providers": () => ({ ok: true, providers: listOf(EVIDENCE_PROVIDERS) }),
+  "agentcli.evidence.schema": tellOne(
+    "provider",
+    "evidence provider",
+    EVIDENCE_PROVIDERS,
+    ({ methods }) => ({ methods }),
+  ),
 };
 
-function namesOf(
-  registered: ReadonlyMap<string, { readonly capabilities: object }>,
-): readonly object[] {
+interface Capable {
+  readonly capabilities: object;
+}
+
+function listOf(registered: ReadonlyMap<string, Capable>): readonly object[] {
   return [...registered].map(([name, { capabilities }]) => ({ name, capabilities }));
+}
+
+function capabilitiesOf({ capabilities }: Capable): JsonRecord {
+  return { capabilities };
+}
+
+/** The one that a parameter names, and what is told of it. */
+function tellOne<One>(
+  parameter: "provider" | "method",
+  noun: string,
+  registered: ReadonlyMap<string, One>,
+  tell: (one: One, name: string) => JsonRecord,
+): Method {
+  return (params) => {
+    const name = requiredText(params, parameter);
+    if (isFailure(name)) return name;
+    const one = registered.get(name);
+    if (one === undefined) return invalidArgument(`Unknown ${noun}: ${name}`);
+    return { ok: true, [parameter]: name, ...tell(one, name) };
+  };
 }

@@ -1,12 +1,14 @@
 /**
- * `agentcli.inspect`: its arguments are judged in a fixed order, the first fault being the answer.
+ * `agentcli.inspect`: its arguments are judged in a fixed order, the first fault being the answer. It
+ * reads a scheduler's database directly, and never writes to it: some rows of one table, the newest
+ * first, with a mask of fields and without what could take over a terminal or a prompt.
  * agentcli protocol "agentcli.inspect"
  */
 import { statSync } from "node:fs";
 import { resolve } from "node:path";
-import type { JsonRecord } from "../../../base/json-value.ts";
-import { type Failure, invalidArgument, isFailure } from "../failure.ts";
-import { inspectScheduler, isEntity } from "../scheduler/inspect.ts";
+import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
+import { reasonOf } from "../../../base/thrown.ts";
+import { type Failure, failure, invalidArgument, isFailure } from "../failure.ts";
 import type { MethodContext } from "./method.ts";
 
 const USUAL_LIMIT = 20;
@@ -75,4 +77,119 @@ function readFields(value: unknown): readonly string[] | undefined | Failure {
   const wrong = value.findIndex((field) => typeof field !== "string" || field.trim() === "");
   if (wrong !== -1) return invalidArgument(`inspect fields[${wrong}] must be a non-empty string`);
   return value.map((field) => String(field).trim());
+}
+
+/** Table and the column that it is ordered by. */
+const ENTITIES: ReadonlyMap<string, readonly [table: string, order: string]> = new Map([
+  ["jobs", ["jobs", "created_at"]],
+  ["runs", ["runs", "started_at"]],
+  ["queue", ["job_dispatch_queue", "created_at"]],
+  ["approvals", ["approvals", "requested_at"]],
+]);
+
+/** Tells whether rows of this kind can be read. */
+function isEntity(name: string): boolean {
+  return ENTITIES.has(name);
+}
+
+/** The tables to read. */
+interface InspectOptions {
+  /** Absolute; the file exists. */
+  readonly dbPath: string;
+  readonly entity: string;
+  readonly limit: number;
+  readonly fields: readonly string[] | undefined;
+  readonly sanitize: "none" | "basic";
+}
+
+/** The rows, or why there are none to be had. */
+async function inspectScheduler(options: InspectOptions): Promise<JsonRecord | Failure> {
+  const { entity, fields, sanitize } = options;
+  let rows: readonly JsonRecord[];
+  try {
+    rows = await readRows(options);
+  } catch (error) {
+    return failure("scheduler_error", `Scheduler database cannot be read: ${reasonOf(error)}`);
+  }
+  const items = rows.map((row) => {
+    const masked = fields === undefined ? row : maskFields(row, fields);
+    return sanitize === "basic" ? sanitizeValue(masked) : masked;
+  });
+  return { ok: true, target: "openclaw-scheduler", entity, count: items.length, items };
+}
+
+async function readRows({ dbPath, entity, limit }: InspectOptions): Promise<readonly JsonRecord[]> {
+  const [table, order] = ENTITIES.get(entity) ?? [];
+  const { default: Database } = await import("libsql");
+  const database = new Database(dbPath, { timeout: 5_000 });
+  try {
+    database.exec("PRAGMA query_only = ON");
+    const statement = database.prepare(`SELECT * FROM ${table} ORDER BY ${order} DESC LIMIT ?`);
+    return statement.all(limit) as readonly JsonRecord[];
+  } finally {
+    database.close();
+  }
+}
+
+// The CSI form, the OSC form with either end, and two-character escapes.
+const ESCAPES = /\u001b(?:\[[0-?]*[ -/]*[@-~]|\][^\u0007\u001b]*(?:\u0007|\u001b\\)?|[@-_])/g;
+const CONTROLS = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f]/g;
+const WORD_JOINER = "\u2060";
+
+/**
+ * A value of a stranger's database, its texts and the names of its members made safe for a terminal
+ * and a prompt: no escape sequences, no control characters, no fence that could end the reader's
+ * own.
+ */
+function sanitizeValue(value: unknown): unknown {
+  if (typeof value === "string") return sanitizeText(value);
+  if (Array.isArray(value)) return value.map(sanitizeValue);
+  if (!isRecord(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, member]) => [sanitizeText(key), sanitizeValue(member)]),
+  );
+}
+
+/** One text. */
+export function sanitizeText(text: string): string {
+  return text
+    .replace(ESCAPES, "")
+    .replace(CONTROLS, "")
+    .replaceAll("```", ["`", "`", "`"].join(WORD_JOINER));
+}
+
+/** The fields that are there, under their own names and nesting. */
+function maskFields(row: JsonRecord, fields: readonly string[]): JsonRecord {
+  let masked: JsonRecord = {};
+  for (const field of fields) {
+    const path = field.split(".");
+    const value = reach(row, path);
+    if (value !== undefined) masked = put(masked, path, value);
+  }
+  return masked;
+}
+
+function reach(value: unknown, path: readonly string[]): unknown {
+  const [key, ...rest] = path;
+  if (key === undefined) return value;
+  const record = typeof value === "string" ? parse(value) : value;
+  return isRecord(record) && Object.hasOwn(record, key) ? reach(record[key], rest) : undefined;
+}
+
+function put(
+  record: JsonRecord,
+  [key = "", ...rest]: readonly string[],
+  value: unknown,
+): JsonRecord {
+  if (rest.length === 0) return { ...record, [key]: value };
+  const inner = Object.hasOwn(record, key) ? record[key] : undefined;
+  return { ...record, [key]: put(isRecord(inner) ? inner : {}, rest, value) };
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return undefined;
+  }
 }

@@ -4,12 +4,10 @@ import type { JsonRecord } from "../../../base/json-value.ts";
 import { findTarget } from "../compile/target-list.ts";
 import { type Failure, invalidArgument, isFailure } from "../failure.ts";
 import { convertManifest } from "../manifest/convert.ts";
-import { readManifest } from "../manifest/read-manifest.ts";
-import { validateManifest } from "../manifest/validate.ts";
+import { readManifest, validateManifest } from "../manifest/validate.ts";
 import { applyManifest } from "../scheduler/apply.ts";
 import type { SchedulerLocation } from "../scheduler/invocation.ts";
-import type { Method, MethodContext } from "./method.ts";
-import { flagOf, hasManifest, textOf } from "./parameters.ts";
+import { flagOf, hasManifest, type Method, type MethodContext, textOf } from "./method.ts";
 
 /** The verdict is the result, good or bad. */
 export const validateMethod: Method = (params) => {

@@ -12,8 +12,7 @@ import {
 } from "./governance-methods.ts";
 import { inspectMethod } from "./inspect-method.ts";
 import { applyMethod, compileMethod, convertMethod, validateMethod } from "./manifest-methods.ts";
-import type { Method } from "./method.ts";
-import { flagOf } from "./parameters.ts";
+import { flagOf, type Method } from "./method.ts";
 import { findSchema } from "./schemas.ts";
 
 const schemaMethod: Method = (params) => {

@@ -4,13 +4,16 @@
  * An approval that was used up stays so through restarts.
  * agentcli spec "Approvals", AGTP "ESCALATE", "CONFIRM"
  */
+
+import type { JsonRecord } from "../../../base/json-value.ts";
+import { canonicalDigest } from "../../../identity/canonical-form.ts";
 import type { RunKind } from "../../../runs/run-kind.ts";
 import { RunRegister } from "../../../runs/run-register.ts";
 import { recordReader } from "../../../state/records/stored-record.ts";
 import type { Escalation, Escalations } from "../../../state/registers/escalation.ts";
 import type { Store } from "../../../state/store.ts";
 import type { TaskPlan } from "../compile/task-plan.ts";
-import { taskHash } from "./task-hash.ts";
+import type { FoundTask } from "../identity/resolve-identity.ts";
 
 /** The outcome of asking for approval. */
 type ApprovalAnswer =
@@ -154,4 +157,32 @@ function waitOf({ approval }: TaskPlan): number {
 
 function keyOf(agentId: string, { source }: TaskPlan): string {
   return `${agentId}/${source.workflow_id}/${source.task_id}`;
+}
+
+/**
+ * `sha256:…` of what a task effectively is: everything that decides what is run, under whom and under
+ * what conditions, the profiles that it refers to included. An approval is for this and nothing else.
+ */
+export function taskHash({ plan, manifest }: Pick<FoundTask, "plan" | "manifest">): string {
+  const { id, source, execution, contract, verify, runtime, output, approval } = plan;
+  const { identity, authorization, evidence, authorization_proof: proof } = plan;
+  const identityRef = "ref" in identity ? identity.ref : null;
+  const effective: JsonRecord = {
+    ...{ id, source, execution, contract, verify, runtime, output, approval },
+    ...{ identity, authorization, evidence, authorization_proof: proof },
+    profiles: {
+      identity: findProfile(manifest.identity_profiles, identityRef),
+      authorization: findProfile(manifest.authorization_profiles, authorization?.ref),
+      evidence: findProfile(manifest.evidence_profiles, evidence?.ref),
+      authorization_proof: findProfile(manifest.authorization_proof_profiles, proof?.ref),
+    },
+  };
+  return canonicalDigest(effective);
+}
+
+function findProfile(
+  profiles: readonly { readonly id: string }[] | null | undefined,
+  ref: string | null | undefined,
+): object | null {
+  return profiles?.find(({ id }) => id === ref) ?? null;
 }

@@ -7,11 +7,9 @@
 import { resolve } from "node:path";
 import { isWithin, realPath } from "../../../base/real-path.ts";
 import type { RunError } from "../compile/endpoints.ts";
-import type { MergedContract } from "../compile/merge-governance.ts";
-import { findUnenforceable } from "../compile/unenforceable.ts";
+import { findUnenforceable, type MergedContract } from "../compile/merge-governance.ts";
 import { type Failure, isFailure } from "../failure.ts";
-import { authorize, type Decision } from "../governance/authorize.ts";
-import { judgeTrust } from "../governance/trust.ts";
+import { authorize, type Decision, judgeTrust } from "../governance/authorize.ts";
 import { type ProofReport, verifyProof } from "../governance/verify-proof.ts";
 import type { ResolvedIdentity } from "../identity/resolve-identity.ts";
 import { resolveTaskIdentity } from "../identity/task-identity.ts";

@@ -11,11 +11,10 @@ import { isRecord } from "../../../base/json-value.ts";
 import { type Failure, failure } from "../failure.ts";
 import { definedOf } from "../governance/value-source.ts";
 import type { ResolvedIdentity } from "../identity/resolve-identity.ts";
-import type { Binding } from "../manifest/identity-blocks.ts";
+import type { Binding } from "../manifest/identity-fields.ts";
 
 /** The credentials of a program, and how to take them back. */
 export interface PresentedCredentials {
-  readonly kind: "presented";
   readonly env: Readonly<Record<string, string>>;
   readonly stdin: string | null;
   /** The secrets that must not be seen in the output. */
@@ -53,7 +52,6 @@ export function presentCredentials(
 }
 
 class Presentation implements PresentedCredentials {
-  readonly kind = "presented";
   env: Readonly<Record<string, string>> = {};
   stdin: string | null = null;
   readonly secrets: string[] = [];

@@ -5,6 +5,7 @@
 import { uuidv7 } from "../../../identity/uuid.ts";
 import { planTask } from "../compile/task-plan.ts";
 import type { FoundTask } from "../identity/resolve-identity.ts";
+import { taskHash } from "./approvals.ts";
 import { executeProgram } from "./execute-program.ts";
 import {
   type Executor,
@@ -16,7 +17,6 @@ import {
 } from "./execution.ts";
 import { type Governed, govern } from "./govern.ts";
 import { sendPrompt } from "./prompt-runtime.ts";
-import { taskHash } from "./task-hash.ts";
 import { tasksAfter } from "./triggers.ts";
 
 /** A chain of triggers ends here, whether it is a circle or only long. */
@@ -94,11 +94,7 @@ async function runFollowers(
       children.push({ task_id: task.id, ran: false, reason });
       continue;
     }
-    const found: FoundTask = {
-      kind: "task",
-      ...{ manifest, workflow, task },
-      plan: planTask(workflow, task),
-    };
+    const found: FoundTask = { manifest, workflow, task, plan: planTask(workflow, task) };
     const isPlan = found.plan.intent.mode === "plan";
     const outcome = isPlan
       ? previewRun(found)

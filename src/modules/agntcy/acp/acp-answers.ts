@@ -3,6 +3,7 @@
  * came to, an agent. Anything else is malformed.   Agent Connect Protocol "Run", "RunOutput"
  */
 import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
+import { type AcpAnswer, type AcpFailure, malformed } from "./acp-call.ts";
 
 /** The standing of a run with its server. */
 const RUN_STATUSES = ["pending", "error", "success", "timeout", "interrupted"] as const;
@@ -120,4 +121,17 @@ export function isId(value: unknown): value is string {
   if (typeof value !== "string" || value.length > MAX_ID_LENGTH) return false;
   // Encoding leaves dots alone, and a segment of nothing else is another path.
   return value !== "" && value !== "." && value !== "..";
+}
+
+/** The outcome of a call. */
+export type AcpOutcome<Value> = { readonly kind: "ok"; readonly value: Value } | AcpFailure;
+
+/** The value that an answer holds; what cannot be read is malformed. */
+export function toOutcome<Value>(
+  answer: AcpAnswer,
+  read: (body: unknown) => Value | undefined,
+): AcpOutcome<Value> {
+  if (answer.kind === "failed") return answer;
+  const value = read(answer.body);
+  return value === undefined ? malformed("is not what ACP says") : { kind: "ok", value };
 }

@@ -6,6 +6,7 @@
 import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
 import {
   type AcpAgent,
+  type AcpOutcome,
   type AcpRun,
   type AcpRunStatus,
   type AcpThread,
@@ -13,10 +14,10 @@ import {
   readRun,
   readThread,
   readVerdict,
+  toOutcome,
   type Verdict,
 } from "./acp-answers.ts";
 import type { AcpAnswer, AcpFailure, AcpResponse } from "./acp-call.ts";
-import { type AcpOutcome, toOutcome } from "./acp-outcome.ts";
 import { type AcpConnections, AcpServer } from "./acp-server.ts";
 import type { CredentialShield } from "./credential-shield.ts";
 import { creationBody, type RunCreation } from "./run-creation.ts";

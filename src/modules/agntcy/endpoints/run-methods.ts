@@ -76,7 +76,8 @@ export async function cancelRun(hosted: HostedRuns, call: Call): Promise<Handler
   );
   if (answer.kind === "failed") return upstreamError(call, answer, run.runId);
   const change = { status: "cancelled", interrupt: undefined } as const;
-  const cancelled = await register.change(run.runId, ["pending", "interrupted"], change, {});
+  const expected = ["pending", "interrupted"] as const;
+  const cancelled = await register.change(run.runId, change, { expected, result: {} });
   // It may have come to its end a moment before.
   return answerRun(hosted, cancelled ?? register.find(run.runId) ?? run);
 }
@@ -126,6 +127,6 @@ function approvalOf(
     authority,
     ...(typeof reason === "string" ? { reason } : {}),
     ...(call.agentId === undefined ? {} : { agentId: call.agentId }),
-    source: { call, exchange },
+    cause: { call, exchange },
   };
 }

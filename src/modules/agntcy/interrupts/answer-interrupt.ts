@@ -118,7 +118,12 @@ async function resume(
 ): Promise<AgentRun | HandlerResult> {
   const { agent, register, follower, closing } = hosted;
   const before = await register.result(runId);
-  const sent = await register.noteAnswer(runId);
+  const sent = await register.change(
+    runId,
+    { isAnswerSent: true },
+    // Another answer may be on its way.
+    { expected: ["interrupted"], unless: (run) => run.isAnswerSent === true },
+  );
   if (sent === undefined) {
     const now = register.find(runId);
     return now === undefined ? runNotFound() : notWaiting(now);
@@ -130,7 +135,7 @@ async function resume(
   if (receipt.kind === "failed") {
     const refused = isLost
       ? undefined
-      : await register.change(runId, ["interrupted"], { isAnswerSent: undefined });
+      : await register.change(runId, { isAnswerSent: undefined }, { expected: ["interrupted"] });
     const seen = await follower.review.reconsider(refused ?? sent, agent, closing, {
       isForced: true,
     });
@@ -149,7 +154,7 @@ async function resume(
     // The caller that goes on with a run can listen only then.
     ...(streams(agent.manifest) ? { mayLackEvents: true } : {}),
   };
-  const resumed = await register.change(runId, ["interrupted"], change, {});
+  const resumed = await register.change(runId, change, { expected: ["interrupted"], result: {} });
   if (resumed !== undefined && !isSettled(resumed)) follower.follow(resumed);
   return resumed ?? register.find(runId) ?? sent;
 }

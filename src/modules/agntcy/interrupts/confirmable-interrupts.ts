@@ -83,7 +83,7 @@ async function decide(
   const answered = await answerInterrupt(hosted, {
     ...{ runId: run.runId, interruptId: subject.interruptId, call },
     approval: {
-      ...{ status, authority, source: { call, exchange } },
+      ...{ status, authority, cause: { call, exchange } },
       ...(reason === undefined ? {} : { reason }),
       ...(agentId === undefined ? {} : { agentId }),
       ...(attestation === undefined ? {} : { attestation }),

@@ -9,7 +9,7 @@ import type { OperatorPolicy } from "../../../dispatch/caller/operator.ts";
 import type { QueryCaller } from "../../../dispatch/module/query-source.ts";
 import type { Refusal } from "../../../dispatch/refusals/refusal.ts";
 import { confirmationForbidden } from "../../../dispatch/refusals/task-refusals.ts";
-import type { EventCause, RecordStreamEvents } from "../../../dispatch/stream-events.ts";
+import type { CausingRequest, RecordStreamEvents } from "../../../dispatch/stream-events.ts";
 import {
   InterruptEscalations,
   type InterruptQuestion,
@@ -25,7 +25,7 @@ import { INTERRUPTS, type InterruptSubject, questionOf } from "./interrupt-escal
 
 /** The decision that somebody brings with an answer. */
 export interface Approval extends InterruptVerdict {
-  readonly source: EventCause;
+  readonly cause: CausingRequest;
 }
 
 /** Approvals on their way to an agent's server, by the question; they outlive every reload. */

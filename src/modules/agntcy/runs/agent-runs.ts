@@ -8,12 +8,19 @@ import { isRecord } from "../../../base/json-value.ts";
 import { numberEvents } from "../../../runs/number-events.ts";
 import type { NumberedEvent } from "../../../runs/run-kind.ts";
 import type { RunWatcher } from "../../../runs/run-news.ts";
-import { RunRegister, type RunStep } from "../../../runs/run-register.ts";
+import { RunRegister, type RunStep, type StepOptions } from "../../../runs/run-register.ts";
 import { RunSchedule } from "../../../runs/run-schedule.ts";
 import { type Holders, holds } from "../../../state/holders.ts";
 import type { Store } from "../../../state/store.ts";
-import { agentRunKind, EVENT_RULES, RESULTS } from "./agent-run-kind.ts";
-import type { AgentRun, RunEvent, RunResult, RunState } from "./run.ts";
+import {
+  type AgentRun,
+  agentRunKind,
+  EVENT_RULES,
+  RESULTS,
+  type RunEvent,
+  type RunResult,
+  type RunState,
+} from "./run.ts";
 import { type Reservation, RunPlaces, type WantedRun } from "./run-places.ts";
 
 /** A run that begins. */
@@ -44,11 +51,10 @@ type ChangingMember =
   | "isAnswerSent"
   | "mayLackEvents";
 
-/** How a run is to change, and how it has to stand for that. */
-interface WantedChange {
+/** How a run has to stand for its change, and what goes with that. */
+interface ChangeOptions extends Pick<StepOptions, "isHolders"> {
   readonly expected: readonly RunState[];
-  readonly change: RunChange;
-  readonly result: RunResult | undefined;
+  readonly result?: RunResult;
   unless?(run: AgentRun): boolean;
 }
 
@@ -150,39 +156,13 @@ export class AgentRuns {
   }
 
   /**
-   * Changes a run that is followed here, where it stands as expected.
-   * @throws HolderLostError where another node follows it
+   * Changes a run that stands as expected; undefined: it does not, and nothing changed.
+   * @throws HolderLostError where another node follows it, of a change that is its follower's
    */
-  settle(
-    runId: string,
-    expected: readonly RunState[],
-    change: RunChange,
-    result?: RunResult,
-  ): Promise<AgentRun | undefined> {
-    return this.#change(runId, { expected, change, result }, true);
-  }
-
-  /** Changes a run that stands as expected; undefined: it does not, and nothing changed. */
   change(
     runId: string,
-    expected: readonly RunState[],
     change: RunChange,
-    result?: RunResult,
-  ): Promise<AgentRun | undefined> {
-    return this.#change(runId, { expected, change, result }, false);
-  }
-
-  /** Notes that the answer to a run's question is about to be sent; undefined: another is on its way. */
-  noteAnswer(runId: string): Promise<AgentRun | undefined> {
-    const change = { isAnswerSent: true };
-    const wanted = { expected: ["interrupted"] as const, change, result: undefined };
-    return this.#change(runId, { ...wanted, unless: (run) => run.isAnswerSent === true }, false);
-  }
-
-  #change(
-    runId: string,
-    { expected, change, result, unless }: WantedChange,
-    isHolders: boolean,
+    { expected, result, unless, isHolders = false }: ChangeOptions,
   ): Promise<AgentRun | undefined> {
     const decide = (before: AgentRun): RunStep<AgentRun, KeptEvent> | undefined => {
       if (!expected.includes(before.status) || unless?.(before) === true) return undefined;
@@ -198,13 +178,15 @@ export class AgentRuns {
     });
   }
 
-  /** Keeps what its server told of a run that is followed here: HolderLostError where another node does. */
-  recordFollowed(runId: string, told: readonly RunEvent[]): Promise<void> {
-    return this.record(runId, told, true);
-  }
-
-  /** Keeps what is told of a run, as much as there is room for. */
-  async record(runId: string, told: readonly RunEvent[], isHolders = false): Promise<void> {
+  /**
+   * Keeps what is told of a run, as much as there is room for.
+   * @throws HolderLostError where another node follows it, of what its follower is told
+   */
+  async record(
+    runId: string,
+    told: readonly RunEvent[],
+    { isHolders = false }: Pick<StepOptions, "isHolders"> = {},
+  ): Promise<void> {
     const at = new Date(this.#runs.now()).toISOString();
     const events = told.map((one) => fitEvent({ ...one, at }));
     const decide = (run: AgentRun): RunStep<AgentRun, KeptEvent> | undefined =>

@@ -6,10 +6,9 @@
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { within } from "../../../base/deadline.ts";
-import type { AcpRunStatus } from "../acp/acp-answers.ts";
+import type { AcpOutcome, AcpRunStatus } from "../acp/acp-answers.ts";
 import { type AcpFailure, type AcpResponse, isFailure, malformed } from "../acp/acp-call.ts";
 import type { AcpClient } from "../acp/acp-client.ts";
-import type { AcpOutcome } from "../acp/acp-outcome.ts";
 import type { RunCreation } from "../acp/run-creation.ts";
 import type { Patience } from "./await-verdict.ts";
 import { RunStream } from "./record-stream.ts";

@@ -5,9 +5,9 @@
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { Deadline } from "../../../base/deadline.ts";
+import type { AcpOutcome } from "../acp/acp-answers.ts";
 import { type AcpFailure, malformed } from "../acp/acp-call.ts";
 import type { AcpClient } from "../acp/acp-client.ts";
-import type { AcpOutcome } from "../acp/acp-outcome.ts";
 import type { RunCreation } from "../acp/run-creation.ts";
 import type { Patience } from "./await-verdict.ts";
 import { type BegunRun, beginByStreaming } from "./begin-by-streaming.ts";

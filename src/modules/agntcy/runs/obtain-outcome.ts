@@ -17,7 +17,7 @@ import { RunStream } from "./record-stream.ts";
 import { type AgentRun, addressOf, type RunError, type RunResult } from "./run.ts";
 
 interface OutcomeContext {
-  readonly register: Pick<AgentRuns, "recordFollowed">;
+  readonly register: Pick<AgentRuns, "record">;
   readonly log: Pick<CallLog, "warn">;
   readonly patience: Patience;
   /** Ends it; then this rejects. */
@@ -66,7 +66,7 @@ function joinStream(
   const stream = new RunStream(client, (closing) =>
     client.streamRun(upstreamRunId, patience.waitMs, closing),
   );
-  void stream.recordBy((events) => register.recordFollowed(runId, events));
+  void stream.recordBy((events) => register.record(runId, events, { isHolders: true }));
   signal.addEventListener("abort", () => stream.close(), { once: true });
   return stream;
 }

@@ -23,6 +23,8 @@ interface FollowerOptions {
 }
 
 const CANCEL_TIMEOUT_MS = 5_000;
+/** A step of a run that this process follows, and no other. */
+const FOLLOWING = { isHolders: true } as const;
 
 export class RunFollower implements RunExecutor {
   readonly concurrent: number = Infinity;
@@ -105,10 +107,11 @@ export class RunFollower implements RunExecutor {
     const timeoutMs = Math.min(agent.timeoutMs, Math.max(0, run.deadlineAt - Date.now()));
     const deadline = new Deadline({ signals: [this.#closing.signal], timeoutMs });
     try {
-      const record = (events: readonly RunEvent[]) => this.#register.recordFollowed(runId, events);
+      const record = (events: readonly RunEvent[]) =>
+        this.#register.record(runId, events, FOLLOWING);
       begun?.recordBy(record).catch(() => begun.close());
       const { change, result } = await obtainOutcome(run, agent, this.#context(deadline), begun);
-      await this.#register.settle(runId, ["pending"], change, result);
+      await this.#register.change(runId, change, { expected: ["pending"], result, ...FOLLOWING });
     } catch (error) {
       if (this.#closing.signal.aborted) return;
       if (!deadline.isTimeOver) throw error;
@@ -125,7 +128,9 @@ export class RunFollower implements RunExecutor {
   async #giveUp(run: AgentRun, { client, canCancel }: RemoteAgent): Promise<void> {
     const message = "the run takes longer than this server waits";
     const error = { code: "upstream_timeout", message } as const;
-    await this.#register.settle(run.runId, ["pending"], { status: "timeout", error });
+    const expected = ["pending"] as const;
+    const change = { status: "timeout", error } as const;
+    await this.#register.change(run.runId, change, { expected, ...FOLLOWING });
     if (!canCancel) return;
     await client.cancelRun(addressOf(run), AbortSignal.timeout(CANCEL_TIMEOUT_MS));
   }

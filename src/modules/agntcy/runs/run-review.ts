@@ -77,7 +77,10 @@ export class RunReview {
       ...{ error: undefined, interrupt: undefined, isAnswerSent: undefined },
       ...(streams(agent.manifest) ? { mayLackEvents: true } : {}),
     };
-    const changed = await register.change(run.runId, [run.status], change, {});
+    const changed = await register.change(run.runId, change, {
+      expected: [run.status],
+      result: {},
+    });
     if (changed === undefined) return register.find(run.runId) ?? run;
     follow(changed);
     const wait = { signals: [caller, signal], timeoutMs: LOOK_TIMEOUT_MS };
@@ -101,7 +104,7 @@ export class RunReview {
       ...({ status: "error", error } as const),
       ...{ interrupt: undefined, isAnswerSent: undefined },
     };
-    const changed = await register.change(runId, ["interrupted"], change, {});
+    const changed = await register.change(runId, change, { expected: ["interrupted"], result: {} });
     return changed ?? register.find(runId) ?? run;
   }
 }

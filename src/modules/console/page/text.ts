@@ -51,7 +51,10 @@ export function momentText(time: string | null | undefined): string {
   return momentBy(time, () => DAY);
 }
 
-/** The same where there is little room: without seconds from another day, a date from another year. */
+/**
+ * Writes a moment where there is little room: without seconds from another day, as a date from another
+ * year.
+ */
 export function shortMomentText(time: string): string {
   return momentBy(time, (moment, now) =>
     moment.getFullYear() === now.getFullYear() ? DAY_OF_YEAR : DATE,

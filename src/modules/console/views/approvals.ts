@@ -128,7 +128,7 @@ function escalationFor(escalation: JsonRecord, role: Role): JsonRecord {
   };
 }
 
-/** Of a call everything but its input; of whatever else an agent wrote, nothing. */
+/** Hides the input of a call, and all of whatever else an agent wrote. */
 function concealed(context: unknown): unknown {
   if (!isRecord(context)) return CONCEALED;
   const { kind, call } = context;

@@ -1,12 +1,12 @@
 /** The endpoints that are served, each with its contract and schemas. */
-import type { Served } from "../../../dispatch/module/module.ts";
+import type { AssembledDeployment } from "../../../dispatch/module/module.ts";
 import type { RegisteredRoute } from "../../../dispatch/routes/route.ts";
 import { projectEndpoint } from "../../../endpoint/project.ts";
 import type { ApiRequest, ApiRoute } from "../console-api.ts";
 import { unknown } from "../console-fault.ts";
 
 /** `GET /api/endpoints` and `/api/endpoints/{METHOD}/{PATH}` */
-export function endpointRoutes(served: () => Served): readonly ApiRoute[] {
+export function endpointRoutes(served: () => AssembledDeployment): readonly ApiRoute[] {
   return [
     {
       method: "GET",
@@ -30,7 +30,10 @@ export function endpointRoutes(served: () => Served): readonly ApiRoute[] {
 }
 
 /** The endpoint that an address of the interface names. @throws ConsoleFault */
-export function namedEndpoint({ listed }: Served, params: ApiRequest["params"]): RegisteredRoute {
+export function namedEndpoint(
+  { listed }: AssembledDeployment,
+  params: ApiRequest["params"],
+): RegisteredRoute {
   const { method = "", "*": rest = "" } = params;
   const route = findEndpoint(listed, { method, path: `/${rest}` });
   if (route === undefined) throw unknown("endpoint");
@@ -39,7 +42,7 @@ export function namedEndpoint({ listed }: Served, params: ApiRequest["params"]):
 
 /** The endpoint of a method and a path, as it is registered. */
 export function findEndpoint(
-  listed: Served["listed"],
+  listed: AssembledDeployment["listed"],
   { method, path }: Pick<RegisteredRoute, "method" | "path">,
 ): RegisteredRoute | undefined {
   return listed.find((one) => one.method === method && one.path === path);

@@ -1,10 +1,10 @@
 /** Chains of records, as they are signed: a page checks them itself, and need not trust this server. */
 import { isRecord } from "../../../base/json-value.ts";
 import type { Ed25519PublicKey } from "../../../identity/ed25519.ts";
+import { isSha256 } from "../../../identity/identifiers.ts";
 import { decodeJws, keyId } from "../../../identity/jws.ts";
 import type { Ledger } from "../../../state/records/ledger.ts";
-import { NO_AUDIT_ID } from "../../../state/records/record.ts";
-import { serverChainId } from "../../../state/records/server-chain.ts";
+import { NO_AUDIT_ID, serverChainId } from "../../../state/records/record.ts";
 import type { ApiRequest, ApiRoute } from "../console-api.ts";
 import { malformed, unknown } from "../console-fault.ts";
 
@@ -25,7 +25,6 @@ export interface RecordParts {
 
 const PAGE = 200;
 const MAX_PAGE = 1_000;
-const AUDIT_ID = /^[0-9a-f]{64}$/;
 /** In the place of the record that names a missing one, where that is the head itself. */
 const HEAD = "head";
 
@@ -152,14 +151,14 @@ function countIn(query: ApiRequest["query"]): number {
 function idIn(query: ApiRequest["query"], name: "from" | "behind"): string | undefined {
   const id = query.get(name);
   if (id === null) return undefined;
-  if (!AUDIT_ID.test(id)) throw malformed(`${name} must be an Audit-ID`);
+  if (!isSha256(id)) throw malformed(`${name} must be an Audit-ID`);
   return id;
 }
 
 function previousOf(jws: string): string | null {
   const payload = decodeJws(jws)?.payload;
   const previous = isRecord(payload) ? payload["previous_audit_id"] : undefined;
-  const isLink = typeof previous === "string" && AUDIT_ID.test(previous);
+  const isLink = typeof previous === "string" && isSha256(previous);
   return isLink && previous !== NO_AUDIT_ID ? previous : null;
 }
 

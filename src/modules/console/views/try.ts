@@ -6,7 +6,7 @@
 import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
 import { templateNames } from "../../../base/template.ts";
 import { actingCaller } from "../../../dispatch/handling/acting.ts";
-import type { Served } from "../../../dispatch/module/module.ts";
+import type { AssembledDeployment } from "../../../dispatch/module/module.ts";
 import type { RegisteredRoute } from "../../../dispatch/routes/route.ts";
 import { fillPath } from "../../../endpoint/fill-path.ts";
 import type { AgentDirectory } from "../../../identity/agent-directory.ts";
@@ -23,7 +23,7 @@ import { wayOf } from "./traffic-routes.ts";
 export interface TryParts {
   readonly state: Pick<ServerState, "lifecycle">;
   readonly directory: AgentDirectory;
-  served(): Served;
+  served(): AssembledDeployment;
 }
 
 /** An answer is shown up to here. */
@@ -76,7 +76,7 @@ async function tryOut(
     body["escalation_id"] === undefined ? undefined : textIn(body, "escalation_id");
   const startedAt = performance.now();
   const acted = await served().actAs({
-    ...{ caller: actingCaller(agent, agent.scopes), speaker: operatorOfPerson(signedIn.person) },
+    ...{ caller: actingCaller(agent, agent.scopes), askedBy: operatorOfPerson(signedIn.person) },
     ...{ method, target, input: rest, taskId: undefined, escalationId },
     signal: new AbortController().signal,
   });

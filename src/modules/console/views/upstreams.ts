@@ -1,7 +1,7 @@
 /** Upstreams of the endpoints: HTTP APIs, MCP servers with the pins of their tools, agents elsewhere. */
 
 import { isRecord } from "../../../base/json-value.ts";
-import type { ModuleContext, Served } from "../../../dispatch/module/module.ts";
+import type { AssembledDeployment, ModuleContext } from "../../../dispatch/module/module.ts";
 import type { EndpointDefinition } from "../../../endpoint/endpoint.ts";
 import type { DeployedServers } from "../../../handlers/mcp/deployed-servers.ts";
 import type { PinnedTool } from "../../../handlers/mcp/tool-pins.ts";
@@ -20,7 +20,7 @@ export interface UpstreamParts {
   readonly desk: PasskeyDesk;
   readonly health: Pick<UpstreamHealth, "of">;
   readonly processes: ModuleContext["processes"];
-  served(): Served;
+  served(): AssembledDeployment;
 }
 
 const VERDICTS: Readonly<Record<string, Verdict>> = { accept: "accepted", refuse: "rejected" };

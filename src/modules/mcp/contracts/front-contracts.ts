@@ -3,7 +3,7 @@
 import type { Paced } from "../../../base/paced.ts";
 import type { Pair } from "../../../catalog/pair.ts";
 import type { ContractOffers } from "../../../dispatch/contracts/contract-offers.ts";
-import type { Served } from "../../../dispatch/module/module.ts";
+import type { AssembledDeployment } from "../../../dispatch/module/module.ts";
 import type { CallRules } from "../../../dispatch/routes/may-call.ts";
 import { nextToolName } from "../../../dispatch/tools/tool-names.ts";
 import type { Contract } from "../../../endpoint/contract.ts";
@@ -43,7 +43,7 @@ interface FrontContractsParts {
 /** The contracts of a deployment that has these tools. */
 export function* creatingFrontContracts(parts: FrontContractsParts): Paced<FrontContracts> {
   const { context, toolbox, rules, states, ownNames } = parts;
-  const { negotiation, contracts: register, registry } = context.dispatch();
+  const { negotiation, contracts: register, registry } = context.deployment();
   const isTaken = (name: string): boolean => ownNames.has(name) || toolbox.find(name) !== undefined;
   const { contracts } = context.state;
   const { offers } = negotiation;
@@ -70,10 +70,10 @@ export function* creatingFrontContracts(parts: FrontContractsParts): Paced<Front
 
 /** The pairs that recipes answer by method and path alone, where no endpoint does. */
 function* negotiablePairs(
-  { recipes, methodPolicy, dispatch }: McpContext,
+  { recipes, methodPolicy, deployment }: McpContext,
   isTaken: (name: string) => boolean,
 ): Paced<FrontContracts["negotiable"]> {
-  const { registry }: Served = dispatch();
+  const { registry }: AssembledDeployment = deployment();
   const pairs = new Map<string, Pair>();
   for (const { pattern } of recipes.values()) {
     yield;

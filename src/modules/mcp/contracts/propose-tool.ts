@@ -31,7 +31,7 @@ export const PROPOSE_TOOL: Tool = {
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false },
 };
 
-/** The same where nobody is shown an offer before: over AGTP, PROPOSE agrees to what it composes. */
+/** The tool where nobody is shown an offer before: over AGTP, PROPOSE agrees to what it composes. */
 export const PROPOSE_AT_ONCE: Tool = {
   ...PROPOSE_TOOL,
   description:

@@ -26,7 +26,7 @@ export class BoundedNews {
     this.#send();
   }
 
-  /** The same response, whose reader is watched; a stream that begins has missed nothing. */
+  /** Wraps a response to watch its reader; a stream that begins has missed nothing. */
   watch(response: Response): Response {
     const reader = response.body?.getReader();
     if (reader === undefined) return response;

@@ -14,7 +14,7 @@ export function followingOf({ response, exchange }: Answer): Following | undefin
   return followingIn(status, parseJson(bodyText(response)), exchange.path);
 }
 
-/** The same of a status and a body, for a call of this path. */
+/** Reads from a status and a body how the call of a path is followed. */
 export function followingIn(status: number, body: unknown, asked: string): Following | undefined {
   if (!isUnfinished(status) || !isRecord(body)) return undefined;
   if (status === 262 || body["kind"] === "elicitation") return decisionIn(body);

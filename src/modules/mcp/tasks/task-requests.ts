@@ -25,7 +25,7 @@ export function knowsTasks({ mcpReq }: Pick<ServerContext, "mcpReq">): boolean {
   return declaresTasks(mcpReq.envelope);
 }
 
-/** The same by what the client says of itself. */
+/** Tells by an envelope whether the client knows tasks. */
 export function declaresTasks(envelope: unknown): boolean {
   const capabilities = isRecord(envelope) ? envelope[CAPABILITIES] : undefined;
   const extensions = isRecord(capabilities) ? capabilities["extensions"] : undefined;

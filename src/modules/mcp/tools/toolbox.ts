@@ -100,7 +100,7 @@ export class Toolbox {
   /** The tools that an authority shows; it is the same object as long as its holder is remembered. */
   readonly #visible = new WeakMap<object, Map<string, readonly ListedTool[]>>();
 
-  /** Those that some tool asks for. */
+  /** The scopes that some tool asks for. */
   readonly scopes: readonly string[];
 
   private constructor(
@@ -118,7 +118,7 @@ export class Toolbox {
     this.scopes = [...scopes].sort();
   }
 
-  /** Makes them. */
+  /** Makes the tools, one a step. */
   static *creating(parts: ToolboxParts): Paced<Toolbox> {
     const tools = yield* describing(parts, yield* choosing(parts));
     const sorted = yield* sortPaced(tools, byName);

@@ -2,10 +2,11 @@
  * An operation that changes something is done once for each Idempotency-Key; the same key with
  * anything else in the request is a mistake.   OpenWOP "idempotency" Layer 1
  */
+
+import { isWholeName } from "../../../dispatch/routes/second-look.ts";
 import { canonicalForm, sha256Hex } from "../../../identity/canonical-form.ts";
 import { type ApiAnswer, concealed, refuse } from "./answer.ts";
 import type { ApiCall, ApiRoute } from "./api-route.ts";
-import { lookTwice } from "./second-look.ts";
 
 const KEY = /^[\x20-\x7e]{1,255}$/;
 
@@ -39,4 +40,21 @@ function digestOf(request: Parameters<typeof canonicalForm>[0]): string | undefi
   } catch {
     return undefined;
   }
+}
+
+/**
+ * A look-up over HTTP that misses, on one of several nodes, is made once more when this one has taken in
+ * what was committed by then, as over AGTP. Only keys that are known come as far, and only names that are
+ * whole; what is answered with 404 has done nothing.
+ * @throws StoreUnavailableError where it is not known whether it is there
+ */
+export async function lookTwice<Said extends object = ApiAnswer>(
+  { parts: { view }, params }: Pick<ApiCall, "parts" | "params">,
+  ask: () => Promise<Said | ApiAnswer> | ApiAnswer,
+): Promise<Said | ApiAnswer> {
+  const said = await ask();
+  if (view.catchUp === undefined || !("status" in said) || said.status !== 404) return said;
+  if (!Object.values(params).some(isWholeName)) return said;
+  await view.catchUp();
+  return ask();
 }

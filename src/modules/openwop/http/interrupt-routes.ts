@@ -10,7 +10,7 @@ import type { Interrupt } from "../runs/run-state.ts";
 import { interruptOf } from "../runs/verdict.ts";
 import { type ApiAnswer, answer, refuse, refuseAs } from "./answer.ts";
 import type { ApiCall, ApiRoute } from "./api-route.ts";
-import { badReason, REASON_SCHEMA, readReason } from "./reason.ts";
+import { badReason, REASON_SCHEMA, readReason } from "./run-routes.ts";
 
 const WORD_SCHEMA = {
   type: "object",

@@ -24,14 +24,13 @@ import {
   refuse,
   tooMuch,
 } from "./answer.ts";
-import { answerOnce } from "./answer-once.ts";
+import { answerOnce, lookTwice } from "./answer-once.ts";
 import { payerOfKey } from "./api-keys.ts";
 import type { ApiCall, ApiParts } from "./api-route.ts";
 import { openStream, STREAM_ROUTE } from "./event-routes.ts";
 import { sendEvents } from "./event-stream.ts";
 import { openApiDocument } from "./openapi-document.ts";
 import { FACE_ROUTES } from "./routes.ts";
-import { lookTwice } from "./second-look.ts";
 
 /** The part of the path space that the API has for itself. */
 interface ApiMount {

@@ -3,6 +3,7 @@
  * that can be run: agents, the packs they came in, and workflows.   OpenWOP RFC 0072 §A, RFC 0003
  */
 
+import { inventoryBody } from "../agent-catalog.ts";
 import { type ApiAnswer, answer, notFound } from "./answer.ts";
 import type { ApiCall, ApiRoute } from "./api-route.ts";
 import { POLL_ROUTE, STREAM_ROUTE } from "./event-routes.ts";
@@ -17,10 +18,7 @@ const CATALOG_ROUTES: readonly ApiRoute[] = [
     path: "/v1/agents",
     summary: "List the agents that can be run",
     scopes: ["manifest:read"],
-    handle: ({ parts, key }) => {
-      const agents = parts.catalog.inventory(key.tenant);
-      return answer({ agents, total: agents.length });
-    },
+    handle: ({ parts, key }) => answer(inventoryBody(parts.catalog.inventory(key.tenant))),
   },
   {
     method: "GET",
@@ -59,8 +57,7 @@ const CATALOG_ROUTES: readonly ApiRoute[] = [
 ];
 
 function readAgent({ parts, key, params }: ApiCall): ApiAnswer {
-  const { agentId } = params;
-  const entry = parts.catalog.inventory(key.tenant).find((one) => one.agentId === agentId);
+  const entry = parts.catalog.find(params["agentId"] ?? "", key.tenant);
   return entry === undefined ? notFound() : answer(entry);
 }
 

@@ -45,7 +45,7 @@ export const SEAM_ROUTES: readonly ApiRoute[] = [
 async function dispatch(call: ApiCall): Promise<ApiAnswer> {
   const { parts, key, params, body, caller } = call;
   const { agentId = "" } = params;
-  const entry = parts.catalog.inventory(key.tenant).find((one) => one.agentId === agentId);
+  const entry = parts.catalog.find(agentId, key.tenant);
   if (entry === undefined) return refuse(404, "agent_not_found", "there is no such agent");
   const { task = {}, availableTools, confidenceThreshold, simulateConfidence } = body;
   const events: JsonRecord[] = [];

@@ -8,8 +8,14 @@ import type { JsonRecord } from "../../../base/json-value.ts";
 import { closedObject, type JsonSchema } from "../../../schema/json-schema.ts";
 import type { SchemaCompiler } from "../../../schema/schema.ts";
 import type { WorkflowNode } from "../workflows/workflow.ts";
-import { configCheck, NAME, TEXT } from "./node-config.ts";
-import type { NodeCall, NodeOutcome, NodeType } from "./node-type.ts";
+import {
+  configCheck,
+  NAME,
+  type NodeCall,
+  type NodeOutcome,
+  type NodeType,
+  TEXT,
+} from "./node-type.ts";
 
 /** `ask` is no way out of the wait, and nobody here keeps a conversation beside it. */
 const ACTIONS = ["accept", "reject", "refine", "edit-accept"] as const;

@@ -6,8 +6,14 @@
 import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
 import { closedObject, type JsonSchema } from "../../../schema/json-schema.ts";
 import type { SchemaCompiler } from "../../../schema/schema.ts";
-import { configCheck, NAME, TEXT } from "./node-config.ts";
-import type { NodeFault, NodeOutcome, NodeType } from "./node-type.ts";
+import {
+  configCheck,
+  NAME,
+  type NodeFault,
+  type NodeOutcome,
+  type NodeType,
+  TEXT,
+} from "./node-type.ts";
 
 const MAX_QUESTIONS = 64;
 

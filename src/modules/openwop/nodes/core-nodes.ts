@@ -10,8 +10,14 @@ import { closedObject } from "../../../schema/json-schema.ts";
 import type { SchemaCompiler } from "../../../schema/schema.ts";
 import type { RunError } from "../agent-executor.ts";
 import { MAX_TTL_MS, REDUCERS, readRule, written } from "../runs/channels.ts";
-import { configCheck, NAME } from "./node-config.ts";
-import type { NodeCall, NodeFault, NodeOutcome, NodeType } from "./node-type.ts";
+import {
+  configCheck,
+  NAME,
+  type NodeCall,
+  type NodeFault,
+  type NodeOutcome,
+  type NodeType,
+} from "./node-type.ts";
 
 const MAX_DELAY_MS = 24 * 3_600_000;
 

@@ -10,8 +10,7 @@ import type { Verbosity } from "../config.ts";
 import { resolveThreshold } from "../turn/confidence.ts";
 import { cutReasoning } from "../turn/reasoning.ts";
 import { readVerbosity } from "../turn/run-options.ts";
-import { configCheck, TEXT } from "./node-config.ts";
-import type { NodeCall, NodeOutcome, NodeType } from "./node-type.ts";
+import { configCheck, type NodeCall, type NodeOutcome, type NodeType, TEXT } from "./node-type.ts";
 
 /** The parts that it shares with the agents of this host. */
 export interface MockAgentOptions {

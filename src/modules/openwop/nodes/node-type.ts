@@ -1,7 +1,7 @@
 /** The work of a node when its turn comes: one type a file, by the typeId that definitions name. */
-
 import type { JsonRecord } from "../../../base/json-value.ts";
 import type { JsonSchema } from "../../../schema/json-schema.ts";
+import type { SchemaCompiler } from "../../../schema/schema.ts";
 import type { AgentEvent, Handoff, RunError } from "../agent-executor.ts";
 import type { ChildRuns } from "../runs/child-request.ts";
 import type { Run } from "../runs/run.ts";
@@ -80,3 +80,22 @@ export interface NodeType {
 
 /** By typeId. */
 export type NodeTypes = ReadonlyMap<string, NodeType>;
+
+/** Something that people read. */
+export const TEXT = { type: "string", maxLength: 16_384 } as const;
+/** Something that is called by it. */
+export const NAME = { type: "string", minLength: 1, maxLength: 256 } as const;
+
+/** Holds the configuration of a node against a schema; its faults have the node's keys. */
+export function configCheck(
+  compiler: SchemaCompiler,
+  typeId: string,
+  schema: JsonSchema,
+): NonNullable<NodeType["checkNode"]> {
+  const { compiled } = compiler.compile(schema, { file: typeId, key: "config" });
+  return ({ config }): readonly NodeFault[] =>
+    (compiled?.check(config) ?? []).map(({ path, message }) => ({
+      key: `config${path.replaceAll("/", ".")}`,
+      message,
+    }));
+}

@@ -12,8 +12,7 @@ import { isOver } from "../runs/run.ts";
 import type { EventDraft } from "../runs/run-event.ts";
 import { runResult } from "../runs/run-snapshot.ts";
 import { SUB_WORKFLOW } from "../workflows/sub-workflows.ts";
-import { configCheck, NAME } from "./node-config.ts";
-import type { NodeCall, NodeOutcome, NodeType } from "./node-type.ts";
+import { configCheck, NAME, type NodeCall, type NodeOutcome, type NodeType } from "./node-type.ts";
 
 const MAPPING = { type: "object", maxProperties: 256, additionalProperties: NAME };
 

@@ -5,14 +5,18 @@ import type { SchemaCompiler } from "../../../schema/schema.ts";
 import type { AlsoChange } from "../../../state/collection-write.ts";
 import { takenLoop } from "../workflows/loops.ts";
 import { nodeFailed } from "./endings.ts";
-import { type Answering, type InterruptAnswer, resolved } from "./interrupt-answer.ts";
+import {
+  type Answering,
+  type InterruptAnswer,
+  type RunWatcher,
+  resolved,
+} from "./interrupt-answer.ts";
 import { invalid, under } from "./make-run.ts";
 import { nodeDone } from "./node-events.ts";
 import type { EventDraft } from "./run-event.ts";
 import type { Redact, RunLog } from "./run-log.ts";
 import { type RunRefusal, refuseRun } from "./run-refusal.ts";
 import type { Interrupt, Vote } from "./run-state.ts";
-import type { RunWatcher } from "./run-watchers.ts";
 import { decisionAnswered, interruptOf, refuseAnswer } from "./verdict.ts";
 import type { WorkflowRuns } from "./workflow-runs.ts";
 

@@ -11,14 +11,12 @@ import type { ForkSource, Run } from "./run.ts";
 import { putHeld } from "./run-entry.ts";
 import type { EventDraft, RunEvent } from "./run-event.ts";
 import type { RunLog } from "./run-log.ts";
-import type { Interrupt } from "./run-state.ts";
+import type { WorkflowRuns } from "./workflow-runs.ts";
 
 /** The log of the source, and the types of its nodes. */
 export interface CopyOptions {
   readonly types: NodeTypes;
-  events(runId: string, after: number, limit: number): Promise<readonly RunEvent[]>;
-  /** The result of a suspended node where the answer is yes. */
-  held(runId: string, interrupt: Pick<Interrupt, "interruptId" | "nodeId">): Promise<unknown>;
+  readonly register: Pick<WorkflowRuns, "events" | "held" | "now">;
 }
 
 /** Why a replay cannot go on, and at which node. */
@@ -38,7 +36,7 @@ export async function copyHistory(
   while (log.state.nextSequence < source.copied) {
     const after = log.state.nextSequence - 1;
     const limit = Math.min(COPIED_AT_ONCE, source.copied - log.state.nextSequence);
-    const page = await options.events(source.runId, after, limit);
+    const page = await options.register.events(source.runId, after, limit);
     // One after the other: what comes may depend on where the run stands.
     for (const event of page) {
       await log.append([copyOf(event, log.run)], await heldBy(event, log.run, options), {
@@ -84,7 +82,9 @@ async function heldBy(
   const isHeld = type === "node.suspended" && payload["kind"] === "low-confidence";
   if (!isHeld || nodeId === undefined) return [];
   const interruptId = String(payload["interruptId"]);
-  return [putHeld(fork.runId, interruptId, await options.held(runId, { interruptId, nodeId }))];
+  return [
+    putHeld(fork.runId, interruptId, await options.register.held(runId, { interruptId, nodeId })),
+  ];
 }
 
 function copyOf(

@@ -18,10 +18,7 @@ export interface ExecutionParts {
   readonly signal: AbortSignal;
   /** When the node was begun, in milliseconds since the epoch. */
   readonly startedAt: number;
-  readonly options: Pick<CopyOptions, "types" | "held"> & {
-    readonly children: ChildRuns;
-    now(): number;
-  };
+  readonly options: CopyOptions & { readonly children: ChildRuns };
   append(drafts: readonly EventDraft[]): Promise<readonly RunEvent[]>;
 }
 
@@ -45,7 +42,7 @@ export async function executeNode(
   };
   const call: NodeCall = {
     ...{ run: log.run, state: log.state, node, inputs, startedAt, signal, emit },
-    ...{ now: options.now(), children: options.children },
+    ...{ now: options.register.now(), children: options.children },
     startedSequence: log.state.nodes[node.id]?.startedSequence ?? 0,
     ...(await handedOn(log, node, options)),
   };
@@ -64,10 +61,10 @@ export async function executeNode(
 async function handedOn(
   { run, state }: RunLog,
   { id }: WorkflowNode,
-  { held }: ExecutionParts["options"],
+  { register }: ExecutionParts["options"],
 ): Promise<Pick<NodeCall, "handedOn">> {
   const agentId = state.nodes[id]?.handedTo;
   const interrupt = state.interrupts[id];
   if (agentId === undefined || interrupt === undefined) return {};
-  return { handedOn: { agentId, task: await held(run.runId, interrupt) } };
+  return { handedOn: { agentId, task: await register.held(run.runId, interrupt) } };
 }

@@ -21,7 +21,7 @@ export function checkHandoffGate(run: Run, gate: HandoffGate): RunError | undefi
   if (typeof agentId !== "string") return undefined;
   const { catalog, isConformance } = gate;
   const { tenant } = run.owner;
-  if (!catalog.inventory(tenant).some((entry) => entry.agentId === agentId)) {
+  if (catalog.find(agentId, tenant) === undefined) {
     const message = "the agent that the workflow requires is not installed here";
     return { code: "agent_not_found", message, details: { agentId } };
   }

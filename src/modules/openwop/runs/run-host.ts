@@ -15,7 +15,7 @@ import type { ChildRuns } from "./child-request.ts";
 import { createChildRuns } from "./child-runs.ts";
 import { RunEnder } from "./end-runs.ts";
 import { makeFork } from "./fork-run.ts";
-import type { InterruptAnswer } from "./interrupt-answer.ts";
+import { type InterruptAnswer, type RunWatcher, RunWatchers } from "./interrupt-answer.ts";
 import { compileShapes, findDefinition, makeRun, type RunMaker } from "./make-run.ts";
 import type { PauseRequest } from "./pause-request.ts";
 import { pauseRun, resumeRun } from "./pause-run.ts";
@@ -24,7 +24,6 @@ import { isVisible, type RunCaller, type RunEntry, scheduled } from "./run-entry
 import type { RunEvent } from "./run-event.ts";
 import type { RunLog } from "./run-log.ts";
 import { isRefused, type RunRefusal, runNotFound } from "./run-refusal.ts";
-import { type RunWatcher, RunWatchers } from "./run-watchers.ts";
 import { RunWorker, type RunWorkerOptions } from "./run-worker.ts";
 import { UnfinishedRuns } from "./unfinished-runs.ts";
 import type { LogRules } from "./workflow-runs.ts";

@@ -19,6 +19,7 @@ import { copyHistory } from "./copy-history.ts";
 import { begun, failWherever, loopExceeded, runCompleted, stopped } from "./endings.ts";
 import { findLoopExcess } from "./fold-loop.ts";
 import { checkHandoffGate } from "./handoff-gate.ts";
+import type { RunWatcher } from "./interrupt-answer.ts";
 import { runPaused } from "./pause-request.ts";
 import { isHeld, isOver, type Run, type RunStop } from "./run.ts";
 import type { EventDraft } from "./run-event.ts";
@@ -26,7 +27,6 @@ import { MIN_DURATION_MS, type RunLimits } from "./run-limits.ts";
 import { type Redact, type RunLog, RunOverError } from "./run-log.ts";
 import { openInterrupt } from "./run-snapshot.ts";
 import type { RunState } from "./run-state.ts";
-import type { RunWatcher } from "./run-watchers.ts";
 import { type Driven, type DriveOptions, failNode, say, takeNode } from "./take-node.ts";
 import type { WorkflowRuns } from "./workflow-runs.ts";
 
@@ -81,14 +81,10 @@ export class RunWorker implements RunExecutor {
   }
 
   async #drive(log: RunLog, signal: AbortSignal): Promise<void> {
-    const { register, types, catalog, isConformance, watcher, limits, children } = this.#options;
+    const { register, watcher } = this.#options;
     const { run } = log;
     try {
-      await driveRun(log, signal, {
-        ...{ types, catalog, isConformance, now: register.now, limits, children },
-        events: (source, after, limit) => register.events(source, after, limit),
-        held: (source, interrupt) => register.held(source, interrupt),
-      });
+      await driveRun(log, signal, this.#options);
     } catch (error) {
       if (error instanceof RunOverError) return;
       if (error instanceof HolderLostError || isStoreUnavailable(error)) throw error;
@@ -132,7 +128,7 @@ export class RunWorker implements RunExecutor {
  */
 async function driveRun(log: RunLog, signal: AbortSignal, options: DriveOptions): Promise<void> {
   const { run } = log;
-  const { now } = options;
+  const { now } = options.register;
   try {
     await drive({ log, signal, options });
   } catch (error) {
@@ -160,7 +156,7 @@ async function drive(driven: Driven): Promise<void> {
   if ((await walk(driven)) === "halted") return;
   await say(driven, (state) => {
     const pause = askedPause(log);
-    return pause.length > 0 ? pause : [runCompleted(run, state, options.now())];
+    return pause.length > 0 ? pause : [runCompleted(run, state, options.register.now())];
   });
 }
 
@@ -190,11 +186,13 @@ async function walk(driven: Driven): Promise<"done" | "halted"> {
 
 /** A loop that goes on for too long is not begun again. */
 function loopExcess(
-  { log: { run }, options: { limits, now } }: Driven,
+  { log: { run }, options: { limits, register } }: Driven,
   state: RunState,
 ): readonly EventDraft[] {
   const excess = findLoopExcess(run, state, limits.loopIterations);
-  return excess === undefined || isOver(state.status) ? [] : loopExceeded(excess, state, now());
+  return excess === undefined || isOver(state.status)
+    ? []
+    : loopExceeded(excess, state, register.now());
 }
 
 /** Between two nodes, and behind the last one, a run is paused that somebody wants paused. */

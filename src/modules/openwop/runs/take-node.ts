@@ -25,7 +25,6 @@ import type { RunState } from "./run-state.ts";
 export interface DriveOptions extends CopyOptions, HandoffGate {
   readonly children: ChildRuns;
   readonly limits: Pick<RunLimits, "loopIterations">;
-  now(): number;
 }
 
 /** A run that is being executed. */
@@ -55,7 +54,7 @@ export async function takeNode(
   const before = state.nodes[node.id];
   if (before?.status === "completed" || before?.status === "skipped") return "done";
   if (before?.status === "failed" && before.error !== undefined) {
-    await append(driven, [runFailed(before.error, state, options.now(), node.id)]);
+    await append(driven, [runFailed(before.error, state, options.register.now(), node.id)]);
     return "done";
   }
   if (node.disabled === true) {
@@ -75,7 +74,7 @@ export async function failNode(driven: Driven, nodeId: string, error: RunError):
   const { run } = driven.log;
   await say(driven, (state) => [
     ...begun(state, run),
-    ...nodeFailed(nodeId, error, state, driven.options.now()),
+    ...nodeFailed(nodeId, error, state, driven.options.register.now()),
   ]);
 }
 
@@ -137,7 +136,7 @@ async function execute(driven: Driven, node: WorkflowNode): Promise<"done" | "wa
       await failNode(driven, node.id, outcome.error);
       return "done";
     case "completed": {
-      const completed = nodeCompleted(node, outcome.outputs, options.now() - startedAt);
+      const completed = nodeCompleted(node, outcome.outputs, options.register.now() - startedAt);
       await append(driven, [...(outcome.events ?? []), completed]);
       return "done";
     }

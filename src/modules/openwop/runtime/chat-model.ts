@@ -7,8 +7,12 @@ import type { LanguageModelV3 } from "@ai-sdk/provider";
 import { type LateLoad, loadLate } from "../../../base/late-load.ts";
 import { boundedBody } from "./bounded-body.ts";
 import type { ChatQuestion } from "./chat-prompt.ts";
-import { type Completion, CompletionFault, type CompletionListener } from "./completion.ts";
-import { completionExtras } from "./completion-extras.ts";
+import {
+  type Completion,
+  CompletionFault,
+  type CompletionListener,
+  completionExtras,
+} from "./completion.ts";
 import { type ModelResponse, type ModelServer, ModelStatus } from "./model-server.ts";
 import { readStream, readWhole } from "./read-completion.ts";
 

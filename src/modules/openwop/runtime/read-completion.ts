@@ -12,11 +12,13 @@ import {
   type Completion,
   CompletionFault,
   type CompletionListener,
+  isRefused,
   MAX_ANSWER_BYTES,
+  MAX_CALLS,
   type RequestedCall,
   tooLong,
+  tooManyCalls,
 } from "./completion.ts";
-import { isRefused, MAX_CALLS, tooManyCalls } from "./completion-extras.ts";
 
 /** With the `u` flag, a surrogate that is half of a pair does not match. */
 const LONE_SURROGATE = /\p{Surrogate}/u;

@@ -1,10 +1,14 @@
-/** Turns that come to nothing, in the words that runs carry. */
-
+/**
+ * Turns that come to nothing, in the words that runs carry; and whether an answer can be gone on with,
+ * or is asked for once more: one that cannot be read, or whose result the agent's return schema does
+ * not take.   OpenWOP RFC 0070
+ */
 import type { JsonRecord } from "../../../base/json-value.ts";
+import type { CompiledSchema } from "../../../schema/schema.ts";
 import type { SchemaViolation } from "../../../schema/schema-violation.ts";
 import type { AgentOutcome } from "../agent-executor.ts";
 import type { Redactor } from "../redaction.ts";
-import type { TurnRemark } from "../runtime/agent-runtime.ts";
+import type { RuntimeAnswer, TurnRemark } from "../runtime/agent-runtime.ts";
 
 /** A turn that failed. */
 export type FailedTurn = Extract<AgentOutcome, { kind: "failed" }>;
@@ -49,4 +53,35 @@ export function remarksOn(answer: string, fault: string): readonly TurnRemark[] 
   const remark: TurnRemark = { role: "host", content: `${fault}. Answer again.` };
   // Not every server takes a message that says nothing.
   return answer === "" ? [remark] : [{ role: "agent", content: answer }, remark];
+}
+
+/** An answer that a turn can end with. */
+export type Answered = Extract<RuntimeAnswer, { kind: "answered" }>;
+
+/** An answer that nobody can read. */
+export type Malformed = Extract<RuntimeAnswer, { kind: "malformed" }>;
+
+/** Why an answer is asked for once more, and what the turn comes to if it was the last. */
+interface Objection {
+  readonly kind: "objection";
+  readonly failure: FailedTurn;
+  readonly remarks: readonly TurnRemark[];
+}
+
+/** The answer, or what is wrong with it. */
+export function judgeAnswer(
+  answer: Answered | Malformed,
+  schema: CompiledSchema | undefined,
+  redactor: Redactor,
+): Answered | Objection {
+  if (answer.kind === "malformed") {
+    const { content, message } = answer;
+    const failure = failedTurn("model_malformed_response", redactor.text(message));
+    return { kind: "objection", failure, remarks: remarksOn(content, message) };
+  }
+  const { result } = answer;
+  const violations = schema?.check(result);
+  if (violations === undefined) return answer;
+  const failure = schemaFailure("handoff_return_schema_violation", violations, redactor);
+  return { kind: "objection", failure, remarks: remarksOnResult(result, violations) };
 }

@@ -17,8 +17,13 @@ import {
   type TurnRemark,
 } from "../runtime/agent-runtime.ts";
 import { readConfidence, resolveThreshold } from "./confidence.ts";
-import { type Answered, judgeAnswer, type Malformed } from "./judge-answer.ts";
-import { type FailedTurn, failedTurn } from "./outcome.ts";
+import {
+  type Answered,
+  type FailedTurn,
+  failedTurn,
+  judgeAnswer,
+  type Malformed,
+} from "./outcome.ts";
 import { type ReasoningRules, ReasoningWriter } from "./reasoning.ts";
 import { readModelOptions, readVerbosity } from "./run-options.ts";
 import { ToolCalls, type ToolCallsOptions } from "./tool-calls.ts";

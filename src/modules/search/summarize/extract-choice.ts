@@ -7,7 +7,7 @@ import type { RankedSentence, RankedSentences } from "./extract-ranking.ts";
 /** The bounds of a summary's length. */
 export interface SummaryLimits {
   readonly sentences: number;
-  /** Of the summary as it is written down. */
+  /** The most characters of the summary as it is written down. */
   readonly characters: number;
   /** The number of characters before each sentence, and between two. */
   readonly before: number;

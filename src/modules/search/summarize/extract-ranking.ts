@@ -23,7 +23,7 @@ export interface RankedSentence extends Sentence {
 
 /** The best sentences, best first. */
 export interface RankedSentences {
-  /** Those that are short enough. */
+  /** The sentences that are short enough. */
   readonly fitting: readonly RankedSentence[];
   /** The best of all, however long. */
   readonly best: RankedSentence | undefined;

@@ -40,7 +40,7 @@ interface ReadSource {
   readonly content: unknown;
   /** "METHOD /path"; undefined for what was sent. */
   readonly reference: string | undefined;
-  /** Of the text, or of the JSON text. */
+  /** The length of the text, or of the JSON text. */
   readonly length: number;
   readonly hash: string;
 }

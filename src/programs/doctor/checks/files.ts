@@ -1,7 +1,7 @@
 /** Files that others can write or own: those that are served, and the state. */
+import { stateDirectory } from "../../../state/state-directory.ts";
 import type { Check, Observation } from "../check.ts";
 import { servedPaths, statePaths } from "../deployment-paths.ts";
-import { stateDirectory } from "../state-places.ts";
 import { nameOf, type Subject } from "../subject.ts";
 
 /** Others than their owners can write served files, or read the state. */
@@ -64,7 +64,7 @@ const ownership: Check = {
 /** The owner of the configuration decides what is served; nobody else should own a part of it. */
 function foreignServed(subject: Subject): readonly Observation[] {
   const { config, machine } = subject;
-  const daemon = machine.status(stateDirectory(config))?.uid;
+  const daemon = machine.status(stateDirectory(config.directory))?.uid;
   const trusted = new Set([ROOT, machine.status(config.file)?.uid, daemon, machine.uid]);
   return servedPaths(subject).flatMap((path) => {
     const owner = machine.status(path)?.uid;
@@ -78,7 +78,7 @@ function foreignServed(subject: Subject): readonly Observation[] {
 /** A file that another user left there, by starting the daemon once, stops the next start. */
 function foreignState(subject: Subject): readonly Observation[] {
   const { config, machine } = subject;
-  const daemon = machine.status(stateDirectory(config))?.uid;
+  const daemon = machine.status(stateDirectory(config.directory))?.uid;
   if (daemon === undefined) return [];
   return statePaths(subject).flatMap((path) => {
     const owner = machine.status(path)?.uid;

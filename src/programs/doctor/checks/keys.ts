@@ -1,7 +1,7 @@
 /** Private keys and secrets: who else can read them, and where they stand. */
 
 import { join, resolve } from "node:path";
-import { ENV_FILE } from "../../../app/config/env-file.ts";
+import { ENV_FILE } from "../../../app/config/environment.ts";
 import { configSchema } from "../../../app/config/schema.ts";
 import { readBoundedFile } from "../../../base/bounded-file.ts";
 import { joinIndex, joinKey } from "../../../base/dotted-key.ts";

@@ -1,9 +1,9 @@
 /** The machine: its clock and its runtime. */
 
 import semver from "semver";
+import { stateDirectory } from "../../../state/state-directory.ts";
 import type { Check, Observation } from "../check.ts";
 import { listTree } from "../file-tree.ts";
-import { stateDirectory } from "../state-places.ts";
 import { nameOf } from "../subject.ts";
 
 /** No clock that is right shows an earlier time than this program was written at. */
@@ -26,7 +26,7 @@ const clock: Check = {
       const message = `the clock says ${new Date(now).toISOString()}, which is long over`;
       return [{ severity: "error", file: "", key: "", message, hint: SET_CLOCK }];
     }
-    const newest = listTree(stateDirectory(config))
+    const newest = listTree(stateDirectory(config.directory))
       .map((path) => ({ path, at: machine.status(path)?.modifiedAt ?? 0 }))
       .reduce((left, right) => (right.at > left.at ? right : left), { path: "", at: 0 });
     const early: Observation[] = [];

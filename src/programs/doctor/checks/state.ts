@@ -10,10 +10,9 @@ import { KNOWN_CHAINS, knownChainsOf } from "../../../state/records/known-chains
 import { describeLogDamage } from "../../../state/sqlite/file.ts";
 import { findSqliteFault } from "../../../state/sqlite/header.ts";
 import { findLogDamage } from "../../../state/sqlite/log.ts";
-import { journalDirectory } from "../../../state/state-directory.ts";
+import { journalDirectory, stateDirectory } from "../../../state/state-directory.ts";
 import { type Check, type Observation, settingCheck } from "../check.ts";
 import type { Machine } from "../machine.ts";
-import { stateDirectory } from "../state-places.ts";
 import { nameOf, type Subject } from "../subject.ts";
 
 /** Records prove nothing.   AGTP-IDENTIFIERS "Attribution-Record" */
@@ -167,7 +166,7 @@ const diskSpace: Check = {
   look: (subject) => {
     const { config, machine } = subject;
     if (config.store.driver === "memory") return [];
-    const places = [stateDirectory(config), dirname(config.store.path)];
+    const places = [stateDirectory(config.directory), dirname(config.store.path)];
     const existing = places.map((path) => existingPart(path, machine));
     return [...new Set(existing)].flatMap((path) => measureSpace(path, subject));
   },

@@ -7,7 +7,7 @@ import { visible } from "../text.ts";
 export function Gates(props: {
   readonly gates: TrafficDetail["gates"];
   readonly status: number;
-  /** Of the refusal. */
+  /** The code of the refusal. */
   readonly code: string | null;
 }): VNode {
   const { gates, status, code } = props;

@@ -94,7 +94,7 @@ function useWindow(length: number) {
   }, [length === 0]);
   const first = Math.max(0, top - SPARE_ROWS);
   const count = Math.ceil(height / ROW_HEIGHT) + 2 * SPARE_ROWS + STEP_ROWS;
-  // The same step again is no change, and draws nothing.
+  // A scroll within one step changes no state, and draws nothing.
   const onScroll = (): void => setTop(stepOf(box.current?.scrollTop ?? 0));
   return { box, first: Math.min(first, Math.max(0, length - count)), count, onScroll };
 }

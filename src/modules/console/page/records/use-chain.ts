@@ -26,7 +26,7 @@ export interface ListedChain {
   readonly error: ApiError | undefined;
   /** The record behind the last one, which retention took away. */
   readonly cut: ChainPage["cut"];
-  /** Of the agent, where it is known. */
+  /** The agent's name, where it is known. */
   readonly name: string | null;
   /** Asks for older ones, if there are any. */
   readonly more: () => void;

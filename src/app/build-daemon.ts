@@ -1,0 +1,173 @@
+/**
+ * From a configuration file to everything that a daemon serves with. With a problem that stops the
+ * start nothing is left open.
+ */
+
+import type { Environment } from "../base/environment.ts";
+import type { Log } from "../base/log.ts";
+import { atOnce, type Drive, turn } from "../base/paced.ts";
+import { isError, type Problem } from "../base/problem.ts";
+import { THE_SERVER } from "../base/task-queue.ts";
+import type { ProcessState } from "../dispatch/process-state.ts";
+import type { HttpTls } from "../server/http-listener.ts";
+import { loadHttpTls } from "../server/http-tls.ts";
+import type { TlsIdentity } from "../server/listener.ts";
+import { loadTlsIdentity } from "../server/tls-identity.ts";
+import { isStoreUnavailable } from "../state/store-fault.ts";
+import type { Config } from "./config/config.ts";
+import { type LoadedConfig, loadConfig } from "./config/load.ts";
+import {
+  type Deployment,
+  type DeploymentOptions,
+  type LoadedDeployment,
+  loadDeployment,
+} from "./deployment.ts";
+import { createObserver } from "./observer.ts";
+import type { AnyModule } from "./provision.ts";
+import {
+  openServerState,
+  type StateOpening,
+  type StateWatch,
+  storeFault,
+  watchState,
+} from "./server-state.ts";
+import { surveyDeployment } from "./survey.ts";
+
+/** The parts that a daemon is started with. */
+export interface DaemonOptions {
+  readonly configPath: string;
+  /** Override `[server] host` and `port`. */
+  readonly host?: string;
+  readonly port?: number;
+  readonly env: Environment;
+  readonly log: Log;
+  /** The modules of the deployment; all of `MODULES` unless given. */
+  readonly modules?: readonly AnyModule[];
+  /** The place of this process among those of one daemon; undefined: it is the only one. */
+  readonly seat?: Seat;
+}
+
+/** The place of a process among those of a daemon: others hold what it keeps. */
+export interface Seat {
+  openState(config: Config, watch: StateWatch): Promise<StateOpening>;
+  /** False where another of them has the listeners of HTTP. */
+  readonly servesHttp: boolean;
+  /** 48 octets that all of them have. */
+  readonly ticketKeys: () => Buffer;
+}
+
+/** Nothing can be served, and why. */
+export interface Refused {
+  readonly kind: "refused";
+  readonly problems: readonly Problem[];
+  /** The journal is in the way, and a console that was asked for can show it. */
+  readonly isInspectable?: boolean;
+}
+
+/** All that a daemon serves with. */
+export interface Built {
+  readonly kind: "built";
+  readonly deployment: Deployment;
+  readonly kept: ProcessState;
+  readonly identity: TlsIdentity;
+  readonly fingerprint256: string;
+  /** The sidecar's certificate and key; undefined: plain HTTP, or no sidecar. */
+  readonly httpTls: HttpTls | undefined;
+  /** The console's certificate and key; undefined: plain HTTP, or no console. */
+  readonly consoleTls: HttpTls | undefined;
+  readonly problems: readonly Problem[];
+}
+
+/** Options of building. */
+export interface BuildOptions {
+  /** True if what is missing may be made, and what is there written to. */
+  readonly isPersistent: boolean;
+  /** The state of the daemon that is being reloaded. */
+  readonly kept?: ProcessState;
+  /** The configuration, where it was read already. */
+  readonly loaded?: LoadedConfig;
+}
+
+/** Reads the configuration that a daemon is started with. */
+export function loadFor({ configPath, env, host, port }: DaemonOptions): LoadedConfig {
+  const overrides = {
+    ...(host === undefined ? {} : { host }),
+    ...(port === undefined ? {} : { port }),
+  };
+  return loadConfig(configPath, env, overrides);
+}
+
+/** Builds it all, or says everything that is in the way. */
+export async function buildDaemon(
+  options: DaemonOptions,
+  { isPersistent, kept: before, loaded: read }: BuildOptions,
+): Promise<Built | Refused> {
+  const { log, modules, seat } = options;
+  const drive = before === undefined ? atOnce : untilStopping(before);
+  const { config, draft, problems, environment: env } = read ?? loadFor(options);
+  if (config === undefined) {
+    const others = draft === undefined ? [] : await surveyDeployment(draft, env, drive);
+    return { kind: "refused", problems: [...problems, ...others] };
+  }
+  await drive(turn());
+  const watch = watchState(log);
+  const open = (): Promise<StateOpening> =>
+    seat === undefined
+      ? openServerState(config, isPersistent, watch)
+      : seat.openState(config, watch);
+  const opening = before ? { opened: before } : await open();
+  // A directory that another daemon has is not written to.
+  const isOurs = opening.opened !== undefined;
+  const tls = await loadTlsIdentity(config, { isPersistent: isPersistent && isOurs });
+  const http = loadHttpTls(config.gateway, config);
+  const pages = loadHttpTls(config.console, config);
+  const known = [...problems, ...tls.problems, ...http.problems, ...pages.problems];
+  if (opening.opened === undefined) {
+    const isInspectable = opening.isInspectable === true && config.console.enabled;
+    return { kind: "refused", problems: [...known, ...opening.problems], isInspectable };
+  }
+  const kept = opening.opened;
+  const observer = createObserver(log);
+  await drive(turn());
+  const loaded = await load(
+    config,
+    { ...{ kept, observer, env, log: log.logger, drive }, ...(modules && { modules }) },
+    before,
+  );
+  const found = [...known, ...loaded.problems];
+  const { deployment } = loaded;
+  const isInsecure = [...http.problems, ...pages.problems].some(isError);
+  if (deployment === undefined || tls.identity === undefined || isInsecure) {
+    await deployment?.close();
+    if (before === undefined) await kept.state.close();
+    return { kind: "refused", problems: found };
+  }
+  const { fingerprint256 } = tls;
+  const keys = seat === undefined ? {} : { ticketKeys: seat.ticketKeys() };
+  const identity = { ...tls.identity, ...keys };
+  const secrets = { identity, fingerprint256, httpTls: http.tls, consoleTls: pages.tls };
+  return { kind: "built", deployment, kept, ...secrets, problems: found };
+}
+
+/** Loads the deployment; a start that its store fails closes what is open. */
+async function load(
+  config: Config,
+  options: DeploymentOptions,
+  before: ProcessState | undefined,
+): Promise<LoadedDeployment> {
+  try {
+    return await loadDeployment(config, options);
+  } catch (error) {
+    if (before !== undefined) throw error;
+    if (isStoreUnavailable(error)) {
+      return { deployment: undefined, problems: [storeFault(config, error)] };
+    }
+    await options.kept.state.close();
+    throw error;
+  }
+}
+
+/** In turns with those who are served, which a start has none of. */
+function untilStopping({ work, stopping }: ProcessState): Drive {
+  return (steps) => work.pace(steps, THE_SERVER, stopping.signal);
+}

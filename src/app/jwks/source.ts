@@ -1,0 +1,101 @@
+/**
+ * Fetches the token issuer's JSON Web Key Set over HTTPS: one bounded answer within a few seconds,
+ * from the configured address and no other. What went wrong comes back in words.   RFC 7517, RFC 9111
+ */
+import { Agent, request } from "undici";
+import { within } from "../../base/deadline.ts";
+import { reasonOf } from "../../base/thrown.ts";
+import { readBoundedBody } from "../../handlers/bounded-body.ts";
+import { connectionOptions } from "../../handlers/connection-options.ts";
+import { type KeySet, readKeySet } from "../../identity/bearer-keys.ts";
+import { parseBoundedJson } from "../../identity/json-document.ts";
+
+/** The address of the keys. */
+export interface JwksLocation {
+  readonly uri: string;
+  /** PEM text to trust instead of the system's CAs. */
+  readonly ca?: string;
+}
+
+/** The keys as they were published just now. */
+export interface FetchedKeys {
+  readonly set: KeySet;
+  /** The parts of the set that were passed over, in words. */
+  readonly ignored: readonly string[];
+  /** The time that they may be used without asking again. */
+  readonly lifetimeMs: number;
+  readonly fault?: undefined;
+}
+
+/** Asks for the keys. */
+export interface JwksSource {
+  /** Never rejects. */
+  fetch(): Promise<FetchedKeys | { readonly fault: string }>;
+  /** Gives up what is being asked. */
+  close(): Promise<void>;
+}
+
+const TIMEOUT_MS = 5_000;
+const MAX_BODY_BYTES = 1_048_576;
+const DEFAULT_LIFETIME_S = 600;
+const LIFETIME_S = { min: 60, max: 3_600 } as const;
+
+/** Connects to nothing before it is asked to. */
+export function createJwksSource({ uri, ca }: JwksLocation): JwksSource {
+  const closing = new AbortController();
+  const agent = new Agent(connectionOptions({ connections: 1, connectTimeoutMs: TIMEOUT_MS, ca }));
+  return {
+    async fetch() {
+      const ends = { signals: [closing.signal], timeoutMs: TIMEOUT_MS };
+      try {
+        return await within(ends, (signal) => fetchKeys(uri, agent, signal));
+      } catch (error) {
+        return { fault: reasonOf(error) };
+      }
+    },
+    async close() {
+      closing.abort(new Error("the server is closing"));
+      await agent.destroy();
+    },
+  };
+}
+
+async function fetchKeys(
+  uri: string,
+  dispatcher: Agent,
+  signal: AbortSignal,
+): Promise<FetchedKeys | { readonly fault: string }> {
+  const { statusCode, headers, body } = await request(uri, {
+    dispatcher,
+    signal,
+    headers: {
+      accept: "application/jwk-set+json, application/json",
+      "accept-encoding": "identity",
+      "user-agent": "agtpd",
+    },
+  });
+  // A body that is given up fails once more when it ends, with nobody left to be told.
+  body.on("error", () => undefined);
+  // Nothing else is followed or believed; the body of anything else is not worth reading.
+  if (statusCode !== 200) {
+    body.destroy();
+    return { fault: `answered with status ${statusCode}, expected 200` };
+  }
+  const octets = await readBoundedBody(MAX_BODY_BYTES, { body, headers });
+  if (octets === undefined) return { fault: `must be at most ${MAX_BODY_BYTES} bytes long` };
+  const parsed = parseBoundedJson(new TextDecoder("utf-8", { fatal: true }).decode(octets));
+  if (parsed.fault !== undefined) return { fault: parsed.fault };
+  const read = readKeySet(parsed.value);
+  if (read.fault !== undefined) return { fault: read.fault };
+  const { set, ignored } = read;
+  return { set, ignored, lifetimeMs: lifetimeOf(headers["cache-control"]) };
+}
+
+/** `max-age`, within bounds: neither a hammering nor a key that cannot be withdrawn. */
+export function lifetimeOf(cacheControl: string | readonly string[] | undefined): number {
+  const text = (typeof cacheControl === "string" ? cacheControl : cacheControl?.join(",")) ?? "";
+  if (/(?:^|[\s,])no-(?:store|cache)\b/i.test(text)) return LIFETIME_S.min * 1000;
+  const maxAge = /(?:^|[\s,])max-age="?(\d+)/i.exec(text)?.[1];
+  const seconds = maxAge === undefined ? DEFAULT_LIFETIME_S : Number(maxAge);
+  return Math.min(Math.max(seconds, LIFETIME_S.min), LIFETIME_S.max) * 1000;
+}

@@ -1,0 +1,199 @@
+/**
+ * Passes the pipeline's reports on: to the log, one JSON line a request, and to
+ * `node:diagnostics_channel` for whoever wants metrics or traces. A line has no header, body or
+ * query, so no secret can get in. Statuses of AGTP's own are logged whatever the level.   AGTP
+ * "Status Codes"
+ */
+
+import { channel } from "node:diagnostics_channel";
+import { performance } from "node:perf_hooks";
+import { flatText } from "../base/flat-text.ts";
+import { jsonText } from "../base/json-value.ts";
+import type { Log } from "../base/log.ts";
+import type { LoggedParts, Peer } from "../dispatch/caller/peer.ts";
+import type { Exchange } from "../dispatch/exchange.ts";
+import type { Observer } from "../dispatch/observer.ts";
+import type { Reply } from "../dispatch/reply.ts";
+import { CHANNELS, type RequestEnd, type RequestRefusal } from "../dispatch/request-channels.ts";
+import type { Response, WireFaultCode } from "../wire/message.ts";
+import { isAgtpSpecific } from "../wire/status.ts";
+
+/** Reports to a log and to the channels. */
+export function createObserver(log: Log): Observer {
+  const started = channel(CHANNELS.start);
+  const refused = channel(CHANNELS.refusal);
+  const ended = channel(CHANNELS.end);
+  const { logger } = log;
+  const isVerbose = logger.isLevelEnabled("info");
+  const isLogged = (status: number): boolean => isVerbose || isAgtpSpecific(status);
+
+  return {
+    start(exchange) {
+      if (started.hasSubscribers) started.publish({ exchange });
+    },
+    end(exchange, response, reply) {
+      if (reply.refusal !== undefined && refused.hasSubscribers) {
+        const { refusal } = reply;
+        refused.publish({ exchange, refusal } satisfies RequestRefusal);
+      }
+      const logs = isLogged(response.status);
+      if (!logs && !ended.hasSubscribers) return;
+      const durationMs = performance.now() - exchange.startedAt;
+      if (ended.hasSubscribers) {
+        const { status } = response;
+        ended.publish({ exchange, status, response, durationMs } satisfies RequestEnd);
+      }
+      if (logs) log.writeLine(requestEntry(exchange, response, reply, durationMs));
+    },
+    wireFault(fault, response, peer) {
+      if (ended.hasSubscribers) {
+        const end: RequestEnd = { exchange: undefined, status: response.status, durationMs: 0 };
+        ended.publish(end);
+      }
+      if (isLogged(response.status)) {
+        log.writeLine(wireFaultEntry(fault.code, response, peer));
+      }
+    },
+    fault({ errorId, exchange, message, cause }) {
+      const call = {
+        error_id: errorId,
+        method: exchange.method,
+        endpoint: exchange.route?.path,
+        ...(cause === undefined ? {} : { error: cause }),
+      };
+      // Giving up when the caller has left is what a handler should do.
+      if (cause !== undefined && exchange.isAborted) {
+        logger.info({ event: "abandoned", ...call }, "the call was ended before it was answered");
+      } else logger.error({ event: "fault", ...call }, message);
+    },
+    logFor(exchange) {
+      return logger.child({
+        endpoint: `${exchange.method} ${exchange.route?.path ?? exchange.path}`,
+        agent_id: exchange.caller.agentId,
+        request_id: exchange.header("request-id"),
+        task_id: exchange.taskId,
+        trace_id: traceOf(exchange),
+      });
+    },
+  };
+}
+
+/** Calls that a handler dispatches are a part of the same trace. */
+function traceOf({ traceId, inner }: Exchange): string | undefined {
+  return inner === undefined ? traceId : traceOf(inner.parent);
+}
+
+/** The line of one answered request, without its line feed. */
+function requestEntry(
+  exchange: Exchange,
+  response: Response,
+  reply: Reply,
+  durationMs: number,
+): string {
+  const parts = repeatedParts(exchange);
+  const requestId = exchange.header("request-id");
+  let line = lineStart() + openingOf(exchange, response.status) + milliseconds(durationMs);
+  line += field("code", reply.refusal?.code);
+  if (exchange.requestedMethod !== undefined) line += field("answered_as", exchange.method);
+  line +=
+    requestId === undefined
+      ? parts.toResponseId
+      : `${parts.agent}${field("request_id", requestId)}${RESPONSE_ID}`;
+  line += response.responseId;
+  const rest = fieldsBehind(exchange, reply);
+  return line + (rest === "" ? parts.remote : `"${rest}${parts.remote.slice(1)}`);
+}
+
+/** The fields between the Response-ID and the address; mostly none. */
+function fieldsBehind({ taskId, sessionId, traceId }: Exchange, { refusal }: Reply): string {
+  return (
+    field("task_id", taskId) +
+    field("session_id", sessionId) +
+    field("trace_id", traceId) +
+    field("error_id", refusal?.carried?.["error_id"])
+  );
+}
+
+/**
+ * The fields up to the duration. Of a path that is its endpoint's they are made once: a line is written piece
+ * by piece, and with a third of the pieces it takes half of the time.
+ */
+function openingOf(exchange: Exchange, status: number): string {
+  const { request, route, translatedFrom } = exchange;
+  const isRepeated =
+    status === 200 &&
+    translatedFrom === undefined &&
+    route?.path === request.path &&
+    route.method === request.method;
+  if (!isRepeated) return makeOpening(exchange, status);
+  route.logged ??= flatText(makeOpening(exchange, status));
+  return route.logged;
+}
+
+function makeOpening(exchange: Exchange, status: number): string {
+  const { request, translatedFrom } = exchange;
+  const method = quoted(translatedFrom ?? request.method);
+  const path = quoted(exchange.conceal(request.path));
+  return `,"method":${method},"path":${path},"status":${status},"duration_ms":`;
+}
+
+const RESPONSE_ID = ',"response_id":"';
+
+/** Quotes them only where they differ. */
+function repeatedParts(exchange: Exchange): LoggedParts {
+  const { peer } = exchange;
+  const agentId = exchange.caller.agentId ?? exchange.header("agent-id");
+  const before = peer.logged;
+  if (before !== undefined && before.agentId === agentId) return before;
+  const agent = field("agent_id", agentId);
+  const toResponseId = flatText(agent + RESPONSE_ID);
+  const remote = flatText(`"${field("remote", peer.address)}}`);
+  const parts = { agentId, agent, toResponseId, remote };
+  peer.logged = parts;
+  return parts;
+}
+
+/** The line of bytes that were no request; the fault's message quotes them, and stays out. */
+function wireFaultEntry(code: WireFaultCode, response: Response, peer: Peer | undefined): string {
+  let line = `${lineStart()},"status":${response.status}`;
+  line += field("code", code);
+  line += field("response_id", response.responseId);
+  line += field("remote", peer?.address);
+  return `${line}}`;
+}
+
+const MAX_LOGGED_LENGTH = 512;
+
+function quoted(text: string): string {
+  const isLong = text.length > MAX_LOGGED_LENGTH;
+  return jsonText(isLong ? `${text.slice(0, MAX_LOGGED_LENGTH)}…` : text);
+}
+
+function field(name: string, value: unknown): string {
+  return typeof value === "string" ? `,"${name}":${quoted(value)}` : "";
+}
+
+/** The thousandths of a number as JSON writes them, by their count: "", ".001", ".002" and so on. */
+const THOUSANDTHS: readonly string[] = Array.from({ length: 1000 }, (_, count) =>
+  String(count / 1000).slice(1),
+);
+
+/** To the microsecond; a number that is no integer takes V8 longer to write than all of this. */
+export function milliseconds(duration: number): string {
+  const micros = Math.max(0, Math.round(duration * 1000));
+  const whole = Math.floor(micros / 1000);
+  return `${whole}${THOUSANDTHS[micros - whole * 1000]}`;
+}
+
+let cachedAt = 0;
+let cached = "";
+
+/** A line up to its time, as RFC 3339; made anew at most once a millisecond. */
+function lineStart(): string {
+  const now = Date.now();
+  if (now !== cachedAt) {
+    cachedAt = now;
+    cached = flatText(`{"level":"info","time":"${new Date(now).toISOString()}","event":"request"`);
+  }
+  return cached;
+}

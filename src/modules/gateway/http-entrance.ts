@@ -1,0 +1,119 @@
+/**
+ * The way from an HTTP request into the pipeline and back: the request becomes one of the sidecar's
+ * own agent, lists of its query go to the body, a caller that hangs up ends its call, and no answer
+ * leaves before its record is kept.   AGTP "HTTP Gateway", AGTP-IDENTIFIERS "Attribution-Record"
+ */
+
+import type { JsonRecord } from "../../base/json-value.ts";
+import type { Dispatcher } from "../../dispatch/dispatcher.ts";
+import { Exchange } from "../../dispatch/exchange.ts";
+import type { HttpPeer } from "../../dispatch/module/http-gateway.ts";
+import { type Recording, recorded } from "../../dispatch/recorded.ts";
+import { coerceText, decodeQueryPart } from "../../endpoint/input.ts";
+import type { InputShape } from "../../endpoint/input-shape.ts";
+import type { AgentDocument } from "../../identity/agent-document.ts";
+import type { HeaderFields, Request, Response, WireFault } from "../../wire/message.ts";
+import type { HttpTarget } from "./http-target.ts";
+import type { VerbRoutes } from "./verb-routes.ts";
+
+/** The parts that the way leads through. */
+export interface HttpEntranceParts {
+  readonly dispatcher: Dispatcher;
+  readonly verbs: VerbRoutes;
+  /** The agent that the sidecar speaks as. */
+  readonly agent: AgentDocument;
+  /** No operator has named it: it stands for anybody who reaches the port. */
+  readonly isAgentIssued: boolean;
+  readonly ledger: Recording;
+}
+
+/** A request as HTTP has it. */
+interface HttpRequest {
+  readonly method: string;
+  readonly target: HttpTarget;
+  /** The header fields that pass into AGTP. */
+  readonly headers: HeaderFields;
+  readonly body: Uint8Array;
+  readonly peer: HttpPeer;
+  /** Calls back if the caller leaves before it is answered. */
+  onLeave(listener: () => void): void;
+}
+
+/** Answers requests; 503 `outcome-unknown` and undefined where the record of an answer is not kept. */
+export interface HttpEntrance {
+  ask(request: HttpRequest): Promise<Response>;
+  refuse(fault: WireFault, peer: HttpPeer): Promise<Response | undefined>;
+}
+
+/** Builds the way. */
+export function createHttpEntrance(parts: HttpEntranceParts): HttpEntrance {
+  const { dispatcher, verbs, agent, isAgentIssued: isAnybody, ledger } = parts;
+  return {
+    async ask(request) {
+      const { method: httpMethod, target } = request;
+      const { method, path } = verbs.translate(httpMethod, target.path);
+      const exchange = new Exchange(
+        { method, path, ...contentOf(request, () => verbs.shapeOf({ method, path })) },
+        { ...request.peer, speaksAs: agent.agentId, isAnybody },
+        performance.now(),
+      );
+      if (method !== httpMethod) exchange.translatedFrom = httpMethod;
+      request.onLeave(() => exchange.abort(new Error("the caller left")));
+      const { response } = await recorded(ledger, await dispatcher.answer(exchange));
+      return response;
+    },
+    async refuse(fault, peer) {
+      const { response, isKept } = await recorded(ledger, dispatcher.answerFault(fault, peer));
+      return isKept ? response : undefined;
+    },
+  };
+}
+
+type Content = Pick<Request, "query" | "headers" | "body">;
+
+/** Query, fields and body; lists of the query are in the body of what has none. */
+function contentOf(
+  { target: { query }, headers, body }: HttpRequest,
+  shapeOf: () => InputShape | undefined,
+): Content {
+  const shape = query === undefined || body.length > 0 ? undefined : shapeOf();
+  const split = query === undefined || shape === undefined ? undefined : splitQuery(query, shape);
+  if (split === undefined) return { query, headers, body };
+  return {
+    query: split.rest,
+    headers: new Map(headers).set("content-type", "application/json"),
+    body: Buffer.from(JSON.stringify(split.lists)),
+  };
+}
+
+/** A query in two parts. */
+interface SplitQuery {
+  /** A value that is no list, as it was written. */
+  readonly rest: string;
+  readonly lists: JsonRecord;
+}
+
+/**
+ * Takes the fields that the endpoint declares as lists out of a query: HTTP clients repeat a name, which
+ * AGTP does not. Undefined: there is no list in it, or it cannot be read, which a gate says.   AGTP-API §5.5
+ */
+export function splitQuery(query: string, shape: InputShape): SplitQuery | undefined {
+  if (shape.lists.size === 0) return undefined;
+  const lists = new Map<string, unknown[]>();
+  const rest: string[] = [];
+  for (const part of query.split("&")) {
+    const equals = part.indexOf("=");
+    const name = decodeQueryPart(equals === -1 ? part : part.slice(0, equals));
+    const types = name === undefined ? undefined : shape.lists.get(name);
+    if (name === undefined || types === undefined) {
+      rest.push(part);
+      continue;
+    }
+    const value = decodeQueryPart(equals === -1 ? "" : part.slice(equals + 1));
+    if (value === undefined) return undefined;
+    const list = lists.get(name) ?? [];
+    lists.set(name, list);
+    list.push(coerceText(value, types));
+  }
+  return lists.size === 0 ? undefined : { rest: rest.join("&"), lists: Object.fromEntries(lists) };
+}

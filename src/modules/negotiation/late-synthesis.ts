@@ -1,0 +1,93 @@
+/**
+ * Synthesis over what the operator has declared, made in turns when it is first needed: the plans of
+ * PROPOSE, of pairs that are not registered, and of PLAN come from here.   AGTP-API §10.4, AGTP "PLAN"
+ */
+import { filterPaced, mapPaced, type Paced } from "../../base/paced.ts";
+import { THE_SERVER } from "../../base/task-queue.ts";
+import type { MethodPolicy } from "../../dispatch/policy/method-policy.ts";
+import { impactOf } from "../../dispatch/routes/floor.ts";
+import { canonicalPair, isProtocolPair } from "../../dispatch/routes/pairs.ts";
+import type { Route } from "../../dispatch/routes/route.ts";
+import type { EndpointDefinition } from "../../endpoint/endpoint.ts";
+import type { Synthesizer } from "../../endpoint/synthesis-plan.ts";
+import { compilingStepTargets } from "../../handlers/step-target.ts";
+import type { NegotiationContext } from "./config.ts";
+import type { StepReaches } from "./synthesis/match-recipe.ts";
+import { creatingSynthesizer } from "./synthesis/synthesizer.ts";
+
+/** The synthesizer, and the pairs that the steps of recipes arrive at. */
+export interface PreparedSynthesis {
+  readonly synthesizer: Synthesizer;
+  readonly reaches: StepReaches;
+}
+
+/** Waits until synthesis is prepared. */
+export type LateSynthesis = () => Promise<PreparedSynthesis>;
+
+/** Prepares it when it is first asked for: a start with many endpoints would wait for its indexes. */
+export function createLateSynthesis(context: NegotiationContext): LateSynthesis {
+  const { work, stopping } = context;
+  let prepared: Promise<PreparedSynthesis> | undefined;
+  return () => {
+    prepared ??= work.pace(creatingSynthesis(context), THE_SERVER, stopping.signal);
+    return prepared;
+  };
+}
+
+function* creatingSynthesis(context: NegotiationContext): Paced<PreparedSynthesis> {
+  const { config, recipes, methodPolicy } = context;
+  const operators = yield* filteringOperators(context);
+  const reaches = yield* creatingStepReaches(operators, methodPolicy);
+  const synthesizer = yield* creatingSynthesizer({
+    endpoints: yield* filteringReachable(operators, methodPolicy),
+    recipes: [...recipes.values()],
+    maxDepth: config.policies.maxSynthesisDepth,
+    reaches,
+  });
+  return { synthesizer, reaches };
+}
+
+/** The routes of the endpoints that operators declare. */
+export function filteringOperators({ routes }: NegotiationContext): Paced<readonly Route[]> {
+  return filterPaced(routes, ({ tier }) => tier === "B");
+}
+
+/** The endpoints that a step arrives at by their own pair: policy may refuse or redirect it. */
+function* filteringReachable(
+  routes: readonly Route[],
+  methodPolicy: MethodPolicy,
+): Paced<readonly EndpointDefinition[]> {
+  const reachable: EndpointDefinition[] = [];
+  for (const { method, path, definition } of routes) {
+    yield;
+    const canonical = canonicalPair(methodPolicy, { method, path });
+    const isItself = canonical.method === method && canonical.path === path;
+    if (isItself && methodPolicy.isAllowed(method)) reachable.push(definition);
+  }
+  return reachable;
+}
+
+/** The pairs that the steps of recipes arrive at, as far as they are known before they run. */
+function* creatingStepReaches(
+  routes: readonly Route[],
+  methodPolicy: MethodPolicy,
+): Paced<StepReaches> {
+  const targetOf = yield* compilingStepTargets({
+    endpoints: yield* mapPaced(routes, ({ definition }) => definition),
+    isFloor: isProtocolPair,
+    canonical: (pair) => canonicalPair(methodPolicy, pair),
+  });
+  return (step) => {
+    const target = targetOf(step);
+    switch (target.kind) {
+      case "none":
+        return [];
+      case "server":
+        return [{ kind: "server", impact: impactOf(step.method) }];
+      case "endpoint":
+        return [target];
+      case "any-of":
+        return target.endpoints.map((endpoint) => ({ kind: "endpoint", endpoint }));
+    }
+  };
+}

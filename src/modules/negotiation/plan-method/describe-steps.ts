@@ -1,0 +1,154 @@
+/**
+ * The steps of a plan as invocations: what to send where, as far as it is known, and for the rest
+ * where to take it from. A plan whose steps this server would not answer as they say is none.
+ * AGTP "PLAN"
+ */
+
+import { unescapeToken } from "../../../base/json-pointer.ts";
+import { type JsonRecord, quoteValue } from "../../../base/json-value.ts";
+import type { Pair } from "../../../catalog/pair.ts";
+import { checkPath, type MethodNames, templateParameters } from "../../../catalog/path-grammar.ts";
+import type { DescribeMethod } from "../../../dispatch/routes/floor.ts";
+import type { Route } from "../../../dispatch/routes/route.ts";
+import type { EndpointRegistry } from "../../../endpoint/endpoint-registry.ts";
+import type { ParameterSource, RecipeStep } from "../../../endpoint/recipe.ts";
+import type { SynthesisPlan } from "../../../endpoint/synthesis-plan.ts";
+import { prepareStep } from "../../../handlers/step-input.ts";
+import type { SchemaViolation } from "../../../schema/schema.ts";
+import type { StepReach } from "../synthesis/match-recipe.ts";
+import { factsOf, isSource, type PlannedStep } from "./planned-step.ts";
+
+/** The parts that steps are described by. */
+export interface StepPlaces {
+  /** The operator's endpoints. */
+  readonly registry: EndpointRegistry<Route>;
+  readonly names: MethodNames;
+  /** The pairs that the steps of a recipe arrive at. */
+  reaches(step: RecipeStep): readonly StepReach[];
+  /** The pair that aliases and redirects make of another. */
+  canonical(pair: Pair): Pair;
+  /** The description of a floor method for agents. */
+  readonly describe: DescribeMethod;
+}
+
+/** The steps, or why they cannot be executed as they are. */
+type PlannedSteps =
+  | { readonly kind: "steps"; readonly steps: readonly PlannedStep[] }
+  | { readonly kind: "fault"; readonly message: string };
+
+/** The values that the caller brings along. */
+interface OfferedInputs {
+  readonly values: JsonRecord;
+  /** Names of inputs whose values are given when the plan is executed. */
+  readonly awaited: ReadonlySet<string>;
+}
+
+/** Describes every step of a plan. */
+export function describeSteps(
+  { kind, recipe }: SynthesisPlan,
+  offered: OfferedInputs,
+  places: StepPlaces,
+): PlannedSteps {
+  const steps: PlannedStep[] = [];
+  for (const [index, step] of recipe.steps.entries()) {
+    const reached = kind === "recipe" ? places.reaches(step) : reachOf(step, places);
+    const invocation = prepare(step, { ...offered, reached, places });
+    if (typeof invocation === "string") {
+      const message = `step ${index + 1} (${step.method} ${step.path}): ${invocation}`;
+      return { kind: "fault", message };
+    }
+    steps.push({
+      step: index + 1,
+      method: step.method,
+      ...invocation,
+      capture_as: step.captureAs ?? `step_${index + 1}`,
+      ...factsOf(step.method, reached, places.describe),
+    });
+  }
+  return { kind: "steps", steps };
+}
+
+/** A planned step has the template of its endpoint. */
+function reachOf({ method, path }: RecipeStep, { registry }: StepPlaces): readonly StepReach[] {
+  const entry = registry.entries.find((route) => route.method === method && route.path === path);
+  return entry === undefined ? [] : [{ kind: "endpoint", endpoint: entry.definition }];
+}
+
+interface Surroundings extends OfferedInputs {
+  readonly reached: readonly StepReach[];
+  readonly places: StepPlaces;
+}
+
+/** The input that is sent, or why this cannot be. */
+function prepare(
+  step: RecipeStep,
+  surroundings: Surroundings,
+): Pick<PlannedStep, "path" | "input"> | string {
+  const { values, awaited } = surroundings;
+  const sources = Object.entries(step.parameters);
+  const isGiven = (source: ParameterSource): boolean =>
+    source.kind === "constant" ||
+    (source.kind === "proposal" && Object.hasOwn(values, source.value));
+  // An input that nobody offers is left out, as it is when a recipe runs.
+  const isLater = (source: ParameterSource): boolean =>
+    source.kind === "previous_step" || (!isGiven(source) && awaited.has(String(source.value)));
+  const later = sources.filter(([, source]) => isLater(source));
+  const known = Object.fromEntries(sources.filter(([, source]) => isGiven(source)));
+  const filling = { input: values, captured: new Map<string, unknown>() };
+  const whole = prepareStep({ ...step, path: "/", parameters: known }, filling);
+  if (whole.fault !== undefined) return whole.fault;
+  const laterNames = new Set(later.map(([name]) => name));
+  const isOpen = templateParameters(step.path).some((name) => laterNames.has(name));
+  const filled = isOpen
+    ? { path: step.path, input: whole.input }
+    : prepareStep({ ...step, parameters: known }, filling);
+  if (filled.fault !== undefined) return filled.fault;
+  const fault =
+    (isOpen ? undefined : findPathFault(step, filled.path, surroundings)) ??
+    findInputFault(whole.input, laterNames, surroundings);
+  if (fault !== undefined) return fault;
+  const literal = Object.entries(filled.input).map(([name, value]) => [name, literally(value)]);
+  return { path: filled.path, input: Object.fromEntries([...literal, ...later]) };
+}
+
+/** A value that would be taken for a source is written as one. */
+function literally(value: unknown): unknown {
+  return isSource(value) ? { kind: "constant", value } : value;
+}
+
+/** A value may make a path that is refused, or that another endpoint answers. */
+function findPathFault(
+  { method, path: template }: RecipeStep,
+  path: string,
+  { reached, places }: Surroundings,
+): string | undefined {
+  const fault = checkPath(path, places.names);
+  if (fault !== undefined) return fault.message;
+  const [only, ...others] = reached;
+  if (path === template || only?.kind !== "endpoint" || others.length > 0) return undefined;
+  const pair = places.canonical({ method, path });
+  const found = places.registry.find(pair.method, pair.path)?.entry.definition;
+  return found === only.endpoint ? undefined : `${quoteValue(path)} is another endpoint's path`;
+}
+
+function findInputFault(
+  input: JsonRecord,
+  later: ReadonlySet<string>,
+  { reached, places }: Surroundings,
+): string | undefined {
+  const [only, ...others] = reached;
+  if (only?.kind !== "endpoint" || others.length > 0) return undefined;
+  const route = places.registry.entries.find(({ definition }) => definition === only.endpoint);
+  const violations = route?.input.check(input) ?? (later.size > 0 ? [] : route?.precheck?.(input));
+  const found = violations?.find((violation) => !isOfLater(violation, later));
+  return found && `${found.path || "/"} ${found.message}`;
+}
+
+/** A value that is not there yet will be; then the endpoint judges the whole. */
+function isOfLater({ path, keyword }: SchemaViolation, later: ReadonlySet<string>): boolean {
+  if (later.size === 0) return false;
+  const [, name = "", ...rest] = path.split("/");
+  return (
+    path === "" || (keyword === "required" && rest.length === 0 && later.has(unescapeToken(name)))
+  );
+}

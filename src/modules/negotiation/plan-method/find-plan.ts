@@ -1,0 +1,226 @@
+/**
+ * Finds the plan for a goal: the call of the endpoint that it names, what gives the outputs that it
+ * wants, or what its words are about. The steps are looked through as the gates would look at them;
+ * the first plan that holds is taken, and the first that does not says why there is none.
+ * AGTP "PLAN"
+ */
+
+import type { JsonRecord } from "../../../base/json-value.ts";
+import type { Pair } from "../../../catalog/pair.ts";
+import type { Caller } from "../../../dispatch/caller/caller.ts";
+import type { EndpointDefinition } from "../../../endpoint/endpoint.ts";
+import { mergeInput } from "../../../endpoint/input.ts";
+import type {
+  MissingParts,
+  PlanFailure,
+  PlanLimits,
+  Proposal,
+  SynthesisPlan,
+  Synthesizer,
+} from "../../../endpoint/synthesis-plan.ts";
+import { isStronger } from "../synthesis/impact.ts";
+import { membersOf } from "../synthesis/object-members.ts";
+import { wordsOf } from "../synthesis/similar-endpoints.ts";
+import { describeSteps, type StepPlaces } from "./describe-steps.ts";
+import type { GoalIndex, GoalMatch } from "./goal-index.ts";
+import { proposalOfGoal } from "./goal-proposal.ts";
+import type { ValueDescriber } from "./offered-values.ts";
+import { findObstacle, type PermitRules, planLimits } from "./plan-permits.ts";
+import type { PlanRequest } from "./plan-request.ts";
+import type { PlannedStep } from "./planned-step.ts";
+
+/** The places that plans are found in. */
+export interface PlanPlaces extends StepPlaces, PermitRules {
+  readonly synthesizer: Pick<Synthesizer, "plan" | "planCall">;
+  readonly goals: GoalIndex;
+  readonly describeValues: ValueDescriber;
+}
+
+/** A plan that the caller can execute. */
+export interface FoundPlan {
+  readonly kind: "found";
+  readonly plan: SynthesisPlan;
+  readonly steps: readonly PlannedStep[];
+  /** The share of the goal's words that the plan accounts for, from 0 to 1. */
+  readonly share: number;
+}
+
+/** Why there is none. */
+interface NoPlanFound {
+  readonly kind: "none";
+  readonly explanation: string;
+  readonly missing: MissingParts;
+}
+
+type Outcome = FoundPlan | NoPlanFound;
+
+/** A value with more characters is no name that a goal would have in it. */
+const MAX_NAME_LENGTH = 256;
+
+/** Finds the plan. */
+export function findPlan(request: PlanRequest, caller: Caller, places: PlanPlaces): Outcome {
+  const obstacle = findObstacle(caller, places);
+  if (obstacle !== undefined) return none(obstacle);
+  const search = new Search(request, caller, places);
+  if (request.pair !== undefined) return search.forPair(places.canonical(request.pair));
+  return request.outputSchema === undefined ? search.forWords() : search.forOutputs();
+}
+
+/** One request, looked at from every side. */
+class Search {
+  readonly #request: PlanRequest;
+  readonly #authority: Caller["authority"];
+  readonly #places: PlanPlaces;
+  readonly #limits: PlanLimits;
+
+  constructor(request: PlanRequest, caller: Caller, places: PlanPlaces) {
+    this.#request = request;
+    this.#authority = caller.authority;
+    this.#places = places;
+    this.#limits = planLimits(request, caller, places);
+  }
+
+  /** The endpoint that is registered under a pair, or under a template that matches it. */
+  forPair(pair: Pair): Outcome {
+    const { registry } = this.#places;
+    const written = registry.entries.find(
+      ({ method, path }) => method === pair.method && path === pair.path,
+    );
+    if (written !== undefined) return this.#call(written.definition, 1);
+    const match = registry.find(pair.method, pair.path);
+    if (match === undefined) return this.#compose(pair);
+    const decoded = decodeAll(match.values ?? {});
+    if (decoded === undefined) return none("the path is not percent-encoded UTF-8");
+    const { shape, definition } = match.entry;
+    return this.#call(definition, 1, mergeInput(shape, this.#request.values, undefined, decoded));
+  }
+
+  /** Plans for the outputs that are wanted, by any endpoint. */
+  forOutputs(): Outcome {
+    return this.#judge(this.#plan({ method: "", path: "/" }), 1);
+  }
+
+  /** The subjects of the words, closest first; of two as close, the one that does less. */
+  forWords(): Outcome {
+    const { words, values } = this.#request;
+    let best: { readonly score: number; readonly found: FoundPlan } | undefined;
+    let first: NoPlanFound | undefined;
+    for (const match of this.#places.goals(words, namesIn(values))) {
+      if (best !== undefined && match.score < best.score) break;
+      const outcome = this.#follow(match);
+      if (outcome.kind === "none") first ??= outcome;
+      else if (best === undefined || doesLess(outcome, best.found)) {
+        best = { score: match.score, found: outcome };
+      }
+    }
+    return best?.found ?? first ?? none("no endpoint or recipe of this server is about this goal");
+  }
+
+  #follow({ subject, share }: GoalMatch): Outcome {
+    if (subject.kind === "endpoint") return this.#call(subject.endpoint, share);
+    const { name, pattern } = subject.recipe;
+    const pair = { method: pattern?.methodExact ?? "", path: pattern?.pathExact ?? "/" };
+    const planned = this.#plan(pair);
+    const isOther = planned.kind !== "failure" && planned.lineage?.recipe_name !== name;
+    return isOther ? none(`the recipe "${name}" cannot be used`) : this.#judge(planned, share);
+  }
+
+  #call(
+    target: EndpointDefinition,
+    share: number,
+    values: JsonRecord = this.#request.values,
+  ): Outcome {
+    const lacking = this.#lacking(target);
+    if (lacking.length > 0) {
+      const explanation = `${target.method} ${target.path} does not promise ${lacking.join(", ")}`;
+      return none(explanation, { outputs: lacking, inputs: [], scopes: [] });
+    }
+    const { synthesizer } = this.#places;
+    const proposal = this.#proposal(target, values);
+    const planned = synthesizer.planCall(target, proposal, this.#authority, this.#limits);
+    return this.#judge(planned, share, values);
+  }
+
+  /** Outputs that are wanted, and that the endpoint may leave out. */
+  #lacking({ outputSchema }: EndpointDefinition): readonly string[] {
+    const { outputSchema: wanted } = this.#request;
+    if (wanted === undefined) return [];
+    const given = membersOf(outputSchema).required;
+    return [...membersOf(wanted).required].filter((name) => !given.has(name));
+  }
+
+  /** Without a word on outputs, only a recipe for the pair, or its method, is what was meant. */
+  #compose(pair: Pair): Outcome {
+    const planned = this.#plan(pair);
+    const isMeant =
+      planned.kind === "failure" ||
+      planned.kind === "recipe" ||
+      this.#request.outputSchema !== undefined ||
+      planned.recipe.steps[0]?.method === pair.method;
+    if (isMeant) return this.#judge(planned, 1);
+    return none(`nothing is registered as ${pair.method} ${pair.path}, and no recipe answers it`);
+  }
+
+  #plan(pair: Pair): SynthesisPlan | PlanFailure {
+    const proposal = this.#proposal(pair, this.#request.values);
+    return this.#places.synthesizer.plan(proposal, this.#authority, this.#limits);
+  }
+
+  #judge(
+    planned: SynthesisPlan | PlanFailure,
+    share: number,
+    values: JsonRecord = this.#request.values,
+  ): Outcome {
+    if (planned.kind === "failure") return none(explain(planned, values), planned.missing);
+    const { maxImpact } = this.#request;
+    if (isStronger(planned.impact, maxImpact)) {
+      return none(`what would do is ${planned.impact}, expected at most ${maxImpact}`);
+    }
+    const { inputSchema = {} } = this.#request;
+    const awaited = new Set(membersOf(inputSchema).properties.keys());
+    const described = describeSteps(planned, { values, awaited }, this.#places);
+    if (described.kind === "fault") return none(described.message);
+    return { kind: "found", plan: planned, steps: described.steps, share };
+  }
+
+  #proposal(pair: Pair, values: JsonRecord): Proposal {
+    return proposalOfGoal(this.#request, pair, this.#places.describeValues(values));
+  }
+}
+
+/** Tells whether a plan leaves less behind than another one, or does as much with fewer calls. */
+function doesLess(one: FoundPlan, other: FoundPlan): boolean {
+  if (one.plan.impact !== other.plan.impact) {
+    return isStronger(other.plan.impact, one.plan.impact);
+  }
+  return one.steps.length < other.steps.length;
+}
+
+/** A value that fits nowhere is not missing, and should not seem to be. */
+function explain({ explanation, missing }: PlanFailure, values: JsonRecord): string {
+  const unfit = missing.inputs.filter((name) => Object.hasOwn(values, name));
+  if (unfit.length === 0) return explanation;
+  return `${explanation}; what is given as ${unfit.join(", ")} does not fit`;
+}
+
+function decodeAll(raw: Readonly<Record<string, string>>): Record<string, string> | undefined {
+  try {
+    const decoded = Object.entries(raw).map(([name, text]) => [name, decodeURIComponent(text)]);
+    return Object.fromEntries(decoded);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Words of values are names, and say nothing about what is to be done with them. */
+function namesIn(values: JsonRecord): ReadonlySet<string> {
+  const texts = Object.values(values).filter((value) => typeof value === "string");
+  return new Set(texts.filter(({ length }) => length <= MAX_NAME_LENGTH).flatMap(wordsOf));
+}
+
+function none(
+  explanation: string,
+  missing: MissingParts = { outputs: [], inputs: [], scopes: [] },
+): NoPlanFound {
+  return { kind: "none", explanation, missing };
+}

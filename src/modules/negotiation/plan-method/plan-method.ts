@@ -1,0 +1,144 @@
+/**
+ * PLAN: the invocations that lead to a goal, in order, each with what to send and what it answers.
+ * It calls nothing and keeps nothing: the same request by the same agent has the same plan. 422
+ * `no-plan` where there is none.   AGTP "PLAN"
+ */
+
+import type { JsonRecord } from "../../../base/json-value.ts";
+import type { TaskQueue } from "../../../base/task-queue.ts";
+import { payerOf } from "../../../dispatch/rates/payer.ts";
+import { noPlan } from "../../../dispatch/refusals/floor-refusals.ts";
+import { rateLimited, schemaViolation } from "../../../dispatch/refusals/refusal.ts";
+import type { FloorMethod } from "../../../dispatch/routes/floor.ts";
+import { floorResult } from "../../../dispatch/routes/floor-result.ts";
+import type { RouteHandler } from "../../../dispatch/routes/route.ts";
+import { sha256Hex } from "../../../identity/canonical-form.ts";
+import type { JsonSchema } from "../../../schema/json-schema.ts";
+import { canonicalText } from "../../../schema/keywords-and-formats.ts";
+import { strongestImpact } from "../synthesis/impact.ts";
+import { membersOf } from "../synthesis/object-members.ts";
+import { type FoundPlan, findPlan, type PlanPlaces } from "./find-plan.ts";
+import { PLAN_SCHEMA, type PlanRequest, readPlanRequest } from "./plan-request.ts";
+import { type Cost, isSource, type PlannedStep } from "./planned-step.ts";
+
+interface PlanOptions {
+  /** Made by and by once the server serves; who asks before that is done waits for it. */
+  readonly places: () => Promise<PlanPlaces>;
+  readonly work: TaskQueue;
+}
+
+/** PLAN on "/". */
+export function planMethod(options: PlanOptions): FloorMethod {
+  return { inputSchema: PLAN_SCHEMA, handler: planHandler(options) };
+}
+
+function planHandler({ places, work }: PlanOptions): RouteHandler {
+  return async (call, exchange) => {
+    const reading = readPlanRequest(call.input);
+    if (reading.kind === "fault") return schemaViolation([reading.violation]);
+    const owner = payerOf(exchange);
+    if (!work.hasRoom(owner)) return rateLimited("work", 1);
+    const { request } = reading;
+    const prepared = await places();
+    return work.run(() => {
+      const found = findPlan(request, exchange.caller, prepared);
+      if (found.kind === "none") return noPlan(found.explanation, { missing: found.missing });
+      return floorResult(call, { goal: call.input["goal"], ...resultOf(request, found) });
+    }, owner);
+  };
+}
+
+/** The share of the confidence that a constraint leaves which was not understood. */
+const NOT_APPLIED_SHARE = 0.5;
+
+function resultOf(request: PlanRequest, found: FoundPlan): JsonRecord {
+  const { plan, steps } = found;
+  const { aggregation } = plan.recipe;
+  const cost: Cost = { unit: "call", amount: steps.length };
+  const taken = new Set(
+    plan.recipe.steps.flatMap(({ parameters }) =>
+      Object.values(parameters).flatMap((one) => (one.kind === "proposal" ? [one.value] : [])),
+    ),
+  );
+  const isHeld = request.notApplied.length === 0;
+  const sure = steps.reduce((product, { confidence }) => product * confidence, found.share);
+  return {
+    plan_id: sha256Hex(canonicalText({ steps, aggregation })),
+    ordered_steps: steps,
+    steps,
+    aggregation: typeof aggregation === "string" ? { mode: aggregation } : aggregation,
+    output_schema: outputOf(request, found),
+    required_scopes: plan.requiredScopes,
+    impact: strongestImpact([plan.impact, ...steps.map(({ impact }) => impact)]),
+    is_idempotent: plan.isIdempotent,
+    cost,
+    estimated_cost: cost,
+    confidence: Math.round(100 * sure * (isHeld ? 1 : NOT_APPLIED_SHARE)) / 100,
+    assumptions: assumptionsOf(request, found),
+    needed_inputs: [...taken].filter((name) => isToCome(name, steps)),
+    unused_inputs: Object.keys(request.values).filter((name) => !taken.has(name)),
+    not_applied: request.notApplied,
+    recipe_lineage: plan.lineage ?? null,
+  };
+}
+
+/** The answer of the whole plan. */
+function outputOf({ outputSchema }: PlanRequest, { plan, steps }: FoundPlan): JsonSchema {
+  const { aggregation } = plan.recipe;
+  if (typeof aggregation !== "string") return outputSchema ?? { type: "object" };
+  switch (aggregation) {
+    case "last":
+      return steps.at(-1)?.output_schema ?? {};
+    case "merge":
+      return { type: "object", required: [...new Set(steps.flatMap(requiredOf))] };
+    case "list":
+      return { type: "object", required: ["results"], properties: { results: { type: "array" } } };
+  }
+}
+
+/** The members that an answer brings into the whole where it is an object. */
+function requiredOf({ output_schema: schema }: PlannedStep): readonly string[] {
+  return schema["type"] === "object" ? [...membersOf(schema).required] : [];
+}
+
+interface Later {
+  readonly step: PlannedStep;
+  readonly name: string;
+  readonly kind: "proposal" | "previous_step";
+  readonly value: string;
+}
+
+/** The members of inputs whose values are not known yet. */
+function laterOf(steps: readonly PlannedStep[]): readonly Later[] {
+  return steps.flatMap((step) =>
+    Object.entries(step.input).flatMap(([name, source]) => {
+      if (!isSource(source) || source.kind === "constant") return [];
+      return [{ step, name, kind: source.kind, value: source.value }];
+    }),
+  );
+}
+
+function isToCome(name: string, steps: readonly PlannedStep[]): boolean {
+  return laterOf(steps).some(({ kind, value }) => kind === "proposal" && value === name);
+}
+
+/** All that has to hold besides, in words. */
+function assumptionsOf(request: PlanRequest, { plan, steps, share }: FoundPlan): readonly string[] {
+  const last = steps.at(-1);
+  const { recipe_name: recipe } = plan.lineage ?? {};
+  const meant = recipe === undefined ? `${last?.method} ${last?.path}` : `the recipe "${recipe}"`;
+  const isRead = request.pair === undefined && request.outputSchema === undefined;
+  const later = laterOf(steps).map(({ step, name, kind, value }) =>
+    kind === "proposal"
+      ? `"${value}" is given when step ${step.step} is called`
+      : `${value} is there, and fits "${name}" of step ${step.step}, as the schemas say`,
+  );
+  const scopes = plan.requiredScopes.join(", ");
+  return [
+    ...(isRead ? [`the goal is ${meant}: ${Math.round(100 * share)} % of its words say so`] : []),
+    ...later,
+    ...(scopes === "" ? [] : [`the agent still holds ${scopes}`]),
+    ...(request.notApplied.length === 0 ? [] : ["the constraints in words are not in the way"]),
+    "the endpoints do what they declare",
+  ];
+}

@@ -1,0 +1,180 @@
+/**
+ * Proposals that are evaluated while nobody waits: 261 at once, and the answer to whoever asks for it
+ * later. What was taken on is in the store, and is evaluated after a restart or a reload, too.
+ * AGTP-API §10.6, §11
+ */
+
+import { timestamp } from "../../../endpoint/contract.ts";
+import { uuidv7 } from "../../../identity/uuid.ts";
+import { Collection } from "../../../state/collection.ts";
+import { type Holders, holding, holds, mayHold, SOLE_HOLDER } from "../../../state/holders.ts";
+import { recordReader } from "../../../state/records/stored-record.ts";
+import type { Store } from "../../../state/store.ts";
+import type { SubmittedProposal } from "./submitted-proposal.ts";
+
+/** The outcome of a proposal: a status and its body. */
+export interface ProposalAnswer {
+  readonly status: number;
+  readonly body: unknown;
+}
+
+/** A proposal that was taken on: it has a request until it has an answer. */
+interface PendingProposal {
+  readonly proposalId: string;
+  readonly agentId: string;
+  readonly negotiationId: string;
+  /** Milliseconds since the epoch; absent in what an older version stored. */
+  readonly submittedAt?: number;
+  readonly request?: SubmittedProposal;
+  readonly answer?: ProposalAnswer;
+  /** The process that evaluates it, where there are several. */
+  readonly heldBy?: string;
+}
+
+/** The evaluator of proposals, as long as its deployment is served. */
+interface ProposalEvaluator {
+  evaluate(request: SubmittedProposal): Promise<ProposalAnswer>;
+  onFault(error: unknown): void;
+}
+
+/** Of one agent; beyond it the oldest is forgotten. */
+const PER_AGENT = 100;
+/** The answer that an agent is told to expect. */
+const ESTIMATED_SECONDS = 1;
+/** And after how long to give up asking. */
+const MOST_SECONDS = 60;
+
+export class PendingProposals {
+  readonly #proposals: Collection<PendingProposal>;
+  readonly #holders: Holders;
+  readonly #waiting = new Set<string>();
+  #evaluator: ProposalEvaluator | undefined;
+  /** One after another: a flood of proposals takes turns with everything else. */
+  #running: Promise<void> | undefined;
+
+  private constructor(proposals: Collection<PendingProposal>, holders: Holders) {
+    this.#proposals = proposals;
+    this.#holders = holders;
+    this.#takeUp();
+    holders.watch(() => {
+      this.#takeUp();
+      this.#run();
+    });
+  }
+
+  /** Opens those of a store; nothing is evaluated before there is something that does. */
+  static async open(store: Store, holders: Holders = SOLE_HOLDER): Promise<PendingProposals> {
+    const proposals = await Collection.open(store, {
+      name: "proposals",
+      read: readProposal,
+      ownerOf: ({ agentId }) => agentId,
+      quota: { perOwner: PER_AGENT },
+    });
+    return new PendingProposals(proposals, holders);
+  }
+
+  get size(): number {
+    return this.#proposals.size;
+  }
+
+  /** From now on this evaluates, what is left of others too. */
+  evaluateBy(evaluator: ProposalEvaluator): void {
+    this.#evaluator = evaluator;
+    this.#run();
+  }
+
+  /** Takes a proposal on; 261. */
+  async submit(request: SubmittedProposal): Promise<ProposalAnswer> {
+    const { agentId, negotiationId } = request;
+    const proposalId = `prop-${uuidv7()}`;
+    const proposal = { proposalId, agentId, negotiationId, submittedAt: Date.now(), request };
+    const adding = await this.#proposals.add(proposalId, holding(this.#holders, proposal));
+    if (adding.kind === "added") for (const id of adding.gone) this.#waiting.delete(id);
+    this.#waiting.add(proposalId);
+    this.#run();
+    return pendingAnswer(proposal);
+  }
+
+  /** The outcome of an agent's own proposal; undefined when it has none of that id. */
+  find(proposalId: string, agentId: string): ProposalAnswer | undefined {
+    const proposal = this.#proposals.get(proposalId);
+    if (proposal?.agentId !== agentId) return undefined;
+    return proposal.answer ?? pendingAnswer(proposal);
+  }
+
+  /** Those that nobody else evaluates. */
+  #takeUp(): void {
+    for (const proposal of this.#proposals.values()) {
+      const isWaiting = proposal.request !== undefined && mayHold(this.#holders, proposal);
+      if (isWaiting) this.#waiting.add(proposal.proposalId);
+    }
+  }
+
+  #run(): void {
+    if (this.#evaluator === undefined || this.#waiting.size === 0) return;
+    this.#running ??= this.#evaluateAll().finally(() => {
+      this.#running = undefined;
+      // Proposals that came in after the last one and before this.
+      this.#run();
+    });
+  }
+
+  async #evaluateAll(): Promise<void> {
+    for (const proposalId of this.#waiting) {
+      const evaluator = this.#evaluator;
+      if (evaluator === undefined) return;
+      await new Promise((resolve) => setImmediate(resolve));
+      this.#waiting.delete(proposalId);
+      await this.#evaluate(proposalId, evaluator).catch((error) => evaluator.onFault(error));
+    }
+  }
+
+  async #evaluate(proposalId: string, evaluator: ProposalEvaluator): Promise<void> {
+    const { item: proposal } = await this.#proposals.change(proposalId, (one) => {
+      const isTaken = one.request !== undefined && !holds(this.#holders, one);
+      return isTaken && mayHold(this.#holders, one) ? holding(this.#holders, one) : undefined;
+    });
+    if (proposal?.request === undefined || !holds(this.#holders, proposal)) return;
+    const { agentId, negotiationId, request } = proposal;
+    const answer = await evaluator.evaluate(request);
+    await this.#proposals.change(proposalId, (one) =>
+      holds(this.#holders, one) ? { proposalId, agentId, negotiationId, answer } : undefined,
+    );
+  }
+}
+
+/** 261, with the members that any draft has for it. */
+function pendingAnswer({
+  proposalId,
+  negotiationId,
+  submittedAt,
+}: PendingProposal): ProposalAnswer {
+  const path = `/proposals/${proposalId}`;
+  return {
+    status: 261,
+    body: {
+      status: 261,
+      state: "pending",
+      explanation: `the proposal is being evaluated: ask QUERY ${path} for what it came to`,
+      proposal_id: proposalId,
+      estimated_duration: `PT${ESTIMATED_SECONDS}S`,
+      estimated_duration_seconds: ESTIMATED_SECONDS,
+      max_evaluation_duration: `PT${MOST_SECONDS}S`,
+      ...(submittedAt === undefined ? {} : { evaluation_started_at: timestamp(submittedAt) }),
+      poll: { method: "QUERY", path },
+      polling_path: path,
+      negotiation_id: negotiationId,
+    },
+  };
+}
+
+const readWhole = recordReader<PendingProposal>({
+  proposalId: "string",
+  agentId: "string",
+  negotiationId: "string",
+});
+
+function readProposal(value: unknown): PendingProposal | undefined {
+  const proposal = readWhole(value);
+  return proposal?.request === undefined && proposal?.answer === undefined ? undefined : proposal;
+}

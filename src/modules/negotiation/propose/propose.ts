@@ -1,0 +1,139 @@
+/**
+ * PROPOSE: asks for an endpoint that does not exist. 263 with the contract, 261 while it is being
+ * evaluated, else why not: 463 `synthesis-disabled` before anything else where the policy switches
+ * synthesis off, and 463 once more when a negotiation has had its three rejections.
+ * AGTP-API §8.7, §10
+ */
+
+import { payerOf } from "../../../dispatch/rates/payer.ts";
+import {
+  authorizationRequired,
+  badRequest,
+  proposalRejected,
+  type Refusal,
+  rateLimited,
+} from "../../../dispatch/refusals/refusal.ts";
+import type { FloorMethod } from "../../../dispatch/routes/floor.ts";
+import type { RouteHandler } from "../../../dispatch/routes/route.ts";
+import type { CausingRequest } from "../../../dispatch/stream-events.ts";
+import type { HandlerSuccess } from "../../../handlers/handler.ts";
+import { type GrantParts, grantContract, offerContract } from "../contracts/grant-contract.ts";
+import { checkProposal, refuseForm } from "./check-proposal.ts";
+import type { NegotiationTurns } from "./negotiation-turns.ts";
+import type { PendingProposals } from "./pending-proposals.ts";
+import { readProposal } from "./read-proposal.ts";
+import { type SynthesisParts, synthesizeInTurn } from "./synthesize-proposal.ts";
+
+/** The parts that make a contract of a proposal, at once or later. */
+export interface EvaluationParts extends SynthesisParts, GrantParts {
+  readonly turns: NegotiationTurns;
+}
+
+/** The parts of PROPOSE. */
+export interface ProposeOptions extends EvaluationParts {
+  readonly synthesisEnabled: boolean;
+  /** Where `async_evaluation` is on, proposals are kept here, and the answer is 261 meanwhile. */
+  readonly proposals: PendingProposals;
+  /** True: the answer is 461 and an offer, at once, for whoever wants to see it first. */
+  readonly isOffering?: boolean;
+}
+
+/** Parameters of PROPOSE; its forms are too many for a schema, and are read by hand. */
+const PROPOSE_SCHEMA: Readonly<Record<string, unknown>> = {
+  type: "object",
+  examples: [
+    {
+      endpoint: {
+        method: "BOOK",
+        path: "/stays",
+        description: "Books a room and orders something for its guest.",
+        semantic: {
+          ...{ intent: "Book a room with a welcome.", actor: "agent", outcome: "Both are booked." },
+          ...{ capability: "transaction", confidence: 0.8 },
+          ...{ impact: "reversible", is_idempotent: false },
+        },
+        input_schema: { type: "object", properties: { guest_name: { type: "string" } } },
+        output_schema: { type: "object" },
+      },
+    },
+  ],
+};
+
+/** A schema that is nested too deeply is malformed like any other: 400, and not at the gate.   §10.6 */
+const SCHEMA_MEMBERS: ReadonlySet<string> = new Set(["input_schema", "output_schema"]);
+
+type Answer = HandlerSuccess | Refusal;
+
+/** PROPOSE on "/". */
+export function proposeMethod(options: ProposeOptions): FloorMethod {
+  const handler: RouteHandler = (call, exchange) => {
+    if (!options.synthesisEnabled) {
+      return proposalRejected("synthesis-disabled", "this server does not synthesize endpoints");
+    }
+    if (exchange.contract !== undefined) {
+      return proposalRejected("policy-refused", "what runs under a contract makes no other one");
+    }
+    return propose(options, { call, exchange });
+  };
+  return { inputSchema: PROPOSE_SCHEMA, deepMembers: SCHEMA_MEMBERS, handler };
+}
+
+/** Answers one turn of a negotiation. */
+async function propose(options: ProposeOptions, request: CausingRequest): Promise<Answer> {
+  const { exchange } = request;
+  const { agentId = "" } = exchange.caller;
+  const turn = options.turns.next(agentId, exchange.header("negotiation-id"));
+  if (turn.kind === "unknown") {
+    const message = "no negotiation of this agent has this Negotiation-ID";
+    return badRequest("unknown-negotiation", message, { reason: "unknown-negotiation" });
+  }
+  const { negotiationId } = turn;
+  if (turn.kind === "exhausted") return withNegotiation(exhausted(), negotiationId);
+  const answer = await evaluate(options, request, negotiationId);
+  if ("kind" in answer && answer.status === 463) options.turns.reject(agentId, negotiationId);
+  return withNegotiation(answer, negotiationId);
+}
+
+async function evaluate(
+  options: ProposeOptions,
+  request: CausingRequest,
+  negotiationId: string,
+): Promise<Answer> {
+  const { call, exchange } = request;
+  const { agentId = "", authority, document } = exchange.caller;
+  const reading = readProposal(call.input);
+  if (reading.kind === "fault") return refuseForm(reading);
+  const { work, rules, proposals, isOffering = false } = options;
+  const owner = payerOf(exchange);
+  if (!work.hasRoom(owner)) return rateLimited("work", 1);
+  const checked = await work.run(() => checkProposal(reading.proposal, rules), owner);
+  if (checked.kind === "refusal") return checked;
+  // Contracts are kept, and nobody whom this server does not know makes it write.
+  if (document === undefined) return unknownAgent();
+  const { proposal } = checked;
+  const { scopes } = authority;
+  const submitted = { agentId, sessionId: call.sessionId, negotiationId, scopes, proposal };
+  if (options.synthesis.asyncEvaluation && !isOffering) return proposals.submit(submitted);
+  const planned = await synthesizeInTurn(options, proposal, { authority, owner });
+  if (planned.kind === "refusal") return planned;
+  if (isOffering) return offerContract(options, submitted, planned.plan);
+  return grantContract(options, submitted, planned.plan, request);
+}
+
+function unknownAgent(): Refusal {
+  const message = "contracts are made with agents that this server knows";
+  return authorizationRequired("credentials-missing", message);
+}
+
+function exhausted(): Refusal {
+  const explanation = "three proposals were rejected: escalate";
+  return proposalRejected("policy-refused", explanation, { escalate: true });
+}
+
+/** Every answer of a negotiation says which one it belongs to.   AGTP "Negotiation-ID" */
+function withNegotiation(answer: Answer, negotiationId: string): Answer {
+  const headers = { ...answer.headers, "Negotiation-ID": negotiationId };
+  if (!("kind" in answer)) return { ...answer, headers };
+  const carried = { ...answer.carried, negotiation_id: negotiationId };
+  return { ...answer, carried, headers };
+}

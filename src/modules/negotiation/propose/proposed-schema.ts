@@ -1,0 +1,164 @@
+/**
+ * Reads the schemas that callers propose: JSON Schema 2020-12, bounded in every dimension before
+ * anything is made of it. What passes is checked against values within a bounded time, whatever it
+ * says and whatever they are; what does not is a fault, for a 400.   AGTP-API §6.4, §10.6, §13.3
+ */
+import { LRUCache } from "lru-cache";
+import { describeValue, isRecord } from "../../../base/json-value.ts";
+import type { JsonSchema } from "../../../schema/json-schema.ts";
+import { type MeteredCheck, prepareMeteredCheck } from "../../../schema/metered-schema.ts";
+import type { CompiledSchema } from "../../../schema/schema.ts";
+import { PROPOSED_SCHEMA_BOUNDS } from "../../../schema/schema-bounds.ts";
+import { checkSchema } from "../../../schema/schema-check.ts";
+
+/** The two schemas of a proposal. */
+export type ProposedPlace = "input_schema" | "output_schema";
+
+/** The fault of a proposed schema. */
+export interface ProposedSchemaFault {
+  /** JSON Pointer into the schema; "" is the whole of it. */
+  readonly path: string;
+  readonly message: string;
+}
+
+/** A schema that values can be checked against, or the first thing that is wrong with it. */
+type ProposedSchemaResult =
+  | { readonly schema: CompiledSchema }
+  | { readonly fault: ProposedSchemaFault };
+
+/**
+ * Reads one schema of a proposal. An input schema is one of objects, and it is closed: where it has
+ * no `additionalProperties` they become false, and they must not be anything else. A schema that
+ * says `unevaluatedProperties = false` is closed already. An output schema may also be a boolean.
+ */
+export function readProposedSchema(
+  value: unknown,
+  place: ProposedPlace,
+  schemas: ContractSchemas = createContractSchemas(1),
+): ProposedSchemaResult {
+  const proposed = place === "output_schema" && typeof value === "boolean" ? spell(value) : value;
+  if (!isRecord(proposed)) return refuse("", `${describeValue(value)}, expected a JSON Schema`);
+  const excess = findProposedExcess(proposed);
+  if (excess !== undefined) return refuse("", excess);
+  const [fault] = checkSchema(proposed, PROPOSED_SCHEMA_BOUNDS);
+  if (fault !== undefined) {
+    const hint = fault.hint === undefined ? "" : ` (${fault.hint})`;
+    return refuse(fault.pointer, fault.message + hint);
+  }
+  if (place === "output_schema") return { schema: schemas.compile(proposed) };
+  return checkInput(proposed) ?? { schema: schemas.compile(closeInput(proposed)) };
+}
+
+/** A boolean as a schema with keywords, which is what endpoints have. */
+function spell(value: boolean): JsonSchema {
+  return value ? {} : { not: {} };
+}
+
+function checkInput(schema: JsonSchema): ProposedSchemaResult | undefined {
+  const { type, additionalProperties } = schema;
+  if (type !== "object") return refuse("/type", `${describeValue(type)}, expected "object"`);
+  if (additionalProperties === undefined || additionalProperties === false) return undefined;
+  const message = `${describeValue(additionalProperties)}, expected false: an input is closed`;
+  return refuse("/additionalProperties", message);
+}
+
+function closeInput(schema: JsonSchema): JsonSchema {
+  const isClosed =
+    schema["additionalProperties"] === false || schema["unevaluatedProperties"] === false;
+  return isClosed ? schema : { ...schema, additionalProperties: false };
+}
+
+function refuse(path: string, message: string): ProposedSchemaResult {
+  return { fault: { path, message } };
+}
+
+const MAX_BYTES = 65_536;
+/** Sixteen schemas inside each other are two levels each; their values have the rest. */
+const MAX_NESTING = 64;
+
+/** JSON writes half of a pair as an escape; an even number of backslashes before it are others. */
+const LONE_SURROGATE = /(?<!\\)(?:\\\\)*\\ud[89a-f]/;
+
+/**
+ * The count that a proposed schema exceeds, or the value in it that JSON cannot hold: a number that
+ * is not finite, an ill-formed text. Looks at no more than it allows.
+ */
+function findProposedExcess(schema: object): string | undefined {
+  const excess = findLargeOrDeep(schema);
+  if (excess !== undefined) return excess;
+  const text = JSON.stringify(schema);
+  if (Buffer.byteLength(text) > MAX_BYTES) return tooLarge();
+  return LONE_SURROGATE.test(text)
+    ? "has half of a surrogate pair, expected text that is Unicode"
+    : undefined;
+}
+
+function findLargeOrDeep(schema: object): string | undefined {
+  let level: readonly unknown[] = [schema];
+  let size = 0;
+  for (let depth = 0; level.length > 0; depth += 1) {
+    const next: unknown[] = [];
+    for (const value of level) {
+      if (typeof value === "string") size += value.length;
+      if (typeof value === "number" && !Number.isFinite(value)) {
+        return "has a number that is too large, expected one that fits 64 bits";
+      }
+      if (typeof value !== "object" || value === null) continue;
+      if (depth === MAX_NESTING)
+        return `is nested too deeply, expected at most ${MAX_NESTING} levels`;
+      // Listing names takes a third of what looking up a million members does.
+      size += Array.isArray(value) ? value.length : Object.keys(value).length;
+      if (size > MAX_BYTES) return tooLarge();
+      for (const member of Object.values(value)) next.push(member);
+    }
+    if (size > MAX_BYTES) return tooLarge();
+    level = next;
+  }
+  return undefined;
+}
+
+function tooLarge(): string {
+  return `is too large, expected at most ${MAX_BYTES} bytes of JSON`;
+}
+
+/**
+ * The schemas of one daemon's contracts, which callers wrote and which were checked when they were
+ * proposed. What is needed to check a value is prepared at the first one, and kept for those that were
+ * used last; contracts that agree on the same schema share it, as those of one recipe do.
+ * AGTP-API §10.5, §13.2
+ */
+interface ContractSchemas {
+  /** A schema that was checked before. */
+  compile(schema: JsonSchema): CompiledSchema;
+}
+
+/** A byte of a schema takes up to fifty when it is prepared, and a pattern what it remembers. */
+const MAX_WEIGHT = 4_194_304;
+const PATTERN_WEIGHT = 4096;
+
+/** Creates them; only so many are kept prepared. */
+export function createContractSchemas(maxPrepared = 1024): ContractSchemas {
+  const prepared = new LRUCache<string, MeteredCheck>({
+    max: maxPrepared,
+    maxSize: MAX_WEIGHT,
+    sizeCalculation: (_check, text) => weightOf(text),
+  });
+  return {
+    compile: (schema) => {
+      const text = JSON.stringify(schema);
+      return {
+        schema,
+        check(value) {
+          const known = prepared.get(text);
+          const check = known ?? prepareMeteredCheck(schema);
+          if (known === undefined) prepared.set(text, check);
+          return check(value);
+        },
+      };
+    },
+  };
+}
+
+function weightOf(text: string): number {
+  return text.length + PATTERN_WEIGHT * (text.split('"pattern').length - 1);
+}

@@ -1,0 +1,186 @@
+/**
+ * Reads what an agent proposes, in every form that a draft has for it: wrapped in `endpoint` or
+ * `proposal`, the endpoint's own members beside a `name`, the core table's `proposed_method`, and the
+ * reference's name that is a method. Nothing is judged here but the form.   AGTP-API §10.4
+ */
+
+import { readDuration } from "../../../base/duration.ts";
+import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
+import { isMethodName } from "../../../catalog/catalog.ts";
+import { templateParameters } from "../../../catalog/path-grammar.ts";
+import { isProposedText } from "../../../endpoint/proposed-semantic.ts";
+import { isScopeToken } from "../../../identity/authority-scope.ts";
+
+/** A proposal, its parts not yet judged. */
+export interface RawProposal {
+  readonly method: string;
+  /** Empty where the form has none, which is then the fault. */
+  readonly path: string;
+  readonly description: string | undefined;
+  /** Undefined where the form has none; an object, else a fault of its own. */
+  readonly semantic: unknown;
+  readonly inputSchema: unknown;
+  readonly outputSchema: unknown;
+  readonly requiredScopes: readonly string[];
+  readonly isPersistent: boolean;
+  /** Seconds; undefined when none was asked for. */
+  readonly requestedSeconds: number | undefined;
+  /** The fault of the rest of the form: told when method and path have been judged. */
+  readonly fault?: ProposalFault;
+}
+
+/** Why a body is no proposal. */
+export interface ProposalFault {
+  readonly reason: "ambiguous-body" | "missing-required-field" | "invalid-field";
+  readonly message: string;
+  readonly field: string;
+}
+
+type ProposalReading =
+  | { readonly kind: "proposal"; readonly proposal: RawProposal }
+  | ({ readonly kind: "fault" } & ProposalFault);
+
+/** A proposal is kept with its contract, so nothing in it may be long. */
+const MAX_METHOD = 64;
+const MAX_PATH = 2_048;
+const MAX_SCOPES = 64;
+
+const TYPES: readonly string[] = ["string", "integer", "number", "boolean", "object", "array"];
+
+/** Reads the parameters of PROPOSE. */
+export function readProposal(parameters: JsonRecord): ProposalReading {
+  const { endpoint, proposal, name } = parameters;
+  if (endpoint !== undefined && name !== undefined) {
+    const reason = "must not stand together with name";
+    return { kind: "fault", ...fault("ambiguous-body", "endpoint", reason) };
+  }
+  const wrapped = endpoint ?? proposal;
+  if (wrapped === undefined) return readFlat(parameters);
+  if (!isRecord(wrapped)) {
+    const field = endpoint === undefined ? "proposal" : "endpoint";
+    return { kind: "fault", ...fault("invalid-field", field, "must be an object") };
+  }
+  return complete(wrapped, parameters);
+}
+
+/** The forms without a wrapper differ in where the method stands. */
+function readFlat(parameters: JsonRecord): ProposalReading {
+  const { name, proposed_method: proposed, parameters: types } = parameters;
+  // A body that names its own method says PROPOSE, and nobody proposes that.
+  const method = parameters["method"] === "PROPOSE" ? undefined : parameters["method"];
+  const isNamed = method === undefined && typeof name === "string" && isMethodName(name);
+  const source: Record<string, unknown> = {
+    path: "/",
+    ...parameters,
+    method: method ?? (isNamed ? name : proposed),
+  };
+  if (source["description"] === undefined && typeof parameters["intent"] === "string") {
+    source["description"] = parameters["intent"];
+  }
+  // Forms that never had a semantic block say no more than what they are for.
+  if (parameters["semantic"] === undefined && method === undefined) {
+    source["semantic"] = defaultSemantic(parameters);
+  }
+  const signature = parameters["signature"];
+  const declared = isRecord(types) ? types : isRecord(signature) ? signature : undefined;
+  if (declared !== undefined && source["input_schema"] === undefined) {
+    Object.assign(source, schemasOf(declared));
+  }
+  return complete(source, parameters);
+}
+
+function complete(endpoint: JsonRecord, parameters: JsonRecord): ProposalReading {
+  const { method, path, description, required_scopes: scopes = [] } = endpoint;
+  if (typeof method !== "string" || method === "") {
+    return { kind: "fault", ...fault("missing-required-field", "method", "is missing") };
+  }
+  const { persistent, requested_duration: duration } = parameters;
+  const found = findFault(endpoint, parameters);
+  const written = typeof path === "string" ? path : "";
+  return {
+    kind: "proposal",
+    proposal: {
+      // No method is longer: the end of one that is changes nothing.
+      method: method.slice(0, MAX_METHOD + 1),
+      path: written.length > MAX_PATH ? "" : written,
+      description: typeof description === "string" ? description : undefined,
+      semantic: endpoint["semantic"],
+      inputSchema: endpoint["input_schema"] ?? inputOf(written),
+      outputSchema: endpoint["output_schema"] ?? {},
+      requiredScopes: found === undefined ? (scopes as readonly string[]) : [],
+      isPersistent: persistent === true,
+      requestedSeconds: readDuration(duration),
+      ...(found === undefined ? {} : { fault: found }),
+    },
+  };
+}
+
+/** The first of what is wrong, the path before all else. */
+function findFault(endpoint: JsonRecord, parameters: JsonRecord): ProposalFault | undefined {
+  const { path, description = "", required_scopes: scopes = [] } = endpoint;
+  if (path === undefined) return fault("missing-required-field", "path", "is missing");
+  if (typeof path !== "string" || path === "" || path.length > MAX_PATH) {
+    return fault("invalid-field", "path", `must be a text of 1 to ${MAX_PATH} characters`);
+  }
+  if (description !== "" && !isProposedText(description)) {
+    const expected = "must be a text of at most 1024 characters, none of them half";
+    return fault("invalid-field", "description", expected);
+  }
+  if (!Array.isArray(scopes) || scopes.length > MAX_SCOPES || !scopes.every(isScope)) {
+    const expected = `must be a list of at most ${MAX_SCOPES} scopes`;
+    return fault("invalid-field", "required_scopes", expected);
+  }
+  const { persistent = false, requested_duration: duration } = parameters;
+  if (typeof persistent !== "boolean") {
+    return fault("invalid-field", "persistent", "must be true or false");
+  }
+  if (duration === undefined || duration === null || readDuration(duration) !== undefined) {
+    return undefined;
+  }
+  const expected = 'must be seconds, or a duration like "24h" or "P7D"';
+  return fault("invalid-field", "requested_duration", expected);
+}
+
+function isScope(value: unknown): boolean {
+  return typeof value === "string" && isScopeToken(value);
+}
+
+/** The input of a proposal that does not name any: the values that its path has. */
+function inputOf(path: string): JsonRecord {
+  const names = templateParameters(path);
+  const properties = Object.fromEntries(names.map((name) => [name, { type: "string" }]));
+  return { type: "object", properties, ...(names.length === 0 ? {} : { required: names }) };
+}
+
+function defaultSemantic({ intent, description }: JsonRecord): JsonRecord {
+  const text = [intent, description].find((one) => typeof one === "string" && one !== "");
+  const said = text ?? "What the proposing agent asks for.";
+  return {
+    intent: said,
+    actor: "agent",
+    outcome: said,
+    capability: "domain_spanning",
+    confidence: 0.5,
+    impact: "informational",
+    is_idempotent: true,
+  };
+}
+
+/** A signature as schemas, or as a map of names to types. */
+function schemasOf(declared: JsonRecord): JsonRecord {
+  const { input_schema: input, output_schema: output } = declared;
+  if (isRecord(input)) {
+    return { input_schema: input, ...(isRecord(output) ? { output_schema: output } : {}) };
+  }
+  const properties = Object.entries(declared).map(([name, type]) => [name, propertyOf(type)]);
+  return { input_schema: { type: "object", properties: Object.fromEntries(properties) } };
+}
+
+function propertyOf(type: unknown): JsonRecord {
+  if (isRecord(type)) return type;
+  return typeof type === "string" && TYPES.includes(type) ? { type } : {};
+}
+
+function fault(reason: ProposalFault["reason"], field: string, expected: string): ProposalFault {
+  return { reason, message: `${field} ${expected}`, field };
+}

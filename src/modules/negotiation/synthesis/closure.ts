@@ -1,0 +1,103 @@
+/**
+ * The endpoints that could be part of a plan of at most so many steps: backwards from what is
+ * asked, over endpoints that can be called, as long as the steps before an endpoint and those after
+ * it are not too many together.
+ */
+import type { Candidate, Candidates, Goal } from "./candidate.ts";
+import type { IndexedEndpoint, Input } from "./endpoint-index.ts";
+import type { Levels } from "./levels.ts";
+import { type Ask, giversOf } from "./synthesis-task.ts";
+
+/** All that could be part of a plan. */
+export interface Closure {
+  readonly asks: readonly Ask[];
+  /** The suppliers of each goal: soonest first, then by method and path. */
+  readonly producers: ReadonlyMap<Goal, readonly Candidate[]>;
+  /** There was more than anybody would wait for; some of it was not looked at. */
+  readonly isPartial: boolean;
+}
+
+/** The beginning of a closure, and its bounds. */
+interface ClosureOptions {
+  readonly asks: readonly Ask[];
+  readonly levels: Levels;
+  readonly candidates: Candidates;
+  readonly maxSteps: number;
+}
+
+/** A goal whose producers are still to be found. */
+interface Unmet {
+  readonly goal: Goal;
+  readonly givers: readonly IndexedEndpoint[];
+  /** The number of steps from the giver to the answer, the giver included. */
+  readonly distance: number;
+}
+
+const MAX_LINKS = 5000;
+/** Of one goal: those that are known already, then the soonest, then the least demanding. */
+const MAX_PRODUCERS = 64;
+
+/** Builds the closure; all asks must be within reach. */
+export function buildClosure({ asks, ...options }: ClosureOptions): Closure {
+  const producers = new Map<Goal, readonly Candidate[]>();
+  const unmet = asks
+    .map((ask): Unmet => ({ goal: ask, givers: giversOf(ask), distance: 1 }))
+    // The supplier of a rare output is known by the time that others have to be chosen from.
+    .sort((a, b) => a.givers.length - b.givers.length);
+  let links = 0;
+  let isPartial = false;
+  // An endpoint that is added on the way comes later in the same loop, so that each distance is the
+  // smallest.
+  for (const one of unmet) {
+    const fitting = fittingGivers(one, options);
+    const max = Math.min(MAX_PRODUCERS, MAX_LINKS - links);
+    isPartial ||= fitting.length > max;
+    const chosen = fitting.length > max ? choose(fitting, max, options) : fitting;
+    const found = chosen.map((endpoint) => options.candidates.of(endpoint));
+    producers.set(one.goal, found.sort(bySoonest));
+    links += found.length;
+    for (const need of found.flatMap(({ needs }) => needs)) {
+      if (producers.has(need)) continue;
+      producers.set(need, []);
+      unmet.push({ goal: need, givers: giversOfInput(need), distance: one.distance + 1 });
+    }
+  }
+  return { asks, producers, isPartial };
+}
+
+/** Givers that can be called, and soon enough; of those that are alike, the first. */
+function fittingGivers(
+  { givers, distance }: Unmet,
+  { levels, maxSteps }: Pick<ClosureOptions, "levels" | "maxSteps">,
+): readonly IndexedEndpoint[] {
+  const seen = new Set<number>();
+  return givers.filter((giver) => {
+    const level = levels.ofEndpoint(giver);
+    if (level === 0 || level + distance - 1 > maxSteps || seen.has(giver.sort)) return false;
+    seen.add(giver.sort);
+    return true;
+  });
+}
+
+function choose(
+  givers: readonly IndexedEndpoint[],
+  max: number,
+  { levels, candidates }: Pick<ClosureOptions, "levels" | "candidates">,
+): readonly IndexedEndpoint[] {
+  const rank = (giver: IndexedEndpoint): number =>
+    (candidates.has(giver) ? 0 : 1e9) + levels.ofEndpoint(giver) * 1e4 + giver.required.length;
+  return givers
+    .map((giver) => ({ giver, rank: rank(giver) }))
+    .sort((a, b) => a.rank - b.rank || a.giver.index - b.giver.index)
+    .slice(0, Math.max(0, max))
+    .map(({ giver }) => giver);
+}
+
+/** The endpoints whose every answer has what can be an input. */
+export function giversOfInput({ sources }: Input): readonly IndexedEndpoint[] {
+  return [...sources].flatMap(({ givers }) => givers);
+}
+
+function bySoonest(a: Candidate, b: Candidate): number {
+  return a.level - b.level || a.endpoint.index - b.endpoint.index;
+}

@@ -1,0 +1,137 @@
+/**
+ * The planner: the shortest chain of registered endpoints in which every required input comes from
+ * the proposal or from an earlier output, and whose outputs cover what was asked. Chains of more
+ * steps than the policy allows are no plans.   AGTP-API §10.6, §10.7
+ */
+import type { SynthesisLog } from "../../../endpoint/synthesis-log.ts";
+import { type Candidate, Candidates } from "./candidate.ts";
+import { arrange, pruneChain } from "./chain.ts";
+import { buildClosure, giversOfInput } from "./closure.ts";
+import { type IndexedEndpoint, type Input, type Output, subjectOf } from "./endpoint-index.ts";
+import { explainGap, type NoChain } from "./gap.ts";
+import { Levels } from "./levels.ts";
+import { searchShortestChain } from "./shortest-chain.ts";
+import { type Ask, giversOf, type SynthesisTask } from "./synthesis-task.ts";
+
+/** A chain in the order of its steps, or why there is none. */
+type FoundChain =
+  | { readonly kind: "chain"; readonly chain: readonly IndexedEndpoint[] }
+  | ({ readonly kind: "none" } & NoChain);
+
+/** Plans a chain for a task. */
+export function findChain(task: SynthesisTask, maxSteps: number, log: SynthesisLog): FoundChain {
+  if (task.asks.length === 0) {
+    return none("the proposal names no output that a chain of endpoints could give", log);
+  }
+  const levels = new Levels(task);
+  const total = task.index.endpoints.length;
+  log.considered("planner", `${levels.reached} of ${total} endpoints can be called`);
+  logObstacles(task, log);
+  const unmet = task.asks.filter((ask) => levels.ofAsk(ask) === 0);
+  if (unmet.length === 0) return findChainWithin(task, levels, maxSteps, log);
+  const gap = explainGap(unmet, task, levels);
+  return none(gap.explanation, log, gap);
+}
+
+function findChainWithin(
+  task: SynthesisTask,
+  levels: Levels,
+  maxSteps: number,
+  log: SynthesisLog,
+): FoundChain {
+  const { asks, offers } = task;
+  const lowest = Math.max(...asks.map((ask) => levels.ofAsk(ask)));
+  if (lowest > maxSteps) return none(`no chain that would do has fewer than ${lowest} steps`, log);
+  const candidates = new Candidates(task, levels);
+  const greedy = walkGreedily(asks, levels, candidates);
+  const highest = Math.min(maxSteps, greedy.length);
+  const closure = buildClosure({ asks, levels, candidates, maxSteps: highest });
+  const known = greedy.length <= maxSteps ? greedy : undefined;
+  const found = searchShortestChain(closure, { lowest, highest, known, offered: offers.length });
+  const { best, isComplete } = found;
+  if (best === undefined) return tooLong(greedy.length, maxSteps, isComplete, log);
+  if (!isComplete) {
+    log.considered("planner", "the search was ended early; a better chain may exist");
+  }
+  return { kind: "chain", chain: arrange(best).ordered.map(({ endpoint }) => endpoint) };
+}
+
+/** Why endpoints that give what is asked are not used. */
+function logObstacles(task: SynthesisTask, log: SynthesisLog): void {
+  for (const endpoint of new Set(task.asks.flatMap((ask) => giversOf(ask)))) {
+    if (task.isUsable(endpoint)) continue;
+    log.rejected("planner", subjectOf(endpoint), () => task.obstacle(endpoint) ?? "");
+  }
+}
+
+function tooLong(
+  length: number,
+  maxSteps: number,
+  isComplete: boolean,
+  log: SynthesisLog,
+): FoundChain {
+  if (isComplete) return none(`every chain that would do has more than ${maxSteps} steps`, log);
+  const found = `the shortest chain that was found has ${length} steps, expected at most ${maxSteps}`;
+  return none(`${found}; the search was ended early`, log);
+}
+
+function none(
+  explanation: string,
+  log: SynthesisLog,
+  { outputs, inputs }: Omit<NoChain, "explanation"> = { outputs: [], inputs: [] },
+): FoundChain {
+  log.considered("planner", explanation);
+  return { kind: "none", explanation, outputs, inputs };
+}
+
+/** A longer walk is not worth being looked at again. */
+const MAX_PRUNED = 64;
+/** The most givers of one goal that are compared. */
+const MAX_COMPARED = 256;
+
+/** A chain that meets every ask; all of them must be within reach. */
+function walkGreedily(
+  asks: readonly Ask[],
+  levels: Levels,
+  candidates: Candidates,
+): readonly Candidate[] {
+  const chosen = new Set<IndexedEndpoint>();
+  const wanted = new Set<Input | Output>(asks.flatMap(({ outputs }) => [...outputs]));
+  const open = asks
+    .map((ask) => ({ givers: giversOf(ask), level: levels.ofAsk(ask) }))
+    .sort((a, b) => b.givers.length - a.givers.length);
+  for (let goal = open.pop(); goal !== undefined; goal = open.pop()) {
+    const { givers, level } = goal;
+    const soonest = givers.filter((giver) => levels.ofEndpoint(giver) === level);
+    const giver = mostUseful(soonest.slice(0, MAX_COMPARED), wanted);
+    if (giver === undefined || soonest.some((one) => chosen.has(one))) continue;
+    chosen.add(giver);
+    for (const given of [...giver.outputs, ...giver.feeds]) wanted.delete(given);
+    // The needs of a step are below its own level, so that the walk ends and its steps can be
+    // called.
+    for (const need of candidates.of(giver).needs) {
+      wanted.add(need);
+      open.push({ givers: giversOfInput(need), level: levels.ofInput(need) });
+    }
+  }
+  const steps = Array.from(chosen, (endpoint) => candidates.of(endpoint));
+  return steps.length > MAX_PRUNED ? steps : pruneChain(steps, asks);
+}
+
+/** The giver of most that is wanted; among equals the least demanding. */
+function mostUseful(
+  givers: readonly IndexedEndpoint[],
+  wanted: ReadonlySet<Input | Output>,
+): IndexedEndpoint | undefined {
+  let best: IndexedEndpoint | undefined;
+  let bestRank = Number.NEGATIVE_INFINITY;
+  for (const giver of givers) {
+    const { outputs, feeds, required } = giver;
+    const useful = [...outputs, ...feeds].filter((given) => wanted.has(given)).length;
+    const rank = useful - required.length / 1000;
+    if (rank <= bestRank) continue;
+    best = giver;
+    bestRank = rank;
+  }
+  return best;
+}

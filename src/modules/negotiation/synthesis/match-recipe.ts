@@ -1,0 +1,142 @@
+/**
+ * Recipes as plans: which one answers for a proposal by its pattern, and whether this agent may run
+ * it now. What a recipe does was decided by the operator who wrote it; here it is only asked whether
+ * every step arrives somewhere, with values to call it with.   AGTP-API §5.8.6, §10.5
+ */
+
+import { quoteValue } from "../../../base/json-value.ts";
+import { templateParameters } from "../../../catalog/path-grammar.ts";
+import type { EndpointDefinition, Impact } from "../../../endpoint/endpoint.ts";
+import type { Recipe, RecipeStep } from "../../../endpoint/recipe.ts";
+import { quoteNames } from "../../../endpoint/synthesis-log.ts";
+import type { Proposal } from "../../../endpoint/synthesis-plan.ts";
+import { membersOf } from "./object-members.ts";
+import type { SynthesisBounds } from "./synthesis-task.ts";
+
+/** The pairs that a step may arrive at. */
+export type StepReach =
+  | { readonly kind: "endpoint"; readonly endpoint: EndpointDefinition }
+  /** The server itself, a floor method or a built-in; it judges its input when it is called. */
+  | { readonly kind: "server"; readonly impact: Impact };
+
+/** All that a step may arrive at: one for a literal path, none when there is nothing. */
+export type StepReaches = (step: RecipeStep) => readonly StepReach[];
+
+/** The demands of a recipe on its caller, and what it may leave behind. */
+interface RecipeNeeds {
+  /** Its own and those of everything that its steps may arrive at. */
+  readonly requiredScopes: readonly string[];
+  readonly impacts: readonly Impact[];
+  readonly isIdempotent: boolean;
+}
+
+/** Why a recipe is not for the pair of a proposal. */
+export function findMismatch({ pattern }: Recipe, { method, path }: Proposal): string | undefined {
+  if (pattern === undefined) return "it has no pattern";
+  const { methodExact, pathExact, pathRegex } = pattern;
+  if (methodExact !== method) return `it is for ${methodExact}`;
+  if (pathExact !== undefined && pathExact !== path) return `it is for ${quoteValue(pathExact)}`;
+  if (pathRegex === undefined || pathRegex.test(path)) return undefined;
+  return "its path_regex does not match the path";
+}
+
+/** Why a recipe that is for the pair does not answer for a proposal with these inputs. */
+export function findMissingParameters(
+  { pattern }: Recipe,
+  inputs: ReadonlySet<string>,
+): string | undefined {
+  const missing = pattern?.hasParameters.filter((name) => !inputs.has(name)) ?? [];
+  return missing.length === 0 ? undefined : `the proposal does not offer ${quoteNames(missing)}`;
+}
+
+/**
+ * The needs of a recipe, as far as they can be said before it runs; the most that they could be.
+ */
+export function needsOf(recipe: Recipe, reaches: StepReaches): RecipeNeeds {
+  const reached = recipe.steps.flatMap(reaches);
+  const endpoints = reached.flatMap((one) => (one.kind === "endpoint" ? [one.endpoint] : []));
+  const scopes = endpoints.flatMap(({ requiredScopes }) => requiredScopes);
+  return {
+    requiredScopes: [...new Set([...recipe.requiredScopes, ...scopes])],
+    impacts: reached.map((one) =>
+      one.kind === "endpoint" ? one.endpoint.semantic.impact : one.impact,
+    ),
+    isIdempotent: reached.every((one) =>
+      one.kind === "endpoint"
+        ? one.endpoint.semantic.is_idempotent
+        : one.impact === "informational",
+    ),
+  };
+}
+
+/** Why a recipe that matches cannot be used for these inputs by this agent. */
+export function findRecipeFault(
+  recipe: Recipe,
+  inputs: ReadonlySet<string>,
+  reaches: StepReaches,
+  { authority, maxSteps }: SynthesisBounds,
+): string | undefined {
+  const { steps } = recipe;
+  if (steps.length > maxSteps) return `it has ${steps.length} steps, expected at most ${maxSteps}`;
+  for (const [at, step] of steps.entries()) {
+    const fault = findStepFault(step, inputs, reaches(step));
+    if (fault !== undefined) return `step ${at + 1} (${step.method} ${step.path}) ${fault}`;
+  }
+  const { requiredScopes } = needsOf(recipe, reaches);
+  const missing = requiredScopes.filter((scope) => !authority.covers(scope));
+  return missing.length === 0 ? undefined : `the agent does not hold ${missing.join(", ")}`;
+}
+
+function findStepFault(
+  step: RecipeStep,
+  inputs: ReadonlySet<string>,
+  reached: readonly StepReach[],
+): string | undefined {
+  if (reached.length === 0) return "reaches no endpoint and no floor method";
+  const missing = missingInputs(step, inputs, reached);
+  if (missing.length === 0) return undefined;
+  return `needs ${quoteNames(missing)}, which the proposal does not offer`;
+}
+
+/** The proposed inputs that some step cannot be called without. */
+export function neededInputsOf(
+  steps: readonly RecipeStep[],
+  reaches: StepReaches,
+): readonly string[] {
+  const names = steps.flatMap((step) =>
+    fromProposal(step)
+      .filter(([parameter]) => isNeeded(parameter, step, reaches(step)))
+      .map(([, name]) => name),
+  );
+  return [...new Set(names)].sort();
+}
+
+/** Proposed names that the step takes, that are not offered, and that it cannot do without. */
+function missingInputs(
+  step: RecipeStep,
+  inputs: ReadonlySet<string>,
+  reached: readonly StepReach[],
+): readonly string[] {
+  return fromProposal(step)
+    .filter(([parameter, name]) => !inputs.has(name) && isNeeded(parameter, step, reached))
+    .map(([, name]) => name);
+}
+
+/** Parameters with the proposed input that each is taken from. */
+function fromProposal({ parameters }: RecipeStep): readonly (readonly [string, string])[] {
+  return Object.entries(parameters).flatMap(([parameter, source]): [string, string][] =>
+    source.kind === "proposal" ? [[parameter, source.value]] : [],
+  );
+}
+
+/** One endpoint that does without a parameter is enough for a step that may arrive at several. */
+function isNeeded(parameter: string, { path }: RecipeStep, reached: readonly StepReach[]): boolean {
+  return (
+    templateParameters(path).includes(parameter) ||
+    (reached.length > 0 &&
+      reached.every(
+        (one) =>
+          one.kind === "endpoint" && membersOf(one.endpoint.inputSchema).required.has(parameter),
+      ))
+  );
+}

@@ -1,0 +1,183 @@
+/**
+ * The shortest chain. To find it is as hard as covering a set, so the search has a budget that is
+ * counted in work and not in time: within it the answer is the shortest and best chain there is;
+ * beyond it, the best chain that was seen. Either way the same proposal gets the same answer.
+ */
+import type { Candidate, Goal } from "./candidate.ts";
+import { arrange, compareChains, isMet } from "./chain.ts";
+import type { Closure } from "./closure.ts";
+import type { Ask } from "./synthesis-task.ts";
+
+/** The facts that are known before the search. */
+interface SearchOptions {
+  /** No chain has fewer steps. */
+  readonly lowest: number;
+  /** Nor may one have more. */
+  readonly highest: number;
+  /** A chain that would do, though it may be improved. */
+  readonly known: readonly Candidate[] | undefined;
+  /** The number of inputs that the proposal offers. */
+  readonly offered: number;
+}
+
+/** The outcome of the search. */
+interface SearchResult {
+  readonly best: readonly Candidate[] | undefined;
+  /** Everything was looked at: there is nothing better. */
+  readonly isComplete: boolean;
+}
+
+/** In lookups, more or less. */
+const MAX_WORK = 60_000;
+
+/** Finds the best chain that meets every ask. */
+export function searchShortestChain(closure: Closure, options: SearchOptions): SearchResult {
+  const search = new ChainSearch(closure, options);
+  let isComplete = !closure.isPartial;
+  for (let depth = options.lowest; depth <= options.highest; depth += 1) {
+    if (!search.run(depth)) {
+      isComplete = false;
+      break;
+    }
+    if (search.best !== undefined && search.best.length <= depth) break;
+  }
+  return { best: search.best, isComplete };
+}
+
+/** Looks at sets of steps up to a depth, from what is asked backwards. */
+class ChainSearch {
+  best: readonly Candidate[] | undefined;
+  readonly #asks: readonly Ask[];
+  readonly #offered: number;
+  readonly #branches: ReadonlyMap<Goal, readonly Candidate[]>;
+  readonly #mostSupplied: number;
+  #seen = new Set<string>();
+  #work = 0;
+
+  constructor({ asks, producers }: Closure, { offered, known }: SearchOptions) {
+    this.#asks = asks;
+    this.#offered = offered;
+    this.best = known;
+    this.#branches = distinctBranches(producers);
+    this.#mostSupplied = mostSupplied(this.#branches);
+  }
+
+  /** Looks at every set of at most `depth` steps; false: the budget was used up. */
+  run(depth: number): boolean {
+    this.#seen = new Set();
+    this.#expand([], depth);
+    return this.#work <= MAX_WORK;
+  }
+
+  #expand(steps: readonly Candidate[], depth: number): void {
+    this.#work += 4 + steps.length ** 2;
+    const unmet = this.#unmetGoals(steps);
+    // Each further step meets at most so many of what is still open.
+    if (steps.length + Math.ceil(unmet.length / this.#mostSupplied) > depth) return;
+    const goals = unmet.length > 0 ? this.#fewest(unmet) : this.#blockingNeeds(steps);
+    if (goals.length === 0) this.#offer(steps);
+    if (steps.length === depth) return;
+    for (const goal of goals) {
+      for (const candidate of this.#branches.get(goal) ?? []) {
+        if (this.#work > MAX_WORK) return;
+        if (candidate.level <= depth) this.#visit(steps, candidate, depth);
+      }
+    }
+  }
+
+  /** A set of steps is looked at once, in whichever order it came together. */
+  #visit(steps: readonly Candidate[], candidate: Candidate, depth: number): void {
+    this.#work += 1;
+    if (steps.includes(candidate)) return;
+    const next = [...steps, candidate];
+    const key = next.map(({ endpoint }) => endpoint.index).sort((a, b) => a - b);
+    const text = key.join(" ");
+    if (this.#seen.has(text)) return;
+    this.#seen.add(text);
+    this.#expand(next, depth);
+  }
+
+  #offer(steps: readonly Candidate[]): void {
+    const isBetter = this.best === undefined || compareChains(steps, this.best, this.#offered) < 0;
+    if (isBetter) this.best = steps;
+  }
+
+  #unmetGoals(steps: readonly Candidate[]): readonly Goal[] {
+    const unmet = new Set<Goal>(this.#asks);
+    for (const { needs } of steps) for (const need of needs) unmet.add(need);
+    this.#work += unmet.size;
+    for (const goal of unmet) if (isMet(goal, steps)) unmet.delete(goal);
+    return [...unmet];
+  }
+
+  /** One goal that no step supplies is enough to branch on: each plan has a step that does. */
+  #fewest(goals: readonly Goal[]): readonly Goal[] {
+    let fewest: Goal | undefined;
+    for (const goal of goals) {
+      if (fewest === undefined || this.#count(goal) < this.#count(fewest)) fewest = goal;
+    }
+    return fewest === undefined ? [] : [fewest];
+  }
+
+  #count(goal: Goal): number {
+    return this.#branches.get(goal)?.length ?? 0;
+  }
+
+  /** Any need of steps that wait for each other may be the one that sets them free. */
+  #blockingNeeds(steps: readonly Candidate[]): readonly Goal[] {
+    const { ordered, stuck } = arrange(steps);
+    const needs = new Set(stuck.flatMap(({ needs: own }) => own));
+    return [...needs].filter((goal) => !isMet(goal, ordered));
+  }
+}
+
+/** The most goals that one candidate meets. */
+function mostSupplied(branches: ReadonlyMap<Goal, readonly Candidate[]>): number {
+  const counts = new Map<Candidate, number>();
+  let most = 1;
+  for (const candidate of [...branches.values()].flat()) {
+    const count = (counts.get(candidate) ?? 0) + 1;
+    counts.set(candidate, count);
+    most = Math.max(most, count);
+  }
+  return most;
+}
+
+/**
+ * One candidate of each sort: those that need, take and supply the same, as far as it matters, are
+ * as good as the first of them.
+ */
+function distinctBranches(
+  producers: ReadonlyMap<Goal, readonly Candidate[]>,
+): ReadonlyMap<Goal, readonly Candidate[]> {
+  const numbers = new Map([...producers.keys()].map((goal, number) => [goal, number]));
+  const first = new Map<string, Candidate>();
+  for (const candidate of new Set([...producers.values()].flat())) {
+    const sort = sortOf(candidate, numbers);
+    const best = first.get(sort);
+    if (best === undefined || candidate.endpoint.index < best.endpoint.index) {
+      first.set(sort, candidate);
+    }
+  }
+  const chosen = new Set(first.values());
+  return new Map(
+    Array.from(producers, ([goal, all]) => [goal, all.filter((one) => chosen.has(one))]),
+  );
+}
+
+function sortOf(
+  { needs, supplies, takes, unfed, endpoint, level }: Candidate,
+  numbers: ReadonlyMap<Goal, number>,
+): string {
+  const numbersOf = (goals: Iterable<Goal>): readonly number[] =>
+    Array.from(goals, (goal) => numbers.get(goal) ?? -1)
+      .filter((number) => number >= 0)
+      .sort((a, b) => a - b);
+  const { impact } = endpoint;
+  return JSON.stringify([
+    numbersOf(needs),
+    numbersOf(supplies),
+    takes.toSorted(),
+    ...[unfed, impact, level],
+  ]);
+}

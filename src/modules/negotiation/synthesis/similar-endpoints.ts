@@ -1,0 +1,144 @@
+/**
+ * The endpoints that a refused proposal might have been after: of the same capability or in the
+ * same words, and the one pair that comes closest. Says nothing of whether the agent may call them;
+ * a manifest does not either.   AGTP-API §10.3
+ */
+
+import type { Paced } from "../../../base/paced.ts";
+import { SpreadMap } from "../../../base/spread-map.ts";
+import type { EndpointDefinition } from "../../../endpoint/endpoint.ts";
+import type { Proposal } from "../../../endpoint/synthesis-plan.ts";
+import { membersOf } from "./object-members.ts";
+
+/** Looks for endpoints that are like a proposal; built once. */
+interface SimilarEndpoints {
+  /** At most `limit`, closest first. */
+  similar(proposal: Proposal, limit: number): readonly EndpointDefinition[];
+  closest(proposal: Proposal): EndpointDefinition | undefined;
+}
+
+/** The weight of a shared method, word of the path, output, input or word. */
+const WEIGHTS = { method: 2, path: 3, output: 3, input: 1, word: 1 } as const;
+type Trait = keyof typeof WEIGHTS;
+
+const MAX_TERMS = 128;
+const MAX_TEXT_LENGTH = 2048;
+const MIN_WORD_LENGTH = 3;
+const CAPABILITY_SCORE = 0.5;
+/** Words that every description has. */
+const FILLERS: ReadonlySet<string> = new Set(
+  "the and for with that this its from are was has have one all any into what which".split(" "),
+);
+
+/** Indexes endpoints, which are in the order of their pairs, by what describes them. */
+export function* indexingSimilarEndpoints(
+  endpoints: readonly EndpointDefinition[],
+): Paced<SimilarEndpoints> {
+  const places = new SpreadMap<number[]>();
+  for (const [place, endpoint] of endpoints.entries()) {
+    for (const term of termsOf(endpoint).keys()) {
+      const known = places.get(term);
+      if (known === undefined) places.set(term, [place]);
+      else known.push(place);
+    }
+    yield;
+  }
+  const capabilities = new Map<string, number[]>();
+  for (const [place, { semantic }] of endpoints.entries()) {
+    const known = capabilities.get(semantic.capability);
+    if (known === undefined) capabilities.set(semantic.capability, [place]);
+    else known.push(place);
+    yield;
+  }
+  return new TermIndex(endpoints, places, capabilities);
+}
+
+class TermIndex implements SimilarEndpoints {
+  readonly #endpoints: readonly EndpointDefinition[];
+  readonly #places: Pick<SpreadMap<readonly number[]>, "get">;
+  /** The places of the endpoints that have a capability. */
+  readonly #capabilities: ReadonlyMap<string, readonly number[]>;
+
+  constructor(
+    endpoints: readonly EndpointDefinition[],
+    places: Pick<SpreadMap<readonly number[]>, "get">,
+    capabilities: ReadonlyMap<string, readonly number[]>,
+  ) {
+    this.#endpoints = endpoints;
+    this.#places = places;
+    this.#capabilities = capabilities;
+  }
+
+  similar(proposal: Proposal, limit: number): readonly EndpointDefinition[] {
+    const scores = this.#score(termsOf(proposal));
+    for (const place of this.#capabilities.get(proposal.semantic.capability) ?? []) {
+      scores[place] = (scores[place] ?? 0) + CAPABILITY_SCORE;
+    }
+    return this.#best(scores, limit);
+  }
+
+  /** A method and inputs are shared by many; a path or an output says what is wanted. */
+  closest(proposal: Proposal): EndpointDefinition | undefined {
+    const terms = [...termsOf(proposal)].filter(([, trait]) => trait !== "word");
+    const telling = terms.filter(([, trait]) => trait === "path" || trait === "output");
+    const close = this.#score(telling);
+    const scores = this.#score(terms);
+    for (let place = 0; place < scores.length; place += 1) {
+      if (close[place] === 0) scores[place] = 0;
+    }
+    return this.#best(scores, 1)[0];
+  }
+
+  /** By place; what few endpoints have counts for more. */
+  #score(terms: Iterable<readonly [string, Trait]>): Float64Array {
+    const scores = new Float64Array(this.#endpoints.length);
+    for (const [term, trait] of terms) {
+      const places = this.#places.get(term) ?? [];
+      const weight = WEIGHTS[trait] * Math.log1p(scores.length / places.length);
+      for (const place of places) scores[place] = (scores[place] ?? 0) + weight;
+    }
+    return scores;
+  }
+
+  /** The few that score highest, the first in order among equals. */
+  #best(scores: Float64Array, limit: number): readonly EndpointDefinition[] {
+    const best: { readonly place: number; readonly score: number }[] = [];
+    for (let place = 0; place < scores.length; place += 1) {
+      const score = scores[place] ?? 0;
+      const last = best.at(-1);
+      const isFull = best.length >= limit;
+      if (score === 0 || (isFull && score <= (last?.score ?? Number.POSITIVE_INFINITY))) continue;
+      if (isFull) best.pop();
+      const at = best.findLastIndex((other) => other.score >= score);
+      best.splice(at + 1, 0, { place, score });
+    }
+    return best.flatMap(({ place }) => this.#endpoints[place] ?? []);
+  }
+}
+
+/** The terms of an endpoint or a proposal: at most so many, each of one trait. */
+function termsOf(described: Proposal): ReadonlyMap<string, Trait> {
+  const { method, path, description, semantic, inputSchema, outputSchema } = described;
+  const terms = new Map<string, Trait>([[`method ${method}`, "method"]]);
+  const add = (trait: Trait, names: Iterable<string>): void => {
+    for (const name of names) if (terms.size < MAX_TERMS) terms.set(`${trait} ${name}`, trait);
+  };
+  add("path", wordsOf(path));
+  add("output", membersOf(outputSchema).properties.keys());
+  add("input", membersOf(inputSchema).properties.keys());
+  add("word", wordsOf(description));
+  add("word", wordsOf(semantic.intent));
+  return terms;
+}
+
+/** Lower case, without a plural's "s": "/rooms" is about the same as "/room". */
+export function wordsOf(text: string): readonly string[] {
+  return text
+    .slice(0, MAX_TEXT_LENGTH)
+    .toLowerCase()
+    .split(/[^\p{L}\p{N}]+/u)
+    .filter((word) => word.length >= MIN_WORD_LENGTH && !FILLERS.has(word))
+    .map((word) =>
+      word.length > MIN_WORD_LENGTH && word.endsWith("s") ? word.slice(0, -1) : word,
+    );
+}

@@ -1,0 +1,199 @@
+/**
+ * Synthesis: plans for proposals. The first recipe that matches and can be used is the plan, else the one endpoint that
+ * does what is asked, else the shortest chain of endpoints. Where only the agent's scopes are in the
+ * way, that is said; the caller answers 262 then, and 463 otherwise.   AGTP-API §10.6
+ */
+
+import type { Paced } from "../../../base/paced.ts";
+import { sortPaced } from "../../../base/sort-paced.ts";
+import type { EndpointDefinition, Impact } from "../../../endpoint/endpoint.ts";
+import type { Recipe } from "../../../endpoint/recipe.ts";
+import { SynthesisLog } from "../../../endpoint/synthesis-log.ts";
+import type {
+  MissingParts,
+  PlanFailure,
+  PlanLimits,
+  Proposal,
+  ScopeCheck,
+  SynthesisPlan,
+  Synthesizer,
+} from "../../../endpoint/synthesis-plan.ts";
+import { indexingEndpoints } from "./build-endpoint-index.ts";
+import { comparePairs, type EndpointIndex } from "./endpoint-index.ts";
+import type { NoChain } from "./gap.ts";
+import type { StepReaches } from "./match-recipe.ts";
+import { planCall } from "./plan-call.ts";
+import { type EndpointsPlan, planFromEndpoints } from "./plan-from-endpoints.ts";
+import { compileRecipes, type RecipePlanner } from "./plan-from-recipe.ts";
+import { indexingSimilarEndpoints } from "./similar-endpoints.ts";
+import { type Ask, type SynthesisBounds, SynthesisTask } from "./synthesis-task.ts";
+
+interface SynthesizerOptions {
+  /** Registered endpoints (tier B), each of which a dispatch of its own pair arrives at. */
+  readonly endpoints: readonly EndpointDefinition[];
+  readonly recipes: Iterable<Recipe>;
+  /** The pairs that a step of a recipe may arrive at. */
+  readonly reaches: StepReaches;
+  /** The most steps that the policy gives a plan. */
+  readonly maxDepth: number;
+}
+
+/** Builds the indexes, an endpoint a turn; what is asked later leaves nothing behind. */
+export function* creatingSynthesizer(options: SynthesizerOptions): Paced<Synthesizer> {
+  const { maxDepth } = options;
+  const planRecipe = compileRecipes(options.recipes, options.reaches);
+  yield;
+  const endpoints = yield* sortPaced(options.endpoints, comparePairs);
+  const index = yield* indexingEndpoints(endpoints);
+  const lookalikes = yield* indexingSimilarEndpoints(endpoints);
+  const sources = { planRecipe, index };
+  return {
+    plan: (proposal, authority, limits) =>
+      planOrExplain(
+        (bounds) => attempt(proposal, bounds, sources),
+        boundsOf(proposal, authority, maxDepth, limits),
+      ),
+    planCall: (target, proposal, authority, limits) =>
+      planOrExplain(
+        (bounds) => attemptCall(target, proposal, bounds, sources),
+        boundsOf(proposal, authority, maxDepth, limits),
+      ),
+    similar: (proposal, limit) => lookalikes.similar(proposal, limit),
+    counterProposal: (proposal) => lookalikes.closest(proposal),
+  };
+}
+
+function boundsOf(
+  { semantic }: Proposal,
+  authority: ScopeCheck,
+  maxDepth: number,
+  { maxSteps = maxDepth, allows }: PlanLimits = {},
+): SynthesisBounds {
+  const bounds = { authority, impact: semantic.impact, maxSteps: Math.min(maxDepth, maxSteps) };
+  return allows === undefined ? bounds : { ...bounds, allows };
+}
+
+/** The sources of plans: recipes, and the endpoints. */
+interface PlanSources {
+  readonly planRecipe: RecipePlanner;
+  readonly index: EndpointIndex;
+}
+
+const NOTHING_MISSING: MissingParts = { outputs: [], inputs: [], scopes: [] };
+const ALL_SCOPES: ScopeCheck = { covers: () => true };
+
+/** Tries within the bounds; where that fails, tries beyond them, only to say why. */
+function planOrExplain(
+  tryWithin: (bounds: SynthesisBounds) => Attempt,
+  bounds: SynthesisBounds,
+): SynthesisPlan | PlanFailure {
+  const { authority, impact } = bounds;
+  const watched = watch(authority);
+  const first = tryWithin({ ...bounds, authority: watched });
+  if (first.kind === "plan") return first.plan;
+  const { explanation, outputs, inputs, log } = first;
+  const missing = { ...NOTHING_MISSING, outputs, inputs };
+  if (watched.hasRefused()) {
+    const withScopes = tryWithin({ ...bounds, authority: ALL_SCOPES });
+    if (withScopes.kind === "plan") return scopeRequired(withScopes.plan, authority, log);
+  }
+  if (first.isHeldByImpact) {
+    const stronger = tryWithin({ ...bounds, impact: "irreversible" });
+    if (stronger.kind === "plan") return impactRefused(stronger.plan, impact, log);
+  }
+  return { kind: "failure", reason: "composition-impossible", explanation, missing, log };
+}
+
+type Attempt =
+  | { readonly kind: "plan"; readonly plan: SynthesisPlan }
+  | ({ readonly kind: "none"; readonly log: PlanFailure["log"] } & NoChain & {
+        /** Some endpoints would have helped, were their impact not stronger than what is proposed. */
+        readonly isHeldByImpact: boolean;
+      });
+
+/** Asks the sources of plans in their order, once. */
+function attempt(
+  proposal: Proposal,
+  bounds: SynthesisBounds,
+  { planRecipe, index }: PlanSources,
+): Attempt {
+  const log = new SynthesisLog();
+  const fromRecipe = planRecipe(proposal, bounds, log);
+  if (fromRecipe.kind === "plan") {
+    return { kind: "plan", plan: { ...fromRecipe.plan, log: log.entries() } };
+  }
+  const task = new SynthesisTask(index, proposal, bounds);
+  const outcome = planFromEndpoints(task, bounds.maxSteps, log);
+  const { explanation } = fromRecipe;
+  // The reason that keeps the recipe for the pair from it says more than what no other endpoint
+  // gives.
+  const told = outcome.kind === "plan" || explanation === undefined ? {} : { explanation };
+  return attemptOf({ ...outcome, ...told }, [task], log);
+}
+
+/** Attempts a call of one endpoint, which nothing can stand in for. */
+function attemptCall(
+  target: EndpointDefinition,
+  proposal: Proposal,
+  bounds: SynthesisBounds,
+  { index }: PlanSources,
+): Attempt {
+  const log = new SynthesisLog();
+  const tasks: SynthesisTask[] = [];
+  const taskFor = (asks?: readonly Ask[]): SynthesisTask => {
+    const task = new SynthesisTask(index, proposal, bounds, asks);
+    tasks.push(task);
+    return task;
+  };
+  const outcome = planCall(target, { taskFor, maxSteps: bounds.maxSteps, log });
+  return attemptOf(outcome, tasks, log);
+}
+
+function attemptOf(
+  outcome: EndpointsPlan,
+  tasks: readonly SynthesisTask[],
+  log: SynthesisLog,
+): Attempt {
+  if (outcome.kind === "plan") {
+    return { kind: "plan", plan: { ...outcome.plan, log: log.entries() } };
+  }
+  const isHeldByImpact = tasks.some((task) => task.isHeldByImpact);
+  return { ...outcome, isHeldByImpact, log: log.entries() };
+}
+
+/** An authority that remembers whether it said no. */
+function watch(authority: ScopeCheck): ScopeCheck & { hasRefused(): boolean } {
+  let refused = false;
+  return {
+    covers: (scope) => {
+      const isCovered = authority.covers(scope);
+      refused ||= !isCovered;
+      return isCovered;
+    },
+    hasRefused: () => refused,
+  };
+}
+
+function scopeRequired(
+  { requiredScopes }: SynthesisPlan,
+  authority: ScopeCheck,
+  log: PlanFailure["log"],
+): PlanFailure {
+  const scopes = requiredScopes.filter((scope) => !authority.covers(scope));
+  const explanation = `the composed behaviour needs ${scopes.join(", ")}, which the agent does not hold`;
+  const missing = { ...NOTHING_MISSING, scopes };
+  return { kind: "failure", reason: "scope-required", explanation, missing, log };
+}
+
+function impactRefused(
+  { impact: needed, recipe }: SynthesisPlan,
+  declared: Impact,
+  log: PlanFailure["log"],
+): PlanFailure {
+  const steps = recipe.steps.map(({ method, path }) => `${method} ${path}`).join(", ");
+  const explanation =
+    `what is proposed as ${declared} can only be composed of ${steps}, ` +
+    `whose impact is ${needed}`;
+  const missing = NOTHING_MISSING;
+  return { kind: "failure", reason: "composition-impossible", explanation, missing, log };
+}

@@ -1,0 +1,112 @@
+/**
+ * A chain of endpoints as a recipe: where each input of each step comes from, and which step's
+ * output each member of the answer is. A value goes only to an input of its own name, and only from
+ * where it is sure to be: what some answers lack would fail the step that counts on it.
+ */
+
+import type { Aggregation, ParameterSource, Recipe, RecipeStep } from "../../../endpoint/recipe.ts";
+import type { IndexedEndpoint, Input } from "./endpoint-index.ts";
+import { type Ask, gives, type SynthesisTask } from "./synthesis-task.ts";
+
+/** A step, with what the log says about its inputs. */
+interface WrittenStep {
+  readonly step: RecipeStep;
+  /** The source of each input, in words. */
+  readonly inputs: Readonly<Record<string, string>>;
+  /** Proposed inputs that the endpoint requires. */
+  readonly needed: readonly string[];
+}
+
+/** The steps of a chain, each with everything it takes that can be had. */
+export function writeSteps(
+  task: SynthesisTask,
+  chain: readonly IndexedEndpoint[],
+): readonly WrittenStep[] {
+  return chain.map((endpoint, at) => {
+    const earlier = chain.slice(0, at);
+    const required = endpoint.required.map((input) => requiredSource(task, input, earlier));
+    const optional = endpoint.optional.flatMap(
+      (input) => optionalSource(task, input, earlier) ?? [],
+    );
+    const sources = [...required, ...optional];
+    const { method, path } = endpoint.definition;
+    const parameters = Object.fromEntries(sources.map(({ name, source }) => [name, source]));
+    const inputs = Object.fromEntries(sources.map(({ name, words }) => [name, words]));
+    const proposed = required.filter(({ source }) => source.kind === "proposal");
+    const needed = proposed.map(({ name }) => name);
+    return { step: { method, path, captureAs: captureName(at), parameters }, inputs, needed };
+  });
+}
+
+/** A recipe of its own for a plan that came from none. */
+export function recipeOf(
+  name: string,
+  steps: readonly RecipeStep[],
+  aggregation: Aggregation,
+): Recipe {
+  return {
+    ...{ file: "", name, version: "", description: "", requiredScopes: [] },
+    ...{ steps, aggregation },
+  };
+}
+
+/** Exactly what was asked for, each member from the last step that is sure to give it. */
+export function pickAsked(task: SynthesisTask, chain: readonly IndexedEndpoint[]): Aggregation {
+  const members = [...task.asks, ...task.wishes].flatMap((ask): [string, string][] => {
+    const at = giverOf(chain, ask);
+    return at === -1 ? [] : [[ask.name, captureName(at)]];
+  });
+  return { mode: "pick", members: Object.fromEntries(members) };
+}
+
+function giverOf(chain: readonly IndexedEndpoint[], ask: Ask): number {
+  const at = chain.findLastIndex((endpoint) => gives(endpoint, { ...ask, isRequired: true }));
+  return at === -1 ? chain.findLastIndex((endpoint) => gives(endpoint, ask)) : at;
+}
+
+interface Source {
+  readonly name: string;
+  readonly source: ParameterSource;
+  readonly words: string;
+}
+
+/** The caller's own value where it will be there, then the latest output, then what may be there. */
+function requiredSource(
+  task: SynthesisTask,
+  input: Input,
+  earlier: readonly IndexedEndpoint[],
+): Source {
+  if (task.offerOf(input) === "always") return fromProposal(input);
+  const at = stepsGiving(input, earlier).at(-1);
+  return at === undefined ? fromProposal(input) : fromStep(input, at);
+}
+
+/** A value that could be one of several outputs is none of them. */
+function optionalSource(
+  task: SynthesisTask,
+  input: Input,
+  earlier: readonly IndexedEndpoint[],
+): Source | undefined {
+  if (task.isOffered(input)) return fromProposal(input);
+  const [at, ...others] = stepsGiving(input, earlier);
+  return at === undefined || others.length > 0 ? undefined : fromStep(input, at);
+}
+
+function stepsGiving({ sources }: Input, earlier: readonly IndexedEndpoint[]): readonly number[] {
+  return earlier.flatMap(({ outputs }, at) =>
+    outputs.some((output) => sources.has(output)) ? [at] : [],
+  );
+}
+
+function fromProposal({ name }: Input): Source {
+  return { name, source: { kind: "proposal", value: name }, words: "proposal" };
+}
+
+function fromStep({ name }: Input, at: number): Source {
+  const value = `${captureName(at)}.${name}`;
+  return { name, source: { kind: "previous_step", value }, words: `step ${at + 1}` };
+}
+
+function captureName(at: number): string {
+  return `step_${at + 1}`;
+}

@@ -1,0 +1,113 @@
+/** The database of several nodes: how much it has, whether that is bounded, and who works on it. */
+
+import type { DatabaseSurvey, TableSize } from "../../../state/postgres/survey.ts";
+import { DEFAULT_AGE } from "../ask-database.ts";
+import type { Check, Observation } from "../check.ts";
+import type { Subject } from "../subject.ts";
+
+const MEBIBYTE = 1024 * 1024;
+const LARGE = 1024 * MEBIBYTE;
+/** The tables that have a name of their own in the sum. */
+const NAMED: readonly string[] = ["records", "entries", "changes"];
+/** Autovacuum comes at a fifth of a table. */
+const MANY_DEAD = 10_000;
+
+/** Nothing bounds it, its room is not given back, or it cannot be seen. */
+const databaseSize: Check = {
+  id: "database-size",
+  asks: "is the database kept within bounds?",
+  look: (subject) => {
+    const { database } = subject;
+    if (database === undefined) return [];
+    const { survey, fault } = database;
+    if (fault !== undefined) throw new Error(`store.${fault.key}: ${fault.message}`);
+    if (survey.tables.length === 0) return [];
+    return [
+      sizeOf(subject, survey),
+      ...survey.tables.filter(isFull).map((table) => deadRows(subject, survey, table)),
+      ...unreadable(subject, survey),
+    ];
+  },
+};
+
+function sizeOf(subject: Subject, survey: DatabaseSurvey): Observation {
+  const { tables, dueShare } = survey;
+  const { retention } = subject.config.attribution;
+  const total = sum(tables);
+  const parts = NAMED.map((name) => {
+    const table = tables.find((one) => one.name === name);
+    const { bytes = 0, rows = 0 } = table ?? {};
+    return `${name} ${inMib(bytes)} (${percent(bytes, total)}, about ${rows} rows)`;
+  });
+  const rest = sum(tables.filter(({ name }) => !NAMED.includes(name)));
+  const message = `has ${inMib(total)}: ${parts.join(", ")}, everything else ${inMib(rest)}`;
+  const records = sum(tables.filter(({ name }) => name === "records"));
+  const due = dueShare === undefined ? "" : inMib(dueShare * records);
+  if (retention !== undefined) {
+    const now = due === "" ? "" : `: about ${due} of the records are due now`;
+    const hint = `nothing: [attribution.retention] bounds the records${now}`;
+    return { ...placeOf(subject), severity: "note", message, hint };
+  }
+  const would = due === "" ? "" : `; ${DEFAULT_AGE} days would take about ${due} of them now`;
+  const hint = `set days or bytes under [attribution.retention], or records stay for good${would}`;
+  return { ...placeOf(subject), severity: records < LARGE ? "note" : "warning", message, hint };
+}
+
+function isFull({ rows, deadRows: dead }: TableSize): boolean {
+  return dead >= MANY_DEAD && dead > rows;
+}
+
+function deadRows(subject: Subject, { schema }: DatabaseSurvey, table: TableSize): Observation {
+  const { name, rows, deadRows: dead, vacuumedAt } = table;
+  const last = vacuumedAt === undefined ? "never" : new Date(vacuumedAt).toISOString();
+  const message = `table ${name} has about ${rows} rows and ${dead} that are gone, whose room nothing can use (vacuumed: ${last})`;
+  const hint = `see that autovacuum is on and no transaction stays open for hours; VACUUM ${schema}.${name} does it now`;
+  return { ...placeOf(subject), severity: "warning", message, hint };
+}
+
+function unreadable(subject: Subject, { schema, role, unreadable: names }: DatabaseSurvey) {
+  if (names.length === 0) return [];
+  const message = `role ${role} may not read ${names.join(", ")}: nodes, and what retention would free, are not looked at`;
+  const hint = `GRANT USAGE ON SCHEMA ${schema} TO ${role}; GRANT SELECT ON ALL TABLES IN SCHEMA ${schema} TO ${role}`;
+  return [{ ...placeOf(subject), severity: "warning" as const, message, hint }];
+}
+
+/** A node is silent, or they are of different builds. */
+const nodes: Check = {
+  id: "nodes",
+  asks: "do all nodes of the deployment live?",
+  look: (subject) => {
+    const { nodes: all = [] } = subject.database?.survey ?? {};
+    const silent = all.filter(({ isLive }) => !isLive);
+    const versions = new Set(all.flatMap(({ isLive, version }) => (isLive ? [version] : [])));
+    const place = placeOf(subject);
+    const found = silent.map(({ node, address, silentMs }): Observation => {
+      const message = `node ${node} at ${address} was last heard of ${Math.round(silentMs / 1_000)} s ago`;
+      const hint = "see why, and start it again; one that is silent for an hour is forgotten";
+      return { ...place, severity: "warning", message, hint };
+    });
+    if (versions.size < 2) return found;
+    const message = `nodes of versions ${[...versions].join(" and ")} serve side by side`;
+    const hint = "finish the upgrade: two neighbouring versions are meant to, for a while";
+    return [...found, { ...place, severity: "note" as const, message, hint }];
+  },
+};
+
+function placeOf({ configFile }: Subject): Pick<Observation, "file" | "key"> {
+  return { file: configFile, key: "store.url" };
+}
+
+function sum(tables: readonly TableSize[]): number {
+  return tables.reduce((all, { bytes }) => all + bytes, 0);
+}
+
+function inMib(octets: number): string {
+  return `${(octets / MEBIBYTE).toFixed(octets < 10 * MEBIBYTE ? 1 : 0)} MiB`;
+}
+
+function percent(part: number, whole: number): string {
+  return `${whole === 0 ? 0 : Math.round((100 * part) / whole)} %`;
+}
+
+/** In the order in which they are asked. */
+export const DATABASE_CHECKS: readonly Check[] = [databaseSize, nodes];

@@ -1,0 +1,136 @@
+/**
+ * Decides which TCP connections come in, and stay: so many in all, so many from one address, none
+ * that does not finish its handshake in time, and none that only keeps TLS busy. Counts from accept
+ * to close.   `[limits]`
+ */
+import type { Socket } from "node:net";
+import type { TLSSocket } from "node:tls";
+import type { LimitsConfig } from "../wire/limits-section.ts";
+
+/** The address, which the raw socket and the TLS socket over it have in common. */
+type Endpoint = Pick<Socket, "remoteAddress" | "remotePort">;
+
+interface Handshake {
+  readonly socket: Socket;
+  readonly since: number;
+}
+
+/** The accepted sockets of one listener. */
+export class ConnectionCaps {
+  readonly #limits: () => LimitsConfig;
+  readonly #sockets = new Set<Socket>();
+  readonly #perAddress = new Map<string, number>();
+  #sayEmpty: () => void = () => undefined;
+  /** By peer, oldest first. */
+  readonly #handshakes = new Map<string, Handshake>();
+
+  constructor(limits: () => LimitsConfig) {
+    this.#limits = limits;
+  }
+
+  get count(): number {
+    return this.#sockets.size;
+  }
+
+  /** Takes a socket in, or answers that there is no room. */
+  admit(socket: Socket): boolean {
+    const { maxConnections, maxConnectionsPerAddress } = this.#limits();
+    const address = socket.remoteAddress;
+    // The peer was gone before it could be served.
+    if (address === undefined) return false;
+    const held = this.#perAddress.get(address) ?? 0;
+    if (this.count >= maxConnections || held >= maxConnectionsPerAddress) return false;
+    const peer = peerOf(socket);
+    this.#sockets.add(socket);
+    this.#perAddress.set(address, held + 1);
+    this.#handshakes.set(peer, { socket, since: performance.now() });
+    socket.once("close", () => this.#release(socket, address, peer));
+    return true;
+  }
+
+  /** The handshake of this peer is done; answers with the socket that was admitted. */
+  established(socket: Endpoint): Socket | undefined {
+    const peer = peerOf(socket);
+    const admitted = this.#handshakes.get(peer)?.socket;
+    this.#handshakes.delete(peer);
+    return admitted;
+  }
+
+  /** Ends handshakes that have taken too long. */
+  sweep(now: number): void {
+    const { headerTimeoutMs } = this.#limits();
+    for (const { socket, since } of this.#handshakes.values()) {
+      if (now - since <= headerTimeoutMs) break;
+      socket.destroy();
+    }
+  }
+
+  /** Ends every handshake: nobody has asked for anything in it yet. */
+  endHandshakes(): void {
+    for (const { socket } of this.#handshakes.values()) socket.destroy();
+  }
+
+  /** Resolves once there is no socket; nobody may be admitted any more. */
+  emptied(): Promise<void> {
+    if (this.count === 0) return Promise.resolve();
+    return new Promise((resolve) => {
+      this.#sayEmpty = resolve;
+    });
+  }
+
+  endAll(): void {
+    for (const socket of this.#sockets) socket.destroy();
+  }
+
+  #release(socket: Socket, address: string, peer: string): void {
+    this.#sockets.delete(socket);
+    if (this.#handshakes.get(peer)?.socket === socket) this.#handshakes.delete(peer);
+    const left = (this.#perAddress.get(address) ?? 1) - 1;
+    if (left > 0) this.#perAddress.set(address, left);
+    else this.#perAddress.delete(address);
+    if (this.count === 0) this.#sayEmpty();
+  }
+}
+
+function peerOf({ remoteAddress, remotePort }: Endpoint): string {
+  return `${remoteAddress} ${remotePort}`;
+}
+
+/** Octets allowed beside requests between two looks: some hundred updates; one a day is needed. */
+const FREE_BYTES = 32 * 1024;
+/** A record around each octet of a request is foolish, and allowed. */
+const BYTES_PER_OCTET = 24;
+const MOST_BYTES = 128 * 1024;
+
+type Counted = Pick<Socket, "bytesRead">;
+
+/**
+ * Counts the octets that a peer sends beside its requests: the frames of TLS records, and messages
+ * of TLS itself. To update a key costs forty microseconds and 27 octets, and TLS lets a peer do
+ * nothing else all day: no other sign of it is to be had. One a connection.   RFC 8446 §4.6.3
+ */
+export class TlsOverhead {
+  readonly #raw: Counted;
+  readonly #secured: Counted;
+  #rawBytes: number;
+  #securedBytes: number;
+
+  /** The socket that was accepted, and the one over it. */
+  constructor(raw: Counted, secured: Pick<TLSSocket, "bytesRead">) {
+    this.#raw = raw;
+    this.#secured = secured;
+    this.#rawBytes = raw.bytesRead;
+    this.#securedBytes = secured.bytesRead;
+  }
+
+  /** Tells whether there was too much of it since the last look. */
+  isExcessive(): boolean {
+    const rawBytes = this.#raw.bytesRead;
+    const securedBytes = this.#secured.bytesRead;
+    const octets = securedBytes - this.#securedBytes;
+    const beside = rawBytes - this.#rawBytes - octets;
+    this.#rawBytes = rawBytes;
+    this.#securedBytes = securedBytes;
+    return beside > Math.min(MOST_BYTES, FREE_BYTES + BYTES_PER_OCTET * octets);
+  }
+}

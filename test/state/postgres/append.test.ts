@@ -1,0 +1,146 @@
+/** Batches of records, appended by compare-and-set: of one chain and of several, by nodes that race. */
+import { join } from "node:path";
+import { expect, it, onTestFinished } from "vitest";
+import { openNode, openPostgres } from "../../../src/state/postgres/open.ts";
+import { NO_AUDIT_ID } from "../../../src/state/records/record.ts";
+import type { RecordBatch, RecordStore } from "../../../src/state/records/record-store.ts";
+import { makeDirectory } from "../../support/directory.ts";
+import { describeWithPostgres, postgres } from "../../support/postgres.ts";
+
+const [ALICE, BOB] = ["a".repeat(64), "b".repeat(64)];
+const unexpected = (what: unknown): void => expect(what).toBeUndefined();
+
+async function openRecords(url: string, name: string): Promise<RecordStore> {
+  const { store, fault } = await openPostgres({ url, schema: "agtp" });
+  if (store === undefined) throw new Error(fault.message);
+  const opened = await openNode(store, {
+    ...{ node: name, address: "127.0.0.1:1", version: "0", leaseMs: 2_000 },
+    acknowledgedPath: join(makeDirectory(), "acknowledged.json"),
+    ...{ onNotice: unexpected, onFault: unexpected },
+  });
+  if (typeof opened === "string" || "lost" in opened) throw new Error("it is no node");
+  const { node, acknowledged, shared } = opened;
+  await node.start();
+  onTestFinished(async () => {
+    await acknowledged.close();
+    await node.close();
+    await store.close();
+  });
+  return shared.records;
+}
+
+let made = 0;
+
+/** Records of chains, each behind the head that is expected. */
+function batchOf(
+  expected: readonly (readonly [agentId: string, head: string, count: number])[],
+): RecordBatch & { readonly ids: readonly string[] } {
+  const records = expected.flatMap(([agentId, , count]) =>
+    Array.from({ length: count }, (_, index) => {
+      made += 1;
+      const chain = { agentId, at: made, method: `M${index}` };
+      return { auditId: String(made).padStart(64, "0"), jws: `jws-${made}`, chain };
+    }),
+  );
+  return {
+    records,
+    expected: new Map(expected.map(([agentId, head]) => [agentId, head])),
+    ids: records.map(({ auditId }) => auditId),
+  };
+}
+
+async function chainOf(url: string, agentId: string): Promise<readonly unknown[]> {
+  const rows = await postgres().query(
+    `SELECT audit_id FROM agtp.records WHERE agent_id = '${agentId}' ORDER BY number`,
+    url,
+  );
+  return rows.map((row) => row["audit_id"]);
+}
+
+// AGTP-IDENTIFIERS "Attribution Chain"
+describeWithPostgres("records that are appended to one chain, and to several", () => {
+  it("stand in their order behind the head that was expected, which moves to the last", async () => {
+    const url = await postgres().makeDatabase();
+    const records = await openRecords(url, "a");
+    const first = batchOf([[ALICE, NO_AUDIT_ID, 3]]);
+    expect((await records.append(first)).moved).toEqual(new Map());
+    const second = batchOf([[ALICE, first.ids[2] ?? "", 3]]);
+    expect((await records.append(second)).moved).toEqual(new Map());
+    const third = batchOf([
+      [ALICE, second.ids[2] ?? "", 2],
+      [BOB, NO_AUDIT_ID, 1],
+    ]);
+    expect((await records.append(third)).moved).toEqual(new Map());
+    expect(await chainOf(url, ALICE)).toEqual([
+      ...first.ids,
+      ...second.ids,
+      ...third.ids.slice(0, 2),
+    ]);
+    const last = third.records[1];
+    expect((await records.headsOf?.([ALICE]))?.get(ALICE)).toEqual({
+      ...{ auditId: last?.auditId, at: last?.chain.at, method: "M1" },
+    });
+  });
+
+  it("are none of them kept where the head is another, which is answered", async () => {
+    const url = await postgres().makeDatabase();
+    const [here, there] = [await openRecords(url, "a"), await openRecords(url, "b")];
+    const first = batchOf([[ALICE, NO_AUDIT_ID, 1]]);
+    await here.append(first);
+    const [head = ""] = first.ids;
+    const next = batchOf([[ALICE, head, 2]]);
+    await there.append(next);
+    const late = batchOf([[ALICE, head, 2]]);
+    const { moved } = await here.append(late);
+    expect(moved?.get(ALICE)?.auditId).toBe(next.ids[1]);
+    const both = batchOf([
+      [ALICE, head, 1],
+      [BOB, NO_AUDIT_ID, 1],
+    ]);
+    expect([...((await here.append(both)).moved ?? [])].map(([agentId]) => agentId)).toEqual([
+      ALICE,
+    ]);
+    expect(await chainOf(url, ALICE)).toEqual([...first.ids, ...next.ids]);
+    expect(await chainOf(url, BOB)).toEqual(both.ids.slice(1));
+  });
+
+  it("are won by one of many that expect the same head at the same time, again and again", async () => {
+    const url = await postgres().makeDatabase();
+    const nodes = [await openRecords(url, "a"), await openRecords(url, "b")];
+    const first = batchOf([
+      [ALICE, NO_AUDIT_ID, 1],
+      [BOB, NO_AUDIT_ID, 1],
+    ]);
+    await nodes[0]?.append(first);
+    let [alice = "", bob = ""] = first.ids;
+    for (let round = 0; round < 25; round += 1) {
+      const tried = nodes.flatMap((node) => [
+        { node, batch: batchOf([[ALICE, alice, 2]]) },
+        {
+          node,
+          batch: batchOf([
+            [ALICE, alice, 1],
+            [BOB, bob, 1],
+          ]),
+        },
+        { node, batch: batchOf([[BOB, bob, 1]]) },
+      ]);
+      const outcomes = await Promise.all(
+        tried.map(async ({ node, batch }) => ({ batch, ...(await node.append(batch)) })),
+      );
+      for (const agentId of [ALICE, BOB]) {
+        const won = outcomes.filter(
+          ({ batch, moved }) => batch.expected.has(agentId) && moved?.has(agentId) !== true,
+        );
+        expect(won).toHaveLength(1);
+        const kept = won[0]?.batch.records.filter(({ chain }) => chain.agentId === agentId) ?? [];
+        expect((await chainOf(url, agentId)).slice(-kept.length)).toEqual(
+          kept.map(({ auditId }) => auditId),
+        );
+        const end = kept.at(-1)?.auditId ?? "";
+        if (agentId === ALICE) alice = end;
+        else bob = end;
+      }
+    }
+  });
+});
