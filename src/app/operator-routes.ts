@@ -12,11 +12,13 @@ import type { HandlerBinding } from "../endpoint/endpoint.ts";
 import type { LoadedEndpoint } from "../endpoint/load-endpoints.ts";
 import type { Recipe } from "../endpoint/recipe.ts";
 import { type BoundHandler, bindHandlers } from "../handlers/bind.ts";
+import { AwaitedAnswer, type UpstreamHandler } from "../handlers/call-upstream.ts";
+import { isHandlerError } from "../handlers/handler.ts";
 import type { McpServers } from "../handlers/mcp/mcp-servers.ts";
-import { promisingOutput } from "../handlers/mcp/promised-output.ts";
 import type { ModuleLoader } from "../handlers/module-loader.ts";
 import type { UpstreamPools } from "../handlers/upstream-pools.ts";
 import { covers } from "../identity/authority-scope.ts";
+import type { CompiledSchema } from "../schema/schema.ts";
 
 /** The parts that the endpoints are bound to. */
 export interface OperatorParts {
@@ -77,4 +79,21 @@ function upstreamTimeout(binding: HandlerBinding, servers: McpServers | undefine
   if (binding.type === "external_service") return binding.timeoutMs;
   if (binding.type !== "mcp_tool") return Number.POSITIVE_INFINITY;
   return servers?.timeoutMs(binding.server) ?? Number.POSITIVE_INFINITY;
+}
+
+/**
+ * A handler whose bodies are what the endpoint promises: an MCP server's answer is a stranger's, and one
+ * that the output schema does not take is a failure of the upstream.   AGTP-API §12.3
+ */
+function promisingOutput(handler: UpstreamHandler, output: CompiledSchema): UpstreamHandler {
+  return async (call, exchange) => {
+    const result = await handler(call, exchange);
+    if (result instanceof AwaitedAnswer) return result;
+    if (isHandlerError(result) || result.body === undefined) return result;
+    const violations = output.check(result.body);
+    if (violations === undefined) return result;
+    const error = "upstream_malformed_response";
+    call.log.warn({ error, violations }, "upstream call failed");
+    return { error, message: "the upstream's response is not what the endpoint promises" };
+  };
 }

@@ -68,6 +68,12 @@ export function parseJson(text: string): unknown {
   }
 }
 
+/** The object that a text is in JSON; undefined where it is anything else. */
+export function parseRecord(text: string): JsonRecord | undefined {
+  const value = parseJson(text);
+  return isRecord(value) ? value : undefined;
+}
+
 /** A value as a message quotes it: short, on one line, and never walking into what is nested. */
 export function quoteValue(value: unknown): string {
   if (typeof value === "string") {

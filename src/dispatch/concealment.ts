@@ -20,8 +20,8 @@ interface Concealing {
 export function concealRefusal(refusal: Refusal, route: Concealing | undefined): Refusal {
   const concealment = route?.concealment;
   if (concealment === undefined) return refusal;
-  // The text of the details was put together with what is concealed in them.
-  const { details, detailsText: _, carried, ...kept } = refusal;
+  // The texts were put together with what is concealed.
+  const { details, detailsText: _d, carriedText: _c, text: _t, carried, ...kept } = refusal;
   return {
     ...kept,
     message: concealment.text(refusal.message),

@@ -3,6 +3,7 @@
  * name; a handler of the protocol sets what its `ExchangeView` lets it. It also carries the abort
  * signal of the call, made only when somebody asks.
  */
+import type { UndeclaredMembers } from "../endpoint/undeclared-members.ts";
 import type { CallUpstream } from "../handlers/call-upstream.ts";
 import type { AgentDocument } from "../identity/agent-document.ts";
 import { uuidv7 } from "../identity/uuid.ts";
@@ -76,6 +77,8 @@ export class Exchange {
   /** Body: merged; input: validated. */
   input: Readonly<Record<string, unknown>> = {};
   query: ReadonlyMap<string, string> | undefined;
+  /** Body: the members of the input that have stand-ins for their names, until it is accepted. */
+  undeclared: UndeclaredMembers | undefined;
   /** Set by the handler of a contract: what this action, and all that it dispatches, is done under. */
   contract: ContractReference | undefined;
   /** From the headers, else from an enveloped body. */

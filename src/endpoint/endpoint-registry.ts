@@ -11,6 +11,7 @@ import { atOnce, type Paced } from "../base/paced.ts";
 import type { Pair } from "../catalog/pair.ts";
 import {
   compileTemplate,
+  countSegments,
   createTemplateIndex,
   segmentsOf,
   type Template,
@@ -48,6 +49,8 @@ export interface RegistryResult<E extends Pair> {
   readonly conflicts: readonly RouteConflict<E>[];
 }
 
+const NONE: readonly string[] = [];
+
 /** Builds the registry. Of two entries in conflict the earlier one is served. */
 export function createRegistry<E extends Pair>(entries: readonly E[]): RegistryResult<E> {
   return atOnce(creatingRegistry(entries));
@@ -82,6 +85,8 @@ class Registry<E extends Pair> implements EndpointRegistry<E> {
   readonly entries: readonly E[];
   readonly #literals: LiteralIndex<E>;
   readonly #templates: TemplateIndex<E>;
+  #path = "";
+  #segments: readonly string[] | undefined;
 
   constructor(literals: LiteralIndex<E>, templates: TemplateIndex<E>, entries: readonly E[]) {
     this.#literals = literals;
@@ -92,7 +97,7 @@ class Registry<E extends Pair> implements EndpointRegistry<E> {
   find(method: string, path: string): RouteMatch<E> | undefined {
     const literal = this.findLiteral(method, path);
     if (literal !== undefined) return { entry: literal, values: undefined };
-    const segments = segmentsOf(path, this.#templates.maxSegments);
+    const segments = this.#segmentsOf(path);
     const found = segments && this.#templates.find(method, segments);
     return found && { entry: found.entry, values: valuesOf(found.template, segments) };
   }
@@ -102,12 +107,20 @@ class Registry<E extends Pair> implements EndpointRegistry<E> {
   }
 
   methodsFor(path: string): readonly string[] {
-    const methods = new Set(this.#literals.methods(path));
-    const segments = segmentsOf(path, this.#templates.maxSegments);
-    if (segments !== undefined) {
-      for (const method of this.#templates.methods(segments)) methods.add(method);
-    }
-    return [...methods].sort();
+    const literal = this.#literals.methods(path);
+    const segments = this.#segmentsOf(path);
+    const others = segments === undefined ? NONE : this.#templates.methods(segments);
+    return others.length === 0 ? literal : [...new Set([...literal, ...others])].sort();
+  }
+
+  /** Undefined: no template has as many. What is not found is asked for twice, and taken apart once. */
+  #segmentsOf(path: string): readonly string[] | undefined {
+    if (path === this.#path) return this.#segments;
+    this.#path = path;
+    this.#segments = this.#templates.hasLength(countSegments(path))
+      ? segmentsOf(path, this.#templates.maxSegments)
+      : undefined;
+    return this.#segments;
   }
 }
 
@@ -127,8 +140,8 @@ interface LiteralIndex<E> {
   /** Adds an entry, unless its method and path are taken: by the entry it returns. */
   add(method: string, path: string, entry: E): E | undefined;
   find(method: string, path: string): E | undefined;
-  /** Every method of the path. */
-  methods(path: string): Iterable<string>;
+  /** Every method of the path, sorted; the same list each time. */
+  methods(path: string): readonly string[];
 }
 
 /** Creates an index without paths. */
@@ -141,10 +154,10 @@ function createLiteralIndex<E>(): LiteralIndex<E> {
       const other = paths.get(path);
       if (other !== undefined) return other;
       entries.set(method, paths.set(flatText(path), entry));
-      methods.set(path, [...(methods.get(path) ?? []), method]);
+      methods.set(path, [...(methods.get(path) ?? []), method].sort());
       return undefined;
     },
     find: (method, path) => entries.get(method)?.get(path),
-    methods: (path) => methods.get(path) ?? [],
+    methods: (path) => methods.get(path) ?? NONE,
   };
 }

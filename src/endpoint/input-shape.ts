@@ -6,6 +6,7 @@ import { isRecord } from "../base/json-value.ts";
 import type { JsonSchema } from "../schema/json-schema.ts";
 import { resolveLocalReference } from "../schema/local-reference.ts";
 import { SCHEMA_TYPES, type SchemaType } from "../schema/schema-vocabulary.ts";
+import { DeclaredMembers } from "./declared-members.ts";
 
 /** The types that text is coerced to. */
 export type ScalarType = "boolean" | "integer" | "number";
@@ -15,6 +16,8 @@ export interface InputShape {
   readonly scalars: ReadonlyMap<string, readonly ScalarType[]>;
   /** The members that are lists, with the types that the text of an item may turn into. */
   readonly lists: ReadonlyMap<string, readonly ScalarType[]>;
+  /** All of them; undefined: what the schema says depends on the names of others. */
+  readonly declared: DeclaredMembers | undefined;
 }
 
 const SCALARS = ["boolean", "integer", "number"] as const satisfies readonly ScalarType[];
@@ -32,7 +35,7 @@ export function inputShape(schema: JsonSchema): InputShape {
     if (possible.length > 0) scalars.set(name, possible);
     else if (types.has("array")) lists.set(name, itemScalars(property, schema));
   }
-  return { scalars, lists };
+  return { scalars, lists, declared: DeclaredMembers.of(schema) };
 }
 
 function scalarsOf(types: ReadonlySet<SchemaType>): readonly ScalarType[] {

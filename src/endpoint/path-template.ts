@@ -51,6 +51,13 @@ export function segmentsOf(path: string, max: number): readonly string[] | undef
   return segments.length > max ? undefined : segments;
 }
 
+/** The number of segments of a request path. */
+export function countSegments(path: string): number {
+  let count = 0;
+  for (let at = path.indexOf("/"); at !== -1; at = path.indexOf("/", at + 1)) count += 1;
+  return count;
+}
+
 /** The segments at some positions as one key; segments hold no slash, so no two keys are alike. */
 function joinSegments(segments: readonly string[], positions: readonly number[]): string {
   let key = "";
@@ -71,8 +78,10 @@ export interface TemplateIndex<E> {
   /** Adds an entry, unless another one of the same method matches a path equally well. */
   add(method: string, template: Template, entry: E): E | undefined;
   find(method: string, segments: readonly string[]): Leaf<E> | undefined;
+  /** Tells whether a template has so many segments. */
+  hasLength(segments: number): boolean;
   /** Every method with a template for the path. */
-  methods(segments: readonly string[]): Iterable<string>;
+  methods(segments: readonly string[]): readonly string[];
 }
 
 interface Form<E> {
@@ -110,10 +119,14 @@ export function createTemplateIndex<E>(): TemplateIndex<E> {
       }
       return undefined;
     },
-    *methods(segments) {
+    hasLength: (segments) => forms.has(segments),
+    methods(segments) {
+      const found: string[] = [];
       for (const form of forms.get(segments.length) ?? []) {
-        yield* matchForm(form, segments)?.keys() ?? [];
+        const leaves = matchForm(form, segments);
+        if (leaves !== undefined) found.push(...leaves.keys());
       }
+      return found;
     },
   };
 }

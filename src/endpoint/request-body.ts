@@ -4,8 +4,17 @@
  * AGTP "Request Body", AGTP-API §6.4
  */
 import { isAscii, isUtf8 } from "node:buffer";
-import { isRecord, type JsonRecord } from "../base/json-value.ts";
+import { isRecord, type JsonRecord, parseJson } from "../base/json-value.ts";
 import { isTooDeep, MAX_DEPTH } from "../base/nesting.ts";
+import type { BodyEncoding, UndeclaredMembers } from "./undeclared-members.ts";
+
+/** How to read a body that is not read as any other. */
+export interface BodyReading {
+  /** Members whose reader refuses by itself what is too deep: they keep as much as shows that. */
+  readonly deepMembers?: ReadonlySet<string> | undefined;
+  /** Gives members stand-ins for names that nobody declared. */
+  readonly undeclared?: UndeclaredMembers | undefined;
+}
 
 /** A body as a JSON object, or why it is none. */
 export type ParsedBody =
@@ -50,23 +59,21 @@ const ENVELOPE_KEYS: ReadonlySet<string> = new Set([
 
 /**
  * Reads a body: UTF-8, a JSON object, nested at most 64 levels deep, with at most 10,000 members and
- * 50,000 values in all. An empty body is `{}`. Members of the given names, whose reader refuses them
- * by itself, keep as much as shows that they are deeper.
+ * 50,000 values in all. An empty body is `{}`.
  */
-export function parseBody(bytes: Uint8Array, deepMembers?: ReadonlySet<string>): ParsedBody {
+export function parseBody(
+  bytes: Uint8Array,
+  { deepMembers, undeclared }: BodyReading = {},
+): ParsedBody {
   if (bytes.length === 0) return { kind: "ok", value: {} };
   const { excess, cuts } = scan(bytes);
   const isDeep = excess === "depth";
   if (excess !== undefined && !isDeep) return tooMany(excess);
   if (isDeep && deepMembers === undefined) return tooDeep();
-  const text = decodeText(isDeep ? cutDeep(bytes, cuts) : bytes);
+  const text = decodeText(isDeep ? cutDeep(bytes, cuts) : bytes, isDeep ? undefined : undeclared);
   if (text === undefined) return invalid("the body is not UTF-8");
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    return invalid("the body is not JSON");
-  }
+  const value = parseJson(text);
+  if (value === undefined) return invalid("the body is not JSON");
   if (isDeep && isTooDeep(value, MAX_DEPTH, deepMembers)) return tooDeep();
   if (isRecord(value)) return { kind: "ok", value };
   const found = Array.isArray(value) ? "an array" : value === null ? "null" : `a ${typeof value}`;
@@ -74,12 +81,18 @@ export function parseBody(bytes: Uint8Array, deepMembers?: ReadonlySet<string>):
 }
 
 /** ASCII, which most bodies are, decodes several times faster than other UTF-8. */
-function decodeText(bytes: Uint8Array): string | undefined {
+function decodeText(bytes: Uint8Array, undeclared?: UndeclaredMembers): string | undefined {
   const buffer = Buffer.isBuffer(bytes)
     ? bytes
     : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
-  if (isAscii(buffer)) return buffer.toString("latin1");
-  return isUtf8(buffer) ? buffer.toString("utf8") : undefined;
+  const encoding = encodingOf(buffer);
+  if (encoding === undefined) return undefined;
+  return undeclared?.replaceIn(buffer, encoding) ?? buffer.toString(encoding);
+}
+
+function encodingOf(buffer: Buffer): BodyEncoding | undefined {
+  if (isAscii(buffer)) return "latin1";
+  return isUtf8(buffer) ? "utf8" : undefined;
 }
 
 function invalid(message: string): ParsedBody {

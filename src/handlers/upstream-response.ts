@@ -4,7 +4,7 @@
  * AGTP-API §12.3, Table 8
  */
 import type { Dispatcher } from "undici";
-import { isDeeperThan, isRecord } from "../base/json-value.ts";
+import { isDeeperThan, isRecord, parseJson } from "../base/json-value.ts";
 import type { ExternalServiceBinding } from "../endpoint/endpoint.ts";
 import { PLAIN_ENCODING } from "../endpoint/upstream-format.ts";
 import { readBoundedBody } from "./bounded-body.ts";
@@ -90,12 +90,8 @@ function readJson(
 ): HandlerResult {
   const text = decodeText(bytes);
   if (text === undefined) return fail("is not JSON");
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    return fail("is not JSON");
-  }
+  const value = parseJson(text);
+  if (value === undefined) return fail("is not JSON");
   if (isDeeperThan(value, MAX_DEPTH)) {
     return fail(`is nested deeper than ${MAX_DEPTH} levels`);
   }

@@ -3,7 +3,7 @@
  * RFC 7515 §7.1, RFC 8037
  */
 import type { KeyObject } from "node:crypto";
-import { isRecord, type JsonRecord } from "../base/json-value.ts";
+import { isRecord, type JsonRecord, parseRecord } from "../base/json-value.ts";
 import { type Ed25519PublicKey, publicKeyOf, readPublicKey, verifyDetached } from "./ed25519.ts";
 
 /** A compact JWS, taken apart and not yet verified. */
@@ -64,10 +64,5 @@ function encode(octets: Buffer): string {
 }
 
 function decodeObject(segment: string): JsonRecord | undefined {
-  try {
-    const value: unknown = JSON.parse(Buffer.from(segment, "base64url").toString("utf8"));
-    return isRecord(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
+  return parseRecord(Buffer.from(segment, "base64url").toString("utf8"));
 }

@@ -4,7 +4,7 @@
  * docs/approvals.md, Web Authentication §7.2
  */
 import { createHash, createPublicKey, type JsonWebKey, verify } from "node:crypto";
-import { isRecord, type JsonRecord } from "../base/json-value.ts";
+import { isRecord, type JsonRecord, parseRecord } from "../base/json-value.ts";
 import { canonicalOctets } from "./canonical-form.ts";
 
 /** The decision that is signed; keys are the wire's own. */
@@ -81,12 +81,7 @@ export function passkeyFault(
 }
 
 function clientDataOf(octets: Buffer): { readonly type?: unknown; readonly challenge?: unknown } {
-  try {
-    const value: unknown = JSON.parse(octets.toString("utf8"));
-    return isRecord(value) ? value : {};
-  } catch {
-    return {};
-  }
+  return parseRecord(octets.toString("utf8")) ?? {};
 }
 
 function isSigned(jwk: JsonRecord, signed: Buffer, signature: Buffer): boolean {

@@ -4,7 +4,6 @@
  * for many at a time, and written as hex once.
  */
 import { randomFillSync } from "node:crypto";
-import { flatText } from "../base/flat-text.ts";
 
 /** Hex digits of randomness at the end of an id. */
 const TAIL = 12;
@@ -17,11 +16,14 @@ const HEX: readonly string[] = Array.from({ length: 256 }, (_, byte) =>
 
 let pool = "";
 let poolOffset = 0;
+/** Random starts of counters. */
+const starts = new Uint32Array(256);
+let startsLeft = 0;
 let millisecond = -1;
-let timestamp = "";
-/** The id up to the counter's low part, for that high part. */
+/** Of the time, the part that changes once in 65 seconds, and its hex digits with the hyphen. */
+let span = -1;
+let spanText = "";
 let prefix = "";
-let prefixHigh = -1;
 let counter = 0;
 
 /** A new UUIDv7 in lower case; it sorts behind every other of this process. */
@@ -31,9 +33,10 @@ export function uuidv7(): string {
   if (now > millisecond) startMillisecond(now);
   else if (counter + 1 < COUNTER_LIMIT) counter += 1;
   else startMillisecond(millisecond + 1);
-  if (counter >>> 14 !== prefixHigh) startPrefix();
+  const high = 0x7000 | (counter >>> 14);
   const low = 0x8000 | (counter & 0x3fff);
-  return `${prefix}${hex(low >>> 8)}${hex(low & 0xff)}-${drawRandom()}`;
+  const middle = `${hex(high >>> 8)}${hex(high & 0xff)}-${hex(low >>> 8)}${hex(low & 0xff)}-`;
+  return prefix + middle + drawRandom();
 }
 
 /** Makes every later id sort behind those that an earlier process made by `at`. */
@@ -54,18 +57,21 @@ function drawRandom(): string {
   return pool.slice(poolOffset - TAIL, poolOffset);
 }
 
-/** The counter starts in the lower half of its range, so that one millisecond cannot overflow it. */
+/**
+ * The counter starts in the lower half of its range, so that one millisecond cannot overflow it. A server
+ * of few requests begins one with nearly every id, so it is no dearer than the rest of an id.
+ */
 function startMillisecond(now: number): void {
   millisecond = now;
-  const digits = Math.trunc(now).toString(16).padStart(12, "0");
-  timestamp = `${digits.slice(0, 8)}-${digits.slice(8)}-`;
-  prefixHigh = -1;
-  counter = Number.parseInt(drawRandom(), 16) % (COUNTER_LIMIT / 2);
-}
-
-/** Every id of a millisecond has it in common, but for one in some thousands. */
-function startPrefix(): void {
-  prefixHigh = counter >>> 14;
-  const high = 0x7000 | prefixHigh;
-  prefix = flatText(`${timestamp}${hex(high >>> 8)}${hex(high & 0xff)}-`);
+  const time = Math.trunc(now);
+  const high = Math.floor(time / 0x1_0000);
+  if (high !== span) {
+    span = high;
+    spanText = `${high.toString(16).padStart(8, "0")}-`;
+  }
+  const low = time - high * 0x1_0000;
+  prefix = `${spanText}${hex(low >>> 8)}${hex(low & 0xff)}-`;
+  if (startsLeft === 0) startsLeft = randomFillSync(starts).length;
+  startsLeft -= 1;
+  counter = starts[startsLeft]! % (COUNTER_LIMIT / 2);
 }

@@ -3,7 +3,9 @@
  * to where the missing one should be, the keyword and a message.   AGTP-API §13.2
  */
 import type { ErrorObject } from "ajv";
+import { flatText } from "../base/flat-text.ts";
 import { escapeToken } from "../base/json-pointer.ts";
+import { jsonText } from "../base/json-value.ts";
 
 /** The fault that a validator finds, before it is put into words. */
 export type SchemaError = Pick<
@@ -19,6 +21,15 @@ export interface SchemaViolation {
   readonly message: string;
 }
 
+/** The names of members that stand-ins were put in the place of, in the value itself. */
+export interface SentNames {
+  /** Undefined: the member has the name that was sent. */
+  sentName(member: string): string | undefined;
+}
+
+/** Puts an error in words. */
+export type Wording = (error: SchemaError, sent?: SentNames) => SchemaViolation;
+
 /** More say nothing new to whoever has to mend the input. */
 const MAX_VIOLATIONS = 20;
 /** A key may be as long as a body; twenty copies of it need not be in the answer. */
@@ -28,19 +39,63 @@ const MAX_LISTED_LENGTH = 200;
 /** At most twenty violations, in the order in which they were found. */
 export function toViolations(
   errors: readonly SchemaError[],
-  word: (error: SchemaError) => SchemaViolation = toViolation,
+  word: Wording = toViolation,
+  sent?: SentNames,
 ): readonly SchemaViolation[] {
   const first = errors.length > MAX_VIOLATIONS ? errors.slice(0, MAX_VIOLATIONS) : errors;
-  return first.map(word);
+  return first.map((error) => word(error, sent));
+}
+
+/** No name of a keyword needs an escape, nor does this. */
+const UNDECLARED = "is not a member that the schema declares";
+
+/** A violation that knows how it is written. */
+export class WordedViolation implements SchemaViolation {
+  readonly path: string;
+  readonly keyword: string;
+  readonly message: string;
+  /** It is kept for the next error of its kind. */
+  #isKept = false;
+  #text: string | undefined;
+
+  constructor(path: string, keyword: string, message: string) {
+    this.path = path;
+    this.keyword = keyword;
+    this.message = message;
+  }
+
+  static keep(violation: WordedViolation): void {
+    violation.#isKept = true;
+  }
+
+  static isKept(violation: SchemaViolation): boolean {
+    return #isKept in violation && violation.#isKept;
+  }
+
+  /** It as JSON. */
+  static textOf(violation: SchemaViolation): string {
+    if (!(#text in violation)) return JSON.stringify(violation);
+    if (violation.#text !== undefined) return violation.#text;
+    const { path, keyword, message } = violation;
+    const rest =
+      message === UNDECLARED
+        ? `,"keyword":"${keyword}","message":"${UNDECLARED}"}`
+        : `,"keyword":${jsonText(keyword)},"message":${jsonText(message)}}`;
+    const text = `{"path":${jsonText(path)}${rest}`;
+    violation.#text = violation.#isKept ? flatText(text) : text;
+    return text;
+  }
 }
 
 /** The error in words. Equal errors make equal violations, whichever schema they are against. */
-export function toViolation(error: SchemaError): SchemaViolation {
-  return {
-    path: shorten(pathOf(error), MAX_PATH_LENGTH),
-    keyword: error.keyword,
-    message: messageOf(error),
-  };
+export function toViolation(error: SchemaError): WordedViolation {
+  return violationOf(error, memberOf(error));
+}
+
+/** The same of a member that has another name. */
+export function violationOf(error: SchemaError, member: string | undefined): WordedViolation {
+  const path = shorten(pathOf(error, member), MAX_PATH_LENGTH);
+  return new WordedViolation(path, error.keyword, messageOf(error));
 }
 
 /** The member that an error is about, where the validator only names it in the parameters. */
@@ -65,10 +120,8 @@ function namedMember(keyword: string, params: SchemaError["params"]): unknown {
   }
 }
 
-function pathOf(error: SchemaError): string {
-  const member = memberOf(error);
-  if (member === undefined) return error.instancePath;
-  return `${error.instancePath}/${escapeToken(member)}`;
+function pathOf({ instancePath }: SchemaError, member: string | undefined): string {
+  return member === undefined ? instancePath : `${instancePath}/${escapeToken(member)}`;
 }
 
 function messageOf({ keyword, params, message }: SchemaError): string {
@@ -77,7 +130,7 @@ function messageOf({ keyword, params, message }: SchemaError): string {
       return "is required";
     case "additionalProperties":
     case "unevaluatedProperties":
-      return "is not a member that the schema declares";
+      return UNDECLARED;
     case "enum":
       return `must be one of ${list(params["allowedValues"])}`;
     case "const":

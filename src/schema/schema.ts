@@ -15,10 +15,11 @@ import { OPERATOR_SCHEMA_BOUNDS, type SchemaBounds } from "./schema-bounds.ts";
 import { checkSchema } from "./schema-check.ts";
 import type { SchemaFault } from "./schema-place.ts";
 import {
-  type SchemaError,
   type SchemaViolation,
+  type SentNames,
   TOO_DEEP,
   toViolations,
+  type Wording,
 } from "./schema-violation.ts";
 import { TEXT_PATTERNS } from "./text-pattern.ts";
 import { createWording } from "./violation-wording.ts";
@@ -30,9 +31,13 @@ export interface CompiledSchema {
   readonly schema: JsonSchema;
   /**
    * Undefined: the value is valid. At most twenty violations. `isSmall` promises fewer than 5,000
-   * members and items in all.
+   * members and items in all. Members may have been renamed: `sent` knows how they were called.
    */
-  check(value: unknown, isSmall?: boolean): readonly SchemaViolation[] | undefined;
+  check(
+    value: unknown,
+    isSmall?: boolean,
+    sent?: SentNames,
+  ): readonly SchemaViolation[] | undefined;
 }
 
 /** The result of compiling a schema; without problems there is always a compiled schema. */
@@ -83,17 +88,17 @@ function textOf(schema: JsonSchema): string | undefined {
 function compileLazily(
   schema: JsonSchema,
   createValidator: ValidatorFactory,
-  word: (error: SchemaError) => SchemaViolation,
+  word: Wording,
 ): CompiledSchema {
   // The root's own name matters to other documents only, and two endpoints may use the same.
   const { $id: _id, $schema: _dialect, ...nameless } = schema;
   const validate = createValidator(nameless);
   return {
     schema,
-    check(value, isSmall) {
+    check(value, isSmall, sent) {
       try {
         const errors = validate(value, isSmall);
-        return errors && toViolations(errors, word);
+        return errors && toViolations(errors, word, sent);
       } catch (error) {
         // A recursive schema follows a deep value down; the end of the stack is the value's fault.
         if (error instanceof RangeError) return TOO_DEEP;

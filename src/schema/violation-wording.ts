@@ -8,7 +8,12 @@ import {
   type SchemaError,
   type SchemaViolation,
   toViolation,
+  violationOf,
+  WordedViolation,
+  type Wording,
 } from "./schema-violation.ts";
+
+const { isKept, textOf: violationText } = WordedViolation;
 
 /** Members are named by callers too, who shall not fill the memory with them. */
 const MAX_KEPT = 1024;
@@ -21,16 +26,45 @@ interface Worded {
 }
 
 /** Words errors, of whichever schemas; an error like the one before at its place is not worded anew. */
-export function createWording(): (error: SchemaError) => SchemaViolation {
+export function createWording(): Wording {
   const said = new Map<string, Worded>();
-  return (error) => {
+  const wordUndeclared = createUndeclaredWording();
+  return (error, sent) => {
     const place = memberOf(error) ?? error.instancePath;
+    const name = error.instancePath === "" ? sent?.sentName(place) : undefined;
+    if (name !== undefined) return wordUndeclared(error, name);
     const known = said.get(place);
     if (known !== undefined && isSameError(known.error, error)) return known.violation;
     const violation = toViolation(error);
     if (place.length + error.instancePath.length > MAX_KEPT_LENGTH) return violation;
     if (said.size >= MAX_KEPT) said.clear();
+    WordedViolation.keep(violation);
     said.set(place, { error, violation });
+    return violation;
+  };
+}
+
+interface UndeclaredMember {
+  readonly name: string;
+  readonly violation: WordedViolation;
+}
+
+/** Few, since most come once: each takes the place of another, and no table has to be searched for it. */
+const UNDECLARED_SLOTS = 64;
+
+/** Words members that no schema declares, by the names that were sent. */
+function createUndeclaredWording(): (error: SchemaError, name: string) => SchemaViolation {
+  const slots = new Array<UndeclaredMember | undefined>(UNDECLARED_SLOTS).fill(undefined);
+  return (error, name) => {
+    const last = name.length - 1;
+    const slot = (name.length + name.charCodeAt(0) * 7 + name.charCodeAt(last) * 13) & 63;
+    const known = slots[slot];
+    if (known?.name === name) {
+      WordedViolation.keep(known.violation);
+      return known.violation;
+    }
+    const violation = violationOf(error, name);
+    if (name.length <= MAX_KEPT_LENGTH) slots[slot] = { name, violation };
     return violation;
   };
 }
@@ -41,13 +75,16 @@ function isSameError(one: SchemaError, other: SchemaError): boolean {
     one.keyword === other.keyword &&
     one.message === other.message &&
     one.propertyName === other.propertyName &&
-    haveSameMembers(one.params, other.params)
+    haveSameParameters(one, other)
   );
 }
 
 /** Lists of a schema, as in `enum`, are the same array in every error about it. */
-function haveSameMembers(one: SchemaError["params"], other: SchemaError["params"]): boolean {
-  for (const name in one) if (one[name] !== other[name]) return false;
+function haveSameParameters({ keyword, params: one }: SchemaError, other: SchemaError): boolean {
+  const { params } = other;
+  // The most common error; to go through its only member costs more than all else here.
+  if (keyword === "required") return one["missingProperty"] === params["missingProperty"];
+  for (const name in one) if (one[name] !== params[name]) return false;
   return true;
 }
 
@@ -70,8 +107,14 @@ export function reportViolations(violations: readonly SchemaViolation[]): Violat
   const known = reports.get(first);
   if (known !== undefined && areSame(known.violations, violations)) return known;
   const message = `${first.path || "/"} ${first.message}`;
-  const report = { violations, message, text: JSON.stringify(violations) };
-  if (report.text.length <= MAX_KEPT_TEXT_LENGTH) reports.set(first, report);
+  let text = "";
+  let mayReturn = true;
+  for (const violation of violations) {
+    text += text === "" ? violationText(violation) : `,${violationText(violation)}`;
+    mayReturn &&= isKept(violation);
+  }
+  const report = { violations, message, text: `[${text}]` };
+  if (mayReturn && report.text.length <= MAX_KEPT_TEXT_LENGTH) reports.set(first, report);
   return report;
 }
 

@@ -7,59 +7,57 @@ import type { Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
 import type { LimitsConfig } from "../wire/limits-section.ts";
 
-/** The address, which the raw socket and the TLS socket over it have in common. */
-type Endpoint = Pick<Socket, "remoteAddress" | "remotePort">;
-
-interface Handshake {
+/** A connection that was let in. */
+export interface Admitted {
   readonly socket: Socket;
+  readonly address: string;
+  readonly port: number;
+  /** As of `performance.now()`. */
   readonly since: number;
 }
 
 /** The accepted sockets of one listener. */
 export class ConnectionCaps {
   readonly #limits: () => LimitsConfig;
-  readonly #sockets = new Set<Socket>();
+  readonly #all = new Set<Admitted>();
   readonly #perAddress = new Map<string, number>();
   #sayEmpty: () => void = () => undefined;
-  /** By peer, oldest first. */
-  readonly #handshakes = new Map<string, Handshake>();
+  /** Oldest first. */
+  readonly #handshakes = new Set<Admitted>();
 
   constructor(limits: () => LimitsConfig) {
     this.#limits = limits;
   }
 
   get count(): number {
-    return this.#sockets.size;
+    return this.#all.size;
   }
 
-  /** Takes a socket in, or answers that there is no room. */
-  admit(socket: Socket): boolean {
+  /** Takes a socket in; undefined: there is no room. */
+  admit(socket: Socket): Admitted | undefined {
     const { maxConnections, maxConnectionsPerAddress } = this.#limits();
-    const address = socket.remoteAddress;
+    const { remoteAddress: address, remotePort: port = 0 } = socket;
     // The peer was gone before it could be served.
-    if (address === undefined) return false;
+    if (address === undefined) return undefined;
     const held = this.#perAddress.get(address) ?? 0;
-    if (this.count >= maxConnections || held >= maxConnectionsPerAddress) return false;
-    const peer = peerOf(socket);
-    this.#sockets.add(socket);
+    if (this.count >= maxConnections || held >= maxConnectionsPerAddress) return undefined;
+    const admitted: Admitted = { socket, address, port, since: performance.now() };
+    this.#all.add(admitted);
     this.#perAddress.set(address, held + 1);
-    this.#handshakes.set(peer, { socket, since: performance.now() });
-    socket.once("close", () => this.#release(socket, address, peer));
-    return true;
+    this.#handshakes.add(admitted);
+    socket.on("close", () => this.#release(admitted));
+    return admitted;
   }
 
-  /** The handshake of this peer is done; answers with the socket that was admitted. */
-  established(socket: Endpoint): Socket | undefined {
-    const peer = peerOf(socket);
-    const admitted = this.#handshakes.get(peer)?.socket;
-    this.#handshakes.delete(peer);
-    return admitted;
+  /** Its handshake is done. */
+  established(admitted: Admitted): void {
+    this.#handshakes.delete(admitted);
   }
 
   /** Ends handshakes that have taken too long. */
   sweep(now: number): void {
     const { headerTimeoutMs } = this.#limits();
-    for (const { socket, since } of this.#handshakes.values()) {
+    for (const { socket, since } of this.#handshakes) {
       if (now - since <= headerTimeoutMs) break;
       socket.destroy();
     }
@@ -67,7 +65,7 @@ export class ConnectionCaps {
 
   /** Ends every handshake: nobody has asked for anything in it yet. */
   endHandshakes(): void {
-    for (const { socket } of this.#handshakes.values()) socket.destroy();
+    for (const { socket } of this.#handshakes) socket.destroy();
   }
 
   /** Resolves once there is no socket; nobody may be admitted any more. */
@@ -79,21 +77,18 @@ export class ConnectionCaps {
   }
 
   endAll(): void {
-    for (const socket of this.#sockets) socket.destroy();
+    for (const { socket } of this.#all) socket.destroy();
   }
 
-  #release(socket: Socket, address: string, peer: string): void {
-    this.#sockets.delete(socket);
-    if (this.#handshakes.get(peer)?.socket === socket) this.#handshakes.delete(peer);
+  #release(admitted: Admitted): void {
+    const { address } = admitted;
+    this.#all.delete(admitted);
+    this.#handshakes.delete(admitted);
     const left = (this.#perAddress.get(address) ?? 1) - 1;
     if (left > 0) this.#perAddress.set(address, left);
     else this.#perAddress.delete(address);
     if (this.count === 0) this.#sayEmpty();
   }
-}
-
-function peerOf({ remoteAddress, remotePort }: Endpoint): string {
-  return `${remoteAddress} ${remotePort}`;
 }
 
 /** Octets allowed beside requests between two looks: some hundred updates; one a day is needed. */

@@ -16,7 +16,6 @@ import { isWireFault } from "../wire/message-parser.ts";
 import type { TlsOverhead } from "./connection-caps.ts";
 import { Inbox } from "./inbox.ts";
 import { type BatchedWriter, Outbox, type WriteBatcher } from "./outbox.ts";
-import type { PeerIdentity } from "./peer-certificate.ts";
 import type { SendBudget } from "./send-budget.ts";
 import { readShared } from "./shared-reading.ts";
 
@@ -30,6 +29,13 @@ export interface ConnectionContext {
   readonly sendBudget: SendBudget;
   readonly ledger: Recording;
   onFault(error: unknown): void;
+  onClose(connection: Connection): void;
+}
+
+/** The other end of a connection. */
+export interface OtherEnd {
+  readonly peer: Peer;
+  readonly overhead: TlsOverhead;
 }
 
 /** The longest that one connection answers what it has received before others have their turn. */
@@ -53,11 +59,9 @@ export class Connection implements BatchedWriter {
   /** When it was last looked for something to answer, as of `performance.now()`. */
   #workedAt = 0;
 
-  constructor(
-    socket: TLSSocket,
-    context: ConnectionContext,
-    { overhead, ...identity }: PeerIdentity & { readonly overhead: TlsOverhead },
-  ) {
+  /** Listens to the socket once for each event: what else has to hear of it is told from here. */
+  constructor(socket: TLSSocket, context: ConnectionContext, { peer, overhead }: OtherEnd) {
+    this.#peer = peer;
     this.#overhead = overhead;
     this.#socket = socket;
     this.#context = context;
@@ -67,15 +71,19 @@ export class Connection implements BatchedWriter {
       this.abort(new Error("the caller does not read")),
     );
     this.#outbox = new Outbox(socket, { account, sendBufferBytes });
-    const { remoteAddress: address = "", remotePort: port = 0 } = socket;
-    this.#peer = { address, port, ...identity };
     readShared(socket, (chunk) => {
       if (this.#inbox.push(chunk)) this.#proceed();
     });
-    socket.on("drain", () => this.#proceed());
+    socket.on("drain", () => {
+      this.#outbox.drained();
+      this.#proceed();
+    });
     socket.on("end", () => this.#peerEnded());
-    socket.on("error", () => socket.destroy());
-    socket.on("close", () => this.#leave());
+    socket.on("close", () => {
+      this.#outbox.closed();
+      this.#leave();
+      context.onClose(this);
+    });
   }
 
   /** Answers what can be answered, and has it sent. */

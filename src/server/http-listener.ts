@@ -10,7 +10,7 @@ import type { Duplex } from "node:stream";
 import { quietened } from "../base/quietened.ts";
 import type { Gateway } from "../dispatch/module/http-gateway.ts";
 import type { LimitsConfig } from "../wire/limits-section.ts";
-import { ConnectionCaps } from "./connection-caps.ts";
+import { type Admitted, ConnectionCaps } from "./connection-caps.ts";
 import { faultOctets, faultOf, isReadingFault } from "./http-fault.ts";
 import { HttpTurns, type Turn } from "./http-turns.ts";
 import { pacedResponses } from "./paced-response.ts";
@@ -49,6 +49,8 @@ export class HttpListener {
   readonly #options: HttpListenerOptions;
   readonly #server: http.Server | https.Server;
   readonly #caps: ConnectionCaps;
+  /** By peer: Node tells of a socket that is secured, and not over which one. */
+  readonly #handshakes = new Map<string, Admitted>();
   readonly #connections = new Map<Duplex, HttpTurns>();
   readonly #answering = new Set<http.ServerResponse>();
   #isDraining = false;
@@ -58,9 +60,7 @@ export class HttpListener {
     this.#caps = new ConnectionCaps(options.limits);
     const server = createServer(options);
     this.#server = server;
-    server.on("connection", (socket: Socket) => {
-      if (!this.#caps.admit(socket)) socket.destroy();
-    });
+    server.on("connection", (socket: Socket) => this.#admit(socket));
     const opened = options.tls === undefined ? "connection" : "secureConnection";
     server.on(opened, (socket: Socket) => this.#open(socket));
     server.on("request", (request, response) => this.#take(request, response));
@@ -112,9 +112,23 @@ export class HttpListener {
     clearTimeout(timer);
   }
 
+  #admit(socket: Socket): void {
+    const admitted = this.#caps.admit(socket);
+    if (admitted === undefined) {
+      socket.destroy();
+      return;
+    }
+    const peer = peerOf(socket);
+    this.#handshakes.set(peer, admitted);
+    socket.once("close", () => {
+      if (this.#handshakes.get(peer) === admitted) this.#handshakes.delete(peer);
+    });
+  }
+
   #open(socket: Socket): void {
     if (socket.destroyed) return;
-    this.#caps.established(socket);
+    const admitted = this.#handshakes.get(peerOf(socket));
+    if (admitted !== undefined) this.#caps.established(admitted);
     this.#connections.set(socket, new HttpTurns(socket));
     socket.once("close", () => this.#connections.delete(socket));
   }
@@ -203,4 +217,9 @@ function createServer({
     ...TRANSPORT,
     handshakeTimeout: headerTimeoutMs,
   });
+}
+
+/** The raw socket and the one over it have it in common. */
+function peerOf({ remoteAddress, remotePort }: Socket): string {
+  return `${remoteAddress} ${remotePort}`;
 }

@@ -36,8 +36,6 @@ export class Inbox {
     this.#socket = socket;
     this.#limits = limits;
     this.#parser = new RequestParser(limits);
-    // The peer has taken the last reply.
-    socket.on("finish", () => this.#hear());
   }
 
   /** No more is wanted until something was answered. */
@@ -125,7 +123,8 @@ export class Inbox {
     if (this.#lingersSince !== undefined) return;
     this.#hear();
     this.#lingersSince = this.#heardAt;
-    this.#socket.end();
+    // Called when the peer has taken the last reply.
+    this.#socket.end(() => this.#hear());
   }
 
   /** The peer has had its time; one that does not fall silent has that of an idle connection. */

@@ -55,15 +55,19 @@ export class Outbox {
     this.#socket = socket;
     this.#account = account;
     this.#most = sendBufferBytes;
-    socket.on("drain", () => {
-      this.#isWriting = false;
-      account.take();
-      this.#writePieces();
-    });
-    socket.on("close", () => {
-      this.#pieces.length = 0;
-      account.close();
-    });
+  }
+
+  /** The peer has taken what was written. */
+  drained(): void {
+    this.#isWriting = false;
+    this.#account.take();
+    this.#writePieces();
+  }
+
+  /** The socket is closed. */
+  closed(): void {
+    this.#pieces.length = 0;
+    this.#account.close();
   }
 
   /** The peer leaves too much unread: nothing more should be begun for it. */

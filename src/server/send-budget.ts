@@ -8,11 +8,14 @@ import type { LimitsConfig } from "../wire/limits-section.ts";
 /** A body as it is held; whether two wait for the same one is a question of identity. */
 type Body = Uint8Array;
 
+const NO_BODIES: ReadonlyMap<Body, number> = new Map();
+
 /** The octets that one peer has not taken yet. */
 export class SendAccount {
   readonly #budget: SendBudget;
   readonly #drop: () => void;
-  readonly bodies: Map<Body, number> = new Map();
+  /** Most connections never have any. */
+  #bodies: Map<Body, number> | undefined;
   /** Beside the bodies. */
   bytes = 0;
   /** When the peer last took something, while it leaves something waiting. */
@@ -21,6 +24,18 @@ export class SendAccount {
   constructor(budget: SendBudget, drop: () => void) {
     this.#budget = budget;
     this.#drop = drop;
+  }
+
+  /** How many times each is held. */
+  get bodies(): ReadonlyMap<Body, number> {
+    return this.#bodies ?? NO_BODIES;
+  }
+
+  /** Holds a body so many times; 0: not any more. */
+  keep(body: Body, times: number): void {
+    this.#bodies ??= new Map();
+    if (times > 0) this.#bodies.set(body, times);
+    else this.#bodies.delete(body);
   }
 
   get isEmpty(): boolean {
@@ -114,7 +129,7 @@ export class SendBudget {
       this.#bodies.set(body, { holders: 1 });
       this.#bytes += body.byteLength;
     } else held.holders += 1;
-    account.bodies.set(body, (account.bodies.get(body) ?? 0) + 1);
+    account.keep(body, (account.bodies.get(body) ?? 0) + 1);
     this.#keep(account);
     this.#enforce();
   }
@@ -123,8 +138,7 @@ export class SendBudget {
     const times = account.bodies.get(body);
     const held = this.#bodies.get(body);
     if (times === undefined || held === undefined) return;
-    if (times > 1) account.bodies.set(body, times - 1);
-    else account.bodies.delete(body);
+    account.keep(body, times - 1);
     held.holders -= 1;
     if (held.holders === 0) {
       this.#bodies.delete(body);

@@ -27,17 +27,28 @@ export function readShared(socket: Socket, onChunk: (chunk: Buffer) => void): vo
 /** Does what the constructor of a socket does with `onread`. */
 function shareBuffer(socket: Slots, onRead: (length: number) => boolean): void {
   const { _handle: handle } = socket;
-  const buffer = slotOf(socket, "kBuffer");
-  const callback = slotOf(socket, "kBufferCb");
+  slots ??= findSlots(socket);
+  const { buffer, callback } = slots;
   if (buffer === undefined || callback === undefined) return;
+  if (socket[buffer] !== null || socket[callback] !== null) return;
   if (typeof handle?.useUserBuffer !== "function") return;
   socket[buffer] = SHARED;
   socket[callback] = onRead;
   handle.useUserBuffer(SHARED);
 }
 
-/** The place of an option in a socket that was made without it. */
-function slotOf(socket: Slots, name: string): symbol | undefined {
-  const slot = Object.getOwnPropertySymbols(socket).find(({ description }) => description === name);
-  return slot === undefined || socket[slot] !== null ? undefined : slot;
+/** The places of the two options in a socket that was made without them; Node has one for all sockets. */
+interface OptionSlots {
+  readonly buffer: symbol | undefined;
+  readonly callback: symbol | undefined;
+}
+
+/** Found with the first socket: to look through the symbols of each took four microseconds. */
+let slots: OptionSlots | undefined;
+
+function findSlots(socket: Slots): OptionSlots {
+  const all = Object.getOwnPropertySymbols(socket);
+  const slotOf = (name: string): symbol | undefined =>
+    all.find(({ description }) => description === name);
+  return { buffer: slotOf("kBuffer"), callback: slotOf("kBufferCb") };
 }

@@ -116,6 +116,11 @@ export class CollectionView<Item> {
     });
   }
 
+  /** Tells whether an owner has any, those that are forgotten too. */
+  hasOwner(owner: string): boolean {
+    return this.#holdings.has(owner);
+  }
+
   ofOwner(owner: string): readonly Item[] {
     return [...this.#holdings.keysOf(owner)].flatMap((key) => this.get(key) ?? []);
   }

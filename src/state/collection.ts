@@ -96,6 +96,11 @@ export class Collection<Item> {
     return this.#view.entries().map(([, item]) => item);
   }
 
+  /** Tells whether an owner has items, those that are forgotten too. */
+  hasOwner(owner: string): boolean {
+    return this.#view.hasOwner(owner);
+  }
+
   /** An owner's, the oldest first. */
   ofOwner(owner: string): readonly Item[] {
     return this.#view.ofOwner(owner);

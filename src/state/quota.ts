@@ -93,6 +93,11 @@ export class Holdings {
     return this.#byOwner.get(owner)?.holdings.keys() ?? [];
   }
 
+  /** Tells whether an owner has any. */
+  has(owner: string): boolean {
+    return this.#byOwner.has(owner);
+  }
+
   /** Takes a key in, or its size anew; a key keeps its place. */
   set(key: string, owner: string, characters: number): void {
     const before = this.#holdings.get(key);

@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Database } from "libsql";
 import { readBoundedFile } from "../base/bounded-file.ts";
-import { isRecord } from "../base/json-value.ts";
+import { parseRecord } from "../base/json-value.ts";
 import { replaceStateFile } from "../base/state-files.ts";
 import { codeOf } from "../base/thrown.ts";
 import { loadSqliteDriver } from "./sqlite/driver.ts";
@@ -104,13 +104,8 @@ interface Holder {
 
 /** Undefined also for one that was killed: the file is still there, and the lock is somebody else's. */
 function readHolder(text: string): Holder | undefined {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-  if (!isRecord(value)) return undefined;
+  const value = parseRecord(text);
+  if (value === undefined) return undefined;
   const { program, pid, host, since } = value;
   if (typeof program !== "string" || typeof host !== "string") return undefined;
   if (typeof since !== "string" || typeof pid !== "number") return undefined;

@@ -53,12 +53,12 @@ describe("parseBody", () => {
     const members = new Set(["schema"]);
     const deep = (name: string, levels: number): string =>
       `{"a":1,"${name}":${'{"]":['.repeat(levels)}"[["${"]}".repeat(levels)},"z":2}`;
-    const parsed = parseBody(bytes(deep("schema", 100_000)), members);
+    const parsed = parseBody(bytes(deep("schema", 100_000)), { deepMembers: members });
     expect(parsed).toMatchObject({ kind: "ok", value: { a: 1, z: 2 } });
     const text = JSON.stringify(parsed.kind === "ok" ? parsed.value["schema"] : "");
     expect(text.split(/[[{]/).length - 1).toBeGreaterThan(64);
     expect(text.length).toBeLessThan(1_000);
-    expect(parseBody(bytes(deep("other", 33)), members)).toEqual({
+    expect(parseBody(bytes(deep("other", 33)), { deepMembers: members })).toEqual({
       kind: "invalid",
       message: "the body is nested deeper than 64 levels",
     });
@@ -66,7 +66,7 @@ describe("parseBody", () => {
       `{"schema":${"[".repeat(99)}`,
       `{"schema":${"[".repeat(99)}${"}".repeat(100)}`,
     ]) {
-      expect(parseBody(bytes(broken), members).kind).toBe("invalid");
+      expect(parseBody(bytes(broken), { deepMembers: members }).kind).toBe("invalid");
     }
   });
 

@@ -1,7 +1,7 @@
 import { Writable } from "node:stream";
 import type { TLSSocket } from "node:tls";
 import { describe, expect, it } from "vitest";
-import { Outbox } from "../../src/server/outbox.ts";
+import { Outbox, type OutboxOptions } from "../../src/server/outbox.ts";
 import { SendBudget } from "../../src/server/send-budget.ts";
 import type { Response } from "../../src/wire/message.ts";
 
@@ -28,12 +28,20 @@ class Peer extends Writable {
   }
 }
 
+/** Tells an outbox of its socket, as a connection does. */
+function outboxOf(peer: Peer, options: OutboxOptions): Outbox {
+  const outbox = new Outbox(peer as unknown as TLSSocket, options);
+  peer.on("drain", () => outbox.drained());
+  peer.on("close", () => outbox.closed());
+  return outbox;
+}
+
 function createOutbox(sendBufferBytes = 16 * MEBIBYTE) {
   const peer = new Peer();
   const limits = { sendBufferTotalBytes: 256 * MEBIBYTE, idleTimeoutMs: 60_000 };
   const budget = new SendBudget(limits);
   const account = budget.open(() => peer.destroy());
-  const outbox = new Outbox(peer as unknown as TLSSocket, { account, sendBufferBytes });
+  const outbox = outboxOf(peer, { account, sendBufferBytes });
   const send = (body: string | Uint8Array): void => {
     const response: Response = { status: 200, responseId: "", fields: "", body };
     outbox.add(response);
@@ -65,10 +73,7 @@ describe("Outbox", () => {
     const peers = Array.from({ length: 20 }, () => {
       const peer = new Peer();
       const account = budget.open(() => peer.destroy());
-      const outbox = new Outbox(peer as unknown as TLSSocket, {
-        account,
-        sendBufferBytes: MEBIBYTE,
-      });
+      const outbox = outboxOf(peer, { account, sendBufferBytes: MEBIBYTE });
       outbox.add({ status: 200, responseId: "", fields: "", body });
       outbox.flush(outbox.takeBatch());
       return peer;

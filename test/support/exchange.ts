@@ -3,6 +3,7 @@
 import { Exchange } from "../../src/dispatch/exchange.ts";
 import { createRoute, type Route, type RouteHandler } from "../../src/dispatch/routes/route.ts";
 import type { Handler } from "../../src/handlers/handler.ts";
+import type { JsonSchema } from "../../src/schema/json-schema.ts";
 import { createSchemaCompiler } from "../../src/schema/schema.ts";
 import { makeEndpoint } from "./endpoint-definition.ts";
 
@@ -32,18 +33,26 @@ export function makeExchange(options: ExchangeOptions = {}): Exchange {
   return new Exchange(request, PEER, options.startedAt ?? performance.now());
 }
 
-/** What a test says of its route; `inputSchema` is closed unless it says otherwise. */
+/** What a test says of its route, whose members are those of `properties` and no others. */
 export interface RouteOptions extends Partial<Omit<Route, "handler" | "definition">> {
   readonly handler?: RouteHandler | Handler;
   readonly properties?: Readonly<Record<string, object>>;
+  /** In the place of the properties. */
+  readonly inputSchema?: JsonSchema;
   readonly outputSchema?: object;
   readonly requiredScopes?: readonly string[];
 }
 
 /** A tier B route over `BOOK /room`. */
 export function makeRoute(options: RouteOptions = {}): Route {
-  const { properties = {}, outputSchema = {}, requiredScopes = [], ...rest } = options;
-  const inputSchema = { type: "object", properties, additionalProperties: false };
+  const {
+    properties = {},
+    outputSchema = {},
+    requiredScopes = [],
+    inputSchema: given,
+    ...rest
+  } = options;
+  const inputSchema = given ?? { type: "object", properties, additionalProperties: false };
   const definition = makeEndpoint(
     { type: "registered_function", function: "handlers.book" },
     { inputSchema, outputSchema: { ...outputSchema }, requiredScopes },

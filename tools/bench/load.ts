@@ -6,6 +6,7 @@
  */
 import type { Socket } from "node:net";
 import { openSocket } from "./open-socket.ts";
+import { takeInTurn } from "./request-queue.ts";
 import { createResponseCounter, type ExpectedResponses } from "./response-counter.ts";
 import type { Tally } from "./tally.ts";
 
@@ -14,7 +15,7 @@ export interface Target extends ExpectedResponses {
   readonly port: number;
   /** Undefined: no TLS. */
   readonly ca: string | undefined;
-  /** One in flight after the other, connection i of n sends the i-th, then each n-th, around. */
+  /** Sent in turn and around; connection i of n begins with the first of the i-th of n parts. */
   readonly requests: readonly Buffer[];
 }
 
@@ -51,12 +52,7 @@ export function startLoad(target: Target, shape: Shape, tally: Tally): Load {
       if (!stopped) open(index);
       return false;
     };
-    let turn = index;
-    const next = (): Buffer => {
-      const request = target.requests[turn % target.requests.length];
-      turn += shape.connections;
-      return request ?? Buffer.alloc(0);
-    };
+    const next = takeInTurn(target.requests, depth, index / shape.connections);
     const socket = openConnection(target, { next, depth, tally, fail, goOn });
     sockets.add(socket);
   };
@@ -70,7 +66,8 @@ export function startLoad(target: Target, shape: Shape, tally: Tally): Load {
 
 /** The work of one connection. */
 interface Duty {
-  next(): Buffer;
+  /** So many requests. */
+  next(count: number): Buffer;
   /** Requests in flight. */
   readonly depth: number;
   readonly tally: Tally;
@@ -81,8 +78,6 @@ interface Duty {
 
 function openConnection(target: Target, duty: Duty): Socket {
   const { next, depth, tally, fail, goOn } = duty;
-  // What is in flight together is put together beforehand, of one request.
-  const batches = depth === 1 ? [] : repeatedUpTo(depth, next());
   const startedAt = new Float64Array(depth);
   const countResponses = createResponseCounter(target);
   let sent = 0;
@@ -90,7 +85,7 @@ function openConnection(target: Target, duty: Duty): Socket {
   const send = (count: number, now: number): void => {
     for (let i = 0; i < count; i += 1) startedAt[(sent + i) % depth] = now;
     sent += count;
-    socket.write(batches[count] ?? next());
+    socket.write(next(count));
   };
   const onBytes = (length: number, buffer: Uint8Array): boolean => {
     const done = countResponses(buffer, length);
@@ -113,13 +108,6 @@ function openConnection(target: Target, duty: Duty): Socket {
   socket.on("error", fail);
   socket.on("close", () => answered < sent && fail(new Error("the server closed a connection")));
   return socket;
-}
-
-/** The request once, twice and so on, by how often. */
-function repeatedUpTo(depth: number, request: Buffer): readonly Buffer[] {
-  return Array.from({ length: depth + 1 }, (_, count) =>
-    Buffer.concat(Array.from({ length: count }, () => request)),
-  );
 }
 
 function text(bytes: Uint8Array, length: number): string {

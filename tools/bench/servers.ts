@@ -37,7 +37,8 @@ export interface Variant {
 export interface ServerPool {
   /** PEM of the certificate that all servers show. */
   readonly ca: string;
-  rawEcho(): Promise<ServerProcess>;
+  /** Of one process, unless given. */
+  rawEcho(workers?: number): Promise<ServerProcess>;
   fastify(): Promise<ServerProcess>;
   /** Takes traces, and looks at none. */
   traceSink(): Promise<ServerProcess>;
@@ -64,7 +65,7 @@ export function createServerPool(directory: string, tls: BenchTls): ServerPool {
   };
   return {
     ca: readFileSync(tls.cert, "utf8"),
-    rawEcho: () => start("./raw-echo.js", [tls.cert, tls.key]),
+    rawEcho: (workers = 1) => start("./raw-echo.js", [tls.cert, tls.key, String(workers)]),
     fastify: () => start("./fastify-app.js", [tls.cert, tls.key]),
     traceSink: () => start("./trace-sink.js", []),
     mcpLibrary: () => start("./mcp-library.js", []),

@@ -22,6 +22,10 @@ export interface Peer {
   readonly certificateFault?: string | undefined;
   /** The payer of its last request, and the account. */
   paid?: { readonly caller: Caller; readonly owner: TaskOwner };
+  /** So many bodies more are looked at for members that nobody declared, before they are parsed. */
+  watched?: number | undefined;
+  /** A mark of the last of them. */
+  undeclared?: number;
   /** Left here by the log, and looked at by nobody else. */
   logged?: LoggedParts;
   /** Left here by the stamp, and looked at by nobody else. */

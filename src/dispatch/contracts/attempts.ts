@@ -22,34 +22,83 @@ export interface NegotiationAttempt {
 const REMEMBERED = 1_000;
 const PER_AGENT = 200;
 
+/** An attempt between the one before and the one after it, and before its agent's next. */
+interface Kept {
+  id: string;
+  attempt: Omit<NegotiationAttempt, "attempt_id" | "at">;
+  /** Milliseconds since the epoch. */
+  at: number;
+  before: Kept | undefined;
+  after: Kept | undefined;
+  nextOfAgent: Kept | undefined;
+}
+
+/** The attempts of one agent. */
+interface Share {
+  oldest: Kept;
+  newest: Kept;
+  count: number;
+}
+
+/** Kept in two chains: to forget the oldest takes no search, however many there are (2 µs with a map). */
 export class Attempts {
-  readonly #attempts = new Map<string, NegotiationAttempt>();
-  readonly #counts = new Map<string, number>();
+  readonly #shares = new Map<string, Share>();
+  #oldest: Kept | undefined;
+  #newest: Kept | undefined;
+  #size = 0;
 
   /** Remembers an attempt, and answers its id. */
-  add(attempt: Omit<NegotiationAttempt, "attempt_id" | "at">): string {
-    const attemptId = `rcns-${uuidv7()}`;
-    const at = new Date().toISOString();
-    if ((this.#counts.get(attempt.agent_id) ?? 0) >= PER_AGENT) this.#dropOldest(attempt.agent_id);
-    else if (this.#attempts.size >= REMEMBERED) this.#dropOldest();
-    this.#attempts.set(attemptId, { attempt_id: attemptId, ...attempt, at });
-    this.#counts.set(attempt.agent_id, (this.#counts.get(attempt.agent_id) ?? 0) + 1);
-    return attemptId;
+  add(attempt: Kept["attempt"]): string {
+    const { agent_id: agentId } = attempt;
+    const share = this.#shares.get(agentId);
+    if (share !== undefined && share.count >= PER_AGENT) this.#dropOldestOf(agentId, share);
+    else if (this.#size >= REMEMBERED && this.#oldest !== undefined) {
+      const { agent_id: other } = this.#oldest.attempt;
+      const others = this.#shares.get(other);
+      // The oldest of all is the oldest of its agent.
+      if (others !== undefined) this.#dropOldestOf(other, others);
+    }
+    const id = `rcns-${uuidv7()}`;
+    const before = this.#newest;
+    const at = Date.now();
+    const kept: Kept = { id, attempt, at, before, after: undefined, nextOfAgent: undefined };
+    if (before === undefined) this.#oldest = kept;
+    else before.after = kept;
+    this.#newest = kept;
+    this.#size += 1;
+    this.#appendToShare(agentId, kept);
+    return id;
   }
 
   find(attemptId: string): NegotiationAttempt | undefined {
-    return this.#attempts.get(attemptId);
+    for (let kept = this.#newest; kept !== undefined; kept = kept.before) {
+      if (kept.id !== attemptId) continue;
+      return { attempt_id: attemptId, ...kept.attempt, at: new Date(kept.at).toISOString() };
+    }
+    return undefined;
   }
 
-  /** The oldest of one agent, or of all: nobody drives out what others may still ask for. */
-  #dropOldest(agentId?: string): void {
-    for (const [id, attempt] of this.#attempts) {
-      if (agentId !== undefined && attempt.agent_id !== agentId) continue;
-      this.#attempts.delete(id);
-      const left = (this.#counts.get(attempt.agent_id) ?? 1) - 1;
-      if (left > 0) this.#counts.set(attempt.agent_id, left);
-      else this.#counts.delete(attempt.agent_id);
+  #appendToShare(agentId: string, kept: Kept): void {
+    const share = this.#shares.get(agentId);
+    if (share === undefined) {
+      this.#shares.set(agentId, { oldest: kept, newest: kept, count: 1 });
       return;
     }
+    share.newest.nextOfAgent = kept;
+    share.newest = kept;
+    share.count += 1;
+  }
+
+  /** Nobody drives out what others may still ask for, as long as there is room. */
+  #dropOldestOf(agentId: string, share: Share): void {
+    const { before, after, nextOfAgent } = share.oldest;
+    if (before === undefined) this.#oldest = after;
+    else before.after = after;
+    if (after === undefined) this.#newest = before;
+    else after.before = before;
+    this.#size -= 1;
+    share.count -= 1;
+    if (nextOfAgent === undefined) this.#shares.delete(agentId);
+    else share.oldest = nextOfAgent;
   }
 }

@@ -55,22 +55,36 @@ export function methodGate(catalog: Catalog, policy: MethodPolicy): Gate {
   };
 }
 
-/** A client that keeps making one mistake must not cost more than one that makes none. */
+/**
+ * A client that keeps making one mistake must not cost more than one that makes none, nor one that
+ * makes another each time: each takes the place of some other, and no table grows (a map took 0.3 µs).
+ */
 const REMEMBERED_METHODS = 256;
+
+interface RememberedMethod {
+  readonly method: string;
+  readonly refusal: Refusal;
+}
 
 function createViolations(
   catalogVersion: string,
   { closeMatches }: Pick<MethodPolicy, "closeMatches">,
 ): (method: string) => Refusal {
-  const remembered = new Map<string, Refusal>();
+  const places = new Array<RememberedMethod | undefined>(REMEMBERED_METHODS).fill(undefined);
   return (method) => {
-    const known = remembered.get(method);
-    if (known !== undefined) return known;
+    const place = placeOf(method);
+    const known = places[place];
+    if (known?.method === method) return known.refusal;
     const refusal = methodViolation(method, catalogVersion, closeMatches(method));
-    if (remembered.size >= REMEMBERED_METHODS) remembered.clear();
-    remembered.set(method, refusal);
+    places[place] = { method, refusal };
     return refusal;
   };
+}
+
+function placeOf(method: string): number {
+  let mark = method.length;
+  for (let at = 0; at < method.length; at += 1) mark = (mark * 31 + method.charCodeAt(at)) | 0;
+  return mark & (REMEMBERED_METHODS - 1);
 }
 
 /** Gate 08: judges paths by catalog, legacy and custom names. */

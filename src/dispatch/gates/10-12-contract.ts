@@ -6,6 +6,7 @@
  * negotiated? 404 unknown path · 405 known path, other methods · 464 the first and fourth lock · 262
  * the third.   AGTP-API §6.1, §10.1
  */
+import { flatText } from "../../base/flat-text.ts";
 import type { Contract } from "../../endpoint/contract.ts";
 import type { EndpointRegistry } from "../../endpoint/endpoint-registry.ts";
 import { matchTemplate } from "../../endpoint/path-template.ts";
@@ -15,7 +16,13 @@ import type { ContractRoutes } from "../contracts/contract-routes.ts";
 import { type Exchange, presentedContract } from "../exchange.ts";
 import type { MethodPolicy } from "../policy/method-policy.ts";
 import type { RcnsConfig } from "../policy/policies-config.ts";
-import { authorizationRequired, badRequest, notFound, type Refusal } from "../refusals/refusal.ts";
+import {
+  authorizationRequired,
+  badRequest,
+  notFound,
+  type Refusal,
+  sameForAll,
+} from "../refusals/refusal.ts";
 import { type Locks, refuseContract } from "../refusals/refuse-contract.ts";
 import { refuseMethod } from "../refusals/refuse-method.ts";
 import type { Route } from "../routes/route.ts";
@@ -70,6 +77,10 @@ export interface NegotiationGateOptions {
   readonly negotiation: Route | undefined;
 }
 
+const NOTHING_THERE = sameForAll(
+  notFound("endpoint-not-found", "nothing is registered at this path"),
+);
+
 /** The scope that the third lock asks for. */
 const NEGOTIATE = "rcns:negotiate";
 
@@ -86,7 +97,7 @@ export function negotiationGate(options: NegotiationGateOptions): Gate {
     if (registry.methodsFor(exchange.path).length > 0) {
       return refuseMethod(exchange, policy, registry);
     }
-    return notFound("endpoint-not-found", "nothing is registered at this path");
+    return NOTHING_THERE;
   };
 }
 
@@ -116,21 +127,36 @@ function tryLocks(exchange: Exchange, options: NegotiationGateOptions): Refusal 
     caller.document !== undefined &&
     caller.trustTier !== undefined &&
     caller.trustTier <= rcns.minTrustTier;
-  const needs = [
-    ...(isEnabled ? [] : ["a server that has it enabled"]),
-    ...(holdsScope ? [] : [`the scope ${NEGOTIATE}`]),
-    ...(isTrusted
-      ? []
-      : [`an agent that this server knows, of trust tier ${rcns.minTrustTier} or stronger`]),
-  ];
-  const message = `negotiation needs ${needs.join(", and ")}`;
-  if (!isEnabled) return refuseContract(exchange, attempts, "rcns-disabled", message, locks(0));
+  const message = wordNeeds(isEnabled, holdsScope, isTrusted, rcns);
+  if (!isEnabled) return refuseContract(exchange, attempts, "rcns-disabled", message, DISABLED);
   if (!holdsScope) return authorizationRequired("scope-required", message, { scope: NEGOTIATE });
   if (!isTrusted) {
-    return refuseContract(exchange, attempts, "trust-tier-insufficient", message, locks(3));
+    return refuseContract(exchange, attempts, "trust-tier-insufficient", message, UNTRUSTED);
   }
   exchange.route = negotiation;
   return undefined;
+}
+
+/** By what is missing: to put it together costs more than the rest of such a refusal. */
+const worded = new Map<number, string>();
+
+function wordNeeds(
+  isEnabled: boolean,
+  holdsScope: boolean,
+  isTrusted: boolean,
+  { minTrustTier }: RcnsConfig,
+): string {
+  const key = minTrustTier * 8 + (isEnabled ? 4 : 0) + (holdsScope ? 2 : 0) + (isTrusted ? 1 : 0);
+  const known = worded.get(key);
+  if (known !== undefined) return known;
+  let needs = isEnabled ? "" : ", and a server that has it enabled";
+  if (!holdsScope) needs += `, and the scope ${NEGOTIATE}`;
+  if (!isTrusted) {
+    needs += `, and an agent that this server knows, of trust tier ${minTrustTier} or stronger`;
+  }
+  const text = flatText(`negotiation needs ${needs.slice(", and ".length)}`);
+  worded.set(key, text);
+  return text;
 }
 
 /** The state of the locks when this one is the first that is closed. */
@@ -139,6 +165,9 @@ function locks(closed: number): Locks {
     index === 1 || index < closed ? "open" : index === closed ? "closed" : "unseen";
   return Object.fromEntries(LOCKS.map((lock, index) => [lock, state(index)]));
 }
+
+const DISABLED = locks(0);
+const UNTRUSTED = locks(3);
 
 /** Sets the route, or refuses a contract that is for another pair. */
 function bindContract(

@@ -6,9 +6,10 @@
  * Gate 16. Does the merged input satisfy the endpoint's input schema?
  * 422 with every violation, up to 20.   AGTP-API §13.2, §13.3
  */
-import { mergeInput, parseQuery } from "../../endpoint/input.ts";
+import { decodeValues, mergeInput, parseQuery } from "../../endpoint/input.ts";
 import { parseBody, unwrapEnvelope } from "../../endpoint/request-body.ts";
 import { isOpaqueId } from "../../identity/identifiers.ts";
+import { undeclaredMembers, watch } from "../caller/watched-names.ts";
 import type { Exchange } from "../exchange.ts";
 import {
   badRequest,
@@ -22,7 +23,9 @@ import type { Gate } from "./gate.ts";
 /** Gate 13: reads and merges; the first place that looks into a body. */
 export const bodyGate: Gate = (exchange) => {
   const { route } = exchange;
-  return route && readInput(exchange, route);
+  if (route === undefined) return undefined;
+  exchange.undeclared = undeclaredMembers(exchange, route);
+  return readInput(exchange, route);
 };
 
 function readInput(exchange: Exchange, route: Route): Refusal | undefined {
@@ -40,7 +43,8 @@ function readInput(exchange: Exchange, route: Route): Refusal | undefined {
     return endpointViolation(values, "the segment is not percent-encoded UTF-8");
   }
   const parameters = withMapped(exchange, route, body.parameters);
-  exchange.input = mergeInput(route.shape, parameters, exchange.query, values);
+  const { query, undeclared } = exchange;
+  exchange.input = mergeInput(route.shape, parameters, query, values, undeclared);
   return undefined;
 }
 
@@ -59,9 +63,15 @@ function readParameters(exchange: Exchange, route: Route): Parameters | Refusal 
     const message = `the body must be JSON, got content type "${contentType.slice(0, 100)}"`;
     return badRequest("unsupported-content-type", message);
   }
-  const parsed = parseBody(body, route.deepMembers);
+  const { undeclared } = exchange;
+  const parsed = parseBody(body, { deepMembers: route.deepMembers, undeclared });
   if (parsed.kind === "invalid") return badRequest("invalid-body", parsed.message);
   const envelope = unwrapEnvelope(parsed.value, exchange.request.method);
+  if (undeclared?.isInParameters === true && envelope.parameters === parsed.value) {
+    // They are members of a member, which have a schema of their own.
+    exchange.undeclared = undefined;
+    return readParameters(exchange, route);
+  }
   return adoptIdentifiers(exchange, envelope.taskId, envelope.sessionId) ?? envelope;
 }
 
@@ -91,22 +101,6 @@ function isJsonType(contentType: string): boolean {
   return type.endsWith("/json") || type.endsWith("+json");
 }
 
-/** Decodes captured segments once; answers the raw segment that cannot be decoded. */
-function decodeValues(
-  values: Readonly<Record<string, string>> | undefined,
-): Readonly<Record<string, string>> | string | undefined {
-  if (values === undefined) return undefined;
-  const decoded: Record<string, string> = {};
-  for (const [name, raw] of Object.entries(values)) {
-    try {
-      decoded[name] = raw.includes("%") ? decodeURIComponent(raw) : raw;
-    } catch {
-      return raw;
-    }
-  }
-  return decoded;
-}
-
 /** §3.6: a legacy verb's `action` and `idempotency_key`, where the endpoint declares them. */
 function withMapped(
   exchange: Exchange,
@@ -122,10 +116,19 @@ function withMapped(
 
 /** Gate 16: asks the schema, and then the handler's own rules. */
 export const inputGate: Gate = (exchange) => {
-  const { route, input } = exchange;
+  const { route, undeclared } = exchange;
   if (route === undefined) return undefined;
-  const violations = route.input.check(input, isSmall(exchange)) ?? route.precheck?.(input);
-  return violations && schemaViolation(violations);
+  const violations = route.input.check(exchange.input, isSmall(exchange), undeclared);
+  if (violations !== undefined) {
+    watch(exchange, route);
+    return schemaViolation(violations);
+  }
+  if (undeclared?.first !== undefined) {
+    exchange.undeclared = undefined;
+    readInput(exchange, route);
+  }
+  const broken = route.precheck?.(exchange.input);
+  return broken && schemaViolation(broken);
 };
 
 /** No text has more members and items than half its octets. */

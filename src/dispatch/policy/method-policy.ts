@@ -56,6 +56,8 @@ const LEGACY_MAPPING: ReadonlyMap<string, MethodAlias> = new Map([
   ["PATCH", { method: "EXECUTE", parameters: { action: "modify" } }],
 ]);
 
+const NO_REDIRECTS: Readonly<Record<string, string>> = {};
+
 interface PolicyInput {
   readonly config: MethodPolicyConfig;
   readonly catalog: Catalog;
@@ -140,6 +142,7 @@ function createPolicy(from: Compiled): MethodPolicy {
       return undefined;
     },
     redirectsFor: (path) => {
+      if (redirects.length === 0) return NO_REDIRECTS;
       const applying = redirects.filter((one) => redirectTarget(one, path) !== undefined);
       // Of two for one method the first applies; of two equal keys the last would stay.
       return Object.fromEntries(applying.toReversed().map((one) => [one.fromMethod, one.toMethod]));

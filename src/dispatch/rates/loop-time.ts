@@ -106,11 +106,13 @@ function openStatistics(): number | undefined {
   }
 }
 
-const row = Buffer.alloc(ROW_BYTES);
-
 /** The times that the thread has run and waited, in milliseconds. Throws where the file cannot be read. */
 function readTimes(file: number): readonly [ran: number, waited: number] {
-  const length = readSync(file, row, 0, ROW_BYTES, 0);
+  const row = Buffer.alloc(ROW_BYTES);
+  return timesOf(row, readSync(file, row, 0, ROW_BYTES, 0));
+}
+
+function timesOf(row: Buffer, length: number): readonly [ran: number, waited: number] {
   const [ran, waited] = row.toString("latin1", 0, length).split(" ", 2);
   return [Number(ran) / NANOSECONDS, Number(waited) / NANOSECONDS];
 }
@@ -122,11 +124,13 @@ function readTimes(file: number): readonly [ran: number, waited: number] {
 class WaitClock implements ProcessorClock {
   readonly freshMs = 4;
   readonly #file: number;
-  #times: readonly [ran: number, waited: number];
+  /** The last reading as it was read: a lap ends in fewer than one of a hundred. */
+  readonly #row = Buffer.alloc(ROW_BYTES);
+  #length = 0;
 
   constructor(file: number) {
     this.#file = file;
-    this.#times = readTimes(file);
+    this.restart();
   }
 
   /**
@@ -134,16 +138,17 @@ class WaitClock implements ProcessorClock {
    * it sleeps, and never more than passed: asking for the usage costs more than the reading.
    */
   restart(): void {
-    this.#times = readTimes(this.#file);
+    this.#length = readSync(this.#file, this.#row, 0, ROW_BYTES, 0);
   }
 
   lap(since: number): number {
-    const [ran, waited] = this.#times;
+    const [ran, waited] = timesOf(this.#row, this.#length);
     // The kernel brings the first of them up to date when it is asked for the usage.
     process.cpuUsage();
-    this.#times = readTimes(this.#file);
-    const busy = performance.now() - since - (this.#times[1] - waited);
-    return Math.max(0, Math.min(busy, this.#times[0] - ran));
+    this.restart();
+    const [ranNow, waitedNow] = timesOf(this.#row, this.#length);
+    const busy = performance.now() - since - (waitedNow - waited);
+    return Math.max(0, Math.min(busy, ranNow - ran));
   }
 }
 

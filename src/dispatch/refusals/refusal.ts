@@ -4,6 +4,7 @@
  * draft says "the body carries" stands at top level and again inside `error`.
  */
 
+import { flatText } from "../../base/flat-text.ts";
 import { jsonMembers, jsonText } from "../../base/json-value.ts";
 import type { SchemaViolation } from "../../schema/schema.ts";
 import { reportViolations } from "../../schema/violation-wording.ts";
@@ -28,6 +29,9 @@ export interface Refusal {
   readonly details?: unknown;
   /** The details as JSON, where that is known already. */
   readonly detailsText?: string;
+  /** The carried members as JSON, without braces, and the whole body, where they are known already. */
+  readonly carriedText?: string;
+  readonly text?: string;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
@@ -36,7 +40,7 @@ export function refusal(
   status: Status,
   code: Refusal["code"],
   message: string,
-  more: Pick<Refusal, "carried" | "details" | "detailsText" | "headers"> = {},
+  more: Pick<Refusal, "carried" | "carriedText" | "details" | "detailsText" | "headers"> = {},
 ): Refusal {
   const refused: Refusal = { kind: "refusal", status, code, message };
   // Spreading into a literal that has members already costs several times what assigning does.
@@ -57,12 +61,18 @@ export function refusalBody(from: Refusal): Record<string, unknown> {
  * what has no JSON form.
  */
 export function refusalText(from: Refusal): string {
+  if (from.text !== undefined) return from.text;
   const { code, message, details, carried } = from;
   const detailed: string | undefined = from.detailsText ?? JSON.stringify(details);
   let error = `{"code":${jsonText(code)},"message":${jsonText(message)}`;
   if (detailed !== undefined) error += `,"details":${detailed}`;
-  const members = carried === undefined ? "" : jsonMembers(carried);
+  const members = from.carriedText ?? (carried === undefined ? "" : jsonMembers(carried));
   return members === "" ? `{"error":${error}}}` : `{${members},"error":${error},${members}}}`;
+}
+
+/** A refusal that is the same for everybody, encoded once. */
+export function sameForAll(refused: Refusal): Refusal {
+  return { ...refused, text: flatText(refusalText(refused)) };
 }
 
 /** 400: the request cannot be understood.   AGTP "Malformed Requests" */
@@ -240,7 +250,27 @@ export function methodNotAllowed(
   redirects: Readonly<Record<string, string>>,
 ): Refusal {
   const carried = { allowed_methods_for_path: allowed, redirects_for_path: redirects };
-  return refusal(405, "method-not-allowed", message, { carried });
+  return refusal(405, "method-not-allowed", message, {
+    carried,
+    carriedText: allowedText(allowed, redirects) ?? jsonMembers(carried),
+  });
+}
+
+/** Of the methods of a path without parameters, whose list is the same each time. */
+const allowedTexts = new WeakMap<readonly string[], string>();
+
+/** Undefined: there are redirects. */
+function allowedText(
+  allowed: readonly string[],
+  redirects: Readonly<Record<string, string>>,
+): string | undefined {
+  for (const _ in redirects) return undefined;
+  const known = allowedTexts.get(allowed);
+  if (known !== undefined) return known;
+  const carried = { allowed_methods_for_path: allowed, redirects_for_path: redirects };
+  const text = flatText(jsonMembers(carried));
+  allowedTexts.set(allowed, text);
+  return text;
 }
 
 /** 422: the merged input does not satisfy the input schema.   AGTP-API §13.2 */
@@ -273,7 +303,11 @@ export function methodViolation(
 ): Refusal {
   const message = `method "${method}" is not in the method catalog ${catalogVersion}`;
   const carried = { method, catalog_version: catalogVersion, suggestions };
-  return refusal(459, "method-not-in-catalog", message, { carried });
+  const suggested = suggestions.length === 0 ? "[]" : JSON.stringify(suggestions);
+  return refusal(459, "method-not-in-catalog", message, {
+    carried,
+    carriedText: `"method":${jsonText(method)},"catalog_version":${jsonText(catalogVersion)},"suggestions":${suggested}`,
+  });
 }
 
 /** 460: the path breaks the grammar.   AGTP-API §5.1 */
@@ -299,8 +333,19 @@ export function noContract(
   const carried = { reason, explanation, attempt_id: attemptId };
   return refusal(464, reason, explanation, {
     carried,
+    carriedText: `${reasonText(reason, explanation)},"attempt_id":"${attemptId}"`,
     headers: { "RCNS-Attempt-Id": attemptId },
   });
+}
+
+let reasonBefore: readonly [reason: string, explanation: string, text: string] = ["", "", ""];
+
+/** Most are refused for the reason that the one before was. */
+function reasonText(reason: string, explanation: string): string {
+  if (reasonBefore[0] === reason && reasonBefore[1] === explanation) return reasonBefore[2];
+  const text = flatText(`"reason":${jsonText(reason)},"explanation":${jsonText(explanation)}`);
+  reasonBefore = [reason, explanation, text];
+  return text;
 }
 
 /** The things that are rated, in words. */

@@ -11,7 +11,7 @@ import {
   SdkHttpError,
   UnauthorizedError,
 } from "@modelcontextprotocol/client";
-import { isDeeperThan, isRecord, type JsonRecord } from "../../base/json-value.ts";
+import { isDeeperThan, isRecord, type JsonRecord, parseRecord } from "../../base/json-value.ts";
 import type { HandlerError, HandlerResult } from "../handler.ts";
 import { MessageTooLong } from "./bounded-fetch.ts";
 import { Unreachable } from "./kept-connection.ts";
@@ -73,12 +73,8 @@ function onlyObjectOf(content: readonly unknown[]): JsonRecord | undefined {
   const [part, ...others] = content;
   const text = isRecord(part) && part["type"] === "text" ? part["text"] : undefined;
   if (others.length > 0 || typeof text !== "string") return undefined;
-  try {
-    const value: unknown = JSON.parse(text);
-    return isRecord(value) && !isDeeperThan(value, MAX_DEPTH) ? value : undefined;
-  } catch {
-    return undefined;
-  }
+  const value = parseRecord(text);
+  return value === undefined || isDeeperThan(value, MAX_DEPTH) ? undefined : value;
 }
 
 function withoutSecrets(answered: JsonRecord, secrets: Secrets): JsonRecord {

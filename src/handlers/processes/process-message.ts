@@ -2,7 +2,7 @@
  * The messages between the daemon and a process: JSON-RPC 2.0, one object a line. What a process
  * writes is read member by member, since it may be anything.   docs/processes.md
  */
-import { isRecord, type JsonRecord } from "../../base/json-value.ts";
+import { isRecord, type JsonRecord, parseJson } from "../../base/json-value.ts";
 import { isTooDeep } from "../../base/nesting.ts";
 
 /** The version of the protocol. */
@@ -49,12 +49,8 @@ export function readProcessLine(octets: Buffer): ProcessMessage {
   if (octets.length === 0) return stray("is empty");
   // Most of what is no message is told from one without being parsed.
   if (octets[0] !== OPENING) return stray("is no JSON object");
-  let message: unknown;
-  try {
-    message = JSON.parse(octets.toString("utf8"));
-  } catch {
-    return stray("is no JSON");
-  }
+  const message = parseJson(octets.toString("utf8"));
+  if (message === undefined) return stray("is no JSON");
   if (!isRecord(message) || message["jsonrpc"] !== "2.0") return stray("is no JSON-RPC 2.0");
   const { method, id, params = {} } = message;
   if (typeof method === "string") {

@@ -11,7 +11,7 @@ import {
   verifyAuthenticationResponse,
   verifyRegistrationResponse,
 } from "@simplewebauthn/server";
-import { isRecord, type JsonRecord } from "../../base/json-value.ts";
+import { isRecord, type JsonRecord, parseRecord, textIn } from "../../base/json-value.ts";
 import type { PasskeyAttestation, SignedDecision } from "../../identity/passkey-attestation.ts";
 import { ConsoleFault, malformed } from "./console-fault.ts";
 import { jwkOfCose } from "./cose-jwk.ts";
@@ -143,13 +143,7 @@ function taken(challenges: PasskeyChallenges, { token, response, subject }: Taki
 }
 
 function challengeIn(clientData: string): string | undefined {
-  try {
-    const value: unknown = JSON.parse(Buffer.from(clientData, "base64url").toString("utf8"));
-    const challenge = isRecord(value) ? value["challenge"] : undefined;
-    return typeof challenge === "string" ? challenge : undefined;
-  } catch {
-    return undefined;
-  }
+  return textIn(parseRecord(Buffer.from(clientData, "base64url").toString("utf8"))?.["challenge"]);
 }
 
 /** The library throws for whatever a browser sent. */

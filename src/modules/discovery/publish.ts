@@ -9,7 +9,7 @@ import { accessSync, constants, renameSync, statSync, writeFileSync } from "node
 import { dirname, join } from "node:path";
 import { LRUCache } from "lru-cache";
 import { readBoundedFile } from "../../base/bounded-file.ts";
-import { isRecord } from "../../base/json-value.ts";
+import { isRecord, parseJson } from "../../base/json-value.ts";
 import { makeDirectory } from "../../base/make-directory.ts";
 import type { EndpointDefinition } from "../../endpoint/endpoint.ts";
 import { projectEndpoint } from "../../endpoint/project.ts";
@@ -130,12 +130,8 @@ export function checkKeepable(file: string): void {
 
 /** Undefined when nothing was kept, or nothing readable: the manifest is then issued now. */
 function readKept(file: string): KeptDates | undefined {
-  try {
-    const kept: unknown = JSON.parse(readBoundedFile(file, MAX_BYTES).text ?? "");
-    return isKept(kept) ? kept : undefined;
-  } catch {
-    return undefined;
-  }
+  const kept = parseJson(readBoundedFile(file, MAX_BYTES).text ?? "");
+  return isKept(kept) ? kept : undefined;
 }
 
 function isKept(value: unknown): value is KeptDates {

@@ -7,7 +7,7 @@ import type { KeyObject } from "node:crypto";
 import { existsSync } from "node:fs";
 import { join, relative } from "node:path";
 import { readBoundedFile } from "../../base/bounded-file.ts";
-import { isRecord, type JsonRecord } from "../../base/json-value.ts";
+import { type JsonRecord, parseRecord } from "../../base/json-value.ts";
 import { atOnce } from "../../base/paced.ts";
 import type { Problem } from "../../base/problem.ts";
 import type { AgentDocument } from "../../identity/agent-document.ts";
@@ -98,12 +98,8 @@ function readInherited({ directory }: GatewaySections): Inherited {
   if (!existsSync(path) && !existsSync(`${stem}.agent.json`)) return { file };
   const { text, fault: message } = readBoundedFile(path, MAX_BYTES);
   if (text === undefined) return { file, problem: { file, key: "", message } };
-  try {
-    const genesis: unknown = JSON.parse(text);
-    if (isRecord(genesis)) return { file, genesis };
-  } catch {
-    // Said below, as for any other text that is no Genesis.
-  }
+  const genesis = parseRecord(text);
+  if (genesis !== undefined) return { file, genesis };
   return { file, problem: { file, key: "", message: "must be a JSON object" } };
 }
 

@@ -3,7 +3,7 @@
  * that are a connection's own, the content type that it takes, and what HTTP wants to be said
  * beside a status. AGTP "HTTP Gateway", RFC 9110 §11.6.1, §12.5.1, §15.5.6
  */
-import { isRecord, type JsonRecord } from "../../base/json-value.ts";
+import { isRecord, type JsonRecord, parseRecord } from "../../base/json-value.ts";
 import type { HttpAnswer } from "../../dispatch/module/http-gateway.ts";
 import type { Response } from "../../wire/message.ts";
 import { entityTag, isNoneMatch } from "./entity-tag.ts";
@@ -73,14 +73,7 @@ function* fieldsOf({ fields, lateFields }: Response): Generator<readonly [string
 /** The body of what is no plain success: only there does anything in it matter here. */
 function readRefusal({ status, body }: Response): JsonRecord | undefined {
   if (status === 200 || status === 202 || status === 204 || body.length === 0) return undefined;
-  try {
-    const value: unknown = JSON.parse(
-      typeof body === "string" ? body : Buffer.from(body).toString(),
-    );
-    return isRecord(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
+  return parseRecord(typeof body === "string" ? body : Buffer.from(body).toString());
 }
 
 function codeOf(refusal: JsonRecord | undefined): string | undefined {

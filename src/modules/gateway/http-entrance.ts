@@ -9,7 +9,7 @@ import type { Dispatcher } from "../../dispatch/dispatcher.ts";
 import { Exchange } from "../../dispatch/exchange.ts";
 import type { HttpPeer } from "../../dispatch/module/http-gateway.ts";
 import { type Recording, recorded } from "../../dispatch/recorded.ts";
-import { coerceText, decodeQueryPart } from "../../endpoint/input.ts";
+import { coerceText, decodePart } from "../../endpoint/input.ts";
 import type { InputShape } from "../../endpoint/input-shape.ts";
 import type { AgentDocument } from "../../identity/agent-document.ts";
 import type { HeaderFields, Request, Response, WireFault } from "../../wire/message.ts";
@@ -103,13 +103,13 @@ export function splitQuery(query: string, shape: InputShape): SplitQuery | undef
   const rest: string[] = [];
   for (const part of query.split("&")) {
     const equals = part.indexOf("=");
-    const name = decodeQueryPart(equals === -1 ? part : part.slice(0, equals));
+    const name = decodePart(equals === -1 ? part : part.slice(0, equals));
     const types = name === undefined ? undefined : shape.lists.get(name);
     if (name === undefined || types === undefined) {
       rest.push(part);
       continue;
     }
-    const value = decodeQueryPart(equals === -1 ? "" : part.slice(equals + 1));
+    const value = decodePart(equals === -1 ? "" : part.slice(equals + 1));
     if (value === undefined) return undefined;
     const list = lists.get(name) ?? [];
     lists.set(name, list);

@@ -3,7 +3,7 @@
  * that it names, read whole. Everything that cannot be meant is a usage error.
  */
 
-import { isRecord } from "../../base/json-value.ts";
+import { isRecord, parseRecord } from "../../base/json-value.ts";
 import { formatProblem, type Problem } from "../../base/problem.ts";
 import type { Catalog } from "../../catalog/catalog.ts";
 import { parseCatalog } from "../../catalog/catalog-file.ts";
@@ -130,12 +130,8 @@ export function readProposal(
 }
 
 function readJson(text: string, file: string): Readonly<Record<string, unknown>> {
-  try {
-    const value: unknown = JSON.parse(text);
-    if (isRecord(value)) return value;
-  } catch {
-    // Said below, as for any other document.
-  }
+  const value = parseRecord(text);
+  if (value !== undefined) return value;
   throw usage(`${file}: expected a JSON object`);
 }
 

@@ -1,7 +1,7 @@
 /** Asks the daemon that runs over a deployment, through the control socket in its state directory. */
 import { existsSync } from "node:fs";
 import { dirname, resolve } from "node:path";
-import { isRecord, type JsonRecord } from "../../base/json-value.ts";
+import { isRecord, type JsonRecord, parseRecord } from "../../base/json-value.ts";
 import { codeOf, reasonOf } from "../../base/thrown.ts";
 import { askControl } from "../../client/ask-control.ts";
 import { controlPath } from "../../state/state-directory.ts";
@@ -25,25 +25,16 @@ export async function askDaemon(
   { directory }: Pick<Terminal, "directory">,
 ): Promise<JsonRecord> {
   const path = controlPath(dirname(resolve(directory, config)));
-  const answer = parse(
-    await askControl(path, JSON.stringify({ command, options })).catch((error: unknown) => {
-      throw new CommandRefusal(describe(error, config, existsSync(resolve(directory, config))));
-    }),
-  );
+  const question = JSON.stringify({ command, options });
+  const line = await askControl(path, question).catch((error: unknown) => {
+    throw new CommandRefusal(describe(error, config, existsSync(resolve(directory, config))));
+  });
+  const answer = parseRecord(line) ?? {};
   if (answer["ok"] === true && isRecord(answer["result"])) return answer["result"];
   const message = answer["message"];
   throw new CommandRefusal(
     typeof message === "string" ? message : `the daemon of ${config} ended without an answer`,
   );
-}
-
-function parse(line: string): JsonRecord {
-  try {
-    const answer: unknown = JSON.parse(line);
-    return isRecord(answer) ? answer : {};
-  } catch {
-    return {};
-  }
 }
 
 function describe(error: unknown, config: string, isThere: boolean): string {

@@ -2,9 +2,11 @@
  * `cuts.jws`, beside the segments: the signed checkpoints of all cuts, in order. It only grows, by some
  * hundred octets a segment that is gone.   AGTP-IDENTIFIERS "Audit Log"
  */
+
 import { createReadStream } from "node:fs";
 import { open } from "node:fs/promises";
 import { join } from "node:path";
+import { OctetLines } from "../../base/octet-lines.ts";
 import { codeOf } from "../../base/thrown.ts";
 import { type JournalCut, readCut } from "./cut-record.ts";
 
@@ -15,22 +17,11 @@ const MAX_LINE = 256 * 1024;
 
 /** Every whole line; half a line at the end was never counted on. None where there is no file. */
 export async function* readCutLines(directory: string): AsyncGenerator<string> {
-  let rest: Buffer = Buffer.alloc(0);
+  const lines = new OctetLines(MAX_LINE, () => new Error(`${NAME} holds no lines`));
   const stream = createReadStream(join(directory, NAME));
   try {
     for await (const chunk of stream as AsyncIterable<Buffer>) {
-      const octets = rest.length === 0 ? chunk : Buffer.concat([rest, chunk]);
-      let start = 0;
-      for (
-        let end = octets.indexOf(LINE_FEED);
-        end !== -1;
-        end = octets.indexOf(LINE_FEED, start)
-      ) {
-        yield octets.toString("latin1", start, end);
-        start = end + 1;
-      }
-      rest = octets.subarray(start);
-      if (rest.length > MAX_LINE) throw new Error(`${NAME} holds no lines`);
+      for (const line of lines.take(chunk)) yield line.toString("latin1");
     }
   } catch (error) {
     if (codeOf(error) !== "ENOENT") throw error;

@@ -2,11 +2,13 @@
  * Where every chain stood at a cut, a line of JSON each: the file is read and written line by line,
  * so that neither takes the loop for long nor memory for all chains.   AGTP-IDENTIFIERS "Audit Log"
  */
+
 import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { open, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { isRecord, type JsonRecord, parseJson } from "../../base/json-value.ts";
+import { OctetLines } from "../../base/octet-lines.ts";
 import type { CutHeadsFile } from "./cut-record.ts";
 
 /** The last record of a chain that went with a cut, or with one before it. */
@@ -24,7 +26,6 @@ export interface CutHead {
   readonly statusEvent?: string | undefined;
 }
 
-const LINE_FEED = 0x0a;
 const CHUNK = 64 * 1024;
 /** Two signed records, the rest is short. */
 const MAX_LINE = 2 * 1024 * 1024;
@@ -48,20 +49,15 @@ export async function* readCutHeads(
   { file, sha256 }: CutHeadsFile,
 ): AsyncGenerator<CutHead> {
   const digest = createHash("sha256");
-  let rest: Buffer = Buffer.alloc(0);
+  const lines = new OctetLines(MAX_LINE, () => new CutHeadsError(`${file} holds no lines`));
   const stream = createReadStream(join(directory, file), { highWaterMark: CHUNK });
   for await (const chunk of stream as AsyncIterable<Buffer>) {
     digest.update(chunk);
-    const octets = rest.length === 0 ? chunk : Buffer.concat([rest, chunk]);
-    let start = 0;
-    for (let end = octets.indexOf(LINE_FEED); end !== -1; end = octets.indexOf(LINE_FEED, start)) {
-      const head = readCutHead(parseJson(octets.toString("utf8", start, end)));
+    for (const line of lines.take(chunk)) {
+      const head = readCutHead(parseJson(line.toString("utf8")));
       if (head === undefined) throw new CutHeadsError(`${file} holds something else than heads`);
       yield head;
-      start = end + 1;
     }
-    rest = octets.subarray(start);
-    if (rest.length > MAX_LINE) throw new CutHeadsError(`${file} holds no lines`);
   }
   if (digest.digest("hex") === sha256) return;
   throw new CutHeadsError(`${file} is not the file that was signed with the cut`);

@@ -122,6 +122,10 @@ export class FileJournal implements Journal {
     return this.#durable.pending ?? this.#end;
   }
 
+  get directory(): string {
+    return this.#directory;
+  }
+
   /** Segments that are not written any more, in order. */
   get finished(): readonly number[] {
     return this.#finished.numbers;

@@ -2,12 +2,14 @@
  * The segments of a journal as retention takes them away: the open one never goes, nor one that the
  * store has not taken in yet, nor any while an export reads them.   AGTP-IDENTIFIERS "Audit Log"
  */
+
 import { open, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { ArchivedRecords, type WhereCut } from "./archived-records.ts";
 import { readLastCut } from "./cut-file.ts";
 import { readCutHeads } from "./cut-heads.ts";
 import type { JournalCut } from "./cut-record.ts";
+import type { FileJournal } from "./file-journal.ts";
 import { DISK } from "./journal-disk.ts";
 import { readChainRecord } from "./journal-replay.ts";
 import { type CutPlace, type CutStep, moveSegments, writeCut } from "./make-cut.ts";
@@ -23,24 +25,19 @@ import {
 import { segmentName } from "./segment.ts";
 
 /** The journal that is kept within limits. */
-export interface RetainedJournal {
-  readonly directory: string;
-  /** Segments that are not written any more, in order. */
-  readonly finished: readonly number[];
-  /** The one that is. */
-  readonly open: number;
+type RetainedJournal = Pick<FileJournal, "directory" | "finished" | "open" | "forget" | "rotate">;
+
+/** How far a journal may be taken away. */
+interface JournalUse {
   /** The store knows all that stands before this segment. */
-  readonly takenIn: number;
+  takenIn(): number;
   /** True while somebody reads the journal from its beginning. */
-  readonly isHeld: boolean;
-  /** Segments are there no more. */
-  forget(numbers: readonly number[]): void;
-  /** Begins the next segment, unless the open one is empty or being synced. */
-  rotate(): void;
+  isHeld(): boolean;
 }
 
 export class JournalRetention implements RetainedRecords {
   readonly #journal: RetainedJournal;
+  readonly #use: JournalUse;
   readonly #onStep: ((step: CutStep) => void) | undefined;
   readonly #archived: ArchivedRecords;
   readonly #bytes = new Map<number, number>();
@@ -50,10 +47,12 @@ export class JournalRetention implements RetainedRecords {
 
   private constructor(
     journal: RetainedJournal,
+    use: JournalUse,
     last: JournalCut | undefined,
     onStep: ((step: CutStep) => void) | undefined,
   ) {
     this.#journal = journal;
+    this.#use = use;
     this.#last = last;
     this.#onStep = onStep;
     this.#archived = new ArchivedRecords(({ heads }) => readCutHeads(journal.directory, heads));
@@ -63,9 +62,10 @@ export class JournalRetention implements RetainedRecords {
   /** `onStep` is told of each step of a cut. */
   static async open(
     journal: RetainedJournal,
+    use: JournalUse,
     onStep?: (step: CutStep) => void,
   ): Promise<JournalRetention> {
-    return new JournalRetention(journal, await readLastCut(journal.directory), onStep);
+    return new JournalRetention(journal, use, await readLastCut(journal.directory), onStep);
   }
 
   follow(archive: string | undefined): void {
@@ -86,15 +86,14 @@ export class JournalRetention implements RetainedRecords {
   }
 
   async keep(plan: LimitedPlan, { now, isOver, onCut }: RetentionRun): Promise<void> {
-    const journal = this.#journal;
     const { limits } = plan;
-    if (journal.isHeld) return;
+    if (this.#use.isHeld()) return;
     // A process that was killed may have written a checkpoint and moved nothing.
     if (this.#last !== undefined) await this.#move(this.#last, limits);
     await this.#rotateDaily(limits, now());
     for (;;) {
       const due = await this.#findDue(limits, now());
-      if (due.length === 0 || isOver() || journal.isHeld) break;
+      if (due.length === 0 || isOver() || this.#use.isHeld()) break;
       const cut = await writeCut(this.#place(limits), due, { ...plan, now: now() });
       this.#last = cut;
       await this.#move(cut, limits);
@@ -120,7 +119,8 @@ export class JournalRetention implements RetainedRecords {
 
   /** The segments that are to go, the oldest first. */
   async #findDue(limits: RetentionLimits, now: number): Promise<readonly number[]> {
-    const { finished, open, takenIn } = this.#journal;
+    const { finished, open } = this.#journal;
+    const takenIn = this.#use.takenIn();
     const total = limits.bytes === undefined ? 0 : await this.#bytesOf([...finished, open]);
     const segments = [];
     for (const number of finished) {

@@ -6,7 +6,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { readBoundedFile } from "../../base/bounded-file.ts";
-import { isRecord } from "../../base/json-value.ts";
+import { isRecord, parseRecord } from "../../base/json-value.ts";
 import { replaceDerivedFile } from "../../base/state-files.ts";
 import type { RecordPlaces } from "./record-places.ts";
 import { segmentName } from "./segment.ts";
@@ -67,25 +67,16 @@ function describe(number: number, records: RecordPlaces): SegmentDescription {
 
 /** A manifest that cannot be read is begun again: it says nothing that the segments do not. */
 async function readDescriptions(path: string): Promise<readonly SegmentDescription[]> {
-  try {
-    const parsed: unknown = JSON.parse(await readFile(path, "utf8"));
-    if (!isRecord(parsed) || !Array.isArray(parsed["segments"])) return [];
-    return parsed["segments"].filter((one) => isRecord(one) && typeof one["file"] === "string");
-  } catch {
-    return [];
-  }
+  const segments = parseRecord(await readFile(path, "utf8").catch(() => ""))?.["segments"];
+  if (!Array.isArray(segments)) return [];
+  return segments.filter((one) => isRecord(one) && typeof one["file"] === "string");
 }
 
 /** Reads the segments that a directory's manifest describes; lines of another form are skipped. */
 export function readSegmentDescriptions(directory: string): readonly SegmentDescription[] {
   const { text = "" } = readBoundedFile(join(directory, MANIFEST), MAX_BYTES);
-  try {
-    const parsed: unknown = JSON.parse(text);
-    const segments = isRecord(parsed) ? parsed["segments"] : undefined;
-    return Array.isArray(segments) ? segments.filter(isDescription) : [];
-  } catch {
-    return [];
-  }
+  const segments = parseRecord(text)?.["segments"];
+  return Array.isArray(segments) ? segments.filter(isDescription) : [];
 }
 
 function isDescription(value: unknown): value is SegmentDescription {

@@ -2,6 +2,7 @@
  * One segment of the journal: a file of compact JWS, one a line, that only grows. What a crash left
  * of a last line was never acknowledged, and is cut off.   AGTP-IDENTIFIERS "Audit Log"
  */
+
 import { hash } from "node:crypto";
 import {
   closeSync,
@@ -13,6 +14,7 @@ import {
   readSync,
 } from "node:fs";
 import { join } from "node:path";
+import { OctetLines } from "../../base/octet-lines.ts";
 import { openStateFile } from "../../base/state-files.ts";
 import { codeOf } from "../../base/thrown.ts";
 import type { JournalRecord } from "./journal.ts";
@@ -75,23 +77,17 @@ export async function* readSegment(
   number: number,
   from = 0,
 ): AsyncGenerator<StoredRecord> {
-  let rest: Buffer = Buffer.alloc(0);
+  const name = segmentName(number);
+  const lines = new OctetLines(MAX_LINE, () => new Error(`${name} holds no journal lines`));
   let offset = from;
-  const stream = createReadStream(join(directory, segmentName(number)), {
-    start: from,
-    highWaterMark: CHUNK,
-  });
+  const stream = createReadStream(join(directory, name), { start: from, highWaterMark: CHUNK });
   for await (const chunk of stream as AsyncIterable<Buffer>) {
-    const octets = rest.length === 0 ? chunk : Buffer.concat([rest, chunk]);
-    let start = 0;
-    for (let end = octets.indexOf(LINE_FEED); end !== -1; end = octets.indexOf(LINE_FEED, start)) {
-      const jws = octets.toString("latin1", start, end);
-      yield { jws, auditId: hash("sha256", jws), offset: offset + start, length: end - start };
-      start = end + 1;
+    for (const line of lines.take(chunk)) {
+      const jws = line.toString("latin1");
+      const { length } = jws;
+      yield { jws, auditId: hash("sha256", jws), offset, length };
+      offset += length + 1;
     }
-    rest = octets.subarray(start);
-    offset += start;
-    if (rest.length > MAX_LINE) throw new Error(`${segmentName(number)} holds no journal lines`);
   }
 }
 

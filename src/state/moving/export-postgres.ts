@@ -4,7 +4,14 @@
  */
 import type { PoolClient } from "pg";
 import { VERSION } from "../../base/version.ts";
-import { CUT_NUMBER, FIRST_SEGMENT, readCutRows, readHeadRows } from "../postgres/cut-rows.ts";
+import {
+  CUT_NUMBER,
+  FIRST_SEGMENT,
+  readCutRows,
+  readHeadRows,
+  readingSnapshot,
+  readMeta,
+} from "../postgres/cut-rows.ts";
 import { EVENTS } from "../postgres/records.ts";
 import type { PostgresStore } from "../postgres/store.ts";
 import { CHAIN_HEADS } from "../records/known-chains.ts";
@@ -20,65 +27,62 @@ export function exportPostgres(store: PostgresStore, serverId: string): AsyncIte
   return exportLines(linesOf(store, serverId));
 }
 
-async function* linesOf(
+function linesOf(
   { pool, name }: PostgresStore,
   serverId: string,
-): AsyncGenerator<string | EntryLine | RecordLine> {
-  const client = await pool.connect();
-  let isBroken = true;
-  try {
-    await client.query("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
-    const found = await client.query<{ value: string }>(
-      `SELECT value FROM ${name}.meta WHERE name = '${FIRST_SEGMENT}'`,
-    );
+): AsyncIterable<string | EntryLine | RecordLine> {
+  return readingSnapshot(pool, async function* (client) {
+    const first = Number((await readMeta(client, name, FIRST_SEGMENT)) ?? 1);
     const created = { server_id: serverId, created_at: new Date().toISOString(), agtpd: VERSION };
-    yield headerLine({ ...created, first_segment: Number(found.rows[0]?.value ?? 1) });
+    yield headerLine({ ...created, first_segment: first });
     for await (const { jws } of readCutRows(client, name)) yield stateLine({ kind: "cut", jws });
     for await (const head of readHeadRows(client, name))
       yield stateLine({ kind: "cut-head", head });
     yield* entriesOf(client, name);
     yield* headsOf(client, name);
     yield* recordsOf(client, name);
-    await client.query("COMMIT");
-    isBroken = false;
-  } finally {
-    client.release(isBroken);
+  });
+}
+
+/** The rows that a query answers behind a row, page by page. */
+async function* pagesOf<Row>(
+  read: (last: Row | undefined) => Promise<{ readonly rows: readonly Row[] }>,
+): AsyncGenerator<Row> {
+  let last: Row | undefined;
+  for (;;) {
+    const { rows } = await read(last);
+    yield* rows;
+    last = rows.at(-1);
+    if (last === undefined || rows.length < PAGE) return;
   }
 }
 
 async function* entriesOf(client: PoolClient, name: string): AsyncGenerator<EntryLine> {
-  let after: readonly [string, string] = ["", ""];
-  for (;;) {
-    const { rows } = await client.query<Record<"collection" | "key" | "value", string>>(
+  type Row = Record<"collection" | "key" | "value", string>;
+  const rows = pagesOf<Row>((last) =>
+    client.query(
       `SELECT collection, key, value FROM ${name}.entries
         WHERE (collection, key) > ($1, $2) ORDER BY collection, key LIMIT ${PAGE}`,
-      [...after],
-    );
-    for (const { collection, key, value } of rows) {
-      yield { kind: "put", collection, key, value: JSON.parse(value) };
-    }
-    const last = rows.at(-1);
-    if (last === undefined || rows.length < PAGE) return;
-    after = [last.collection, last.key];
+      [last?.collection ?? "", last?.key ?? ""],
+    ),
+  );
+  for await (const { collection, key, value } of rows) {
+    yield { kind: "put", collection, key, value: JSON.parse(value) };
   }
 }
 
 /** The heads, as the entries of a store that has a journal tell them. */
 async function* headsOf(client: PoolClient, name: string): AsyncGenerator<EntryLine> {
-  let after = "";
-  for (;;) {
-    const { rows } = await client.query<Record<"agent_id" | "audit_id" | "at" | "method", string>>(
+  const rows = pagesOf<Record<"agent_id" | "audit_id" | "at" | "method", string>>((last) =>
+    client.query(
       `SELECT agent_id, audit_id, at, method FROM ${name}.heads
         WHERE agent_id > $1 ORDER BY agent_id LIMIT ${PAGE}`,
-      [after],
-    );
-    for (const { agent_id: key, audit_id, at, method } of rows) {
-      const value = { audit_id, at: Number(at), method };
-      yield { kind: "put", collection: CHAIN_HEADS, key, value };
-    }
-    const last = rows.at(-1);
-    if (last === undefined || rows.length < PAGE) return;
-    after = last.agent_id;
+      [last?.agent_id ?? ""],
+    ),
+  );
+  for await (const { agent_id: key, audit_id, at, method } of rows) {
+    const value = { audit_id, at: Number(at), method };
+    yield { kind: "put", collection: CHAIN_HEADS, key, value };
   }
 }
 
@@ -91,25 +95,20 @@ async function* recordsOf(client: PoolClient, name: string): AsyncGenerator<Reco
   );
   const replayed = Number(events[0]?.number ?? Number.POSITIVE_INFINITY);
   // What a checkpoint says is gone may not be deleted yet.
-  const { rows: gone } = await client.query<{ value: string }>(
-    `SELECT value FROM ${name}.meta WHERE name = '${CUT_NUMBER}'`,
+  const gone = (await readMeta(client, name, CUT_NUMBER)) ?? "0";
+  const rows = pagesOf<{ readonly number: string; readonly jws: string }>((last) =>
+    client.query(
+      `SELECT number, jws FROM ${name}.records WHERE number > $1 ORDER BY number LIMIT ${PAGE}`,
+      [last?.number ?? gone],
+    ),
   );
   let isDue = true;
-  let after = Number(gone[0]?.value ?? 0);
-  for (;;) {
-    const { rows } = await client.query<{ number: string; jws: string }>(
-      `SELECT number, jws FROM ${name}.records WHERE number > $1 ORDER BY number LIMIT ${PAGE}`,
-      [after],
-    );
-    for (const { number, jws } of rows) {
-      if (isDue && Number(number) >= replayed) {
-        isDue = false;
-        yield { kind: "checkpoint" };
-      }
-      yield { kind: "record", jws };
+  for await (const { number, jws } of rows) {
+    if (isDue && Number(number) >= replayed) {
+      isDue = false;
+      yield { kind: "checkpoint" };
     }
-    after = Number(rows.at(-1)?.number);
-    if (rows.length < PAGE) break;
+    yield { kind: "record", jws };
   }
   if (isDue) yield { kind: "checkpoint" };
 }

@@ -2,7 +2,9 @@
  * Reads an export line by line, and judges it on the way: what was changed, cut off or put together
  * of two is refused with its line. Nothing of it may count before the last line has come by.
  */
+
 import { createHash } from "node:crypto";
+import { OctetLines } from "../../base/octet-lines.ts";
 import { ChainLinks, type LinkedRecord } from "../records/chain-links.ts";
 import { CHAIN_HEADS, readHead } from "../records/known-chains.ts";
 import {
@@ -30,8 +32,6 @@ export type ReadLine =
       readonly chains: number;
     };
 
-const LINE_FEED = 0x0a;
-
 /** Reads the octets of a file. @throws StateFileError at the first line that does not hold. */
 export async function* readStateFile(octets: AsyncIterable<Buffer>): AsyncGenerator<ReadLine> {
   const digest = createHash("sha256");
@@ -42,7 +42,7 @@ export async function* readStateFile(octets: AsyncIterable<Buffer>): AsyncGenera
   let links: ChainLinks | undefined;
   let number = 0;
   let isOver = false;
-  for await (const raw of splitLines(octets)) {
+  for await (const raw of linesOf(octets, () => number + 1)) {
     number += 1;
     if (isOver) throw lineError(number, "stands behind the end");
     const text = raw.toString("utf8");
@@ -50,7 +50,7 @@ export async function* readStateFile(octets: AsyncIterable<Buffer>): AsyncGenera
       const header = readHeader(text);
       if (typeof header === "string") throw new StateFileError(header);
       isWhole = header.first_segment === 1;
-      digest.update(raw);
+      digest.update(raw).update("\n");
       yield { kind: "header", header };
       continue;
     }
@@ -72,7 +72,7 @@ export async function* readStateFile(octets: AsyncIterable<Buffer>): AsyncGenera
       yield { kind: "end", ...counts, chains: links?.chains ?? 0 };
       continue;
     }
-    digest.update(raw);
+    digest.update(raw).update("\n");
     if (one.kind === "cut" || one.kind === "cut-head") {
       // They stand before the entries, and count as such.
       if (links !== undefined) throw lineError(number, "is a cut behind records");
@@ -109,23 +109,12 @@ function lineError(number: number, message: string): StateFileError {
   return new StateFileError(`line ${number} ${message}`);
 }
 
-/** Lines with their line feeds; a last one without is none. */
-async function* splitLines(octets: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
-  let parts: Buffer[] = [];
-  let length = 0;
-  let number = 1;
-  for await (const chunk of octets) {
-    let start = 0;
-    for (let end = chunk.indexOf(LINE_FEED); end !== -1; end = chunk.indexOf(LINE_FEED, start)) {
-      yield Buffer.concat([...parts, chunk.subarray(start, end + 1)]);
-      number += 1;
-      parts = [];
-      length = 0;
-      start = end + 1;
-    }
-    const rest = chunk.subarray(start);
-    length += rest.length;
-    if (length > MAX_LINE_BYTES) throw lineError(number, "is longer than any that an export has");
-    if (rest.length > 0) parts.push(Buffer.from(rest));
-  }
+async function* linesOf(
+  octets: AsyncIterable<Buffer>,
+  number: () => number,
+): AsyncGenerator<Buffer> {
+  const lines = new OctetLines(MAX_LINE_BYTES, () =>
+    lineError(number(), "is longer than any that an export has"),
+  );
+  for await (const chunk of octets) yield* lines.take(chunk);
 }

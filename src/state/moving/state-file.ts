@@ -3,7 +3,7 @@
  * store, then the records of the journal in their order, then what they add up to. A reader needs no
  * more memory than one line of it takes.   docs/state.md
  */
-import { isRecord, type JsonRecord } from "../../base/json-value.ts";
+import { isRecord, type JsonRecord, parseRecord } from "../../base/json-value.ts";
 import { MAX_NAME_BYTES, MAX_VALUE_BYTES } from "../entry-limits.ts";
 import { type CutHead, cutHeadValue, readCutHead } from "../journal/cut-heads.ts";
 import type { StoredValue } from "../store.ts";
@@ -94,7 +94,7 @@ function line(value: JsonRecord): string {
 
 /** The header of a file; in words, why this build cannot read it. */
 export function readHeader(text: string): StateHeader | string {
-  const value = parse(text);
+  const value = parseRecord(text);
   if (value === undefined || value["format"] !== STATE_FORMAT) {
     return "is no state of agtpd: expected a file that agtpd state export has written";
   }
@@ -111,7 +111,7 @@ const DAMAGED = "is damaged: it does not say all that a header has to";
 
 /** A line behind the header; undefined for what is none. */
 export function readStateLine(text: string): StateLine | undefined {
-  const value = parse(text);
+  const value = parseRecord(text);
   if (value === undefined) return undefined;
   if (value["checkpoint"] === true) return { kind: "checkpoint" };
   const { record, put, delete: gone, end, failed, cut } = value;
@@ -128,15 +128,6 @@ export function readStateLine(text: string): StateLine | undefined {
   const { entries, records, sha256 } = end;
   if (!isNumber(entries) || !isNumber(records) || typeof sha256 !== "string") return undefined;
   return { kind: "end", entries, records, sha256 };
-}
-
-function parse(text: string): JsonRecord | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isRecord(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
 }
 
 function isPlace(value: unknown): value is readonly [string, string] {

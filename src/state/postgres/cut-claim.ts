@@ -3,8 +3,10 @@
  * counts is a transaction that finds the claim as it was, so that a node that was stopped and goes on
  * when another has taken over changes nothing.
  */
+
 import type { Pool, PoolClient } from "pg";
 import { HolderLostError, type Holders } from "../holders.ts";
+import { readMeta } from "./cut-rows.ts";
 import { withClient } from "./driver.ts";
 import { isAnswer } from "./fault.ts";
 
@@ -29,10 +31,7 @@ export class CutClaim {
 
   /** True where this process is the one that cuts. */
   async take(): Promise<boolean> {
-    const { rows } = await this.#pool.query<{ value: string }>(
-      `SELECT value FROM ${this.#name}.meta WHERE name = '${HOLDER}'`,
-    );
-    const holder = rows[0]?.value;
+    const holder = await readMeta(this.#pool, this.#name, HOLDER);
     if (holder === this.#self) return true;
     if (holder !== undefined && !this.#holders.isGone(holder)) return false;
     const { rowCount } = await this.#pool.query(

@@ -40,6 +40,15 @@ export function digits(number: number): string {
 /** Whatever asks the database. */
 export type Asked = Pick<Pool | PoolClient, "query">;
 
+/** The value of a row of `meta`; undefined where there is none. */
+export async function readMeta(db: Asked, name: string, row: string): Promise<string | undefined> {
+  const { rows } = await db.query<{ value: string }>(
+    `SELECT value FROM ${name}.meta WHERE name = $1`,
+    [row],
+  );
+  return rows[0]?.value;
+}
+
 /** The last checkpoint; undefined where nothing was cut. */
 export async function readLastCutRow(db: Asked, name: string): Promise<JournalCut | undefined> {
   const { rows } = await db.query<{ value: string }>(
@@ -105,7 +114,24 @@ function cutOf(line: string): JournalCut | undefined {
   return read?.kind === "cut" ? readCut(read.jws) : undefined;
 }
 
-/** Reads in one snapshot. */
+/** Reads in one snapshot, also while another node cuts. */
+export async function* readingSnapshot<Read>(
+  pool: Pool,
+  read: (client: PoolClient) => AsyncIterable<Read>,
+): AsyncGenerator<Read> {
+  const client = await pool.connect();
+  let isBroken = true;
+  try {
+    await client.query("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
+    yield* read(client);
+    await client.query("COMMIT");
+    isBroken = false;
+  } finally {
+    client.release(isBroken);
+  }
+}
+
+/** Reads in one snapshot, whole. */
 export function inSnapshot<Done>(
   pool: Pool,
   read: (client: PoolClient) => Promise<Done>,
@@ -116,20 +142,6 @@ export function inSnapshot<Done>(
     await client.query("COMMIT");
     return done;
   });
-}
-
-/** As `readHeadRows`, also while another node cuts. */
-export async function* readHeadsAtOnce(pool: Pool, name: string): AsyncGenerator<CutHead> {
-  const client = await pool.connect();
-  let isBroken = true;
-  try {
-    await client.query("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
-    yield* readHeadRows(client, name);
-    await client.query("COMMIT");
-    isBroken = false;
-  } finally {
-    client.release(isBroken);
-  }
 }
 
 /** A record that somebody knows of; `at` is when it was made, undefined where an earlier build has not noted it. */

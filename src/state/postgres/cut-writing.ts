@@ -19,6 +19,7 @@ import {
   FIRST_SEGMENT,
   HEADS_IN_A_ROW,
   headsRow,
+  readMeta,
   STAGED_HEADS,
 } from "./cut-rows.ts";
 import type { NumberRange } from "./record-segments.ts";
@@ -104,10 +105,7 @@ const PENDING = "cut_pending";
 
 /** Reads them, the oldest first. */
 export async function readPending(db: Asked, name: string): Promise<readonly PendingSegment[]> {
-  const { rows } = await db.query<{ value: string }>(
-    `SELECT value FROM ${name}.meta WHERE name = '${PENDING}'`,
-  );
-  const value: unknown = JSON.parse(rows[0]?.value ?? "[]");
+  const value: unknown = JSON.parse((await readMeta(db, name, PENDING)) ?? "[]");
   return Array.isArray(value) && value.every(isRecord)
     ? (value as unknown as readonly PendingSegment[])
     : [];

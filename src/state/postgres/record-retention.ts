@@ -25,7 +25,7 @@ import {
   inSnapshot,
   readCutRows,
   readHeadRows,
-  readHeadsAtOnce,
+  readingSnapshot,
   readLastCutRow,
 } from "./cut-rows.ts";
 import {
@@ -84,7 +84,9 @@ export class RecordRetention implements RetainedRecords {
       change: (write) => this.#claim.change(write),
       onMarked: () => options.onStep?.("segment-marked"),
     });
-    this.#archived = new ArchivedRecords(() => readHeadsAtOnce(pool, name));
+    this.#archived = new ArchivedRecords(() =>
+      readingSnapshot(pool, (client) => readHeadRows(client, name)),
+    );
   }
 
   follow(archive: string | undefined): void {

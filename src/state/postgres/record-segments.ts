@@ -6,7 +6,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Pool, PoolClient } from "pg";
 import { readChainRecord } from "../journal/journal-replay.ts";
 import { isDayOld, type MeasuredSegment, type RetentionLimits } from "../journal/retention.ts";
-import { CUT_NUMBER, digits, FIRST_SEGMENT } from "./cut-rows.ts";
+import { CUT_NUMBER, digits, FIRST_SEGMENT, readMeta } from "./cut-rows.ts";
 
 /** Numbers of records: those beyond `after`, and up to `to`. */
 export interface NumberRange {
@@ -186,11 +186,8 @@ export class RecordSegments {
 
   async #meta(row: string): Promise<number | undefined> {
     const { pool, name } = this.#options;
-    const { rows } = await pool.query<{ value: string }>(
-      `SELECT value FROM ${name}.meta WHERE name = $1`,
-      [row],
-    );
-    return rows[0] && Number(rows[0].value);
+    const value = await readMeta(pool, name, row);
+    return value === undefined ? undefined : Number(value);
   }
 }
 

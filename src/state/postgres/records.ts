@@ -173,7 +173,8 @@ export class PostgresRecords implements RecordStore {
     if (lost.length === 0) return { moved: new Map() };
     const before = lost.map((agentId) => expected.get(agentId) ?? NO_AUDIT_ID);
     const repeated = isRepeated ? records.map(({ auditId }) => auditId) : [];
-    const kept = await this.#kept([...before, ...repeated]);
+    const { pool, name } = this.#options;
+    const kept = await readKept(pool, name, [...before, ...repeated]);
     const missing = lost.flatMap((agentId, index) => {
       const auditId = before[index] ?? NO_AUDIT_ID;
       const isThere = auditId === NO_AUDIT_ID || kept.has(auditId);
@@ -199,15 +200,6 @@ export class PostgresRecords implements RecordStore {
       moved.set(agentId, head);
     }
     return { moved };
-  }
-
-  async #kept(auditIds: readonly string[]): Promise<ReadonlySet<string>> {
-    const { pool, name } = this.#options;
-    const { rows } = await pool.query<{ audit_id: string }>(
-      `SELECT audit_id FROM ${name}.records WHERE audit_id = ANY($1)`,
-      [auditIds],
-    );
-    return new Set(rows.map(({ audit_id: auditId }) => auditId));
   }
 
   async #heads(agentIds: readonly string[]): Promise<ReadonlyMap<string, ChainHead>> {
@@ -236,14 +228,24 @@ export async function findLostRecords(
   ends: CutEnds,
 ): Promise<readonly AcknowledgedRecord[]> {
   if (records.length === 0) return [];
-  const { rows } = await ask(() =>
-    pool.query<{ audit_id: string }>(
-      `SELECT audit_id FROM ${name}.records WHERE audit_id = ANY($1)`,
-      [records.map(({ auditId }) => auditId)],
-    ),
+  const auditIds = records.map(({ auditId }) => auditId);
+  return ask(async () => {
+    const kept = await readKept(pool, name, auditIds);
+    return ends.lost(records.filter(({ auditId }) => !kept.has(auditId)));
+  });
+}
+
+/** Those of the records that the database has. */
+async function readKept(
+  pool: Pool,
+  name: string,
+  auditIds: readonly string[],
+): Promise<ReadonlySet<string>> {
+  const { rows } = await pool.query<{ audit_id: string }>(
+    `SELECT audit_id FROM ${name}.records WHERE audit_id = ANY($1)`,
+    [auditIds],
   );
-  const kept = new Set(rows.map(({ audit_id: auditId }) => auditId));
-  return ask(() => ends.lost(records.filter(({ auditId }) => !kept.has(auditId))));
+  return new Set(rows.map(({ audit_id: auditId }) => auditId));
 }
 
 /** An event is stored right after its record: what a node that ended could not store is among these. */

@@ -5,7 +5,7 @@
  */
 import { open, rename } from "node:fs/promises";
 import { readBoundedFile } from "../../base/bounded-file.ts";
-import { isRecord } from "../../base/json-value.ts";
+import { parseRecord } from "../../base/json-value.ts";
 import { replaceStateFile } from "../../base/state-files.ts";
 
 /** A record that somebody may have been told of. */
@@ -110,19 +110,15 @@ export class AcknowledgedRecords {
 /** Reads the file; nothing where there is none, or where it cannot be understood. */
 export function readAcknowledged(path: string): readonly AcknowledgedRecord[] {
   const { text = "" } = readBoundedFile(path, MAX_BYTES);
-  try {
-    const found: unknown = JSON.parse(text);
-    if (!isRecord(found)) return [];
-    return Object.entries(found).flatMap(([agentId, value]): readonly AcknowledgedRecord[] => {
+  return Object.entries(parseRecord(text) ?? {}).flatMap(
+    ([agentId, value]): readonly AcknowledgedRecord[] => {
       if (typeof value === "string") return [{ agentId, auditId: value }];
       const [auditId, at] = Array.isArray(value) ? (value as readonly unknown[]) : [];
       return typeof auditId === "string" && typeof at === "number"
         ? [{ agentId, auditId, at }]
         : [];
-    });
-  } catch {
-    return [];
-  }
+    },
+  );
 }
 
 /** Writes the file in one piece. */

@@ -17,7 +17,7 @@ import { compareJournal } from "../journal/journal-comparison.ts";
 import { JournalDamageError } from "../journal/journal-damage.ts";
 import type { JournalDisk } from "../journal/journal-disk.ts";
 import { replayJournal } from "../journal/journal-replay.ts";
-import { JournalRetention, type RetainedJournal } from "../journal/journal-retention.ts";
+import { JournalRetention } from "../journal/journal-retention.ts";
 import type { CutStep } from "../journal/make-cut.ts";
 import { type RetainedRecords, Retention, type RetentionOptions } from "../journal/retention.ts";
 import { journalSource, type RecordsSource, rememberedRecords } from "../moving/export-state.ts";
@@ -181,12 +181,9 @@ async function openKept<Chains extends GrowingChains>(
   const all = new Map([...heads, ...grown]);
   let takenIn = checkpoint.segment;
   let readers = 0;
-  const retained = retainedJournal(options.journalDirectory, journal, {
-    takenIn: () => takenIn,
-    isHeld: () => readers > 0,
-  });
+  const use = { takenIn: () => takenIn, isHeld: () => readers > 0 };
   const retention = new Retention(
-    await JournalRetention.open(retained, options.onCutStep),
+    await JournalRetention.open(journal, use, options.onCutStep),
     retentionOptions(options),
   );
   const create = isPowerSafe(options) ? createPowerSafeStore : createJournalStore;
@@ -317,28 +314,4 @@ async function storeCheckpoint(
     throw error;
   }
   return position;
-}
-
-function retainedJournal(
-  directory: string,
-  journal: FileJournal,
-  { takenIn, isHeld }: { takenIn(): number; isHeld(): boolean },
-): RetainedJournal {
-  return {
-    directory,
-    get finished() {
-      return journal.finished;
-    },
-    get open() {
-      return journal.open;
-    },
-    get takenIn() {
-      return takenIn();
-    },
-    get isHeld() {
-      return isHeld();
-    },
-    forget: (numbers) => journal.forget(numbers),
-    rotate: () => journal.rotate(),
-  };
 }

@@ -99,18 +99,6 @@ export class UnknownOutcomeError extends Error {
   }
 }
 
-/** As `createJournalStore`, where what is kept has to survive a power cut. */
-export function createPowerSafeStore(journal: DurableJournal): RecordStore {
-  return {
-    isImmediate: false,
-    append: async ({ records }) => ({ first: await journal.writeDurably(records) }),
-    probe: () => journal.probe(),
-    find: (auditId) => journal.find(auditId),
-    openReader: () => journal.openReader?.() ?? journal,
-    close: () => journal.close(),
-  };
-}
-
 /** The records of one process in its own journal: nobody else writes, so every batch is kept. */
 export function createJournalStore(journal: Journal): RecordStore {
   return {
@@ -120,5 +108,14 @@ export function createJournalStore(journal: Journal): RecordStore {
     find: (auditId) => journal.find(auditId),
     openReader: () => journal.openReader?.() ?? journal,
     close: () => journal.close(),
+  };
+}
+
+/** As `createJournalStore`, where what is kept has to survive a power cut. */
+export function createPowerSafeStore(journal: DurableJournal): RecordStore {
+  return {
+    ...createJournalStore(journal),
+    isImmediate: false,
+    append: async ({ records }) => ({ first: await journal.writeDurably(records) }),
   };
 }

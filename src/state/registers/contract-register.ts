@@ -101,6 +101,8 @@ export class ContractRegister {
 
   /** The newest active contract of an agent for a pair, among as many as it may have. */
   activeFor(agentId: string, { method, path }: Pair): Contract | undefined {
+    // Most agents have none: every 404 asks.
+    if (!this.#contracts.hasOwner(agentId)) return undefined;
     const exact = this.#contracts.inGroup(PAIR, groupOf(agentId, { method, path }));
     const templates = this.#contracts.inGroup(PAIR, groupOf(agentId, { method, path: TEMPLATE }));
     const answering = this.#asTheyAre([...exact, ...templates]).filter(

@@ -22,6 +22,7 @@ describe("Attempts", () => {
       agent_id: "a",
       method_attempted: "BOOK",
     });
+    expect(attempts.find(id)?.at).toMatch(/^\d{4}-\d\d-\d\dT.*Z$/);
     expect(attempts.find("rcns-0")).toBeUndefined();
   });
 
@@ -37,7 +38,15 @@ describe("Attempts", () => {
   it("forgets the oldest of many agents", () => {
     const attempts = new Attempts();
     const oldest = attempts.add(attemptOf("first"));
-    for (let count = 0; count < 1_000; count += 1) attempts.add(attemptOf(`agent ${count}`));
-    expect(attempts.find(oldest)).toBeUndefined();
+    const next = attempts.add(attemptOf("second"));
+    const last = attempts.add(attemptOf("first"));
+    for (let count = 0; count < 998; count += 1) attempts.add(attemptOf(`agent ${count}`));
+    expect([oldest, next, last].map((id) => attempts.find(id)?.agent_id)).toEqual([
+      undefined,
+      "second",
+      "first",
+    ]);
+    for (let count = 0; count < 200; count += 1) attempts.add(attemptOf("agent 1"));
+    expect([next, last].map((id) => attempts.find(id))).toEqual([undefined, undefined]);
   });
 });

@@ -16,11 +16,13 @@ import {
   type Refusal,
   refusalBody,
   refusalText,
+  sameForAll,
   schemaViolation,
   scopeViolation,
   serverError,
 } from "../../../src/dispatch/refusals/refusal.ts";
 
+const ALLOWED = ["AUDIT", "BOOK"];
 const VIOLATION = { path: "/city", keyword: "type", message: "must be string" };
 
 /** What each draft says the body carries. */
@@ -35,13 +37,28 @@ const REFUSALS: readonly (readonly [number, Refusal, readonly string[]])[] = [
     ["type", "explanation", "scope"],
   ],
   [404, notFound("endpoint-not-found", "no"), []],
+  [404, sameForAll(notFound("endpoint-not-found", 'no "such"')), []],
   [405, methodNotAllowed("no", [], {}), ["allowed_methods_for_path", "redirects_for_path"]],
+  [405, methodNotAllowed("no", ALLOWED, {}), ["allowed_methods_for_path", "redirects_for_path"]],
+  [
+    405,
+    methodNotAllowed("no", ALLOWED, { BOOK: "RESERVE" }),
+    ["allowed_methods_for_path", "redirects_for_path"],
+  ],
+  [405, methodNotAllowed("again", ALLOWED, {}), ["allowed_methods_for_path", "redirects_for_path"]],
   [422, schemaViolation([VIOLATION]), []],
   [422, namedError("room_unavailable", undefined, undefined), []],
   [455, scopeViolation(["booking:room"]), ["missing_scopes"]],
+  [459, methodViolation('NO"NE', "1.0.0", []), ["method", "catalog_version", "suggestions"]],
   [459, methodViolation("BOKO", "1.0.0", ["BOOK"]), ["method", "catalog_version", "suggestions"]],
   [460, endpointViolation("book", "no"), ["segment"]],
   [463, proposalRejected("synthesis-disabled", "no"), ["reason", "explanation"]],
+  [
+    464,
+    noContract("rcns-disabled", 'no "more"', "rcns-1"),
+    ["reason", "explanation", "attempt_id"],
+  ],
+  [464, noContract("rcns-disabled", "no", "rcns-2"), ["reason", "explanation", "attempt_id"]],
   [464, noContract("rcns-disabled", "no", "rcns-1"), ["reason", "explanation", "attempt_id"]],
   [500, serverError("abc"), ["error_id"]],
   [500, handlerTimeout("abc"), ["error_id"]],

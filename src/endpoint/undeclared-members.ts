@@ -1,0 +1,133 @@
+/**
+ * Members of a body that no schema declares: before it is parsed, each has a name of a fixed set put in
+ * the place of its own. Whoever is refused for a member hears of the name that was sent; an input that
+ * is accepted is read once more, as it was sent.   AGTP-API §13.2
+ */
+import type { SentNames } from "../schema/schema-violation.ts";
+import { type DeclaredMembers, STAND_IN_MARK, spells } from "./declared-members.ts";
+
+/** As many violations as a refusal lists; what comes after them has one name together. */
+const MAX_TOLD = 20;
+const STAND_INS = Array.from({ length: MAX_TOLD + 1 }, (_, index) => `${STAND_IN_MARK}${index}`);
+const PLACES: ReadonlyMap<string, number> = new Map(
+  STAND_INS.map((standIn, index) => [standIn, index]),
+);
+
+/** Above this the members are not what a body costs. */
+const MAX_OCTETS = 8192;
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const OPEN_BRACKET = 0x5b;
+const CLOSE_BRACKET = 0x5d;
+const OPEN_BRACE = 0x7b;
+const CLOSE_BRACE = 0x7d;
+const COLON = 0x3a;
+
+const PARAMETERS = Buffer.from("parameters");
+/** Such names have an order of their own, and are kept nowhere. */
+const DIGITS = /^[0-9]+$/;
+
+/** The encoding of a body: octets of ASCII are characters of latin1. */
+export type BodyEncoding = "latin1" | "utf8";
+
+/** Those of one request. */
+export class UndeclaredMembers implements SentNames {
+  readonly #declared: DeclaredMembers;
+  readonly #names: string[] = [];
+  /** Some stand in `parameters`, which may be an envelope's. */
+  isInParameters = false;
+
+  constructor(declared: DeclaredMembers) {
+    this.#declared = declared;
+  }
+
+  /** The first of them. */
+  get first(): string | undefined {
+    return this.#names[0];
+  }
+
+  sentName(member: string): string | undefined {
+    if (!member.startsWith(STAND_IN_MARK)) return undefined;
+    const place = PLACES.get(member);
+    return place === undefined ? undefined : this.#names[place];
+  }
+
+  /** The name that a member has in the input: its own, where it is declared. */
+  nameOf(sent: string): string {
+    return this.#declared.has(sent) ? sent : this.#standInOf(sent);
+  }
+
+  #standInOf(sent: string): string {
+    if (DIGITS.test(sent)) return sent;
+    const known = this.#names.indexOf(sent);
+    if (known !== -1) return STAND_INS[known]!;
+    if (this.#names.length < STAND_INS.length) this.#names.push(sent);
+    return STAND_INS[this.#names.length - 1]!;
+  }
+
+  /** The text of a body with stand-ins. What is no JSON stays none. */
+  replaceIn(bytes: Buffer, encoding: BodyEncoding): string {
+    const whole = bytes.toString(encoding);
+    if (bytes.length > MAX_OCTETS) return whole;
+    const isPlain = encoding === "latin1";
+    const cut = (from: number, to: number): string =>
+      isPlain ? whole.slice(from, to) : bytes.toString(encoding, from, to);
+    let text = "";
+    let copied = 0;
+    let depth = 0;
+    let isInParameters = false;
+    let start = 0;
+    let end = 0;
+    for (let at = 0; at < bytes.length; at += 1) {
+      const octet = bytes[at];
+      if (octet === QUOTE) {
+        start = at + 1;
+        at = endOfText(bytes, start);
+        end = at;
+      } else if (octet === OPEN_BRACE || octet === OPEN_BRACKET) depth += 1;
+      else if (octet === CLOSE_BRACE || octet === CLOSE_BRACKET) depth -= 1;
+      else if (octet === COLON && start > 0 && (depth === 1 || (depth === 2 && isInParameters))) {
+        if (depth === 1) isInParameters = spells(PARAMETERS, bytes, start, end);
+        const name = this.#declared.hasOctets(bytes, start, end)
+          ? undefined
+          : this.#nameFor(cut(start, end));
+        if (name !== undefined) {
+          text += cut(copied, start) + name;
+          copied = end;
+          if (depth === 2) this.isInParameters = true;
+        }
+        start = 0;
+      }
+    }
+    return copied === 0 ? whole : text + cut(copied, bytes.length);
+  }
+
+  /** The stand-in for what is written between quotes; undefined: it keeps its name, or is none. */
+  #nameFor(written: string): string | undefined {
+    const isPlain = !NEEDS_READING.test(written);
+    const sent = isPlain ? written : readName(written);
+    if (sent === undefined) return undefined;
+    // The octets of a plain name have been looked up.
+    const name = isPlain ? this.#standInOf(sent) : this.nameOf(sent);
+    return name === sent ? undefined : name;
+  }
+}
+
+function endOfText(bytes: Buffer, start: number): number {
+  let at = start;
+  while (at < bytes.length && bytes[at] !== QUOTE) at += bytes[at] === BACKSLASH ? 2 : 1;
+  return at;
+}
+
+/** A name with escapes; undefined: it is none, and its body is no JSON. */
+function readName(written: string): string | undefined {
+  try {
+    return JSON.parse(`"${written}"`) as string;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Escapes, and control characters, which no JSON has. */
+const NEEDS_READING = /[\\\u0000-\u001f]/;
