@@ -1,6 +1,6 @@
 /**
- * Plans that end in the call of one endpoint: what it requires and nobody offers is got from a chain
- * of others first. Its answer, as it is, is the answer.   AGTP "PLAN"
+ * Plans that end in the call of one endpoint: what it requires and is not offered is got from a
+ * chain of others first. The answer of the endpoint, as it is, is the answer.   AGTP "PLAN"
  */
 import type { EndpointDefinition } from "../../../endpoint/endpoint.ts";
 import { quoteNames, type SynthesisLog } from "../../../endpoint/synthesis-log.ts";
@@ -38,7 +38,7 @@ export function planCall(target: EndpointDefinition, planning: CallPlanning): En
   return plan("planner", chain, task, log);
 }
 
-/** The inputs that are neither offered nor optional, as something to come by. */
+/** The required inputs that are not offered, as something to come by. */
 function asksOf({ required }: IndexedEndpoint, task: SynthesisTask): readonly Ask[] {
   return required
     .filter((input) => !task.isOffered(input))
