@@ -44,15 +44,16 @@ export class CollectionFeed<Item> implements FeedWatcher {
 
   async #refresh(): Promise<void> {
     this.#view.ask();
-    const { upTo, changed } = await this.#store.changes(this.#seen, this.#name);
+    const feed = await this.#store.changes(this.#seen, this.#name);
+    const { upTo, changed } = feed;
     // A view that has seen nothing yet wants more than the latest changes.
     if (changed === undefined || this.#seen === 0 || this.#isOutdated) {
       const entries: StoredEntry[] = [];
       for await (const entry of readAll(this.#store, this.#name)) entries.push(entry);
-      this.#view.adoptAll(entries, upTo);
+      this.#view.adoptAll(entries, feed);
       this.#isOutdated = false;
     } else {
-      this.#adopt(changed, upTo);
+      this.#adopt(changed, feed);
     }
     this.#seen = upTo;
   }
@@ -71,7 +72,7 @@ export class CollectionFeed<Item> implements FeedWatcher {
   async #takeIn(feed: Feed | undefined): Promise<void> {
     try {
       await this.#refreshing;
-      if (feed?.changed !== undefined) this.#adopt(feed.changed, feed.upTo);
+      if (feed?.changed !== undefined) this.#adopt(feed.changed, feed);
       if (feed?.isAnew === true) {
         this.#isOutdated = true;
         this.#view.forgetRevisions();
@@ -82,9 +83,9 @@ export class CollectionFeed<Item> implements FeedWatcher {
     if (feed !== undefined && feed.changed === undefined) await this.refresh();
   }
 
-  #adopt(changed: readonly ChangedEntry[], upTo: number): void {
+  #adopt(changed: readonly ChangedEntry[], feed: Feed): void {
     for (const { collection, key, entry } of changed) {
-      if (collection === this.#name) this.#view.adopt(key, entry, upTo);
+      if (collection === this.#name) this.#view.adopt(key, entry, feed);
     }
   }
 }

@@ -5,7 +5,7 @@
  */
 import { ItemNames, type NamingOptions } from "./item-names.ts";
 import { Holdings, type Quota, type Rank, type Wanted } from "./quota.ts";
-import type { Change, Expectation, StoredEntry } from "./store.ts";
+import type { Change, Expectation, Feed, StoredEntry } from "./store.ts";
 
 /** The parts that make a collection. */
 export interface CollectionOptions<Item> extends NamingOptions<Item> {
@@ -42,6 +42,9 @@ export interface Write<Item> {
   /** It makes room by its size. */
   readonly isShrunk?: boolean;
 }
+
+/** When something was told. */
+type Told = Pick<Feed, "upTo" | "knows">;
 
 interface Held<Item> {
   readonly item: Item;
@@ -246,22 +249,26 @@ export class CollectionView<Item> {
     }
   }
 
-  /** Takes in how a key stood at a revision of the store. */
-  adopt(key: string, entry: StoredEntry | undefined, upTo: number): void {
+  /** Takes in how a key stood as a feed was told. */
+  adopt(key: string, entry: StoredEntry | undefined, feed: Told): void {
     const before = this.#storedOf(key)?.revision;
     const known = Math.max(before ?? 0, this.#settled.get(key) ?? 0);
-    const revision = entry?.revision ?? upTo;
+    if (entry === undefined) {
+      // What the feed did not know of is not gone: it came later.
+      if (feed.knows?.(known) ?? known <= feed.upTo) this.#keep(key, undefined, feed.upTo);
+      return;
+    }
     // The feed tells a writer of its own writes, too.
-    if (entry !== undefined && before === revision) return;
-    if (known <= revision) this.#keep(key, entry?.value, revision);
+    if (before === entry.revision) return;
+    if (known <= entry.revision) this.#keep(key, entry.value, entry.revision);
   }
 
-  /** Takes in all entries as they stood at a revision; what is not among them is gone. */
-  adoptAll(entries: readonly StoredEntry[], upTo: number): void {
+  /** Takes in all entries as they stood when a feed was told, or later; what is not among them is gone. */
+  adoptAll(entries: readonly StoredEntry[], feed: Told): void {
     const { orderOf, read } = this.#options;
     const stored = new Set(entries.map(({ key }) => key));
     for (const key of new Set([...this.#held.keys(), ...this.#early.keys()])) {
-      if (!stored.has(key)) this.adopt(key, undefined, upTo);
+      if (!stored.has(key)) this.adopt(key, undefined, feed);
     }
     const orders = new Map<StoredEntry, number>();
     for (const entry of entries) {
@@ -269,7 +276,7 @@ export class CollectionView<Item> {
       orders.set(entry, (item && orderOf?.(item)) ?? 0);
     }
     const sorted = entries.toSorted((left, right) => orders.get(left)! - orders.get(right)!);
-    for (const entry of sorted) this.adopt(entry.key, entry, upTo);
+    for (const entry of sorted) this.adopt(entry.key, entry, feed);
   }
 
   #surplus(

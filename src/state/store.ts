@@ -64,6 +64,8 @@ export interface Feed {
   readonly upTo: number;
   /** Undefined: too much has changed to say what. */
   readonly changed: readonly ChangedEntry[] | undefined;
+  /** True for the revision of a commit that this was said with; without it, those up to `upTo`. */
+  knows?(revision: number): boolean;
   /** True where another server has taken the place of the one before: no revision that is known holds. */
   readonly isAnew?: boolean;
 }

@@ -1,4 +1,5 @@
 /** Rules between keys of one section.   AGTP-API §3.3 and §9 */
+import { findLocationFault } from "../../state/postgres/driver.ts";
 import type { CrossCheck } from "./cross-check.ts";
 
 const HTTP_METHODS: ReadonlySet<string> = new Set([
@@ -86,10 +87,13 @@ const storeUrl: CrossCheck = {
   sections: ["store"],
   check: ({ store }, report) => {
     if (store.driver !== "postgres") return;
-    if (store.url === undefined) report("store.url", 'is required by driver = "postgres"');
-    else if (!/^postgres(ql)?:\/\//.test(store.url)) {
-      report("store.url", 'must start with "postgres://"');
+    const { url, schema, ca } = store;
+    if (url === undefined) {
+      report("store.url", 'is required by driver = "postgres"');
+      return;
     }
+    const fault = findLocationFault({ url, schema, ca });
+    if (fault !== undefined) report(`store.${fault.key}`, fault.message);
   },
 };
 

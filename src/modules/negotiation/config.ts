@@ -11,7 +11,7 @@ export interface SynthesisConfig {
   readonly persistentMaxSeconds: number;
 }
 
-/** Its schema. */
+/** The schema of `[synthesis]`. */
 export const synthesisSection: Schema = table("Proposed endpoints and their contracts", {
   async_evaluation: flag(false, "true: PROPOSE answers 261 and is polled"),
   session_ttl_seconds: seconds(86_400, "How long a session's contract lives at most"),

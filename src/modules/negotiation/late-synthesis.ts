@@ -1,6 +1,7 @@
 /**
- * Synthesis over what the operator has declared, made in turns when it is first needed: the plans of
- * PROPOSE, of pairs that are not registered, and of PLAN come from here.   AGTP-API §10.4, AGTP "PLAN"
+ * Synthesis over what the operator has declared, made in turns when it is first needed: the plans
+ * of PROPOSE, of pairs that are not registered, and of PLAN come from here.   AGTP-API §10.4, AGTP
+ * "PLAN"
  */
 import { filterPaced, mapPaced, type Paced } from "../../base/paced.ts";
 import { THE_SERVER } from "../../base/task-queue.ts";
@@ -24,7 +25,9 @@ export interface PreparedSynthesis {
 /** Waits until synthesis is prepared. */
 export type LateSynthesis = () => Promise<PreparedSynthesis>;
 
-/** Prepares it when it is first asked for: a start with many endpoints would wait for its indexes. */
+/**
+ * Prepares it when it is first asked for: a start with many endpoints would wait for its indexes.
+ */
 export function createLateSynthesis(context: NegotiationContext): LateSynthesis {
   const { work, stopping } = context;
   let prepared: Promise<PreparedSynthesis> | undefined;

@@ -1,6 +1,6 @@
 /**
- * Everything about contracts that a deployment needs, put together: what the gates ask, the route that
- * negotiates, PROPOSE, and PLAN. Each deployment has its own; what it keeps outlives it.
+ * Everything about contracts that a deployment needs, put together: what the gates ask, the route
+ * that negotiates, PROPOSE, and PLAN. Each deployment has its own; what it keeps outlives it.
  * AGTP-API §10
  */
 
@@ -93,7 +93,9 @@ function proposalRules(context: NegotiationContext): ProposalRules {
   };
 }
 
-/** Takes up what an earlier process left: proposals, and contracts that nobody can call any more. */
+/**
+ * Takes up what an earlier process left: proposals, and contracts that nobody can call any more.
+ */
 function takeUp(
   context: NegotiationContext,
   evaluation: EvaluationParts,

@@ -16,29 +16,48 @@ export interface PostgresLocation {
   readonly ca?: string | undefined;
 }
 
-/** A pool that nothing is connected with yet, or what is wrong, at which key of `[store]`. */
+/** What is wrong, at which key of `[store]`. */
+interface LocationFault {
+  readonly key: string;
+  readonly message: string;
+}
+
+/** A pool that nothing is connected with yet, or what is wrong. */
 type PostgresPool =
   | { readonly pool: Pool; readonly fault?: undefined }
-  | {
-      readonly pool?: undefined;
-      readonly fault: { readonly key: string; readonly message: string };
-    };
+  | { readonly pool?: undefined; readonly fault: LocationFault };
 
 /** How long a connection, and how long a statement is waited for. */
 const CONNECT_MS = 3_000;
 const STATEMENT_MS = 10_000;
 const MAX_CONNECTIONS = 8;
+const BARE_PERCENT = /%(?![0-9a-f]{2})/i;
 const PROTOCOLS = ["postgres:", "postgresql:"];
 
-/** Makes the pool of a location; its password is in no message. */
-export function makePool({ url, ca }: PostgresLocation): PostgresPool {
+/** What is wrong with a location, by itself; undefined: nothing that can be known without a server. */
+export function findLocationFault(location: PostgresLocation): LocationFault | undefined {
+  const read = readLocation(location);
+  return "fault" in read ? read.fault : undefined;
+}
+
+function readLocation({ url, ca }: PostgresLocation) {
   const [beforeQuery = "", query = ""] = url.split("?", 2);
   if (!PROTOCOLS.some((protocol) => beforeQuery.startsWith(`${protocol}//`))) {
-    return faulty("url", "must begin with postgres://");
+    return faulty("url", 'must start with "postgres://"');
+  }
+  if (BARE_PERCENT.test(url)) {
+    return faulty("url", "has a % that two hexadecimal digits do not follow: %25 stands for one");
   }
   const parameters = new URLSearchParams(query);
   const ssl = readTls(parameters, ca);
-  if ("fault" in ssl) return ssl;
+  return "fault" in ssl ? ssl : { beforeQuery, parameters, ssl };
+}
+
+/** Makes the pool of a location; its password is in no message. */
+export function makePool(location: PostgresLocation): PostgresPool {
+  const read = readLocation(location);
+  if ("fault" in read) return read;
+  const { beforeQuery, parameters, ssl } = read;
   const connectionString = `${beforeQuery}?${parameters}`;
   const config: PoolConfig = {
     connectionString,

@@ -1,7 +1,8 @@
 /**
  * The feed of a database: which keys have changed, read by the horizon of a snapshot. What commits
  * later than its number says lies behind the horizon until then, so nothing is ever skipped; what is
- * told before the horizon has passed it is told again. A server that was started anew, or another in
+ * told before the horizon has passed it is told again, unless who asks has taken in all of a snapshot: any
+ * transaction that writes holds the horizon up, also one of another database, for as long as it is open. A server that was started anew, or another in
  * its place, may use a number again that was seen already: who has read from the one before reads all.
  */
 import type { Pool } from "pg";
@@ -14,6 +15,8 @@ const MAX_CHANGED = 8_192;
 interface FeedRow {
   readonly server: string;
   readonly horizon: string;
+  readonly next: string;
+  readonly open: readonly string[];
   readonly forgotten: string;
   readonly collection: string | null;
   readonly key: string;
@@ -24,10 +27,30 @@ interface FeedRow {
 /** Reads an entry as it is stored; throws for one that is no JSON. */
 type ReadEntry = (key: string, json: string, revision: string) => StoredEntry;
 
+/** The transactions that a snapshot does not show yet, by their numbers. */
+export interface FeedCursor {
+  /** All from here on. */
+  readonly next: number;
+  /** Those before it that were under way. */
+  readonly open: readonly number[];
+}
+
 /** A feed, and the server that it is from. */
 export interface PostgresFeed extends Feed {
   /** When it was started. */
   readonly server: string;
+  /** For who has taken in all of this one. */
+  readonly cursor: FeedCursor;
+}
+
+/** The place from which a feed is read. */
+export interface FeedStart {
+  /** A revision. */
+  readonly after: number;
+  /** Undefined: all collections. */
+  readonly only: readonly string[] | undefined;
+  /** Of the feed of the same collections before this one, if all of it was taken in. */
+  readonly cursor?: FeedCursor | undefined;
 }
 
 /** The expression of `server`. */
@@ -37,39 +60,54 @@ export const SERVER = "pg_postmaster_start_time()::text";
 export async function readFeed(
   pool: Pick<Pool, "query">,
   name: string,
-  { after, only }: { readonly after: number; readonly only: readonly string[] | undefined },
+  { after, only, cursor }: FeedStart,
   readEntry: ReadEntry,
 ): Promise<PostgresFeed> {
   // The last revision of a transaction is followed by the next transaction's first.
-  const from = Math.floor((after + 1) / COMMITS_A_TRANSACTION);
+  const from = cursor?.next ?? Math.floor((after + 1) / COMMITS_A_TRANSACTION);
   const { rows } = await pool.query<FeedRow>(
-    `WITH reach AS MATERIALIZED (
-      SELECT ${SERVER} AS server, pg_snapshot_xmin(pg_current_snapshot())::text::bigint
-          + (SELECT value::bigint FROM ${name}.meta WHERE name = 'base') - 1 AS horizon,
+    `WITH place AS MATERIALIZED (
+      SELECT pg_current_snapshot() AS seen,
+        (SELECT value::bigint FROM ${name}.meta WHERE name = 'base') AS base,
         (SELECT value::bigint FROM ${name}.meta WHERE name = 'forgotten') AS forgotten
+    ), reach AS MATERIALIZED (
+      SELECT ${SERVER} AS server, pg_snapshot_xmin(seen)::text::bigint + base - 1 AS horizon,
+        pg_snapshot_xmax(seen)::text::bigint + base AS next,
+        ARRAY(SELECT x::text::bigint + base FROM pg_snapshot_xip(seen) AS x)::text[] AS open,
+        forgotten
+      FROM place
     ), changed AS (
       SELECT DISTINCT collection, key FROM ${name}.changes
-      WHERE transaction >= $1 AND ($2::text[] IS NULL OR collection = ANY($2))
+      WHERE (transaction >= $1 OR transaction = ANY($3::bigint[]))
+        AND ($2::text[] IS NULL OR collection = ANY($2))
         AND $1 > (SELECT forgotten FROM reach)
       LIMIT ${MAX_CHANGED + 1}
     )
-    SELECT server, horizon, forgotten, collection, key, value, revision
+    SELECT server, horizon, next, open, forgotten, collection, key, value, revision
     FROM reach LEFT JOIN (changed LEFT JOIN ${name}.entries USING (collection, key)) ON true
     ORDER BY collection, key`,
-    [from, only ?? null],
+    [from, only ?? null, cursor?.open ?? []],
   );
   const [first] = rows;
   if (first === undefined) throw new Error("the database has lost its meta table");
   const upTo = revisionOf(Number(first.horizon), COMMITS_A_TRANSACTION - 1);
   const { server } = first;
+  const next = Number(first.next);
+  const open = first.open.map(Number);
+  const underWay = new Set(open);
+  const knows = (revision: number): boolean => {
+    const transaction = Math.floor(revision / COMMITS_A_TRANSACTION);
+    return transaction < next && !underWay.has(transaction);
+  };
+  const reached = { server, upTo, knows, cursor: { next, open } };
   const isKnown = from > Number(first.forgotten) && rows.length <= MAX_CHANGED;
-  if (!isKnown) return { server, upTo, changed: undefined };
+  if (!isKnown) return { ...reached, changed: undefined };
   const changed = rows.flatMap(({ collection, key, value, revision }): readonly ChangedEntry[] => {
     if (collection === null) return [];
     const isGone = value === null || revision === null;
     return [{ collection, key, entry: isGone ? undefined : readEntry(key, value, revision) }];
   });
-  return { server, upTo, changed };
+  return { ...reached, changed };
 }
 
 /** How long changes are kept: a node that was away longer loads everything anew. */

@@ -16,7 +16,7 @@ import type { ChangedEntry, Feed } from "../store.ts";
 import { StoreUnavailableError } from "../store-fault.ts";
 import { ChangeChannel, pause } from "./change-channel.ts";
 import { COMMITS_A_TRANSACTION } from "./commit.ts";
-import { forgetChanges, type PostgresFeed } from "./feed.ts";
+import { type FeedCursor, forgetChanges, type PostgresFeed } from "./feed.ts";
 import { NodeTable, type OwnRow } from "./node-table.ts";
 import type { PostgresStore } from "./store.ts";
 
@@ -57,6 +57,8 @@ export class PostgresNode {
   });
   readonly #looks = new LateLooks(() => this.#pulse.wake());
   #restore: () => Promise<void> = () => Promise.resolve();
+  /** The last feed of which everything was taken in. */
+  #taken: { readonly only: readonly string[]; readonly cursor: FeedCursor } | undefined;
   #isClosing = false;
   #hasLost = false;
   readonly #pulse = new Pulse(POLL_MS, () => this.#look());
@@ -84,7 +86,10 @@ export class PostgresNode {
         return `another daemon is the node "${this.node}" of this store`;
       }
     }
-    const { upTo, server } = await this.#options.store.feed(Number.MAX_SAFE_INTEGER - 1, undefined);
+    const { upTo, server } = await this.#options.store.feed({
+      after: Number.MAX_SAFE_INTEGER - 1,
+      only: undefined,
+    });
     this.#seen = upTo;
     this.#server = server;
     await this.#table.enter();
@@ -237,8 +242,10 @@ export class PostgresNode {
     const { store } = this.#options;
     const isTaken = this.#looks.begin();
     let isSame = false;
+    let only: readonly string[] = [];
     const feed = await store.watchers.take(async (collections): Promise<PostgresFeed> => {
-      const told = await store.feed(this.#seen, collections);
+      only = collections;
+      const told = await store.feed({ after: this.#seen, only, cursor: this.#cursorOf(only) });
       isSame = told.server === this.#server;
       return isSame ? told : { ...told, changed: undefined, isAnew: true };
     }, ofCollection);
@@ -246,6 +253,14 @@ export class PostgresNode {
     isTaken();
     this.#seen = isSame ? Math.max(this.#seen, feed.upTo) : feed.upTo;
     this.#server = feed.server;
+    this.#taken = { only, cursor: feed.cursor };
+  }
+
+  /** One that was opened since has not taken in what the others have. */
+  #cursorOf(only: readonly string[]): FeedCursor | undefined {
+    const taken = this.#taken;
+    if (taken === undefined || taken.only.length !== only.length) return undefined;
+    return only.every((name, at) => name === taken.only[at]) ? taken.cursor : undefined;
   }
 
   async #forget(): Promise<void> {

@@ -132,6 +132,7 @@ export async function openNode(
 }
 
 /** Codes of OpenSSL for a chain that does not lead to a CA that is known. */
+const NO_DATABASE = "3D000";
 const UNTRUSTED = /^(UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_|CERT_|ERR_SSL_)/;
 
 /** Says why a database could not be asked, at which key of `[store]`. */
@@ -148,6 +149,9 @@ export function describeFault(error: unknown): SchemaFault {
   if (/does not support SSL/.test(reason)) {
     const hint = "switch TLS on there, or say sslmode=disable where nobody can listen";
     return { key: "url", message: "the server has no TLS, which the URL asks for", hint };
+  }
+  if (codeOf(error) === NO_DATABASE) {
+    return { key: "url", message: `the server has no such database: ${reason}` };
   }
   switch (postgresFaultKind(error)) {
     case "refused":

@@ -14,6 +14,8 @@ const OLDEST_SERVER = 15;
 /** Nobody else in a database locks by these two numbers together. */
 const MIGRATION_LOCK = [0x41475450, 1];
 
+const TABLES: readonly string[] = ["meta", "entries", "changes", "heads", "records", "nodes"];
+
 /** Why a database cannot be used, at which key of `[store]`, and the way out. */
 export interface SchemaFault {
   readonly key: string;
@@ -115,11 +117,13 @@ async function readServer(client: PoolClient) {
 
 async function makeOrCheck(client: PoolClient, schema: string): Promise<SchemaFault | undefined> {
   const name = quoteName(schema);
-  const found = await client.query<{ meta: string | null }>(
-    "SELECT to_regclass($1)::text AS meta",
-    [`${name}.meta`],
-  );
-  if (found.rows[0]?.meta == null) return make(client, schema);
+  const rights = await readRights(client, schema);
+  if (rights === undefined) return make(client, schema);
+  if (!rights.isEnough) {
+    const grants = `GRANT USAGE ON SCHEMA ${name} TO ${rights.role}; GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA ${name} TO ${rights.role}`;
+    const message = `the role ${rights.role} may not read and write all tables of the schema "${schema}"`;
+    return { key: "schema", message, hint: grants };
+  }
   const { rows } = await client.query<{ value: string }>(
     `SELECT value FROM ${name}.meta WHERE name = 'schema_version'`,
   );
@@ -133,6 +137,25 @@ async function makeOrCheck(client: PoolClient, schema: string): Promise<SchemaFa
   }
   await adoptNumbers(client, name);
   return undefined;
+}
+
+/** The role, and whether it may do what a daemon does; undefined: there are no tables. */
+async function readRights(
+  client: PoolClient,
+  schema: string,
+): Promise<{ readonly role: string; readonly isEnough: boolean } | undefined> {
+  const { rows } = await client.query<{ role: string; enough: boolean; tables: string }>(
+    `SELECT quote_ident(current_user) AS role, count(*) FILTER (WHERE c.relname = 'meta') AS tables,
+        bool_and(has_schema_privilege(n.oid, 'USAGE') AND has_table_privilege(c.oid, 'SELECT')
+          AND has_table_privilege(c.oid, 'INSERT') AND has_table_privilege(c.oid, 'UPDATE')
+          AND has_table_privilege(c.oid, 'DELETE')) AS enough
+      FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+      WHERE n.nspname = $1 AND c.relname = ANY($2)`,
+    [schema, TABLES],
+  );
+  const [row] = rows;
+  if (row === undefined || row.tables === "0") return undefined;
+  return { role: row.role, isEnough: row.enough };
 }
 
 async function make(client: PoolClient, schema: string): Promise<SchemaFault | undefined> {

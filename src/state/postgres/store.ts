@@ -21,7 +21,7 @@ import type {
 import { type OnStoreNotice, StoreHealth } from "../store-health.ts";
 import { COMMITS_A_TRANSACTION, PostgresCommitter } from "./commit.ts";
 import { isAnswer, postgresFaultKind } from "./fault.ts";
-import { type PostgresFeed, readFeed } from "./feed.ts";
+import { type FeedStart, type PostgresFeed, readFeed } from "./feed.ts";
 
 interface Row {
   readonly key: string;
@@ -95,14 +95,14 @@ export class PostgresStore implements Store {
 
   async changes(after: number, only?: string): Promise<Feed> {
     this.#checkOpen();
-    return this.feed(after, only === undefined ? undefined : [only]);
+    return this.feed({ after, only: only === undefined ? undefined : [only] });
   }
 
   /** The feed of some collections, or of all. */
-  async feed(after: number, only: readonly string[] | undefined): Promise<PostgresFeed> {
+  async feed(start: FeedStart): Promise<PostgresFeed> {
     await this.#written();
     return this.#ask(() =>
-      readFeed(this.pool, this.name, { after, only }, (...row) => this.#entryOf(...row)),
+      readFeed(this.pool, this.name, start, (...row) => this.#entryOf(...row)),
     );
   }
 

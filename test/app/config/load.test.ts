@@ -319,6 +319,14 @@ describe("loadConfig", () => {
     ],
     [`${MINIMAL}[store]\ndriver = "postgres"`, 'store.url: is required by driver = "postgres"'],
     [
+      `${MINIMAL}[store]\ndriver = "postgres"\nurl = "postgres://a:b%c@db/x"`,
+      "store.url: has a % that two hexadecimal digits do not follow: %25 stands for one",
+    ],
+    [
+      `${MINIMAL}[store]\ndriver = "postgres"\nurl = "postgres://db/x?sslmode=prefer"`,
+      'store.url: has another sslmode than "disable", "require" or "verify-full"',
+    ],
+    [
       `${MINIMAL}[synthesis]\npersistent_max_seconds = 60`,
       "synthesis.persistent_default_seconds: must be at most synthesis.persistent_max_seconds, 60, got 604800",
     ],

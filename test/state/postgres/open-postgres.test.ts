@@ -53,7 +53,29 @@ describeWithPostgres("opening a store in PostgreSQL", () => {
     expect(refused).toContain('store.schema: the role may not make the schema "agtp"');
     expect(refused).toContain("CREATE TABLE");
     await openPostgres(url);
-    expect(await refusalOf(guest)).toContain("store.url: the server refuses this role");
+    expect(await refusalOf(guest)).toContain("store.schema: the role guest may not read and write");
+  });
+
+  it("says what to grant where the role may not work with all tables", async () => {
+    const url = await postgres().makeDatabase();
+    await openPostgres(url);
+    await postgres().query("CREATE ROLE worker LOGIN", url);
+    const own = url.replace("agtp@", "worker@");
+    const grants =
+      'GRANT USAGE ON SCHEMA "agtp" TO worker; GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA "agtp" TO worker';
+    for (const granted of [
+      "",
+      "GRANT USAGE ON SCHEMA agtp TO worker; GRANT SELECT, INSERT, UPDATE ON ALL TABLES IN SCHEMA agtp TO worker",
+    ]) {
+      await postgres().query(granted, url);
+      const refused = await refusalOf(own);
+      expect(refused).toContain("store.schema: the role worker may not read and write all tables");
+      expect(refused).toContain(grants);
+    }
+    await postgres().query(grants, url);
+    const store = await openPostgres(own);
+    await store.commit([{ kind: "put", collection: "c", key: "k", value: 1 }]);
+    expect(await store.get("c", "k")).toBe(1);
   });
 
   it("refuses a server that takes no changes", async () => {
@@ -72,7 +94,11 @@ describeWithPostgres("opening a store in PostgreSQL", () => {
       expect(refused).toContain("store.url: ");
       expect(refused).not.toContain("hush");
     }
-    expect(await refusalOf(there.replace(/test\d+/, "none"))).toContain("refuses this role");
+    expect(await refusalOf(there.replace(/test\d+/, "none"))).toContain(
+      'store.url: the server has no such database: database "none" does not exist',
+    );
+    expect(await refusalOf(there.replace("agtp@", "nobody-here@"))).toContain("refuses this role");
+    expect(await refusalOf(there.replace("agtp@", "agtp:hu%sh@"))).toContain("has a % that two");
     expect(await refusalOf(there, { ca: "/nowhere/ca.pem" })).toContain("store.ca: cannot be read");
   });
 });

@@ -1,7 +1,9 @@
 /** Nodes over one database, without daemons around them. */
 import { join } from "node:path";
+import pg from "pg";
 import { expect, it, onTestFinished, vi } from "vitest";
 import { Collection } from "../../../src/state/collection.ts";
+import { forgetChanges } from "../../../src/state/postgres/feed.ts";
 import { openNode, openPostgres } from "../../../src/state/postgres/open.ts";
 import { StoreUnavailableError } from "../../../src/state/store-fault.ts";
 import { Link } from "../../../tools/torture/cluster/link.ts";
@@ -64,6 +66,64 @@ describeWithPostgres("a node that asks what others have committed", () => {
       expect(b.words.get(state)).toBe("said");
       await vi.waitFor(() => expect(b.node.isFresh).toBe(true), { timeout: 10_000 });
     }
+  });
+
+  it("hears of everything once, and of what goes, while a transaction elsewhere stays open", async () => {
+    const url = await postgres().makeDatabase();
+    const elsewhere = new pg.Client(await postgres().makeDatabase());
+    await elsewhere.connect();
+    onTestFinished(() => elsewhere.end());
+    const [a, b] = [await openTestNode(url, "a"), await openTestNode(url, "b")];
+    await a.words.put("old", "said");
+    await elsewhere.query("BEGIN");
+    await elsewhere.query("SELECT pg_current_xact_id()");
+    await a.words.put("word", "said");
+    await a.words.put("more", "said");
+    await b.node.catchUp();
+    expect(b.words.get("word")).toBe("said");
+    await a.words.delete(["word", "old"]);
+    await b.node.catchUp();
+    expect([b.words.get("word"), b.words.get("old")]).toEqual([undefined, undefined]);
+    expect(b.words.get("more")).toBe("said");
+
+    // Nor does it hear again and again of what it knows, also when that is forgotten.
+    await postgres().query("UPDATE agtp.changes SET made_at = made_at - interval '1 hour'", url);
+    await forgetChanges(b.store.pool, b.store.name);
+    expect(await postgres().query("SELECT FROM agtp.changes", url)).toEqual([]);
+    const feed = vi.spyOn(b.store, "feed");
+    await a.words.put("word", "again");
+    await b.node.catchUp();
+    await b.node.catchUp();
+    expect(b.words.get("word")).toBe("again");
+    const told = await Promise.all(feed.mock.results.map(({ value }) => value));
+    expect(told.map(({ changed }) => changed)).not.toContain(undefined);
+    expect(told.flatMap(({ changed }) => changed ?? []).map(({ key }) => key)).toEqual(["word"]);
+    // A collection that is opened now reads all there is, and hears what goes.
+    const late = await Collection.open<string>(b.store, { name: "words", read: String });
+    await a.words.delete(["more"]);
+    await b.node.catchUp();
+    expect([late.get("more"), late.get("word")]).toEqual([undefined, "again"]);
+  });
+
+  it("hears of a change whose transaction was open when it asked, once that is made", async () => {
+    const url = await postgres().makeDatabase();
+    const [a, b] = [await openTestNode(url, "a"), await openTestNode(url, "b")];
+    const slow = new pg.Client(url);
+    await slow.connect();
+    onTestFinished(() => slow.end());
+    await slow.query("BEGIN");
+    await slow.query(`INSERT INTO agtp.entries
+      SELECT 'words', 'slow', '"said"', pg_current_xact_id()::text::bigint * 4096`);
+    await slow.query(`INSERT INTO agtp.changes (transaction, collection, key)
+      SELECT pg_current_xact_id()::text::bigint, 'words', 'slow'`);
+    for (const key of ["one", "two"]) {
+      await a.words.put(key, "said");
+      await b.node.catchUp();
+      expect([b.words.get(key), b.words.get("slow")]).toEqual(["said", undefined]);
+    }
+    await slow.query("COMMIT");
+    await b.node.catchUp();
+    expect(b.words.get("slow")).toBe("said");
   });
 
   it("asks once for all who ask at the same time", async () => {

@@ -1,6 +1,6 @@
 /**
- * The bodies that tell a caller of a contract, with the members of every draft: 263 it is made, or an
- * offer of it accepted; 461 it is offered.   AGTP-API §10.1.3, §10.4.3
+ * The bodies that tell a caller of a contract, with the members of every draft: 263 it is made, or
+ * an offer of it accepted; 461 it is offered.   AGTP-API §10.1.3, §10.4.3
  */
 
 import { type Contract, contractEntry, timestamp } from "../../../endpoint/contract.ts";

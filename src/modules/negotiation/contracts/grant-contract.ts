@@ -1,6 +1,6 @@
 /**
- * The contract that a proposal comes to. 263: it is made, and the body says so; 461: it is offered, for
- * whoever wants to see it first.   AGTP-API §10.1.3, §10.4.3, §10.8
+ * The contract that a proposal comes to. 263: it is made, and the body says so; 461: it is offered,
+ * to be seen first.   AGTP-API §10.1.3, §10.4.3, §10.8
  */
 
 import { grantDuration } from "../../../base/duration.ts";
@@ -77,7 +77,10 @@ function lifetimeOf({ proposal: { raw } }: SubmittedProposal, synthesis: Synthes
   return grantDuration(raw.requestedSeconds, limitsOf(raw.isPersistent, synthesis));
 }
 
-/** A contract does not promise less than what its steps may leave behind.   AGTP-API §16.1 */
+/**
+ * The semantic block of a contract, which never promises less than its steps may leave
+ * behind.   AGTP-API §16.1
+ */
 function honestSemantic(semantic: SemanticBlock, plan: SynthesisPlan): SemanticBlock {
   return {
     ...semantic,

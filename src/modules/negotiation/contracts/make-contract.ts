@@ -1,4 +1,7 @@
-/** From a plan to the contract that is agreed upon or offered.   AGTP-API §10.1.4, §10.5, §10.7 */
+/**
+ * Makes a contract of a plan: one that is agreed upon, or one that is offered.   AGTP-API §10.1.4,
+ * §10.5, §10.7
+ */
 
 import {
   type Contract,

@@ -1,6 +1,6 @@
 /**
- * Contracts whose methods the catalog has no more are revoked when a deployment is served, so that
- * whoever presents one is told that it is over, before a step of it has been taken.   AGTP-API §4.5
+ * Ends contracts whose methods the catalog has no more, when a deployment is served: an agent that
+ * presents one is told that it is over, before a step of it has been taken.   AGTP-API §4.5
  */
 
 import type { RecordEvents } from "../../../dispatch/contracts/contract-events.ts";
@@ -16,7 +16,7 @@ interface RemovedMethodsOptions {
   readonly log: Pick<CallLog, "warn">;
 }
 
-/** Ends them; an event in the stream of each one's agent says why. */
+/** Revokes the contracts; an event in the stream of each one's agent says why. */
 export async function endContractsWithoutMethod({
   methodPolicy,
   contracts,

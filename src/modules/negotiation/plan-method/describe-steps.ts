@@ -68,7 +68,7 @@ export function describeSteps(
   return { kind: "steps", steps };
 }
 
-/** A planned step has the template of its endpoint. */
+/** The endpoint of a step that was planned from endpoints: the step has its template. */
 function reachOf({ method, path }: RecipeStep, { registry }: StepPlaces): readonly StepReach[] {
   const entry = registry.entries.find((route) => route.method === method && route.path === path);
   return entry === undefined ? [] : [{ kind: "endpoint", endpoint: entry.definition }];
@@ -89,7 +89,7 @@ function prepare(
   const isGiven = (source: ParameterSource): boolean =>
     source.kind === "constant" ||
     (source.kind === "proposal" && Object.hasOwn(values, source.value));
-  // An input that nobody offers is left out, as it is when a recipe runs.
+  // An input that is not offered is left out, as it is when a recipe runs.
   const isLater = (source: ParameterSource): boolean =>
     source.kind === "previous_step" || (!isGiven(source) && awaited.has(String(source.value)));
   const later = sources.filter(([, source]) => isLater(source));
@@ -111,12 +111,12 @@ function prepare(
   return { path: filled.path, input: Object.fromEntries([...literal, ...later]) };
 }
 
-/** A value that would be taken for a source is written as one. */
+/** Writes a value that would be taken for a source as a constant. */
 function literally(value: unknown): unknown {
   return isSource(value) ? { kind: "constant", value } : value;
 }
 
-/** A value may make a path that is refused, or that another endpoint answers. */
+/** Finds a path that is refused, or that another endpoint answers. */
 function findPathFault(
   { method, path: template }: RecipeStep,
   path: string,
@@ -144,7 +144,9 @@ function findInputFault(
   return found && `${found.path || "/"} ${found.message}`;
 }
 
-/** A value that is not there yet will be; then the endpoint judges the whole. */
+/**
+ * Tells whether a violation is about values that are given later, and judged by the endpoint then.
+ */
 function isOfLater({ path, keyword }: SchemaViolation, later: ReadonlySet<string>): boolean {
   if (later.size === 0) return false;
   const [, name = "", ...rest] = path.split("/");

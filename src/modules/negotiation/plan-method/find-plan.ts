@@ -29,7 +29,7 @@ import { findObstacle, type PermitRules, planLimits } from "./plan-permits.ts";
 import type { PlanRequest } from "./plan-request.ts";
 import type { PlannedStep } from "./planned-step.ts";
 
-/** The places that plans are found in. */
+/** The parts that plans are found with. */
 export interface PlanPlaces extends StepPlaces, PermitRules {
   readonly synthesizer: Pick<Synthesizer, "plan" | "planCall">;
   readonly goals: GoalIndex;
@@ -45,7 +45,7 @@ export interface FoundPlan {
   readonly share: number;
 }
 
-/** Why there is none. */
+/** The reason why there is no plan. */
 interface NoPlanFound {
   readonly kind: "none";
   readonly explanation: string;
@@ -61,13 +61,13 @@ const MAX_NAME_LENGTH = 256;
 export function findPlan(request: PlanRequest, caller: Caller, places: PlanPlaces): Outcome {
   const obstacle = findObstacle(caller, places);
   if (obstacle !== undefined) return none(obstacle);
-  const search = new Search(request, caller, places);
+  const search = new PlanSearch(request, caller, places);
   if (request.pair !== undefined) return search.forPair(places.canonical(request.pair));
   return request.outputSchema === undefined ? search.forWords() : search.forOutputs();
 }
 
-/** One request, looked at from every side. */
-class Search {
+/** Searches the plan of one request. */
+class PlanSearch {
   readonly #request: PlanRequest;
   readonly #authority: Caller["authority"];
   readonly #places: PlanPlaces;
@@ -149,7 +149,9 @@ class Search {
     return [...membersOf(wanted).required].filter((name) => !given.has(name));
   }
 
-  /** Without a word on outputs, only a recipe for the pair, or its method, is what was meant. */
+  /**
+   * Plans for a pair; where no outputs are wanted, only a recipe for it, or its method, will do.
+   */
   #compose(pair: Pair): Outcome {
     const planned = this.#plan(pair);
     const isMeant =
@@ -196,7 +198,7 @@ function doesLess(one: FoundPlan, other: FoundPlan): boolean {
   return one.steps.length < other.steps.length;
 }
 
-/** A value that fits nowhere is not missing, and should not seem to be. */
+/** Adds that a given value does not fit, so that it does not seem to be missing. */
 function explain({ explanation, missing }: PlanFailure, values: JsonRecord): string {
   const unfit = missing.inputs.filter((name) => Object.hasOwn(values, name));
   if (unfit.length === 0) return explanation;
@@ -212,7 +214,7 @@ function decodeAll(raw: Readonly<Record<string, string>>): Record<string, string
   }
 }
 
-/** Words of values are names, and say nothing about what is to be done with them. */
+/** The words of the given values: names, which say nothing about what is to be done. */
 function namesIn(values: JsonRecord): ReadonlySet<string> {
   const texts = Object.values(values).filter((value) => typeof value === "string");
   return new Set(texts.filter(({ length }) => length <= MAX_NAME_LENGTH).flatMap(wordsOf));

@@ -34,13 +34,13 @@ const WEIGHTS = { method: 3, path: 3, output: 2, input: 1, word: 1 } as const;
 type Trait = keyof typeof WEIGHTS;
 
 const MAX_GOAL_WORDS = 64;
-/** A word that nobody here knows may be a name. */
+/** The weight of a word that is in no subject: it may be a name. */
 const UNKNOWN_WEIGHT = 0.5;
 const MIN_SHARE = 0.25;
-/** A subject that is further away than this from the closest is another one. */
+/** The share of the best score that a match must have. */
 const CLOSE = 0.8;
 const MAX_MATCHES = 8;
-/** Among so many, a word that most of them have says nothing about one. */
+/** From so many subjects on, a word that most of them have is not counted. */
 const MANY = 64;
 /** The words that any goal may begin with. */
 const REQUESTS: ReadonlySet<string> = new Set(
@@ -89,7 +89,7 @@ interface Score {
   readonly share: number;
 }
 
-/** Adds up what the words of one goal say. */
+/** The scores of the subjects for the words of one goal. */
 class Scores {
   readonly #traits: readonly Traits[];
   readonly #scores = new Map<number, { score: number; matched: number; telling: number }>();
@@ -128,7 +128,9 @@ class Scores {
   }
 }
 
-/** The order of the words must not make one of two equals the closer one. */
+/**
+ * Rounds a score, so that the order of the words does not make one of two equals the closer one.
+ */
 function rounded(score: number): number {
   return Math.round(score * 1e6) / 1e6;
 }

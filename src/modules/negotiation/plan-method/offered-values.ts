@@ -1,6 +1,7 @@
 /**
- * Values as schemas that let through nothing else, so that a planner sees which inputs they fit: not
- * only their types, but the formats that they have and the enums that they are in.   AGTP "PLAN"
+ * Values as schemas that let through nothing else, so that synthesis sees which inputs they fit:
+ * not only their types, but the formats that they have and the enums that they are in.   AGTP
+ * "PLAN"
  */
 
 import type { JsonRecord } from "../../../base/json-value.ts";
@@ -8,13 +9,13 @@ import { compileFormatTest } from "../../../schema/format-test.ts";
 import type { JsonSchema } from "../../../schema/json-schema.ts";
 import { FORMATS } from "../../../schema/keywords-and-formats.ts";
 
-/** No format is that long, and no enum has such values. */
+/** Longer texts have no format, and are in no enum. */
 const MAX_TEXT_LENGTH = 1024;
 
-/** Describes some values; made once, because the formats have to be compiled. */
+/** Describes some values as a schema. */
 export type ValueDescriber = (values: JsonRecord) => JsonSchema;
 
-/** Makes a describer. */
+/** Creates a describer, which has the formats compiled. */
 export function createValueDescriber(): ValueDescriber {
   const tests = Array.from(FORMATS, ([name, format]) => ({
     name,

@@ -22,7 +22,7 @@ import { PLAN_SCHEMA, type PlanRequest, readPlanRequest } from "./plan-request.t
 import { type Cost, isSource, type PlannedStep } from "./planned-step.ts";
 
 interface PlanOptions {
-  /** Made by and by once the server serves; who asks before that is done waits for it. */
+  /** The places, which are made while the server serves; a request before that waits. */
   readonly places: () => Promise<PlanPlaces>;
   readonly work: TaskQueue;
 }
@@ -48,7 +48,7 @@ function planHandler({ places, work }: PlanOptions): RouteHandler {
   };
 }
 
-/** The share of the confidence that a constraint leaves which was not understood. */
+/** The share of the confidence that is left where a constraint was not understood. */
 const NOT_APPLIED_SHARE = 0.5;
 
 function resultOf(request: PlanRequest, found: FoundPlan): JsonRecord {
@@ -122,7 +122,7 @@ function isToCome(name: string, steps: readonly PlannedStep[]): boolean {
   return laterOf(steps).some(({ kind, value }) => kind === "proposal" && value === name);
 }
 
-/** All that has to hold besides, in words. */
+/** The assumptions that a plan rests on, in words. */
 function assumptionsOf(request: PlanRequest, { plan, steps, share }: FoundPlan): readonly string[] {
   const last = steps.at(-1);
   const { recipe_name: recipe } = plan.lineage ?? {};

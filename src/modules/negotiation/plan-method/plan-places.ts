@@ -18,7 +18,7 @@ import type { PlanPlaces } from "./find-plan.ts";
 import { indexingGoals } from "./goal-index.ts";
 import { createValueDescriber } from "./offered-values.ts";
 
-/** Makes the places once, for whoever asks first. */
+/** Creates the places once, when they are first asked for. */
 export function createLatePlanPlaces(
   context: NegotiationContext,
   prepared: LateSynthesis,

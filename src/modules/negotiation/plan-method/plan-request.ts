@@ -1,7 +1,7 @@
 /**
  * A request of PLAN: a goal in words, as a pair or by the outputs that it wants; the values there
- * are; and what a plan is held to. Constraints that nobody here can apply are kept by name, so that
- * the answer says so.   AGTP "PLAN"
+ * are; and what a plan is held to. Constraints that cannot be applied here are kept by name, so
+ * that the answer says so.   AGTP "PLAN"
  */
 
 import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
@@ -24,7 +24,7 @@ export interface PlanRequest {
   readonly inputSchema: JsonSchema | undefined;
   readonly maxSteps: number | undefined;
   readonly maxImpact: Impact;
-  /** "METHOD" or "METHOD /path"; undefined: all. */
+  /** Each "METHOD" or "METHOD /path"; undefined: all. */
   readonly available: ReadonlySet<string> | undefined;
   readonly excluded: ReadonlySet<string>;
   /** Constraints that were not understood. */
@@ -156,7 +156,9 @@ function readPair(from: JsonRecord | string): Pair | undefined {
   return typeof method === "string" && typeof path === "string" ? { method, path } : undefined;
 }
 
-/** The draft has no parameter for values: among the constraints they are what is no constraint. */
+/**
+ * Reads the values; the draft has no parameter for them, so they stand among the constraints, too.
+ */
 function readValues(input: JsonRecord, asked: JsonRecord, limits: JsonRecord): JsonRecord {
   const free = Object.entries(limits).filter(([name]) => !CONSTRAINTS.includes(name));
   const given = [

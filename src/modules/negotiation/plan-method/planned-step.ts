@@ -1,6 +1,6 @@
 /**
- * One step of a plan as the wire says it: the invocation, and what is known of it before it is made.
- * AGTP "PLAN"
+ * One step of a plan as the wire says it: the invocation, and what is known of it before it is
+ * made. AGTP "PLAN"
  */
 
 import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
@@ -45,7 +45,7 @@ export function isSource(member: unknown): member is ParameterSource {
   return isRecord(member) && Object.keys(member).sort().join(" ") === "kind value";
 }
 
-/** Of all that the step may arrive at, the most that it could take and do. */
+/** The facts of a step: the most that anything it may arrive at could take and do. */
 export function factsOf(
   method: string,
   reached: readonly StepReach[],

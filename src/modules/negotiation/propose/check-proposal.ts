@@ -1,6 +1,7 @@
 /**
- * The first steps of evaluating a proposal, in the draft's order: 459 the method · 460 the path · 400
- * the semantic block · 400 the schemas. The others are in `synthesize-proposal.ts`.   AGTP-API §10.6
+ * The first steps of evaluating a proposal, in the draft's order: 459 the method · 460 the path ·
+ * 400 the semantic block · 400 the schemas. The others are in `synthesize-proposal.ts`.   AGTP-API
+ * §10.6
  */
 
 import { isRecord } from "../../../base/json-value.ts";
@@ -32,7 +33,7 @@ export interface ProposalRules {
   readonly methodPolicy: MethodPolicy;
   /** The endpoint that is registered already under a pair. */
   registered(method: string, path: string): EndpointDefinition | undefined;
-  /** Why a pair may never be an endpoint: it is the protocol's own. */
+  /** Tells why a pair may never be an endpoint: it is the protocol's own. */
   reservation(method: string, path: string): string | undefined;
   /**
    * The pair that aliases and redirects make of another: one that they change is never answered
@@ -43,7 +44,7 @@ export interface ProposalRules {
 
 type Checked = { readonly kind: "checked"; readonly proposal: CheckedProposal } | Refusal;
 
-/** Checks the form of what is proposed. Cheap, whoever proposes. */
+/** Checks the form of what is proposed, which is cheap. */
 export function checkProposal(raw: RawProposal, rules: ProposalRules): Checked {
   const { names, methodPolicy } = rules;
   const { method, path } = raw;
@@ -75,13 +76,13 @@ export function checkProposal(raw: RawProposal, rules: ProposalRules): Checked {
   };
 }
 
-/** 400: the form of a proposal. */
+/** 400: a fault of the form. */
 export function refuseForm({ reason, message, field }: ProposalFault): Refusal {
   const code = reason === "ambiguous-body" ? reason : "invalid-proposal";
   return badRequest(code, message, { reason, issue: reason, field });
 }
 
-/** A parameter of a path has to be an input, as it has to with any endpoint.   §5.3 */
+/** Finds a parameter of the path that is not an input, as it has to be with any endpoint.   §5.3 */
 function findUndeclared(path: string, { properties }: JsonSchema): ProposedSchemaFault | undefined {
   const declared = isRecord(properties) ? properties : {};
   const name = templateParameters(path).find((one) => !Object.hasOwn(declared, one));

@@ -1,6 +1,6 @@
 /**
- * Negotiations of several turns: under one Negotiation-ID an agent may be rejected three times, then
- * it has to escalate. Proposals that are not rejected do not count.   AGTP-API §10.3
+ * Negotiations of several turns: under one Negotiation-ID an agent may be rejected three times,
+ * then it has to escalate. Proposals that are not rejected do not count.   AGTP-API §10.3
  */
 import { LRUCache } from "lru-cache";
 import { uuidv7 } from "../../../identity/uuid.ts";
@@ -17,7 +17,7 @@ type NextTurn =
 
 const MAX_REJECTIONS = 3;
 const REMEMBERED_AGENTS = 10_000;
-/** An agent's own share: nobody drives out what others are about. */
+/** The negotiations of one agent that are remembered: it cannot drive out those of others. */
 const PER_AGENT = 64;
 const TTL_MS = 3_600_000;
 

@@ -1,7 +1,7 @@
 /**
- * Proposals that are evaluated while nobody waits: 261 at once, and the answer to whoever asks for it
- * later. What was taken on is in the store, and is evaluated after a restart or a reload, too.
- * AGTP-API §10.6, §11
+ * Proposals that are evaluated while their agents do not wait: 261 at once, and the answer when it
+ * is asked for later. What was taken on is in the store, and is evaluated after a restart or a
+ * reload, too. AGTP-API §10.6, §11
  */
 
 import { timestamp } from "../../../endpoint/contract.ts";
@@ -37,11 +37,11 @@ interface ProposalEvaluator {
   onFault(error: unknown): void;
 }
 
-/** Of one agent; beyond it the oldest is forgotten. */
+/** The most proposals of one agent; beyond it the oldest is forgotten. */
 const PER_AGENT = 100;
-/** The answer that an agent is told to expect. */
+/** The time in which an agent is told to expect an answer. */
 const ESTIMATED_SECONDS = 1;
-/** And after how long to give up asking. */
+/** The time after which an agent is told to give up asking. */
 const MOST_SECONDS = 60;
 
 export class PendingProposals {
@@ -49,7 +49,7 @@ export class PendingProposals {
   readonly #holders: Holders;
   readonly #waiting = new Set<string>();
   #evaluator: ProposalEvaluator | undefined;
-  /** One after another: a flood of proposals takes turns with everything else. */
+  /** The evaluation of one after another: a flood of proposals takes turns with everything else. */
   #running: Promise<void> | undefined;
 
   private constructor(proposals: Collection<PendingProposal>, holders: Holders) {
@@ -62,7 +62,7 @@ export class PendingProposals {
     });
   }
 
-  /** Opens those of a store; nothing is evaluated before there is something that does. */
+  /** Opens the proposals of a store; nothing is evaluated before `evaluateBy`. */
   static async open(store: Store, holders: Holders = SOLE_HOLDER): Promise<PendingProposals> {
     const proposals = await Collection.open(store, {
       name: "proposals",
@@ -77,7 +77,7 @@ export class PendingProposals {
     return this.#proposals.size;
   }
 
-  /** From now on this evaluates, what is left of others too. */
+  /** Has an evaluator take over, also of what is left. */
   evaluateBy(evaluator: ProposalEvaluator): void {
     this.#evaluator = evaluator;
     this.#run();
@@ -102,7 +102,7 @@ export class PendingProposals {
     return proposal.answer ?? pendingAnswer(proposal);
   }
 
-  /** Those that nobody else evaluates. */
+  /** Lists the proposals that no other process evaluates. */
   #takeUp(): void {
     for (const proposal of this.#proposals.values()) {
       const isWaiting = proposal.request !== undefined && mayHold(this.#holders, proposal);

@@ -32,9 +32,9 @@ export interface EvaluationParts extends SynthesisParts, GrantParts {
 /** The parts of PROPOSE. */
 export interface ProposeOptions extends EvaluationParts {
   readonly synthesisEnabled: boolean;
-  /** Where `async_evaluation` is on, proposals are kept here, and the answer is 261 meanwhile. */
+  /** The proposals that are answered with 261, where `async_evaluation` is on. */
   readonly proposals: PendingProposals;
-  /** True: the answer is 461 and an offer, at once, for whoever wants to see it first. */
+  /** True: the answer is 461 and an offer, at once, for agents that want to see it first. */
   readonly isOffering?: boolean;
 }
 
@@ -59,7 +59,9 @@ const PROPOSE_SCHEMA: Readonly<Record<string, unknown>> = {
   ],
 };
 
-/** A schema that is nested too deeply is malformed like any other: 400, and not at the gate.   §10.6 */
+/**
+ * A schema that is nested too deeply is malformed like any other: 400, and not at the gate.   §10.6
+ */
 const SCHEMA_MEMBERS: ReadonlySet<string> = new Set(["input_schema", "output_schema"]);
 
 type Answer = HandlerSuccess | Refusal;
@@ -108,7 +110,7 @@ async function evaluate(
   if (!work.hasRoom(owner)) return rateLimited("work", 1);
   const checked = await work.run(() => checkProposal(reading.proposal, rules), owner);
   if (checked.kind === "refusal") return checked;
-  // Contracts are kept, and nobody whom this server does not know makes it write.
+  // Contracts are kept, and only agents that this server knows make it write.
   if (document === undefined) return unknownAgent();
   const { proposal } = checked;
   const { scopes } = authority;

@@ -123,8 +123,8 @@ function tooLarge(): string {
 
 /**
  * The schemas of one daemon's contracts, which callers wrote and which were checked when they were
- * proposed. What is needed to check a value is prepared at the first one, and kept for those that were
- * used last; contracts that agree on the same schema share it, as those of one recipe do.
+ * proposed. What is needed to check a value is prepared at the first one, and kept for those that
+ * were used last; contracts that agree on the same schema share it, as those of one recipe do.
  * AGTP-API §10.5, §13.2
  */
 interface ContractSchemas {

@@ -1,7 +1,7 @@
 /**
  * Reads what an agent proposes, in every form that a draft has for it: wrapped in `endpoint` or
- * `proposal`, the endpoint's own members beside a `name`, the core table's `proposed_method`, and the
- * reference's name that is a method. Nothing is judged here but the form.   AGTP-API §10.4
+ * `proposal`, the endpoint's own members beside a `name`, the core table's `proposed_method`, and
+ * the reference's name that is a method. Nothing is judged here but the form.   AGTP-API §10.4
  */
 
 import { readDuration } from "../../../base/duration.ts";
@@ -14,22 +14,22 @@ import { isScopeToken } from "../../../identity/authority-scope.ts";
 /** A proposal, its parts not yet judged. */
 export interface RawProposal {
   readonly method: string;
-  /** Empty where the form has none, which is then the fault. */
+  /** The path; empty where the form has none, which is then the fault. */
   readonly path: string;
   readonly description: string | undefined;
-  /** Undefined where the form has none; an object, else a fault of its own. */
+  /** The semantic block; undefined where the form has none. */
   readonly semantic: unknown;
   readonly inputSchema: unknown;
   readonly outputSchema: unknown;
   readonly requiredScopes: readonly string[];
   readonly isPersistent: boolean;
-  /** Seconds; undefined when none was asked for. */
+  /** The seconds that were asked for, if any. */
   readonly requestedSeconds: number | undefined;
   /** The fault of the rest of the form: told when method and path have been judged. */
   readonly fault?: ProposalFault;
 }
 
-/** Why a body is no proposal. */
+/** The reason why a body is no proposal. */
 export interface ProposalFault {
   readonly reason: "ambiguous-body" | "missing-required-field" | "invalid-field";
   readonly message: string;
@@ -40,7 +40,7 @@ type ProposalReading =
   | { readonly kind: "proposal"; readonly proposal: RawProposal }
   | ({ readonly kind: "fault" } & ProposalFault);
 
-/** A proposal is kept with its contract, so nothing in it may be long. */
+/** The longest method and path, and the most scopes: a proposal is kept with its contract. */
 const MAX_METHOD = 64;
 const MAX_PATH = 2_048;
 const MAX_SCOPES = 64;
@@ -63,10 +63,10 @@ export function readProposal(parameters: JsonRecord): ProposalReading {
   return complete(wrapped, parameters);
 }
 
-/** The forms without a wrapper differ in where the method stands. */
+/** Reads the forms without a wrapper, which differ in where the method stands. */
 function readFlat(parameters: JsonRecord): ProposalReading {
   const { name, proposed_method: proposed, parameters: types } = parameters;
-  // A body that names its own method says PROPOSE, and nobody proposes that.
+  // A body that names its own method says PROPOSE, which cannot be proposed.
   const method = parameters["method"] === "PROPOSE" ? undefined : parameters["method"];
   const isNamed = method === undefined && typeof name === "string" && isMethodName(name);
   const source: Record<string, unknown> = {
@@ -115,7 +115,7 @@ function complete(endpoint: JsonRecord, parameters: JsonRecord): ProposalReading
   };
 }
 
-/** The first of what is wrong, the path before all else. */
+/** Finds the first fault, the path before all else. */
 function findFault(endpoint: JsonRecord, parameters: JsonRecord): ProposalFault | undefined {
   const { path, description = "", required_scopes: scopes = [] } = endpoint;
   if (path === undefined) return fault("missing-required-field", "path", "is missing");
@@ -166,7 +166,7 @@ function defaultSemantic({ intent, description }: JsonRecord): JsonRecord {
   };
 }
 
-/** A signature as schemas, or as a map of names to types. */
+/** The schemas of a signature, which has them or a map of names to types. */
 function schemasOf(declared: JsonRecord): JsonRecord {
   const { input_schema: input, output_schema: output } = declared;
   if (isRecord(input)) {

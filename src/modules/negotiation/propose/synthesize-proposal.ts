@@ -1,6 +1,6 @@
 /**
- * The last steps of evaluating a proposal, in the draft's order: 262 the agent's authority · 463 what
- * cannot be composed · 463 what the policy refuses. What passes has a plan.   AGTP-API §10.6
+ * The last steps of evaluating a proposal, in the draft's order: 262 the agent's authority · 463
+ * what cannot be composed · 463 what the policy refuses. What passes has a plan.   AGTP-API §10.6
  */
 
 import type { TaskOwner, TaskQueue } from "../../../base/task-queue.ts";
@@ -53,7 +53,9 @@ interface Synthesis {
   readonly synthesizer: Synthesizer;
 }
 
-/** Decides whether this agent may have it, whether it can be had, and whether it is wanted. */
+/**
+ * Plans the proposal, or refuses it: for the agent's scopes, for what is missing, for the policy.
+ */
 function synthesize(
   { raw, description, semantic, inputSchema, outputSchema }: CheckedProposal,
   authority: ScopeCheck,
@@ -101,7 +103,7 @@ function compositionImpossible(
   });
 }
 
-/** As much of an endpoint as tells an agent whether it will do. */
+/** The parts of an endpoint that tell an agent if it will do. */
 function manifestEntry(endpoint: EndpointDefinition): Record<string, unknown> {
   const { method, path, description, semantic, inputSchema, outputSchema } = endpoint;
   return {

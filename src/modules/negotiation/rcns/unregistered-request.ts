@@ -1,6 +1,6 @@
 /**
- * A request for a pair that is not registered, read as a proposal: what it sends says what it takes,
- * and it does not say what it expects.   AGTP-API §10.1.2
+ * A request for a pair that is not registered, read as a proposal: what it sends says what it
+ * takes, and it does not say what it expects.   AGTP-API §10.1.2
  */
 
 import type { ExchangeView } from "../../../dispatch/routes/route.ts";

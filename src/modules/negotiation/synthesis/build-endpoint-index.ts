@@ -1,6 +1,6 @@
 /**
- * Builds the planner's index, once for a deployment: reads what each endpoint takes and gives, and
- * links outputs to the inputs that they can be.
+ * Builds the index of endpoints, once for a deployment: reads what each endpoint takes and gives,
+ * and links outputs to the inputs that they can be.
  */
 
 import type { Paced } from "../../../base/paced.ts";
@@ -31,10 +31,10 @@ interface GrowingOutput extends Output {
 
 /** The kind of values that a path can hold as one segment. */
 const PATH_TYPES: ReadonlySet<DisjointType> = new Set(["string", "integer", "fraction", "boolean"]);
-/** Of one name; kinds beyond these fit only what is of the same kind. */
+/** The most comparisons for one name; kinds beyond these fit only what is of the same kind. */
 const MAX_COMPARISONS = 100_000;
 
-/** Of one name; between two points where others may have their turn. */
+/** The comparisons between two points where others may have their turn. */
 const COMPARISONS_OF_STEP = 512;
 
 /** Indexes endpoints that are in the order of their pairs, an endpoint or a property a step. */
@@ -91,7 +91,7 @@ export function* indexingEndpoints(
   };
 }
 
-/** Numbers what is alike. */
+/** Numbers endpoints, those that are alike by the same number. */
 class Sorts {
   readonly #known = new SpreadMap<number>();
 
@@ -114,7 +114,7 @@ interface Taken {
   readonly optional: readonly GrowingInput[];
 }
 
-/** A value in a path is required, and is one segment. */
+/** The inputs of an endpoint; a value in a path is required, and is one segment. */
 function inputsOf(
   { inputSchema: root, path }: EndpointDefinition,
   table: PropertyTable<GrowingInput>,
@@ -180,7 +180,9 @@ function isReachable(name: string): boolean {
   return name !== "" && !name.includes(".");
 }
 
-/** Completes the endpoints, which are all linked by now, and lists them by what is asked of them. */
+/**
+ * Completes the endpoints, which are all linked by now, and lists them by what is asked of them.
+ */
 function* tabulating(
   endpoints: readonly GrowingEndpoint[],
 ): Paced<Pick<EndpointIndex, "byMethod" | "requiredCounts" | "openImpacts" | "undemanding">> {

@@ -5,7 +5,7 @@ import type { IndexedEndpoint, Input } from "./endpoint-index.ts";
 import type { Levels } from "./levels.ts";
 import { type Ask, gives, type SynthesisTask } from "./synthesis-task.ts";
 
-/** Something that a plan has to come by: an asked output, or an input that nobody offers. */
+/** Something that a plan has to come by: an asked output, or an input that is not offered. */
 export type Goal = Ask | Input;
 
 /** An endpoint that could be a step. */
@@ -15,13 +15,13 @@ export interface Candidate {
   readonly supplies: ReadonlySet<Goal>;
   /** The proposed inputs that it takes. */
   readonly takes: readonly string[];
-  /** The number of its optional inputs that nobody offers. */
+  /** The number of its optional inputs that are not offered. */
   readonly unfed: number;
   /** The number of the step that it can be at the soonest. */
   readonly level: number;
 }
 
-/** Makes candidates, one an endpoint. */
+/** The candidates of one task, one an endpoint, made when they are asked for. */
 export class Candidates {
   readonly #task: SynthesisTask;
   readonly #levels: Levels;

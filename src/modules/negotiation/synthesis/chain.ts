@@ -1,6 +1,6 @@
 /**
- * Chains of steps: whether some endpoints can be called one after another, in which order that is
- * best done, and which of two chains is the better one.
+ * Chains of steps: orders endpoints so that they can be called one after another, leaves out what
+ * is not needed, and compares two chains.
  */
 import { IMPACTS } from "../../../endpoint/endpoint.ts";
 import type { Candidate, Goal } from "./candidate.ts";
@@ -11,7 +11,7 @@ interface Arrangement {
   readonly stuck: readonly Candidate[];
 }
 
-/** Puts steps in order: what leaves the least behind goes first, then what is first by name. */
+/** Orders steps: what leaves the least behind goes first, then what is first by name. */
 export function arrange(steps: readonly Candidate[]): Arrangement {
   const ordered: Candidate[] = [];
   const met = new Set<Goal>();
@@ -73,7 +73,7 @@ function impactRank(steps: readonly Candidate[]): number {
   return Math.max(...steps.map(({ endpoint }) => IMPACTS.indexOf(endpoint.impact)));
 }
 
-/** Proposed inputs that no step takes, and inputs of steps that nobody offers. */
+/** The number of proposed inputs that no step takes, and of inputs that are not offered. */
 function countUnneeded(steps: readonly Candidate[], offered: number): number {
   const taken = new Set(steps.flatMap(({ takes }) => takes));
   const unfed = steps.reduce((sum, step) => sum + step.unfed, 0);

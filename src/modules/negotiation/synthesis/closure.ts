@@ -8,12 +8,12 @@ import type { IndexedEndpoint, Input } from "./endpoint-index.ts";
 import type { Levels } from "./levels.ts";
 import { type Ask, giversOf } from "./synthesis-task.ts";
 
-/** All that could be part of a plan. */
+/** The candidates that could be part of a plan. */
 export interface Closure {
   readonly asks: readonly Ask[];
   /** The suppliers of each goal: soonest first, then by method and path. */
   readonly producers: ReadonlyMap<Goal, readonly Candidate[]>;
-  /** There was more than anybody would wait for; some of it was not looked at. */
+  /** True: there was too much to wait for, and some of it was not looked at. */
   readonly isPartial: boolean;
 }
 
@@ -34,7 +34,10 @@ interface Unmet {
 }
 
 const MAX_LINKS = 5000;
-/** Of one goal: those that are known already, then the soonest, then the least demanding. */
+/**
+ * The most producers of one goal: known candidates first, then the soonest, then the least
+ * demanding.
+ */
 const MAX_PRODUCERS = 64;
 
 /** Builds the closure; all asks must be within reach. */
@@ -65,7 +68,7 @@ export function buildClosure({ asks, ...options }: ClosureOptions): Closure {
   return { asks, producers, isPartial };
 }
 
-/** Givers that can be called, and soon enough; of those that are alike, the first. */
+/** The givers that can be called, and soon enough; of those that are alike, the first. */
 function fittingGivers(
   { givers, distance }: Unmet,
   { levels, maxSteps }: Pick<ClosureOptions, "levels" | "maxSteps">,

@@ -16,7 +16,7 @@ export interface StepWithTarget {
   readonly endpoint: EndpointDefinition | undefined;
 }
 
-/** By proposed name; a name that may be anything is left out. */
+/** The types of each proposed input, by name; a name that may be anything is left out. */
 export function inputTypesOf(
   steps: readonly StepWithTarget[],
 ): Readonly<Record<string, readonly SchemaType[]>> {

@@ -1,6 +1,6 @@
 /**
- * The endpoints as a planner looks at them: what they take and give by name and kind, and which
- * output can be which input. Properties of one name and one kind are the same to a planner, so ten
+ * The endpoints as synthesis looks at them: what they take and give by name and kind, and which
+ * output can be which input. Properties of one name and one kind are the same to it, so ten
  * thousand endpoints have few of them.
  */
 import type { SpreadMap } from "../../../base/spread-map.ts";
@@ -30,9 +30,9 @@ export interface Output extends DistinctProperty {
 
 /** An endpoint as a step. */
 export interface IndexedEndpoint {
-  /** Its place by method, then path. */
+  /** The place of the endpoint by method, then path. */
   readonly index: number;
-  /** The same for those that take and give the same, with the same impact. */
+  /** A number that endpoints share which take and give the same, with the same impact. */
   readonly sort: number;
   readonly definition: EndpointDefinition;
   readonly impact: Impact;
@@ -44,7 +44,7 @@ export interface IndexedEndpoint {
   readonly occasional: readonly Output[];
   /** The inputs that every answer can be, of which none is there twice. */
   readonly feeds: readonly Input[];
-  /** Why no plan may count on it. */
+  /** The reason why no plan may count on the endpoint. */
   readonly fault: string | undefined;
 }
 
@@ -52,11 +52,11 @@ export interface IndexedEndpoint {
 export interface EndpointIndex {
   readonly endpoints: readonly IndexedEndpoint[];
   readonly byMethod: ReadonlyMap<string, readonly IndexedEndpoint[]>;
-  /** By place, how many inputs an endpoint requires. */
+  /** The number of inputs that each endpoint requires, by place. */
   readonly requiredCounts: Int32Array;
-  /** By place, the impact of an endpoint that every agent may use; of others -1. */
+  /** The impact of each endpoint that every agent may use, by place; -1 for others. */
   readonly openImpacts: Int8Array;
-  /** Those that require nothing. */
+  /** The endpoints that require nothing. */
   readonly undemanding: readonly IndexedEndpoint[];
   readonly inputCount: number;
   readonly inputs: Pick<SpreadMap<readonly Input[]>, "get">;

@@ -1,5 +1,5 @@
 /**
- * The planner: the shortest chain of registered endpoints in which every required input comes from
+ * Finds the shortest chain of registered endpoints in which every required input comes from
  * the proposal or from an earlier output, and whose outputs cover what was asked. Chains of more
  * steps than the policy allows are no plans.   AGTP-API §10.6, §10.7
  */
@@ -18,7 +18,7 @@ type FoundChain =
   | { readonly kind: "chain"; readonly chain: readonly IndexedEndpoint[] }
   | ({ readonly kind: "none" } & NoChain);
 
-/** Plans a chain for a task. */
+/** Finds a chain for a task. */
 export function findChain(task: SynthesisTask, maxSteps: number, log: SynthesisLog): FoundChain {
   if (task.asks.length === 0) {
     return none("the proposal names no output that a chain of endpoints could give", log);
@@ -56,7 +56,7 @@ function findChainWithin(
   return { kind: "chain", chain: arrange(best).ordered.map(({ endpoint }) => endpoint) };
 }
 
-/** Why endpoints that give what is asked are not used. */
+/** Logs why endpoints that give what is asked are not used. */
 function logObstacles(task: SynthesisTask, log: SynthesisLog): void {
   for (const endpoint of new Set(task.asks.flatMap((ask) => giversOf(ask)))) {
     if (task.isUsable(endpoint)) continue;
@@ -84,12 +84,12 @@ function none(
   return { kind: "none", explanation, outputs, inputs };
 }
 
-/** A longer walk is not worth being looked at again. */
+/** The longest walk that is looked at again for steps to leave out. */
 const MAX_PRUNED = 64;
 /** The most givers of one goal that are compared. */
 const MAX_COMPARED = 256;
 
-/** A chain that meets every ask; all of them must be within reach. */
+/** Finds some chain that meets every ask; all of them must be within reach. */
 function walkGreedily(
   asks: readonly Ask[],
   levels: Levels,

@@ -44,7 +44,7 @@ function isCompatible(endpoint: IndexedEndpoint, task: SynthesisTask): boolean {
   );
 }
 
-/** Why an endpoint does not do alone. */
+/** The reason why an endpoint does not do alone. */
 function explainFault(endpoint: IndexedEndpoint, task: SynthesisTask): string {
   const obstacle = task.obstacle(endpoint);
   if (obstacle !== undefined) return obstacle;
@@ -60,7 +60,10 @@ interface Ranked {
   readonly rank: readonly number[];
 }
 
-/** Smaller is closer: method, capability, namespace, inputs that only one side has. */
+/**
+ * The distance from the proposal, the weightiest part first: method, capability, namespace, inputs
+ * that only one side has.
+ */
 function rankOf(endpoint: IndexedEndpoint, task: SynthesisTask): readonly number[] {
   const { method, semantic, namespace, path } = endpoint.definition;
   const { proposal } = task;

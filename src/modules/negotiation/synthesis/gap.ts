@@ -1,7 +1,7 @@
 /**
- * Why what is asked cannot be had: outputs that no usable endpoint gives, or inputs that such
- * endpoints need and that nothing gives. Told to the agent, so that its next proposal can offer
- * them.   AGTP-API §10.3
+ * Explains why what is asked cannot be had: outputs that no usable endpoint gives, or inputs that
+ * such endpoints need and that nothing gives. The agent is told, so that its next proposal can
+ * offer them.   AGTP-API §10.3
  */
 import { quoteNames } from "../../../endpoint/synthesis-log.ts";
 import { giversOfInput } from "./closure.ts";
@@ -9,7 +9,7 @@ import type { IndexedEndpoint, Input } from "./endpoint-index.ts";
 import type { Levels } from "./levels.ts";
 import { type Ask, giversOf, type SynthesisTask } from "./synthesis-task.ts";
 
-/** Why there is no chain. */
+/** The reason why there is no chain. */
 export interface NoChain {
   readonly explanation: string;
   /** Names of asked outputs that nothing gives. */
@@ -46,7 +46,7 @@ function findMissing(unmet: readonly Ask[], task: SynthesisTask, levels: Levels)
   const missing: Input[] = [];
   // The set grows while it is walked, until all that is behind it has been seen.
   for (const input of seen) {
-    // An endpoint that gives a value only to whoever has it is no way to it.
+    // An endpoint that gives a value only to a caller that has it is no way to it.
     const givers = giversOfInput(input).filter(
       (giver) => task.isUsable(giver) && !giver.required.some(({ name }) => name === input.name),
     );

@@ -1,7 +1,7 @@
 /**
- * The traces that calling an endpoint can leave. Whoever fills a template with a value that
- * somebody else chose may arrive at a sibling with fewer parameters, so the stronger of the two
- * counts. AGTP-API §5.4, §7.1
+ * The traces that calling an endpoint can leave. A template that is filled with a value
+ * from elsewhere may arrive at a sibling with fewer parameters, so the stronger of the two counts.
+ * AGTP-API §5.4, §7.1
  */
 import type { Paced } from "../../../base/paced.ts";
 import { type EndpointDefinition, IMPACTS, type Impact } from "../../../endpoint/endpoint.ts";

@@ -1,12 +1,15 @@
 /**
- * The endpoints that can be called at all: forwards from what is offered, each as soon as all that
- * it requires is there. Every link between an endpoint and a property is walked once, as unit
+ * Finds the endpoints that can be called at all: forwards from what is offered, each as soon as all
+ * that it requires is there. Every link between an endpoint and a property is walked once, as unit
  * propagation over Horn clauses does.
  */
 import type { IndexedEndpoint, Input } from "./endpoint-index.ts";
 import { type Ask, giversOf, type SynthesisTask } from "./synthesis-task.ts";
 
-/** After how many steps something can be had at the soonest; 0: never, or there from the start. */
+/**
+ * The number of the step after which something can be had at the soonest; 0: never, or from the
+ * start.
+ */
 export class Levels {
   readonly #task: SynthesisTask;
   readonly #endpoints: Int32Array;

@@ -1,7 +1,7 @@
 /**
  * Recipes as plans: which one answers for a proposal by its pattern, and whether this agent may run
- * it now. What a recipe does was decided by the operator who wrote it; here it is only asked whether
- * every step arrives somewhere, with values to call it with.   AGTP-API §5.8.6, §10.5
+ * it now. What a recipe does was decided by the operator who wrote it; here it is only asked
+ * whether every step arrives somewhere, with values to call it with.   AGTP-API §5.8.6, §10.5
  */
 
 import { quoteValue } from "../../../base/json-value.ts";
@@ -19,18 +19,20 @@ export type StepReach =
   /** The server itself, a floor method or a built-in; it judges its input when it is called. */
   | { readonly kind: "server"; readonly impact: Impact };
 
-/** All that a step may arrive at: one for a literal path, none when there is nothing. */
+/**
+ * Answers the pairs that a step may arrive at: one for a literal path, none when there is nothing.
+ */
 export type StepReaches = (step: RecipeStep) => readonly StepReach[];
 
 /** The demands of a recipe on its caller, and what it may leave behind. */
 interface RecipeNeeds {
-  /** Its own and those of everything that its steps may arrive at. */
+  /** The scopes of the recipe, and those of everything that its steps may arrive at. */
   readonly requiredScopes: readonly string[];
   readonly impacts: readonly Impact[];
   readonly isIdempotent: boolean;
 }
 
-/** Why a recipe is not for the pair of a proposal. */
+/** Finds why a recipe is not for the pair of a proposal. */
 export function findMismatch({ pattern }: Recipe, { method, path }: Proposal): string | undefined {
   if (pattern === undefined) return "it has no pattern";
   const { methodExact, pathExact, pathRegex } = pattern;
@@ -40,7 +42,7 @@ export function findMismatch({ pattern }: Recipe, { method, path }: Proposal): s
   return "its path_regex does not match the path";
 }
 
-/** Why a recipe that is for the pair does not answer for a proposal with these inputs. */
+/** Finds the parameters of its pattern that a recipe misses among the proposed inputs. */
 export function findMissingParameters(
   { pattern }: Recipe,
   inputs: ReadonlySet<string>,
@@ -69,7 +71,7 @@ export function needsOf(recipe: Recipe, reaches: StepReaches): RecipeNeeds {
   };
 }
 
-/** Why a recipe that matches cannot be used for these inputs by this agent. */
+/** Finds why a recipe that matches cannot be used for these inputs by this agent. */
 export function findRecipeFault(
   recipe: Recipe,
   inputs: ReadonlySet<string>,
@@ -129,7 +131,10 @@ function fromProposal({ parameters }: RecipeStep): readonly (readonly [string, s
   );
 }
 
-/** One endpoint that does without a parameter is enough for a step that may arrive at several. */
+/**
+ * Tells whether every endpoint that a step may arrive at needs a parameter; one of them is enough
+ * to do without.
+ */
 function isNeeded(parameter: string, { path }: RecipeStep, reached: readonly StepReach[]): boolean {
   return (
     templateParameters(path).includes(parameter) ||

@@ -1,6 +1,6 @@
 /**
- * Plans from registered endpoints: one that does alone what is asked, else a chain of them. What was
- * asked is answered, and nothing that a step gives besides: the agent agreed to its own output
+ * Plans from registered endpoints: one that does alone what is asked, else a chain of them. What
+ * was asked is answered, and nothing that a step gives besides: the agent agreed to its own output
  * schema, not to those of the steps.   AGTP-API §10.7
  */
 

@@ -1,6 +1,7 @@
 /**
- * Plans from recipes: the first one by name that matches the proposal and can be used. The plan runs
- * under the version that the recipe has now, for as long as its contract lives.   AGTP-API §10.5
+ * Plans from recipes: the first one by name that matches the proposal and can be used. The plan
+ * runs under the version that the recipe has now, for as long as its contract lives.   AGTP-API
+ * §10.5
  */
 
 import type { Recipe, RecipeStep } from "../../../endpoint/recipe.ts";

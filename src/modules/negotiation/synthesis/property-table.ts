@@ -11,15 +11,15 @@ import {
   type TypedValues,
 } from "./schema-kind.ts";
 
-/** A property: its name, and the kind of its values; undefined: nobody could work it out. */
+/** A property: its name, and the kind of its values; undefined: it could not be worked out. */
 interface Property {
   readonly name: string;
   readonly kind: SchemaKind | undefined;
 }
 
-/** The maker of a table's entries. */
+/** A property of which a table has one entry. */
 export interface DistinctProperty extends Property {
-  /** The same for the same kind. */
+  /** The kind as a text, the same for the same kind. */
   readonly kindText: string;
 }
 
@@ -31,10 +31,10 @@ interface WrittenProperty {
   readonly root: JsonSchema;
 }
 
-/** Each name and kind once, in the order in which they came. */
+/** The properties, each name and kind once. */
 export class PropertyTable<E> {
   readonly byName: SpreadMap<E[]> = new SpreadMap();
-  /** In the order in which they came. */
+  /** The names, in the order in which they came. */
   readonly names: string[] = [];
   readonly #create: (property: DistinctProperty, id: number) => E;
   readonly #known = new SpreadMap<E>();
@@ -48,7 +48,9 @@ export class PropertyTable<E> {
     return this.#known.size;
   }
 
-  /** The entry of a property whose kind `adapt` may narrow, always in the way that `variant` names. */
+  /**
+   * The entry of a property whose kind `adapt` may narrow, always in the way that `variant` names.
+   */
   intern(
     { name, schema, root }: WrittenProperty,
     variant = "",

@@ -14,7 +14,7 @@ import type { StepReach, StepReaches } from "./match-recipe.ts";
 import { membersOf } from "./object-members.ts";
 import { areDisjoint, kindOfSchema, type PropertySchema, type SchemaKind } from "./schema-kind.ts";
 
-/** Why calls of the proposed endpoint could never succeed; undefined where they may. */
+/** Finds why calls of the proposed endpoint could never succeed; undefined where they may. */
 export function findRecipeMisfit(
   recipe: Recipe,
   { inputSchema, outputSchema }: Proposal,
@@ -54,7 +54,7 @@ function isMisfit(given: SchemaKind | undefined, name: string, schema: JsonSchem
   return declared !== undefined && areDisjoint(given, kindOfSchema(declared, schema));
 }
 
-/** The answer as far as it is known, beside what was asked. */
+/** Compares the answer, as far as it is known, with what was asked. */
 function findOutputMisfit(
   { steps, aggregation }: Recipe,
   outputSchema: JsonSchema,
@@ -78,7 +78,7 @@ function findOutputMisfit(
   return `it gives ${quoteNames(names)} as another type than the proposal asks for`;
 }
 
-/** The last step that declares a member gives it, where all that it arrives at always do. */
+/** Tells whether the last step that declares a member always gives it as another type. */
 function isNeverGiven(
   name: string,
   asked: SchemaKind | undefined,

@@ -1,5 +1,5 @@
 /**
- * Judges if what one endpoint gives may be what another one takes. A planner asks this of an output
+ * Judges if what one endpoint gives may be what another one takes. Synthesis asks this of an output
  * property and an input property of the same name; the endpoint's own schema still judges the value
  * when the plan runs.   AGTP-API §10.5
  */
@@ -10,7 +10,7 @@ import { ANY_KIND, type SchemaKind, type TypedValues } from "./schema-kind.ts";
  * formats, enums and constants say: each type of a union is taken, an integer is a number, a format
  * that is asked for is given, an enum holds no value that is not asked for. What says nothing about
  * its type fits only what asks for nothing; what never has a value fits everything. Undefined, a
- * kind that nobody could work out, gives anything and takes nothing.
+ * kind that could not be worked out, gives anything and takes nothing.
  */
 export function isKindCovered(
   given: SchemaKind | undefined,

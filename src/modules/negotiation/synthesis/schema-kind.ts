@@ -15,7 +15,7 @@ export type DisjointType = Exclude<SchemaType, "number"> | "fraction";
 
 /** The facts that are known about the values of one type. */
 export interface TypedValues {
-  /** Each of them holds. */
+  /** The formats that the values have, each of them. */
   readonly formats: ReadonlySet<string>;
   /** Canonical texts of the only values there are; absent: any value of the type. */
   readonly values?: ReadonlySet<string>;
@@ -28,14 +28,14 @@ export type SchemaKind = ReadonlyMap<DisjointType, readonly TypedValues[]>;
 export type PropertySchema = JsonSchema | boolean;
 
 const NUMBERS = ["integer", "fraction"] as const;
-/** Beyond these a schema is no description of one parameter any more. */
+/** The most schemas and alternatives of one parameter that are looked into. */
 const MAX_SCHEMAS = 256;
 const MAX_ALTERNATIVES = 64;
 
 const NO_FORMATS: ReadonlySet<string> = new Set();
 const ANYTHING: readonly TypedValues[] = [{ formats: NO_FORMATS }];
 
-/** Every value there is. */
+/** The kind of every value there is. */
 export const ANY_KIND: SchemaKind = new Map<DisjointType, readonly TypedValues[]>([
   ["string", ANYTHING],
   ["integer", ANYTHING],
@@ -48,14 +48,14 @@ export const ANY_KIND: SchemaKind = new Map<DisjointType, readonly TypedValues[]
 ]);
 
 /**
- * The kind of a schema; its references are into `root`. Undefined: it has more branches than anybody
- * would look into, or refers to itself.
+ * The kind of a schema; its references are into `root`. Undefined: it has more branches than
+ * are looked into, or refers to itself.
  */
 export function kindOfSchema(schema: PropertySchema, root: JsonSchema): SchemaKind | undefined {
   return new KindReader(root).read(schema);
 }
 
-/** Tells whether no value is of both kinds; of what nobody could work out, nothing is said. */
+/** Tells whether no value is of both kinds; a kind that could not be worked out may be any. */
 export function areDisjoint(one: SchemaKind | undefined, other: SchemaKind | undefined): boolean {
   if (one === undefined || other === undefined) return false;
   return intersect(one, other)?.size === 0;

@@ -1,7 +1,8 @@
 /**
- * The shortest chain. To find it is as hard as covering a set, so the search has a budget that is
- * counted in work and not in time: within it the answer is the shortest and best chain there is;
- * beyond it, the best chain that was seen. Either way the same proposal gets the same answer.
+ * Searches the shortest chain. To find it is as hard as covering a set, so the search has a budget
+ * that is counted in work and not in time: within it the answer is the shortest and best chain
+ * there is; beyond it, the best chain that was seen. Either way the same proposal gets the same
+ * answer.
  */
 import type { Candidate, Goal } from "./candidate.ts";
 import { arrange, compareChains, isMet } from "./chain.ts";
@@ -10,9 +11,9 @@ import type { Ask } from "./synthesis-task.ts";
 
 /** The facts that are known before the search. */
 interface SearchOptions {
-  /** No chain has fewer steps. */
+  /** The fewest steps that a chain can have. */
   readonly lowest: number;
-  /** Nor may one have more. */
+  /** The most steps that a chain may have. */
   readonly highest: number;
   /** A chain that would do, though it may be improved. */
   readonly known: readonly Candidate[] | undefined;
@@ -27,7 +28,7 @@ interface SearchResult {
   readonly isComplete: boolean;
 }
 
-/** In lookups, more or less. */
+/** The budget of one search, in lookups, more or less. */
 const MAX_WORK = 60_000;
 
 /** Finds the best chain that meets every ask. */

@@ -1,7 +1,7 @@
 /**
- * The endpoints that a refused proposal might have been after: of the same capability or in the
- * same words, and the one pair that comes closest. Says nothing of whether the agent may call them;
- * a manifest does not either.   AGTP-API §10.3
+ * Finds the endpoints that a refused proposal might have been after: of the same capability or in
+ * the same words, and the one pair that comes closest. They may be such as the agent may not call;
+ * a manifest has those, too.   AGTP-API §10.3
  */
 
 import type { Paced } from "../../../base/paced.ts";
@@ -12,7 +12,7 @@ import { membersOf } from "./object-members.ts";
 
 /** Looks for endpoints that are like a proposal; built once. */
 interface SimilarEndpoints {
-  /** At most `limit`, closest first. */
+  /** The closest endpoints, at most `limit`, closest first. */
   similar(proposal: Proposal, limit: number): readonly EndpointDefinition[];
   closest(proposal: Proposal): EndpointDefinition | undefined;
 }
@@ -77,7 +77,9 @@ class TermIndex implements SimilarEndpoints {
     return this.#best(scores, limit);
   }
 
-  /** A method and inputs are shared by many; a path or an output says what is wanted. */
+  /**
+   * The closest endpoint that shares a word of the path or an output: many share method and inputs.
+   */
   closest(proposal: Proposal): EndpointDefinition | undefined {
     const terms = [...termsOf(proposal)].filter(([, trait]) => trait !== "word");
     const telling = terms.filter(([, trait]) => trait === "path" || trait === "output");
@@ -89,7 +91,7 @@ class TermIndex implements SimilarEndpoints {
     return this.#best(scores, 1)[0];
   }
 
-  /** By place; what few endpoints have counts for more. */
+  /** The score of each endpoint, by place; what few endpoints have counts for more. */
   #score(terms: Iterable<readonly [string, Trait]>): Float64Array {
     const scores = new Float64Array(this.#endpoints.length);
     for (const [term, trait] of terms) {
@@ -131,7 +133,9 @@ function termsOf(described: Proposal): ReadonlyMap<string, Trait> {
   return terms;
 }
 
-/** Lower case, without a plural's "s": "/rooms" is about the same as "/room". */
+/**
+ * The words of a text in lower case, without a plural's "s": "/rooms" is about the same as "/room".
+ */
 export function wordsOf(text: string): readonly string[] {
   return text
     .slice(0, MAX_TEXT_LENGTH)

@@ -13,7 +13,7 @@ import { kindOfSchema, type SchemaKind } from "./schema-kind.ts";
 /** An output that the proposal names. */
 export interface Ask {
   readonly name: string;
-  /** Every answer must have it. */
+  /** True: every answer must have it. */
   readonly isRequired: boolean;
   /** The outputs that can be it. */
   readonly outputs: ReadonlySet<Output>;
@@ -41,7 +41,7 @@ const UNKNOWN = 0;
 const USABLE = 1;
 const UNUSABLE = 2;
 
-/** A proposal as plans are made for it. */
+/** A proposal as synthesis sees it. */
 export class SynthesisTask {
   readonly index: EndpointIndex;
   readonly proposal: Proposal;
@@ -53,16 +53,16 @@ export class SynthesisTask {
   readonly asks: readonly Ask[];
   /** Outputs that are welcome besides. */
   readonly wishes: readonly Ask[];
-  /** The answer may have members that nobody asked for. */
+  /** True: the answer may have members that were not asked for. */
   readonly isOpen: boolean;
   readonly #bounds: SynthesisBounds;
   readonly #impactRank: number;
-  /** By the id of an input, what of `OFFER_STATES` it is. */
+  /** The place in `OFFER_STATES` of each input, by its id. */
   readonly #offerStates: Uint8Array;
   readonly #usable: Uint8Array;
   #isHeldByImpact = false;
 
-  /** The outputs to cover are those that the proposal asks for, unless it is said. */
+  /** Reads a proposal; `asks` stands for what it asks for itself. */
   constructor(
     index: EndpointIndex,
     proposal: Proposal,
@@ -96,7 +96,7 @@ export class SynthesisTask {
     return this.#offerStates[id] !== 0;
   }
 
-  /** Some endpoint would do, were its impact not stronger than what is proposed. */
+  /** True: some endpoint would do, were its impact not stronger than what is proposed. */
   get isHeldByImpact(): boolean {
     return this.#isHeldByImpact;
   }
@@ -122,7 +122,7 @@ export class SynthesisTask {
     return isWithin;
   }
 
-  /** Why this agent's plan must not use an endpoint. */
+  /** Tells why this agent's plan must not use an endpoint. */
   obstacle({ definition, fault, impact }: IndexedEndpoint): string | undefined {
     if (fault !== undefined) return fault;
     const { authority, impact: allowed, allows } = this.#bounds;

@@ -1,7 +1,8 @@
 /**
- * Synthesis: plans for proposals. The first recipe that matches and can be used is the plan, else the one endpoint that
- * does what is asked, else the shortest chain of endpoints. Where only the agent's scopes are in the
- * way, that is said; the caller answers 262 then, and 463 otherwise.   AGTP-API §10.6
+ * Synthesis: plans for proposals. The first recipe that matches and can be used is the plan, else
+ * the one endpoint that does what is asked, else the shortest chain of endpoints. Where only the
+ * agent's scopes are in the way, that is said; the caller answers 262 then, and 463
+ * otherwise.   AGTP-API §10.6
  */
 
 import type { Paced } from "../../../base/paced.ts";
@@ -107,7 +108,9 @@ function planOrExplain(
 type Attempt =
   | { readonly kind: "plan"; readonly plan: SynthesisPlan }
   | ({ readonly kind: "none"; readonly log: PlanFailure["log"] } & NoChain & {
-        /** Some endpoints would have helped, were their impact not stronger than what is proposed. */
+        /**
+         * Some endpoints would have helped, were their impact not stronger than what is proposed.
+         */
         readonly isHeldByImpact: boolean;
       });
 

@@ -1,7 +1,7 @@
 /**
- * A chain of endpoints as a recipe: where each input of each step comes from, and which step's
- * output each member of the answer is. A value goes only to an input of its own name, and only from
- * where it is sure to be: what some answers lack would fail the step that counts on it.
+ * Writes a chain of endpoints as a recipe: where each input of each step comes from, and which
+ * step's output each member of the answer is. A value goes only to an input of its own name, and
+ * only from where it is sure to be: what some answers lack would fail the step that counts on it.
  */
 
 import type { Aggregation, ParameterSource, Recipe, RecipeStep } from "../../../endpoint/recipe.ts";
@@ -50,7 +50,10 @@ export function recipeOf(
   };
 }
 
-/** Exactly what was asked for, each member from the last step that is sure to give it. */
+/**
+ * The aggregation that gives exactly what was asked for, each member from the last step that is
+ * sure to give it.
+ */
 export function pickAsked(task: SynthesisTask, chain: readonly IndexedEndpoint[]): Aggregation {
   const members = [...task.asks, ...task.wishes].flatMap((ask): [string, string][] => {
     const at = giverOf(chain, ask);
@@ -70,7 +73,10 @@ interface Source {
   readonly words: string;
 }
 
-/** The caller's own value where it will be there, then the latest output, then what may be there. */
+/**
+ * The source of a required input: the caller's value where it is sure, then the latest output, then
+ * the caller's.
+ */
 function requiredSource(
   task: SynthesisTask,
   input: Input,
@@ -81,7 +87,9 @@ function requiredSource(
   return at === undefined ? fromProposal(input) : fromStep(input, at);
 }
 
-/** A value that could be one of several outputs is none of them. */
+/**
+ * The source of an optional input; a value that could be one of several outputs is none of them.
+ */
 function optionalSource(
   task: SynthesisTask,
   input: Input,
