@@ -5,7 +5,7 @@
 
 import type { DocumentPlace } from "../base/document-place.ts";
 import { describeToml } from "../base/document-style.ts";
-import { isRecord, quoteValue } from "../base/json-value.ts";
+import { isRecord, quoteValue, recordIn } from "../base/json-value.ts";
 import { isTable, toJson } from "../base/toml-document.ts";
 import type { JsonSchema } from "../schema/json-schema.ts";
 import { readInputFields, readOutputFields } from "./field-list.ts";
@@ -90,7 +90,7 @@ function checkInput(endpoint: DocumentPlace, schema: JsonSchema): void {
   }
   const { properties, patternProperties, required } = schema;
   if (patternProperties !== undefined || !Array.isArray(required)) return;
-  const declared = isRecord(properties) ? properties : {};
+  const declared = recordIn(properties);
   for (const name of required) {
     if (typeof name !== "string" || Object.hasOwn(declared, name)) continue;
     input

@@ -2,7 +2,7 @@
  * The declared types of an input's members, worked out once per endpoint, so that text from a path
  * or a query can become the number or boolean that its schema asks for.   AGTP-API §5.3, §5.5
  */
-import { isRecord } from "../base/json-value.ts";
+import { isRecord, recordIn } from "../base/json-value.ts";
 import type { JsonSchema } from "../schema/json-schema.ts";
 import { resolveLocalReference } from "../schema/local-reference.ts";
 import { SCHEMA_TYPES, type SchemaType } from "../schema/schema-vocabulary.ts";
@@ -54,7 +54,7 @@ function itemScalars(property: unknown, root: JsonSchema): readonly ScalarType[]
 /** The `properties` of a schema, by name. */
 export function propertiesOf(schema: JsonSchema): Readonly<Record<string, unknown>> {
   const { properties } = schema;
-  return isRecord(properties) ? properties : {};
+  return recordIn(properties);
 }
 
 /** The types a schema lets a value have, as far as `type`, `const`, `enum` and references say. */

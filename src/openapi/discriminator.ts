@@ -2,7 +2,7 @@
  * Discriminators: what OpenAPI says beside `oneOf` and `anyOf`, JSON Schema says inside each branch,
  * as the value that one property must have. A value that the property may not have says nothing.
  */
-import { isRecord, type JsonRecord } from "../base/json-value.ts";
+import { isRecord, type JsonRecord, recordIn } from "../base/json-value.ts";
 import type { JsonSchema } from "../schema/json-schema.ts";
 import { resolveReference } from "./reference.ts";
 import { kebab } from "./words.ts";
@@ -17,7 +17,7 @@ export function discriminate(
   if (!isRecord(discriminator)) return schema;
   const { propertyName, mapping } = discriminator;
   if (typeof propertyName !== "string" || propertyName === "__proto__") return schema;
-  const values = valuesByTarget(isRecord(mapping) ? mapping : {}, document);
+  const values = valuesByTarget(recordIn(mapping), document);
   const own = declaredValues(source, propertyName, document);
   const mark = (list: readonly unknown[]): MarkedBranches =>
     markBranches(list.map((branch) => readBranch(branch, propertyName, values, own, document)));

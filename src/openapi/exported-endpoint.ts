@@ -1,6 +1,6 @@
 /** An endpoint as an export needs it: what the manifest shows of it, whoever tells. AGTP-API §8.9 */
 
-import { isRecord, textsIn } from "../base/json-value.ts";
+import { isRecord, recordIn, textsIn } from "../base/json-value.ts";
 import type { EndpointDefinition } from "../endpoint/endpoint.ts";
 import { readProposedSemantic } from "../endpoint/proposed-semantic.ts";
 
@@ -29,7 +29,7 @@ export function readManifestEndpoint(entry: unknown): ExportedEndpoint | undefin
     return undefined;
   }
   if (!isRecord(inputSchema) || !isRecord(outputSchema)) return undefined;
-  const since = isRecord(deprecated) ? deprecated["deprecated_in"] : undefined;
+  const since = recordIn(deprecated)["deprecated_in"];
   return {
     ...{ method, path, semantic: block.semantic, inputSchema, outputSchema },
     description: typeof description === "string" ? description : `${method} ${path}`,

@@ -4,7 +4,7 @@
  * one that this server could not serve is left out, and said to be.   AGTP-API §14.1
  */
 
-import { isRecord, type JsonRecord } from "../base/json-value.ts";
+import { isRecord, type JsonRecord, recordIn } from "../base/json-value.ts";
 import { templateShape } from "../base/template.ts";
 import type { Catalog } from "../catalog/catalog.ts";
 import { methodNames } from "../catalog/path-grammar.ts";
@@ -102,8 +102,8 @@ function findBase(servers: readonly unknown[], { baseUrl }: ImportOptions, notes
 type Facts = Pick<ImportedDocument, "title" | "version" | "description" | "documentation">;
 
 function factsOf({ info, externalDocs }: JsonRecord): Facts {
-  const { title, version, description } = isRecord(info) ? info : {};
-  const url = isRecord(externalDocs) ? externalDocs["url"] : undefined;
+  const { title, version, description } = recordIn(info);
+  const url = recordIn(externalDocs)["url"];
   return {
     title: (typeof title === "string" && firstSentence(title, 80)) || "API",
     version: typeof version === "string" && VERSION.test(version) ? version : "1.0.0",

@@ -114,7 +114,7 @@ function addMembers(part: BodyPart, { fields, notes }: BodyContext): BodyTarget 
     return { ...NO_BODY, field };
   }
   if (shape.isOpen) notes.add("members of the body that the document does not name are refused");
-  const encoding = isRecord(content.raw["encoding"]) ? content.raw["encoding"] : {};
+  const encoding = recordIn(content.raw["encoding"]);
   const transform: Record<string, string> = {};
   const styles: Record<string, ValueStyle> = {};
   for (const [name, value] of Object.entries(shape.properties)) {

@@ -3,7 +3,7 @@
  * URL, the query or a header. What no external service can send is noted.   AGTP-API §5.3, §12.3
  */
 
-import { isRecord, quoteValue } from "../base/json-value.ts";
+import { quoteValue, recordIn } from "../base/json-value.ts";
 import type { ValueStyle } from "../endpoint/upstream-format.ts";
 import { checkHeader } from "../endpoint/upstream-headers.ts";
 import type { JsonSchema } from "../schema/json-schema.ts";
@@ -105,7 +105,7 @@ function addQuery(parameter: Parameter, context: ParameterContext, targets: Muta
     // Each member of an exploded object is a parameter of its own.
     for (const [member, value] of Object.entries(shape.properties)) {
       const isNeeded = isRequired && shape.required.includes(member);
-      const own = { schema: isRecord(value) ? value : {}, isRequired: isNeeded };
+      const own = { schema: recordIn(value), isRequired: isNeeded };
       const field = context.fields.add(parameterName(member), "query", own);
       targets.query[field] = member;
     }

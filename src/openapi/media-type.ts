@@ -1,5 +1,5 @@
 /** Media types of bodies, and which of those that an operation offers is used. */
-import { isRecord, type JsonRecord } from "../base/json-value.ts";
+import { isRecord, type JsonRecord, recordIn } from "../base/json-value.ts";
 
 /** The kind of content that a media type is. */
 type ContentKind = "json" | "form" | "multipart" | "text" | "binary";
@@ -21,7 +21,7 @@ export function contentsOf(content: unknown): readonly Content[] {
   return Object.entries(content)
     .map(([name, raw]): Content => {
       const mediaType = (name.split(";", 1)[0] ?? "").trim().toLowerCase();
-      return { mediaType, kind: kindOf(mediaType), raw: isRecord(raw) ? raw : {} };
+      return { mediaType, kind: kindOf(mediaType), raw: recordIn(raw) };
     })
     .toSorted((a, b) => ORDER.indexOf(a.kind) - ORDER.indexOf(b.kind));
 }

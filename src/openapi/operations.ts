@@ -3,7 +3,7 @@
  * servers, security. The order is the document's, and so is that of everything made from them.
  */
 
-import { isRecord, type JsonRecord } from "../base/json-value.ts";
+import { isRecord, type JsonRecord, recordIn } from "../base/json-value.ts";
 import { UPSTREAM_METHODS, type UpstreamMethod } from "../endpoint/endpoint.ts";
 import { pathItems } from "./check-document.ts";
 import { recordAt } from "./reference.ts";
@@ -72,7 +72,7 @@ function readOperation(document: JsonRecord, { path, item, method, raw }: Found)
     parameters: readParameters(document, item["parameters"], raw["parameters"]),
     requestBody: requestBody === undefined ? undefined : recordAt(requestBody, document),
     responses: new Map(
-      Object.entries(isRecord(responses) ? responses : {})
+      Object.entries(recordIn(responses))
         .filter(([status]) => !status.startsWith("x-"))
         .map(([status, response]) => [status.toUpperCase(), recordAt(response, document)]),
     ),

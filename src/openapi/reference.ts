@@ -3,7 +3,7 @@
  * reference to a file or a URL leads nowhere, and one that goes round in circles as well.
  */
 import { escapeToken, unescapeToken } from "../base/json-pointer.ts";
-import { isRecord, type JsonRecord } from "../base/json-value.ts";
+import { isRecord, type JsonRecord, recordIn } from "../base/json-value.ts";
 
 /** The target of a reference, and its place. */
 interface Target {
@@ -46,7 +46,7 @@ export function dereference(value: unknown, document: JsonRecord, step = 0): unk
 /** Like `dereference`, for what has to be an object; anything else is an empty one. */
 export function recordAt(value: unknown, document: JsonRecord): JsonRecord {
   const found = dereference(value, document);
-  return isRecord(found) ? found : {};
+  return recordIn(found);
 }
 
 function pointerTokens(reference: string): readonly string[] | undefined {

@@ -4,7 +4,7 @@
  * still lead into the document; `assembleSchema` makes a schema whole.   AGTP-API §6.4, §14.1
  */
 
-import { isRecord, type JsonRecord, quoteValue } from "../base/json-value.ts";
+import { isRecord, type JsonRecord, quoteValue, recordIn } from "../base/json-value.ts";
 import type { JsonSchema } from "../schema/json-schema.ts";
 import { checkPlainValue, isPattern, type PlainValue } from "../schema/keyword-value.ts";
 import { FORMATS } from "../schema/keywords-and-formats.ts";
@@ -164,7 +164,7 @@ export class SchemaReader {
   }
 
   #readRequired(names: readonly unknown[], { properties }: JsonRecord): unknown {
-    const declared = isRecord(properties) ? properties : {};
+    const declared = recordIn(properties);
     const kept = new Set(
       names.filter(
         (name) =>

@@ -3,7 +3,7 @@
  * defaults. An external service is reached by https only, so a plain http address becomes an https
  * one, and that is said.   AGTP-API §12.3
  */
-import { isRecord } from "../base/json-value.ts";
+import { isRecord, recordIn } from "../base/json-value.ts";
 import type { Notes } from "./notes.ts";
 
 /** A base URL without a slash at its end, or why there is none. */
@@ -45,10 +45,10 @@ export function checkBaseUrl(written: string): BaseUrl {
 
 function expandServer(server: unknown, notes: Notes): string | undefined {
   if (!isRecord(server) || typeof server["url"] !== "string") return undefined;
-  const variables = isRecord(server["variables"]) ? server["variables"] : {};
+  const variables = recordIn(server["variables"]);
   return server["url"].slice(0, 2048).replace(VARIABLE, (whole, name: string) => {
     const variable = Object.hasOwn(variables, name) ? variables[name] : undefined;
-    const value = isRecord(variable) ? variable["default"] : undefined;
+    const value = recordIn(variable)["default"];
     if (typeof value !== "string" && typeof value !== "number") return whole;
     notes.add(`the variable {${name}} of the server's address is ${JSON.stringify(value)} here`);
     return String(value);

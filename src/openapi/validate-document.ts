@@ -4,7 +4,7 @@
  * gets the paths in portions of bounded size, with every reference replaced beforehand: it has
  * nothing to follow and nothing to expand.
  */
-import { isRecord, type JsonRecord } from "../base/json-value.ts";
+import { isRecord, type JsonRecord, recordIn } from "../base/json-value.ts";
 import { reasonOf } from "../base/thrown.ts";
 import { recordAt } from "./reference.ts";
 
@@ -33,13 +33,13 @@ const RULES = {
 export async function validateDocument(document: JsonRecord): Promise<readonly string[]> {
   const warnings: string[] = [];
   const { paths, components, webhooks: _webhooks, ...head } = document;
-  const schemes = isRecord(components) ? components["securitySchemes"] : undefined;
+  const schemes = recordIn(components)["securitySchemes"];
   const rest = {
     ...head,
     ...(schemes === undefined ? {} : { components: { securitySchemes: schemes } }),
   };
   const top = copyWithin(rest, document);
-  for (const portion of portionsOf(isRecord(paths) ? paths : {}, document, warnings)) {
+  for (const portion of portionsOf(recordIn(paths), document, warnings)) {
     if (warnings.length >= MAX_WARNINGS) break;
     warnings.push(...(await validatePortion({ ...top?.copy, paths: portion })));
   }
@@ -101,7 +101,7 @@ function copyWithin(
   const budget: Budget = { document, left: MAX_VALUES };
   const copy = withoutReferences(part, budget, { depth: 0, references: 0 });
   if (budget.left < 0) return undefined;
-  return { copy: isRecord(copy) ? copy : {}, size: MAX_VALUES - budget.left };
+  return { copy: recordIn(copy), size: MAX_VALUES - budget.left };
 }
 
 interface Level {

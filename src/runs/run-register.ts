@@ -4,7 +4,7 @@
  * decided from how the run stands then: of two that exclude each other exactly one is taken.
  */
 import type { Ends } from "../base/deadline.ts";
-import { Collection } from "../state/collection.ts";
+import type { Collection } from "../state/collection.ts";
 import type { Adding, AddOptions, AlsoChange } from "../state/collection-write.ts";
 import {
   type Held,
@@ -14,20 +14,12 @@ import {
   holding,
   holds,
   mayHold,
-  SOLE_HOLDER,
 } from "../state/holders.ts";
 import type { Change, Store } from "../state/store.ts";
-import { EventLog } from "./event-log.ts";
+import type { EventLog } from "./event-log.ts";
+import { openParts, type RegisterParts, type RunRegisterOptions } from "./register-parts.ts";
 import type { EventCounts, NumberedEvent, RunKind, RunPhase } from "./run-kind.ts";
-import { RunNews, type RunWatcher } from "./run-news.ts";
-
-/** The parts that tests choose. */
-export interface RunRegisterOptions {
-  /** Milliseconds since the epoch. */
-  now?(): number;
-  /** Whose runs are whose; without it, all are this process's. */
-  readonly holders?: Holders;
-}
+import type { RunNews, RunWatcher } from "./run-news.ts";
 
 /** A run after a step, and the events that say so. */
 export interface RunStep<Run, Event> {
@@ -45,11 +37,13 @@ export interface StepOptions {
   onKept?(): void;
 }
 
-interface RegisterParts<Run, Event extends NumberedEvent> {
-  readonly runs: Collection<Run>;
-  readonly log: EventLog<Event> | undefined;
-  readonly news: RunNews<Run>;
-  readonly holders: Holders;
+/** Opens a register that has nothing of its own. */
+export async function openRegister<Run extends object, Event extends NumberedEvent = NumberedEvent>(
+  store: Store,
+  kind: RunKind<Run>,
+  options: RunRegisterOptions = {},
+): Promise<RunRegister<Run, Event>> {
+  return new RunRegister<Run, Event>(await openParts<Run, Event>(store, kind, options));
 }
 
 export class RunRegister<Run extends object, Event extends NumberedEvent = NumberedEvent> {
@@ -60,47 +54,16 @@ export class RunRegister<Run extends object, Event extends NumberedEvent = Numbe
   /** Whose runs are whose. */
   readonly holders: Holders;
 
-  private constructor(kind: RunKind<Run>, parts: RegisterParts<Run, Event>) {
-    this.#kind = kind;
+  constructor(parts: RegisterParts<Run, Event>) {
+    this.#kind = parts.kind;
     this.#runs = parts.runs;
     this.#log = parts.log;
     this.#news = parts.news;
     this.holders = parts.holders;
   }
 
-  /** Opens what an earlier process kept, and deletes what nobody needs any more. */
-  static async open<Run extends object, Event extends NumberedEvent = NumberedEvent>(
-    store: Store,
-    kind: RunKind<Run>,
-    { now = Date.now, holders = SOLE_HOLDER }: RunRegisterOptions = {},
-  ): Promise<RunRegister<Run, Event>> {
-    const { statuses, statusOf, idOf, entriesOf, ownerOf } = kind;
-    const log = kind.log && new EventLog<Event>(store, kind.log);
-    const news = new RunNews(idOf);
-    const runs = await Collection.open<Run>(store, {
-      ...kind,
-      ownerOf,
-      rankOf: (run) => statuses[statusOf(run)]?.rank,
-      changesOnDelete: (run) => {
-        const runId = idOf(run);
-        const beside = (entriesOf?.(runId) ?? []).map((entry) => deletion(entry));
-        return log === undefined ? beside : [...beside, log.doom(runId)];
-      },
-      onChange: (before, after) => before && news.changed(before, after),
-      now,
-    });
-    await log?.clear();
-    // Nobody waits for it: the run is unknown by now, and its log is cleared at the next start, too.
-    news.watch((_, after) => after === undefined && log?.clear().catch(() => undefined));
-    return new RunRegister<Run, Event>(kind, { runs, log, news, holders });
-  }
-
   now(): number {
     return this.#runs.now();
-  }
-
-  get size(): number {
-    return this.#runs.size;
   }
 
   find(runId: string): Run | undefined {
@@ -115,6 +78,11 @@ export class RunRegister<Run extends object, Event extends NumberedEvent = Numbe
   /** An owner's, the oldest first. */
   ofOwner(owner: string): readonly Run[] {
     return this.#runs.ofOwner(owner);
+  }
+
+  /** An owner's, the newest first. */
+  newestOf(owner: string): readonly Run[] {
+    return this.ofOwner(owner).toReversed();
   }
 
   /** Those that have a name in a group of the kind. */
@@ -167,6 +135,16 @@ export class RunRegister<Run extends object, Event extends NumberedEvent = Numbe
       onKept?.();
       return item;
     });
+  }
+
+  /** Calls back when another node is found gone, until the function that is answered was called. */
+  onGone(listener: () => void): () => void {
+    return this.holders.watch(listener);
+  }
+
+  /** Tells whether it is this process that a run belongs to. */
+  isHeldHere(run: Run): boolean {
+    return holds(this.holders, run);
   }
 
   /** Tells whether this process executes a run, or may take it over. */
@@ -259,8 +237,4 @@ export class RunRegister<Run extends object, Event extends NumberedEvent = Numbe
 function phaseIn<Run extends object>({ statuses, statusOf }: RunKind<Run>, run: Run): RunPhase {
   // A status that another build wrote is nothing that this one goes on with.
   return statuses[statusOf(run)]?.phase ?? "over";
-}
-
-function deletion(entry: Pick<Change, "collection" | "key">): Change {
-  return { kind: "delete", ...entry };
 }

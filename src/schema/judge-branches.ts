@@ -1,5 +1,5 @@
 /** The keywords that have other schemas judge the same value. */
-import { isRecord } from "../base/json-value.ts";
+import { isRecord, recordIn } from "../base/json-value.ts";
 import type { JudgeMaker, JudgeSurroundings } from "./judge-maker.ts";
 import type { Judge, Judgement } from "./judgement.ts";
 import type { SchemaError } from "./schema-violation.ts";
@@ -110,7 +110,7 @@ function ifThenElse(value: unknown, { schema, judgeOf }: JudgeSurroundings): Jud
 }
 
 function dependentSchemas(value: unknown, { judgeOf }: JudgeSurroundings): Judge {
-  const judges = Object.entries(isRecord(value) ? value : {}).map(([name, schema]) => {
+  const judges = Object.entries(recordIn(value)).map(([name, schema]) => {
     return { name, judge: judgeOf(schema) };
   });
   return (judged, at) => {

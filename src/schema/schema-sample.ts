@@ -4,7 +4,7 @@
  * The same schema always gives the same value. It is a guess, to be checked before it is used.
  * AGTP-API §6.4 "input_schema"
  */
-import { isRecord, type JsonRecord } from "../base/json-value.ts";
+import { isRecord, type JsonRecord, recordIn } from "../base/json-value.ts";
 import type { JsonSchema } from "./json-schema.ts";
 import { resolveLocalReference } from "./local-reference.ts";
 import { patternExample } from "./pattern-example.ts";
@@ -42,7 +42,7 @@ class Sampler {
   #days = 0;
 
   constructor(root: unknown, extent: SampleExtent, style: SampleStyle) {
-    this.#root = isRecord(root) ? root : {};
+    this.#root = recordIn(root);
     this.#extent = extent;
     this.#style = style;
   }
@@ -103,7 +103,7 @@ class Sampler {
   }
 
   #object(schema: JsonRecord, depth: number): JsonRecord {
-    const properties = isRecord(schema["properties"]) ? schema["properties"] : {};
+    const properties = recordIn(schema["properties"]);
     const required = namesIn(schema["required"]);
     const names = this.#extent === "all" ? [...Object.keys(properties), ...required] : required;
     const members = [...new Set(names)].map((name): [string, unknown] => {

@@ -6,7 +6,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { numberEvents } from "../../src/runs/number-events.ts";
-import { RunRegister } from "../../src/runs/run-register.ts";
+import { openRegister, type RunRegister } from "../../src/runs/run-register.ts";
 import type { Store } from "../../src/state/store.ts";
 import { draftRun, type TestEvent, type TestRun, testRunKind, UNBOUNDED } from "../support/runs.ts";
 import { alterStore, openTestStore } from "../support/store.ts";
@@ -69,7 +69,7 @@ class Process {
 
   async start(): Promise<void> {
     const kind = testRunKind({ quota: { perOwner: 3 }, keptMs: 1 });
-    this.runs = await RunRegister.open<TestRun, TestEvent>(this.#store, kind, { now: () => 0 });
+    this.runs = await openRegister<TestRun, TestEvent>(this.#store, kind, { now: () => 0 });
     this.runs.watch((before, after) => void this.heard.push([before, after]));
   }
 

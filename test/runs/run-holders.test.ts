@@ -1,7 +1,7 @@
 /** Runs that several nodes see, and one of them executes. */
 import { describe, expect, it } from "vitest";
 import { numberEvents } from "../../src/runs/number-events.ts";
-import { RunRegister } from "../../src/runs/run-register.ts";
+import { openRegister, type RunRegister } from "../../src/runs/run-register.ts";
 import { HolderLostError, type Holders } from "../../src/state/holders.ts";
 import { createMemoryStore } from "../../src/state/memory-store.ts";
 import type { Store } from "../../src/state/store.ts";
@@ -16,7 +16,7 @@ function openNode(store: Store, self: string, gone: ReadonlySet<string>): Promis
     isGone: (process) => gone.has(process),
     watch: () => () => undefined,
   };
-  return RunRegister.open<TestRun, TestEvent>(store, testRunKind(), { holders });
+  return openRegister<TestRun, TestEvent>(store, testRunKind(), { holders });
 }
 
 async function openNodes() {

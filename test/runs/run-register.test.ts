@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { readEvents } from "../../src/runs/event-log.ts";
 import { type EventRules, numberEvents, RunFullError } from "../../src/runs/number-events.ts";
-import { RunRegister } from "../../src/runs/run-register.ts";
+import { openRegister, type RunRegister } from "../../src/runs/run-register.ts";
 import type { Store } from "../../src/state/store.ts";
 import { draftRun, type TestEvent, type TestRun, testRunKind, UNBOUNDED } from "../support/runs.ts";
 import { alterStore, openTestStore } from "../support/store.ts";
@@ -10,7 +10,7 @@ import { alterStore, openTestStore } from "../support/store.ts";
 type Runs = RunRegister<TestRun, TestEvent>;
 
 const openRuns = (store: Store, kind = testRunKind(), now?: () => number): Promise<Runs> =>
-  RunRegister.open<TestRun, TestEvent>(store, kind, now === undefined ? {} : { now });
+  openRegister<TestRun, TestEvent>(store, kind, now === undefined ? {} : { now });
 
 /** Moves a run to a status, and says so. */
 const move = (runs: Runs, runId: string, status: TestRun["status"], rules = UNBOUNDED) =>

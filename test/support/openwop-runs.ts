@@ -28,7 +28,10 @@ import type { RunWatcher } from "../../src/modules/openwop/runs/interrupt-answer
 import { RunHost } from "../../src/modules/openwop/runs/run-host.ts";
 import type { RunLimits } from "../../src/modules/openwop/runs/run-limits.ts";
 import type { Redact } from "../../src/modules/openwop/runs/run-log.ts";
-import { WorkflowRuns } from "../../src/modules/openwop/runs/workflow-runs.ts";
+import {
+  openWorkflowRuns,
+  type WorkflowRuns,
+} from "../../src/modules/openwop/runs/workflow-runs.ts";
 import { ToolRates } from "../../src/modules/openwop/turn/tool-rates.ts";
 import type { Workflow } from "../../src/modules/openwop/workflows/load-workflows.ts";
 import type { WorkflowDefinition } from "../../src/modules/openwop/workflows/workflow.ts";
@@ -179,7 +182,7 @@ export async function createRuns(options: RunServerOptions = {}): Promise<RunSer
   const warnings: object[] = [];
   const log = { warn: (fields: object) => void warnings.push(fields) };
   const compiler = createSchemaCompiler();
-  const register = await WorkflowRuns.open(store, { now });
+  const register = await openWorkflowRuns(store, { now });
   const limits = { ...LIMITS, ...options.limits };
   const workflows = new Map(
     (options.workflows ?? FIXTURES).map((definition): [string, Workflow] => [

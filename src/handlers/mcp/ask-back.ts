@@ -3,7 +3,7 @@
  * the call's own way to them, with what the server needs to go on; and the answer that comes back
  * with the call is given to the server.   MCP "Elicitation", "Multi Round-Trip Requests"
  */
-import { isRecord, type JsonRecord } from "../../base/json-value.ts";
+import { type JsonRecord, recordIn } from "../../base/json-value.ts";
 import type {
   AwaitedAnswer,
   CallUpstream,
@@ -79,7 +79,7 @@ export function resumptionOf(answer: UpstreamAnswer | undefined): Resumption | u
 
 /** The held call that the question of an escalation is about. */
 export function heldIdOf(resume: JsonRecord | undefined): string | undefined {
-  const held = isRecord(resume) ? resume["held"] : undefined;
+  const held = recordIn(resume)["held"];
   return typeof held === "string" ? held : undefined;
 }
 

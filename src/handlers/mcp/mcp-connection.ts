@@ -3,7 +3,7 @@
  * caller's input by a question (elicitation); its sampling is refused, because nobody offers it.
  */
 import { Client, isInputRequiredResult, type StandardSchemaV1 } from "@modelcontextprotocol/client";
-import { isRecord, type JsonRecord } from "../../base/json-value.ts";
+import { type JsonRecord, recordIn } from "../../base/json-value.ts";
 import type { TraceFields } from "../../base/leaving.ts";
 import { VERSION } from "../../base/version.ts";
 import { readDefinition, type ToolDefinition } from "./definition.ts";
@@ -109,7 +109,7 @@ export class McpConnection {
       const params = cursor === undefined ? {} : { cursor };
       const request = { method: "tools/list", params };
       const answer = await this.#client.request(request, ANYTHING, waiting(signal));
-      const listed = isRecord(answer) ? answer["tools"] : undefined;
+      const listed = recordIn(answer)["tools"];
       if (!Array.isArray(listed)) throw new MalformedAnswer("its list of tools is no list");
       for (const item of listed) {
         const tool = readDefinition(item);
@@ -118,7 +118,7 @@ export class McpConnection {
         tools.set(tool.name, tool);
       }
       if (tools.size > MAX_TOOLS) break;
-      const next = isRecord(answer) ? answer["nextCursor"] : undefined;
+      const next = recordIn(answer)["nextCursor"];
       if (typeof next !== "string" || next === "") return tools;
       cursor = next;
     }

@@ -11,7 +11,13 @@ import {
   SdkHttpError,
   UnauthorizedError,
 } from "@modelcontextprotocol/client";
-import { isDeeperThan, isRecord, type JsonRecord, parseRecord } from "../../base/json-value.ts";
+import {
+  isDeeperThan,
+  isRecord,
+  type JsonRecord,
+  parseRecord,
+  recordIn,
+} from "../../base/json-value.ts";
 import type { HandlerError, HandlerResult } from "../handler.ts";
 import { MessageTooLong } from "./bounded-fetch.ts";
 import { Unreachable } from "./kept-connection.ts";
@@ -54,7 +60,7 @@ export function readToolResult(answered: JsonRecord, options: ResultOptions): Ha
 export function boundedText(content: unknown): string {
   const parts = Array.isArray(content) ? content : [];
   const texts = parts.flatMap((part) => {
-    const text = isRecord(part) ? part["text"] : undefined;
+    const text = recordIn(part)["text"];
     return typeof text === "string" ? [text.slice(0, MAX_MESSAGE)] : [];
   });
   return texts.join("\n").slice(0, MAX_MESSAGE);

@@ -2,7 +2,7 @@
  * The messages between the daemon and a process: JSON-RPC 2.0, one object a line. What a process
  * writes is read member by member, since it may be anything.   docs/processes.md
  */
-import { isRecord, type JsonRecord, parseJson } from "../../base/json-value.ts";
+import { isRecord, type JsonRecord, parseJson, recordIn } from "../../base/json-value.ts";
 import { isTooDeep } from "../../base/nesting.ts";
 
 /** The version of the protocol. */
@@ -91,12 +91,12 @@ function readHello({ protocol, functions, signatures }: JsonRecord): ProcessMess
     kind: "hello",
     protocol,
     functions: isList ? functions : undefined,
-    signatures: isRecord(signatures) ? signatures : {},
+    signatures: recordIn(signatures),
   };
 }
 
 function readError(id: number, fault: unknown): ProcessMessage {
-  const message = isRecord(fault) ? fault["message"] : undefined;
+  const message = recordIn(fault)["message"];
   return error(id, typeof message === "string" ? message : "no reason was given");
 }
 

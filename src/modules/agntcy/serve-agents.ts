@@ -24,7 +24,7 @@ import type { HostedRuns } from "./endpoints/hosted-runs.ts";
 import { confirmableInterrupts } from "./interrupts/confirmable-interrupts.ts";
 import { type ApprovalsUnderWay, InterruptDesk } from "./interrupts/interrupt-desk.ts";
 import type { AgentUnavailable } from "./remote-agent.ts";
-import { AgentRuns } from "./runs/agent-runs.ts";
+import { type AgentRuns, openAgentRuns } from "./runs/agent-runs.ts";
 import { PATIENCE } from "./runs/await-verdict.ts";
 import { RunFollower } from "./runs/run-follower.ts";
 import { ThreadRegister } from "./runs/thread-register.ts";
@@ -219,6 +219,6 @@ async function openAgntcy(
   _: unknown,
   { holders }: Pick<ServerState, "holders">,
 ): Promise<AgntcyState> {
-  const runs = await AgentRuns.open(store, holders);
+  const runs = await openAgentRuns(store, holders);
   return { runs, threads: await ThreadRegister.open(store), approvals: new Map() };
 }

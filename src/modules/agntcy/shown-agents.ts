@@ -64,11 +64,11 @@ function whyOf({ declared: { choice }, readiness }: ConnectedAgent): string | un
 const MAX_ENTRIES = 500;
 
 /** The source called "agntcy-runs". */
-export function agentRunSource(register: Pick<AgentRuns, "ofOwner">): QuerySource {
+export function agentRunSource(register: Pick<AgentRuns, "newestOf">): QuerySource {
   return {
     name: "agntcy-runs",
     entries: async ({ caller: { agentId } }) =>
-      agentId === undefined ? [] : register.ofOwner(agentId).slice(0, MAX_ENTRIES).map(entryOf),
+      agentId === undefined ? [] : register.newestOf(agentId).slice(0, MAX_ENTRIES).map(entryOf),
   };
 }
 

@@ -3,7 +3,7 @@
  * AGTP in the person's name: it passes the gates, and its record names the person.
  */
 import type { FastifyInstance, FastifyRequest } from "fastify";
-import { isRecord, type JsonRecord } from "../../base/json-value.ts";
+import { isRecord, type JsonRecord, recordIn } from "../../base/json-value.ts";
 import { ANONYMOUS } from "../../dispatch/caller/caller.ts";
 import type { ActAs } from "../../dispatch/handling/acting.ts";
 import { ConsoleFault, malformed } from "./console-fault.ts";
@@ -124,14 +124,12 @@ async function actFor(
     taskId: undefined,
     signal: new AbortController().signal,
   });
-  const answer = isRecord(body) ? body : {};
+  const answer = recordIn(body);
   if (status < 400 && status !== 262) {
     const { result } = answer;
     return isRecord(result) ? result : answer;
   }
-  const { code = "refused", message = "it was refused" } = isRecord(answer["error"])
-    ? answer["error"]
-    : {};
+  const { code = "refused", message = "it was refused" } = recordIn(answer["error"]);
   throw new ConsoleFault(
     status < 500 && status >= 400 ? status : 409,
     String(code),

@@ -11,7 +11,7 @@ import {
   verifyAuthenticationResponse,
   verifyRegistrationResponse,
 } from "@simplewebauthn/server";
-import { isRecord, type JsonRecord, parseRecord, textIn } from "../../base/json-value.ts";
+import { type JsonRecord, parseRecord, recordIn, textIn } from "../../base/json-value.ts";
 import type { PasskeyAttestation, SignedDecision } from "../../identity/passkey-attestation.ts";
 import { ConsoleFault, malformed } from "./console-fault.ts";
 import { jwkOfCose } from "./cose-jwk.ts";
@@ -133,8 +133,8 @@ interface Taking {
 
 /** The challenge that a browser's answer is to. */
 function taken(challenges: PasskeyChallenges, { token, response, subject }: Taking): Challenge {
-  const answer = isRecord(response) ? response["response"] : undefined;
-  const clientData = isRecord(answer) ? answer["clientDataJSON"] : undefined;
+  const answer = recordIn(response)["response"];
+  const clientData = recordIn(answer)["clientDataJSON"];
   if (typeof clientData !== "string") throw malformed("the passkey's answer is not whole");
   const challenge = challengeIn(clientData);
   const found = challenge === undefined ? undefined : challenges.take(challenge, token, subject);

@@ -7,7 +7,7 @@
 import type { QueryEntry, QuerySource } from "../../dispatch/module/query-source.ts";
 import { uuidv7 } from "../../identity/uuid.ts";
 import type { RunKind } from "../../runs/run-kind.ts";
-import { RunRegister } from "../../runs/run-register.ts";
+import { openRegister, type RunRegister } from "../../runs/run-register.ts";
 import { createMemoryStore } from "../../state/memory-store.ts";
 import { recordReader } from "../../state/records/stored-record.ts";
 
@@ -74,7 +74,7 @@ export class RecentRuns {
 
   /** There are none yet. */
   static async open(): Promise<RecentRuns> {
-    return new RecentRuns(await RunRegister.open(createMemoryStore(), KIND));
+    return new RecentRuns(await openRegister(createMemoryStore(), KIND));
   }
 
   /** The id of a run that begins; `agentId` is undefined for whom nothing is remembered. */
@@ -99,7 +99,7 @@ export class RecentRuns {
 
   /** An agent's own runs, the newest first. */
   of(agentId: string): readonly RecentRun[] {
-    return this.#runs.ofOwner(agentId).toReversed();
+    return this.#runs.newestOf(agentId);
   }
 }
 

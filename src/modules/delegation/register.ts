@@ -9,7 +9,7 @@ import type { ForwardClock } from "../../base/forward-clock.ts";
 import type { JsonRecord } from "../../base/json-value.ts";
 import type { PriorAction } from "../../dispatch/caller/delegation.ts";
 import type { RunKind } from "../../runs/run-kind.ts";
-import { RunRegister } from "../../runs/run-register.ts";
+import { openRegister, type RunRegister } from "../../runs/run-register.ts";
 import { RunSchedule } from "../../runs/run-schedule.ts";
 import type { Holders } from "../../state/holders.ts";
 import { recordReader } from "../../state/records/stored-record.ts";
@@ -80,7 +80,7 @@ export type DelegationRegister = RunRegister<KeptDelegation>;
 
 /** Opens the register of a store. */
 export function openDelegations(store: Store, holders?: Holders): Promise<DelegationRegister> {
-  return RunRegister.open(store, KIND, holders === undefined ? {} : { holders });
+  return openRegister(store, KIND, holders === undefined ? {} : { holders });
 }
 
 /** Runs and tasks of all agents. */

@@ -4,7 +4,7 @@
  * so that whoever repeats its id meanwhile is not heard twice; what its sender cannot repeat makes
  * room earlier, once nothing more happens to it.   AGTP "NOTIFY"
  */
-import { isRecord } from "../../base/json-value.ts";
+import { recordIn } from "../../base/json-value.ts";
 import type { OutgoingMessage } from "../../dispatch/module/webhook-queue.ts";
 import { DEFAULT_LIMITS, type NotificationLimits } from "../../dispatch/notification-limits.ts";
 import { uuidv7 } from "../../identity/uuid.ts";
@@ -124,7 +124,7 @@ export class NotificationRegister {
   /** The content of a notification; undefined while it is on its way into the store. */
   async contentOf(serial: string): Promise<unknown> {
     const stored = await this.#parts.store.get(NOTIFICATIONS, serial);
-    return isRecord(stored) ? stored["content"] : undefined;
+    return recordIn(stored)["content"];
   }
 
   /** Delivers; resolves once that survives the process. */

@@ -3,7 +3,7 @@
  * that are a connection's own, the content type that it takes, and what HTTP wants to be said
  * beside a status. AGTP "HTTP Gateway", RFC 9110 §11.6.1, §12.5.1, §15.5.6
  */
-import { isRecord, type JsonRecord, parseRecord } from "../../base/json-value.ts";
+import { isRecord, type JsonRecord, parseRecord, recordIn } from "../../base/json-value.ts";
 import type { HttpAnswer } from "../../dispatch/module/http-gateway.ts";
 import type { Response } from "../../wire/message.ts";
 import { entityTag, isNoneMatch } from "./entity-tag.ts";
@@ -78,7 +78,7 @@ function readRefusal({ status, body }: Response): JsonRecord | undefined {
 
 function codeOf(refusal: JsonRecord | undefined): string | undefined {
   const error = refusal?.["error"];
-  const code = isRecord(error) ? error["code"] : undefined;
+  const code = recordIn(error)["code"];
   return typeof code === "string" ? code : undefined;
 }
 

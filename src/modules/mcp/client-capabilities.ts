@@ -1,6 +1,6 @@
 /** Tells which clients can ask their users: by each request of 2026-07-28, by the session of the older one. */
 import type { Server, ServerContext } from "@modelcontextprotocol/server";
-import { isRecord, type JsonRecord } from "../../base/json-value.ts";
+import { isRecord, type JsonRecord, recordIn } from "../../base/json-value.ts";
 
 const CAPABILITIES = "io.modelcontextprotocol/clientCapabilities";
 
@@ -23,7 +23,7 @@ export function canElicitBy(envelope: JsonRecord): boolean {
 
 /** Tells by declared capabilities whether the client can ask its user. */
 export function knowsForms(declared: unknown): boolean {
-  const elicitation = isRecord(declared) ? declared["elicitation"] : undefined;
+  const elicitation = recordIn(declared)["elicitation"];
   if (!isRecord(elicitation)) return false;
   return isRecord(elicitation["form"]) || Object.keys(elicitation).length === 0;
 }

@@ -1,6 +1,6 @@
 /** Makes the front of a deployment in steps: it may have very many endpoints. */
 
-import { isRecord } from "../../base/json-value.ts";
+import { isRecord, recordIn } from "../../base/json-value.ts";
 import type { Paced } from "../../base/paced.ts";
 import { createCallerResolver } from "../../dispatch/caller/caller-resolver.ts";
 import type { HttpSide } from "../../dispatch/module/http-gateway.ts";
@@ -143,7 +143,7 @@ function waitingCalls(
 }
 
 function readCall(context: unknown): AskedCall | undefined {
-  const call = isRecord(context) ? context["call"] : undefined;
+  const call = recordIn(context)["call"];
   if (!isRecord(call)) return undefined;
   const { method, path, input } = call;
   if (typeof method !== "string" || typeof path !== "string" || !isRecord(input)) return undefined;

@@ -12,7 +12,7 @@ import {
   type Server,
 } from "@modelcontextprotocol/server";
 import { LRUCache } from "lru-cache";
-import { isRecord, type JsonRecord, presentMembers } from "../../base/json-value.ts";
+import { isRecord, type JsonRecord, presentMembers, recordIn } from "../../base/json-value.ts";
 import { canElicitBy } from "./client-capabilities.ts";
 import type { McpFront, McpRequest } from "./front.ts";
 import { authInfoOf, createMcpServer } from "./library-server.ts";
@@ -140,8 +140,8 @@ function headerFault(
 
 /** A message with this claim is never one of the older protocol; most have it. */
 function isCurrent(body: unknown): boolean {
-  const params = isRecord(body) ? body["params"] : undefined;
-  const meta = isRecord(params) ? params["_meta"] : undefined;
+  const params = recordIn(body)["params"];
+  const meta = recordIn(params)["_meta"];
   return isRecord(meta) && VERSION_CLAIM in meta;
 }
 

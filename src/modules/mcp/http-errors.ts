@@ -1,6 +1,6 @@
 /** Errors of JSON-RPC that HTTP has a status for.   MCP "Streamable HTTP", RFC 6750 §3 */
 import type { FastifyReply } from "fastify";
-import { isRecord } from "../../base/json-value.ts";
+import { recordIn } from "../../base/json-value.ts";
 import { challengeField } from "./challenge.ts";
 import type { Challenge, McpFront } from "./front.ts";
 import { isMessageId } from "./plain-request.ts";
@@ -23,7 +23,7 @@ export function sendFault(
   { reportFault }: McpFront,
   body: unknown,
 ): FastifyReply {
-  const id = isRecord(body) ? body["id"] : undefined;
+  const id = recordIn(body)["id"];
   const { code, message, data } = reportFault(error, id ?? null);
   const told = { jsonrpc: "2.0", error: { code, message, data }, id: isMessageId(id) ? id : null };
   return reply.code(500).header("content-type", "application/json").send(JSON.stringify(told));

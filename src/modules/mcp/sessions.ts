@@ -11,7 +11,7 @@ import {
   WebStandardStreamableHTTPServerTransport,
 } from "@modelcontextprotocol/server";
 import { LRUCache } from "lru-cache";
-import { isRecord } from "../../base/json-value.ts";
+import { isRecord, recordIn } from "../../base/json-value.ts";
 import { knowsForms } from "./client-capabilities.ts";
 import type { McpRequest } from "./front.ts";
 import { authInfoOf, createMcpServer } from "./library-server.ts";
@@ -159,7 +159,7 @@ export class Sessions {
 /** The library answers a cancelled request no more, and would keep the stream of it open. */
 function endCancelled({ answers, transport }: Session, body: unknown): void {
   const { params } = isRecord(body) && body["method"] === CANCELLED ? body : {};
-  const id = isRecord(params) ? params["requestId"] : undefined;
+  const id = recordIn(params)["requestId"];
   if (typeof id !== "string" && typeof id !== "number") return;
   answers.end(id);
   transport.closeSSEStream(id);

@@ -8,7 +8,7 @@ import { Audience } from "./http/audience.ts";
 import { Idempotency } from "./http/idempotency.ts";
 import { InterruptTokens } from "./http/interrupt-token.ts";
 import { EffectLedger } from "./runs/effect-ledger.ts";
-import { WorkflowRuns } from "./runs/workflow-runs.ts";
+import { openWorkflowRuns, type WorkflowRuns } from "./runs/workflow-runs.ts";
 import { ToolRates } from "./turn/tool-rates.ts";
 
 /** Runs, and what their HTTP API remembers. */
@@ -24,7 +24,7 @@ export async function openOpenwop(
   { holders, minuteRates }: Pick<KeptParts, "holders" | "minuteRates">,
 ): Promise<OpenwopState> {
   return {
-    register: await WorkflowRuns.open(store, { holders }),
+    register: await openWorkflowRuns(store, { holders }),
     api: {
       idempotency: await Idempotency.open(store),
       tokens: await InterruptTokens.open(store, now),

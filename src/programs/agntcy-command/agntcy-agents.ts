@@ -5,7 +5,7 @@
 import { isAbsolute } from "node:path";
 import type { Config } from "../../app/config/config.ts";
 import { readBoundedFile } from "../../base/bounded-file.ts";
-import { isRecord, type JsonRecord } from "../../base/json-value.ts";
+import { isRecord, type JsonRecord, recordIn } from "../../base/json-value.ts";
 import { ManifestLibrary } from "../../modules/agntcy/dependencies/manifest-library.ts";
 import type { AcpSpecs, AgentManifest } from "../../modules/agntcy/manifest/manifest.ts";
 import { MAX_MANIFEST_BYTES } from "../../modules/agntcy/manifest/read-manifest.ts";
@@ -69,16 +69,16 @@ function exportManifest(
 function readRaw(path: string): JsonRecord {
   const { text = "{}" } = readBoundedFile(path, MAX_MANIFEST_BYTES);
   const value: unknown = JSON.parse(text);
-  return isRecord(value) ? value : {};
+  return recordIn(value);
 }
 
 function deploymentOf(raw: JsonRecord): JsonRecord {
   for (const extension of listOf(raw["extensions"] ?? raw["modules"])) {
-    const data = isRecord(extension) ? extension["data"] : undefined;
-    const deployment = isRecord(data) ? data["deployment"] : undefined;
+    const data = recordIn(extension)["data"];
+    const deployment = recordIn(data)["deployment"];
     if (isRecord(deployment)) return deployment;
   }
-  return isRecord(raw["deployment"]) ? raw["deployment"] : {};
+  return recordIn(raw["deployment"]);
 }
 
 function specsOf(specs: AcpSpecs): JsonRecord {
@@ -184,7 +184,7 @@ const LOCATOR_TYPES: ReadonlyMap<string, string> = new Map([
 
 /** A locator; newer records have several addresses in one. */
 function locatorPart(locator: unknown): readonly { readonly type: string; readonly url: string }[] {
-  const { type, url, urls } = isRecord(locator) ? locator : {};
+  const { type, url, urls } = recordIn(locator);
   const known = LOCATOR_TYPES.get(String(type)) ?? "unspecified";
   return [url, ...listOf(urls)].flatMap((one) =>
     typeof one === "string" ? [{ type: known, url: one }] : [],

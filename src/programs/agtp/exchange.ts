@@ -2,7 +2,7 @@
 
 import { X509Certificate } from "node:crypto";
 import pc from "picocolors";
-import { isRecord, type JsonRecord } from "../../base/json-value.ts";
+import { isRecord, type JsonRecord, recordIn } from "../../base/json-value.ts";
 import { codeOf, reasonOf } from "../../base/thrown.ts";
 import type { ClientRequest, ClientResponse } from "../../client/agtp-client.ts";
 import { AgtpClientError } from "../../client/client-error.ts";
@@ -130,7 +130,7 @@ function printEscalations(
   { out, err }: Terminal,
 ): boolean {
   if (!isEscalationList || json || include || status !== 200) return false;
-  const result = isRecord(body) ? body["result"] : undefined;
+  const result = recordIn(body)["result"];
   if (!isRecord(result)) return false;
   const listed = result["escalations"] ?? [result];
   if (!Array.isArray(listed) || !listed.every(isRecord)) return false;
@@ -158,7 +158,7 @@ const ABOUT_CALLS: ReadonlySet<unknown> = new Set(["approval", "elicitation"]);
 
 /** A call that is to be approved, or goes on with an answer, is shown whole: it is what will run. */
 function askedIn(context: unknown, { kind, call_digest: digest }: JsonRecord): readonly string[] {
-  const call = ABOUT_CALLS.has(kind) && isRecord(context) ? context["call"] : undefined;
+  const call = ABOUT_CALLS.has(kind) ? recordIn(context)["call"] : undefined;
   if (!isRecord(call) || !isRecord(context)) {
     const asked = typeof context === "string" ? context : (JSON.stringify(context) ?? "");
     return [defuseLine(asked)];

@@ -2,7 +2,7 @@
  * A server's claims in its manifest, need by need: what is undefined here is not claimed, and is
  * not asked for.   AGTP-API §8, §9
  */
-import { isRecord, type JsonRecord } from "../../base/json-value.ts";
+import { isRecord, type JsonRecord, recordIn } from "../../base/json-value.ts";
 import { type Catalog, HTTP_VERBS } from "../../catalog/catalog.ts";
 import { covers } from "../../identity/authority-scope.ts";
 import {
@@ -42,7 +42,7 @@ interface Circumstances {
 export function manifestNeeds(manifest: JsonRecord, circumstances: Circumstances): Subject {
   const { policies, hosted_agents: agents, endpoints, catalog_version: version } = manifest;
   const { catalog, held } = circumstances;
-  const toggles = isRecord(policies) ? policies : {};
+  const toggles = recordIn(policies);
   const list = Array.isArray(endpoints) ? endpoints.filter(isRecord) : [];
   const policy = readPolicy(manifest);
   const trials = readingTrials(list, circumstances).filter(

@@ -4,7 +4,7 @@
  * AGTP-API §4, §6.1, §9
  */
 
-import { isRecord, type JsonRecord } from "../../base/json-value.ts";
+import { isRecord, type JsonRecord, recordIn } from "../../base/json-value.ts";
 import {
   type Catalog,
   catalogWarning,
@@ -31,14 +31,14 @@ const HARMLESS = ["SUMMARIZE", "PLAN", "INSPECT", "DESCRIBE", "QUERY"];
 /** Reads the policy of a manifest; what a server leaves out has the draft's default. */
 export function readPolicy(manifest: JsonRecord): MethodPolicy {
   const { policies } = manifest;
-  const methods = isRecord(policies) ? policies["methods"] : undefined;
-  const { allow, disallow, legacy, aliases, redirects } = isRecord(methods) ? methods : {};
+  const methods = recordIn(policies)["methods"];
+  const { allow, disallow, legacy, aliases, redirects } = recordIn(methods);
   return {
     allow: Array.isArray(allow) ? namesOf(allow) : undefined,
     disallow: namesOf(disallow),
     legacy: legacy === "*" ? HTTP_VERBS : namesOf(legacy),
     aliases: new Map(
-      Object.entries(isRecord(aliases) ? aliases : {}).flatMap(([alias, method]) =>
+      Object.entries(recordIn(aliases)).flatMap(([alias, method]) =>
         isMethodName(alias) && typeof method === "string" ? [[alias, method] as const] : [],
       ),
     ),

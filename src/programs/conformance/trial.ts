@@ -4,7 +4,7 @@
  * nothing after all is the server's word.   AGTP-API §6.2, §7.1
  */
 
-import { isRecord, type JsonRecord, textsIn } from "../../base/json-value.ts";
+import { isRecord, type JsonRecord, recordIn, textsIn } from "../../base/json-value.ts";
 import { fillTemplate } from "../../base/template.ts";
 import { isMethodName } from "../../catalog/catalog.ts";
 import { templateParameters } from "../../catalog/path-grammar.ts";
@@ -98,7 +98,7 @@ export function bodyProperties({
   inPath,
 }: Trial): readonly (readonly [string, unknown])[] {
   const { input_schema: schema } = endpoint;
-  const properties = isRecord(schema) ? schema["properties"] : undefined;
+  const properties = recordIn(schema)["properties"];
   if (!isRecord(properties)) return [];
   return Object.entries(properties).filter(([name]) => !Object.hasOwn(inPath, name));
 }

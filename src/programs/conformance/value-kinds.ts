@@ -7,7 +7,7 @@
  * `"{any:name}"` keeps the value as `{{name}}`; `"{output probe}"` has an argument, here the endpoint
  * that was tried.
  */
-import { isFraction, isRecord } from "../../base/json-value.ts";
+import { isFraction, isRecord, recordIn } from "../../base/json-value.ts";
 import { FLOOR_METHODS } from "../../catalog/catalog.ts";
 import { checkTemplate, templateParameters } from "../../catalog/path-grammar.ts";
 import { sha256Hex } from "../../identity/canonical-form.ts";
@@ -107,7 +107,7 @@ function checkPathTemplate(value: unknown): string | undefined {
 function checkDeclaredParameters(value: unknown): string | undefined {
   if (!isRecord(value)) return "expected an endpoint";
   const { path, input_schema: schema } = value;
-  const declared = isRecord(schema) ? schema["properties"] : undefined;
+  const declared = recordIn(schema)["properties"];
   const missing = templateParameters(typeof path === "string" ? path : "").find(
     (name) => !isRecord(declared) || !Object.hasOwn(declared, name),
   );

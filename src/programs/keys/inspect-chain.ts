@@ -3,7 +3,7 @@
  * hash alone.   AGTP "INSPECT"
  */
 
-import { isRecord } from "../../base/json-value.ts";
+import { isRecord, recordIn } from "../../base/json-value.ts";
 import type { AgtpClient, ClientResponse } from "../../client/agtp-client.ts";
 import { AgtpClientError } from "../../client/client-error.ts";
 import { isAccepted } from "../../client/response.ts";
@@ -91,12 +91,12 @@ function readResult(response: ClientResponse, member: string): string | typeof G
 
 /** The agent that is asked about may be gone as well. */
 function isAboutRecord(body: unknown): boolean {
-  const code = isRecord(body) && isRecord(body["error"]) ? body["error"]["code"] : undefined;
+  const code = recordIn(recordIn(body)["error"])["code"];
   return code === "record-archived" || code === "record-removed";
 }
 
 function reasonOf({ status, body }: ClientResponse): string {
-  const error = isRecord(body) && isRecord(body["error"]) ? body["error"] : {};
+  const error = recordIn(recordIn(body)["error"]);
   const { code, message } = error;
   const said = [code, message].filter((text) => typeof text === "string").join(": ");
   return defuseLine(`${status} ${said}`.trim());

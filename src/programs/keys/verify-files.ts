@@ -1,7 +1,7 @@
 /** `agtp-keys verify FILE...`: recognises each file and verifies it, together with the others. */
 import { existsSync, statSync } from "node:fs";
 import { resolve } from "node:path";
-import { isRecord, type JsonRecord } from "../../base/json-value.ts";
+import { isRecord, type JsonRecord, recordIn } from "../../base/json-value.ts";
 import { readTrustAnchors } from "../../identity/certificate-anchors.ts";
 import type { Ed25519PublicKey } from "../../identity/ed25519.ts";
 import { parseBoundedJson } from "../../identity/json-document.ts";
@@ -88,7 +88,7 @@ function findGenesis(
   { directory, reports, issuers }: Context,
 ): GenesisReport | undefined {
   const document: unknown = JSON.parse(text);
-  const agentId = isRecord(document) ? document["agent_id"] : undefined;
+  const agentId = recordIn(document)["agent_id"];
   const named = reports.find(({ genesis }) => genesis?.agentId === agentId);
   if (named !== undefined) return named;
   const beside = file.replace(/\.agent\.json$/, ".genesis.json");

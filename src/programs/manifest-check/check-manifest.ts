@@ -4,7 +4,7 @@
  */
 
 import type { DocumentPlace } from "../../base/document-place.ts";
-import { isRecord, type JsonRecord, quoteValue } from "../../base/json-value.ts";
+import { isRecord, type JsonRecord, quoteValue, recordIn } from "../../base/json-value.ts";
 import type { Catalog } from "../../catalog/catalog.ts";
 import { canonicalForm } from "../../identity/canonical-form.ts";
 import type { Ed25519PublicKey } from "../../identity/ed25519.ts";
@@ -114,7 +114,7 @@ function checkRevision(manifest: DocumentPlace, value: JsonRecord, earlier: Json
 }
 
 function serverOf(manifest: JsonRecord): JsonRecord {
-  return isRecord(manifest["server"]) ? manifest["server"] : {};
+  return recordIn(manifest["server"]);
 }
 
 /** Everything but what describes the document itself; empty where there is no canonical form. */

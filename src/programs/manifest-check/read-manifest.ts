@@ -3,7 +3,7 @@
  * unreadable file is an error of the client; what a server answers instead is a finding, and so is
  * a response without the fields of a manifest's.   AGTP-API §8.10, §8.11
  */
-import { isDeeperThan, isRecord, quoteValue } from "../../base/json-value.ts";
+import { isDeeperThan, quoteValue, recordIn } from "../../base/json-value.ts";
 import { reasonOf } from "../../base/thrown.ts";
 import type { ClientResponse } from "../../client/agtp-client.ts";
 import { parseUri } from "../../client/uri.ts";
@@ -73,8 +73,8 @@ async function ask(
 }
 
 function errorCode(body: unknown): unknown {
-  const error = isRecord(body) ? body["error"] : undefined;
-  return isRecord(error) ? error["code"] : undefined;
+  const error = recordIn(body)["error"];
+  return recordIn(error)["code"];
 }
 
 type ParsedManifest =

@@ -4,7 +4,7 @@
  * as the program runs.   AGTP-API §5.8.7
  */
 import type { Tool } from "@modelcontextprotocol/server";
-import { isRecord, type JsonRecord } from "../../base/json-value.ts";
+import { isRecord, type JsonRecord, recordIn } from "../../base/json-value.ts";
 import { isTooDeep } from "../../base/nesting.ts";
 import type { ClientRequest, ClientResponse } from "../../client/agtp-client.ts";
 import { toolHints } from "../../dispatch/tools/tool.ts";
@@ -118,16 +118,16 @@ function readEntry(one: unknown, agentId: string | undefined) {
 
 function describe({ synthesisId, method, path }: Entry, endpoint: JsonRecord): Described {
   const { description, input_schema: input, output_schema: output, semantic } = endpoint;
-  const { impact, is_idempotent: isIdempotent } = isRecord(semantic) ? semantic : {};
+  const { impact, is_idempotent: isIdempotent } = recordIn(semantic);
   const hints = { semantic: { impact, is_idempotent: isIdempotent === true } };
   const tool: Tool = {
     ...{ name: "", title: `${method} ${path}` },
     ...(typeof description === "string" ? { description } : {}),
-    inputSchema: toolInputSchema(isRecord(input) ? input : {}) as Tool["inputSchema"],
+    inputSchema: toolInputSchema(recordIn(input)) as Tool["inputSchema"],
     annotations: { ...toolHints(hints as Parameters<typeof toolHints>[0]) },
   };
   return {
     ...{ method, path, contract: synthesisId, tool },
-    description: withOutput(tool, isRecord(output) ? output : {}),
+    description: withOutput(tool, recordIn(output)),
   };
 }

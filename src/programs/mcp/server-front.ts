@@ -10,7 +10,7 @@ import {
   ResourceNotFoundError,
 } from "@modelcontextprotocol/server";
 import { LRUCache } from "lru-cache";
-import { isRecord, type JsonRecord } from "../../base/json-value.ts";
+import { type JsonRecord, recordIn } from "../../base/json-value.ts";
 import { templateNames } from "../../base/template.ts";
 import { reasonOf } from "../../base/thrown.ts";
 import type { AgtpClient, ClientRequest, ClientResponse } from "../../client/agtp-client.ts";
@@ -151,7 +151,7 @@ export class ServerFront {
     const result = responseResult(response, undefined, asked);
     if (response.status !== 263) return result;
     const { tools } = await this.#list.view(0);
-    const id = isRecord(response.body) ? response.body["synthesis_id"] : undefined;
+    const id = recordIn(response.body)["synthesis_id"];
     const tool = tools.sorted.find(({ contract }) => contract !== undefined && contract === id);
     if (tool === undefined) return result;
     const text = contractToolText(tool.name);

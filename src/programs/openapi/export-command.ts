@@ -4,7 +4,7 @@
  */
 import { statSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { isRecord, type JsonRecord } from "../../base/json-value.ts";
+import { isRecord, type JsonRecord, recordIn } from "../../base/json-value.ts";
 import { AgtpClientError } from "../../client/client-error.ts";
 import { MANIFEST_TYPE } from "../../identity/manifest-signature.ts";
 import { type ExportSource, exportOpenapi } from "../../openapi/export-openapi.ts";
@@ -98,13 +98,13 @@ async function readServer(
 
 function readManifest(manifest: JsonRecord, uri: string): ExportSource {
   const { server, endpoints, policies, catalog_version: version } = manifest;
-  const serverId = isRecord(server) ? server["server_id"] : undefined;
+  const serverId = recordIn(server)["server_id"];
   if (typeof serverId !== "string" || !Array.isArray(endpoints)) {
     throw new AgtpClientError("ERR_AGTP_RESPONSE", "the response is no server manifest");
   }
-  const methods = isRecord(policies) ? policies["methods"] : undefined;
-  const aliases = isRecord(methods) ? methods["aliases"] : undefined;
-  const operator = isRecord(server) ? server["operator"] : undefined;
+  const methods = recordIn(policies)["methods"];
+  const aliases = recordIn(methods)["aliases"];
+  const operator = recordIn(server)["operator"];
   const { catalog } = loadShippedCatalog();
   return {
     endpoints: endpoints.flatMap((entry) => readManifestEndpoint(entry) ?? []),
@@ -114,7 +114,7 @@ function readManifest(manifest: JsonRecord, uri: string): ExportSource {
     catalog: typeof version === "string" ? { ...catalog, version } : catalog,
     manifestUri: uri,
     aliases: new Map(
-      Object.entries(isRecord(aliases) ? aliases : {}).filter(
+      Object.entries(recordIn(aliases)).filter(
         (entry): entry is [string, string] => typeof entry[1] === "string",
       ),
     ),

@@ -2,7 +2,7 @@
  * The way from drafted endpoints to a first governed call, as commands for a shell: an agent with a
  * scope, the marks of the review, the checks, the daemon, and a call that fits the input schema.
  */
-import { isRecord, type JsonRecord } from "../../base/json-value.ts";
+import { type JsonRecord, recordIn } from "../../base/json-value.ts";
 import { schemaSample } from "../../schema/schema-sample.ts";
 import { shellWord } from "./terminal.ts";
 
@@ -85,19 +85,19 @@ function scopesOf({ required_scopes: scopes }: JsonRecord): readonly string[] {
 
 /** Least for what only reads and asks for little. */
 function weight({ table }: DraftedCall): number {
-  const { impact } = isRecord(table["semantic"]) ? table["semantic"] : {};
+  const { impact } = recordIn(table["semantic"]);
   const changes = ["informational", "reversible"].indexOf(String(impact));
   return (changes === -1 ? 2 : changes) * 1000 + requiredOf(table).length;
 }
 
 function requiredOf({ input_schema: schema }: JsonRecord): readonly string[] {
-  const required = isRecord(schema) ? schema["required"] : undefined;
+  const required = recordIn(schema)["required"];
   return Array.isArray(required) ? required.map(String) : [];
 }
 
 function callOf({ method, path, table }: DraftedCall): string {
   const sample = schemaSample(table["input_schema"]);
-  const input = new Map(Object.entries(isRecord(sample) ? sample : {}));
+  const input = new Map(Object.entries(recordIn(sample)));
   const filled = path.replace(/\{([^{}]+)\}/g, (_, name: string) => {
     const value = input.get(name) ?? "1";
     input.delete(name);

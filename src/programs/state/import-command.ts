@@ -7,7 +7,7 @@ import { createReadStream, existsSync, renameSync, rmSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import type { Config } from "../../app/config/config.ts";
 import { codeOf, reasonOf } from "../../base/thrown.ts";
-import { listSegments } from "../../state/journal/segment.ts";
+import { segmentsIn } from "../../state/journal/segment.ts";
 import { ImportRefusal, importPostgres } from "../../state/moving/import-postgres.ts";
 import { type ImportReport, importState } from "../../state/moving/import-state.ts";
 import { StateFileError } from "../../state/moving/read-state-file.ts";
@@ -55,7 +55,7 @@ async function checkEmpty(config: Config): Promise<void> {
     ? await withStore(config, async (store) => (await store.collections?.()) ?? [])
     : [];
   const journal = journalDirectory(config.directory);
-  const segments = existsSync(journal) ? listSegments(journal) : [];
+  const segments = segmentsIn(journal);
   if (used.length === 0 && segments.length === 0) return;
   throw new CommandRefusal(
     "the deployment has a state already: --replace sets it aside and takes that of the file",

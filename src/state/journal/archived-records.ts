@@ -3,10 +3,9 @@
  * newest first, and among the records that chains ended with at the last cut.
  * AGTP-IDENTIFIERS "Audit Log"
  */
-import { codeOf } from "../../base/thrown.ts";
 import type { CutHead } from "./cut-heads.ts";
 import type { JournalCut } from "./cut-record.ts";
-import { listSegments, segmentName } from "./segment.ts";
+import { segmentName, segmentsIn } from "./segment.ts";
 import { findInIndex } from "./segment-index.ts";
 
 /** A record that is not in the journal any more. */
@@ -43,7 +42,8 @@ export class ArchivedRecords {
     this.#cut = cut;
     this.#archive = archive;
     this.#waits = waits;
-    this.#numbers = archive === undefined ? [] : newestIn(archive);
+    this.#numbers =
+      archive === undefined ? [] : segmentsIn(archive).toReversed().slice(0, MAX_ARCHIVED);
   }
 
   async find(auditId: string): Promise<WhereCut | undefined> {
@@ -70,14 +70,5 @@ export class ArchivedRecords {
       return ends;
     }
     return ends;
-  }
-}
-
-function newestIn(archive: string): readonly number[] {
-  try {
-    return listSegments(archive).toReversed().slice(0, MAX_ARCHIVED);
-  } catch (error) {
-    if (codeOf(error) === "ENOENT") return [];
-    throw error;
   }
 }

@@ -9,6 +9,7 @@ import { join } from "node:path";
 import { OctetLines } from "../../base/octet-lines.ts";
 import { codeOf } from "../../base/thrown.ts";
 import { type JournalCut, readCut } from "./cut-record.ts";
+import { openIfThere } from "./journal-disk.ts";
 
 const NAME = "cuts.jws";
 const LINE_FEED = 0x0a;
@@ -54,13 +55,8 @@ export async function appendCut(directory: string, jws: string): Promise<void> {
 async function readTail(
   directory: string,
 ): Promise<{ readonly line: string; readonly end: number } | undefined> {
-  let file: Awaited<ReturnType<typeof open>>;
-  try {
-    file = await open(join(directory, NAME), "r");
-  } catch (error) {
-    if (codeOf(error) === "ENOENT") return undefined;
-    throw error;
-  }
+  const file = await openIfThere(join(directory, NAME));
+  if (file === undefined) return undefined;
   try {
     const { size } = await file.stat();
     const start = Math.max(0, size - 2 * MAX_LINE);

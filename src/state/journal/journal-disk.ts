@@ -1,7 +1,9 @@
 /** The disk operations of the journal: the seam at which a test injects faults. */
+
 import { close, fdatasync, fsync, open, writeSync } from "node:fs";
-import { stat } from "node:fs/promises";
+import { type FileHandle, open as openHandle, stat } from "node:fs/promises";
 import { promisify } from "node:util";
+import { codeOf } from "../../base/thrown.ts";
 
 export interface JournalDisk {
   /** Appends as much of an ASCII text as the disk takes, and answers how much that was. */
@@ -36,4 +38,14 @@ export function isThere(path: string): Promise<boolean> {
     () => true,
     () => false,
   );
+}
+
+/** Opens a file for reading; undefined where there is none. */
+export async function openIfThere(path: string): Promise<FileHandle | undefined> {
+  try {
+    return await openHandle(path, "r");
+  } catch (error) {
+    if (codeOf(error) === "ENOENT") return undefined;
+    throw error;
+  }
 }

@@ -9,7 +9,7 @@ import { VERSION } from "../../base/version.ts";
 import { readCutLines, readLastCut } from "../journal/cut-file.ts";
 import { readCutHeads } from "../journal/cut-heads.ts";
 import type { JournalPosition, MemoryJournal } from "../journal/journal.ts";
-import { listSegments, readSegment } from "../journal/segment.ts";
+import { readSegment, segmentsIn } from "../journal/segment.ts";
 import { CHAIN_CHECKPOINTS, readCheckpoint } from "../records/known-chains.ts";
 import type { ChangedEntry, Store } from "../store.ts";
 import { headerLine, type StateLine, stateLine } from "./state-file.ts";
@@ -132,7 +132,7 @@ export function journalSource(
 ): RecordsSource {
   return {
     get firstSegment() {
-      return segmentsOf(directory)[0] ?? 1;
+      return segmentsIn(directory)[0] ?? 1;
     },
     hold,
     cuts: () => cutLines(directory),
@@ -161,7 +161,7 @@ export function rememberedRecords(journal: MemoryJournal): RecordsSource {
 /** Where nothing of what was cut is left: half a cut is finished by the next start. */
 async function* cutLines(directory: string): AsyncGenerator<CutLine> {
   const cut = existsSync(directory) ? await readLastCut(directory) : undefined;
-  if (cut === undefined || (segmentsOf(directory)[0] ?? 1) <= cut.through) return;
+  if (cut === undefined || (segmentsIn(directory)[0] ?? 1) <= cut.through) return;
   for await (const jws of readCutLines(directory)) yield { kind: "cut", jws };
   for await (const head of readCutHeads(directory, cut.heads)) yield { kind: "cut-head", head };
 }
@@ -172,7 +172,7 @@ async function* journalLines(
   end: JournalPosition = { segment: Number.POSITIVE_INFINITY, offset: 0 },
 ): AsyncGenerator<RecordLine> {
   let isDue = true;
-  for (const segment of segmentsOf(directory)) {
+  for (const segment of segmentsIn(directory)) {
     for await (const { jws, offset } of readSegment(directory, segment)) {
       const here = { segment, offset };
       if (!isBefore(here, end)) break;
@@ -184,11 +184,6 @@ async function* journalLines(
     }
   }
   if (isDue) yield { kind: "checkpoint" };
-}
-
-/** A journal that was never written has none. */
-function segmentsOf(directory: string): readonly number[] {
-  return existsSync(directory) ? listSegments(directory) : [];
 }
 
 function isBefore(one: JournalPosition, other: JournalPosition): boolean {

@@ -2,8 +2,8 @@
  * Reads records of a chain from the newest back: what stands before a record that was looked up is
  * read along with it, as the record before it in its chain is most often there.
  */
+
 import { hash } from "node:crypto";
-import { type FileHandle, open } from "node:fs/promises";
 import { join } from "node:path";
 import { codeOf } from "../../base/thrown.ts";
 import { decodeJws } from "../../identity/jws.ts";
@@ -13,6 +13,7 @@ import type {
   RecordPlace,
   RecordReader,
 } from "../journal/journal.ts";
+import { openIfThere } from "../journal/journal-disk.ts";
 import { listSegments, segmentName } from "../journal/segment.ts";
 import { readBackward } from "../journal/segment-backward.ts";
 
@@ -48,6 +49,7 @@ async function readBefore(
 ): Promise<ReadonlyMap<string, string>> {
   const end = offset + length;
   const start = Math.max(0, Math.min(offset, end - BLOCK));
+  // Segments may be taken away while the server runs.
   const file = await openIfThere(join(directory, segmentName(segment)));
   if (file === undefined) return new Map();
   try {
@@ -59,16 +61,6 @@ async function readBefore(
     return new Map(whole.map((jws) => [hash("sha256", jws), jws]));
   } finally {
     await file.close();
-  }
-}
-
-/** Segments may be taken away while the server runs. */
-async function openIfThere(path: string): Promise<FileHandle | undefined> {
-  try {
-    return await open(path, "r");
-  } catch (error) {
-    if (codeOf(error) === "ENOENT") return undefined;
-    throw error;
   }
 }
 

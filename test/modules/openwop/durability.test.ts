@@ -1,6 +1,6 @@
 /** Runs through a kill: what was over reads back bit for bit, what was not goes on or says why not. */
 import { describe, expect, it } from "vitest";
-import { WorkflowRuns } from "../../../src/modules/openwop/runs/workflow-runs.ts";
+import { openWorkflowRuns } from "../../../src/modules/openwop/runs/workflow-runs.ts";
 import { createMemoryStore } from "../../../src/state/memory-store.ts";
 import { CATALOG, CONCIERGE, scriptedAgents } from "../../support/openwop-agents.ts";
 import {
@@ -190,11 +190,11 @@ describe("a run that is forgotten", () => {
     await server.until(runId, "completed");
     now += LIMITS.retentionMs + 1;
     const dying = killableStore(store);
-    const dead = await WorkflowRuns.open(dying, { now: () => now });
+    const dead = await openWorkflowRuns(dying, { now: () => now });
     dying.killAfter(1);
-    await expect(dead.sweep(LIMITS)).rejects.toThrow("killed");
+    await expect(dead.forget(LIMITS)).rejects.toThrow("killed");
     expect(await store.list("openwop-run-events")).not.toEqual([]);
-    const next = await WorkflowRuns.open(store, { now: () => now });
+    const next = await openWorkflowRuns(store, { now: () => now });
     expect(next.find(runId)).toBeUndefined();
     for (const collection of ["openwop-runs", "openwop-run-entries", "openwop-run-events"]) {
       expect(await store.list(collection)).toEqual([]);

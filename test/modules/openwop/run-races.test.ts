@@ -9,7 +9,10 @@ import type { RunWatcher } from "../../../src/modules/openwop/runs/interrupt-ans
 import type { Run } from "../../../src/modules/openwop/runs/run.ts";
 import type { RunCaller } from "../../../src/modules/openwop/runs/run-entry.ts";
 import { RunLog } from "../../../src/modules/openwop/runs/run-log.ts";
-import { WorkflowRuns } from "../../../src/modules/openwop/runs/workflow-runs.ts";
+import {
+  openWorkflowRuns,
+  type WorkflowRuns,
+} from "../../../src/modules/openwop/runs/workflow-runs.ts";
 import { createMemoryStore } from "../../../src/state/memory-store.ts";
 import type { Store } from "../../../src/state/store.ts";
 import { CATALOG, CONCIERGE, scriptedAgents } from "../../support/openwop-agents.ts";
@@ -25,7 +28,7 @@ const RUN: Run = {
 const RULES = { limits: LIMITS, redact: <Value>(value: Value): Value => value };
 
 async function logOf(runs: WorkflowRuns): Promise<RunLog> {
-  const log = await runs.add(RUN, RULES);
+  const log = await runs.keep(RUN, RULES);
   if ("kind" in log) throw new Error(`not created: ${log.code}`);
   return log;
 }
@@ -63,8 +66,8 @@ function haltingStore(isHalted: (value: unknown) => boolean): HaltingStore {
 describe("the log of a run", () => {
   it("is one, whoever finds the run as soon as it is kept", async () => {
     const store = createMemoryStore();
-    const register = await WorkflowRuns.open(store);
-    const created = register.add(RUN, RULES);
+    const register = await openWorkflowRuns(store);
+    const created = register.keep(RUN, RULES);
     expect(register.unfinished()).toEqual([]);
     while (register.find(RUN.runId) === undefined) await Promise.resolve();
     const found = register.log(RUN.runId, RULES);
@@ -74,9 +77,9 @@ describe("the log of a run", () => {
 
   it("goes on where somebody else's ends", async () => {
     const store = createMemoryStore();
-    const runs = await WorkflowRuns.open(store);
+    const runs = await openWorkflowRuns(store);
     const log = await logOf(runs);
-    const others = await WorkflowRuns.open(store);
+    const others = await openWorkflowRuns(store);
     const other = await others.log(RUN.runId, RULES);
     await other?.append([{ type: "run.started", payload: {} }]);
     await log.append([{ type: "run.paused", payload: {} }]);
@@ -90,12 +93,12 @@ describe("the log of a run", () => {
 
   it("is not there when the run is forgotten while it is read", async () => {
     const store = createMemoryStore();
-    const before = await WorkflowRuns.open(store);
+    const before = await openWorkflowRuns(store);
     const log = await logOf(before);
     await log.append([{ type: "run.cancelled", payload: { cancelledBy: "key:1" } }]);
-    const register = await WorkflowRuns.open(store);
+    const register = await openWorkflowRuns(store);
     const read = register.log(RUN.runId, RULES);
-    await register.sweep({ retentionMs: -60_000 });
+    await register.forget({ retentionMs: -60_000 });
     expect(await read).toBeUndefined();
   });
 });

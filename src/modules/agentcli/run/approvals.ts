@@ -8,7 +8,7 @@
 import type { JsonRecord } from "../../../base/json-value.ts";
 import { canonicalDigest } from "../../../identity/canonical-form.ts";
 import type { RunKind } from "../../../runs/run-kind.ts";
-import { RunRegister } from "../../../runs/run-register.ts";
+import { openRegister, type RunRegister } from "../../../runs/run-register.ts";
 import { recordReader } from "../../../state/records/stored-record.ts";
 import type { Escalation, Escalations } from "../../../state/registers/escalation.ts";
 import type { Store } from "../../../state/store.ts";
@@ -75,7 +75,7 @@ export class Approvals {
 
   /** Opens what an earlier process kept. */
   static async open(store: Store, escalations: Escalations): Promise<Approvals> {
-    return new Approvals(await RunRegister.open(store, askedRuns(escalations)), escalations);
+    return new Approvals(await openRegister(store, askedRuns(escalations)), escalations);
   }
 
   /** Tells whether the agent may run the task now; asks for it where nobody has been asked. */

@@ -6,7 +6,7 @@
 import type { TaskOwner } from "../../../base/task-queue.ts";
 import { uuidv7 } from "../../../identity/uuid.ts";
 import type { RunKind } from "../../../runs/run-kind.ts";
-import { RunRegister } from "../../../runs/run-register.ts";
+import { openRegister, type RunRegister } from "../../../runs/run-register.ts";
 import { type RunExecutor, RunSchedule } from "../../../runs/run-schedule.ts";
 import { createMemoryStore } from "../../../state/memory-store.ts";
 import { recordReader } from "../../../state/records/stored-record.ts";
@@ -84,7 +84,7 @@ export class TaskRuns implements RunExecutor {
 
   /** There are none yet; with turns, other nodes may have some. */
   static async open(turns?: TaskTurns): Promise<TaskRuns> {
-    return new TaskRuns(await RunRegister.open(createMemoryStore(), KIND), turns);
+    return new TaskRuns(await openRegister(createMemoryStore(), KIND), turns);
   }
 
   /** Begins a run when its turn has come. */

@@ -88,7 +88,7 @@ async function begin(
   if (begun.kind === "failed" && begun.status === 409 && thread !== undefined) return threadBusy();
   if (begun.kind !== "ok") return upstreamError(call, begun);
   const { upstreamRunId, stream } = begun.value;
-  const run = await register.add({
+  const run = await register.keep({
     ...{ runId, base, ...whose, upstreamAgentId: begun.agentId, upstreamRunId },
     deadlineAt: Date.now() + timeoutMs,
     ...(isStreaming ? { mayLackEvents: true } : {}),

@@ -41,7 +41,7 @@ export function awaitSettled(
   timeoutMs: number,
   caller: AbortSignal,
 ): Promise<void> {
-  return register.settled(runId, { signals: [caller, stopping], timeoutMs });
+  return register.stopped(runId, { signals: [caller, stopping], timeoutMs });
 }
 
 /** The share of the caller's waiting time that is left for the run itself. */

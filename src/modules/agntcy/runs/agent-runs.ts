@@ -6,11 +6,11 @@
 import type { Ends } from "../../../base/deadline.ts";
 import { isRecord } from "../../../base/json-value.ts";
 import { numberEvents } from "../../../runs/number-events.ts";
+import { openParts, type RegisterParts } from "../../../runs/register-parts.ts";
 import type { NumberedEvent } from "../../../runs/run-kind.ts";
-import type { RunWatcher } from "../../../runs/run-news.ts";
 import { RunRegister, type RunStep, type StepOptions } from "../../../runs/run-register.ts";
 import { RunSchedule } from "../../../runs/run-schedule.ts";
-import { type Holders, holds } from "../../../state/holders.ts";
+import type { Holders } from "../../../state/holders.ts";
 import type { Store } from "../../../state/store.ts";
 import {
   type AgentRun,
@@ -67,68 +67,32 @@ const KIND = agentRunKind({
 });
 const MAX_EVENT_BYTES = 65_536;
 
-export class AgentRuns {
+export class AgentRuns extends RunRegister<AgentRun, KeptEvent> {
   /** The runs that are followed; deployments hand them over by it. */
   readonly schedule: RunSchedule = new RunSchedule();
   readonly #store: Store;
-  readonly #runs: RunRegister<AgentRun, KeptEvent>;
   readonly #places = new RunPlaces({ activePerOwner: 64, activePerBase: 128 });
 
-  private constructor(store: Store, runs: RunRegister<AgentRun, KeptEvent>) {
+  constructor(store: Store, parts: RegisterParts<AgentRun, KeptEvent>) {
+    super(parts);
     this.#store = store;
-    this.#runs = runs;
-  }
-
-  /** Opens what an earlier process kept. */
-  static async open(store: Store, holders?: Holders): Promise<AgentRuns> {
-    const options = holders === undefined ? {} : { holders };
-    return new AgentRuns(store, await RunRegister.open(store, KIND, options));
-  }
-
-  /** Calls back when another node is found gone, until the function that is answered was called. */
-  onGone(listener: () => void): () => void {
-    return this.#runs.holders.watch(listener);
-  }
-
-  /** Tells whether it is this process that a run belongs to. */
-  isHeldHere(run: AgentRun): boolean {
-    return holds(this.#runs.holders, run);
-  }
-
-  /** Makes this process the one that follows a run; false: another does. */
-  claim(runId: string): Promise<boolean> {
-    return this.#runs.claim(runId);
-  }
-
-  /** Calls the watcher with every change, until the function that is answered was called. */
-  watch(watcher: RunWatcher<AgentRun>): () => void {
-    return this.#runs.watch(watcher);
-  }
-
-  find(runId: string): AgentRun | undefined {
-    return this.#runs.find(runId);
   }
 
   /** Those that are under way on a path, and that no other node follows. */
   pending(base: string): readonly AgentRun[] {
-    const active = this.#runs.inPhase("active").filter((run) => run.base === base);
-    return active.filter((run) => this.#runs.isOurs(run));
+    const active = this.inPhase("active").filter((run) => run.base === base);
+    return active.filter((run) => this.isOurs(run));
   }
 
   /** Those that wait for an answer, the oldest first. */
   interrupted(): readonly AgentRun[] {
-    return this.#runs.inPhase("waiting");
-  }
-
-  /** An owner's, the newest first. */
-  ofOwner(owner: string): readonly AgentRun[] {
-    return this.#runs.ofOwner(owner).toReversed();
+    return this.inPhase("waiting");
   }
 
   /** Tells whether a run of the thread is not over. */
   isBusy(threadId: string): boolean {
     if (this.#places.isThreadTaken(threadId)) return true;
-    return this.#runs.inPhase("active", "waiting").some((run) => run.threadId === threadId);
+    return this.inPhase("active", "waiting").some((run) => run.threadId === threadId);
   }
 
   async result(runId: string): Promise<RunResult> {
@@ -136,22 +100,18 @@ export class AgentRuns {
     return isRecord(value) ? value : {};
   }
 
-  events(runId: string, after: number, limit: number): Promise<readonly KeptEvent[]> {
-    return this.#runs.events(runId, after, limit);
-  }
-
   /** Keeps room for one more; undefined: too many are under way. Release it, whatever comes. */
   reserve(wanted: WantedRun): Reservation | undefined {
-    return this.#places.reserve(wanted, this.#runs.inPhase("active"));
+    return this.#places.reserve(wanted, this.inPhase("active"));
   }
 
   /** Takes a run on. Undefined: there is no room, and nothing that could make any. */
-  async add(wanted: NewRun): Promise<AgentRun | undefined> {
-    const now = this.#runs.now();
+  async keep(wanted: NewRun): Promise<AgentRun | undefined> {
+    const now = this.now();
     const begun = { status: "pending", startedAt: now, updatedAt: now } as const;
     const empty = { eventCount: 0, eventBytes: 0, isTruncated: false, resultBytes: 0 };
     const run = { ...wanted, ...begun, ...empty };
-    const adding = await this.#runs.add(withEvents(run, [statusEvent(run)]));
+    const adding = await this.add(withEvents(run, [statusEvent(run)]));
     return adding.kind === "added" ? adding.item : undefined;
   }
 
@@ -167,12 +127,12 @@ export class AgentRuns {
     const decide = (before: AgentRun): RunStep<AgentRun, KeptEvent> | undefined => {
       if (!expected.includes(before.status) || unless?.(before) === true) return undefined;
       const resultBytes = result === undefined ? before.resultBytes : sizeOf(result);
-      const updatedAt = this.#runs.now();
+      const updatedAt = this.now();
       const run = compact({ ...before, ...change, resultBytes, updatedAt });
       return withEvents(run, run.status === before.status ? [] : [statusEvent(run)]);
     };
     const entry = { collection: RESULTS, key: runId, value: result };
-    return this.#runs.advance(runId, decide, {
+    return this.advance(runId, decide, {
       also: result === undefined ? [] : [{ kind: "put", ...entry }],
       isHolders,
     });
@@ -187,17 +147,23 @@ export class AgentRuns {
     told: readonly RunEvent[],
     { isHolders = false }: Pick<StepOptions, "isHolders"> = {},
   ): Promise<void> {
-    const at = new Date(this.#runs.now()).toISOString();
+    const at = new Date(this.now()).toISOString();
     const events = told.map((one) => fitEvent({ ...one, at }));
     const decide = (run: AgentRun): RunStep<AgentRun, KeptEvent> | undefined =>
       run.isTruncated ? undefined : withEvents(run, events);
-    await this.#runs.advance(runId, decide, { isHolders });
+    await this.advance(runId, decide, { isHolders });
   }
 
   /** Resolves when a run is not under way any more, or when the wait is ended. */
-  settled(runId: string, wait: Ends): Promise<void> {
-    return this.#runs.until(runId, () => this.find(runId)?.status !== "pending", wait);
+  stopped(runId: string, wait: Ends): Promise<void> {
+    return this.until(runId, () => this.find(runId)?.status !== "pending", wait);
   }
+}
+
+/** Opens what an earlier process kept. */
+export async function openAgentRuns(store: Store, holders?: Holders): Promise<AgentRuns> {
+  const options = holders === undefined ? {} : { holders };
+  return new AgentRuns(store, await openParts<AgentRun, KeptEvent>(store, KIND, options));
 }
 
 function withEvents(run: AgentRun, told: readonly RunEvent[]): RunStep<AgentRun, KeptEvent> {

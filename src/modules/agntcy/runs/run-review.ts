@@ -84,7 +84,7 @@ export class RunReview {
     if (changed === undefined) return register.find(run.runId) ?? run;
     follow(changed);
     const wait = { signals: [caller, signal], timeoutMs: LOOK_TIMEOUT_MS };
-    await register.settled(run.runId, wait);
+    await register.stopped(run.runId, wait);
     return register.find(run.runId) ?? changed;
   }
 

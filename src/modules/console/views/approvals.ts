@@ -1,5 +1,5 @@
 /** Escalations that wait for a decision, and the decision. */
-import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
+import { isRecord, type JsonRecord, recordIn } from "../../../base/json-value.ts";
 import type { AgentDirectory } from "../../../identity/agent-directory.ts";
 import {
   type Escalation,
@@ -108,7 +108,7 @@ function lastApproved({ state }: ApprovalParts, escalation: Escalation): Escalat
 }
 
 function pairOf({ approval, context }: Escalation): string | undefined {
-  const call = approval !== undefined && isRecord(context) ? context["call"] : undefined;
+  const call = approval !== undefined ? recordIn(context)["call"] : undefined;
   return isRecord(call) ? `${String(call["method"])} ${String(call["path"])}` : undefined;
 }
 

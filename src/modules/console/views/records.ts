@@ -1,5 +1,5 @@
 /** Chains of records, as they are signed: a page checks them itself, and need not trust this server. */
-import { isRecord } from "../../../base/json-value.ts";
+import { recordIn } from "../../../base/json-value.ts";
 import type { Ed25519PublicKey } from "../../../identity/ed25519.ts";
 import { isSha256 } from "../../../identity/identifiers.ts";
 import { decodeJws, keyId } from "../../../identity/jws.ts";
@@ -157,7 +157,7 @@ function idIn(query: ApiRequest["query"], name: "from" | "behind"): string | und
 
 function previousOf(jws: string): string | null {
   const payload = decodeJws(jws)?.payload;
-  const previous = isRecord(payload) ? payload["previous_audit_id"] : undefined;
+  const previous = recordIn(payload)["previous_audit_id"];
   const isLink = typeof previous === "string" && isSha256(previous);
   return isLink && previous !== NO_AUDIT_ID ? previous : null;
 }

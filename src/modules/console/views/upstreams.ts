@@ -1,6 +1,6 @@
 /** Upstreams of the endpoints: HTTP APIs, MCP servers with the pins of their tools, agents elsewhere. */
 
-import { isRecord } from "../../../base/json-value.ts";
+import { isRecord, recordIn } from "../../../base/json-value.ts";
 import type { AssembledDeployment, ModuleContext } from "../../../dispatch/module/module.ts";
 import type { EndpointDefinition } from "../../../endpoint/endpoint.ts";
 import type { DeployedServers } from "../../../handlers/mcp/deployed-servers.ts";
@@ -128,7 +128,7 @@ function toolView(
 }
 
 function changeView({ escalationId, context }: Escalation): object {
-  const difference = isRecord(context) ? context["differences"] : undefined;
+  const difference = recordIn(context)["differences"];
   return { escalation_id: escalationId, ...(difference === undefined ? {} : { difference }) };
 }
 

@@ -3,7 +3,7 @@
  * It ends with its client, and when the daemon begins to stop.   MCP "Subscriptions"
  */
 import { createMcpHandler, type Server } from "@modelcontextprotocol/server";
-import { isRecord } from "../../../base/json-value.ts";
+import { recordIn } from "../../../base/json-value.ts";
 import type { McpFront, McpRequest } from "../front.ts";
 import { authInfoOf } from "../library-server.ts";
 import { jsonError } from "../sessions.ts";
@@ -106,6 +106,6 @@ export class Subscriptions {
 }
 
 function envelopeOf(body: unknown): unknown {
-  const params = isRecord(body) ? body["params"] : undefined;
-  return isRecord(params) ? params["_meta"] : undefined;
+  const params = recordIn(body)["params"];
+  return recordIn(params)["_meta"];
 }

@@ -4,7 +4,7 @@
  * their caller; where there is nothing to tell, nothing is sent.   MCP Tasks extension
  */
 import { pause } from "../../../base/back-off.ts";
-import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
+import { isRecord, type JsonRecord, recordIn } from "../../../base/json-value.ts";
 import type { McpFront, McpRequest } from "../front.ts";
 import { advanceTask } from "./run-task.ts";
 import type { McpTask } from "./task.ts";
@@ -122,7 +122,7 @@ function frameOf(message: JsonRecord): string {
 }
 
 function filterOf(body: unknown): JsonRecord | undefined {
-  const params = isRecord(body) ? body["params"] : undefined;
-  const filter = isRecord(params) ? params["notifications"] : undefined;
+  const params = recordIn(body)["params"];
+  const filter = recordIn(params)["notifications"];
   return isRecord(filter) ? filter : undefined;
 }

@@ -8,7 +8,7 @@ import {
   type Server,
   type ServerContext,
 } from "@modelcontextprotocol/server";
-import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
+import { isRecord, type JsonRecord, recordIn } from "../../../base/json-value.ts";
 import { withText } from "../params.ts";
 import { invalidParams } from "../protocol-errors.ts";
 import { type McpTask, TASK_TTL_MS } from "./task.ts";
@@ -28,7 +28,7 @@ export function knowsTasks({ mcpReq }: Pick<ServerContext, "mcpReq">): boolean {
 /** Tells by an envelope whether the client knows tasks. */
 export function declaresTasks(envelope: unknown): boolean {
   const capabilities = isRecord(envelope) ? envelope[CAPABILITIES] : undefined;
-  const extensions = isRecord(capabilities) ? capabilities["extensions"] : undefined;
+  const extensions = recordIn(capabilities)["extensions"];
   return isRecord(extensions) && isRecord(extensions[TASKS_EXTENSION]);
 }
 

@@ -1,5 +1,5 @@
 /** The body of an answer as a value, and what a refusal says of itself. */
-import { isRecord, type JsonRecord, parseJson } from "../../../base/json-value.ts";
+import { type JsonRecord, parseJson, recordIn } from "../../../base/json-value.ts";
 import type { Response } from "../../../wire/message.ts";
 
 /** The body as text; empty where there is none. */
@@ -18,7 +18,7 @@ interface RefusalWords {
 /** Reads the body of a refusal. */
 export function refusalWords(text: string): RefusalWords {
   const value = parseJson(text);
-  const error = isRecord(value) && isRecord(value["error"]) ? value["error"] : {};
+  const error = recordIn(recordIn(value)["error"]);
   const { code, message } = error;
   return {
     code: typeof code === "string" ? code : "error",

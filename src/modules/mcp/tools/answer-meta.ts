@@ -1,5 +1,5 @@
 /** `_meta` of answers, and what that of a request asks for. */
-import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
+import { type JsonRecord, recordIn } from "../../../base/json-value.ts";
 import type { Answer } from "../ask.ts";
 
 const AUDIT_ID = "io.agtp/audit-id";
@@ -13,7 +13,7 @@ export type RequestMeta = JsonRecord;
 
 /** Reads the `_meta` that the library hands over. */
 export function readMeta(meta: unknown): RequestMeta {
-  return isRecord(meta) ? meta : {};
+  return recordIn(meta);
 }
 
 /** Where an answer is found again, and on demand the record of it. */

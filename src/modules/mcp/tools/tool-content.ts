@@ -5,7 +5,7 @@
  * MCP "Tool Result"
  */
 import type { ContentBlock } from "@modelcontextprotocol/server";
-import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
+import { isRecord, type JsonRecord, recordIn } from "../../../base/json-value.ts";
 import type { JsonSchema } from "../../../schema/json-schema.ts";
 
 /** True if an output is such content. */
@@ -18,7 +18,7 @@ export function isContentSchema({ type, properties, required }: JsonSchema): boo
 
 /** The parts in a body; undefined where one of them is none. */
 export function partsIn(body: unknown): readonly ContentBlock[] | undefined {
-  const content = isRecord(body) ? body["content"] : undefined;
+  const content = recordIn(body)["content"];
   if (!Array.isArray(content)) return undefined;
   const parts = content.map(partOf);
   return parts.every((part) => part !== undefined) ? parts : undefined;

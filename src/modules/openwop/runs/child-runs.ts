@@ -77,7 +77,7 @@ async function create(
   }
   const link = { runId: parent.runId, nodeId, rootRunId: rootOf(parent) };
   const run = { ...made, runId, parent: { ...link, depth: depthOf(parent) + 1, unset } };
-  const log = await register.add(run, rules);
+  const log = await register.keep(run, rules);
   if (isRefused(log)) {
     return { code: "rate_limited", message: "too many runs of this owner are not over yet" };
   }

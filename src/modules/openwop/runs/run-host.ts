@@ -19,7 +19,7 @@ import { type InterruptAnswer, type RunWatcher, RunWatchers } from "./interrupt-
 import { compileShapes, findDefinition, makeRun, type RunMaker } from "./make-run.ts";
 import type { PauseRequest } from "./pause-request.ts";
 import { pauseRun, resumeRun } from "./pause-run.ts";
-import { isOver, isWaiting, type Run, type RunStatus } from "./run.ts";
+import { isOver, isWaiting, ownerKey, type Run, type RunStatus } from "./run.ts";
 import { isVisible, type RunCaller, type RunEntry, scheduled } from "./run-entry.ts";
 import type { RunEvent } from "./run-event.ts";
 import type { RunLog } from "./run-log.ts";
@@ -61,7 +61,7 @@ export class RunHost {
     this.#rules = { limits: options.limits, redact: options.redact };
     const { workflows, catalog, redact, compiler, register } = options;
     const shapes = compileShapes(compiler);
-    this.#maker = { workflows, catalog, redact, ...shapes, now: register.now };
+    this.#maker = { workflows, catalog, redact, ...shapes, now: () => register.now() };
     const parts = { ...options, watcher: this.#watcher };
     this.#ender = new RunEnder({ ...parts, rules: this.#rules });
     this.#worker = new RunWorker({
@@ -131,7 +131,7 @@ export class RunHost {
 
   /** The caller's own runs, the newest first. */
   list({ owner }: RunCaller): readonly RunEntry[] {
-    return this.#options.register.ofOwner(owner);
+    return this.#options.register.newestOf(ownerKey(owner));
   }
 
   /** Every run that waits for an answer, and that no other node tells people of. */
@@ -219,7 +219,7 @@ export class RunHost {
     // Members have names that clients choose, too.
     if (isRefused(run)) return redact(run);
     const changes = alongside("pending", run.runId);
-    const log = await register.add(run, this.#rules, { alongside: changes, isOnly });
+    const log = await register.keep(run, this.#rules, { alongside: changes, isOnly });
     if (!isRefused(log)) this.#continue(log);
     return log;
   }

@@ -128,14 +128,15 @@ export class RunWorker implements RunExecutor {
  */
 async function driveRun(log: RunLog, signal: AbortSignal, options: DriveOptions): Promise<void> {
   const { run } = log;
-  const { now } = options.register;
   try {
     await drive({ log, signal, options });
   } catch (error) {
     if (!signal.aborted || error instanceof HolderLostError) throw error;
     const stop = signal.reason as RunStop;
     if (stop.kind === "taken") throw new HolderLostError();
-    await log.append((state) => stopped(stop, state, run, now()), [], { isHolders: true });
+    await log.append((state) => stopped(stop, state, run, options.register.now()), [], {
+      isHolders: true,
+    });
   }
 }
 

@@ -39,7 +39,7 @@ export class UnfinishedRuns {
   #look(): void {
     const { register, limits, log, redact } = this.#options;
     this.#takeUp();
-    register.sweep(limits).catch((error: unknown) => {
+    register.forget(limits).catch((error: unknown) => {
       log.warn({ trace: redact(traceOf(error)) }, "old runs could not be deleted");
     });
   }

@@ -5,12 +5,17 @@
 
 import { isRecord } from "../../../base/json-value.ts";
 import { readEvents } from "../../../runs/event-log.ts";
-import { RunRegister, type RunRegisterOptions } from "../../../runs/run-register.ts";
+import {
+  openParts,
+  type RegisterParts,
+  type RunRegisterOptions,
+} from "../../../runs/register-parts.ts";
+import { RunRegister } from "../../../runs/run-register.ts";
 import { RunSchedule } from "../../../runs/run-schedule.ts";
 import type { AlsoChange } from "../../../state/collection-write.ts";
 import type { Store } from "../../../state/store.ts";
 import { OpenLogs } from "./open-logs.ts";
-import { isHeld, isOver, ownerKey, type Run, type RunStop } from "./run.ts";
+import { isHeld, isOver, type Run, type RunStop } from "./run.ts";
 import { entryOf, HELD, RUNS, type RunEntry, scheduled, workflowRunKind } from "./run-entry.ts";
 import type { RunEvent } from "./run-event.ts";
 import type { RunLimits } from "./run-limits.ts";
@@ -24,7 +29,7 @@ export interface LogRules {
   readonly redact: Redact;
 }
 
-interface AddOptions {
+interface KeepOptions {
   /** Changes that are made with it. */
   readonly alongside?: readonly AlsoChange[];
   /** No other run of its scope may be under way. */
@@ -39,81 +44,47 @@ interface Bounds {
   limits?: Partial<RunLimits>;
 }
 
-export class WorkflowRuns {
+export class WorkflowRuns extends RunRegister<RunEntry, RunEvent> {
   readonly schedule: RunSchedule = new RunSchedule();
-  /** Milliseconds since the epoch. */
-  readonly now = (): number => this.#runs.now();
   readonly #store: Store;
-  readonly #runs: RunRegister<RunEntry, RunEvent>;
   /** Of the deployment that asked last. */
   readonly #bounds: Bounds;
   readonly #logs = new OpenLogs();
-  /** Calls back when another node is found gone: its runs can be taken over. */
-  readonly onGone: (listener: () => void) => () => void;
 
-  private constructor(store: Store, runs: RunRegister<RunEntry, RunEvent>, bounds: Bounds) {
+  constructor(store: Store, parts: RegisterParts<RunEntry, RunEvent>, bounds: Bounds) {
+    super(parts);
     this.#store = store;
-    this.#runs = runs;
     this.#bounds = bounds;
-    this.onGone = (listener) => runs.holders.watch(listener);
-    runs.watch((before, after) => {
+    this.watch((before, after) => {
       if (countOf(after) < countOf(before)) this.#beginAnew(before, after);
       if (after === undefined) return;
       if (isOver(after.status)) this.#wakeParent(after);
       if (this.#isFromElsewhere(after)) this.#leave(after);
-      if (runs.hasLeft(before, after)) this.schedule.stop(after.runId, TAKEN);
+      if (this.hasLeft(before, after)) this.schedule.stop(after.runId, TAKEN);
     });
   }
 
-  /** Opens what an earlier process kept. */
-  static async open(store: Store, options: RunRegisterOptions = {}): Promise<WorkflowRuns> {
-    const bounds: Bounds = {};
-    const kind = workflowRunKind(() => bounds.limits ?? {});
-    const runs = await RunRegister.open<RunEntry, RunEvent>(store, kind, options);
-    await countOldLogs(runs);
-    return new WorkflowRuns(store, runs, bounds);
-  }
-
-  find(runId: string): RunEntry | undefined {
-    return this.#runs.find(runId);
-  }
-
-  /** The newest first. */
-  ofOwner(owner: Parameters<typeof ownerKey>[0]): readonly RunEntry[] {
-    return this.#runs.ofOwner(ownerKey(owner)).toReversed();
-  }
-
-  /** Tells whether this process executes a run, or may take it over. */
-  isOurs(entry: RunEntry): boolean {
-    return this.#runs.isOurs(entry);
-  }
-
-  /** Makes this process the one that executes a run; false: another does. */
-  claim(runId: string): Promise<boolean> {
-    return this.#runs.claim(runId);
-  }
-
   unfinished(): readonly RunEntry[] {
-    return this.#runs.inPhase("active", "waiting");
+    return this.inPhase("active", "waiting");
   }
 
   /** The number of runs that were begun at any depth for one that stands at the top. */
   countOfTree(rootRunId: string): number {
-    return this.#runs.inGroup("tree", rootRunId).length;
+    return this.inGroup("tree", rootRunId).length;
   }
 
   /** Those that a run began itself. */
   childrenOf(runId: string): readonly RunEntry[] {
     const { rootRunId = runId } = this.find(runId) ?? {};
-    const tree = this.#runs.inGroup("tree", rootRunId);
+    const tree = this.inGroup("tree", rootRunId);
     return tree.filter(({ parentRunId }) => parentRunId === runId);
   }
 
   /** Keeps a run, and what has to change with it. */
-  async add(
+  async keep(
     run: Run,
     rules: LogRules,
-    { alongside = [], isOnly = false }: AddOptions = {},
+    { alongside = [], isOnly = false }: KeepOptions = {},
   ): Promise<RunLog | RunRefusal> {
     this.#bounds.limits = rules.limits;
     const { scopeId, owner } = run;
@@ -126,7 +97,7 @@ export class WorkflowRuns {
     const log = await this.#logs.find(run.runId, async () => {
       const kept = { collection: RUNS, key: run.runId, value: run };
       const also: readonly AlsoChange[] = [{ kind: "put", ...kept }, ...alongside];
-      const adding = await this.#runs.add({ run: entryOf(run) }, { also, ...(exclusion || {}) });
+      const adding = await this.add({ run: entryOf(run) }, { also, ...(exclusion || {}) });
       if (adding.kind === "added") return this.#openLog(run, rules, initialState(run));
       if (adding.kind === "taken") refusal = runAlreadyActive(adding.item.runId);
       return undefined;
@@ -146,11 +117,6 @@ export class WorkflowRuns {
     return log;
   }
 
-  /** Events behind a sequence, in order. */
-  events(runId: string, after: number, limit: number): Promise<readonly RunEvent[]> {
-    return this.#runs.events(runId, after, limit);
-  }
-
   /** The result that an interrupted node has where the answer is yes. */
   async held(
     runId: string,
@@ -163,14 +129,9 @@ export class WorkflowRuns {
   }
 
   /** Forgets runs that have been over for long. */
-  async sweep({ retentionMs }: Pick<RunLimits, "retentionMs">): Promise<void> {
+  async forget({ retentionMs }: Pick<RunLimits, "retentionMs">): Promise<void> {
     this.#bounds.limits = { ...this.#bounds.limits, retentionMs };
-    await this.#runs.sweep();
-  }
-
-  /** Waits until nothing is being deleted any more. */
-  settled(): Promise<void> {
-    return this.#runs.settled();
+    await this.sweep();
   }
 
   #activeIn(tenant: string, scopeId: string): RunEntry | undefined {
@@ -186,7 +147,7 @@ export class WorkflowRuns {
   }
 
   #openLog(run: Run, { limits, redact }: LogRules, state: RunState): RunLog {
-    return new RunLog({ runs: this.#runs, run, limits, redact, state });
+    return new RunLog({ runs: this, run, limits, redact, state });
   }
 
   /** A run that is gone, or whose store went back, is not as anybody here knows it. */
@@ -218,6 +179,18 @@ export class WorkflowRuns {
     if (!this.isOurs(parent)) return;
     this.schedule.add(scheduled(parent));
   }
+}
+
+/** Opens what an earlier process kept. */
+export async function openWorkflowRuns(
+  store: Store,
+  options: RunRegisterOptions = {},
+): Promise<WorkflowRuns> {
+  const bounds: Bounds = {};
+  const kind = workflowRunKind(() => bounds.limits ?? {});
+  const parts = await openParts<RunEntry, RunEvent>(store, kind, options);
+  await countOldLogs(new RunRegister(parts));
+  return new WorkflowRuns(store, parts, bounds);
 }
 
 /** Entries of earlier versions do not say how many events there are. */

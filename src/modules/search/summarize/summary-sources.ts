@@ -4,7 +4,7 @@
  * asked for in vain · 262, 401, 403 and 455 as the source itself answers them.   AGTP "SUMMARIZE"
  */
 
-import { isRecord, quoteValue } from "../../../base/json-value.ts";
+import { isRecord, quoteValue, recordIn } from "../../../base/json-value.ts";
 import { sourceRefused, sourceUnreadable } from "../../../dispatch/refusals/floor-refusals.ts";
 import { type Refusal, refusal } from "../../../dispatch/refusals/refusal.ts";
 import type { Impact } from "../../../endpoint/endpoint.ts";
@@ -245,7 +245,7 @@ async function dispatchQuietly(
 }
 
 function refuseAsAnswered(reference: string, { status, body }: DispatchResult): Refusal {
-  const error = isRecord(body) && isRecord(body["error"]) ? body["error"] : {};
+  const error = recordIn(recordIn(body)["error"]);
   const { code, message } = error;
   const said = typeof message === "string" ? `: ${message}` : "";
   const text = `the source ${quoteValue(reference)} answered ${status}${said}`;
@@ -253,7 +253,7 @@ function refuseAsAnswered(reference: string, { status, body }: DispatchResult): 
   if (!AUTHORITY_STATUSES.includes(status) || !isStatus(status) || typeof code !== "string") {
     return sourceUnreadable(text, details);
   }
-  const { error: _error, ...carried } = isRecord(body) ? body : {};
+  const { error: _error, ...carried } = recordIn(body);
   return refusal(status, code, text, { carried, details });
 }
 
