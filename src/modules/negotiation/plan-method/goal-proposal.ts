@@ -1,5 +1,5 @@
 /**
- * A request for a plan as the planner takes it: a proposal of what is offered and what is wanted.
+ * A request for a plan as synthesis takes it: a proposal of what is offered and what is wanted.
  * AGTP "PLAN"
  */
 

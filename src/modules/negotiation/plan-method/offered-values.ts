@@ -1,5 +1,5 @@
 /**
- * Values as schemas that let through nothing else, so that a planner sees which inputs they fit:
+ * Values as schemas that let through nothing else, so that synthesis sees which inputs they fit:
  * not only their types, but the formats that they have and the enums that they are in.   AGTP
  * "PLAN"
  */

@@ -33,7 +33,7 @@ export interface RequestSynthesis {
 const MAX_INPUTS = PROPOSED_SCHEMA_BOUNDS.maxProperties;
 
 /** The plan of a request, or why there is none. */
-type Planned =
+type Synthesized =
   | {
       readonly kind: "planned";
       readonly plan: SynthesisPlan;
@@ -48,7 +48,7 @@ export function synthesizeRequest(
   { synthesizer, attempts, reservation, onFault }: RequestSynthesis,
   call: Call,
   exchange: ExchangeView,
-): Planned {
+): Synthesized {
   const { method, path, caller } = exchange;
   const impossible = (explanation: string): Refusal =>
     refuseContract(exchange, attempts, "composition-impossible", explanation);

@@ -9,7 +9,7 @@ import { findChain } from "./find-chain.ts";
 import { type EndpointsPlan, planOfChain } from "./plan-from-endpoints.ts";
 import type { Ask, SynthesisTask } from "./synthesis-task.ts";
 
-interface CallPlanning {
+interface CallParts {
   /** The values that are offered, and those that have to be come by. */
   taskFor(asks: readonly Ask[]): SynthesisTask;
   readonly maxSteps: number;
@@ -17,15 +17,15 @@ interface CallPlanning {
 }
 
 /** Plans the call, or says what is in its way. */
-export function planCall(target: EndpointDefinition, planning: CallPlanning): EndpointsPlan {
-  const { taskFor, maxSteps, log } = planning;
+export function planCall(target: EndpointDefinition, parts: CallParts): EndpointsPlan {
+  const { taskFor, maxSteps, log } = parts;
   const pair = `${target.method} ${target.path}`;
   const task = taskFor([]);
   const endpoint = task.index.endpoints.find(({ definition }) => definition === target);
   if (endpoint === undefined) return none(`the method policy does not expose ${pair}`);
   if (!task.isUsable(endpoint)) return none(`${pair}: ${task.obstacle(endpoint)}`);
   const asks = asksOf(endpoint, task);
-  if (asks.length === 0) return plan("passthrough", [endpoint], task, log);
+  if (asks.length === 0) return planOfCall("passthrough", [endpoint], task, log);
   const names = asks.map(({ name }) => name);
   const needs = `${pair} needs ${quoteNames(names)}`;
   if (maxSteps < 2) return none(`${needs}, and one step is all that a plan may have`, names);
@@ -35,7 +35,7 @@ export function planCall(target: EndpointDefinition, planning: CallPlanning): En
     return none(`${needs}: ${planned.explanation}`, inputs.length > 0 ? inputs : names);
   }
   const chain = [...planned.chain.filter((step) => step !== endpoint), endpoint];
-  return plan("planner", chain, task, log);
+  return planOfCall("planner", chain, task, log);
 }
 
 /** The required inputs that are not offered, as something to come by. */
@@ -45,7 +45,7 @@ function asksOf({ required }: IndexedEndpoint, task: SynthesisTask): readonly As
     .map(({ name, sources }) => ({ name, isRequired: true, outputs: sources }));
 }
 
-function plan(
+function planOfCall(
   kind: "passthrough" | "planner",
   chain: readonly IndexedEndpoint[],
   task: SynthesisTask,
