@@ -90,31 +90,65 @@ function requestEntry(
   reply: Reply,
   durationMs: number,
 ): string {
-  const { request } = exchange;
-  const { agent, remote } = repeatedParts(exchange);
-  const method = quoted(exchange.translatedFrom ?? request.method);
-  const path = quoted(exchange.conceal(request.path));
-  let line = `${lineStart()},"method":${method},"path":${path},"status":${response.status},"duration_ms":${milliseconds(durationMs)}`;
+  const parts = repeatedParts(exchange);
+  const requestId = exchange.header("request-id");
+  let line = lineStart() + openingOf(exchange, response.status) + milliseconds(durationMs);
   line += field("code", reply.refusal?.code);
   if (exchange.requestedMethod !== undefined) line += field("answered_as", exchange.method);
-  line += agent;
-  line += field("request_id", exchange.header("request-id"));
-  line += `,"response_id":"${response.responseId}"`;
-  line += field("task_id", exchange.taskId);
-  line += field("session_id", exchange.sessionId);
-  line += field("trace_id", exchange.traceId);
-  line += field("error_id", reply.refusal?.carried?.["error_id"]);
-  return line + remote;
+  line +=
+    requestId === undefined
+      ? parts.toResponseId
+      : `${parts.agent}${field("request_id", requestId)}${RESPONSE_ID}`;
+  line += response.responseId;
+  const rest = fieldsBehind(exchange, reply);
+  return line + (rest === "" ? parts.remote : `"${rest}${parts.remote.slice(1)}`);
 }
 
-/** Quotes them only where they differ; a path is another with most requests, and stays out. */
+/** The fields between the Response-ID and the address; mostly none. */
+function fieldsBehind({ taskId, sessionId, traceId }: Exchange, { refusal }: Reply): string {
+  return (
+    field("task_id", taskId) +
+    field("session_id", sessionId) +
+    field("trace_id", traceId) +
+    field("error_id", refusal?.carried?.["error_id"])
+  );
+}
+
+/**
+ * The fields up to the duration. Of a path that is its endpoint's they are made once: a line is written piece
+ * by piece, and with a third of the pieces it takes half of the time.
+ */
+function openingOf(exchange: Exchange, status: number): string {
+  const { request, route, translatedFrom } = exchange;
+  const isRepeated =
+    status === 200 &&
+    translatedFrom === undefined &&
+    route?.path === request.path &&
+    route.method === request.method;
+  if (!isRepeated) return makeOpening(exchange, status);
+  route.logged ??= flatText(makeOpening(exchange, status));
+  return route.logged;
+}
+
+function makeOpening(exchange: Exchange, status: number): string {
+  const { request, translatedFrom } = exchange;
+  const method = quoted(translatedFrom ?? request.method);
+  const path = quoted(exchange.conceal(request.path));
+  return `,"method":${method},"path":${path},"status":${status},"duration_ms":`;
+}
+
+const RESPONSE_ID = ',"response_id":"';
+
+/** Quotes them only where they differ. */
 function repeatedParts(exchange: Exchange): LoggedParts {
   const { peer } = exchange;
   const agentId = exchange.caller.agentId ?? exchange.header("agent-id");
   const before = peer.logged;
   if (before !== undefined && before.agentId === agentId) return before;
   const agent = field("agent_id", agentId);
-  const parts = { agentId, agent, remote: `${field("remote", peer.address)}}` };
+  const toResponseId = flatText(agent + RESPONSE_ID);
+  const remote = flatText(`"${field("remote", peer.address)}}`);
+  const parts = { agentId, agent, toResponseId, remote };
   peer.logged = parts;
   return parts;
 }

@@ -33,6 +33,8 @@ export class Exchange {
   readonly inner: InnerOrigin | undefined;
   /** `performance.now()` at the start. */
   readonly startedAt: number;
+  /** When all of it was done that could be done at once; undefined: not yet. */
+  endedAt: number | undefined;
   /** The first request of its connection. */
   isFirst = false;
   /** The request in its own protocol, where the method was translated from another one. */
@@ -53,6 +55,8 @@ export class Exchange {
   delegation: Delegation | Refusal | undefined;
   /** Caller. */
   caller: Caller = ANONYMOUS;
+  /** Caller: it is the one that the request names in its Agent-ID. */
+  isNamed = false;
   /** Caller: what is wrong with the scopes that it claims. */
   claimRefusal: Refusal | undefined;
   /** Lifecycle: why the caller may only call what is exempt from it. */

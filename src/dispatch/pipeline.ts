@@ -168,6 +168,8 @@ export class Pipeline {
     startedAt?: number,
   ): Response | Promise<Response> {
     const answer = this.#slice(exchange, () => this.#handle(exchange, arrivalGates), startedAt);
+    const { time } = this.#parts;
+    if (!time.isMeasuring) exchange.endedAt = time.endedAt;
     const { sessionKept } = exchange;
     if (sessionKept === undefined) return answer;
     return Promise.all([answer, sessionKept]).then(([response]) => response);

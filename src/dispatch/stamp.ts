@@ -17,6 +17,7 @@ import type { Response } from "../wire/message.ts";
 import { fieldLines } from "../wire/serialize.ts";
 import type { PresentedApproval } from "./approvals/approval-step.ts";
 import { linkEntry } from "./caller/delegation.ts";
+import { echoedFields } from "./echoed-fields.ts";
 import type { Exchange } from "./exchange.ts";
 import { AGTP_JSON, type Reply } from "./reply.ts";
 
@@ -51,8 +52,8 @@ export function createStamp(options: StampOptions): Stamp {
   return (reply, exchange) => {
     const responseId = exchange === undefined ? uuidv7() : exchange.responseId;
     const body = encodeBody(reply);
-    let fields = `${opening}${responseId}\r\n`;
-    if (exchange !== undefined) fields += exchangeFields(exchange) + trustFields(exchange);
+    let fields = opening + responseId;
+    fields += exchange === undefined ? "\r\n" : echoedFields(exchange, trustFields(exchange));
     if (exchange?.isFirst) fields += `Supported-Methods: ${supportedMethods}\r\n`;
     if (reply.headers !== undefined) fields += fieldLines(Object.entries(reply.headers));
     if (body.length > 0) {
@@ -70,19 +71,6 @@ export function createStamp(options: StampOptions): Stamp {
 }
 
 const AGTP_JSON_LINE = flatText(`Content-Type: ${AGTP_JSON}\r\n`);
-
-function exchangeFields(exchange: Exchange): string {
-  const { taskId, catalogWarning, route } = exchange;
-  const agentId = exchange.header("agent-id");
-  const requestId = exchange.header("request-id");
-  let fields = "";
-  if (agentId !== undefined) fields += `Agent-ID: ${agentId}\r\n`;
-  if (requestId !== undefined) fields += `Request-ID: ${requestId}\r\n`;
-  if (taskId !== undefined) fields += `Task-ID: ${taskId}\r\n`;
-  if (catalogWarning !== undefined) fields += `AGTP-Catalog-Warning: ${catalogWarning}\r\n`;
-  if (route?.warning !== undefined) fields += `AGTP-Endpoint-Warning: ${route.warning}\r\n`;
-  return fields;
-}
 
 /**
  * Owner-ID, Trust-Tier, Verification-Path and Trust-Warning of the agent that a response speaks for: the

@@ -4,6 +4,7 @@
  * AGTP "Request Body", AGTP-API §6.4
  */
 import { isAscii, isUtf8 } from "node:buffer";
+import { mayBeJson } from "../base/json-octets.ts";
 import { isRecord, type JsonRecord, parseJson } from "../base/json-value.ts";
 import { isTooDeep, MAX_DEPTH } from "../base/nesting.ts";
 import type { BodyEncoding, UndeclaredMembers } from "./undeclared-members.ts";
@@ -12,6 +13,8 @@ import type { BodyEncoding, UndeclaredMembers } from "./undeclared-members.ts";
 export interface BodyReading {
   /** Members whose reader refuses by itself what is too deep: they keep as much as shows that. */
   readonly deepMembers?: ReadonlySet<string> | undefined;
+  /** Its sender has sent what is no JSON, which is said without a throw. */
+  readonly isDoubtful?: boolean;
   /** Gives members stand-ins for names that nobody declared. */
   readonly undeclared?: UndeclaredMembers | undefined;
 }
@@ -28,6 +31,9 @@ export interface Unwrapped {
   readonly sessionId?: string;
   readonly context?: JsonRecord;
 }
+
+/** The message about a body that cannot be parsed. */
+export const NO_JSON = "the body is not JSON";
 
 /** Of all objects together: what is made of each costs some microseconds. */
 const MAX_MEMBERS = 10_000;
@@ -63,7 +69,7 @@ const ENVELOPE_KEYS: ReadonlySet<string> = new Set([
  */
 export function parseBody(
   bytes: Uint8Array,
-  { deepMembers, undeclared }: BodyReading = {},
+  { deepMembers, undeclared, isDoubtful = false }: BodyReading = {},
 ): ParsedBody {
   if (bytes.length === 0) return { kind: "ok", value: {} };
   const { excess, cuts } = scan(bytes);
@@ -72,8 +78,9 @@ export function parseBody(
   if (isDeep && deepMembers === undefined) return tooDeep();
   const text = decodeText(isDeep ? cutDeep(bytes, cuts) : bytes, isDeep ? undefined : undeclared);
   if (text === undefined) return invalid("the body is not UTF-8");
+  if (isDoubtful && !isDeep && !mayBeJson(bytes, MAX_DEPTH)) return invalid(NO_JSON);
   const value = parseJson(text);
-  if (value === undefined) return invalid("the body is not JSON");
+  if (value === undefined) return invalid(NO_JSON);
   if (isDeep && isTooDeep(value, MAX_DEPTH, deepMembers)) return tooDeep();
   if (isRecord(value)) return { kind: "ok", value };
   const found = Array.isArray(value) ? "an array" : value === null ? "null" : `a ${typeof value}`;

@@ -3,6 +3,7 @@
  * as JSON cost more than finding them: what was said last is kept, within bounds, so that a 422 costs
  * no more than an answer.   AGTP-API §13.2
  */
+import { flatText } from "../base/flat-text.ts";
 import {
   memberOf,
   type SchemaError,
@@ -98,26 +99,45 @@ export interface ViolationReport {
 }
 
 /** By the violation they begin with; a report is forgotten with it. */
-const reports = new WeakMap<SchemaViolation, ViolationReport>();
+const reports = new WeakMap<SchemaViolation, KeptReport>();
 
-/** Reports violations; a report like the one before that began so is not put together anew. */
+/** A report that is kept, and how far its text goes up to the end of each violation. */
+interface KeptReport extends ViolationReport {
+  readonly ends: readonly number[];
+}
+
+/**
+ * Reports violations; a report like the one before that began so is not put together anew, and one that
+ * begins with the same violations only as far as it differs.
+ */
 export function reportViolations(violations: readonly SchemaViolation[]): ViolationReport {
   const [first] = violations;
   if (first === undefined) return { violations, message: "the input is not valid", text: "[]" };
   const known = reports.get(first);
-  if (known !== undefined && areSame(known.violations, violations)) return known;
-  const message = `${first.path || "/"} ${first.message}`;
-  let text = "";
-  let mayReturn = true;
-  for (const violation of violations) {
-    text += text === "" ? violationText(violation) : `,${violationText(violation)}`;
-    mayReturn &&= isKept(violation);
+  const same = known === undefined ? 0 : countSame(known.violations, violations);
+  if (same === violations.length && same === known?.violations.length) return known;
+  const message = known?.message ?? flatText(`${first.path || "/"} ${first.message}`);
+  const ends = known === undefined ? [] : known.ends.slice(0, same);
+  let text = known === undefined ? "[" : known.text.slice(0, ends.at(-1));
+  let isLasting = true;
+  for (let at = same; at < violations.length; at += 1) {
+    const violation = violations[at]!;
+    text += at === 0 ? violationText(violation) : `,${violationText(violation)}`;
+    ends.push(text.length);
+    isLasting &&= isKept(violation);
   }
-  const report = { violations, message, text: `[${text}]` };
-  if (mayReturn && report.text.length <= MAX_KEPT_TEXT_LENGTH) reports.set(first, report);
+  text += "]";
+  const report = { violations, message, text };
+  if (isLasting && text.length <= MAX_KEPT_TEXT_LENGTH) {
+    reports.set(first, { ...report, text: flatText(text), ends });
+  }
   return report;
 }
 
-function areSame(one: readonly SchemaViolation[], other: readonly SchemaViolation[]): boolean {
-  return one.length === other.length && one.every((violation, at) => violation === other[at]);
+/** The number of violations that both lists begin with. */
+function countSame(one: readonly SchemaViolation[], other: readonly SchemaViolation[]): number {
+  const most = Math.min(one.length, other.length);
+  let same = 0;
+  while (same < most && one[same] === other[same]) same += 1;
+  return same;
 }

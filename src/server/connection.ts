@@ -101,14 +101,14 @@ export class Connection implements BatchedWriter {
     if (this.#isWaitingItsTurn) return;
     const began = performance.now();
     let now = began;
-    for (; this.#mayAnswer; now = performance.now()) {
+    while (this.#mayAnswer) {
       if (now - began > TURN_MS) {
         this.#yield();
         break;
       }
       const message = this.#inbox.take();
       if (message === undefined) break;
-      this.#answer(message, now);
+      now = this.#answer(message, now);
     }
     this.#workedAt = now;
   }
@@ -127,17 +127,20 @@ export class Connection implements BatchedWriter {
     });
   }
 
-  #answer(message: Request | WireFault, now: number): void {
+  /** Answers with when that was done, as of `performance.now()`. */
+  #answer(message: Request | WireFault, now: number): number {
     const { dispatcher } = this.#context;
-    if (isWireFault(message)) this.#reply(dispatcher.answerFault(message, this.#peer));
-    else {
-      const exchange = new Exchange(message, this.#peer, now);
-      exchange.isFirst = this.#isNew;
-      this.#isNew = false;
-      const response = dispatcher.answer(exchange);
-      if (response instanceof Promise) this.#await(exchange, response);
-      else this.#reply(response);
+    if (isWireFault(message)) {
+      this.#reply(dispatcher.answerFault(message, this.#peer));
+      return performance.now();
     }
+    const exchange = new Exchange(message, this.#peer, now);
+    exchange.isFirst = this.#isNew;
+    this.#isNew = false;
+    const response = dispatcher.answer(exchange);
+    if (response instanceof Promise) this.#await(exchange, response);
+    else this.#reply(response);
+    return exchange.endedAt ?? performance.now();
   }
 
   #await(exchange: Exchange, response: Promise<Response>): void {

@@ -64,9 +64,13 @@ export class CollectionFeed<Item> implements FeedWatcher {
   }
 
   /** Takes in what the store tells of others; what is read anew meanwhile comes first. */
-  async take(feed: Feed | undefined): Promise<void> {
+  take(feed: Feed | undefined): void | Promise<void> {
+    if (feed?.changed?.length !== 0) return this.#takeIn(feed);
+    this.#view.caughtUp();
+  }
+
+  async #takeIn(feed: Feed | undefined): Promise<void> {
     try {
-      if (feed?.changed?.length === 0) return;
       await this.#refreshing;
       if (feed?.changed !== undefined) this.#adopt(feed.changed, feed);
       if (feed?.isAnew === true) {

@@ -24,9 +24,9 @@ export class FeedWatchers {
     } finally {
       const taken = watchers.flatMap(([collection, all]) => {
         const own = told && ownOf(told, collection);
-        return [...all].map((watcher) => watcher.take(own));
+        return [...all].map((watcher) => watcher.take(own)).filter((one) => one !== undefined);
       });
-      await Promise.all(taken);
+      if (taken.length > 0) await Promise.all(taken);
     }
   }
 }

@@ -5,14 +5,17 @@
  * the head is complete. Answers with a fault, after which nothing can be framed.   AGTP "Wire Format"
  */
 
+import { flatText } from "../base/flat-text.ts";
 import { HeadScanner, type StartLineRules } from "./head-scanner.ts";
 import { clip, collectFields, quote } from "./header-fields.ts";
 import type { HeaderFields, WireFault, WireLimits } from "./message.ts";
 import { ReceiveBuffer } from "./receive-buffer.ts";
+import type { StartLineMemory } from "./start-line-memory.ts";
 
 /** The rules in which requests and responses differ. */
 export interface MessageRules<Start extends { readonly kind: string }, Message extends object> {
   readonly startLine: StartLineRules & { readonly parse: (line: string) => Start | WireFault };
+  readonly remembered: StartLineMemory<Start>;
   readonly singletons: ReadonlySet<string>;
   /** The message that was framed. */
   readonly build: (start: Start, headers: HeaderFields, body: Buffer) => Message;
@@ -28,8 +31,6 @@ interface Head<Start> {
   readonly contentLength: number;
 }
 
-const MAX_REMEMBERED_HEAD = 1024;
-
 /** Bytes in, messages out; one a connection. After a fault nothing more is read. */
 export class MessageParser<Start extends { readonly kind: string }, Message extends object> {
   readonly #rules: MessageRules<Start, Message>;
@@ -38,9 +39,6 @@ export class MessageParser<Start extends { readonly kind: string }, Message exte
   readonly #scanner: HeadScanner;
   /** Set when the start line was complete before the rest of its head. */
   #start: Start | undefined;
-  /** The start line before, for the peer that repeats itself. */
-  #lastLine = "";
-  #lastStart: Start | undefined;
   #head: Head<Start> | undefined;
   #failed = false;
 
@@ -103,7 +101,7 @@ export class MessageParser<Start extends { readonly kind: string }, Message exte
     if (lineLength === undefined) return typeof scanned === "number" ? undefined : scanned;
 
     // One decoding for a head that lies here whole; else the start line must not wait for the rest.
-    const known = this.#start;
+    const known = this.#start ?? this.#rules.remembered.find(bytes, from, lineLength);
     const blockStart = lineLength + 2;
     const headLength = typeof scanned === "number" ? scanned : blockStart;
     const decodeFrom = from + (known === undefined ? 0 : blockStart);
@@ -116,17 +114,14 @@ export class MessageParser<Start extends { readonly kind: string }, Message exte
     return this.#completeHead(start, block, headLength);
   }
 
-  /**
-   * Peers that stay connected repeat their start line: what it says, and the hashes of its texts,
-   * are known then. Remembered are short heads only, since a piece of a text keeps all of it alive.
-   */
-  #parseStart(text: string, lineLength: number): Start | WireFault {
-    const line = text.slice(0, lineLength);
-    if (this.#lastStart !== undefined && line === this.#lastLine) return this.#lastStart;
-    const start = this.#rules.startLine.parse(line);
-    if (isWireFault(start) || text.length > MAX_REMEMBERED_HEAD) return start;
-    this.#lastLine = line;
-    this.#lastStart = start;
+  /** Of a line that comes again the texts are its own: a piece of a head would keep all of it alive. */
+  #parseStart(text: string, length: number): Start | WireFault {
+    const { startLine, remembered } = this.#rules;
+    const { bytes, start: from } = this.#received;
+    const line = text.slice(0, length);
+    if (!remembered.note(bytes, from, length)) return startLine.parse(line);
+    const start = startLine.parse(flatText(line));
+    if (!isWireFault(start)) remembered.keep(bytes, from, length, start);
     return start;
   }
 
@@ -145,8 +140,6 @@ export class MessageParser<Start extends { readonly kind: string }, Message exte
     this.#failed = true;
     this.#head = undefined;
     this.#start = undefined;
-    this.#lastStart = undefined;
-    this.#lastLine = "";
     this.#received.clear();
     return fault;
   }

@@ -6,6 +6,7 @@
 import { isToken, quote, SINGLETON_FIELDS } from "./header-fields.ts";
 import type { Request, WireFault, WireLimits } from "./message.ts";
 import { MessageParser, type MessageRules } from "./message-parser.ts";
+import { StartLineMemory } from "./start-line-memory.ts";
 
 /** The three things a request line says. */
 interface RequestLine {
@@ -65,6 +66,7 @@ const REQUEST_RULES: MessageRules<RequestLine, Request> = {
     tooLong: "request-line-too-long",
     parse: parseRequestLine,
   },
+  remembered: new StartLineMemory(),
   singletons: SINGLETON_FIELDS,
   build: ({ method, path, query }, headers, body) => ({ method, path, query, headers, body }),
 };

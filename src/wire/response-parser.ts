@@ -6,6 +6,7 @@
 import { quote } from "./header-fields.ts";
 import type { HeaderFields, ResponseLimits, WireFault } from "./message.ts";
 import { MessageParser, type MessageRules } from "./message-parser.ts";
+import { StartLineMemory } from "./start-line-memory.ts";
 
 /** A response as a client reads it. */
 export interface ReceivedResponse {
@@ -31,6 +32,7 @@ const RESPONSE_RULES: MessageRules<StatusLine, ReceivedResponse> = {
     tooLong: "header-too-large",
     parse: parseStatusLine,
   },
+  remembered: new StartLineMemory(),
   singletons: new Set(),
   build: ({ status, statusText }, headers, body) => ({ status, statusText, headers, body }),
 };

@@ -90,8 +90,18 @@ function outgoingResponse(response: Response): Outgoing {
 function responseHead({ status, fields, lateFields }: Response, bodyLength: number): string {
   const line = STATUS_LINES.get(status) ?? `AGTP/1.0 ${status} \r\n`;
   const late = lateFields === undefined ? "" : lateFields.lines;
-  return `${line}${fields}${late}Content-Length: ${bodyLength}\r\n\r\n`;
+  return `${line}${fields}${late}${CONTENT_LENGTHS[bodyLength] ?? contentLength(bodyLength)}`;
 }
+
+/** The end of a head. */
+function contentLength(bodyLength: number): string {
+  return `Content-Length: ${bodyLength}\r\n\r\n`;
+}
+
+/** Most bodies are short, and a head is written piece by piece. */
+const CONTENT_LENGTHS: readonly string[] = Array.from({ length: 512 }, (_, bodyLength) =>
+  flatText(contentLength(bodyLength)),
+);
 
 /** One allocation; heads and ASCII bodies that follow each other are written as one string. */
 function writeMessages(messages: readonly Outgoing[]): Buffer {

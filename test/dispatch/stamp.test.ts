@@ -1,6 +1,8 @@
 import { describe, expect, it } from "vitest";
+import { ANONYMOUS, type Caller } from "../../src/dispatch/caller/caller.ts";
 import { AGTP_JSON, type Reply } from "../../src/dispatch/reply.ts";
 import { createStamp } from "../../src/dispatch/stamp.ts";
+import type { AgentDocument } from "../../src/identity/agent-document.ts";
 import { makeExchange, makeRoute } from "../support/exchange.ts";
 import { fieldsOf } from "../support/responses.ts";
 
@@ -67,6 +69,28 @@ describe("createStamp", () => {
   it("echoes nothing that was not sent", () => {
     const names = Object.keys(fieldsOf(stamp(reply(), makeExchange())));
     expect(names).toEqual(["Server-ID", "AGTP-API-Version", "Response-ID", "Content-Type"]);
+  });
+
+  it("echoes what each request of a connection says, whatever the ones before said", () => {
+    const [agentId, other] = ["a".repeat(64), "b".repeat(64)];
+    const echoed = (of: string, more: Record<string, string> = {}) => {
+      const exchange = makeExchange({ headers: { "agent-id": of, ...more } });
+      exchange.caller = callers[of] ?? ANONYMOUS;
+      exchange.isNamed = true;
+      const fields = fieldsOf(stamp(reply(), exchange));
+      return [fields["Agent-ID"], fields["Request-ID"], fields["Task-ID"]];
+    };
+    const document = { agentId } as AgentDocument;
+    const callers: Record<string, Caller> = {
+      [agentId]: { ...ANONYMOUS, agentId, document },
+      [other]: { ...ANONYMOUS, agentId: other, document },
+    };
+    for (const of of [agentId, agentId, agentId, other, agentId, other, other]) {
+      expect(echoed(of)).toEqual([of, undefined, undefined]);
+    }
+    expect(echoed(other, { "request-id": "7" })).toEqual([other, "7", undefined]);
+    expect(echoed(other, { "task-id": "8" })).toEqual([other, undefined, "8"]);
+    expect(echoed(other)).toEqual([other, undefined, undefined]);
   });
 
   // AGTP-API §4.4, §6.5

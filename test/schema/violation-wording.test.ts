@@ -62,6 +62,9 @@ describe("reportViolations", () => {
     ["several", [room, TOO_DEEP, guest], '/"\u2028" is required'],
     ["the same in another order", [guest, TOO_DEEP, room], "/guest is required"],
     ["fewer", [guest, TOO_DEEP], "/guest is required"],
+    ["that are kept", [guest, room], "/guest is required"],
+    ["that begin with the same", [guest, room, TOO_DEEP, guest], "/guest is required"],
+    ["that end before the same", [guest], "/guest is required"],
     ["equal ones", [{ ...guest }, TOO_DEEP], "/guest is required"],
   ])("has a sentence and the JSON of violations: %s", (_, violations, message) => {
     for (const time of [1, 2]) {

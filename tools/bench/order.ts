@@ -23,7 +23,8 @@ export function benchAgentId(index: number): string {
 }
 
 const INPUT = { item: "espresso", quantity: 2, price: 19.25, date: "2030-05-04", express: true };
-const ORDER = JSON.stringify(INPUT);
+/** The body of the call. */
+export const ORDER: string = JSON.stringify(INPUT);
 
 /** An AGTP request as bytes. */
 export function agtpRequest(

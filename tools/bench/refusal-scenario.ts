@@ -2,7 +2,7 @@
 import { aimAt } from "./aim.ts";
 import { ONE_IN_FLIGHT } from "./load-scenarios.ts";
 import { type Contender, measureRounds, medianOf, ratioOf, type Timing } from "./measure.ts";
-import { agtpRequest } from "./order.ts";
+import { agtpRequest, ORDER } from "./order.ts";
 import { orderPath } from "./order-endpoint.ts";
 import { atMost, type Row } from "./row.ts";
 import type { ServerPool } from "./servers.ts";
@@ -32,6 +32,33 @@ export async function measureRefusals(pool: ServerPool, timing: Timing): Promise
         422,
         ...everyOther((name) => agtpRequest("CREATE", path, { body: `{"${name}":"espresso"}` })),
       ),
+      "422, one member too many, each another": await aim(
+        422,
+        ...everyOther((name) =>
+          agtpRequest("CREATE", path, { body: `${ORDER.slice(0, -1)},"${name}":1}` }),
+        ),
+      ),
+      "422, each query field another": await aim(
+        422,
+        ...everyOther((name) => agtpRequest("CREATE", `${path}?${name}=1`)),
+      ),
+      "405": await aim(405, agtpRequest("QUERY", path)),
+      "401, each agent another": await aim(
+        401,
+        ...everyOther((_, agent) => agtpRequest("CREATE", path, { agent: agent + 1_000 })),
+      ),
+      "460, each path another": await aim(
+        460,
+        ...everyOther((name) => agtpRequest("CREATE", `/create/${name}`)),
+      ),
+      "400 for what is no JSON, each another": await aim(
+        400,
+        ...everyOther((name) => agtpRequest("CREATE", path, { body: `{"${name}":nothing}` })),
+      ),
+      "400 for a query that is not encoded": await aim(
+        400,
+        agtpRequest("CREATE", `${path}?item=%zz`),
+      ),
     },
     ONE_IN_FLIGHT,
     timing,
@@ -50,9 +77,9 @@ const STRANGE_REQUESTS = 50_000;
 const LETTERS = "QXZJKVWY";
 
 /** A request for each of so many names of one length, which are like nothing that there is. */
-function everyOther(make: (name: string) => Buffer): readonly Buffer[] {
+function everyOther(make: (name: string, index: number) => Buffer): readonly Buffer[] {
   return Array.from({ length: STRANGE_REQUESTS }, (_, index) => {
     const digits = index.toString(LETTERS.length).padStart(10, "0");
-    return make(Array.from(digits, (digit) => LETTERS[Number(digit)] ?? "").join(""));
+    return make(Array.from(digits, (digit) => LETTERS[Number(digit)] ?? "").join(""), index);
   });
 }

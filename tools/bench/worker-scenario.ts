@@ -1,7 +1,9 @@
 /**
  * The scenario of `[server] workers`: one process and two, each answering the same load. The load takes
  * a core of its own; on a machine without one for it, the ratios of requests say little and are held to no
- * goal. The processor's time a request, of parent and workers together, is told and held in any case.
+ * goal. The processor's time a request, of parent and workers together, is told and held in any case: as it
+ * is, and as a part of what a raw echo of two processes on one socket keeps of its own in the same rounds,
+ * which is what the machine takes for two that are busy at once.
  */
 import { availableParallelism } from "node:os";
 import { aimAt } from "./aim.ts";
@@ -12,6 +14,7 @@ import {
   medianOf,
   ratioOf,
   type Sample,
+  spread,
   type Timing,
 } from "./measure.ts";
 import { agtpRequest } from "./order.ts";
@@ -29,6 +32,7 @@ export async function measureWorkers(pool: ServerPool, timing: Timing): Promise<
   const unsigned = await startBoth(pool, "unsigned", AGENTS);
   const signed = await startBoth(pool, "signed", AGENTS);
   const single = await startBoth(pool, "signed", 1);
+  const raw = { rawOne: await startRaw(pool, 1), rawTwo: await startRaw(pool, WORKERS) };
   const cases = [
     { what: "new connections, 16 at a time", contenders: unsigned, shape: FRESH, share: 0.85 },
     { what: "unsigned records, 16 x 16", contenders: unsigned, shape: PIPELINED, share: 0.85 },
@@ -37,8 +41,17 @@ export async function measureWorkers(pool: ServerPool, timing: Timing): Promise<
   ];
   const rows: Row[] = [];
   for (const { what, contenders, shape, share } of cases) {
-    const { one, two } = await measureRounds(contenders, shape, timing);
+    const { one, two, rawOne, rawTwo } = await measureRounds(
+      { ...contenders, ...raw },
+      shape,
+      timing,
+    );
     const ratio = ratioOf(two, one, "perSecond");
+    const kept = ratioOf(one, two, "cpuMicros");
+    const limit = ratioOf(rawOne, rawTwo, "cpuMicros");
+    const ofLimit = spread(
+      one.map((_, round) => keptIn(one, two, round) / keptIn(rawOne, rawTwo, round)),
+    );
     const told = HAS_CORES ? "" : `: ${ratio.median.toFixed(2)} x, the load on the same cores`;
     const isHeld = HAS_CORES && share !== undefined;
     rows.push(
@@ -53,12 +66,32 @@ export async function measureWorkers(pool: ServerPool, timing: Timing): Promise<
       },
       {
         ...{ scenario: "workers", label: `the same: CPU of all processes, one: ${cpu(one)}` },
-        ...{ unit: "µs", agtpd: medianOf(two, "cpuMicros") },
-        goals: share === undefined ? [] : [atLeast(ratioOf(one, two, "cpuMicros"), share, "")],
+        ...{ unit: "µs", agtpd: medianOf(two, "cpuMicros"), raw: medianOf(rawTwo, "cpuMicros") },
+        goals:
+          share === undefined
+            ? []
+            : [
+                atLeast(kept, share, ""),
+                atLeast(ofLimit, share, `of raw's ${percent(limit.median)}`),
+              ],
       },
     );
   }
   return rows;
+}
+
+/** One process's time a request over that of several, in one round. */
+function keptIn(one: readonly Sample[], several: readonly Sample[], round: number): number {
+  return (one[round]?.cpuMicros ?? Number.NaN) / (several[round]?.cpuMicros ?? Number.NaN);
+}
+
+function percent(ratio: number): string {
+  return `${Math.round(ratio * 100)} %`;
+}
+
+async function startRaw(pool: ServerPool, workers: number): Promise<Contender> {
+  const request = agtpRequest("CREATE", orderPath(0));
+  return aimAt(await pool.rawEcho(workers), pool.ca, "AGTP/1.0 CREATE", [request]);
 }
 
 function cpu(samples: readonly Sample[]): string {

@@ -26,14 +26,28 @@ export interface Peer {
   watched?: number | undefined;
   /** A mark of the last of them. */
   undeclared?: number;
+  /** So many bodies more are judged before they are parsed, because one was no JSON. */
+  doubted?: number | undefined;
   /** Left here by the log, and looked at by nobody else. */
   logged?: LoggedParts;
+  /** Left here by the stamp, and looked at by nobody else. */
+  stamped?: StampedLines;
 }
 
 /** The parts of a line of the log that are mostly those of the line before on the same connection. */
 export interface LoggedParts {
   readonly agentId: string | undefined;
   readonly agent: string;
-  /** The last. */
+  /** Up to the Response-ID, where the request has no id. */
+  readonly toResponseId: string;
+  /** From the end of the Response-ID, where no field is between. */
   readonly remote: string;
+}
+
+/** What the answer before echoed, where its request said no more than who asks. */
+export interface StampedLines {
+  readonly caller: Caller;
+  readonly standing: string;
+  /** Made for the second such request. */
+  text: string | undefined;
 }

@@ -164,6 +164,7 @@ function identify(exchange: Exchange, agentId: string, context: Context): Refusa
     ownerId === undefined && principalId === undefined
       ? caller
       : { ...caller, ownerId: ownerId ?? caller.ownerId, principalId };
+  exchange.isNamed = true;
   exchange.claimRefusal = resolution.refusal;
   return undefined;
 }

@@ -7,8 +7,9 @@
  * 422 with every violation, up to 20.   AGTP-API §13.2, §13.3
  */
 import { decodeValues, mergeInput, parseQuery } from "../../endpoint/input.ts";
-import { parseBody, unwrapEnvelope } from "../../endpoint/request-body.ts";
+import { NO_JSON, parseBody, unwrapEnvelope } from "../../endpoint/request-body.ts";
 import { isOpaqueId } from "../../identity/identifiers.ts";
+import { doubt, isDoubted } from "../caller/doubted-bodies.ts";
 import { undeclaredMembers, watch } from "../caller/watched-names.ts";
 import type { Exchange } from "../exchange.ts";
 import {
@@ -64,8 +65,13 @@ function readParameters(exchange: Exchange, route: Route): Parameters | Refusal 
     return badRequest("unsupported-content-type", message);
   }
   const { undeclared } = exchange;
-  const parsed = parseBody(body, { deepMembers: route.deepMembers, undeclared });
-  if (parsed.kind === "invalid") return badRequest("invalid-body", parsed.message);
+  const { peer } = exchange;
+  const isDoubtful = isDoubted(peer);
+  const parsed = parseBody(body, { deepMembers: route.deepMembers, undeclared, isDoubtful });
+  if (parsed.kind === "invalid") {
+    if (parsed.message === NO_JSON) doubt(peer);
+    return badRequest("invalid-body", parsed.message);
+  }
   const envelope = unwrapEnvelope(parsed.value, exchange.request.method);
   if (undeclared?.isInParameters === true && envelope.parameters === parsed.value) {
     // They are members of a member, which have a schema of their own.

@@ -18,6 +18,7 @@ export class LoopTime {
   readonly #clock: ProcessorClock;
   #isMeasuring = false;
   #readAt: number;
+  #endedAt = 0;
 
   constructor(rates: Pick<Rates, "charge">, clock: ProcessorClock = processorClock()) {
     this.#rates = rates;
@@ -28,6 +29,11 @@ export class LoopTime {
   /** Within a slice: what is done now is measured already. */
   get isMeasuring(): boolean {
     return this.#isMeasuring;
+  }
+
+  /** The end of the last slice, as of `performance.now()`. */
+  get endedAt(): number {
+    return this.#endedAt;
   }
 
   /**
@@ -54,6 +60,7 @@ export class LoopTime {
   /** 0 unless it was so long that others noticed. */
   #spentSince(startedAt: number): number {
     const now = performance.now();
+    this.#endedAt = now;
     if (now - startedAt <= FREE_SLICE_MS) return 0;
     const spent = Math.min(now - startedAt, this.#clock.lap(startedAt));
     this.#readAt = now;

@@ -104,6 +104,8 @@ export interface Route {
   readonly steps: readonly RecipeStep[] | undefined;
   /** Tells the pair that an input makes it dispatch, as for EXECUTE; undefined: it cannot be told. */
   readonly leadsTo: LeadsTo | undefined;
+  /** Left here by the log, and looked at by nobody else. */
+  logged: string | undefined;
 }
 
 /** A route that the registry has. */
@@ -171,6 +173,7 @@ export function createRoute(
     isReserved: options.isReserved ?? false,
     steps: options.steps,
     leadsTo: options.leadsTo,
+    logged: undefined,
   };
 }
 

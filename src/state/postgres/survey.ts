@@ -40,6 +40,8 @@ export interface DatabaseSurvey {
   readonly unreadable: readonly string[];
   /** The part of the records, from 0 to 1, that the limits would take now; undefined where it cannot be read. */
   readonly dueShare: number | undefined;
+  /** So long at least, in milliseconds, a transaction that writes has been open on the server; 0: none is known. */
+  readonly heldUpMs: number;
   readonly nodes: readonly SurveyedNode[];
 }
 
@@ -114,6 +116,7 @@ async function survey(
     ...{ schema, role: String(rows[0]?.["role"] ?? ""), tables },
     unreadable: tables.flatMap((table) => (readable.has(table.name) ? [] : [table.name])),
     dueShare: readable.has("records") ? await dueShare(client, name, limits, now) : undefined,
+    heldUpMs: readable.has("changes") && readable.has("meta") ? await heldUpMs(client, name) : 0,
     nodes: readable.has("nodes") ? await readNodes(client, name) : [],
   };
 }
@@ -163,6 +166,16 @@ async function firstSince(
     else high = middle;
   }
   return Math.min(low, end);
+}
+
+/** What was committed first behind the oldest transaction that is open; others' transactions are not shown to every role. */
+async function heldUpMs(client: PoolClient, name: string): Promise<number> {
+  const { rows } = await client.query<{ held: string | null }>(
+    `SELECT extract(epoch FROM clock_timestamp() - min(made_at)) * 1000 AS held FROM ${name}.changes
+      WHERE transaction >= pg_snapshot_xmin(pg_current_snapshot())::text::bigint
+        + (SELECT value::bigint FROM ${name}.meta WHERE name = 'base')`,
+  );
+  return Math.max(0, Number(rows[0]?.held ?? 0));
 }
 
 async function readNodes(client: PoolClient, name: string): Promise<readonly SurveyedNode[]> {

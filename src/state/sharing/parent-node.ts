@@ -97,9 +97,11 @@ export class ParentNode implements ViewLease {
       return this.#link.ask<SharedFeed>("feed", asked);
     }, ofCollection);
     isTaken();
-    this.#seen = Math.max(this.#seen, feed.upTo);
     look(new Set(feed.live));
-    this.#link.tell("taken", this.#seen);
+    if (feed.upTo > this.#seen) {
+      this.#seen = feed.upTo;
+      this.#link.tell("taken", this.#seen);
+    }
     if (!this.#isClosed) this.#leaseUntil = askedAt + this.#leaseMs;
   }
 }

@@ -171,6 +171,9 @@ export class SharedState {
       own.isWoken = false;
     }
     const { store } = this.#options;
+    // Most looks only renew a lease; a daemon that idles does nothing else.
+    const newest = await store.changes(Number.MAX_SAFE_INTEGER);
+    if (newest.upTo <= after) return { upTo: newest.upTo, live: this.#live(), changed: [] };
     const feeds = await Promise.all(only.map((collection) => store.changes(after, collection)));
     const { upTo } = await store.changes(Number.MAX_SAFE_INTEGER);
     const changed = only.flatMap((collection, index): SharedFeed["changed"] => {

@@ -30,9 +30,14 @@ interface Judged {
 }
 
 /** As a connection hears it that nothing was refused, or one that is looked at. */
-function judge(route: Route, options: ExchangeOptions, watched: number | undefined): Judged {
+function judge(
+  route: Route,
+  options: ExchangeOptions,
+  watched: number | undefined,
+  doubted?: number,
+): Judged {
   const made = makeExchange(options);
-  Object.assign(made, { route, peer: { ...made.peer, watched } });
+  Object.assign(made, { route, peer: { ...made.peer, watched, doubted } });
   return { exchange: made, refusal: bodyGate(made) ?? inputGate(made) };
 }
 
@@ -88,6 +93,22 @@ describe("members that no schema declares", () => {
     const refusal = judge(CLOSED, { body }, 64).refusal;
     expect(refusal).toMatchObject({ status: 400, code: "invalid-body" });
     expect(refusal).toEqual(judge(CLOSED, { body }, undefined).refusal);
+  });
+
+  it("are judged before they are parsed on a connection that sent what is no JSON", () => {
+    const doubted = (body: string, before?: number): number | undefined =>
+      judge(OPEN, { body }, undefined, before).exchange.peer.doubted;
+    expect(doubted('{"city":"Oslo"}')).toBeUndefined();
+    expect(doubted("[]")).toBeUndefined();
+    const begun = doubted('{"city":');
+    expect(begun).toBeGreaterThan(1);
+    expect(doubted('{"city":"Oslo"}', begun)).toBe((begun ?? 0) - 1);
+    expect(doubted('{"city":"Oslo"}', 1)).toBeUndefined();
+    for (const body of ['{"city":', '{"city":"Oslo"}', "[1]", '{"city":1}', "", " "]) {
+      expect(heard(judge(OPEN, { body }, undefined, 64))).toEqual(
+        heard(judge(OPEN, { body }, undefined)),
+      );
+    }
   });
 
   it("have their names again in what a handler is called with", () => {

@@ -41,6 +41,7 @@ function inDatabase(
       tables: [],
       unreadable: [],
       dueShare: undefined,
+      heldUpMs: 0,
       nodes: [],
     },
     ...answered,
@@ -157,6 +158,16 @@ export const keptCases: readonly Case[] = [
       severity: "warning",
       message:
         "table heads has about 1000 rows and 2000000 that are gone, whose room nothing can use (vacuumed: never)",
+    },
+  },
+  {
+    title: "a server on which somebody's transaction stays open",
+    id: "database-size",
+    site: inDatabase({ tables: [table("records", 1)], heldUpMs: 90_000 }),
+    found: {
+      severity: "warning",
+      message:
+        "a transaction that writes has been open on the server for 90 s or longer: retention cuts nothing, and a revocation takes a lease",
     },
   },
   {

@@ -99,6 +99,29 @@ describeWithPostgres("the size of a database", () => {
     expect((await survey(url, {})).dueShare).toBe(0);
   });
 
+  it("is told with how long a transaction has been open behind which others have written", async () => {
+    const url = await makeTables();
+    const change = (at: string): Promise<unknown> =>
+      postgres().query(
+        `INSERT INTO agtp.changes SELECT pg_current_xact_id()::text::bigint, 'c', 'k', clock_timestamp() - interval '${at}'`,
+        url,
+      );
+    await change("1 hour");
+    expect((await survey(url)).heldUpMs).toBe(0);
+    const elsewhere = new pg.Client(await postgres().makeDatabase());
+    await elsewhere.connect();
+    onTestFinished(() => elsewhere.end());
+    await elsewhere.query("BEGIN");
+    await elsewhere.query("SELECT pg_current_xact_id()");
+    await change("5 minutes");
+    await change("1 minute");
+    const { heldUpMs } = await survey(url);
+    expect(heldUpMs).toBeGreaterThanOrEqual(300_000);
+    expect(heldUpMs).toBeLessThan(3_600_000);
+    await elsewhere.query("ROLLBACK");
+    expect((await survey(url)).heldUpMs).toBe(0);
+  });
+
   it("is told of a database without tables, and of one without records", async () => {
     const empty = await survey(await postgres().makeDatabase());
     expect([empty.tables, empty.nodes, empty.dueShare]).toEqual([[], [], undefined]);

@@ -12,7 +12,11 @@ import { ParentNode } from "../../../src/state/sharing/parent-node.ts";
 import { ParentRecords } from "../../../src/state/sharing/parent-records.ts";
 import { ParentStore } from "../../../src/state/sharing/parent-store.ts";
 import { SealedChains } from "../../../src/state/sharing/sealed-chains.ts";
-import { type Joined, SharedState } from "../../../src/state/sharing/shared-state.ts";
+import {
+  type Joined,
+  type SharedFeed,
+  SharedState,
+} from "../../../src/state/sharing/shared-state.ts";
 import type { Store } from "../../../src/state/store.ts";
 import { StoreUnavailableError } from "../../../src/state/store-fault.ts";
 import { alterStore } from "../../support/store.ts";
@@ -105,6 +109,32 @@ describe("workers of one parent", () => {
     await expect(node.catchUp()).rejects.toThrow(StoreUnavailableError);
     isBroken = false;
     await node.catchUp();
+  });
+
+  it("cost the store one question where nothing is new, and hear of what is", async () => {
+    const asked: (string | undefined)[] = [];
+    const memory = createMemoryStore();
+    const counted = alterStore(memory, {
+      changes: (after, collection) => {
+        asked.push(collection);
+        return memory.changes(after, collection);
+      },
+    });
+    const { shared } = makeParent(counted);
+    const [left, right] = [await join(shared, "1"), await join(shared, "2")];
+    const ask = (after: number) => right.link.ask("feed", { after, only: ["items", "others"] });
+    await left.items.put("earlier", "x");
+    const { upTo } = (await ask(0)) as SharedFeed;
+    await left.items.put("key", "one");
+    const first = (await ask(upTo)) as SharedFeed;
+    expect(first.changed.map(([collection]) => collection)).toEqual(["items"]);
+    asked.length = 0;
+    expect(await ask(first.upTo)).toEqual({ ...first, changed: [] });
+    expect(asked).toEqual([undefined]);
+    await left.items.put("key", "two");
+    const next = (await ask(first.upTo)) as SharedFeed;
+    expect(next.upTo).toBeGreaterThan(first.upTo);
+    expect(next.changed).toMatchObject([["items", [{ key: "key", entry: { value: "two" } }]]]);
   });
 
   it("are woken once, however much others commit, until they ask what has changed", async () => {

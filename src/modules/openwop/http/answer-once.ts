@@ -6,12 +6,12 @@
 import { isWholeName } from "../../../dispatch/routes/second-look.ts";
 import { canonicalForm, sha256Hex } from "../../../identity/canonical-form.ts";
 import { type ApiAnswer, concealed, refuse } from "./answer.ts";
-import type { ApiCall, ApiRoute } from "./api-route.ts";
+import type { AnsweredRoute, ApiCall } from "./api-route.ts";
 
 const KEY = /^[\x20-\x7e]{1,255}$/;
 
 /** Answers a call, perhaps as it was answered before. */
-export async function answerOnce(route: ApiRoute, call: ApiCall): Promise<ApiAnswer> {
+export async function answerOnce(route: AnsweredRoute, call: ApiCall): Promise<ApiAnswer> {
   const { redact } = call.parts;
   // The answer is kept as it is sent.
   const handle = async (asked: ApiCall): Promise<ApiAnswer> =>

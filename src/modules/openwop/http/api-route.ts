@@ -68,8 +68,8 @@ export interface ApiParameter {
   readonly schema: JsonRecord;
 }
 
-/** One operation. */
-export interface ApiRoute {
+/** One operation, as it is described and looked for. */
+export interface Operation {
   readonly method: "GET" | "POST";
   /** `{name}` for parameters, as the API's description has it. */
   readonly path: string;
@@ -82,5 +82,17 @@ export interface ApiRoute {
   readonly body?: JsonRecord;
   /** The media type that a listener may accept in place of JSON. */
   readonly streams?: "text/event-stream";
+}
+
+/** An operation that is answered. */
+export interface AnsweredRoute extends Operation {
+  readonly streams?: never;
   handle(call: ApiCall): ApiAnswer | Promise<ApiAnswer>;
 }
+
+/** An operation whose answer is sent as it comes to be, by `openStream`. */
+export interface StreamRoute extends Operation {
+  readonly streams: "text/event-stream";
+}
+
+export type ApiRoute = AnsweredRoute | StreamRoute;

@@ -7,8 +7,8 @@ import { quoteValue } from "../../../base/json-value.ts";
 import { awaitPage, readPage } from "../runs/event-page.ts";
 import type { Redact, RunLog } from "../runs/run-log.ts";
 import { isRefused } from "../runs/run-refusal.ts";
-import { type ApiAnswer, answer, notFound, refuse, refuseAs } from "./answer.ts";
-import type { ApiCall, ApiParameter, ApiRoute } from "./api-route.ts";
+import { type ApiAnswer, answer, refuse, refuseAs } from "./answer.ts";
+import type { AnsweredRoute, ApiCall, ApiParameter, StreamRoute } from "./api-route.ts";
 import { Frames } from "./event-frames.ts";
 import type { EventStream } from "./event-stream.ts";
 import { isShown, readModes, STREAM_MODES, type StreamMode } from "./stream-mode.ts";
@@ -19,7 +19,7 @@ const LAST_SEQUENCE: ApiParameter = {
 };
 
 /** The operation that waits. */
-export const POLL_ROUTE: ApiRoute = {
+export const POLL_ROUTE: AnsweredRoute = {
   method: "GET",
   path: "/v1/runs/{runId}/events/poll",
   summary: "Read events behind a sequence, once there are any",
@@ -35,7 +35,7 @@ export const POLL_ROUTE: ApiRoute = {
 };
 
 /** The operation that streams, to whoever does not want JSON. */
-export const STREAM_ROUTE: ApiRoute = {
+export const STREAM_ROUTE: StreamRoute = {
   method: "GET",
   path: "/v1/runs/{runId}/events",
   summary: "Stream the events of a run, or read them as JSON",
@@ -56,10 +56,6 @@ export const STREAM_ROUTE: ApiRoute = {
       description: "For how many milliseconds events are gathered into one batch.",
     },
   ],
-  handle: async (call) => {
-    const opened = await openStream(call, true);
-    return "status" in opened ? opened : notFound();
-  },
 };
 
 async function poll(call: ApiCall): Promise<ApiAnswer> {

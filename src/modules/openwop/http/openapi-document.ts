@@ -2,10 +2,10 @@
 import type { JsonRecord } from "../../../base/json-value.ts";
 import { templateNames } from "../../../base/template.ts";
 import { VERSION } from "../../../base/version.ts";
-import type { ApiRoute } from "./api-route.ts";
+import type { Operation } from "./api-route.ts";
 
 /** OpenAPI 3.1. */
-export function openApiDocument(routes: readonly Omit<ApiRoute, "handle">[]): JsonRecord {
+export function openApiDocument(routes: readonly Operation[]): JsonRecord {
   const paths = new Map<string, Record<string, unknown>>();
   for (const route of routes) {
     const item = paths.get(route.path) ?? {};
@@ -56,7 +56,7 @@ function openOperation(id: string, summary: string): JsonRecord {
   return { get: { operationId: id, summary, security: [], responses: responses([]) } };
 }
 
-function operation(route: Omit<ApiRoute, "handle">): JsonRecord {
+function operation(route: Operation): JsonRecord {
   const { method, path, summary, scopes, streams, body = ANY_OBJECT } = route;
   const named = templateNames(path).map((name) => ({
     ...{ name, in: "path", required: true, schema: { type: "string" } },

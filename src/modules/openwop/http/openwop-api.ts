@@ -14,7 +14,6 @@ import { parseBody } from "../../../endpoint/request-body.ts";
 import { sha256Hex } from "../../../identity/canonical-form.ts";
 import { uuidv7 } from "../../../identity/uuid.ts";
 import { isStoreUnavailable } from "../../../state/store-fault.ts";
-import { type Admission, admit } from "./admission.ts";
 import {
   type ApiAnswer,
   answer,
@@ -27,10 +26,11 @@ import {
 import { answerOnce, lookTwice } from "./answer-once.ts";
 import { payerOfKey } from "./api-keys.ts";
 import type { ApiCall, ApiParts } from "./api-route.ts";
-import { openStream, STREAM_ROUTE } from "./event-routes.ts";
+import { type Authorized, authorize } from "./authorize.ts";
+import { openStream } from "./event-routes.ts";
 import { sendEvents } from "./event-stream.ts";
 import { openApiDocument } from "./openapi-document.ts";
-import { FACE_ROUTES } from "./routes.ts";
+import { API_ROUTES } from "./routes.ts";
 
 /** The part of the path space that the API has for itself. */
 interface ApiMount {
@@ -78,20 +78,20 @@ export function openwopApi(parts: ApiParts, bodyBytes: number): readonly ApiMoun
       prefix: "/v1",
       plugin: (app) => mountApi(app, parts, bodyBytes),
       answerUndecodable: (request, reply) => {
-        const admission = admit(request.method, request.raw.url ?? "", request.headers, parts);
-        send(reply, "status" in admission ? admission : notFound());
+        const authorized = authorize(request.method, request.raw.url ?? "", request.headers, parts);
+        send(reply, "status" in authorized ? authorized : notFound());
       },
     },
   ];
 }
 
 function mountApi(app: FastifyInstance, parts: ApiParts, bodyBytes: number): void {
-  const admitted = new WeakMap<FastifyRequest, Admission>();
+  const authorizations = new WeakMap<FastifyRequest, Authorized>();
   const openApi = openApiDocument(
-    FACE_ROUTES.filter(({ isConformance }) => isConformance !== true || parts.isConformance),
+    API_ROUTES.filter(({ isConformance }) => isConformance !== true || parts.isConformance),
   );
   readBodies(app, bodyBytes, (request, work) => {
-    const key = admitted.get(request)?.key;
+    const key = authorizations.get(request)?.key;
     return key === undefined ? work() : parts.toll.measure(payerOfKey(key), work);
   });
   app.setErrorHandler((error: FastifyError, _, reply) => sendError(reply, error, parts));
@@ -105,16 +105,16 @@ function mountApi(app: FastifyInstance, parts: ApiParts, bodyBytes: number): voi
     url: "/*",
     bodyLimit: bodyBytes,
     onRequest: async (request, reply) => {
-      const admission = admit(request.method, request.raw.url ?? "", request.headers, parts);
-      if ("status" in admission) await send(reply, admission);
-      else admitted.set(request, admission);
+      const authorized = authorize(request.method, request.raw.url ?? "", request.headers, parts);
+      if ("status" in authorized) await send(reply, authorized);
+      else authorizations.set(request, authorized);
     },
     handler: async (request, reply) => {
-      const admission = admitted.get(request);
-      if (admission === undefined) throw new Error("the request was not admitted");
+      const authorized = authorizations.get(request);
+      if (authorized === undefined) throw new Error("the request was not authorized");
       const body = isRecord(request.body) ? request.body : {};
-      const call = callOf(request, reply, admission, body);
-      await parts.toll.measure(payerOfKey(admission.key), () => serve(request, reply, call));
+      const call = callOf(request, reply, authorized, body);
+      await parts.toll.measure(payerOfKey(authorized.key), () => serve(request, reply, call));
     },
   });
 }
@@ -135,21 +135,21 @@ function readBodies(
 }
 
 interface ServedCall extends ApiCall {
-  readonly admission: Admission;
+  readonly authorized: Authorized;
 }
 
 function callOf(
   request: FastifyRequest,
   reply: FastifyReply,
-  admission: Admission,
+  authorized: Authorized,
   body: JsonRecord,
 ): ServedCall {
   const gone = new AbortController();
   reply.raw.once("close", () => gone.abort());
   const { headers } = request;
   return {
-    ...admission,
-    admission,
+    ...authorized,
+    authorized,
     query: isRecord(request.query) ? request.query : {},
     body,
     header: (name) => {
@@ -166,8 +166,8 @@ async function serve(
   reply: FastifyReply,
   call: ServedCall,
 ): Promise<void> {
-  const { route } = call.admission;
-  if (route.path !== STREAM_ROUTE.path) {
+  const { route } = call.authorized;
+  if (route.streams === undefined) {
     const said = await answerOnce(route, call);
     await call.parts.toll.measure(payerOfKey(call.key), () => send(reply, said));
     return;
@@ -185,7 +185,7 @@ async function serve(
   response.writeHead(200, {
     "Content-Type": "text/event-stream; charset=utf-8",
     "Cache-Control": "no-store",
-    // Of proxies in between, some gather what they should pass on.
+    // Some proxies gather what they should pass on.
     "X-Accel-Buffering": "no",
   });
   try {

@@ -66,8 +66,8 @@ function readWorkflow({ parts, key, params }: ApiCall): ApiAnswer {
   return workflow === undefined ? notFound() : answer(parts.redact(workflow.definition));
 }
 
-/** The stream is sent, not answered: whoever serves it knows it by its path. */
-export const FACE_ROUTES: readonly ApiRoute[] = [
+/** Every operation, in the order in which they are looked for. */
+export const API_ROUTES: readonly ApiRoute[] = [
   ...RUN_ROUTES,
   ...PAUSE_ROUTES,
   POLL_ROUTE,

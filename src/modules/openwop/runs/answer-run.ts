@@ -52,7 +52,7 @@ export async function answerRun(
   const answer = { ...given, resumeValue: readAnswer(interrupt, given.resumeValue) };
   const misfit = refuseMisfit(interrupt, answer, compiler);
   if (misfit !== undefined) return redact(misfit);
-  const result = await register.held(run.runId, interrupt);
+  const result = await register.pendingResult(run.runId, interrupt);
   let refusal: RunRefusal | undefined;
   const [event] = await log.append((state) => {
     const now = interruptOf(state, nodeId) ?? interrupt;

@@ -8,7 +8,7 @@ import type { Change } from "../../../state/store.ts";
 import type { RunError } from "../agent-executor.ts";
 import type { NodeType, NodeTypes } from "../nodes/node-type.ts";
 import type { ForkSource, Run } from "./run.ts";
-import { putHeld } from "./run-entry.ts";
+import { putPendingResult } from "./run-entry.ts";
 import type { EventDraft, RunEvent } from "./run-event.ts";
 import type { RunLog } from "./run-log.ts";
 import type { WorkflowRuns } from "./workflow-runs.ts";
@@ -16,7 +16,7 @@ import type { WorkflowRuns } from "./workflow-runs.ts";
 /** The log of the source, and the types of its nodes. */
 export interface CopyOptions {
   readonly types: NodeTypes;
-  readonly register: Pick<WorkflowRuns, "events" | "held" | "now">;
+  readonly register: Pick<WorkflowRuns, "events" | "pendingResult" | "now">;
 }
 
 /** Why a replay cannot go on, and at which node. */
@@ -83,7 +83,11 @@ async function heldBy(
   if (!isHeld || nodeId === undefined) return [];
   const interruptId = String(payload["interruptId"]);
   return [
-    putHeld(fork.runId, interruptId, await options.register.held(runId, { interruptId, nodeId })),
+    putPendingResult(
+      fork.runId,
+      interruptId,
+      await options.register.pendingResult(runId, { interruptId, nodeId }),
+    ),
   ];
 }
 

@@ -66,5 +66,5 @@ async function handedOn(
   const agentId = state.nodes[id]?.handedTo;
   const interrupt = state.interrupts[id];
   if (agentId === undefined || interrupt === undefined) return {};
-  return { handedOn: { agentId, task: await register.held(run.runId, interrupt) } };
+  return { handedOn: { agentId, task: await register.pendingResult(run.runId, interrupt) } };
 }

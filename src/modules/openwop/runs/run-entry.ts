@@ -39,13 +39,13 @@ export const RUNS = "openwop-runs";
 /** The collection of the acts of nodes of the public suite. */
 export const EFFECTS = "openwop-effects";
 /** The collection of results that wait for an answer: not for the log, which everybody reads. */
-export const HELD = "openwop-held-results";
+export const PENDING_RESULTS = "openwop-held-results";
 
 /** The number of the first event of a run. */
 export const FIRST_EVENT = 0;
 const LOG: LogPlaces = {
   ...{ events: "openwop-run-events", first: FIRST_EVENT },
-  beside: [HELD, EFFECTS],
+  beside: [PENDING_RESULTS, EFFECTS],
   doomed: "openwop-doomed-runs",
 };
 const ENDS = ["completed", "failed", "cancelled"] as const;
@@ -108,9 +108,9 @@ export function scheduled(run: Pick<RunEntry, "runId" | "tenant" | "principal">)
 }
 
 /** Keeps the result that waits for an answer. */
-export function putHeld(runId: string, interruptId: string, result: unknown): Change {
+export function putPendingResult(runId: string, interruptId: string, result: unknown): Change {
   const value = { result: result ?? null };
-  return { kind: "put", collection: HELD, key: `${runId}/${interruptId}`, value };
+  return { kind: "put", collection: PENDING_RESULTS, key: `${runId}/${interruptId}`, value };
 }
 
 /** A caller that asks about runs. */

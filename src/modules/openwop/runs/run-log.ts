@@ -12,7 +12,7 @@ import type { RunRegister, RunStep, StepOptions } from "../../../runs/run-regist
 import type { AlsoChange } from "../../../state/collection-write.ts";
 import { applyEvent } from "./fold-run.ts";
 import type { PauseRequest } from "./pause-request.ts";
-import { isHeld, isOver, type Run } from "./run.ts";
+import { isOver, isSuspended, type Run } from "./run.ts";
 import { FIRST_EVENT, type RunEntry } from "./run-entry.ts";
 import { type EventDraft, isTerminal, type RunEvent, type RunEventType } from "./run-event.ts";
 import type { RunLimits } from "./run-limits.ts";
@@ -30,7 +30,7 @@ export class RunOverError extends Error {
 }
 
 interface RunLogOptions {
-  readonly runs: RunRegister<RunEntry, RunEvent>;
+  readonly register: RunRegister<RunEntry, RunEvent>;
   readonly run: Run;
   readonly state: RunState;
   readonly redact: Redact;
@@ -76,14 +76,14 @@ export class RunLog {
 
   /** The request to pause the run behind the node that is executed. */
   get pause(): PauseRequest | undefined {
-    return this.#options.runs.find(this.run.runId)?.pause;
+    return this.#options.register.find(this.run.runId)?.pause;
   }
 
   /** Keeps that the run is to be paused, unless it has come to rest meanwhile. */
   async requestPause(request: PauseRequest): Promise<void> {
     const pause = this.#options.redact(request);
     await this.#advance(({ status, ...entry }) =>
-      isOver(status) || isHeld(status) ? undefined : { run: { ...entry, status, pause } },
+      isOver(status) || isSuspended(status) ? undefined : { run: { ...entry, status, pause } },
     );
   }
 
@@ -129,12 +129,12 @@ export class RunLog {
 
   /** Resolves when the run is over or waits for somebody, or when the wait is ended. */
   atRest(wait: Ends): Promise<void> {
-    return this.#until(({ status }) => isOver(status) || isHeld(status), wait);
+    return this.#until(({ status }) => isOver(status) || isSuspended(status), wait);
   }
 
   /** Takes in events that somebody else has kept. */
   async catchUp(): Promise<void> {
-    const { runs, run } = this.#options;
+    const { register: runs, run } = this.#options;
     for await (const event of readEvents(runs, run.runId, this.#state.nextSequence - 1)) {
       const isNext = event.sequence === this.#state.nextSequence;
       if (isNext) this.#state = applyEvent(this.#state, event, run);
@@ -143,12 +143,12 @@ export class RunLog {
 
   /** There are events that another node has kept, and that are not folded yet. */
   get isBehind(): boolean {
-    const { runs, run } = this.#options;
+    const { register: runs, run } = this.#options;
     return (runs.find(run.runId)?.eventCount ?? 0) > this.#state.nextSequence;
   }
 
   #until(isDone: (state: RunState) => boolean, wait: Ends): Promise<void> {
-    const { runs, run } = this.#options;
+    const { register: runs, run } = this.#options;
     const isSeen = (): boolean => isDone(this.#state);
     return within(wait, async (signal) => {
       for (;;) {
@@ -162,7 +162,7 @@ export class RunLog {
 
   /** Takes a step from the end of the log, wherever that is when its turn has come. */
   async #advance(decide: Decide, options: StepOptions = {}): Promise<void> {
-    const { runs, run } = this.#options;
+    const { register: runs, run } = this.#options;
     let behind: number | undefined;
     const step: Decide = (entry) => {
       behind = entry.eventCount === this.#state.nextSequence ? undefined : entry.eventCount;
@@ -180,13 +180,13 @@ export class RunLog {
     const isPauseWanted = pause !== undefined && !isOver(status) && status !== "paused";
     return {
       ...{ ...entry, status },
-      ...(isOver(status) ? { endedAt: this.#options.runs.now() } : {}),
+      ...(isOver(status) ? { endedAt: this.#options.register.now() } : {}),
       ...(isPauseWanted ? { pause } : {}),
     };
   }
 
   #complete(drafts: readonly EventDraft[]): readonly Omit<RunEvent, "sequence">[] {
-    const { run, redact, runs } = this.#options;
+    const { run, redact, register: runs } = this.#options;
     const timestamp = new Date(runs.now()).toISOString();
     return drafts.map(({ type, payload, nodeId, causationId, eventId }) => ({
       ...{ eventId: eventId ?? uuidv7(), runId: run.runId, type, timestamp },

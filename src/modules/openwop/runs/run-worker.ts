@@ -21,13 +21,19 @@ import { findLoopExcess } from "./fold-loop.ts";
 import { checkHandoffGate } from "./handoff-gate.ts";
 import type { RunWatcher } from "./interrupt-answer.ts";
 import { runPaused } from "./pause-request.ts";
-import { isHeld, isOver, type Run, type RunStop } from "./run.ts";
+import { isOver, isSuspended, type Run, type RunStop } from "./run.ts";
 import type { EventDraft } from "./run-event.ts";
 import { MIN_DURATION_MS, type RunLimits } from "./run-limits.ts";
 import { type Redact, type RunLog, RunOverError } from "./run-log.ts";
 import { openInterrupt } from "./run-snapshot.ts";
 import type { RunState } from "./run-state.ts";
-import { type Driven, type DriveOptions, failNode, say, takeNode } from "./take-node.ts";
+import {
+  appendUnlessStopped,
+  type Driven,
+  type DriveOptions,
+  failNode,
+  takeNode,
+} from "./take-node.ts";
 import type { WorkflowRuns } from "./workflow-runs.ts";
 
 /** The parts that runs are executed with. */
@@ -66,7 +72,7 @@ export class RunWorker implements RunExecutor {
       if (log === undefined) return undefined;
       const limitMs = this.#durationOf(log.run);
       timer = setTimeout(() => stop.abort({ kind: "timeout", limitMs }), limitMs).unref();
-      await this.#drive(log, stop.signal);
+      await this.#driveAndReport(log, stop.signal);
     } catch (error) {
       // Another node says what becomes of it.
       if (error instanceof HolderLostError) return undefined;
@@ -80,11 +86,11 @@ export class RunWorker implements RunExecutor {
     return undefined;
   }
 
-  async #drive(log: RunLog, signal: AbortSignal): Promise<void> {
+  async #driveAndReport(log: RunLog, signal: AbortSignal): Promise<void> {
     const { register, watcher } = this.#options;
     const { run } = log;
     try {
-      await driveRun(log, signal, this.#options);
+      await driveUntilStopped(log, signal, this.#options);
     } catch (error) {
       if (error instanceof RunOverError) return;
       if (error instanceof HolderLostError || isStoreUnavailable(error)) throw error;
@@ -126,10 +132,14 @@ export class RunWorker implements RunExecutor {
  * process left behind. Goes on until the run is over or waits; the signal's reason is a `RunStop`.
  * OpenWOP RFC 0072 §B, "replay"
  */
-async function driveRun(log: RunLog, signal: AbortSignal, options: DriveOptions): Promise<void> {
+async function driveUntilStopped(
+  log: RunLog,
+  signal: AbortSignal,
+  options: DriveOptions,
+): Promise<void> {
   const { run } = log;
   try {
-    await drive({ log, signal, options });
+    await driveToRest({ log, signal, options });
   } catch (error) {
     if (!signal.aborted || error instanceof HolderLostError) throw error;
     const stop = signal.reason as RunStop;
@@ -140,29 +150,29 @@ async function driveRun(log: RunLog, signal: AbortSignal, options: DriveOptions)
   }
 }
 
-async function drive(driven: Driven): Promise<void> {
+async function driveToRest(driven: Driven): Promise<void> {
   const { log, options } = driven;
   const { run } = log;
   if (run.source !== undefined) {
     const fault = await copyHistory(log, run.source, options);
     if (fault !== undefined) return failNode(driven, fault.nodeId, fault.error);
   }
-  await say(driven, (state) => begun(state, run));
+  await appendUnlessStopped(driven, (state) => begun(state, run));
   // A branch goes its own way, whether or not its source was to stop there.
   if (run.source?.mode === "branch" && log.state.status === "paused") {
-    await say(driven, () => [{ type: "run.resumed", payload: {} }]);
+    await appendUnlessStopped(driven, () => [{ type: "run.resumed", payload: {} }]);
   }
   // The events that were copied may end the run, or have it wait as its source does.
   if (isAtRest(log)) return;
-  if ((await walk(driven)) === "halted") return;
-  await say(driven, (state) => {
+  if ((await takeNodes(driven)) === "halted") return;
+  await appendUnlessStopped(driven, (state) => {
     const pause = askedPause(log);
     return pause.length > 0 ? pause : [runCompleted(run, state, options.register.now())];
   });
 }
 
 /** Takes one node after the other; `halted`: the run is over, or waits. */
-async function walk(driven: Driven): Promise<"done" | "halted"> {
+async function takeNodes(driven: Driven): Promise<"done" | "halted"> {
   const { log, options } = driven;
   const { run } = log;
   const gate = log.state.executions > 0 ? undefined : checkHandoffGate(run, options);
@@ -171,7 +181,10 @@ async function walk(driven: Driven): Promise<"done" | "halted"> {
   for (let at = 0; at < nodes.length; ) {
     const node = nodes[at] as WorkflowNode;
     const { backTo } = log.state;
-    await say(driven, (state) => [...loopExcess(driven, state), ...askedPause(log)]);
+    await appendUnlessStopped(driven, (state) => [
+      ...loopExcess(driven, state),
+      ...askedPause(log),
+    ]);
     if (isAtRest(log)) return "halted";
     // A loop goes on from the agent that worked last.
     const before = backTo === undefined ? pinned : log.state.agent?.agentId;
@@ -202,5 +215,5 @@ function askedPause({ pause }: RunLog): readonly EventDraft[] {
 }
 
 function isAtRest({ state: { status } }: RunLog): boolean {
-  return isOver(status) || isHeld(status);
+  return isOver(status) || isSuspended(status);
 }

@@ -64,7 +64,7 @@ export function isOver(status: RunStatus): boolean {
 }
 
 /** Tells whether a run stays where it is until somebody resumes or answers it. */
-export function isHeld(status: RunStatus): boolean {
+export function isSuspended(status: RunStatus): boolean {
   return status === "paused" || isWaiting(status);
 }
 

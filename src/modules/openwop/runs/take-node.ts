@@ -15,7 +15,7 @@ import { begun, nodeFailed, runFailed } from "./endings.ts";
 import { executeNode } from "./execute-node.ts";
 import type { HandoffGate } from "./handoff-gate.ts";
 import { interruptRequested, nodeCompleted, nodeSuspended } from "./node-events.ts";
-import { putHeld } from "./run-entry.ts";
+import { putPendingResult } from "./run-entry.ts";
 import type { EventDraft, RunEvent } from "./run-event.ts";
 import type { RunLimits } from "./run-limits.ts";
 import type { RunLog } from "./run-log.ts";
@@ -64,7 +64,7 @@ export async function takeNode(
   }
   signal.throwIfAborted();
   const error = (await begin(driven, node, pinned)) ?? gate ?? checkPin(driven, node);
-  if (error === undefined) return execute(driven, node);
+  if (error === undefined) return executeAndRecord(driven, node);
   await failNode(driven, node.id, error);
   return "done";
 }
@@ -72,14 +72,14 @@ export async function takeNode(
 /** Fails a node, and the run with it. */
 export async function failNode(driven: Driven, nodeId: string, error: RunError): Promise<void> {
   const { run } = driven.log;
-  await say(driven, (state) => [
+  await appendUnlessStopped(driven, (state) => [
     ...begun(state, run),
     ...nodeFailed(nodeId, error, state, driven.options.register.now()),
   ]);
 }
 
 /** Keeps events; an execution that was stopped says nothing more: the log says who stopped it. */
-export function say(
+export function appendUnlessStopped(
   { log, signal }: Driven,
   drafts: (state: RunState) => readonly EventDraft[],
   alongside: readonly AlsoChange[] = [],
@@ -95,7 +95,7 @@ export function say(
 }
 
 function append(driven: Driven, drafts: readonly EventDraft[]): Promise<readonly RunEvent[]> {
-  return say(driven, () => drafts);
+  return appendUnlessStopped(driven, () => drafts);
 }
 
 /** Says that the node is begun; answers the fault that keeps it from that. */
@@ -118,7 +118,7 @@ function checkPin({ log, options }: Driven, { agent }: WorkflowNode): RunError |
   return fault && pinMismatch(fault);
 }
 
-async function execute(driven: Driven, node: WorkflowNode): Promise<"done" | "waiting"> {
+async function executeAndRecord(driven: Driven, node: WorkflowNode): Promise<"done" | "waiting"> {
   const { log, signal, options } = driven;
   const { run, state } = log;
   const read = readInputs(node, state);
@@ -152,7 +152,9 @@ async function execute(driven: Driven, node: WorkflowNode): Promise<"done" | "wa
     case "low-confidence": {
       const suspended = nodeSuspended(node.id, outcome);
       const interruptId = String(suspended.payload["interruptId"]);
-      await say(driven, () => [suspended], [putHeld(run.runId, interruptId, outcome.result)]);
+      await appendUnlessStopped(driven, () => [suspended], [
+        putPendingResult(run.runId, interruptId, outcome.result),
+      ]);
       return "done";
     }
   }

@@ -4,7 +4,7 @@
  */
 import { traceOf } from "../../../base/thrown.ts";
 import type { RunEnder } from "./end-runs.ts";
-import { isHeld } from "./run.ts";
+import { isSuspended } from "./run.ts";
 import { scheduled } from "./run-entry.ts";
 import type { RunWorkerOptions } from "./run-worker.ts";
 
@@ -49,7 +49,7 @@ export class UnfinishedRuns {
     const { schedule } = register;
     for (const entry of register.unfinished()) {
       if (!register.isOurs(entry)) continue;
-      if (ender.takeDown(entry) || isHeld(entry.status)) continue;
+      if (ender.takeDown(entry) || isSuspended(entry.status)) continue;
       const run = scheduled(entry);
       if (!schedule.has(run)) schedule.add(run);
     }

@@ -15,8 +15,15 @@ import { RunSchedule } from "../../../runs/run-schedule.ts";
 import type { AlsoChange } from "../../../state/collection-write.ts";
 import type { Store } from "../../../state/store.ts";
 import { OpenLogs } from "./open-logs.ts";
-import { isHeld, isOver, type Run, type RunStop } from "./run.ts";
-import { entryOf, HELD, RUNS, type RunEntry, scheduled, workflowRunKind } from "./run-entry.ts";
+import { isOver, isSuspended, type Run, type RunStop } from "./run.ts";
+import {
+  entryOf,
+  PENDING_RESULTS,
+  RUNS,
+  type RunEntry,
+  scheduled,
+  workflowRunKind,
+} from "./run-entry.ts";
 import type { RunEvent } from "./run-event.ts";
 import type { RunLimits } from "./run-limits.ts";
 import { type Redact, RunLog } from "./run-log.ts";
@@ -118,13 +125,13 @@ export class WorkflowRuns extends RunRegister<RunEntry, RunEvent> {
   }
 
   /** The result that an interrupted node has where the answer is yes. */
-  async held(
+  async pendingResult(
     runId: string,
     { interruptId, nodeId }: Pick<Interrupt, "interruptId" | "nodeId">,
   ): Promise<unknown> {
-    const kept = await this.#store.get(HELD, `${runId}/${interruptId}`);
+    const kept = await this.#store.get(PENDING_RESULTS, `${runId}/${interruptId}`);
     // An earlier version kept one for each node.
-    const value = kept ?? (await this.#store.get(HELD, `${runId}/${nodeId}`));
+    const value = kept ?? (await this.#store.get(PENDING_RESULTS, `${runId}/${nodeId}`));
     return isRecord(value) ? value["result"] : undefined;
   }
 
@@ -147,14 +154,14 @@ export class WorkflowRuns extends RunRegister<RunEntry, RunEvent> {
   }
 
   #openLog(run: Run, { limits, redact }: LogRules, state: RunState): RunLog {
-    return new RunLog({ runs: this, run, limits, redact, state });
+    return new RunLog({ register: this, run, limits, redact, state });
   }
 
   /** A run that is gone, or whose store went back, is not as anybody here knows it. */
   #beginAnew({ runId }: RunEntry, after: RunEntry | undefined): void {
     this.#logs.forget(runId);
     this.schedule.stop(runId, TAKEN);
-    if (after === undefined || isOver(after.status) || isHeld(after.status)) return;
+    if (after === undefined || isOver(after.status) || isSuspended(after.status)) return;
     if (this.isOurs(after)) this.schedule.add(scheduled(after));
   }
 
@@ -175,7 +182,7 @@ export class WorkflowRuns extends RunRegister<RunEntry, RunEvent> {
   /** A run that waits for another goes on when that is over. */
   #wakeParent({ parentRunId = "" }: RunEntry): void {
     const parent = this.find(parentRunId);
-    if (parent === undefined || isOver(parent.status) || isHeld(parent.status)) return;
+    if (parent === undefined || isOver(parent.status) || isSuspended(parent.status)) return;
     if (!this.isOurs(parent)) return;
     this.schedule.add(scheduled(parent));
   }

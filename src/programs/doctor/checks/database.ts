@@ -11,6 +11,8 @@ const LARGE = 1024 * MEBIBYTE;
 const NAMED: readonly string[] = ["records", "entries", "changes"];
 /** Autovacuum comes at a fifth of a table. */
 const MANY_DEAD = 10_000;
+/** Longer than anything that the daemons write. */
+const LONG_MS = 60_000;
 
 /** Nothing bounds it, its room is not given back, or it cannot be seen. */
 const databaseSize: Check = {
@@ -25,6 +27,7 @@ const databaseSize: Check = {
     return [
       sizeOf(subject, survey),
       ...survey.tables.filter(isFull).map((table) => deadRows(subject, survey, table)),
+      ...heldUp(subject, survey),
       ...unreadable(subject, survey),
     ];
   },
@@ -63,6 +66,14 @@ function deadRows(subject: Subject, { schema }: DatabaseSurvey, table: TableSize
   const message = `table ${name} has about ${rows} rows and ${dead} that are gone, whose room nothing can use (vacuumed: ${last})`;
   const hint = `see that autovacuum is on and no transaction stays open for hours; VACUUM ${schema}.${name} does it now`;
   return { ...placeOf(subject), severity: "warning", message, hint };
+}
+
+function heldUp(subject: Subject, { heldUpMs }: DatabaseSurvey): readonly Observation[] {
+  if (heldUpMs < LONG_MS) return [];
+  const message = `a transaction that writes has been open on the server for ${Math.round(heldUpMs / 1_000)} s or longer: retention cuts nothing, and a revocation takes a lease`;
+  const hint =
+    "SELECT pid, datname, usename, xact_start FROM pg_stat_activity WHERE backend_xid IS NOT NULL ORDER BY xact_start, as a superuser, names it; so does pg_prepared_xacts";
+  return [{ ...placeOf(subject), severity: "warning", message, hint }];
 }
 
 function unreadable(subject: Subject, { schema, role, unreadable: names }: DatabaseSurvey) {

@@ -9,7 +9,7 @@ import type { RunCaller } from "../runs/run-entry.ts";
 import { type ApiAnswer, notFound, otherMethods, refuse } from "./answer.ts";
 import type { ApiKey } from "./api-keys.ts";
 import type { ApiParts, ApiRoute } from "./api-route.ts";
-import { FACE_ROUTES } from "./routes.ts";
+import { API_ROUTES } from "./routes.ts";
 
 /** The method and path that a route is found by. */
 interface RoutedOperation {
@@ -93,7 +93,7 @@ function decode(text: string): string | undefined {
 }
 
 /** A request that may be read. */
-export interface Admission {
+export interface Authorized {
   readonly parts: ApiParts;
   readonly route: ApiRoute;
   readonly params: Readonly<Record<string, string>>;
@@ -101,15 +101,15 @@ export interface Admission {
   readonly caller: RunCaller;
 }
 
-const TABLE = new RouteTable(FACE_ROUTES);
+const TABLE = new RouteTable(API_ROUTES);
 
 /** Lets a request in, or says why not. */
-export function admit(
+export function authorize(
   method: string,
   url: string,
   headers: { readonly authorization?: string | undefined },
   parts: ApiParts,
-): Admission | ApiAnswer {
+): Authorized | ApiAnswer {
   const key = parts.keys.find(headers.authorization);
   if (key === undefined) return unauthenticated();
   const [path = ""] = url.split("?");
