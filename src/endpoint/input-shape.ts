@@ -16,7 +16,7 @@ export interface InputShape {
   readonly scalars: ReadonlyMap<string, readonly ScalarType[]>;
   /** The members that are lists, with the types that the text of an item may turn into. */
   readonly lists: ReadonlyMap<string, readonly ScalarType[]>;
-  /** All of them; undefined: what the schema says depends on the names of others. */
+  /** The declared members; undefined: what the schema says depends on the names of others. */
   readonly declared: DeclaredMembers | undefined;
 }
 

@@ -85,7 +85,7 @@ export class RunRegister<Run extends object, Event extends NumberedEvent = Numbe
     return this.ofOwner(owner).toReversed();
   }
 
-  /** Those that have a name in a group of the kind. */
+  /** Lists the runs that have a name in a group of the kind. */
   inGroup(group: string, name: string): readonly Run[] {
     return this.#runs.inGroup(group, name);
   }
@@ -94,7 +94,7 @@ export class RunRegister<Run extends object, Event extends NumberedEvent = Numbe
     return phaseIn(this.#kind, run);
   }
 
-  /** Those that are in a phase, the oldest first. */
+  /** Lists the runs in one of these phases, the oldest first. */
   inPhase(...phases: readonly RunPhase[]): readonly Run[] {
     return this.list().filter((run) => phases.includes(this.phaseOf(run)));
   }

@@ -92,7 +92,7 @@ export function toViolation(error: SchemaError): WordedViolation {
   return violationOf(error, memberOf(error));
 }
 
-/** The same of a member that has another name. */
+/** Words an error, about a member that has perhaps another name. */
 export function violationOf(error: SchemaError, member: string | undefined): WordedViolation {
   const path = shorten(pathOf(error, member), MAX_PATH_LENGTH);
   return new WordedViolation(path, error.keyword, messageOf(error));

@@ -167,7 +167,7 @@ function createHandshaker({ cert, key, clientAuth, clientCa, ticketKeys }: TlsId
   return (raw: net.Socket, onSecured: (socket: tls.TLSSocket) => void): void => {
     const socket = new tls.TLSSocket(raw, options);
     socket.on("secure", () => socket.destroyed || onSecured(socket));
-    // Of a socket without a server this is what says that TLS or the raw socket has failed.
+    // A socket without a server says by this event that TLS or the raw socket has failed.
     socket.on("_tlsError", () => socket.destroy());
   };
 }

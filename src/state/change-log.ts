@@ -31,7 +31,7 @@ export class ChangeLog {
     this.#from = revision;
   }
 
-  /** Of the last commit. */
+  /** The revision of the last commit. */
   get revision(): number {
     return this.#revision;
   }

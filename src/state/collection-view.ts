@@ -48,7 +48,7 @@ type Told = Pick<Feed, "upTo" | "knows">;
 
 interface Held<Item> {
   readonly item: Item;
-  /** Of the store's entry; 0 while there is none. */
+  /** The revision of the store's entry; 0 while there is none. */
   readonly revision: number;
   readonly characters: number;
   /** Shown before it is stored. */

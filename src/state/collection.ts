@@ -91,7 +91,7 @@ export class Collection<Item> {
     return this.#view.inGroup(group, name);
   }
 
-  /** All of them, the oldest first. */
+  /** Lists all items, the oldest first. */
   values(): readonly Item[] {
     return this.#view.entries().map(([, item]) => item);
   }

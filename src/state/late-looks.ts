@@ -15,7 +15,7 @@ type Settle = (fault?: unknown) => void;
 
 export class LateLooks {
   readonly #wakeUp: () => void;
-  /** Those that wait for the next look at what has changed. */
+  /** The looks that wait for the next news of what has changed. */
   readonly #looking = new Set<Settle>();
   /** The look for all that was committed that is under way, and the one behind it. */
   #catching: Promise<unknown> = Promise.resolve();

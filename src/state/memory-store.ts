@@ -22,7 +22,7 @@ interface KeptValue {
 
 interface Collection {
   readonly values: Map<string, KeptValue>;
-  /** The same keys, in order. */
+  /** The keys, in order. */
   readonly keys: string[];
 }
 

@@ -18,7 +18,7 @@ type StateDirectory =
 
 /** Secrets are read from there, and often are links to where they are mounted. */
 const READ_ONLY = ["keys"];
-/** Of a directory that nobody writes to, nobody's state is in danger. */
+/** Errors of a directory that nobody can write to: nobody's state is in danger there. */
 const UNWRITABLE = ["EROFS", "EACCES", "EPERM"];
 const HINT =
   "a deployment directory has one daemon at a time: stop that one, or give this one its own directory";

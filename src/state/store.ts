@@ -12,7 +12,7 @@ export type StoredValue = unknown;
 export interface StoredEntry {
   readonly key: string;
   readonly value: StoredValue;
-  /** Of the commit that put it. */
+  /** The revision of the commit that put it. */
   readonly revision: number;
 }
 

@@ -114,7 +114,10 @@ export class MessageParser<Start extends { readonly kind: string }, Message exte
     return this.#completeHead(start, block, headLength);
   }
 
-  /** Of a line that comes again the texts are its own: a piece of a head would keep all of it alive. */
+  /**
+   * Parses a start line; a line that comes again has texts of its own: a piece of a head would keep
+   * all of it alive.
+   */
   #parseStart(text: string, length: number): Start | WireFault {
     const { startLine, remembered } = this.#rules;
     const { bytes, start: from } = this.#received;

@@ -262,7 +262,7 @@ export function methodNotAllowed(
   });
 }
 
-/** Of the methods of a path without parameters, whose list is the same each time. */
+/** The texts of lists of methods that are the same each time: of paths without parameters. */
 const allowedTexts = new WeakMap<readonly string[], string>();
 
 /** Undefined: there are redirects. */

@@ -90,7 +90,7 @@ function hostedAgent({ file, workflow: { id, name } }: ExposedWorkflow): HostedA
   return { key, name: key, file, scopes: [], description: `The workflow "${name}".` };
 }
 
-/** Of a caller's tier; a tier that is not mapped where others are is not trusted. */
+/** Maps a caller's tier to a trust level; a tier that is not mapped where others are is not trusted. */
 function trustOf(
   { trustLevels }: AgentcliConfig,
   tier: number | undefined,

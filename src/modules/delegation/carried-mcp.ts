@@ -12,7 +12,7 @@ export const MCP_TOOLS_CALL = "mcp.tools.call";
 export interface McpCall {
   readonly tool: string;
   readonly arguments: JsonRecord;
-  /** Of a message in JSON-RPC's frame. */
+  /** The id of a message in JSON-RPC's frame. */
   readonly id: string | number | undefined;
 }
 

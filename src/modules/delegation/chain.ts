@@ -22,7 +22,7 @@ export interface ChainRules {
   /** The last link's audience. */
   readonly serverId: string;
   readonly maxDepth: number;
-  /** Of this server and of its peers. */
+  /** Finds the key of this server or of a peer. */
   keyFor(serverId: string): Ed25519PublicKey | undefined;
   readonly vouching: Pick<Vouching, "findFault">;
   now(): number;

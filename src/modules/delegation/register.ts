@@ -19,7 +19,7 @@ import type { Callback } from "./callback.ts";
 import { RecentRuns } from "./recent-runs.ts";
 import { SeenTokens } from "./seen-tokens.ts";
 
-/** One of them. */
+/** A delegation as it is kept. */
 export interface KeptDelegation {
   readonly id: string;
   /** The agent that handed on, and gets the outcome under the authority that it had then. */
@@ -75,7 +75,7 @@ const KIND: RunKind<KeptDelegation, "running" | "ended" | "told"> = {
   },
 };
 
-/** Those that run, and those that ended of late. */
+/** The delegations that run, and those that ended of late. */
 export type DelegationRegister = RunRegister<KeptDelegation>;
 
 /** Opens the register of a store. */

@@ -114,7 +114,7 @@ function listedManifest({ manifest, agentId }: InstalledAgent, redactor: Redacto
   return { ...shown, ...Object.fromEntries(cut), agentId };
 }
 
-/** The same with its prompt; an empty one can stand in a file alone. */
+/** Writes an agent's manifest with its prompt; an empty prompt can stand in a file alone. */
 function exportedManifest(agent: InstalledAgent, redactor: Redactor): JsonRecord {
   const { systemPromptRef, systemPrompt: _, ...manifest } = listedManifest(agent, redactor);
   const prompt = redactor.text(agent.prompt);

@@ -36,7 +36,7 @@ interface InventoryEndpointsOptions extends DispatchOptions {
 
 const AGENT_ID = { type: "string", minLength: 1, maxLength: 256 } as const;
 
-/** Both. */
+/** Makes the two endpoints of the inventory. */
 export function inventoryEndpoints(
   options: InventoryEndpointsOptions,
 ): readonly ProtocolEndpoint[] {

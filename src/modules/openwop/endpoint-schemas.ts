@@ -39,7 +39,10 @@ interface EndpointSchemas {
   readonly output: CompiledSchema;
 }
 
-/** Makes them. A schema that does not bear being moved is left to the run, which checks it too. */
+/**
+ * Makes the schemas of an agent's endpoint. A schema that does not bear being moved is left to the
+ * run, which checks it too.
+ */
 export function endpointSchemas({ taskSchema, returnSchema }: InstalledAgent): EndpointSchemas {
   return {
     input: compile(inputSchema, taskSchema?.schema),

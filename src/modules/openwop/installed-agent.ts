@@ -16,7 +16,7 @@ export const MANIFEST_CLASSES = [
   "general",
 ] as const;
 
-/** One of them. */
+/** A class of model that a manifest asks for. */
 export type ManifestClass = (typeof MANIFEST_CLASSES)[number];
 
 /** The memories that an agent counts on. */

@@ -22,7 +22,7 @@ import { acceptedRun, runResult, runSnapshot } from "./runs/run-snapshot.ts";
 import type { InterruptKind } from "./runs/run-state.ts";
 import { interruptOf } from "./runs/verdict.ts";
 
-/** Their parts. */
+/** The parts that calls about runs are answered with. */
 export interface RunCallOptions {
   readonly host: RunHost;
   /** A handler has to be done by then. */

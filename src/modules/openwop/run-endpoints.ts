@@ -63,7 +63,7 @@ const SEQUENCE = { type: "integer", minimum: -1, maximum: 99_999_999 };
 
 type RunHandler = (call: Call, caller: RunCaller) => Promise<HandlerResult | Refusal>;
 
-/** All six. */
+/** Makes the six endpoints of runs. */
 export function runEndpoints(options: RunEndpointsOptions): readonly ProtocolEndpoint[] {
   const { isListed } = options;
   const endpoint = (

@@ -24,7 +24,7 @@ export interface ConformanceCase {
   readonly title: string;
   /** Sections, `5.1`; the first one is the case's own. */
   readonly clauses: readonly [string, ...string[]];
-  /** Of the thirteen of §13.1. */
+  /** The requirements that it is about, of the thirteen of §13.1. */
   readonly requirements: readonly number[];
   readonly level: CaseLevel;
   readonly needs: readonly Need[];

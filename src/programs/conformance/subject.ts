@@ -17,7 +17,7 @@ import type { Found, Survey } from "./survey.ts";
 /** Inputs of the person who runs the suite. */
 interface Belongings {
   readonly identity: Identity;
-  /** Of the version that the server should use. */
+  /** The catalog of the version that the server should use. */
   readonly catalog: Catalog;
   /** An endpoint that the server can make. */
   readonly proposal?: Proposal | undefined;

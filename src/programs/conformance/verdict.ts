@@ -9,7 +9,7 @@ export type Outcome =
 
 /** Where a server did something else than a case expects, in its own words. */
 export interface Failure {
-  /** Of the exchange in the case's file; 0 when nothing was asked. */
+  /** The line of the exchange in the case's file; 0 when nothing was asked. */
   readonly line: number;
   /** Every difference, the first of them enough for a summary. */
   readonly differences: readonly [string, ...string[]];

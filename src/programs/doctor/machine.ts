@@ -11,9 +11,9 @@ export interface Machine {
   readonly uid: number | undefined;
   /** Such as `v22.1.0`. */
   readonly nodeVersion: string;
-  /** Of what a path leads to; undefined where it leads to nothing. */
+  /** The status of what a path leads to; undefined where it leads to nothing. */
   status(path: string): FileStatus | undefined;
-  /** Of the file system that a path is on. */
+  /** The space of the file system that a path is on. */
   space(path: string): DiskSpace;
   /** Asks a database, which may be anywhere. */
   readonly surveyDatabase: typeof surveyDatabase;

@@ -30,7 +30,7 @@ export function completionCommand(programs: () => Promise<readonly Command[]>): 
 
 /** The shells that there is a script for. */
 const SHELLS = ["bash", "zsh", "fish"] as const;
-/** One of them. */
+/** A shell that completions are written for. */
 type Shell = (typeof SHELLS)[number];
 
 /**

@@ -15,7 +15,10 @@ import type { NewFile } from "../shell/write-files.ts";
 
 const DIRECTORY = ".agtp/schema";
 
-/** All of them, relative to the deployment; beside its keys, so that they are its owner's alone. */
+/**
+ * Lists the schema files, relative to the deployment; beside its keys, so that they are its owner's
+ * alone.
+ */
 export function schemaFiles(): readonly NewFile[] {
   return SCHEMA_NAMES.map((name) => {
     return { path: `${DIRECTORY}/${name}.json`, content: schemaText(name), isSecret: true };
@@ -65,7 +68,7 @@ export function withEndpointLines(
 
 /** The files that have a schema. */
 export const SCHEMA_NAMES = ["server", "endpoint", "recipe"] as const;
-/** One of them. */
+/** A file format that has a schema. */
 export type SchemaName = (typeof SCHEMA_NAMES)[number];
 
 const SCHEMAS: Readonly<Record<SchemaName, Schema>> = {

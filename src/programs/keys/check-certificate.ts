@@ -16,7 +16,7 @@ import type { Check, FileReport } from "./checks.ts";
 export interface CertificateContext {
   /** Undefined: issuers are not checked. */
   readonly anchors: readonly X509Certificate[] | undefined;
-  /** Of the same command line, verified. */
+  /** The geneses of the same command line, verified. */
   readonly geneses: readonly Genesis[];
   /** Milliseconds since the epoch. */
   readonly now: number;

@@ -32,7 +32,7 @@ export function readSigningKey(file: string, terminal: Terminal): KeyObject {
   throw usage(`${JSON.stringify(file)} must be an Ed25519 private key in PEM, not encrypted`);
 }
 
-/** Ed25519 public keys: base64url as it is, or files; of a private key, the public half. */
+/** Reads a verification key from a file. */
 export function readVerificationKeys(
   written: readonly string[],
   terminal: Terminal,

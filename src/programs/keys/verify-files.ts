@@ -81,7 +81,7 @@ function verifyFile({ file, text, recognized }: NamedFile, context: Context): Fi
   }
 }
 
-/** Of the files that were named the one with this Agent-ID, else the one of the same stem. */
+/** Finds among the named files the one with this Agent-ID, else the one of the same stem. */
 function findGenesis(
   file: string,
   text: string,

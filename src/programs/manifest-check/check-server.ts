@@ -64,7 +64,7 @@ function isDay(day: string): boolean {
   return new Date(`${day}T00:00:00Z`).toISOString().startsWith(day);
 }
 
-/** Of the two protocols, the versions that this program knows. */
+/** The version of both protocols that this program knows. */
 const KNOWN_VERSION = "1.0";
 const PROTOCOL_VERSION = /^\d+\.\d+(?:\.\d+)?$/;
 

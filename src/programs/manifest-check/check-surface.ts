@@ -79,7 +79,7 @@ export function checkAgents(manifest: DocumentPlace, isAnonymous: boolean): void
   for (const agent of agents) checkAgent(agent, seen);
 }
 
-/** Their format is the operator's; what typical entries have is looked at where it is there. */
+/** Checks an entry as far as typical entries go: its format is the operator's. */
 function checkAgent(agent: DocumentPlace, seen: Set<unknown>): void {
   const { value } = agent;
   if (!isRecord(value) && typeof value !== "string") {

@@ -173,7 +173,7 @@ function isFree(word: string, catalog: Catalog): boolean {
   return catalog.verbs.has(word) && !catalog.embedded.includes(word);
 }
 
-/** The same endpoint with the tool's own schemas, where they can stand as they are. */
+/** Gives an endpoint the tool's own schemas, where they can stand as they are. */
 function withOwnSchemas(
   endpoint: ImportedEndpoint,
   { inputSchema, outputSchema }: ToolDefinition,

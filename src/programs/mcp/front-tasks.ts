@@ -45,7 +45,7 @@ const OPEN: ReadonlySet<unknown> = new Set(["pending_review", "deferred"]);
 export class FrontTasks implements ClientTasks {
   readonly #ask: AskServer;
   readonly #kept = new LRUCache<string, Kept>({ max: MAX_TASKS, ttl: TASK_TTL_MS });
-  /** Those that somebody has go on at this moment: a second one only looks. */
+  /** The tasks that somebody has go on at this moment: a second one only looks. */
   readonly #busy = new Set<string>();
 
   constructor(ask: AskServer) {

@@ -13,5 +13,5 @@ export const OWN_TOOLS: readonly ListedTool[] = [
   { name: PROPOSE, description: withOutput(PROPOSE_AT_ONCE, {}) },
 ];
 
-/** Their names. */
+/** The names of the program's own tools. */
 export const OWN_NAMES: ReadonlySet<string> = new Set(OWN_TOOLS.map(({ name }) => name));

@@ -16,7 +16,7 @@ import type { ServerTool } from "./server-tools.ts";
 
 interface ContractParts {
   ask(request: ClientRequest): Promise<ClientResponse>;
-  /** Of the caller; undefined: whatever is listed is taken for its own. */
+  /** The caller's Agent-ID; undefined: whatever is listed is taken for its own. */
   readonly agentId: string | undefined;
 }
 

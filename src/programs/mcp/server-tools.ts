@@ -24,7 +24,7 @@ export interface ServerTool extends ListedTool {
 export interface ServerTools {
   /** The tools that the caller is shown. */
   readonly sorted: readonly ServerTool[];
-  /** All of them: whether one may be called is for the server to say. */
+  /** Every tool: whether one may be called is for the server to say. */
   readonly byName: ReadonlyMap<string, ServerTool>;
   /** How many entries are no tools that can be called. */
   readonly leftOut: number;

@@ -192,7 +192,7 @@ const GROUPS: readonly Command[] = [
   group("evidence", "agentcli.evidence", "provider"),
 ];
 
-/** All of them, as --help lists them. */
+/** The commands that call, as --help lists them. */
 export const CALL_COMMANDS: readonly Command[] = [
   ...PLAIN_COMMANDS,
   ...MANIFEST_COMMANDS,

@@ -16,7 +16,7 @@ export interface TrustFlags {
   readonly key?: string | undefined;
 }
 
-/** The same of programs in which `--key` is something else. */
+/** The flags of programs in which `--key` is something else. */
 interface ClientFlags extends Pick<TrustFlags, "ca" | "insecure"> {
   readonly clientCert?: string | undefined;
   readonly clientKey?: string | undefined;

@@ -23,7 +23,7 @@ export interface Terminal {
   /** Relative paths start here. */
   readonly directory: string;
   readonly environment: Environment;
-  /** All of standard input, or ERR_AGTP_REQUEST when that is absurdly much. */
+  /** Reads all of standard input, or throws ERR_AGTP_REQUEST when that is absurdly much. */
   readInput(maxBytes?: number): Promise<string>;
   /** Standard input and output as they are, for programs that hold a conversation over them. */
   readonly streams: { readonly input: Readable; readonly output: Writable };
@@ -37,7 +37,7 @@ export function defuse(text: string): string {
   return text.replace(CONTROLS, "\ufffd");
 }
 
-/** The same on one line of bearable length. */
+/** Defuses a text, on one line of bearable length. */
 export function defuseLine(text: string): string {
   const line = defuse(text.replace(/\s+/g, " ").trim());
   return line.length > 500 ? `${line.slice(0, 500)}…` : line;

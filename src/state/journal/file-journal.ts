@@ -60,7 +60,7 @@ export class FileJournal implements Journal {
   /** A segment was made whose name is not on the disk yet. */
   #isDirectoryDue = true;
   #active: ActiveSegment;
-  /** Of the active segment. */
+  /** The places of records in the active segment. */
   #records: RecordPlaces;
   /** The active segment is finished with so many octets. */
   #fullAt: number;

@@ -17,7 +17,7 @@ export class FinishedSegments {
   #numbers: readonly number[];
   /** Those whose index is being written. */
   readonly #finishing = new Map<number, RecordPlaces>();
-  /** Those that are read for the index that they lack. */
+  /** The segments that are read for the index that they lack. */
   readonly #indexing = new Map<number, Promise<RecordPlaces>>();
   #work: Promise<void> = Promise.resolve();
 

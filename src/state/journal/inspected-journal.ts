@@ -82,7 +82,7 @@ export class InspectedJournal {
     return this.#heads.get(agentId);
   }
 
-  /** The same: nobody writes. */
+  /** The head of a chain, which stays: nobody writes. */
   currentHeadOf(agentId: string): Promise<ChainHead | undefined> {
     return Promise.resolve(this.headOf(agentId));
   }

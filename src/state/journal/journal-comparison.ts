@@ -91,7 +91,7 @@ async function findPlaces(
   return placed;
 }
 
-/** Those of one segment together, so that each is opened once. */
+/** Groups records by segment, so that each segment is opened once. */
 function bySegment(
   heads: ReadonlyMap<string, ChainHead>,
 ): readonly (readonly [string, ChainHead])[] {

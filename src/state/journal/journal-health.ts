@@ -25,7 +25,7 @@ interface JournalFault {
 
 const LINE_FEED = 0x0a;
 const MAX_LINE = 1024 * 1024;
-/** Of a journal of terabytes, the newest segments are looked into. */
+/** The newest segments that are looked into: a journal may have terabytes. */
 const MAX_OPENED = 256;
 
 /** Examines the journal of a directory; nothing is wrong with one that was never begun. */

@@ -167,7 +167,7 @@ export class JournalRetention implements RetainedRecords {
   }
 }
 
-/** Of the first and the last record of a segment, in milliseconds since the epoch. */
+/** The times of the first and the last record of a segment, in milliseconds since the epoch. */
 interface SegmentTimes {
   readonly first: number;
   readonly last: number;

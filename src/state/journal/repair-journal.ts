@@ -131,7 +131,7 @@ function recordLosses(
     lost.set(damage.agentId, [...(lost.get(damage.agentId) ?? []), damage.auditId]);
   }
   const newest = newestOf(left);
-  // Of what belongs to no chain that is known, the chain that was written last tells.
+  // What belongs to no chain that is known is told by the chain that was written last.
   if (lost.size === 0 && newest !== undefined) lost.set(newest, []);
   const chains: RepairedChain[] = [];
   for (const [agentId, ids] of lost) {

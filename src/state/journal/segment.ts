@@ -61,7 +61,7 @@ export function listSegments(directory: string): readonly number[] {
     .sort((left, right) => left - right);
 }
 
-/** The same, and none where there is no such directory. */
+/** Lists the segments of a directory, none where there is no such directory. */
 export function segmentsIn(directory: string): readonly number[] {
   try {
     return listSegments(directory);

@@ -17,7 +17,7 @@ import type { StateHeader } from "./state-file.ts";
 /** Where it goes. */
 interface ImportTarget {
   readonly store: Store;
-  /** Of the journal. */
+  /** The journal's directory. */
   readonly directory: string;
   /** Throws where the file is not for this deployment. */
   onHeader(header: StateHeader): void;

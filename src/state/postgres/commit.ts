@@ -176,7 +176,7 @@ export class PostgresCommitter {
 
 interface FinalChange {
   readonly change: EncodedChange;
-  /** Of the commit that it belongs to. */
+  /** The place of the commit that it belongs to. */
   readonly index: number;
 }
 

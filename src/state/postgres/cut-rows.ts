@@ -163,7 +163,7 @@ export class CutEnds {
     this.#name = name;
   }
 
-  /** Those of the records, which are not there, that may have been lost. */
+  /** Finds the records that are not there and may have been lost. */
   async lost<Known extends KnownRecord>(records: readonly Known[]): Promise<readonly Known[]> {
     if (records.length === 0) return records;
     const cut = await readLastCutRow(this.#pool, this.#name);

@@ -49,7 +49,7 @@ export interface FeedStart {
   readonly after: number;
   /** Undefined: all collections. */
   readonly only: readonly string[] | undefined;
-  /** Of the feed of the same collections before this one, if all of it was taken in. */
+  /** The cursor of an earlier feed of the same collections, if all of it was taken in. */
   readonly cursor?: FeedCursor | undefined;
 }
 

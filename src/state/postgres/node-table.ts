@@ -35,7 +35,7 @@ interface OwnBeat {
 /** The table, as one process of the deployment reads and writes it. */
 export class NodeTable {
   readonly #pool: Pool;
-  /** Of the schema, quoted. */
+  /** The name of the schema, quoted. */
   readonly #name: string;
   readonly #own: OwnRow;
   /** By node its latest beat, and when it was first heard here. */

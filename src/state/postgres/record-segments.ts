@@ -28,7 +28,7 @@ interface RecordSegmentsOptions {
   onMarked?(): void;
 }
 
-/** Their names begin so. */
+/** The beginning of their names. */
 const SEGMENT = "segment:";
 const AFTER_SEGMENTS = "segment;";
 /** So many records are measured in one statement. */
@@ -85,7 +85,7 @@ export class RecordSegments {
     if (isDayOld(await this.#timeOf(open, "first"), limits, now)) await this.#finish(open);
   }
 
-  /** Their rows are gone with a cut. */
+  /** Drops segments whose rows are gone with a cut. */
   async drop(client: PoolClient, through: number): Promise<void> {
     await client.query(`DELETE FROM ${this.#options.name}.meta WHERE name >= $1 AND name <= $2`, [
       SEGMENT,

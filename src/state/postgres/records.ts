@@ -220,7 +220,7 @@ export async function readHeads(pool: Pool, name: string): Promise<ReadonlyMap<s
   return new Map(rows.map((row) => [row.agent_id, headOf(row)]));
 }
 
-/** Those of the records that the database does not have, and that were not cut off. */
+/** Finds the records that the database does not have, and that were not cut off. */
 export async function findLostRecords(
   pool: Pool,
   name: string,
@@ -235,7 +235,7 @@ export async function findLostRecords(
   });
 }
 
-/** Those of the records that the database has. */
+/** Reads the records that the database has. */
 async function readKept(
   pool: Pool,
   name: string,

@@ -19,7 +19,7 @@ export interface AcknowledgedRecord {
 export interface AcknowledgedOptions {
   /** The file. */
   readonly path: string;
-  /** Those of the records that the store does not have. */
+  /** Finds the records that the store does not have. */
   findLost(records: readonly AcknowledgedRecord[]): Promise<readonly AcknowledgedRecord[]>;
   onLoss(record: AcknowledgedRecord): void;
   /** Told once of a file that cannot be written. */

@@ -61,9 +61,9 @@ export interface SharedRecords {
   readonly heads: ReadonlyMap<string, ChainHead>;
   /** The latest lifecycle events, in order: the store may not have seen them. */
   readonly events: readonly JournalRecord[];
-  /** Those that are the latest now. */
+  /** The events that are the latest now. */
   latestEvents?(): Promise<readonly JournalRecord[]>;
-  /** The same records, as retention takes them away. */
+  /** The records, as retention takes them away. */
   readonly retained?: RetainedRecords;
   /** Everything that the nodes keep, as the lines of an export. */
   exported?(serverId: string): AsyncIterable<string>;

@@ -73,7 +73,7 @@ export function recordPayload(facts: RecordFacts, serverId: string, now: number)
 const ISSUED_AT = '","issued_at":"';
 const TIMESTAMP_LENGTH = "1970-01-01T00:00:00.000Z".length;
 
-/** The same record, issued at another time; only for payloads that `recordPayload` made. */
+/** Issues a record at another time; only for payloads that `recordPayload` made. */
 export function reissued({ before, after }: RecordPayload, at: number): RecordPayload {
   const rest = after.slice(ISSUED_AT.length + TIMESTAMP_LENGTH);
   return { before, after: ISSUED_AT + timestamp(at) + rest };

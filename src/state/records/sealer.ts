@@ -98,7 +98,7 @@ function encode(text: string): string {
   return scratch.toString("base64url", 0, scratch.write(text, 0));
 }
 
-/** Of an ASCII text; they hold until something else is encoded. */
+/** The octets of an ASCII text; they hold until something else is encoded. */
 function octetsOf(text: string): Uint8Array {
   if (text.length > scratch.length) return Buffer.from(text, "latin1");
   return scratch.subarray(0, scratch.write(text, 0, "latin1"));

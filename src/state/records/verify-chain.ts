@@ -76,7 +76,7 @@ export interface ChainReport {
   readonly first: ChainRecord | undefined;
   /** The newest. */
   readonly last: ChainRecord | undefined;
-  /** Of the records that held: with a signature that was checked, without one, with one unchecked. */
+  /** Counts the records that held: with a signature that was checked, without one, with one unchecked. */
   readonly verified: number;
   readonly unsigned: number;
   readonly unchecked: number;

@@ -45,7 +45,7 @@ interface CallQuestion {
 export interface ApprovalUse {
   /** Milliseconds since the epoch. */
   readonly at: number;
-  /** Of the answer, by which its record can be found. */
+  /** The Response-ID of the answer, by which its record can be found. */
   readonly responseId: string;
   /** Undefined until it is known, or known that nobody knows. */
   readonly outcome?: ApprovalOutcome;

@@ -34,7 +34,7 @@ export function normalizeSerial(text: string): string | undefined {
 
 export class CertificateRegister {
   readonly #revoked: Collection<StoredRevocation>;
-  /** Those that nobody gets in with, though they could not be stored yet. */
+  /** The certificates that nobody gets in with, though they could not be stored yet. */
   readonly #announced = new Set<string>();
 
   private constructor(revoked: Collection<StoredRevocation>) {

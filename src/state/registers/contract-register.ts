@@ -115,12 +115,12 @@ export class ContractRegister {
     );
   }
 
-  /** Those of an agent that can be called or accepted; the newest first. */
+  /** Lists an agent's contracts that can be called or accepted, the newest first. */
   openOf(agentId: string): readonly Contract[] {
     return this.#asTheyAre(this.#contracts.ofOwner(agentId)).filter(isOpen).reverse();
   }
 
-  /** Those of an agent that are no offers, also what is over and remembered; the oldest first. */
+  /** Lists an agent's contracts that are no offers, also what is over and remembered; the oldest first. */
   ofAgent(agentId: string): readonly Contract[] {
     const own = this.#asTheyAre(this.#contracts.ofOwner(agentId));
     return own.filter(({ state }) => state !== "offered");

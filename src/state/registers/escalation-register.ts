@@ -91,7 +91,7 @@ export class EscalationRegister {
     return this.#asItIs(this.#escalations.get(escalationId));
   }
 
-  /** All of them, the newest first. */
+  /** Lists all escalations, the newest first. */
   list(): readonly Escalation[] {
     return this.#escalations
       .values()

@@ -52,7 +52,7 @@ export interface HostIssuer {
 export interface HostedIdentities {
   /** By the agent's key. */
   readonly documents: ReadonlyMap<string, AgentDocument>;
-  /** Those that are not among the operator's own. */
+  /** The identities that are not among the operator's own. */
   readonly issued: readonly AgentDocument[];
   readonly problems: readonly Problem[];
   /** To be called before anybody sees one of them. */
@@ -62,7 +62,7 @@ export interface HostedIdentities {
 /** Where identities are looked for and kept. */
 interface IdentityPlaces {
   readonly store: Store;
-  /** Those that are known already. */
+  /** The identities that are known already. */
   readonly known: readonly AgentDocument[];
   readonly drive: Drive;
 }

@@ -42,7 +42,7 @@ export type LifecycleOutcome =
   | Extract<Transition, { readonly kind: "invalid" | "conflict" }>;
 
 const EVENTS = "lifecycle-events";
-/** Of an agent, beside those that changed where it stands: those are for good. */
+/** The events of an agent that are kept, beside those that changed where it stands: those are for good. */
 const EVENTS_KEPT = 10_000;
 const SAVE_AGAIN_MS = 500;
 
@@ -139,7 +139,7 @@ export class LifecycleRegister {
     }
   }
 
-  /** Of the nodes that do so at the same time, one does. */
+  /** Restores an event; one of the nodes that do so at the same time does. */
   async #restore(event: LifecycleEvent): Promise<void> {
     let also: readonly Change[] = [];
     const decide = (): ReadonlyMap<string, AgentState> => {

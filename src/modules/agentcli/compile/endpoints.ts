@@ -60,7 +60,7 @@ const RUN_ERRORS = [
   "trust_level_insufficient",
   "verify_failed",
 ] as const;
-/** One of them. */
+/** An error that a run may end with. */
 export type RunError = (typeof RUN_ERRORS)[number];
 
 /** The output of the target "agtp". */

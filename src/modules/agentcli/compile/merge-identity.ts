@@ -34,7 +34,7 @@ export interface DeclaredIdentity extends MergedParts {
   readonly scope: string | null;
 }
 
-/** The same with its profile: what a provider works with. */
+/** A merged identity with its profile: what a provider works with. */
 export interface EffectiveIdentity extends MergedParts {
   readonly ref: string | null;
   readonly provider: string | null;

@@ -13,7 +13,7 @@ interface AskedOfProvider {
 
 /** Something that a provider cannot do. */
 interface Unable {
-  /** Of the identity. */
+  /** The field of the identity. */
   readonly field: "auth.mode" | "presentation.handoff";
   readonly message: string;
 }

@@ -15,7 +15,7 @@ const ENVIRONMENT_NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
 // Tab, line feed and carriage return are text.
 const CONTROL = /[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]/;
 
-/** Their sources, for the JSON Schema. */
+/** The sources of the patterns, for the JSON Schema. */
 export const TEXT_PATTERNS: Readonly<
   Record<"identifier" | "token" | "environmentName" | "string", string>
 > = {

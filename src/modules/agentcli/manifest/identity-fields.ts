@@ -20,7 +20,7 @@ import {
 
 /** Weakest first. */
 export const TRUST_LEVELS = ["untrusted", "restricted", "supervised", "autonomous"] as const;
-/** One of them. */
+/** How far an identity trusts a caller. */
 export type TrustLevel = (typeof TRUST_LEVELS)[number];
 
 /** Compares two levels: negative where the first is the weaker one. */

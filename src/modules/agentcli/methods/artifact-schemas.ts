@@ -59,7 +59,7 @@ const CAPABILITIES = [
   ...["output_hints", "budgets", "identity", "contracts"],
 ];
 
-/** The same job, in the descriptors of old. */
+/** Describes a job in the descriptors of old. */
 export function legacyJob(): Descriptor {
   const fields = SCHEDULER_FIELDS["2"].map((name) => {
     const type = JOB_TYPES[name] ?? "string";
@@ -68,7 +68,7 @@ export function legacyJob(): Descriptor {
   return { type: "object", fields: Object.fromEntries(fields) };
 }
 
-/** The same plan, in the descriptors of old. */
+/** Describes a plan in the descriptors of old. */
 export function legacyPlan(): Descriptor {
   return {
     type: "object",

@@ -20,7 +20,7 @@ export interface Executor {
   readonly groups: ProcessGroups;
   /** Undefined: prompts have nobody to go to. */
   readonly runtime: PromptRuntime | undefined;
-  /** Of a caller's tier; undefined where the operator maps no tier at all. */
+  /** The trust in a caller of a tier; undefined where the operator maps no tier at all. */
   trustOf(tier: number | undefined): TrustLevel | undefined;
   /** Milliseconds that a task may take which does not say. */
   readonly usualTimeoutMs: number;

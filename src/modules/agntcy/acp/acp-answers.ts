@@ -7,7 +7,7 @@ import { type AcpAnswer, type AcpFailure, malformed } from "./acp-call.ts";
 
 /** The standing of a run with its server. */
 const RUN_STATUSES = ["pending", "error", "success", "timeout", "interrupted"] as const;
-/** One of them. */
+/** A status of a run, as ACP has it. */
 export type AcpRunStatus = (typeof RUN_STATUSES)[number];
 
 /** A run as its server describes it. */

@@ -66,7 +66,7 @@ export interface AcpRequest {
 /** The largest answer that is read. */
 const MAX_ANSWER_BYTES = 1_048_576;
 const MAX_DETAIL_LENGTH = 500;
-/** Of a body that nobody reads, this much is drained so that its connection can be used again. */
+/** The octets of an unread body that are drained so that its connection can be used again. */
 const DRAINED_BYTES = 65_536;
 
 /** Calls and reads the whole answer; rejects for faults of ours only. */

@@ -8,7 +8,7 @@ import type { CompiledSchema } from "../../../schema/schema.ts";
 
 /** The shape that a manifest was written in. */
 const MANIFEST_SHAPES = ["agent-manifest", "deployment-manifest", "oasf-record"] as const;
-/** One of them. */
+/** A shape that manifests are written in. */
 export type ManifestShape = (typeof MANIFEST_SHAPES)[number];
 
 /** A manifest in which nothing is wrong. */

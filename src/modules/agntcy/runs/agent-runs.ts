@@ -78,13 +78,13 @@ export class AgentRuns extends RunRegister<AgentRun, KeptEvent> {
     this.#store = store;
   }
 
-  /** Those that are under way on a path, and that no other node follows. */
+  /** Lists the runs under way on a path that no other node follows. */
   pending(base: string): readonly AgentRun[] {
     const active = this.inPhase("active").filter((run) => run.base === base);
     return active.filter((run) => this.isOurs(run));
   }
 
-  /** Those that wait for an answer, the oldest first. */
+  /** Lists the runs that wait for an answer, the oldest first. */
   interrupted(): readonly AgentRun[] {
     return this.inPhase("waiting");
   }

@@ -56,7 +56,7 @@ export async function obtainOutcome(
   }
 }
 
-/** Of a run that is under way already, only what comes from now on is heard. */
+/** Listens to a run that is under way already: only what comes from now on is heard. */
 function joinStream(
   { runId, upstreamRunId }: AgentRun,
   { client, manifest }: RemoteAgent,

@@ -20,7 +20,7 @@ export const RUN_STATES = [
   "timeout",
   "cancelled",
 ] as const;
-/** One of them. */
+/** A state of a run. */
 export type RunState = (typeof RUN_STATES)[number];
 
 /** Why a run came to nothing. */

@@ -16,7 +16,7 @@ export const FACE_SCOPES = [
   "approvals:respond",
 ] as const;
 
-/** One of them. */
+/** A scope that a key may have. */
 export type ApiScope = (typeof FACE_SCOPES)[number];
 
 /** One key. */
@@ -57,7 +57,7 @@ export class ApiKeys {
     if (presented === "" || presented.length > MAX_KEY_LENGTH) return undefined;
     const digest = createHash("sha256").update(presented).digest();
     let found: ApiKey | undefined;
-    // All of them are looked at: how long that takes says nothing about any.
+    // Every key is looked at: how long that takes says nothing about any.
     for (const [sha256, key] of this.#keys) {
       if (timingSafeEqual(Buffer.from(sha256, "hex"), digest)) found = key;
     }

@@ -81,7 +81,7 @@ function agentFamily(
   };
 }
 
-/** Those that can be run: every agent that they need is here. */
+/** Lists the workflows that can be run: every agent that they need is here. */
 function fixturesOf({ workflows, agentIds }: DiscoveryFacts): readonly string[] {
   return [...workflows.values()]
     .map(({ definition }) => definition)

@@ -22,7 +22,7 @@ interface KeyedRequest {
   readonly digest: string;
 }
 
-/** Does it; what `keep` gives is committed together with what is done. */
+/** Executes the operation; what `keep` gives is committed together with what is done. */
 type Execute = (keep: (answer: ApiAnswer) => readonly AlsoChange[]) => Promise<ApiAnswer>;
 
 /** An answer without its body, which is read from the store when it is asked for. */

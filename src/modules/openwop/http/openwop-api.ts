@@ -38,7 +38,7 @@ interface ApiMount {
   plugin(app: FastifyInstance): void;
   /** Answers what has a path that cannot be decoded. */
   answerUndecodable?(request: FastifyRequest, reply: FastifyReply): void;
-  /** Of a key that is known; undefined: nobody's. */
+  /** The account of a key that is known; undefined: nobody's. */
   payerOf(request: FastifyRequest): TaskOwner | undefined;
   answerExcess(excess: RateExcess, reply: FastifyReply): FastifyReply;
 }

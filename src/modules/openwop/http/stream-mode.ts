@@ -5,7 +5,7 @@ import { type ApiAnswer, refuse } from "./answer.ts";
 /** The modes; `values` stands for itself alone. */
 export const STREAM_MODES = ["values", "updates", "messages", "debug"] as const;
 
-/** One of them. */
+/** A mode that events are streamed in. */
 export type StreamMode = (typeof STREAM_MODES)[number];
 
 /** The types of events that are no progress of a run. */

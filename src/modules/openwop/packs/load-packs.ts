@@ -42,7 +42,7 @@ export function loadPacks(location: PacksLocation, rules: PackRules): LoadedPack
   return atOnce(loadingPacks(location, rules));
 }
 
-/** The same, a pack a step. */
+/** Loads packs, a pack a step. */
 export function* loadingPacks(location: PacksLocation, rules: PackRules): Paced<LoadedPacks> {
   const listing = new Listing(location);
   const places = listing.places();

@@ -39,7 +39,7 @@ export class Capabilities {
     return this.#levels.has(plainKey(key));
   }
 
-  /** Those that are not there, each once. */
+  /** Lists the capabilities that are not there, each once. */
   missing(keys: readonly string[]): readonly string[] {
     return [...new Set(keys.filter((key) => !this.has(key)))];
   }

@@ -9,7 +9,7 @@ import type { WorkflowDefinition } from "../workflows/workflow.ts";
 /** The reducer that joins a written value to the channel's own. */
 export const REDUCERS = ["append", "replace", "merge", "counter", "votes", "feedback"] as const;
 
-/** One of them. */
+/** A way to put values of one channel together. */
 type Reducer = (typeof REDUCERS)[number];
 
 /** A write to a channel. */

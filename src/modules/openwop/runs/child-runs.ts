@@ -25,7 +25,7 @@ interface ChildRunsOptions {
   orphaned(log: RunLog): Promise<unknown>;
 }
 
-/** Makes them. */
+/** Makes the part that begins runs for nodes. */
 export function createChildRuns(options: ChildRunsOptions): ChildRuns {
   return {
     begin: async (place, request, isBegun) => {

@@ -35,7 +35,7 @@ export async function readPage(host: RunHost, log: RunLog, after: number): Promi
   return { events, isComplete: isOver(status) && last >= nextSequence - 1 };
 }
 
-/** The same, once there is something or the wait is ended. */
+/** Reads a page once there is something, or the wait is ended. */
 export async function awaitPage(
   host: RunHost,
   log: RunLog,

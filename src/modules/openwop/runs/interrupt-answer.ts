@@ -39,14 +39,14 @@ export function plainAnswer(kind: InterruptKind, isAccepted: boolean, reason?: s
   };
 }
 
-/** One of them. */
+/** Hears of interrupts of runs. */
 export interface RunWatcher {
   onInterrupt(run: Run, interrupt: Interrupt): void;
   /** The run has its answer; undefined: it is cancelled. */
   onAnswer(run: Run, interrupt: Interrupt, answer: InterruptAnswer | undefined): void;
 }
 
-/** All of them. */
+/** Tells every watcher. */
 export class RunWatchers implements RunWatcher {
   readonly #watchers = new Set<RunWatcher>();
 

@@ -182,7 +182,7 @@ function typeNameOf(value: unknown): string {
   return Array.isArray(value) ? "array" : value === null ? "null" : typeof value;
 }
 
-/** The same, of a value that is a member of another. */
+/** Words the violations of a value that is a member of another. */
 export function under(parent: string): (violation: SchemaViolation) => SchemaViolation {
   return (violation) => ({ ...violation, path: `${parent}${violation.path}` });
 }

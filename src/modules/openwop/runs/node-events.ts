@@ -45,7 +45,7 @@ export function nodeHandoff(
   return [{ type: "agent.handoff", payload: { fromAgentId, toAgentId, reason, toNodeId } }];
 }
 
-/** The same, once somebody has given the answer that it waited for. */
+/** Completes a node that has the answer it waited for. */
 export function nodeDone(nodeId: string, outputs: JsonRecord, at: Answering): EventDraft {
   const { state, run, now } = at;
   const startedAt = Date.parse(state.nodes[nodeId]?.startedAt ?? "");

@@ -6,7 +6,7 @@ const MIN_CLEANING = 256;
 
 export class OpenLogs {
   readonly #logs = new Map<string, WeakRef<RunLog>>();
-  /** Those that are being created or read. */
+  /** The logs that are being created or read. */
   readonly #opening = new Map<string, Promise<RunLog | undefined>>();
   #logsBeforeCleaning = MIN_CLEANING;
 

@@ -4,7 +4,7 @@ import type { EventDraft } from "./run-event.ts";
 /** Pausing at once, or behind the node that is executed. */
 export const DRAIN_POLICIES = ["drain-current-node", "immediate"] as const;
 
-/** One of them. */
+/** A way to pause a run. */
 type DrainPolicy = (typeof DRAIN_POLICIES)[number];
 
 /** The request, and whose it is. */

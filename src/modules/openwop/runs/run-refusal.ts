@@ -52,7 +52,7 @@ export function tooManyRuns(): RunRefusal {
   return refuseRun("rate_limited", "too many runs of this caller are not over yet", details);
 }
 
-/** The same for a run that is not there and for one that the caller may not see. */
+/** Refuses alike a run that is not there and one that the caller may not see. */
 export function runNotFound(): RunRefusal {
   return refuseRun("run_not_found", "there is no such run");
 }

@@ -54,7 +54,7 @@ interface Bounds {
 export class WorkflowRuns extends RunRegister<RunEntry, RunEvent> {
   readonly schedule: RunSchedule = new RunSchedule();
   readonly #store: Store;
-  /** Of the deployment that asked last. */
+  /** The bounds of the deployment that asked last. */
   readonly #bounds: Bounds;
   readonly #logs = new OpenLogs();
 
@@ -80,7 +80,7 @@ export class WorkflowRuns extends RunRegister<RunEntry, RunEvent> {
     return this.inGroup("tree", rootRunId).length;
   }
 
-  /** Those that a run began itself. */
+  /** Lists the runs that a run began itself. */
   childrenOf(runId: string): readonly RunEntry[] {
     const { rootRunId = runId } = this.find(runId) ?? {};
     const tree = this.inGroup("tree", rootRunId);

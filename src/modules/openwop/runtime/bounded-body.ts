@@ -70,7 +70,7 @@ class DocumentBounds {
   }
 }
 
-/** Of a stream of events, whose lines are bounded too. */
+/** Bounds a stream of events and each of its lines. */
 class StreamBounds {
   #length = 0;
   #lines = 0;

@@ -10,7 +10,7 @@ import { type Completion, CompletionFault } from "./completion.ts";
 /** An answer, its body unread. */
 export interface ModelResponse {
   readonly status: number;
-  /** Of its Retry-After. */
+  /** The time that its Retry-After asks for. */
   readonly retryAfterMs: number | undefined;
   readonly isEventStream: boolean;
   readonly body: AsyncIterable<Uint8Array>;

@@ -63,7 +63,7 @@ export class ReasoningWriter implements ReasoningSink {
     return this.#inTurn(() => this.#say(text));
   }
 
-  /** The same, unless a block was closed before, or all are hidden. */
+  /** Says a text unless a block was closed before, or all are hidden. */
   sayUnlessSpoken(text: string): Promise<void> {
     const isHidden = this.#rules.verbosity === "off";
     return this.#inTurn(async () => {

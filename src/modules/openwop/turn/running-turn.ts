@@ -48,7 +48,7 @@ export interface TurnSurroundings {
 interface TurnTaker {
   readonly agent: InstalledAgent;
   readonly document: AgentDocument | undefined;
-  /** Of its tool calls. */
+  /** The scopes of its tool calls. */
   readonly scopes: readonly string[];
   readonly turn: AgentTurn;
 }

@@ -19,7 +19,7 @@ export function agentWorkflow(
   return agent && definitionFor(agent);
 }
 
-/** The same by the id that such a definition has. */
+/** Finds the workflow of an agent by the id that such a definition has. */
 export function findAgentWorkflow(
   catalog: AgentCatalog,
   workflowId: string,

@@ -51,7 +51,7 @@ export function loadWorkflows(location: WorkflowsLocation): LoadedWorkflows {
   return atOnce(loadingWorkflows(location));
 }
 
-/** The same, a workflow a step. */
+/** Loads workflows, one a step. */
 export function* loadingWorkflows(location: WorkflowsLocation): Paced<LoadedWorkflows> {
   const { directory, dir } = location;
   const { files, problems } = yield* readingFiles({
