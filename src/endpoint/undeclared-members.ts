@@ -13,8 +13,8 @@ const PLACES: ReadonlyMap<string, number> = new Map(
   STAND_INS.map((standIn, index) => [standIn, index]),
 );
 
-/** Above this the members are not what a body costs. */
-const MAX_OCTETS = 8192;
+/** The longest body whose members are replaced: of a longer one they are not what it costs. */
+export const MAX_REPLACED_OCTETS = 8192;
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
@@ -69,7 +69,6 @@ export class UndeclaredMembers implements SentNames {
   /** The text of a body with stand-ins. What is no JSON stays none. */
   replaceIn(bytes: Buffer, encoding: BodyEncoding): string {
     const whole = bytes.toString(encoding);
-    if (bytes.length > MAX_OCTETS) return whole;
     const isPlain = encoding === "latin1";
     const cut = (from: number, to: number): string =>
       isPlain ? whole.slice(from, to) : bytes.toString(encoding, from, to);
@@ -88,10 +87,11 @@ export class UndeclaredMembers implements SentNames {
       } else if (octet === OPEN_BRACE || octet === OPEN_BRACKET) depth += 1;
       else if (octet === CLOSE_BRACE || octet === CLOSE_BRACKET) depth -= 1;
       else if (octet === COLON && start > 0 && (depth === 1 || (depth === 2 && isInParameters))) {
-        if (depth === 1) isInParameters = spells(PARAMETERS, bytes, start, end);
-        const name = this.#declared.hasOctets(bytes, start, end)
-          ? undefined
-          : this.#nameFor(cut(start, end));
+        const written = this.#declared.hasOctets(bytes, start, end) ? undefined : cut(start, end);
+        if (depth === 1) {
+          isInParameters = spells(PARAMETERS, bytes, start, end) || isEscapedParameters(written);
+        }
+        const name = written === undefined ? undefined : this.#nameFor(written);
         if (name !== undefined) {
           text += cut(copied, start) + name;
           copied = end;
@@ -127,6 +127,10 @@ function readName(written: string): string | undefined {
   } catch {
     return undefined;
   }
+}
+
+function isEscapedParameters(written: string | undefined): boolean {
+  return written?.includes("\\") === true && readName(written) === "parameters";
 }
 
 /** Escapes, and control characters, which no JSON has. */

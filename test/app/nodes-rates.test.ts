@@ -12,7 +12,7 @@ const A_SECOND = 60;
 const A_MINUTE = 120;
 /** Until it hears of the other a node gives the whole rate, and what is saved up. */
 const BEGINNING_MS = 3_000;
-const WATCHED_MS = 3_000;
+const WATCHED_MS = 6_000;
 const PAUSE_MS = 2;
 
 const files: NodeFiles = (tables) =>

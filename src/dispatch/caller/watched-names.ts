@@ -4,7 +4,7 @@
  * before V8 keeps them. That halves what such a refusal costs, and nobody else's request is looked at.
  * AGTP-API §13.2
  */
-import { UndeclaredMembers } from "../../endpoint/undeclared-members.ts";
+import { MAX_REPLACED_OCTETS, UndeclaredMembers } from "../../endpoint/undeclared-members.ts";
 import type { Exchange } from "../exchange.ts";
 import type { Route } from "../routes/route.ts";
 
@@ -35,12 +35,16 @@ function markOf(name: string): number {
   return mark;
 }
 
-/** Undefined: the names of a request are not looked at. */
+/**
+ * Undefined: the names of a request are not looked at. Those of its query are not either where its body's
+ * stay: a stand-in could be the name of a member.
+ */
 export function undeclaredMembers(
-  { inner, peer }: Exchange,
-  { shape }: Route,
+  { inner, peer, request }: Exchange,
+  { shape, deepMembers }: Route,
 ): UndeclaredMembers | undefined {
   if (peer.watched === undefined || inner !== undefined) return undefined;
   peer.watched = peer.watched > 1 ? peer.watched - 1 : undefined;
+  if (request.body.length > MAX_REPLACED_OCTETS || deepMembers !== undefined) return undefined;
   return shape.declared && new UndeclaredMembers(shape.declared);
 }

@@ -77,6 +77,21 @@ describe("members that no schema declares", () => {
     );
   });
 
+  it("keep their names, in the query too, beside a body that is too long to be looked at", () => {
+    const body = JSON.stringify({ "\u007f0": "k".repeat(9000) });
+    const query = "asked=1";
+    const watched = heard(judge(CLOSED, { body, query }, 64));
+    expect(watched).toEqual(heard(judge(CLOSED, { body, query }, undefined)));
+    expect(watched).toMatchObject({ details: { errors: [{}, {}, {}] } });
+  });
+
+  it("are found in parameters, however those are written", () => {
+    const options = { body: '{"\\u0070arameters":{"\u007f0":1}}', query: "asked=1" };
+    const watched = heard(judge(CLOSED, options, 64));
+    expect(watched).toEqual(heard(judge(CLOSED, options, undefined)));
+    expect(watched).toMatchObject({ details: { errors: [{}, {}, {}] } });
+  });
+
   it.each([
     ['{"a":1,"b"'],
     ['{"a":1,"b":}'],

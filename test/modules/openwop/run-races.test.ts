@@ -149,7 +149,7 @@ describe("executing a node", () => {
       append: () => Promise.resolve([]),
       options: {
         types: new Map([["core.agent", type]]),
-        register: { now: () => 0, held: async () => stop.abort(stopped) },
+        register: { now: () => 0, pendingResult: async () => stop.abort(stopped) },
       },
     } as unknown as ExecutionParts);
     await expect(executed).rejects.toBe(stopped);
