@@ -597,11 +597,15 @@ class _Server:
 
     def _begin_async(self, call_id: typing.Any, function: _Function, link: _Link) -> None:
         assert self._loop is not None
+        if link.call.cancelled:
+            self._fault(call_id, Cancelled("the call is over"))
+            return
         context = contextvars.copy_context()
         context.run(_call.set, link.call)
         link.task = context.run(self._loop.create_task, self._run_async(call_id, function, link.call))
+        # Behind its first step: a task that is cancelled before it would answer nothing.
         if link.call.cancelled:
-            link.task.cancel()
+            self._loop.call_soon(link.task.cancel)
 
     async def _run_async(self, call_id: typing.Any, function: _Function, call: Call) -> None:
         try:

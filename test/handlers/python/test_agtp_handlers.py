@@ -6,6 +6,7 @@ import asyncio
 import dataclasses
 import datetime
 import decimal
+import io
 import json
 import os
 import subprocess
@@ -445,6 +446,25 @@ class Serving(unittest.TestCase):
         self.assertEqual([one["id"] for one in ended], [1, 2, 3, 4])
         self.assertEqual(ended[0]["result"]["body"], {"over": True, "flag": True})
         self.assertEqual(ended[3]["error"]["message"], "cancelled")
+
+    def test_a_call_that_is_over_before_it_begins_is_answered(self) -> None:
+        async def never(call):
+            raise AssertionError("it began")
+
+        sink = io.BytesIO()
+        function = agtp_handlers._Function("never", never)
+        server = agtp_handlers._Server({"never": function}, io.BytesIO(), sink)
+        link = agtp_handlers._Link(server, 1, True)
+        link.call = Call({"function": "never", "method": "QUERY", "path": "/x", "input": {}}, link)
+        server._running[1] = link
+        server._cancel(1)
+        loop = asyncio.new_event_loop()
+        server._loop = loop
+        loop.call_soon(server._begin_async, 1, function, link)
+        loop.run_until_complete(asyncio.sleep(0))
+        loop.close()
+        (said,) = [json.loads(line) for line in sink.getvalue().splitlines()]
+        self.assertEqual((said["id"], said["error"]["message"]), (1, "cancelled"))
 
     def test_dispatches_under_its_call(self) -> None:
         self.talk.call(7, "ask")
