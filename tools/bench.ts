@@ -27,7 +27,13 @@ import { measureNodes } from "./bench/node-scenario.ts";
 import { measureProcesses } from "./bench/process-scenario.ts";
 import { measureRecords } from "./bench/record-scenario.ts";
 import { measureRefusals } from "./bench/refusal-scenario.ts";
-import { currentLoad, describeMachine, formatReport, writeReadme } from "./bench/report.ts";
+import {
+  currentLoad,
+  describeMachine,
+  formatSection,
+  writeNumbers,
+  writeReadme,
+} from "./bench/report.ts";
 import type { Row } from "./bench/row.ts";
 import { createServerPool, type ServerPool } from "./bench/servers.ts";
 import { measureSoak } from "./bench/soak-scenario.ts";
@@ -61,6 +67,7 @@ const SCENARIOS = {
 type ScenarioName = keyof typeof SCENARIOS;
 
 const README = fileURLToPath(new URL("../../README.md", import.meta.url));
+const NUMBERS = fileURLToPath(new URL("../../docs/numbers.md", import.meta.url));
 
 const QUICK: Timing = {
   ...{ unmeasuredRounds: 1, rounds: 5, warmUpMs: 100, windowMs: 250 },
@@ -75,7 +82,7 @@ const OPTIONS = {
   "--quick": "shorter rounds: about a minute in all, and less exact",
   "--only <scenario>": { help: "", choices: Object.keys(SCENARIOS) },
   "--json": "the numbers as JSON on standard output",
-  "--write": "write the table into README.md; with --only its rows alone",
+  "--write": "write the tables into docs/numbers.md, and some rows into README.md",
 } as const;
 
 const PROGRAM: Command = command({
@@ -88,16 +95,20 @@ const PROGRAM: Command = command({
 async function run(options: Options<typeof OPTIONS>): Promise<undefined> {
   const timing = options.quick ? QUICK : FULL;
   const names = Object.keys(SCENARIOS) as ScenarioName[];
-  const loadBefore = currentLoad();
   const rows: Row[] = [];
+  const sections = new Map<string, string>();
+  let machine = describeMachine(currentLoad());
   for (const name of names.filter((one) => (options.only ?? one) === one)) {
     process.stderr.write(`measuring ${name}\n`);
-    rows.push(...(await withServers((pool) => SCENARIOS[name](pool, timing))));
+    const loadBefore = currentLoad();
+    const measured = await withServers((pool) => SCENARIOS[name](pool, timing));
+    machine = describeMachine(loadBefore);
+    rows.push(...measured);
+    sections.set(name, formatSection(name, measured, machine));
+    if (!options.json) process.stdout.write(`${sections.get(name)}\n`);
   }
-  const machine = describeMachine(loadBefore);
-  const report = formatReport(rows, machine);
-  process.stdout.write(options.json ? `${JSON.stringify({ machine, timing, rows })}\n` : report);
-  if (options.write) writeReadme(README, report, options.only);
+  if (options.json) process.stdout.write(`${JSON.stringify({ machine, timing, rows })}\n`);
+  if (options.write) writeReadme(README, writeNumbers(NUMBERS, sections, names), machine);
 }
 
 /** Each scenario has its own servers and files, so that none inherits what another left behind. */

@@ -1,4 +1,4 @@
-/** The report of a run: a Markdown table, for a terminal and for the README. */
+/** The report of a run: a Markdown table for each scenario, for a terminal, a page of numbers and the README. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { cpus, loadavg } from "node:os";
 import type { Row } from "./row.ts";
@@ -43,50 +43,84 @@ export function formatTable(rows: readonly Row[]): string {
     );
     return `| ${[`${row.label}, ${row.unit}`, ...numbers, goals.join(", ")].join(" | ")} |`;
   });
-  const head = [
-    "| | raw `node:tls` echo | fastify 5 | MCP's library | agtpd | agtpd against goal |",
-  ];
-  return [...head, "|---|---:|---:|---:|---:|---|", ...lines].join("\n");
+  return [...HEAD, ...lines].join("\n");
 }
 
-/** The table with the line that says where the numbers come from. */
-export function formatReport(rows: readonly Row[], machine: Machine): string {
+const HEAD: readonly string[] = [
+  "| | raw `node:tls` echo | fastify 5 | MCP's library | agtpd | agtpd against goal |",
+  "|---|---:|---:|---:|---:|---|",
+];
+
+/** What one scenario has measured: its table, and the line that says where the numbers come from. */
+export function formatSection(name: string, rows: readonly Row[], machine: Machine): string {
   const { node, cpu, cores, loadBefore, loadAfter } = machine;
   const load = `load ${loadBefore} before and ${loadAfter} after`;
-  return `${formatTable(rows)}\n\nMedians; Node ${node}, ${cores} cores of ${cpu}, ${load}.\n`;
+  const from = `Medians; Node ${node}, ${cores} cores of ${cpu}, ${load}.`;
+  return `### ${name}\n\n${formatTable(rows)}\n\n${from}\n`;
 }
 
-/** Replaces what stands between the README's markers; of one scenario, its rows alone. */
-export function writeReadme(file: string, report: string, scenario?: string): void {
+/**
+ * Puts sections in the place of those that have the same names, between the markers of the page of
+ * numbers, and answers with all that are there then, in the order of `names`.
+ */
+export function writeNumbers(
+  file: string,
+  measured: ReadonlyMap<string, string>,
+  names: readonly string[],
+): ReadonlyMap<string, string> {
+  const known = (MARKED.exec(readFileSync(file, "utf8"))?.[2] ?? "").split(/^(?=### )/m);
+  const before = new Map(known.map((text) => [/^### (.+)$/m.exec(text)?.[1], text.trimEnd()]));
+  const sections = new Map(
+    names.flatMap((name) => {
+      const text = measured.get(name) ?? before.get(name);
+      return text === undefined ? [] : [[name, text.trimEnd()] as const];
+    }),
+  );
+  replaceMarked(file, `${[...sections.values()].join("\n\n")}\n`);
+  return sections;
+}
+
+/** The rows that the README shows: a scenario, and how the row of it begins. */
+const HEADLINES: readonly (readonly [scenario: string, label: string])[] = [
+  ["throughput", "16 connections, 1 in flight each, as it is by default"],
+  ["throughput", "the same: server CPU a request"],
+  ["throughput", "the same: 99th percentile"],
+  ["throughput", "the same without the request log"],
+  ["throughput", "16 connections, 16 in flight each"],
+  ["records", "with unsigned records, 16 x 1"],
+  ["records", "with signed records, 16 x 16"],
+  ["connections", "one new connection a request"],
+  ["connections", "the same: server CPU a connection"],
+  ["refusals", "refused with 459, each name another"],
+  ["refusals", "refused with 404, each path another"],
+  ["refusals", "refused with 422, each member another"],
+  ["endpoints", "10,000 endpoints"],
+  ["start", "start with 1,000 endpoints"],
+  ["idle", "memory of an idle connection"],
+];
+
+/** Shows those rows of the sections in the README, with the way to the page of all of them. */
+export function writeReadme(
+  file: string,
+  sections: ReadonlyMap<string, string>,
+  { node, cpu, cores }: Machine,
+): void {
+  const rows = HEADLINES.flatMap(([scenario, label]) => {
+    const lines = sections.get(scenario)?.split("\n") ?? [];
+    return lines.find((line) => line.startsWith(`| ${label}`)) ?? [];
+  });
+  const more = "all rows, and the machine's load: [docs/numbers.md](docs/numbers.md)";
+  const from = `Medians; Node ${node}, ${cores} cores of ${cpu}; ${more}.`;
+  replaceMarked(file, `${[...HEAD, ...rows].join("\n")}\n\n${from}\n`);
+}
+
+function replaceMarked(file: string, written: string): void {
   const text = readFileSync(file, "utf8");
   if (!MARKED.test(text)) throw new Error(`${file}: expected a <!-- bench --> marker`);
-  const written = text.replace(MARKED, (_, open: string, known: string, close: string) => {
-    return open + (scenario === undefined ? report : withScenario(known, report, scenario)) + close;
-  });
-  writeFileSync(file, written);
-}
-
-/** A report with the rows of another one in the place of those that are called alike, or behind the last. */
-function withScenario(known: string, report: string, scenario: string): string {
-  const rows = [...report.matchAll(ROW)];
-  const kept = known.split("\n").filter((line) => !line.startsWith(`Of ${scenario}: `));
-  const labels = new Set(rows.map(([, label]) => label));
-  const others = kept.filter((line) => !labels.has(labelOf(line)));
-  const last = others.findLastIndex((line) => line.startsWith("|"));
-  const machine = report.trimEnd().split("\n").at(-1) ?? "";
-  const table = [...others.slice(0, last + 1), ...rows.map(([line]) => line)];
-  const rest = others
-    .slice(last + 1)
-    .join("\n")
-    .trimEnd();
-  return `${table.join("\n")}\n${rest}\n\nOf ${scenario}: ${machine}\n`;
-}
-
-/** A line of a table, and its first cell. */
-const ROW = /^\| ([^|]+?) \|.*$/gm;
-
-function labelOf(line: string): string | undefined {
-  return /^\| ([^|]+?) \|/.exec(line)?.[1];
+  writeFileSync(
+    file,
+    text.replace(MARKED, (_, open: string, _known, close: string) => open + written + close),
+  );
 }
 
 function formatNumber(value: number | undefined, row: Row): string {

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { median, ratioOf, spread } from "../../../tools/bench/measure.ts";
-import { formatTable, writeReadme } from "../../../tools/bench/report.ts";
+import { formatTable, writeNumbers, writeReadme } from "../../../tools/bench/report.ts";
 import { atLeast, atMost } from "../../../tools/bench/row.ts";
 import { Tally } from "../../../tools/bench/tally.ts";
 
@@ -68,34 +68,57 @@ describe("a goal", () => {
   });
 });
 
-describe("writeReadme", () => {
-  it("replaces what stands between the markers, and nothing else", async () => {
-    const directory = await mkdtemp(join(tmpdir(), "readme-"));
-    const file = join(directory, "README.md");
-    await writeFile(file, "before\n<!-- bench -->\nold\n<!-- /bench -->\nafter\n");
-    writeReadme(file, "new $& table\n");
+describe("the page of numbers", () => {
+  const section = (name: string, ...lines: readonly string[]): string =>
+    [`### ${name}`, "", "| | agtpd |", "|---|---:|", ...lines, "", "Medians.", ""].join("\n");
+  const machine = { node: "v20", cpu: "a processor", cores: 2, loadBefore: 0, loadAfter: 0 };
+
+  it("has each scenario as it was measured last, in one order", async () => {
+    const directory = await mkdtemp(join(tmpdir(), "numbers-"));
+    const file = join(directory, "numbers.md");
+    await writeFile(file, "before\n<!-- bench -->\n<!-- /bench -->\nafter\n");
+    const names = ["start", "mcp"];
+    writeNumbers(
+      file,
+      new Map([["mcp", section("mcp", "| old, µs | 1 |", "| $&, µs | 2 |")]]),
+      names,
+    );
+    writeNumbers(file, new Map([["start", section("start", "| ms | 3 |")]]), names);
+    const mcp = section("mcp", "| new, µs | 4 |");
+    const sections = writeNumbers(file, new Map([["mcp", mcp]]), names);
+    expect([...sections.keys()]).toEqual(names);
+    const start = section("start", "| ms | 3 |");
     expect(await readFile(file, "utf8")).toBe(
-      "before\n<!-- bench -->\nnew $& table\n<!-- /bench -->\nafter\n",
+      `before\n<!-- bench -->\n${start}\n${mcp}<!-- /bench -->\nafter\n`,
     );
     await writeFile(file, "no markers\n");
-    expect(() => writeReadme(file, "new\n")).toThrow("expected a <!-- bench --> marker");
+    expect(() => writeNumbers(file, sections, names)).toThrow("expected a <!-- bench --> marker");
     await rm(directory, { recursive: true });
   });
 
-  it("puts the rows of one scenario in the place of those, and leaves the others", async () => {
-    const rows = (...lines: readonly string[]): string =>
-      ["| | agtpd |", "|---|---:|", ...lines, "", "Medians; a machine.", ""].join("\n");
-    const known = rows("| start, ms | 1 |", "| calls, µs | 2 |");
-    const directory = await mkdtemp(join(tmpdir(), "readme-"));
+  it("lends the README some of its rows", async () => {
+    const directory = await mkdtemp(join(tmpdir(), "numbers-"));
     const file = join(directory, "README.md");
-    await writeFile(file, `<!-- bench -->\n${known}<!-- /bench -->\n`);
-    for (const micros of [3, 4]) {
-      writeReadme(file, rows(`| calls, µs | ${micros} |`, "| lists, µs | 5 |"), "mcp");
-    }
-    const expected = rows("| start, ms | 1 |", "| calls, µs | 4 |", "| lists, µs | 5 |");
-    expect(await readFile(file, "utf8")).toBe(
-      `<!-- bench -->\n${expected}\nOf mcp: Medians; a machine.\n<!-- /bench -->\n`,
-    );
+    await writeFile(file, "before\n<!-- bench -->\nold\n<!-- /bench -->\nafter\n");
+    const rows = ["| start with 10 endpoints, ms | 1 |", "| start with 1,000 endpoints, ms | 2 |"];
+    const idle = section("idle", "| memory of an idle connection of 10, KB | 3 |");
+    const sections = new Map([
+      ["idle", idle],
+      ["start", section("start", ...rows)],
+    ]);
+    writeReadme(file, sections, machine);
+    const written = (await readFile(file, "utf8")).split("\n");
+    expect(written.slice(4, 6)).toEqual([
+      rows[1],
+      "| memory of an idle connection of 10, KB | 3 |",
+    ]);
+    expect(written.join("\n")).not.toContain("with 10 endpoints");
+    expect(written.slice(-4)).toEqual([
+      "Medians; Node v20, 2 cores of a processor; all rows, and the machine's load: [docs/numbers.md](docs/numbers.md).",
+      "<!-- /bench -->",
+      "after",
+      "",
+    ]);
     await rm(directory, { recursive: true });
   });
 });
