@@ -9,8 +9,7 @@
 import { decodeValues, mergeInput, parseQuery } from "../../endpoint/input.ts";
 import { NO_JSON, parseBody, unwrapEnvelope } from "../../endpoint/request-body.ts";
 import { isOpaqueId } from "../../identity/identifiers.ts";
-import { doubt, isDoubted } from "../caller/doubted-bodies.ts";
-import { undeclaredMembers, watch } from "../caller/watched-names.ts";
+import { doubt, isDoubted, undeclaredMembers, watch } from "../caller/watched-connections.ts";
 import type { Exchange } from "../exchange.ts";
 import {
   badRequest,

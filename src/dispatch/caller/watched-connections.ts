@@ -1,15 +1,27 @@
 /**
- * Connections whose requests are looked at for members that nobody declared. One that was refused
- * something with such a member may go on with others: the names of so many more requests are looked at
- * before V8 keeps them. That halves what such a refusal costs, and nobody else's request is looked at.
+ * Connections that were refused something which a handler never saw: what they send next is looked at before
+ * it is parsed, because what V8 keeps of it, or throws, costs more than the request. Nobody else's requests are.
  * AGTP-API §13.2
  */
 import { MAX_REPLACED_OCTETS, UndeclaredMembers } from "../../endpoint/undeclared-members.ts";
 import type { Exchange } from "../exchange.ts";
 import type { Route } from "../routes/route.ts";
+import type { Peer } from "./peer.ts";
 
 /** The requests that are looked at after a refusal. */
 const WATCHED_REQUESTS = 64;
+
+/** Tells whether the next body of a connection is judged before it is parsed: one was no JSON. */
+export function isDoubted(peer: Peer): boolean {
+  if (peer.doubted === undefined) return false;
+  peer.doubted = peer.doubted > 1 ? peer.doubted - 1 : undefined;
+  return true;
+}
+
+/** Has the next bodies of a connection judged first. */
+export function doubt(peer: Peer): void {
+  peer.doubted = WATCHED_REQUESTS;
+}
 
 /**
  * Has the next requests of a connection looked at, where this one was refused and named a member that the
