@@ -15,7 +15,7 @@ export interface Target extends ExpectedResponses {
   readonly port: number;
   /** Undefined: no TLS. */
   readonly ca: string | undefined;
-  /** Sent in turn and around; connection i of n begins with the first of the i-th of n parts. */
+  /** Sent in turn and around; connection i of n sends the i-th, then each n-th. */
   readonly requests: readonly Buffer[];
 }
 
@@ -52,7 +52,7 @@ export function startLoad(target: Target, shape: Shape, tally: Tally): Load {
       if (!stopped) open(index);
       return false;
     };
-    const next = takeInTurn(target.requests, depth, index / shape.connections);
+    const next = takeInTurn(target.requests, depth, { index, connections: shape.connections });
     const socket = openConnection(target, { next, depth, tally, fail, goOn });
     sockets.add(socket);
   };

@@ -24,15 +24,37 @@ function queueOf(requests: readonly Buffer[], atOnce: number): Queue {
   return queue;
 }
 
-/** Takes requests in turn and around, beginning at a share of them. */
+/** One of so many connections. */
+interface Place {
+  readonly index: number;
+  readonly connections: number;
+}
+
+const parts = new WeakMap<readonly Buffer[], readonly (readonly Buffer[])[]>();
+
+/** The requests of one connection: each n-th, so that where there is one for each, an agent stays on its own. */
+function partOf(requests: readonly Buffer[], { index, connections }: Place): readonly Buffer[] {
+  if (requests.length < connections) return requests;
+  let known = parts.get(requests);
+  if (known?.length !== connections) {
+    known = Array.from({ length: connections }, (_, part) =>
+      requests.filter((_request, at) => at % connections === part),
+    );
+    parts.set(requests, known);
+  }
+  return known[index % connections] ?? requests;
+}
+
+/** Takes a connection's requests in turn and around; where there are fewer than connections, each begins elsewhere. */
 export function takeInTurn(
   requests: readonly Buffer[],
   atOnce: number,
-  share: number,
+  place: Place,
 ): (count: number) => Buffer {
-  const { octets, starts } = queueOf(requests, atOnce);
+  const { octets, starts } = queueOf(partOf(requests, place), atOnce);
   const length = starts.length - 1;
-  let turn = Math.floor(share * length);
+  const isShared = requests.length < place.connections;
+  let turn = isShared ? Math.floor((place.index / place.connections) * length) : 0;
   return (count) => {
     if (turn + count > length) turn = 0;
     const from = turn;
