@@ -54,7 +54,7 @@ export interface StateWatch {
   onNotice(notice: StateNotice): void;
 }
 
-/** Has news of the state logged; of a store that fails, its own notices tell. */
+/** Logs news of the state; a store that fails is told of by its own notices. */
 export function watchState({ logger }: Log): StateWatch {
   return {
     onFault: exceptStoreFaults((error) =>

@@ -32,7 +32,7 @@ export function parseQuery(query: string): Map<string, string> | undefined {
 /** A name or a value of a query, or a segment of a path; undefined: it is not percent-encoded UTF-8. */
 export function decodePart(text: string): string | undefined {
   if (!text.includes("%")) return text;
-  // What is thrown costs 2.5 µs, more than a query is worth.
+  // A throw costs 2.5 µs, more than a query is worth.
   if (INCOMPLETE_ENCODING.test(text) || !hasEncodedUtf8(text)) return undefined;
   return decodeURIComponent(text);
 }

@@ -1,5 +1,5 @@
 /**
- * Has what arrives at sockets put into one buffer that all of them share, and copied from there. Node makes an
+ * Reads all sockets into one buffer that they share, and copies each chunk from there. Node makes an
  * ArrayBuffer for each reading instead, which the collector has to sweep: without, the raw echo takes 11 % less
  * CPU at 16 x 1. This is the `onread` of `net.Socket`, which `tls.Server` does not pass on to its sockets: it is
  * set where Node keeps it. Where a Node keeps it elsewhere, octets arrive as "data".

@@ -44,7 +44,7 @@ export interface LoggedParts {
   readonly remote: string;
 }
 
-/** What the answer before echoed, where its request said no more than who asks. */
+/** The fields that the answer before echoed; kept where its request only said who asks. */
 export interface StampedLines {
   readonly caller: Caller;
   readonly standing: string;

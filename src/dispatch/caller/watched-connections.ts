@@ -18,14 +18,14 @@ export function isDoubted(peer: Peer): boolean {
   return true;
 }
 
-/** Has the next bodies of a connection judged first. */
+/** Marks a connection, whose next bodies are judged first. */
 export function doubt(peer: Peer): void {
   peer.doubted = WATCHED_REQUESTS;
 }
 
 /**
- * Has the next requests of a connection looked at, where this one was refused and named a member that the
- * one before did not: whoever repeats a mistake names nothing new.
+ * Marks a connection whose request was refused and named a member that the refused one before did not: its
+ * next requests are looked at. A mistake that is repeated names nothing new.
  */
 export function watch({ inner, peer, input, undeclared }: Exchange, { shape }: Route): void {
   if (inner !== undefined) return;

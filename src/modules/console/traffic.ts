@@ -137,7 +137,7 @@ export class Traffic {
     });
   }
 
-  /** What a console takes of a request at full load is the counting, and not the writing down. */
+  /** At full load a request is counted, and not written down. */
   #hasRoom(now: number, kind: "served" | "refused"): boolean {
     if (Math.abs(now - this.#since) >= AT_ONCE_MS) {
       this.#since = now;

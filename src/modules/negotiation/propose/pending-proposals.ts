@@ -77,7 +77,7 @@ export class PendingProposals {
     return this.#proposals.size;
   }
 
-  /** Has an evaluator take over, also of what is left. */
+  /** Gives pending proposals to an evaluator, those that are left too. */
   evaluateBy(evaluator: ProposalEvaluator): void {
     this.#evaluator = evaluator;
     this.#run();
