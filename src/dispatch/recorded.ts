@@ -8,7 +8,8 @@ import type { Ledger } from "../state/records/ledger.ts";
 import type { Response } from "../wire/message.ts";
 import { fieldLines } from "../wire/serialize.ts";
 import type { Observer } from "./observer.ts";
-import { recordOutcomeUnknown, refusalText } from "./refusals/refusal.ts";
+import { refusalText } from "./refusals/refusal.ts";
+import { recordOutcomeUnknown } from "./refusals/store-refusals.ts";
 import { AGTP_JSON, replyToRefusal } from "./reply.ts";
 
 /** The part of the ledger that says when it is known what became of records. */

@@ -8,7 +8,7 @@ import {
   type Recording,
   recorded,
 } from "../../src/dispatch/recorded.ts";
-import { storeUnavailable } from "../../src/dispatch/refusals/refusal.ts";
+import { storeUnavailable } from "../../src/dispatch/refusals/store-refusals.ts";
 import { type Reply, replyToRefusal } from "../../src/dispatch/reply.ts";
 import type { Response } from "../../src/wire/message.ts";
 

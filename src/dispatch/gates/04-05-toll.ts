@@ -14,7 +14,8 @@ import type { Attributor } from "../../state/records/attributor.ts";
 import type { ViewLease } from "../../state/state.ts";
 import { payerOf } from "../rates/payer.ts";
 import type { Rates } from "../rates/rates.ts";
-import { rateLimited, recordsUnavailable, storeUnavailable } from "../refusals/refusal.ts";
+import { rateLimited } from "../refusals/refusal.ts";
+import { recordsUnavailable, storeUnavailable } from "../refusals/store-refusals.ts";
 import type { Gate } from "./gate.ts";
 
 /** Gate 04: looks at the accounts of all payers. */

@@ -11,13 +11,8 @@ import { concealRefusal } from "../concealment.ts";
 import type { Deadlines, Expiring } from "../deadlines.ts";
 import type { Exchange } from "../exchange.ts";
 import type { Gate } from "../gates/gate.ts";
-import {
-  handlerTimeout,
-  type Refusal,
-  serverError,
-  storeOutcomeUnknown,
-  storeUnavailable,
-} from "../refusals/refusal.ts";
+import { handlerTimeout, type Refusal, serverError } from "../refusals/refusal.ts";
+import { storeOutcomeUnknown, storeUnavailable } from "../refusals/store-refusals.ts";
 import { type Reply, replyToRefusal } from "../reply.ts";
 import { CHANNELS, type HandlerBegin } from "../request-channels.ts";
 import type { Outcome, Route } from "../routes/route.ts";

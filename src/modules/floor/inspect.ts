@@ -17,8 +17,8 @@ import {
   notFound,
   type Refusal,
   rateLimited,
-  recordGone,
 } from "../../dispatch/refusals/refusal.ts";
+import { recordGone } from "../../dispatch/refusals/store-refusals.ts";
 import { floorResult } from "../../dispatch/routes/floor-result.ts";
 import type { ExchangeView, RouteHandler } from "../../dispatch/routes/route.ts";
 import type { Call, HandlerSuccess } from "../../handlers/handler.ts";

@@ -14,9 +14,9 @@ import {
   lifecycleInvalid,
   notFound,
   type Refusal,
-  recordsUnavailable,
   schemaViolation,
 } from "../../dispatch/refusals/refusal.ts";
+import { recordsUnavailable } from "../../dispatch/refusals/store-refusals.ts";
 import { floorResult } from "../../dispatch/routes/floor-result.ts";
 import type { ExchangeView, RouteHandler } from "../../dispatch/routes/route.ts";
 import type { Call } from "../../handlers/handler.ts";

@@ -4,7 +4,8 @@
  * -32603 `error_id` · -32000 the store cannot be read or written, of which the log is told elsewhere
  */
 import type { JsonRecord } from "../../base/json-value.ts";
-import { serverError, storeOutcomeUnknown } from "../../dispatch/refusals/refusal.ts";
+import { serverError } from "../../dispatch/refusals/refusal.ts";
+import { storeOutcomeUnknown } from "../../dispatch/refusals/store-refusals.ts";
 import type { CallLog } from "../../handlers/handler.ts";
 import { uuidv7 } from "../../identity/uuid.ts";
 import { isStoreUnavailable } from "../../state/store-fault.ts";

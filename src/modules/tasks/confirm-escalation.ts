@@ -13,12 +13,8 @@ import {
 import { authorityOver } from "../../dispatch/approvals/escalation-authority.ts";
 import { escalationEvent } from "../../dispatch/approvals/escalation-events.ts";
 import { type OperatorPolicy, operatorOf } from "../../dispatch/caller/operator.ts";
-import {
-  notFound,
-  type Refusal,
-  recordsUnavailable,
-  schemaViolation,
-} from "../../dispatch/refusals/refusal.ts";
+import { notFound, type Refusal, schemaViolation } from "../../dispatch/refusals/refusal.ts";
+import { recordsUnavailable } from "../../dispatch/refusals/store-refusals.ts";
 import { decisionConflict } from "../../dispatch/refusals/task-refusals.ts";
 import type { FloorMethod } from "../../dispatch/routes/floor.ts";
 import { floorResult } from "../../dispatch/routes/floor-result.ts";

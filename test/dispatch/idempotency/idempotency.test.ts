@@ -8,7 +8,8 @@ import {
   type InvokeServices,
 } from "../../../src/dispatch/handling/invoke.ts";
 import { createAnswerOnce } from "../../../src/dispatch/idempotency/idempotency.ts";
-import { attributionUnavailable, badRequest } from "../../../src/dispatch/refusals/refusal.ts";
+import { badRequest } from "../../../src/dispatch/refusals/refusal.ts";
+import { attributionUnavailable } from "../../../src/dispatch/refusals/store-refusals.ts";
 import type { Reply } from "../../../src/dispatch/reply.ts";
 import type { RouteHandler } from "../../../src/dispatch/routes/route.ts";
 import type { Handler, HandlerResult } from "../../../src/handlers/handler.ts";

@@ -7,7 +7,8 @@
 
 import type { ApprovalKind } from "../../../dispatch/approvals/approval-kind.ts";
 import { type Confirmation, readConfirmation } from "../../../dispatch/approvals/confirmation.ts";
-import { type Refusal, recordsUnavailable } from "../../../dispatch/refusals/refusal.ts";
+import type { Refusal } from "../../../dispatch/refusals/refusal.ts";
+import { recordsUnavailable } from "../../../dispatch/refusals/store-refusals.ts";
 import { decisionConflict } from "../../../dispatch/refusals/task-refusals.ts";
 import { floorResult } from "../../../dispatch/routes/floor-result.ts";
 import type { ExchangeView } from "../../../dispatch/routes/route.ts";
