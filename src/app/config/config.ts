@@ -14,7 +14,7 @@ import type { ServerConfig } from "../../identity/server-section.ts";
 import type { TlsConfig } from "../../identity/tls-section.ts";
 import type { AgentcliConfig } from "../../modules/agentcli/config.ts";
 import type { AgntcyConfig } from "../../modules/agntcy/config.ts";
-import type { ConsoleConfig } from "../../modules/console/console-section.ts";
+import type { ConsoleConfig } from "../../modules/console/config.ts";
 import type { DelegationConfig, PeerConfig } from "../../modules/delegation/config.ts";
 import type { GroupsConfig, WebhooksConfig } from "../../modules/delivery/config.ts";
 import type { GatewayConfig } from "../../modules/gateway/config.ts";

@@ -14,7 +14,7 @@ import { serverSection } from "../../identity/server-section.ts";
 import { tlsSection } from "../../identity/tls-section.ts";
 import { agentcliSection } from "../../modules/agentcli/config.ts";
 import { agntcySection } from "../../modules/agntcy/config.ts";
-import { consoleSection } from "../../modules/console/console-section.ts";
+import { consoleSection } from "../../modules/console/config.ts";
 import { delegationSection, peersSection } from "../../modules/delegation/config.ts";
 import { groupsSection, webhooksSection } from "../../modules/delivery/config.ts";
 import { gatewaySection } from "../../modules/gateway/config.ts";

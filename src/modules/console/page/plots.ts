@@ -1,12 +1,69 @@
-/**
- * A plot over time. Its colours are those of the page, light or dark; screen readers get a sentence,
- * and everybody the same figures as a table.
- */
-import { html, UPlot, useEffect, useRef, type VNode } from "../preact.ts";
-import { momentText } from "../text.ts";
+/** The traffic of the last hour as plots: requests, refusals, and how long they took. */
+import type { History, HistoryPoint, Overview } from "./answers.ts";
+import { get } from "./api.ts";
+import { Section } from "./parts/page.ts";
+import { html, UPlot, useEffect, useRef, useState, type VNode } from "./preact.ts";
+import { countText, millisecondsText, momentText } from "./text.ts";
+
+/** An hour of steps of five seconds. */
+const MAX_POINTS = 720;
+
+/** The plots; `latest` is the step that ended last. */
+export function HistoryPlots({ latest }: Pick<Overview, "latest">): VNode {
+  const { points, step } = useHistory(latest);
+  if (points.length < 2) {
+    return html`<${Section} title="The last hour"><p class="quiet">Plots begin ten seconds after the start.</p><//>`;
+  }
+  const moments = points.map(([at]) => at);
+  const perSecond = (count: number): number => Math.round((count / step) * 10) / 10;
+  const traffic = [
+    {
+      ...{ name: "Requests", colour: "--accent" },
+      values: points.map(([, requests]) => perSecond(requests)),
+    },
+    {
+      ...{ name: "Refused", colour: "--bad" },
+      values: points.map(([, , refused]) => perSecond(refused)),
+    },
+  ];
+  const latency = [
+    { name: "Median", colour: "--accent", values: points.map(([, , , p50]) => p50) },
+    { name: "99 %", colour: "--wait", values: points.map(([, , , , p99]) => p99) },
+  ];
+  return html`<${Section} title="The last hour"><div class="columns plots">
+    <${Plot} title="Requests per second" moments=${moments} lines=${traffic} text=${countText} />
+    <${Plot} title="Latency" moments=${moments} lines=${latency} text=${millisecondsText} />
+  </div><//>`;
+}
+
+/** Asked for once; what comes after it comes with the overview. */
+function useHistory(latest: HistoryPoint | null) {
+  const [step, setStep] = useState(5);
+  const [points, setPoints] = useState<readonly HistoryPoint[]>([]);
+  useEffect(() => {
+    const abort = new AbortController();
+    get<History>("/api/history", abort.signal).then(
+      (history) => {
+        setStep(history.step_s);
+        setPoints(history.points);
+      },
+      () => undefined,
+    );
+    return () => abort.abort();
+  }, []);
+  const at = latest?.[0] ?? 0;
+  useEffect(() => {
+    if (latest === null) return;
+    setPoints((known) => {
+      const isNew = at > (known.at(-1)?.[0] ?? 0);
+      return isNew ? [...known, latest].slice(-MAX_POINTS) : known;
+    });
+  }, [at]);
+  return { points, step };
+}
 
 /** One line of a plot. */
-export interface Line {
+interface Line {
   readonly name: string;
   /** A colour of the style, by its name: `--accent`. */
   readonly colour: string;
@@ -15,7 +72,7 @@ export interface Line {
 }
 
 /** A plot, and how its figures are written. */
-export interface PlotProps {
+interface PlotProps {
   readonly title: string;
   /** Seconds since the epoch, in order. */
   readonly moments: readonly number[];
@@ -29,8 +86,11 @@ const CLOCK_WIDTH = 96;
 /** Below the plot. */
 const CLOCK_HEIGHT = 28;
 
-/** The plot with its legend. */
-export function Plot(props: PlotProps): VNode {
+/**
+ * A plot over time. Its colours are those of the page, light or dark; screen readers get a sentence,
+ * and everybody the same figures as a table.
+ */
+function Plot(props: PlotProps): VNode {
   const { title, lines, moments, text } = props;
   const box = usePlot(props);
   return html`<figure class="plot">

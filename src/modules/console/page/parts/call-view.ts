@@ -1,11 +1,10 @@
 /** A call that waits, as a person reads it: what is called with which input, and what is new. */
 import type { Escalation } from "../answers.ts";
-import { AgentLink, type Fact, Facts, LongId, Moment, Stranger } from "../parts/facts.ts";
-import { Section } from "../parts/page.ts";
 import { html, type VNode } from "../preact.ts";
 import { address } from "../router.ts";
 import { jsonText, visible } from "../text.ts";
-import { type ApprovedCall, callOf, isObject } from "./subject.ts";
+import { AgentLink, type Fact, Facts, LongId, Moment, Stranger } from "./facts.ts";
+import { Section } from "./page.ts";
 
 /** Members that are new in every call, and say nothing about it. */
 const EVER_NEW: ReadonlySet<string> = new Set(["nonce", "expires_at"]);
@@ -103,7 +102,7 @@ function valueText(value: unknown): string {
 }
 
 /** One place in which two values differ; undefined where one of them has nothing. */
-export interface Difference {
+interface Difference {
   readonly pointer: string;
   readonly before: unknown;
   readonly after: unknown;
@@ -130,4 +129,26 @@ function own(value: Readonly<Record<string, unknown>>, name: string): unknown {
 
 function escapedName(name: string): string {
   return name.replaceAll("~", "~0").replaceAll("/", "~1");
+}
+
+/** The call of an approval, as its digest is taken. */
+type ApprovedCall = Readonly<Record<string, unknown>>;
+
+/** The call that waits; undefined for another kind of question. */
+export function callOf({ context }: Escalation): ApprovedCall | undefined {
+  const call = isObject(context) ? context["call"] : undefined;
+  return isObject(call) ? call : undefined;
+}
+
+/** An escalation in one line. */
+export function subjectOf(escalation: Escalation): string {
+  const call = callOf(escalation);
+  if (call !== undefined) return `${String(call["method"])} ${String(call["path"])}`;
+  const { kind = "question", reason } = escalation;
+  return reason === undefined ? kind : `${kind}: ${reason.replaceAll("_", " ")}`;
+}
+
+/** Tells whether a value is a JSON object. */
+export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
