@@ -8,7 +8,6 @@ import { isLoopbackHost } from "../../base/loopback.ts";
 import { readBoundedBody } from "../../handlers/bounded-body.ts";
 import { connectionOptions } from "../../handlers/connection-options.ts";
 import type { OidcConfig } from "./config.ts";
-import type { OidcAttempt } from "./oidc.ts";
 import { asOidcFailure, OidcFailure } from "./oidc-failure.ts";
 import { type Claims, claimOf, isNamed } from "./person.ts";
 
@@ -19,6 +18,14 @@ export interface OidcProviderOptions {
   readonly ca: string | undefined;
   /** Of each request to it. */
   readonly timeoutMs?: number;
+}
+
+/** The parts that one answer is checked against. */
+export interface OidcAttempt {
+  readonly state: string;
+  readonly nonce: string;
+  /** PKCE's, RFC 7636. */
+  readonly verifier: string;
 }
 
 /** Where somebody is sent, and what came back. */

@@ -16,7 +16,7 @@ import { quietened } from "../../base/quietened.ts";
 import { readCertificates } from "../../endpoint/upstream-ca.ts";
 import type { ConsoleContext, OidcConfig } from "./config.ts";
 import { asOidcFailure, OidcFailure } from "./oidc-failure.ts";
-import type { OidcProvider } from "./oidc-provider.ts";
+import type { OidcAttempt, OidcProvider } from "./oidc-provider.ts";
 import type { Person } from "./person.ts";
 import { type Grant, personOf, roleOf } from "./person.ts";
 import type { ConsolePlace } from "./place.ts";
@@ -155,14 +155,6 @@ export async function openOidc(
 
 /** Kept through reloads: who is at the provider meanwhile comes back. */
 const openAttempts = (): OidcAttempts => new OidcAttempts();
-
-/** The parts that one answer is checked against. */
-export interface OidcAttempt {
-  readonly state: string;
-  readonly nonce: string;
-  /** PKCE's, RFC 7636. */
-  readonly verifier: string;
-}
 
 const TTL_S = 600;
 const MAX_USED = 4_096;

@@ -11,11 +11,10 @@ import { DEFINITION_CHANGED, type Impact, UPSTREAM_ERRORS } from "../../endpoint
 import { definitionPin, type ToolDefinition } from "../../handlers/mcp/definition.ts";
 import type { PairRules } from "../../openapi/assign-pairs.ts";
 import { makePath } from "../../openapi/endpoint-path.ts";
-import { findEndpointFault, REVIEW_MARK } from "../../openapi/endpoint-text.ts";
 import { SchemaComponents } from "../../openapi/export-schema.ts";
 import { EXTENSION } from "../../openapi/extension.ts";
 import { type ImportedEndpoint, importDocument } from "../../openapi/import-document.ts";
-import type { Review } from "../../openapi/import-operation.ts";
+import { findEndpointFault, REVIEW_MARK, type Review } from "../../openapi/import-operation.ts";
 import { kebab, onOneLine, UniqueNames, wordsOf } from "../../openapi/words.ts";
 import { writeToml } from "../../openapi/write-toml.ts";
 import { closeInput } from "./own-schema.ts";

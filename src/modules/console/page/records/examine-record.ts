@@ -1,5 +1,4 @@
 /** Finds out about a record what takes the browser long: its hash, and who signed it. */
-import type { PinnedKey } from "./keys.ts";
 
 /** A pinned key, ready to verify with. */
 export interface ImportedKey {
@@ -51,7 +50,13 @@ function isSigned(
 }
 
 /** Makes a pinned key ready. */
-export async function importKey({ kid, x }: PinnedKey): Promise<ImportedKey> {
+export async function importKey({
+  kid,
+  x,
+}: {
+  readonly kid: string;
+  readonly x: string;
+}): Promise<ImportedKey> {
   const octets = fromBase64url(x) ?? new Uint8Array();
   return { kid, key: await crypto.subtle.importKey("raw", octets, "Ed25519", false, ["verify"]) };
 }
