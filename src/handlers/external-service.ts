@@ -12,10 +12,9 @@ import { PLAIN_ENCODING, type UpstreamEncoding } from "../endpoint/upstream-form
 import { checkHeader } from "../endpoint/upstream-headers.ts";
 import type { SchemaViolation } from "../schema/schema.ts";
 import type { Call, Handler, HandlerError } from "./handler.ts";
-import { upstreamFailure } from "./upstream-failure.ts";
 import type { UpstreamPools } from "./upstream-pools.ts";
 import { compileUpstreamRequest, headerText } from "./upstream-request.ts";
-import { compileUpstreamResponse } from "./upstream-response.ts";
+import { compileUpstreamResponse, upstreamFailure } from "./upstream-response.ts";
 import { checkUrlInput, type UpstreamUrl } from "./upstream-url.ts";
 
 /** The handler, and the check its input has to pass first. */

@@ -5,8 +5,7 @@
 import * as client from "openid-client";
 import { Agent, request } from "undici";
 import { isLoopbackHost } from "../../base/loopback.ts";
-import { readBoundedBody } from "../../handlers/bounded-body.ts";
-import { connectionOptions } from "../../handlers/connection-options.ts";
+import { connectionOptions, readBoundedBody } from "../../handlers/connection-options.ts";
 import type { OidcConfig } from "./config.ts";
 import { asOidcFailure, OidcFailure } from "./oidc-failure.ts";
 import { type Claims, claimOf, isNamed } from "./person.ts";
