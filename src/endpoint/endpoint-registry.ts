@@ -7,6 +7,7 @@
  */
 
 import { flatText } from "../base/flat-text.ts";
+import { setMember } from "../base/json-value.ts";
 import { atOnce, type Paced } from "../base/paced.ts";
 import type { Pair } from "../catalog/pair.ts";
 import {
@@ -37,7 +38,7 @@ export interface EndpointRegistry<E extends Pair> {
   find(method: string, path: string): RouteMatch<E> | undefined;
   /** The entry of a path without parameters. */
   findLiteral(method: string, path: string): E | undefined;
-  /** Sorted; empty for an unknown path. */
+  /** Sorted; empty for an unknown path. Mostly the same list each time. */
   methodsFor(path: string): readonly string[];
   /** The entries that are served, in their order. */
   readonly entries: readonly E[];
@@ -110,7 +111,8 @@ class Registry<E extends Pair> implements EndpointRegistry<E> {
     const literal = this.#literals.methods(path);
     const segments = this.#segmentsOf(path);
     const others = segments === undefined ? NONE : this.#templates.methods(segments);
-    return others.length === 0 ? literal : [...new Set([...literal, ...others])].sort();
+    if (others.length === 0) return literal;
+    return literal.length === 0 ? others : [...new Set([...literal, ...others])].sort();
   }
 
   /** Undefined: no template has as many. What is not found is asked for twice, and taken apart once. */
@@ -128,7 +130,9 @@ function valuesOf(
   { parameters }: Template,
   segments: readonly string[],
 ): Readonly<Record<string, string>> {
-  return Object.fromEntries(parameters.map(({ name, index }) => [name, segments[index] ?? ""]));
+  const values: Record<string, string> = {};
+  for (const { name, index } of parameters) setMember(values, name, segments[index] ?? "");
+  return values;
 }
 
 /**

@@ -13,6 +13,7 @@ export interface Template {
   readonly parameters: readonly { readonly name: string; readonly index: number }[];
 }
 
+const NONE: readonly string[] = [];
 const PARAMETER = /^\{([A-Za-z0-9_]+)\}$/;
 
 /** Undefined for a path without parameters, which is no template. */
@@ -80,15 +81,22 @@ export interface TemplateIndex<E> {
   find(method: string, segments: readonly string[]): Leaf<E> | undefined;
   /** Tells whether a template has so many segments. */
   hasLength(segments: number): boolean;
-  /** Every method with a template for the path. */
+  /** Every method with a template for the path, sorted; the same list where all are of one form. */
   methods(segments: readonly string[]): readonly string[];
+}
+
+/** The templates that differ in the names of their parameters alone. */
+interface Leaves<E> {
+  readonly byMethod: Map<string, Leaf<E>>;
+  /** Sorted. */
+  methods: readonly string[];
 }
 
 interface Form<E> {
   readonly literals: readonly number[];
   readonly parameters: readonly number[];
   /** By the literal segments, then by method. */
-  readonly leaves: Map<string, Map<string, Leaf<E>>>;
+  readonly leaves: Map<string, Leaves<E>>;
   /** By the positions shared with another form, by method and the segments there: any one entry. */
   readonly overlaps: Map<string, Map<string, E>>;
 }
@@ -114,17 +122,18 @@ export function createTemplateIndex<E>(): TemplateIndex<E> {
     },
     find(method, segments) {
       for (const form of forms.get(segments.length) ?? []) {
-        const leaf = matchForm(form, segments)?.get(method);
+        const leaf = matchForm(form, segments)?.byMethod.get(method);
         if (leaf !== undefined) return leaf;
       }
       return undefined;
     },
     hasLength: (segments) => forms.has(segments),
     methods(segments) {
-      const found: string[] = [];
+      let found = NONE;
       for (const form of forms.get(segments.length) ?? []) {
-        const leaves = matchForm(form, segments);
-        if (leaves !== undefined) found.push(...leaves.keys());
+        const { methods = NONE } = matchForm(form, segments) ?? {};
+        if (found.length === 0) found = methods;
+        else if (methods.length > 0) found = [...new Set([...found, ...methods])].sort();
       }
       return found;
     },
@@ -134,7 +143,7 @@ export function createTemplateIndex<E>(): TemplateIndex<E> {
 function matchForm<E>(
   { literals, parameters, leaves }: Form<E>,
   segments: readonly string[],
-): Map<string, Leaf<E>> | undefined {
+): Leaves<E> | undefined {
   const found = leaves.get(joinSegments(segments, literals));
   if (found === undefined) return undefined;
   return parameters.some((index) => segments[index] === "") ? undefined : found;
@@ -164,8 +173,8 @@ function overlapOf<E>(form: Form<E>, shared: readonly number[]): ReadonlyMap<str
   const known = form.overlaps.get(name);
   if (known !== undefined) return known;
   const entries = new Map<string, E>();
-  for (const methods of form.leaves.values()) {
-    for (const [method, { entry, template }] of methods) {
+  for (const { byMethod } of form.leaves.values()) {
+    for (const [method, { entry, template }] of byMethod) {
       addOnce(entries, `${method} ${joinSegments(template.segments, shared)}`, entry);
     }
   }
@@ -189,9 +198,10 @@ function formOf<E>(forms: Form<E>[], { literals, parameters }: Template): Form<E
 
 function insert<E>(form: Form<E>, method: string, template: Template, entry: E): void {
   const key = joinSegments(template.segments, form.literals);
-  const methods = form.leaves.get(key) ?? new Map<string, Leaf<E>>();
-  methods.set(method, { entry, template });
-  form.leaves.set(key, methods);
+  const leaves = form.leaves.get(key) ?? { byMethod: new Map<string, Leaf<E>>(), methods: NONE };
+  leaves.byMethod.set(method, { entry, template });
+  leaves.methods = [...leaves.byMethod.keys()].sort();
+  form.leaves.set(key, leaves);
   for (const [name, entries] of form.overlaps) {
     const shared = name === "" ? [] : name.split(",").map(Number);
     addOnce(entries, `${method} ${joinSegments(template.segments, shared)}`, entry);

@@ -10,7 +10,12 @@
 import { isExemptFromLifecycle } from "../../catalog/catalog.ts";
 import type { EndpointRegistry } from "../../endpoint/endpoint-registry.ts";
 import type { Exchange } from "../exchange.ts";
-import { agentUnauthenticated, authorizationRequired, type Refusal } from "../refusals/refusal.ts";
+import {
+  agentUnauthenticated,
+  authorizationRequired,
+  type Refusal,
+  sameForAll,
+} from "../refusals/refusal.ts";
 import type { Route } from "../routes/route.ts";
 import type { Gate } from "./gate.ts";
 
@@ -71,9 +76,17 @@ function refuseAnonymous(
     // An issuer or operator is known by its certificate, and need not be an agent.
     const isShown = peer.certificate !== undefined || peer.operator !== undefined;
     if (route.takesCertificate && isShown) return undefined;
-    return authorizationRequired("credentials-missing", "this endpoint needs an Agent-ID");
+    return NEEDS_AGENT;
   }
-  if (anonymousDiscovery) return undefined;
-  const message = "this server answers discovery to identified agents only";
-  return authorizationRequired("anonymous-discovery-disabled", message);
+  return anonymousDiscovery ? undefined : NO_STRANGERS;
 }
+
+const NEEDS_AGENT = sameForAll(
+  authorizationRequired("credentials-missing", "this endpoint needs an Agent-ID"),
+);
+const NO_STRANGERS = sameForAll(
+  authorizationRequired(
+    "anonymous-discovery-disabled",
+    "this server answers discovery to identified agents only",
+  ),
+);
