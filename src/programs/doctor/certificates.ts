@@ -2,9 +2,8 @@
 import { X509Certificate } from "node:crypto";
 import { readBoundedFile } from "../../base/bounded-file.ts";
 import type { EndpointDefinition } from "../../endpoint/endpoint.ts";
-import { keyDirectory, madeCertificate } from "./deployment-paths.ts";
-import { listTree } from "./file-tree.ts";
-import { nameOf, type Subject } from "./subject.ts";
+import { nameOf, type Subject } from "./check.ts";
+import { keyDirectory, listTree, madeCertificate } from "./deployment-paths.ts";
 
 /** One file of certificates. */
 export interface CertificateFile {

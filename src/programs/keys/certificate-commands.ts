@@ -3,7 +3,6 @@
  * agent's Genesis says what the command line leaves out of a certificate.
  * AGTP-CERT "Agent Certificate Profile"
  */
-
 import { createHash, X509Certificate } from "node:crypto";
 import { join } from "node:path";
 import { textIn } from "../../base/json-value.ts";
@@ -22,9 +21,16 @@ import { readText, usage } from "../shell/command-file.ts";
 import type { Options } from "../shell/command-line.ts";
 import type { Terminal } from "../shell/terminal.ts";
 import { type NewFile, writeFiles } from "../shell/write-files.ts";
-import { readChoice, readDays, readName, readScopes, readTrustTier } from "./flag-values.ts";
+import {
+  MAKING_OPTIONS,
+  printFacts,
+  readChoice,
+  readDays,
+  readName,
+  readScopes,
+  readTrustTier,
+} from "./flag-values.ts";
 import { readSecret } from "./key-files.ts";
-import { MAKING_OPTIONS, printFacts } from "./print-facts.ts";
 
 const KEY_KINDS: readonly KeyKind[] = ["p256", "ed25519"];
 

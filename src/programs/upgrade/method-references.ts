@@ -11,7 +11,7 @@ import { describeToml } from "../../base/document-style.ts";
 import { isTable } from "../../base/toml-document.ts";
 import { templateParameters } from "../../catalog/path-grammar.ts";
 import type { DeploymentText } from "./deployment-texts.ts";
-import type { ReferenceCollector } from "./reference-collector.ts";
+import type { ReferenceCollector } from "./reference.ts";
 
 /** Collects from `[endpoint]`. */
 export function collectEndpoint(source: DeploymentText, collector: ReferenceCollector): void {

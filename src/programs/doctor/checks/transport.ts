@@ -2,8 +2,7 @@
 import { exposedListeners } from "../../../app/config/listeners.ts";
 import { isLoopbackHost } from "../../../base/loopback.ts";
 import { isTable } from "../../../base/toml-document.ts";
-import { type Check, type Observation, settingCheck } from "../check.ts";
-import type { Subject } from "../subject.ts";
+import { type Check, type Observation, type Subject, settingCheck } from "../check.ts";
 
 /** Plain HTTP can be read by others, and changed on its way. */
 const plainHttp: Check = {
