@@ -7,7 +7,7 @@
  */
 
 import type { AgentDirectory } from "../../identity/agent-directory.ts";
-import type { TokenVerdict, TokenVerifier } from "../../identity/bearer-tokens.ts";
+import type { TokenVerdict, TokenVerifier } from "../../identity/bearer-syntax.ts";
 import type { ClientCertificate } from "../../identity/client-certificate.ts";
 import { isOpaqueId, isOwnerId, isRequestId } from "../../identity/identifiers.ts";
 import { ANONYMOUS, type Caller } from "../caller/caller.ts";

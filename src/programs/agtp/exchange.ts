@@ -1,11 +1,11 @@
-/** One request and its response, as a command line of `agtp` says. */
+/** One request and its response, as a command line of `agtp` says; and the options that every command has. */
 import { X509Certificate } from "node:crypto";
 import pc from "picocolors";
 import { isRecord, type JsonRecord, recordIn } from "../../base/json-value.ts";
 import { codeOf, reasonOf } from "../../base/thrown.ts";
 import type { ClientRequest, ClientResponse } from "../../client/agtp-client.ts";
 import { AgtpClientError } from "../../client/client-error.ts";
-import { isAccepted } from "../../client/response.ts";
+import { isAccepted } from "../../client/exchange.ts";
 import { type AgtpUri, parseUri } from "../../client/uri.ts";
 import { readAgentExtensions } from "../../identity/certificate-agent-extensions.ts";
 import { describeCertificate } from "../../identity/certificate-roles.ts";

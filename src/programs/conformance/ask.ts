@@ -1,6 +1,7 @@
 /**
- * Asks a server under test: one request's octets out, and whatever the server makes of it back, by a
- * deadline. Keeps the connection for the next request where the server does.
+ * Asks a server under test: as whom, one request's octets out, and whatever the server makes of it
+ * back, by a deadline. Keeps the connection for the next request where the server does.
+ * AGTP "Request Headers"
  */
 import {
   connectRaw,

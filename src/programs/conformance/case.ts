@@ -4,7 +4,7 @@
  *
  *     # AGTP-API §5.1, §13.1(3)            the clauses; the first one is where it is reported
  *     # title: A path that ends in "/" is refused with 460
- *     # needs: agent, synthesis            skipped where one of these is not there; see needs.ts
+ *     # needs: agent, synthesis            skipped where one of these is not there: NEEDS
  *     # level: should                      the draft says SHOULD: reported, and fails nothing
  *     # changes: state                     asked only where changes of state are allowed
  */

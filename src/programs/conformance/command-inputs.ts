@@ -5,8 +5,7 @@
 import { isRecord, parseRecord } from "../../base/json-value.ts";
 import { formatProblem, type Problem } from "../../base/problem.ts";
 import type { Catalog } from "../../catalog/catalog.ts";
-import { parseCatalog } from "../../catalog/catalog-file.ts";
-import { shippedCatalogPath } from "../../catalog/shipped-catalog.ts";
+import { parseCatalog, shippedCatalogPath } from "../../catalog/catalog-file.ts";
 import type { RawPeer } from "../../client/raw-connection.ts";
 import { parseUri } from "../../client/uri.ts";
 import { parseAuthorityScope } from "../../identity/authority-scope.ts";

@@ -1,7 +1,8 @@
 /**
- * Endpoints of the server under test that may be tried: those that, by their own word, only read, and
- * for which a valid input can be made up, and no operator is asked. Decides how such a request looks; whether it changes
- * nothing after all is the server's word.   AGTP-API §6.2, §7.1
+ * Endpoints of the server under test that may be tried: those that, by their own word, only read, for
+ * which a valid input can be made up, and for which no operator is asked. Whether a request changes
+ * nothing after all is the server's word. Cases make a valid request, and those that differ from it in
+ * the one point that the case is about.   AGTP-API §5.5, §6.2, §7.1, §13.2, §13.3
  */
 import { isRecord, type JsonRecord, recordIn, textsIn } from "../../base/json-value.ts";
 import { fillTemplate } from "../../base/template.ts";

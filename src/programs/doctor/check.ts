@@ -1,4 +1,8 @@
-/** A check: one question about a deployment, asked of its files. `checks/` has them by subject. */
+/**
+ * A check: one question about a deployment, asked of its files, and the machine it lies on. They are
+ * read as the daemon reads them, but no handler is loaded, nothing is started and nothing is written.
+ * `checks/` has them by subject.
+ */
 
 import { basename, relative, resolve } from "node:path";
 import type { Config } from "../../app/config/config.ts";

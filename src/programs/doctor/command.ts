@@ -1,7 +1,8 @@
 /**
- * `agtpd doctor`: examines a deployment and prints its findings with their remedies. The exit code
- * is 0 without a finding beyond notes, 1 with one, 2 when the deployment, or a question without
- * which nothing was found, could not be read.
+ * `agtpd doctor`: examines a deployment and prints its findings with their remedies. A question that
+ * cannot be asked keeps none of the others from being asked. The exit code is 0 without a finding beyond
+ * notes, 1 with one, 2 when the deployment, or a question without which nothing was found, could not be
+ * read.
  */
 import { resolve } from "node:path";
 import pc from "picocolors";

@@ -1,7 +1,7 @@
 /**
- * The schemas of a deployment's files, as editors with a TOML language server read them: JSON Schema
- * draft-07, where a text may also ask for a variable of the environment; and the lines by which editors
- * find them beside a deployment.
+ * `agtpd schema`: the schemas of a deployment's files, as editors with a TOML language server read them:
+ * JSON Schema draft-07, where a text may also ask for a variable of the environment; and the lines by
+ * which editors find them beside a deployment.
  */
 import { existsSync } from "node:fs";
 import { dirname, relative, resolve, sep } from "node:path";

@@ -1,6 +1,8 @@
 /**
- * Answers that a new deployment is made from: what each may be, and what is assumed where there is
- * none. An answer ends up in files and header fields, so that none can be more than it seems.
+ * Answers that a new deployment is made from: what each may be, and how they are come by: from flags,
+ * from a person at a terminal, or by assuming. An answer ends up in files and header fields, so that none
+ * can be more than it seems. A wrong flag ends it, a wrong answer is asked again, and when nobody answers
+ * any more nothing is made.
  */
 import { basename } from "node:path";
 import { hasLoneSurrogate, quoteValue } from "../../base/json-value.ts";

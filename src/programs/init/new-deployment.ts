@@ -8,7 +8,7 @@ import { basename, dirname, join } from "node:path";
 import { readBoundedFile } from "../../base/bounded-file.ts";
 import { makeDirectory } from "../../base/make-directory.ts";
 import { shippedPath } from "../../base/shipped-path.ts";
-import { shippedCatalogPath } from "../../catalog/shipped-catalog.ts";
+import { shippedCatalogPath } from "../../catalog/catalog-file.ts";
 import { makeKey } from "../../identity/certificate-keys.ts";
 import { publicKeyOf } from "../../identity/ed25519.ts";
 import { issueAgent } from "../../identity/issue.ts";

@@ -1,6 +1,6 @@
 /**
- * Translates the configuration of the reference implementation: each key into the one that means the
- * same here, or into a line that says why there is none. It reads the text alone, and opens nothing.
+ * Translates the configuration of the reference implementation, of `agtpd init --from`: each key into the
+ * one that means the same here, or into a line that says why there is none.
  */
 
 import { dirname, join } from "node:path";

@@ -1,4 +1,7 @@
-/** Verifies Attribution-Records, one a line: a record of a response, or a segment of a journal. */
+/**
+ * Verifies Attribution-Records, one a line: a record of a response, or a segment of a journal; and what
+ * an operator's passkey signed, with the key in the record.   docs/approvals.md
+ */
 import { createPublicKey, hash, type KeyObject } from "node:crypto";
 import { isRecord, type JsonRecord } from "../../base/json-value.ts";
 import type { Ed25519PublicKey } from "../../identity/ed25519.ts";

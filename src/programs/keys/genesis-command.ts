@@ -17,6 +17,7 @@ import type { Options } from "../shell/command-line.ts";
 import { jsonText } from "../shell/findings.ts";
 import type { Terminal } from "../shell/terminal.ts";
 import { type NewFile, writeFiles } from "../shell/write-files.ts";
+import { readSigningKey, readVerificationKey } from "./key-files.ts";
 import {
   MAKING_OPTIONS,
   printFacts,
@@ -24,8 +25,7 @@ import {
   readName,
   readScopes,
   readTrustTier,
-} from "./flag-values.ts";
-import { readSigningKey, readVerificationKey } from "./key-files.ts";
+} from "./making.ts";
 
 const OPTIONS = {
   ...MAKING_OPTIONS,

@@ -1,11 +1,12 @@
 /**
- * An agent's chain, asked for record by record over INSPECT. What comes back is believed for its
- * hash alone.   AGTP "INSPECT"
+ * An agent's chain, asked for record by record over INSPECT, and where an archive has its beginning,
+ * followed there. What comes back is believed for its hash alone.   AGTP "INSPECT", AGTP-IDENTIFIERS
+ * "Audit Log"
  */
 import { isRecord, recordIn } from "../../base/json-value.ts";
 import type { AgtpClient, ClientResponse } from "../../client/agtp-client.ts";
 import { AgtpClientError } from "../../client/client-error.ts";
-import { isAccepted } from "../../client/response.ts";
+import { isAccepted } from "../../client/exchange.ts";
 import type { Ed25519PublicKey } from "../../identity/ed25519.ts";
 import {
   type JournalQuestion,

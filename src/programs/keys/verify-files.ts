@@ -2,17 +2,21 @@
 import { existsSync, statSync } from "node:fs";
 import { resolve } from "node:path";
 import { isRecord, type JsonRecord, recordIn } from "../../base/json-value.ts";
-import { readTrustAnchors } from "../../identity/certificate-anchors.ts";
+import { readTrustAnchors } from "../../identity/client-certificate-verification.ts";
 import type { Ed25519PublicKey } from "../../identity/ed25519.ts";
 import { parseBoundedJson } from "../../identity/json-document.ts";
 import { readText, usage } from "../shell/command-file.ts";
 import type { Line } from "../shell/command-line.ts";
 import type { Terminal } from "../shell/terminal.ts";
 import { type CertificateContext, checkCertificates } from "./check-certificate.ts";
-import { checkGenesis, type GenesisReport } from "./check-genesis.ts";
+import {
+  checkDocument,
+  checkGenesis,
+  checkManifest,
+  type GenesisReport,
+} from "./check-documents.ts";
 import { checkKey, isKeyText } from "./check-key.ts";
 import { checkRecords } from "./check-records.ts";
-import { checkDocument, checkManifest } from "./check-signed-document.ts";
 import { type FileReport, hasPassed, printReports } from "./checks.ts";
 import { readVerificationKeys } from "./key-files.ts";
 

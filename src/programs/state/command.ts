@@ -1,4 +1,7 @@
-/** `agtpd state`: moves what a deployment keeps out to a file, and in again. */
+/**
+ * `agtpd state`: moves what a deployment keeps out to a file, and in again, and goes on with a store that
+ * lacks records of which this node was told that they are kept.
+ */
 
 import type { Config } from "../../app/config/config.ts";
 import { CutEnds } from "../../state/postgres/cut-rows.ts";

@@ -1,4 +1,8 @@
-/** A conflict of a new catalog with one place of a deployment, in the words of the JSON report. */
+/**
+ * Conflicts of a new catalog with places of a deployment, in the words of the JSON report. Methods that
+ * only the older catalog has break what names them, and those on their way out are worth knowing of; a
+ * server's own methods need no catalog.   AGTP-API §3.3, §4.5, §9.4
+ */
 
 import type { Catalog } from "../../catalog/catalog.ts";
 import { successorOf } from "./catalog-diff.ts";

@@ -1,6 +1,6 @@
 /**
- * The plan of `--fix`: the successor in place of each method that is gone, and nothing else.
- * Edits are ranges of the text as its author wrote it, so that everything around them stays.
+ * The plan of `--fix`: the successor in place of each method that is gone, and nothing else; and its
+ * writing. Edits are ranges of the text as its author wrote it, so that everything around them stays.
  */
 
 import { randomUUID } from "node:crypto";

@@ -7,7 +7,7 @@ import { isTable, type TomlTable } from "../../base/toml-document.ts";
 import type { Pair } from "../../catalog/pair.ts";
 import { checkTemplate } from "../../catalog/path-grammar.ts";
 import { createRegistry } from "../../endpoint/endpoint-registry.ts";
-import { checkReservation } from "../../endpoint/reserved-endpoints.ts";
+import { checkReservation } from "../../endpoint/method-rule.ts";
 import type { CatalogStep, Conflict } from "./conflict.ts";
 import type { Reference } from "./reference.ts";
 import type { Scan } from "./scan.ts";

@@ -1,6 +1,7 @@
 /**
- * A place in a deployment's files that names a method or a path, and what it names it for: the role
- * decides what a change of the catalog does to it.
+ * Places in a deployment's files that name a method or a path, and what they name it for: the role
+ * decides what a change of the catalog does to it. Collected file by file, with all that cannot be
+ * understood.
  */
 
 import type { DocumentPlace } from "../../base/document-place.ts";

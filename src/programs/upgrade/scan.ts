@@ -3,7 +3,7 @@
  * its line. Findings are complete only where no problem is an error.   AGTP-API §4.7
  */
 import { type AST, parseTOML } from "toml-eslint-parser";
-import { documentAt } from "../../base/document-root.ts";
+import { documentAt } from "../../base/document-place.ts";
 import { joinIndex, joinKey } from "../../base/dotted-key.ts";
 import type { Problem } from "../../base/problem.ts";
 import type { CatalogStep } from "./conflict.ts";

@@ -1,4 +1,4 @@
-/** The report for people: what changed, whether the version says so, and what breaks where. */
+/** The report for people: what changed, whether the version says so, what breaks where, what to do about it. */
 import pc from "picocolors";
 import { isError } from "../../base/problem.ts";
 import type { Catalog, Verb } from "../../catalog/catalog.ts";

@@ -3,8 +3,7 @@ import semver from "semver";
 import { parseTOML } from "toml-eslint-parser";
 import { readDeploymentFiles } from "../../../base/deployment-files.ts";
 import { isError } from "../../../base/problem.ts";
-import { loadCatalog } from "../../../catalog/catalog-file.ts";
-import { shippedCatalogPath } from "../../../catalog/shipped-catalog.ts";
+import { loadCatalog, shippedCatalogPath } from "../../../catalog/catalog-file.ts";
 import { type Check, nameOf, type Observation, type Subject, settingCheck } from "../check.ts";
 
 /** The daemon passes a file over, or does not start with it. Handlers are not loaded for this. */

@@ -1,4 +1,7 @@
-/** Values of flags that are more than texts; throws ERR_AGTP_REQUEST for what cannot be meant. */
+/**
+ * Shared by the commands of `agtp-keys` that make something: their options, values of flags that are more
+ * than texts, ERR_AGTP_REQUEST for what cannot be meant, and how they say what they made.
+ */
 import { parseAuthorityScope } from "../../identity/authority-scope.ts";
 import { usage } from "../shell/command-file.ts";
 import { printJson } from "../shell/findings.ts";
