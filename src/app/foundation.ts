@@ -25,6 +25,7 @@ interface Closable {
   close(): Promise<unknown>;
 }
 
+/** Everything that a deployment holds open, noted as it is opened, so that nothing is left whatever comes of it. */
 export class Disposables {
   readonly #all = new Set<Closable>();
 

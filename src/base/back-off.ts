@@ -30,6 +30,7 @@ export function pause(ms: number, signal: AbortSignal): Promise<boolean> {
   });
 }
 
+/** Work that is done again and again: after so long, or as soon as it is woken. */
 export class Pulse {
   readonly #everyMs: number;
   readonly #beat: () => Promise<void>;

@@ -69,6 +69,7 @@ interface Waiting {
   take(release: () => void): void;
 }
 
+/** Waits for one of few places, shared by caller; who does not want it any more waits no longer. */
 export class FairSlots {
   readonly #shares: FairShares;
   /** Of each owner, in the order in which they came. */

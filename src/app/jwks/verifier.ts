@@ -86,6 +86,11 @@ interface JwksFileKeysParts {
 /** A key that was taken out of the file is accepted for this long at most. */
 const LOOK_MS = 1_000;
 
+/**
+ * The token issuer's keys out of a file that may be replaced while the server runs: whoever rotates the
+ * keys writes the file, and need restart nothing. A file that is no good any more leaves the keys as they
+ * were.   RFC 7517 §5
+ */
 class JwksFileKeys implements KeySource {
   readonly #path: string;
   readonly #now: () => number;
