@@ -4,8 +4,8 @@
  */
 import type { ErrorObject } from "ajv";
 import { escapeToken } from "../base/dotted-key.ts";
-import { flatText } from "../base/flat-text.ts";
 import { jsonText } from "../base/json-value.ts";
+import { flatText } from "../base/kept-text.ts";
 
 /** The fault that a validator finds, before it is put into words. */
 export type SchemaError = Pick<
