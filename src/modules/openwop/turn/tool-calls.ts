@@ -6,7 +6,7 @@
 
 import { raceAbort } from "../../../base/deadline.ts";
 import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
-import { fillPath } from "../../../endpoint/fill-path.ts";
+import { fillPath } from "../../../endpoint/path-template.ts";
 import type { AgentDocument } from "../../../identity/agent-document.ts";
 import { compileGrants } from "../../../identity/authority-scope.ts";
 import { canonicalForm, sha256Hex } from "../../../identity/canonical-form.ts";
