@@ -3,8 +3,9 @@
  * answered alike, and are made once: a line is written piece by piece, and with a third of the pieces it takes half
  * of the time.
  */
-import { flatText } from "../base/flat-text.ts";
+
 import { jsonText } from "../base/json-value.ts";
+import { flatText } from "../base/kept-text.ts";
 import type { Exchange } from "../dispatch/exchange.ts";
 import type { Refusal } from "../dispatch/refusals/refusal.ts";
 import type { LoggedOpening } from "../dispatch/routes/route.ts";

@@ -6,7 +6,7 @@ import type { Peer } from "../../src/dispatch/caller/peer.ts";
 import { badRequest, type Refusal } from "../../src/dispatch/refusals/refusal.ts";
 import { AGTP_JSON, type Reply } from "../../src/dispatch/reply.ts";
 import type { Route } from "../../src/dispatch/routes/route.ts";
-import type { Status } from "../../src/wire/status.ts";
+import type { Status } from "../../src/wire/message.ts";
 import { type ExchangeOptions, makeExchange, makeRoute } from "../support/exchange.ts";
 
 it("writes durations as JSON writes them, to the microsecond", () => {
