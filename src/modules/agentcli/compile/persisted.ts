@@ -6,8 +6,7 @@
 import type { JsonRecord } from "../../../base/json-value.ts";
 import { canonicalDigest } from "../../../identity/canonical-form.ts";
 import type { Manifest } from "../manifest/manifest.ts";
-import type { EffectiveProof } from "./merge-governance.ts";
-import type { EffectiveIdentity } from "./merge-identity.ts";
+import type { EffectiveIdentity, EffectiveProof } from "./merge.ts";
 
 /** An identity without what provides it; attributes leave their digest. */
 export function persistIdentity(identity: EffectiveIdentity): JsonRecord {
