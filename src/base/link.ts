@@ -28,6 +28,9 @@ interface Pending {
   reject(error: Error): void;
 }
 
+/** Octets that the other end has not taken. */
+const MAX_WAITING = 1024 * 1024;
+
 export class Link {
   readonly #stream: Duplex;
   readonly #codec: FaultCodec;
@@ -81,6 +84,11 @@ export class Link {
       this.#pending.set(number, { resolve: resolve as (answer: unknown) => void, reject });
       this.#send({ name, number, body }, lines);
     });
+  }
+
+  /** True while more waits than an end that reads would leave: news that may wait are not told then. */
+  get isBehind(): boolean {
+    return this.#stream.writableLength > MAX_WAITING;
   }
 
   /** Tells the other end, which does not answer. */

@@ -6,9 +6,8 @@
 
 import { uuidv7 } from "../identity/uuid.ts";
 import { isFieldName, isFieldValue, isToken } from "../wire/header-fields.ts";
-import type { HeaderField } from "../wire/message.ts";
+import { type HeaderField, type OutgoingRequest, serializeRequest } from "../wire/message.ts";
 import { DEFAULT_RESPONSE_LIMITS } from "../wire/response-parser.ts";
-import { type OutgoingRequest, serializeRequest } from "../wire/serialize.ts";
 import type {
   AgtpClient,
   ClientOptions,

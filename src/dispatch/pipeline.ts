@@ -23,7 +23,7 @@ import type { Peer } from "./caller/peer.ts";
 import { concealRefusal } from "./concealment.ts";
 import type { Deadlines } from "./deadlines.ts";
 import type { Exchange } from "./exchange.ts";
-import { readCredentials } from "./gates/00-caller.ts";
+import { readCredentials } from "./gates/00-02-03-17-caller.ts";
 import type { Gate } from "./gates/gate.ts";
 import {
   innerExchange,
@@ -41,7 +41,7 @@ import { type AnswerOnce, createAnswerOnce } from "./idempotency/idempotency.ts"
 import { readIdempotencyKey } from "./idempotency/idempotency-key.ts";
 import type { Observer } from "./observer.ts";
 import type { LoopTime } from "./rates/loop-time.ts";
-import { payerOf } from "./rates/payer.ts";
+import { payerOf } from "./rates/rates.ts";
 import { badRequest, type Refusal } from "./refusals/refusal.ts";
 import { type Reply, replyToRefusal } from "./reply.ts";
 import { createStamp, type Stamp } from "./stamp.ts";

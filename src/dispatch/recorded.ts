@@ -3,10 +3,12 @@
  * place of one whose record is lost stands 503 `outcome-unknown`: what was asked for may have been
  * done, so it is neither acknowledged nor denied.   AGTP-IDENTIFIERS "Attribution-Record"
  */
+
+import { decodeJws } from "../identity/jws.ts";
 import { RecordDraft } from "../state/records/draft.ts";
 import type { Ledger } from "../state/records/ledger.ts";
-import type { Response } from "../wire/message.ts";
-import { fieldLines } from "../wire/serialize.ts";
+import type { ApprovalOutcome } from "../state/registers/approval.ts";
+import { fieldLines, type Response } from "../wire/message.ts";
 import type { Observer } from "./observer.ts";
 import { refusalText } from "./refusals/refusal.ts";
 import { recordOutcomeUnknown } from "./refusals/store-refusals.ts";
@@ -94,4 +96,38 @@ function withoutRecord({ responseId, fields }: Response): Response {
     ...{ status: refusal.status, responseId, body: refusalText(refusal) },
     fields: carried + fieldLines(Object.entries(own)),
   };
+}
+
+/** The ids that the answer is known by. */
+export interface AnswerMark {
+  readonly responseId: string;
+  /** When the call began, in milliseconds since the epoch. */
+  readonly at: number;
+}
+
+/** As many records of one agent as are read for it; those of a running process are known without. */
+const MAX_RECORDS = 10_000;
+/** A chain's times never go back, the machine's clock may. */
+const CLOCK_STEP_MS = 3_600_000;
+
+/**
+ * The answer as its record has it, also one that an earlier process gave: found in the chain of the agent
+ * that was answered, from its end back to the time of the call; undefined: there is no such record.
+ */
+export async function findAnswer(
+  ledger: Pick<Ledger, "currentHeadOf" | "find">,
+  agentId: string,
+  { responseId, at }: AnswerMark,
+): Promise<ApprovalOutcome | undefined> {
+  let auditId = (await ledger.currentHeadOf(agentId))?.auditId;
+  for (let count = 0; auditId !== undefined && count < MAX_RECORDS; count += 1) {
+    const jws = await ledger.find(auditId);
+    const payload = jws === undefined ? undefined : decodeJws(jws)?.payload;
+    if (payload === undefined) return undefined;
+    const { status, response_id: found, previous_audit_id: previous, issued_at: issued } = payload;
+    if (found === responseId && typeof status === "number") return { status, auditId };
+    if (Date.parse(String(issued)) < at - CLOCK_STEP_MS) return undefined;
+    auditId = typeof previous === "string" ? previous : undefined;
+  }
+  return undefined;
 }

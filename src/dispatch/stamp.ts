@@ -5,19 +5,16 @@
  * success and failure alike.   AGTP "Response Headers", AGTP-IDENTIFIERS "Attribution-Record",
  * AGTP-API §4.4, §6.5, §17.4
  */
-import { flatText } from "../base/flat-text.ts";
-import { sharedEncoding } from "../base/shared-body.ts";
+import { flatText, sharedEncoding } from "../base/kept-text.ts";
 import type { AgentDirectory } from "../identity/agent-directory.ts";
 import type { AgentDocument } from "../identity/agent-document.ts";
 import { uuidv7 } from "../identity/uuid.ts";
 import type { Attributor } from "../state/records/attributor.ts";
 import type { RecordDraft } from "../state/records/draft.ts";
 import type { RecordFacts } from "../state/records/record.ts";
-import type { Response } from "../wire/message.ts";
-import { fieldLines } from "../wire/serialize.ts";
+import { fieldLines, type Response } from "../wire/message.ts";
 import type { PresentedApproval } from "./approvals/approval-step.ts";
 import { linkEntry } from "./caller/delegation.ts";
-import { echoedFields } from "./echoed-fields.ts";
 import type { Exchange } from "./exchange.ts";
 import { AGTP_JSON, type Reply } from "./reply.ts";
 
@@ -201,3 +198,41 @@ const NO_REQUEST: Omit<RecordFacts, "status" | "responseId" | "responseBody"> = 
   ...{ method: "", requestedMethod: undefined, sessionId: undefined, taskId: undefined },
   ...{ principalId: undefined, assurance: "unverified" },
 };
+
+/**
+ * The lines from the end of the Response-ID on: what a response echoes of the request, what it warns of, and the
+ * standing of its agent. A head is written piece by piece, so those that the answers of a connection have in common
+ * are made one piece: a third less for heads.
+ */
+function echoedFields(exchange: Exchange, standing: string): string {
+  const { caller, peer } = exchange;
+  if (!isPlain(exchange)) return makeLines(exchange, standing);
+  const before = peer.stamped;
+  if (before?.caller === caller && before.standing === standing) {
+    before.text ??= flatText(makeLines(exchange, standing));
+    return before.text;
+  }
+  peer.stamped = { caller, standing, text: undefined };
+  return makeLines(exchange, standing);
+}
+
+/** A request that names a known agent, and nothing else that is echoed. */
+function isPlain(exchange: Exchange): boolean {
+  const { taskId, catalogWarning, route, caller } = exchange;
+  if (!exchange.isNamed || caller.document === undefined || taskId !== undefined) return false;
+  if (catalogWarning !== undefined || route?.warning !== undefined) return false;
+  return !exchange.request.headers.has("request-id");
+}
+
+function makeLines(exchange: Exchange, standing: string): string {
+  const { taskId, catalogWarning, route } = exchange;
+  const agentId = exchange.header("agent-id");
+  const requestId = exchange.header("request-id");
+  let fields = "\r\n";
+  if (agentId !== undefined) fields += `Agent-ID: ${agentId}\r\n`;
+  if (requestId !== undefined) fields += `Request-ID: ${requestId}\r\n`;
+  if (taskId !== undefined) fields += `Task-ID: ${taskId}\r\n`;
+  if (catalogWarning !== undefined) fields += `AGTP-Catalog-Warning: ${catalogWarning}\r\n`;
+  if (route?.warning !== undefined) fields += `AGTP-Endpoint-Warning: ${route.warning}\r\n`;
+  return fields + standing;
+}

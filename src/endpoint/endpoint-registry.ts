@@ -6,7 +6,7 @@
  * endpoints there are.   AGTP-API §5.4
  */
 
-import { flatText } from "../base/flat-text.ts";
+import { flatText } from "../base/kept-text.ts";
 import { atOnce, type Paced } from "../base/paced.ts";
 import type { Pair } from "../catalog/pair.ts";
 import {

@@ -12,6 +12,7 @@ import type { SharedState } from "../../state/sharing/shared-state.ts";
 import type { DaemonOptions } from "../build-daemon.ts";
 import type { HttpPorts } from "../serving.ts";
 import type { BeginAnswer, BeginOrder, WholeFacts } from "./orders.ts";
+import { type Takings, UntoldTakings } from "./shared-rates.ts";
 
 /** A worker that serves. */
 export interface CrewMember {
@@ -20,6 +21,8 @@ export interface CrewMember {
   readonly node: string;
   readonly process: WorkerProcess;
   readonly since: string;
+  /** What others took, and it has not been told. */
+  readonly untold: UntoldTakings;
 }
 
 /** The surroundings of the workers. */
@@ -112,13 +115,14 @@ export class Crew {
     });
     this.#processes.add(process);
     const node = nodeOf(number);
-    const member: CrewMember = { number, node, process, since: new Date().toISOString() };
+    const untold = new UntoldTakings(process.link, 0);
+    const member = { number, node, process, since: new Date().toISOString(), untold };
     process.link.serve({
       facts,
       // Of one worker, for all others.
-      rates: (takings: unknown) => {
+      rates: (takings: Takings) => {
         for (const other of this.members) {
-          if (other !== member) other.process.link.tell("rates", takings);
+          if (other !== member) other.untold.pass(takings);
         }
       },
       has: (connections: number) => this.#options.onCounted(member, connections),

@@ -1,5 +1,5 @@
 /** The metrics of all workers as those of one daemon, served and pushed by their parent. */
-import { SendBudget } from "../../server/send-budget.ts";
+import { SendBudget } from "../../server/connection-limits.ts";
 import type { ProcessMetrics } from "../../server/summed-metrics.ts";
 import type { Config } from "../config/config.ts";
 import type { Crew } from "./crew.ts";

@@ -10,11 +10,10 @@ import type { ApprovedCall } from "../../state/registers/approval.ts";
 import { type Escalation, isUsable, statusAt } from "../../state/registers/escalation.ts";
 import type { EscalationRegister } from "../../state/registers/escalation-register.ts";
 import type { Response } from "../../wire/message.ts";
-import { findAnswer } from "../answer-record.ts";
 import type { Exchange } from "../exchange.ts";
 import type { StepsAhead } from "../handling/steps-ahead.ts";
-import { payerOf, STRANGERS } from "../rates/payer.ts";
-import { recordOf } from "../recorded.ts";
+import { payerOf, STRANGERS } from "../rates/rates.ts";
+import { findAnswer, recordOf } from "../recorded.ts";
 import {
   approvalExpired,
   approvalImpossible,

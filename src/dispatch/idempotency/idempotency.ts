@@ -10,7 +10,7 @@ import type { AgentDirectory } from "../../identity/agent-directory.ts";
 import type { Claim, IdempotencyRegister } from "../../state/registers/idempotency-register.ts";
 import type { IdempotentExecution } from "../../state/registers/idempotent-execution.ts";
 import type { KeptResponse } from "../../state/registers/kept-response.ts";
-import type { Status } from "../../wire/status.ts";
+import type { Status } from "../../wire/message.ts";
 import { type Exchange, presentedContract } from "../exchange.ts";
 import { type CallHandler, faultReply, type InvokeServices } from "../handling/invoke.ts";
 import { idempotencyConflict, type Refusal } from "../refusals/refusal.ts";

@@ -2,8 +2,9 @@
  * The DISCOVER built-ins that give what this server has: agents and their Genesis, tools, APIs,
  * patterns, contracts.   AGTP-API §5.8
  */
+
+import { shareBody } from "../../base/kept-text.ts";
 import { mapPaced, type Paced } from "../../base/paced.ts";
-import { shareBody } from "../../base/shared-body.ts";
 import { seesAll } from "../../dispatch/caller/caller.ts";
 import { isDisclosedTo } from "../../dispatch/caller/disclosure.ts";
 import { notFound } from "../../dispatch/refusals/refusal.ts";

@@ -4,7 +4,7 @@
  * AGTP-IDENTIFIERS "Attribution-Record", AGTP-API §10.1.6
  */
 import { jsonMembers, jsonText } from "../../base/json-value.ts";
-import { bodySha256 } from "../../base/shared-body.ts";
+import { bodySha256 } from "../../base/kept-text.ts";
 import { sha256Hex } from "../../identity/canonical-form.ts";
 
 /** `previous_audit_id` of the first record of a chain, and of a record that is in none. */

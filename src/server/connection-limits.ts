@@ -1,9 +1,136 @@
 /**
- * Bounds what waits to be sent to all peers of a daemon, whatever they speak. Bodies that many wait
- * for are counted once. Over `send_buffer_total_bytes` the slowest readers are dropped, and so is,
- * at any time, whoever takes nothing for `idle_timeout_ms`.   `[limits]`
+ * Bounds of what connections take: how many come in and stay, what a peer may send beside its
+ * requests, and how much waits to be sent to all peers of a daemon.   `[limits]`
  */
+import type { Socket } from "node:net";
+import type { TLSSocket } from "node:tls";
 import type { LimitsConfig } from "../wire/limits-section.ts";
+
+/** A connection that was let in. */
+export interface Admitted {
+  readonly socket: Socket;
+  readonly address: string;
+  readonly port: number;
+  /** As of `performance.now()`. */
+  readonly since: number;
+}
+
+/**
+ * The accepted sockets of one listener: so many in all, so many from one address, and none that does not
+ * finish its handshake in time. Counts from accept to close.
+ */
+export class ConnectionCaps {
+  readonly #limits: () => LimitsConfig;
+  readonly #all = new Set<Admitted>();
+  readonly #perAddress = new Map<string, number>();
+  #sayEmpty: () => void = () => undefined;
+  /** Oldest first. */
+  readonly #handshakes = new Set<Admitted>();
+
+  constructor(limits: () => LimitsConfig) {
+    this.#limits = limits;
+  }
+
+  get count(): number {
+    return this.#all.size;
+  }
+
+  /** Takes a socket in; undefined: there is no room. */
+  admit(socket: Socket): Admitted | undefined {
+    const { maxConnections, maxConnectionsPerAddress } = this.#limits();
+    const { remoteAddress: address, remotePort: port = 0 } = socket;
+    // The peer was gone before it could be served.
+    if (address === undefined) return undefined;
+    const held = this.#perAddress.get(address) ?? 0;
+    if (this.count >= maxConnections || held >= maxConnectionsPerAddress) return undefined;
+    const admitted: Admitted = { socket, address, port, since: performance.now() };
+    this.#all.add(admitted);
+    this.#perAddress.set(address, held + 1);
+    this.#handshakes.add(admitted);
+    socket.on("close", () => this.#release(admitted));
+    return admitted;
+  }
+
+  /** Its handshake is done. */
+  established(admitted: Admitted): void {
+    this.#handshakes.delete(admitted);
+  }
+
+  /** Ends handshakes that have taken too long. */
+  sweep(now: number): void {
+    const { headerTimeoutMs } = this.#limits();
+    for (const { socket, since } of this.#handshakes) {
+      if (now - since <= headerTimeoutMs) break;
+      socket.destroy();
+    }
+  }
+
+  /** Ends every handshake: nobody has asked for anything in it yet. */
+  endHandshakes(): void {
+    for (const { socket } of this.#handshakes) socket.destroy();
+  }
+
+  /** Resolves once there is no socket; nobody may be admitted any more. */
+  emptied(): Promise<void> {
+    if (this.count === 0) return Promise.resolve();
+    return new Promise((resolve) => {
+      this.#sayEmpty = resolve;
+    });
+  }
+
+  endAll(): void {
+    for (const { socket } of this.#all) socket.destroy();
+  }
+
+  #release(admitted: Admitted): void {
+    const { address } = admitted;
+    this.#all.delete(admitted);
+    this.#handshakes.delete(admitted);
+    const left = (this.#perAddress.get(address) ?? 1) - 1;
+    if (left > 0) this.#perAddress.set(address, left);
+    else this.#perAddress.delete(address);
+    if (this.count === 0) this.#sayEmpty();
+  }
+}
+
+/** Octets allowed beside requests between two looks: some hundred updates; one a day is needed. */
+const FREE_BYTES = 32 * 1024;
+/** A record around each octet of a request is foolish, and allowed. */
+const BYTES_PER_OCTET = 24;
+const MOST_BYTES = 128 * 1024;
+
+type Counted = Pick<Socket, "bytesRead">;
+
+/**
+ * Counts the octets that a peer sends beside its requests: the frames of TLS records, and messages
+ * of TLS itself. To update a key costs forty microseconds and 27 octets, and TLS lets a peer do
+ * nothing else all day: no other sign of it is to be had. One a connection.   RFC 8446 §4.6.3
+ */
+export class TlsOverhead {
+  readonly #raw: Counted;
+  readonly #secured: Counted;
+  #rawBytes: number;
+  #securedBytes: number;
+
+  /** The socket that was accepted, and the one over it. */
+  constructor(raw: Counted, secured: Pick<TLSSocket, "bytesRead">) {
+    this.#raw = raw;
+    this.#secured = secured;
+    this.#rawBytes = raw.bytesRead;
+    this.#securedBytes = secured.bytesRead;
+  }
+
+  /** Tells whether there was too much of it since the last look. */
+  isExcessive(): boolean {
+    const rawBytes = this.#raw.bytesRead;
+    const securedBytes = this.#secured.bytesRead;
+    const octets = securedBytes - this.#securedBytes;
+    const beside = rawBytes - this.#rawBytes - octets;
+    this.#rawBytes = rawBytes;
+    this.#securedBytes = securedBytes;
+    return beside > Math.min(MOST_BYTES, FREE_BYTES + BYTES_PER_OCTET * octets);
+  }
+}
 
 /** A body as it is held; whether two wait for the same one is a question of identity. */
 type Body = Uint8Array;
@@ -88,7 +215,11 @@ interface Held {
 /** The limits in force. */
 type SendLimits = Pick<LimitsConfig, "sendBufferTotalBytes" | "idleTimeoutMs">;
 
-/** One a daemon. */
+/**
+ * Bounds what waits to be sent to all peers, whatever they speak; one a daemon. Bodies that many wait
+ * for are counted once. Over `send_buffer_total_bytes` the slowest readers are dropped, and so is,
+ * at any time, whoever takes nothing for `idle_timeout_ms`.
+ */
 export class SendBudget {
   #limits: SendLimits;
   /** Those for whom something waits. */

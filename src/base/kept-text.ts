@@ -1,11 +1,20 @@
 /**
- * Bodies that are the same for everybody: encoded when the first asks, or before that step by step,
- * and from then on one text or one buffer, however many are answered with it. Whoever shares a body
- * never changes it again.
+ * Texts that are made once and leave many times: in one piece of their own, and bodies that are the
+ * same for everybody.
  */
 import { hash } from "node:crypto";
 import { hashing, joining, lengthOf, PieceWriter } from "./octet-pieces.ts";
 import type { Paced } from "./paced.ts";
+
+/**
+ * The same text in one piece of its own. What was put together from pieces is written piece by piece,
+ * each time; and a piece cut from a message or a file keeps the whole of it alive. What is not
+ * latin1, as heads and paths are, stays as it is.
+ */
+export function flatText(text: string): string {
+  const copy = Buffer.from(text, "latin1").toString("latin1");
+  return copy === text ? copy : text;
+}
 
 /** A longer one is a buffer, as it leaves in pieces that are views of it. */
 const MAX_TEXT_LENGTH = 64 * 1024;
@@ -16,7 +25,11 @@ const encodings = new WeakMap<object, Encoded | undefined>();
 /** Hashing a long one takes milliseconds. */
 const hashes = new WeakMap<Uint8Array, string>();
 
-/** Marks octets, or a JSON value, as the same for everybody. */
+/**
+ * Marks octets, or a JSON value, as the same for everybody: encoded when the first asks, or before that
+ * step by step, and from then on one text or one buffer, however many are answered with it. Whoever
+ * shares a body never changes it again.
+ */
 export function shareBody<T extends object>(body: T): T {
   if (!encodings.has(body)) {
     encodings.set(body, body instanceof Uint8Array ? body : undefined);

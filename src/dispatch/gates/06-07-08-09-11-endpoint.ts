@@ -1,5 +1,6 @@
 /**
- * Is the method one that this server accepts, and the path one that can be asked for?
+ * Is the method one that this server accepts, the path one that can be asked for, and which endpoint
+ * answers?
  * Gate 06. Is the method another name for one? One hop, never two; the wire's name stays readable as
  * `requestedMethod`. Refuses nothing.   AGTP-API §9.2 "aliases", §3.6
  * Gate 07. Is it in the catalog, opted-in legacy, or custom? 459. A deprecated method passes with its
@@ -7,17 +8,29 @@
  * Gate 08. Is the path well-formed, and free of method names? 460.   AGTP-API §5.1, §5.2
  * Gate 09. Does the policy admit the method here? 405. The (aliased) method is judged first; then a
  * redirect applies, and its target is judged too.   AGTP-API §9, §11
+ *
+ * Gate 11. Which endpoint answers, and may this caller reach it?
+ * 401 `oauth-required` where the method needs a bearer token. A miss is left to negotiation. 262
+ * `credentials-missing` on the operator's endpoints and on whatever changes state, and for HTTP clients
+ * that nobody vouches for where an agent is to work; reading the protocol's own is up to
+ * `anonymous_discovery`. 503 and 410 once more, where a redirect led a suspended or retired agent away
+ * from what is exempt.   AGTP-API §5.4, §6.1, §8.7
  */
-
 import type { Paced } from "../../base/paced.ts";
-import type { Catalog } from "../../catalog/catalog.ts";
+import { type Catalog, isExemptFromLifecycle } from "../../catalog/catalog.ts";
 import type { Pair } from "../../catalog/pair.ts";
 import { checkPath, type MethodNames } from "../../catalog/path-grammar.ts";
 import type { EndpointRegistry } from "../../endpoint/endpoint-registry.ts";
 import type { Exchange } from "../exchange.ts";
 import { compileCatalogWarnings } from "../policy/catalog-warnings.ts";
 import type { MethodPolicy } from "../policy/method-policy.ts";
-import { endpointViolation, methodViolation, type Refusal } from "../refusals/refusal.ts";
+import {
+  agentUnauthenticated,
+  authorizationRequired,
+  endpointViolation,
+  methodViolation,
+  type Refusal,
+} from "../refusals/refusal.ts";
 import { refuseMethod } from "../refusals/refuse-method.ts";
 import type { Route } from "../routes/route.ts";
 import type { Gate } from "./gate.ts";
@@ -142,4 +155,68 @@ export function followRedirect(
   // §9.2: as if the target had been requested, so a deprecated target warns too.
   exchange.catalogWarning ??= warnings.get(target.method);
   return true;
+}
+
+/** The rules that it decides by. */
+export interface EndpointGateOptions {
+  readonly registry: EndpointRegistry<Route>;
+  readonly anonymousDiscovery: boolean;
+  /** Methods that need a principal of `[policies.oauth]`. */
+  readonly tokenMethods: ReadonlySet<string>;
+}
+
+/** Resolves the route; without one it passes. */
+export function endpointGate({
+  registry,
+  anonymousDiscovery,
+  tokenMethods,
+}: EndpointGateOptions): Gate {
+  return (exchange) => {
+    const { method, caller } = exchange;
+    // A contract that was presented stands in the place of what may be registered.
+    const presented = exchange.route;
+    // Even a refusal is about the endpoint that was asked for, and carries its warning.   §6.5
+    if (presented === undefined) resolveRoute(exchange, registry);
+    if (tokenMethods.has(method) && caller.principalId === undefined) {
+      return agentUnauthenticated(`${method} needs a bearer token`, "oauth-required");
+    }
+    const { inactiveRefusal } = exchange;
+    if (inactiveRefusal !== undefined && !isExemptFromLifecycle(method)) return inactiveRefusal;
+    const { route } = exchange;
+    if (presented !== undefined || route === undefined) return undefined;
+    return caller.agentId === undefined
+      ? refuseAnonymous(exchange, route, anonymousDiscovery)
+      : refuseAnybody(exchange, route);
+  };
+}
+
+/** Finds the route of the pair; without one, that of an earlier pair is none either. */
+export function resolveRoute(exchange: Exchange, registry: EndpointRegistry<Route>): void {
+  const match = registry.find(exchange.method, exchange.path);
+  exchange.route = match?.entry;
+  exchange.pathValues = match?.values;
+}
+
+/** An HTTP client that has shown nothing has no more to say over agents than one without Agent-ID. */
+function refuseAnybody({ peer, caller }: Exchange, route: Route): Refusal | undefined {
+  if (route.startsWork !== true || peer.isAnybody !== true) return undefined;
+  if (caller.principalId !== undefined) return undefined;
+  const message = "agents and tasks are not started for HTTP clients that nobody vouches for";
+  return authorizationRequired("credentials-missing", message);
+}
+
+function refuseAnonymous(
+  { peer }: Exchange,
+  route: Route,
+  anonymousDiscovery: boolean,
+): Refusal | undefined {
+  if (!route.isReading) {
+    // An issuer or operator is known by its certificate, and need not be an agent.
+    const isShown = peer.certificate !== undefined || peer.operator !== undefined;
+    if (route.takesCertificate && isShown) return undefined;
+    return authorizationRequired("credentials-missing", "this endpoint needs an Agent-ID");
+  }
+  if (anonymousDiscovery) return undefined;
+  const message = "this server answers discovery to identified agents only";
+  return authorizationRequired("anonymous-discovery-disabled", message);
 }

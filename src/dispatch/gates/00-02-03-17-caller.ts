@@ -1,12 +1,26 @@
 /**
- * Gate 00. Who is asking, and is what they say of themselves true? Tokens are read before any gate is
- * asked, the one step that may have to wait; the gate finds what they say, or why they prove nothing.
+ * Who is asking, is what they say of themselves true, and may they act?
+ * Gate 00. Who is it? Tokens are read before any gate is asked, the one step that may have to wait; the
+ * gate finds what they say, or why they prove nothing.
  * 400 malformed identifiers · 401 an unknown agent, a certificate or token that is not the agent's
  * own · 501 a Delegation-Chain · 551 a delegation token that does not hold; one that does vouches for
  * an agent that only the peer knows.   AGTP "Request Headers", "Authorization"; AGTP-CERT "Validation"
+ *
+ * Gate 02. May the caller act in this zone, and under the scopes that it claims?
+ * 457 outside the zone of its certificate · 400 a malformed claim · 262 a claim that the document
+ * does not grant · 455 one beyond the certificate.   AGTP "Authority Scope"; AGTP-CERT "Governance Zone"
+ *
+ * Gate 03. May the agent act now? What it can still call is judged by the method that its alias stands for.
+ * 503 suspended · 410 retired.   AGTP "Agent Lifecycle"
+ *
+ * Gate 17. Does the caller hold, and claim, what the endpoint requires?
+ * 262 `scope-required` with neither a claim nor a document · 455 the missing scopes · 403 for what is
+ * an agent's own affair, and is not delegated.   AGTP-API §6.4 "required_scopes", §8.7
  */
 
+import { isExemptFromLifecycle } from "../../catalog/catalog.ts";
 import type { AgentDirectory } from "../../identity/agent-directory.ts";
+import type { AgentDocument } from "../../identity/agent-document.ts";
 import type { TokenVerdict, TokenVerifier } from "../../identity/bearer-tokens.ts";
 import type { ClientCertificate } from "../../identity/client-certificate.ts";
 import { isOpaqueId, isOwnerId, isRequestId } from "../../identity/identifiers.ts";
@@ -20,13 +34,21 @@ import {
 import type { CallerState } from "../caller/caller-state.ts";
 import type { Delegation, DelegationReader } from "../caller/delegation.ts";
 import type { Exchange } from "../exchange.ts";
+import type { MethodPolicy } from "../policy/method-policy.ts";
 import type { IdentityConfig } from "../policy/policies-config.ts";
+import { delegationForbidden } from "../refusals/delegation-refusals.ts";
 import {
+  agentRetired,
+  agentSuspended,
   agentUnauthenticated,
+  authorizationRequired,
   badRequest,
   notImplemented,
   type Refusal,
+  scopeViolation,
+  zoneViolation,
 } from "../refusals/refusal.ts";
+import type { Route } from "../routes/route.ts";
 import type { Gate } from "./gate.ts";
 
 /** Fills in what the tokens of a request say; a promise only when that takes time. */
@@ -183,5 +205,87 @@ function checkCertificate(
     const message = "the Owner-ID is not the one that the certificate names";
     return agentUnauthenticated(message, "certificate-mismatch");
   }
+  return undefined;
+}
+
+/** Gate 02: refuses what the claim was found to be when the caller was resolved. */
+export const authorityGate: Gate = (exchange) => checkZone(exchange) ?? exchange.claimRefusal;
+
+/** An agent that names no zone stays in its own; a caller without Agent-ID is in none. */
+function checkZone(exchange: Exchange): Refusal | undefined {
+  if (exchange.caller.agentId === undefined) return undefined;
+  const zone = exchange.peer.certificate?.agent?.governanceZone;
+  if (zone === undefined) return undefined;
+  const asked = exchange.header("agtp-zone-id");
+  if (asked === undefined || zone === asked) return undefined;
+  return zoneViolation("the AGTP-Zone-ID is not the governance zone of the certificate");
+}
+
+/** Gate 17: looks at whatever requires scopes; most of the protocol's own decide for themselves. */
+export function scopeGate(scopeRequiredForInvocation: boolean): Gate {
+  return ({ route, caller }) => {
+    if (route === undefined) return undefined;
+    if (caller.delegation !== undefined && !isDelegable(route)) {
+      const message = `${route.method} ${route.path} is the agent's own affair, and is not delegated`;
+      return delegationForbidden("not-delegable", message);
+    }
+    const { requiredScopes } = route;
+    if (route.tier === "A" && requiredScopes.length === 0) return undefined;
+    const { authority } = caller;
+    if (scopeRequiredForInvocation && authority.source === "none") {
+      const message = "this endpoint needs an Authority-Scope header";
+      return authorizationRequired("scope-required", message, {
+        details: { required_scopes: requiredScopes },
+      });
+    }
+    if (requiredScopes.length === 0) return undefined;
+    const missing = requiredScopes.filter((scope) => !authority.covers(scope));
+    return missing.length === 0 ? undefined : scopeViolation(missing);
+  };
+}
+
+/**
+ * Work that an agent can be asked to do for another: none of it shows or changes what is its own.
+ */
+const DELEGABLE: ReadonlySet<string> = new Set([
+  ...["QUERY", "DISCOVER", "DESCRIBE", "SUMMARIZE", "PLAN", "EXECUTE", "DELEGATE"],
+]);
+
+/** Beside the operator's endpoints, which ask for scopes, only what is the same for everybody. */
+function isDelegable({ tier, method, path }: Route): boolean {
+  if (tier === "B") return true;
+  if (tier === "C" || path === "/contracts") return false;
+  return DELEGABLE.has(method) && (path === "/" || method === "DISCOVER");
+}
+
+export interface LifecycleGateOptions {
+  readonly directory: Pick<AgentDirectory, "find">;
+  readonly methodPolicy: Pick<MethodPolicy, "alias">;
+  readonly lifecycle: CallerState["lifecycle"];
+}
+
+/** Looks at agents of this server, whoever vouches for them. */
+export function lifecycleGate({ directory, methodPolicy, lifecycle }: LifecycleGateOptions): Gate {
+  return (exchange) => {
+    const { agentId, document } = exchange.caller;
+    if (agentId === undefined) return undefined;
+    const refusal = refuseInactive(document ?? directory.find(agentId), lifecycle);
+    if (refusal === undefined) return undefined;
+    // A redirect may lead away from what is exempt.
+    exchange.inactiveRefusal = refusal;
+    const method = methodPolicy.alias(exchange.method)?.method ?? exchange.method;
+    return isExemptFromLifecycle(method) ? undefined : refusal;
+  };
+}
+
+/** Why an agent may not act now; undefined when it may. */
+export function refuseInactive(
+  document: AgentDocument | undefined,
+  lifecycle: CallerState["lifecycle"],
+): Refusal | undefined {
+  if (document === undefined) return undefined;
+  const status = lifecycle.statusOf(document);
+  if (status === "suspended") return agentSuspended(document.agentId);
+  if (status === "retired") return agentRetired(document.agentId, lifecycle.statusSince(document));
   return undefined;
 }
