@@ -16,8 +16,7 @@ import type { MeasuringOptions } from "../server/metrics.ts";
 import type { LimitsConfig } from "../wire/limits-section.ts";
 import { type Built, buildDaemon, type DaemonOptions } from "./build-daemon.ts";
 import type { Deployment } from "./deployment.ts";
-import { keysNeedingRestart } from "./restart-keys.ts";
-import { type PortFault, reportingProblems } from "./start-report.ts";
+import { keysNeedingRestart, type PortFault, reportingProblems } from "./start-report.ts";
 
 /** The ports of HTTP, as far as they are known. */
 export interface HttpPorts {

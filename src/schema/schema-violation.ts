@@ -3,7 +3,7 @@
  * to where the missing one should be, the keyword and a message.   AGTP-API §13.2
  */
 import type { ErrorObject } from "ajv";
-import { escapeToken } from "../base/json-pointer.ts";
+import { escapeToken } from "../base/dotted-key.ts";
 import { jsonText } from "../base/json-value.ts";
 import { flatText } from "../base/kept-text.ts";
 

@@ -7,7 +7,7 @@ import http from "node:http";
 import https from "node:https";
 import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
-import { quietened } from "../base/quietened.ts";
+import { quietened } from "../base/back-off.ts";
 import type { Gateway } from "../dispatch/module/http-gateway.ts";
 import type { LimitsConfig } from "../wire/limits-section.ts";
 import { type Admitted, ConnectionCaps, type SendBudget } from "./connection-limits.ts";

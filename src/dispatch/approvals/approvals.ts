@@ -13,7 +13,6 @@ import type { Response } from "../../wire/message.ts";
 import type { Exchange } from "../exchange.ts";
 import type { StepsAhead } from "../handling/steps-ahead.ts";
 import { payerOf, STRANGERS } from "../rates/rates.ts";
-import { findAnswer, recordOf } from "../recorded.ts";
 import {
   approvalExpired,
   approvalImpossible,
@@ -25,12 +24,14 @@ import {
 import { authorizationRequired, type Refusal, schemaViolation } from "../refusals/refusal.ts";
 import { tooManyWaiting } from "../refusals/task-refusals.ts";
 import type { Route } from "../routes/route.ts";
+import { recordOf } from "../stamp.ts";
 import type { ApprovalNeed, ApprovalPolicy } from "./approval-policy.ts";
 import type { ApprovalStep } from "./approval-step.ts";
 import {
   approvedCall,
   callDigest,
   differences,
+  findAnswer,
   isOutdatedOnly,
   newQuestion,
   questionOf,

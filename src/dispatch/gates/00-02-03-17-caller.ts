@@ -21,7 +21,7 @@
 import { isExemptFromLifecycle } from "../../catalog/catalog.ts";
 import type { AgentDirectory } from "../../identity/agent-directory.ts";
 import type { AgentDocument } from "../../identity/agent-document.ts";
-import type { TokenVerdict, TokenVerifier } from "../../identity/bearer-tokens.ts";
+import type { TokenVerdict, TokenVerifier } from "../../identity/bearer-syntax.ts";
 import type { ClientCertificate } from "../../identity/client-certificate.ts";
 import { isOpaqueId, isOwnerId, isRequestId } from "../../identity/identifiers.ts";
 import { ANONYMOUS, type Caller } from "../caller/caller.ts";

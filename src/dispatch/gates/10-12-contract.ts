@@ -9,7 +9,7 @@
 import { flatText } from "../../base/kept-text.ts";
 import type { Contract } from "../../endpoint/contract.ts";
 import type { EndpointRegistry } from "../../endpoint/endpoint-registry.ts";
-import { matchTemplate } from "../../endpoint/path-template.ts";
+import { matchTemplate } from "../../endpoint/endpoint-registry.ts";
 import type { ContractRegister } from "../../state/registers/contract-register.ts";
 import type { Attempts } from "../contracts/attempts.ts";
 import type { ContractRoutes } from "../contracts/contract-routes.ts";

@@ -10,7 +10,7 @@ import { isDisclosedTo } from "../../dispatch/caller/disclosure.ts";
 import { notFound } from "../../dispatch/refusals/refusal.ts";
 import { listingTools, toolEntry } from "../../dispatch/tools/tool.ts";
 import { contractEntry } from "../../endpoint/contract.ts";
-import { patternEntry } from "../../endpoint/pattern-entry.ts";
+import { patternEntry } from "../../endpoint/project.ts";
 import type { Call } from "../../handlers/handler.ts";
 import type { AgentDocument } from "../../identity/agent-document.ts";
 import { arrayOf, type Builtin } from "./builtin.ts";

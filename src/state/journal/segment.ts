@@ -14,7 +14,7 @@ import {
   readSync,
 } from "node:fs";
 import { join } from "node:path";
-import { OctetLines } from "../../base/octet-lines.ts";
+import { OctetLines } from "../../base/line-reader.ts";
 import { openStateFile } from "../../base/state-files.ts";
 import { codeOf } from "../../base/thrown.ts";
 import type { JournalRecord } from "./journal.ts";

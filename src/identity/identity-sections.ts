@@ -1,5 +1,14 @@
-/** `[server]`: who this server is and where it listens. */
-import { choice, optional, port, type Schema, table, text, word } from "../schema/section-field.ts";
+/** `[server]`, `[agents]` and `[tls]`: who this server is, whom it knows, and its TLS certificate. */
+import {
+  choice,
+  optional,
+  path,
+  port,
+  type Schema,
+  table,
+  text,
+  word,
+} from "../schema/section-field.ts";
 import { host } from "../schema/section-words.ts";
 
 /** `[server]` */
@@ -56,3 +65,49 @@ export const serverSection: Schema = table(
   },
   ["server_id"],
 );
+
+/** `[agents]` */
+export interface AgentsConfig {
+  readonly dir: string;
+  readonly disclosure: "public" | "authenticated" | "private";
+  readonly disclosureNotice?: string;
+  readonly default?: string;
+}
+
+/** Its schema. */
+export const agentsSection: Schema = table("The agents this server knows", {
+  dir: path("agents", "Directory of *.agent.json and *.genesis.json"),
+  disclosure: choice(
+    "public",
+    ["public", "authenticated", "private"],
+    "Who is shown the hosted agents: anybody, known agents, or nobody",
+  ),
+  disclosure_notice: optional(text("", "What the manifest says to those who are not shown them")),
+  default: optional(text("", "Name of the agent that is addressed when a request names none")),
+});
+
+/** `[tls]` */
+export interface TlsConfig {
+  /** Absolute paths; both or neither. */
+  readonly cert?: string;
+  readonly key?: string;
+  readonly clientAuth: "none" | "optional" | "required";
+  readonly clientCa?: string;
+}
+
+/** Its schema. */
+export const tlsSection: Schema = table("Transport security; TLS 1.3 only", {
+  cert: optional(
+    path(
+      "",
+      "Certificate chain in PEM; without cert and key, one for loopback is made under .agtp/tls",
+    ),
+  ),
+  key: optional(path("", "Private key of the certificate, in PEM")),
+  client_auth: choice(
+    "none",
+    ["none", "optional", "required"],
+    "Whether agents are asked for a certificate, and whether they must have one",
+  ),
+  client_ca: optional(path("", "CAs that agents' certificates are checked against, in PEM")),
+});

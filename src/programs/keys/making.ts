@@ -1,7 +1,35 @@
-/** Values of flags that are more than texts; throws ERR_AGTP_REQUEST for what cannot be meant. */
-
+/**
+ * Shared by the commands of `agtp-keys` that make something: their options, values of flags that are more
+ * than texts, ERR_AGTP_REQUEST for what cannot be meant, and how they say what they made.
+ */
 import { parseAuthorityScope } from "../../identity/authority-scope.ts";
 import { usage } from "../shell/command-file.ts";
+import { printJson } from "../shell/findings.ts";
+import { defuseLine, type Terminal } from "../shell/terminal.ts";
+
+/** Said of every command that makes files. */
+export const MAKING_OPTIONS = {
+  "--json": "print JSON",
+  "--force": "replace files that are there",
+} as const;
+
+/** Names in snake_case, values as they are; undefined ones are left out. */
+type Facts = Readonly<Record<string, string | undefined>>;
+
+/** Prints facts in two columns, or as JSON. */
+export function printFacts(facts: Facts, json: boolean, { out }: Terminal): void {
+  if (json) {
+    printJson(facts, out);
+    return;
+  }
+  const entries = Object.entries(facts).flatMap(([name, value]) =>
+    value === undefined ? [] : [[name.replaceAll("_", " "), value] as const],
+  );
+  const width = Math.max(...entries.map(([name]) => name.length));
+  for (const [name, value] of entries) {
+    out.write(`${name.padEnd(width)}  ${defuseLine(value)}\n`);
+  }
+}
 
 /** As a URI can have it behind /agents/, and as a file name without surprises. */
 const NAME = /^[A-Za-z0-9_-]{1,64}$/;
