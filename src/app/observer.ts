@@ -27,6 +27,7 @@ export function createObserver(log: Log): Observer {
   const isLogged = (status: number): boolean => isVerbose || isAgtpSpecific(status);
 
   return {
+    hears: (status) => isLogged(status) || ended.hasSubscribers || refused.hasSubscribers,
     start(exchange) {
       if (started.hasSubscribers) started.publish({ exchange });
     },
