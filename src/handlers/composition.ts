@@ -5,9 +5,9 @@
  */
 import { isRecord } from "../base/json-value.ts";
 import { templateNames } from "../base/template.ts";
-import { fillPath } from "../endpoint/fill-path.ts";
+import { fillPath } from "../endpoint/path-template.ts";
 import type { Aggregation, ParameterSource, Recipe, RecipeStep } from "../endpoint/recipe.ts";
-import { isSuccess } from "../wire/status.ts";
+import { isSuccess } from "../wire/message.ts";
 import type { Call, DispatchResult, Handler, HandlerError } from "./handler.ts";
 
 /** Tells whether the server itself answers a pair, with no endpoint registered for it. */

@@ -4,7 +4,7 @@
  * have is described less deeply: what is left out of it accepts anything.   AGTP-API §6.4
  */
 
-import { unescapeToken } from "../base/json-pointer.ts";
+import { unescapeToken } from "../base/dotted-key.ts";
 import { isRecord } from "../base/json-value.ts";
 import type { JsonSchema } from "../schema/json-schema.ts";
 import { OPERATOR_SCHEMA_BOUNDS, type SchemaBounds } from "../schema/schema-bounds.ts";

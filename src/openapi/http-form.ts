@@ -9,7 +9,7 @@ import { type Catalog, HTTP_VERBS } from "../catalog/catalog.ts";
 import { templateParameters } from "../catalog/path-grammar.ts";
 import type { EndpointDefinition } from "../endpoint/endpoint.ts";
 import { declaredTypes, propertiesOf } from "../endpoint/input-shape.ts";
-import { readProposedSemantic } from "../endpoint/proposed-semantic.ts";
+import { readProposedSemantic } from "../endpoint/semantic-block.ts";
 import type { JsonSchema } from "../schema/json-schema.ts";
 import { canRead } from "./lift-verb.ts";
 

@@ -3,7 +3,7 @@
  * values. What aliases share is written out, and there is an end to how much. Faults are words.
  */
 
-import { escapeToken, unescapeToken } from "../base/json-pointer.ts";
+import { escapeToken, unescapeToken } from "../base/dotted-key.ts";
 import { isRecord, type JsonRecord, quoteValue, recordIn } from "../base/json-value.ts";
 import { reasonOf } from "../base/thrown.ts";
 

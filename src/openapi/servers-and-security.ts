@@ -4,10 +4,9 @@
  */
 import { importedVariable, variableReference } from "../base/environment.ts";
 import { isRecord, type JsonRecord, recordIn } from "../base/json-value.ts";
-import { checkHeader } from "../endpoint/upstream-headers.ts";
+import { checkHeader } from "../endpoint/upstream-format.ts";
 import { recordAt } from "./read-document.ts";
-import type { Notes } from "./words.ts";
-import { snake } from "./words.ts";
+import { type Notes, snake } from "./words.ts";
 
 /** The place of a credential. */
 interface CredentialVariable {

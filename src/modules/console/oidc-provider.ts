@@ -4,7 +4,7 @@
  */
 import * as client from "openid-client";
 import { Agent, request } from "undici";
-import { isLoopbackHost } from "../../base/loopback.ts";
+import { isLoopbackHost } from "../../base/addresses.ts";
 import { connectionOptions, readBoundedBody } from "../../handlers/connection-options.ts";
 import type { OidcConfig } from "./config.ts";
 import { asOidcFailure, OidcFailure } from "./oidc-failure.ts";

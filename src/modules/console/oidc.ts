@@ -10,18 +10,16 @@ import { relative } from "node:path";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { EncryptJWT, jwtDecrypt } from "jose";
 import { LRUCache } from "lru-cache";
+import { quietened } from "../../base/back-off.ts";
 import { isRecord } from "../../base/json-value.ts";
 import type { Problem } from "../../base/problem.ts";
-import { quietened } from "../../base/quietened.ts";
 import { readCertificates } from "../../endpoint/upstream-ca.ts";
 import type { ConsoleContext, OidcConfig } from "./config.ts";
 import { asOidcFailure, OidcFailure } from "./oidc-failure.ts";
 import type { OidcAttempt, OidcProvider } from "./oidc-provider.ts";
-import type { Person } from "./person.ts";
-import { type Grant, personOf, roleOf } from "./person.ts";
+import { type Grant, type Person, personOf, roleOf } from "./person.ts";
 import type { ConsolePlace } from "./place.ts";
-import type { Sessions } from "./sessions.ts";
-import { clearCookie, readCookie, setCookie } from "./sessions.ts";
+import { clearCookie, readCookie, type Sessions, setCookie } from "./sessions.ts";
 import { onwardPage, refusalPage } from "./sign-in-page.ts";
 
 /** The parts of these routes. */

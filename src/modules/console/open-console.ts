@@ -8,7 +8,7 @@ import type { Problem } from "../../base/problem.ts";
 import type { ConsoleSide, Gateway } from "../../dispatch/module/http-gateway.ts";
 import type { ProcessState } from "../../dispatch/process-state.ts";
 import { type Ed25519PublicKey, publicKeyOf } from "../../identity/ed25519.ts";
-import type { ServerConfig } from "../../identity/server-section.ts";
+import type { ServerConfig } from "../../identity/identity-sections.ts";
 import type { InspectedJournal } from "../../state/journal/inspected-journal.ts";
 import type { ConsoleConfig, ConsoleContext } from "./config.ts";
 import { type ApiRoute, type ConsoleApi, get, post } from "./console-api.ts";

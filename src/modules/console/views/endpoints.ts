@@ -6,7 +6,7 @@ import { actingCaller } from "../../../dispatch/handling/acting.ts";
 import type { AssembledDeployment } from "../../../dispatch/module/module.ts";
 import type { RegisteredRoute } from "../../../dispatch/routes/route.ts";
 import type { Contract } from "../../../endpoint/contract.ts";
-import { fillPath } from "../../../endpoint/fill-path.ts";
+import { fillPath } from "../../../endpoint/path-template.ts";
 import { projectEndpoint } from "../../../endpoint/project.ts";
 import { schemaSample } from "../../../schema/schema-sample.ts";
 import { type ApiRequest, type ApiRoute, get, post, reasonIn, textIn } from "../console-api.ts";

@@ -4,10 +4,10 @@
  * MCP "Listing Tools", "Pagination"
  */
 import type { Tool } from "@modelcontextprotocol/server";
-import { shareEncoded } from "../../../base/shared-body.ts";
+import { shareEncoded } from "../../../base/kept-text.ts";
 import { isExemptFromLifecycle } from "../../../catalog/catalog.ts";
 import type { CallerState } from "../../../dispatch/caller/caller-state.ts";
-import { refuseInactive } from "../../../dispatch/gates/03-lifecycle.ts";
+import { refuseInactive } from "../../../dispatch/gates/00-02-03-17-caller.ts";
 import { schemaViolation } from "../../../dispatch/refusals/refusal.ts";
 import type { Candidate } from "../../../dispatch/routes/may-call.ts";
 import { protocolRoute } from "../../../dispatch/routes/protocol-endpoint.ts";
