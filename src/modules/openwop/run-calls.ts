@@ -11,15 +11,13 @@ import {
 import { namedError, type Refusal } from "../../dispatch/refusals/refusal.ts";
 import { confirmationForbidden } from "../../dispatch/refusals/task-refusals.ts";
 import type { Call, HandlerResult } from "../../handlers/handler.ts";
-import { awaitPage } from "./runs/event-page.ts";
-import { plainAnswer } from "./runs/interrupt-answer.ts";
 import { isOver } from "./runs/run.ts";
 import type { RunCaller } from "./runs/run-entry.ts";
 import type { RunHost } from "./runs/run-host.ts";
 import type { RunLog } from "./runs/run-log.ts";
 import { isRefused, type RunRefusal } from "./runs/run-refusal.ts";
 import { acceptedRun, runResult, runSnapshot } from "./runs/run-snapshot.ts";
-import type { InterruptKind } from "./runs/run-state.ts";
+import { type InterruptKind, plainAnswer } from "./runs/run-state.ts";
 import { interruptOf } from "./runs/verdict.ts";
 
 /** The parts that calls about runs are answered with. */
@@ -74,7 +72,8 @@ export async function readRunEvents(
   const log = await host.find(String(runId), caller);
   if (isRefused(log)) return refuse(log);
   const waitMs = Math.min(Number(timeout) * 1000, maxWaitMs);
-  const page = await awaitPage(host, log, after, host.whileServing(signal, waitMs));
+  await log.changed(after, host.whileServing(signal, waitMs));
+  const page = await log.page(after);
   const last = page.events.at(-1)?.sequence ?? after;
   return { body: page, ...(last < 0 ? {} : { headers: { "Continuation-Token": String(last) } }) };
 }

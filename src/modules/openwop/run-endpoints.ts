@@ -23,7 +23,7 @@ import {
   readRunEvents,
   startRun,
 } from "./run-calls.ts";
-import { RUN_PARAMETERS } from "./runs/run-body-schema.ts";
+import { RUN_PARAMETERS } from "./runs/make-run.ts";
 import type { RunCaller } from "./runs/run-entry.ts";
 import type { RunRefusalCode } from "./runs/run-refusal.ts";
 

@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { type AgentCatalog, createCatalog } from "../../../src/modules/openwop/agent-catalog.ts";
-import { createAgentRegistry } from "../../../src/modules/openwop/agent-registry.ts";
+import { createAgentRegistry } from "../../../src/modules/openwop/installed-agent.ts";
 import { type LoadedPacks, loadPacks } from "../../../src/modules/openwop/packs/load-packs.ts";
 import { Capabilities } from "../../../src/modules/openwop/packs/peer-capabilities.ts";
 import { makeDirectory } from "../../support/directory.ts";

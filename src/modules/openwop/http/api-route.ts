@@ -12,8 +12,7 @@ import type { RunHost } from "../runs/run-host.ts";
 import type { Redact } from "../runs/run-log.ts";
 import type { ToolRates } from "../turn/tool-rates.ts";
 import type { ApiAnswer } from "./answer.ts";
-import type { ApiKey, ApiKeys, ApiScope } from "./api-keys.ts";
-import type { Audience } from "./audience.ts";
+import type { ApiKey, ApiKeys, ApiScope, Audience } from "./api-keys.ts";
 import type { Idempotency } from "./idempotency.ts";
 import type { InterruptTokens } from "./interrupt-token.ts";
 

@@ -4,14 +4,12 @@
  */
 
 import { quoteValue } from "../../../base/json-value.ts";
-import { awaitPage, readPage } from "../runs/event-page.ts";
-import type { Redact, RunLog } from "../runs/run-log.ts";
+import type { Redact } from "../runs/run-log.ts";
 import { isRefused } from "../runs/run-refusal.ts";
 import { type ApiAnswer, answer, refuse, refuseAs } from "./answer.ts";
 import type { AnsweredRoute, ApiCall, ApiParameter, StreamRoute } from "./api-route.ts";
-import { Frames } from "./event-frames.ts";
+import { Frames, isShown, readModes, STREAM_MODES } from "./event-frames.ts";
 import type { EventStream } from "./event-stream.ts";
-import { isShown, readModes, STREAM_MODES, type StreamMode } from "./stream-mode.ts";
 
 const LAST_SEQUENCE: ApiParameter = {
   ...{ name: "lastSequence", in: "query", schema: { type: "integer", minimum: -1 } },
@@ -69,8 +67,8 @@ async function poll(call: ApiCall): Promise<ApiAnswer> {
   const leave = parts.state.audience.enter(key.tenant);
   if (leave === undefined) return tooMany();
   try {
-    const wait = parts.host.whileServing(signal, waitMs);
-    return answer(await awaitPage(parts.host, log, after, wait));
+    await log.changed(after, parts.host.whileServing(signal, waitMs));
+    return answer(await log.page(after));
   } finally {
     leave();
   }
@@ -81,7 +79,7 @@ interface OpenedStream extends Omit<EventStream, "response" | "signal"> {
   leave(): void;
 }
 
-/** A stream, or the answer that there is instead of one. */
+/** A stream, or the answer that there is instead of one: all events, as the poll has them, for JSON. */
 export async function openStream(
   call: ApiCall,
   isJsonOnly: boolean,
@@ -97,25 +95,15 @@ export async function openStream(
   const log = await parts.host.find(params["runId"] ?? "", call.caller);
   if (isRefused(log)) return refuseAs(log);
   if (isJsonOnly || wantsJson(call)) {
-    return readJson(call, log, after, query["streamMode"] === undefined ? undefined : modes);
+    const page = await log.page(after);
+    if (query["streamMode"] === undefined) return answer(page);
+    return answer({ ...page, events: page.events.filter((event) => isShown(event, modes)) });
   }
   const leave = parts.state.audience.enter(key.tenant);
   if (leave === undefined) return tooMany();
   const frames = new Frames(log.run, modes);
   const isResumed = lastEventId !== undefined;
   return { host: parts.host, log, frames, after, isResumed, bufferMs, leave };
-}
-
-/** All events, as the poll has them, unless a mode is asked for. */
-async function readJson(
-  { parts }: ApiCall,
-  log: RunLog,
-  after: number,
-  modes: readonly StreamMode[] | undefined,
-): Promise<ApiAnswer> {
-  const page = await readPage(parts.host, log, after);
-  if (modes === undefined) return answer(page);
-  return answer({ ...page, events: page.events.filter((event) => isShown(event, modes)) });
 }
 
 /** A client that takes a stream as well gets the stream. */

@@ -4,6 +4,7 @@
  * others with it.   OpenWOP "Node Packs", RFC 0003 §A, RFC 0072 §C
  */
 import { closedObject, type JsonSchema } from "../../../schema/json-schema.ts";
+import { MANIFEST_CLASSES } from "../installed-agent.ts";
 
 const TEXT: JsonSchema = { type: "string", maxLength: 4096 };
 const SOME_TEXT: JsonSchema = { ...TEXT, minLength: 1 };
@@ -159,3 +160,93 @@ export const PACK_SCHEMA: JsonSchema = closedObject(
   },
   ["name", "version", "engines", "runtime"],
 );
+
+const AGENT_TEXT: JsonSchema = { type: "string", minLength: 1 };
+const AGENT_FLAG: JsonSchema = { type: "boolean" };
+const AGENT_VERSION = "\\d+\\.\\d+\\.\\d+(?:-[0-9A-Za-z.-]+)?(?:\\+[0-9A-Za-z.-]+)?";
+const TEMPLATE_ID = "[a-z0-9][a-z0-9._-]{0,127}";
+const AGENT_ENTRIES = 256;
+
+/** `tier.org.name`, in as many parts as it takes; a `host:` id is never a manifest's. */
+const AGENT_ID =
+  "^(core|vendor|community|private|local)\\.[a-z][a-z0-9_-]*(\\.[a-z][a-zA-Z0-9_-]*)+$";
+
+const promptReference: JsonSchema = {
+  anyOf: [
+    { type: "string", pattern: `^prompt:${TEMPLATE_ID}(@${AGENT_VERSION})?$` },
+    {
+      type: "object",
+      required: ["templateId"],
+      properties: {
+        libraryId: { type: "string", pattern: `^${TEMPLATE_ID}$` },
+        templateId: { type: "string", pattern: `^${TEMPLATE_ID}$` },
+        version: { type: "string", pattern: `^${AGENT_VERSION}$` },
+        variableOverrides: { type: "object" },
+      },
+      additionalProperties: false,
+    },
+  ],
+};
+
+const members: Readonly<Record<string, JsonSchema>> = {
+  agentId: { type: "string", pattern: AGENT_ID, minLength: 3, maxLength: 256 },
+  persona: { type: "string", minLength: 1, maxLength: 200 },
+  modelClass: { enum: MANIFEST_CLASSES },
+  systemPrompt: AGENT_TEXT,
+  systemPromptRef: AGENT_TEXT,
+  evalSuiteRef: AGENT_TEXT,
+  toolAllowlist: { type: "array", items: AGENT_TEXT, maxItems: AGENT_ENTRIES },
+  requiresCapabilities: {
+    type: "array",
+    items: AGENT_TEXT,
+    uniqueItems: true,
+    maxItems: AGENT_ENTRIES,
+  },
+  role: { enum: ["skill", "assistant"] },
+  memoryShape: {
+    type: "object",
+    properties: { scratchpad: AGENT_FLAG, conversation: AGENT_FLAG, longTerm: AGENT_FLAG },
+    additionalProperties: false,
+  },
+  confidence: {
+    type: "object",
+    properties: { defaultThreshold: { type: "number", minimum: 0, maximum: 1 } },
+    additionalProperties: false,
+  },
+  handoff: {
+    type: "object",
+    properties: { taskSchemaRef: AGENT_TEXT, returnSchemaRef: AGENT_TEXT },
+    additionalProperties: false,
+  },
+  label: { type: "string", minLength: 1, maxLength: 100 },
+  description: { type: "string", maxLength: 500 },
+  promptLibraryRef: { type: "string", pattern: `^${TEMPLATE_ID}$` },
+  promptOverrides: {
+    type: "object",
+    properties: {
+      system: promptReference,
+      user: promptReference,
+      "few-shot": promptReference,
+      "schema-hint": promptReference,
+    },
+    additionalProperties: false,
+  },
+};
+
+/** One agent's manifest. */
+export const AGENT_SCHEMA: JsonSchema = {
+  type: "object",
+  required: ["agentId", "persona", "modelClass"],
+  properties: members,
+  additionalProperties: false,
+  if: { required: ["role"], properties: { role: { const: "skill" } } },
+  // biome-ignore lint/suspicious/noThenProperty: a JSON Schema keyword
+  then: {
+    required: ["handoff"],
+    properties: {
+      memoryShape: {
+        properties: { conversation: { const: false }, longTerm: { const: false } },
+      },
+    },
+  },
+};

@@ -12,9 +12,10 @@ import {
   CompletionFault,
   type CompletionListener,
   completionExtras,
+  readStream,
+  readWhole,
 } from "./completion.ts";
 import { type ModelResponse, type ModelServer, ModelStatus } from "./model-server.ts";
-import { readStream, readWhole } from "./read-completion.ts";
 
 /** Asked for a completion; rejects with a fault, a status, or whatever the way there came to. */
 interface ChatModel {

@@ -19,7 +19,7 @@ import type { AgentRuntime, RuntimeAnswer, RuntimeTurn } from "./agent-runtime.t
 import { loadSdk } from "./chat-model.ts";
 import { createChatRuntime, modelOf } from "./chat-runtime.ts";
 import { createFunctionRuntime, type TurnFunction } from "./function-runtime.ts";
-import { createModelConnection } from "./model-connection.ts";
+import { createModelConnection } from "./model-server.ts";
 
 interface RuntimeParts {
   readonly config: Pick<OpenwopSections, "directory" | "file">;
