@@ -78,7 +78,7 @@ export async function hostAgents(
   const own = new Set(registry.list(settings.tenant).map(documentOf));
   return {
     ...{ settings, reasoning, registry, executor, redactor, documentOf },
-    catalog: createCatalog({ registry, redactor }),
+    catalog: createCatalog(registry, redactor),
     documents: identities.issued.filter((document) => own.has(document)),
     problems: [
       ...[...packs.problems, ...identities.problems],

@@ -44,12 +44,17 @@ export interface ApiState {
   readonly effects: EffectLedger;
 }
 
-/** One request that may be answered. */
-export interface ApiCall {
+/** A request that may be read. */
+export interface Authorized {
   readonly parts: ApiParts;
+  readonly route: ApiRoute;
+  readonly params: Readonly<Record<string, string>>;
   readonly key: ApiKey;
   readonly caller: RunCaller;
-  readonly params: Readonly<Record<string, string>>;
+}
+
+/** One request that may be answered. */
+export interface ApiCall extends Authorized {
   readonly query: JsonRecord;
   readonly body: JsonRecord;
   header(name: string): string | undefined;

@@ -60,13 +60,17 @@ async function poll(call: ApiCall): Promise<ApiAnswer> {
   const { parts, key, params, query, signal } = call;
   const after = readSequence(query["lastSequence"], "lastSequence", parts.redact);
   if (typeof after !== "number") return after;
-  const waitMs = readTimeout(query["timeout"], parts.redact);
-  if (typeof waitMs !== "number") return waitMs;
+  const { timeout } = query;
+  const seconds = readNumber(timeout, DEFAULT_TIMEOUT_S);
+  if (seconds === undefined) {
+    return malformed("timeout", parts.redact(timeout), "a number of seconds");
+  }
   const log = await parts.host.find(params["runId"] ?? "", call.caller);
   if (isRefused(log)) return refuseAs(log);
   const leave = parts.state.audience.enter(key.tenant);
   if (leave === undefined) return tooMany();
   try {
+    const waitMs = Math.min(seconds, MAX_TIMEOUT_S) * 1000;
     await log.changed(after, parts.host.whileServing(signal, waitMs));
     return answer(await log.page(after));
   } finally {
@@ -87,8 +91,11 @@ export async function openStream(
   const { parts, key, params, query } = call;
   const modes = readModes(query["streamMode"]);
   if ("status" in modes) return modes;
-  const bufferMs = readBuffer(query["bufferMs"], parts.redact);
-  if (typeof bufferMs !== "number") return bufferMs;
+  const bufferMs = readNumber(query["bufferMs"], 0);
+  if (bufferMs === undefined || bufferMs > MAX_BUFFER_MS) {
+    const expected = `milliseconds from 0 to ${MAX_BUFFER_MS}`;
+    return malformed("bufferMs", parts.redact(query["bufferMs"]), expected);
+  }
   const lastEventId = call.header("last-event-id");
   const after = readSequence(lastEventId ?? query["lastSequence"], "Last-Event-ID", parts.redact);
   if (typeof after !== "number") return after;
@@ -123,32 +130,18 @@ const DEFAULT_TIMEOUT_S = 30;
 const MAX_TIMEOUT_S = 60;
 const MAX_BUFFER_MS = 5000;
 
-/**
- * The sequence that the caller has by its query or header; -1 when it has none.   OpenWOP
- * "stream-modes"
- */
+/** The sequence that the caller has; -1 when it has none.   OpenWOP "stream-modes" */
 function readSequence(value: unknown, name: string, redact: Redact): number | ApiAnswer {
-  if (value === undefined) return -1;
-  const isNumber = typeof value === "string" && /^(?:-1|\d{1,15})$/.test(value);
-  return isNumber
-    ? Math.min(Number(value), MAX_SEQUENCE)
-    : malformed(name, redact(value), "a sequence");
+  const sequence = readNumber(value, -1, /^(?:-1|\d{1,15})$/);
+  return sequence === undefined
+    ? malformed(name, redact(value), "a sequence")
+    : Math.min(sequence, MAX_SEQUENCE);
 }
 
-/** The time that a poll waits, in milliseconds; 0: not at all. */
-function readTimeout(value: unknown, redact: Redact): number | ApiAnswer {
-  if (value === undefined) return DEFAULT_TIMEOUT_S * 1000;
-  const seconds = typeof value === "string" && /^\d{1,9}$/.test(value) ? Number(value) : undefined;
-  if (seconds === undefined) return malformed("timeout", redact(value), "a number of seconds");
-  return Math.min(seconds, MAX_TIMEOUT_S) * 1000;
-}
-
-/** The time for which events are gathered, in milliseconds. */
-function readBuffer(value: unknown, redact: Redact): number | ApiAnswer {
-  if (value === undefined) return 0;
-  const ms = typeof value === "string" && /^\d{1,9}$/.test(value) ? Number(value) : undefined;
-  if (ms !== undefined && ms <= MAX_BUFFER_MS) return ms;
-  return malformed("bufferMs", redact(value), `milliseconds from 0 to ${MAX_BUFFER_MS}`);
+/** The number that a parameter states; undefined: it states none. */
+function readNumber(value: unknown, absent: number, form = /^\d{1,9}$/): number | undefined {
+  if (value === undefined) return absent;
+  return typeof value === "string" && form.test(value) ? Number(value) : undefined;
 }
 
 function malformed(name: string, value: unknown, expected: string): ApiAnswer {

@@ -9,7 +9,7 @@ import type { SchemaCompiler } from "../../../schema/schema.ts";
 import type { Verbosity } from "../config.ts";
 import type { EffectLedger } from "../runs/effect-ledger.ts";
 import { cutReasoning } from "../turn/reasoning.ts";
-import { readVerbosity, resolveThreshold } from "../turn/run-options.ts";
+import { readVerbosity, resolveThreshold } from "../turn/turn-rules.ts";
 import { waitFor } from "./core-nodes.ts";
 import { configCheck, type NodeCall, type NodeOutcome, type NodeType, TEXT } from "./node-type.ts";
 

@@ -130,14 +130,14 @@ const runtime = closedObject(
 
 /** `tier.org.name`; packs have no `local` tier. */
 const PACK_NAME = "^(core|vendor|community|private)\\.[a-z][a-z0-9_-]*(\\.[a-z][a-zA-Z0-9_-]*)+$";
-const VERSION = "^\\d+\\.\\d+\\.\\d+(?:-[0-9A-Za-z.-]+)?(?:\\+[0-9A-Za-z.-]+)?$";
+const VERSION = "\\d+\\.\\d+\\.\\d+(?:-[0-9A-Za-z.-]+)?(?:\\+[0-9A-Za-z.-]+)?";
 
 /** A pack.json. */
 export const PACK_SCHEMA: JsonSchema = closedObject(
   {
     kind: { const: "node" },
     name: { type: "string", pattern: PACK_NAME, maxLength: 256 },
-    version: { type: "string", pattern: VERSION, maxLength: 256 },
+    version: { type: "string", pattern: `^${VERSION}$`, maxLength: 256 },
     description: { type: "string", maxLength: 1024 },
     author: TEXT,
     license: TEXT,
@@ -161,11 +161,9 @@ export const PACK_SCHEMA: JsonSchema = closedObject(
   ["name", "version", "engines", "runtime"],
 );
 
-const AGENT_TEXT: JsonSchema = { type: "string", minLength: 1 };
-const AGENT_FLAG: JsonSchema = { type: "boolean" };
-const AGENT_VERSION = "\\d+\\.\\d+\\.\\d+(?:-[0-9A-Za-z.-]+)?(?:\\+[0-9A-Za-z.-]+)?";
+const UNBOUNDED: JsonSchema = { type: "string", minLength: 1 };
 const TEMPLATE_ID = "[a-z0-9][a-z0-9._-]{0,127}";
-const AGENT_ENTRIES = 256;
+const templateId: JsonSchema = { type: "string", pattern: `^${TEMPLATE_ID}$` };
 
 /** `tier.org.name`, in as many parts as it takes; a `host:` id is never a manifest's. */
 const AGENT_ID =
@@ -173,72 +171,44 @@ const AGENT_ID =
 
 const promptReference: JsonSchema = {
   anyOf: [
-    { type: "string", pattern: `^prompt:${TEMPLATE_ID}(@${AGENT_VERSION})?$` },
-    {
-      type: "object",
-      required: ["templateId"],
-      properties: {
-        libraryId: { type: "string", pattern: `^${TEMPLATE_ID}$` },
-        templateId: { type: "string", pattern: `^${TEMPLATE_ID}$` },
-        version: { type: "string", pattern: `^${AGENT_VERSION}$` },
-        variableOverrides: { type: "object" },
+    { type: "string", pattern: `^prompt:${TEMPLATE_ID}(@${VERSION})?$` },
+    closedObject(
+      {
+        ...{ libraryId: templateId, templateId, variableOverrides: { type: "object" } },
+        version: { type: "string", pattern: `^${VERSION}$` },
       },
-      additionalProperties: false,
-    },
+      ["templateId"],
+    ),
   ],
 };
 
-const members: Readonly<Record<string, JsonSchema>> = {
-  agentId: { type: "string", pattern: AGENT_ID, minLength: 3, maxLength: 256 },
-  persona: { type: "string", minLength: 1, maxLength: 200 },
-  modelClass: { enum: MANIFEST_CLASSES },
-  systemPrompt: AGENT_TEXT,
-  systemPromptRef: AGENT_TEXT,
-  evalSuiteRef: AGENT_TEXT,
-  toolAllowlist: { type: "array", items: AGENT_TEXT, maxItems: AGENT_ENTRIES },
-  requiresCapabilities: {
-    type: "array",
-    items: AGENT_TEXT,
-    uniqueItems: true,
-    maxItems: AGENT_ENTRIES,
-  },
-  role: { enum: ["skill", "assistant"] },
-  memoryShape: {
-    type: "object",
-    properties: { scratchpad: AGENT_FLAG, conversation: AGENT_FLAG, longTerm: AGENT_FLAG },
-    additionalProperties: false,
-  },
-  confidence: {
-    type: "object",
-    properties: { defaultThreshold: { type: "number", minimum: 0, maximum: 1 } },
-    additionalProperties: false,
-  },
-  handoff: {
-    type: "object",
-    properties: { taskSchemaRef: AGENT_TEXT, returnSchemaRef: AGENT_TEXT },
-    additionalProperties: false,
-  },
-  label: { type: "string", minLength: 1, maxLength: 100 },
-  description: { type: "string", maxLength: 500 },
-  promptLibraryRef: { type: "string", pattern: `^${TEMPLATE_ID}$` },
-  promptOverrides: {
-    type: "object",
-    properties: {
-      system: promptReference,
-      user: promptReference,
-      "few-shot": promptReference,
-      "schema-hint": promptReference,
-    },
-    additionalProperties: false,
-  },
-};
-
-/** One agent's manifest. */
+/**
+ * One agent's manifest, with the role that newer packs have or without it. An agent in the role of a
+ * skill keeps nothing from one task to the next.   OpenWOP RFC 0003 §B, RFC 0131 §B
+ */
 export const AGENT_SCHEMA: JsonSchema = {
-  type: "object",
-  required: ["agentId", "persona", "modelClass"],
-  properties: members,
-  additionalProperties: false,
+  ...closedObject(
+    {
+      agentId: { type: "string", pattern: AGENT_ID, minLength: 3, maxLength: 256 },
+      persona: { type: "string", minLength: 1, maxLength: 200 },
+      modelClass: { enum: MANIFEST_CLASSES },
+      ...{ systemPrompt: UNBOUNDED, systemPromptRef: UNBOUNDED, evalSuiteRef: UNBOUNDED },
+      toolAllowlist: listOf(UNBOUNDED),
+      requiresCapabilities: listOf(UNBOUNDED, { uniqueItems: true }),
+      role: { enum: ["skill", "assistant"] },
+      memoryShape: closedObject({ scratchpad: FLAG, conversation: FLAG, longTerm: FLAG }),
+      confidence: closedObject({ defaultThreshold: { type: "number", minimum: 0, maximum: 1 } }),
+      handoff: closedObject({ taskSchemaRef: UNBOUNDED, returnSchemaRef: UNBOUNDED }),
+      label: { type: "string", minLength: 1, maxLength: 100 },
+      description: { type: "string", maxLength: 500 },
+      promptLibraryRef: templateId,
+      promptOverrides: closedObject({
+        ...{ system: promptReference, user: promptReference },
+        ...{ "few-shot": promptReference, "schema-hint": promptReference },
+      }),
+    },
+    ["agentId", "persona", "modelClass"],
+  ),
   if: { required: ["role"], properties: { role: { const: "skill" } } },
   // biome-ignore lint/suspicious/noThenProperty: a JSON Schema keyword
   then: {

@@ -22,18 +22,16 @@ export interface ModelResponse {
   discard(): void;
 }
 
-/** For whom a model is asked: of many who ask at once, each has its turn. */
-interface ModelQuestion {
-  readonly owner: string;
-  readonly signal: AbortSignal;
-}
-
 /** The way there. */
 export interface ModelServer {
   /** Loads what asking takes, while nobody waits for it. */
   prepare?(): void;
   /** Posts a request of chat completions; rejects when there is no answer in time. */
-  ask(body: string, question: ModelQuestion): Promise<ModelResponse>;
+  ask(
+    body: string,
+    /** Of many owners who ask at once, each has its turn. */
+    question: { readonly owner: string; readonly signal: AbortSignal },
+  ): Promise<ModelResponse>;
   close(): Promise<void>;
 }
 
@@ -63,14 +61,10 @@ export type Asked =
 
 interface Failure {
   readonly error: RunError;
-  /** Undefined: asking again is of no use. */
-  readonly again?: Again;
-}
-
-/** When to ask again. */
-interface Again {
+  /** False: asking again is of no use. */
+  readonly isPassing: boolean;
   /** Not before; undefined: the server does not say. */
-  readonly afterMs: number | undefined;
+  readonly afterMs?: number | undefined;
 }
 
 const FIRST_WAIT_MS = 500;
@@ -86,9 +80,9 @@ export async function askModel(
       return { completion: await ask() };
     } catch (fault) {
       signal.throwIfAborted();
-      const { error, again } = judge(fault);
-      if (again === undefined || attempt >= retries || isCommitted()) return { error };
-      const waitMs = again.afterMs ?? Math.min(FIRST_WAIT_MS * 2 ** attempt, MAX_WAIT_MS);
+      const { error, isPassing, afterMs } = judge(fault);
+      if (!isPassing || attempt >= retries || isCommitted()) return { error };
+      const waitMs = afterMs ?? Math.min(FIRST_WAIT_MS * 2 ** attempt, MAX_WAIT_MS);
       // A server that asks for a longer wait is not asked sooner.
       if (waitMs > MAX_WAIT_MS) return { error };
       await delay(waitMs, undefined, { signal });
@@ -99,21 +93,25 @@ export async function askModel(
 function judge(fault: unknown): Failure {
   if (fault instanceof ModelStatus) return judgeStatus(fault);
   if (fault instanceof CompletionFault) {
-    return { error: { code: "model_malformed_response", message: fault.message } };
+    const error = { code: "model_malformed_response", message: fault.message };
+    return { error, isPassing: false };
   }
   const message = "the model's server could not be reached, or broke off its answer";
-  return { error: { code: "model_unavailable", message }, again: { afterMs: undefined } };
+  return { error: { code: "model_unavailable", message }, isPassing: true };
 }
 
-function judgeStatus({ status, retryAfterMs, message }: ModelStatus): Failure {
+function judgeStatus({ status, retryAfterMs: afterMs, message }: ModelStatus): Failure {
   const details = {
     modelStatus: status,
-    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+    ...(afterMs === undefined ? {} : { retryAfterMs: afterMs }),
   };
-  const again = { afterMs: retryAfterMs };
-  if (status === 429) return { error: { code: "model_rate_limited", message, details }, again };
-  if (status >= 500) return { error: { code: "model_unavailable", message, details }, again };
-  return { error: { code: "model_refused", message, details } };
+  const isBusy = status === 429;
+  const code = isBusy
+    ? "model_rate_limited"
+    : status >= 500
+      ? "model_unavailable"
+      : "model_refused";
+  return { error: { code, message, details }, isPassing: isBusy || status >= 500, afterMs };
 }
 
 /** The address of the models. */
@@ -167,24 +165,14 @@ async function openAgent({ timeoutMs, ca }: ModelConnectionOptions): Promise<Age
   });
 }
 
-interface Posting {
-  readonly body: string;
-  readonly signal: AbortSignal;
-  /** Called when nothing more of the answer comes. */
-  onEnd(): void;
-}
-
+/** `onEnd` is called when nothing more of the answer comes. */
 async function post(
   agent: Agent,
   { baseUrl, apiKey }: ModelConnectionOptions,
-  { body, signal, onEnd }: Posting,
+  { body, signal, onEnd }: { body: string; signal: AbortSignal; onEnd(): void },
 ): Promise<ModelResponse> {
   const { origin, pathname, search } = new URL(`${baseUrl}/chat/completions`);
-  const {
-    statusCode,
-    headers,
-    body: stream,
-  } = await agent.request({
+  const response = await agent.request({
     ...{ origin, path: `${pathname}${search}`, method: "POST", body, signal },
     headers: {
       accept: "application/json, text/event-stream",
@@ -194,6 +182,7 @@ async function post(
       ...(apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }),
     },
   });
+  const { statusCode, headers, body: stream } = response;
   // A body that is given up fails once more when it ends, with nobody left to be told.
   stream.on("error", () => undefined);
   stream.once("close", onEnd);

@@ -16,21 +16,7 @@ import {
   type TokenUsage,
   type TurnRemark,
 } from "../runtime/agent-runtime.ts";
-import {
-  type Answered,
-  type FailedTurn,
-  failedTurn,
-  judgeAnswer,
-  type Malformed,
-  schemaFailure,
-} from "./outcome.ts";
 import { type ReasoningRules, ReasoningWriter } from "./reasoning.ts";
-import {
-  readConfidence,
-  readModelOptions,
-  readVerbosity,
-  resolveThreshold,
-} from "./run-options.ts";
 import {
   type EndpointTool,
   ToolCalls,
@@ -38,15 +24,37 @@ import {
   type ToolHost,
   toolSurface,
 } from "./tool-calls.ts";
+import {
+  type Answered,
+  type FailedTurn,
+  failedTurn,
+  judgeAnswer,
+  type Malformed,
+  readConfidence,
+  readModelOptions,
+  readVerbosity,
+  resolveThreshold,
+  schemaFailure,
+} from "./turn-rules.ts";
 
-interface ExecutorOptions extends Omit<TurnSurroundings, "isInstalled"> {
+/** The parts that every turn is taken with. */
+interface ExecutorOptions {
   readonly registry: AgentRegistry;
+  readonly runtime: AgentRuntime;
+  readonly redactor: Redactor;
+  readonly reasoning: ReasoningRules;
+  readonly host: ToolHost;
+  readonly turnTimeoutMs: number;
+  readonly maxToolCalls: number;
+  takeRate: ToolCallsOptions["takeRate"];
   /** Scopes granted to an agent's tool calls. */
   grantsOf(agentId: string): readonly string[];
   /** Undefined: it has no identity here. */
   documentOf(agent: InstalledAgent): AgentDocument | undefined;
   /** Why an agent may not act, in words. */
   findInactive(document: AgentDocument): string | undefined;
+  /** Hears of a confidence that is none. */
+  onOddConfidence(agentId: string, stated: string): void;
 }
 
 /** The executor. */
@@ -68,41 +76,14 @@ export function createExecutor(options: ExecutorOptions): AgentExecutor {
       if (violations !== undefined) {
         return schemaFailure("handoff_task_schema_violation", violations, redactor);
       }
-      const { tenant } = turn.owner;
-      const surroundings: TurnSurroundings = {
-        ...options,
-        isInstalled: (agentId) => registry.find(agentId, tenant) !== undefined,
-      };
-      const scopes = scopesOf(options.grantsOf(agent.agentId), document, turn);
+      // What the operator granted, the agent's document holds, and the run's owner has.
+      const held = commonScopes(document?.scopes ?? [], turn.owner.scopes);
+      const scopes = commonScopes(options.grantsOf(agent.agentId), held);
       const taker = { agent, document, scopes, turn };
       const ends = { signals: [turn.signal], timeoutMs: options.turnTimeoutMs };
-      return within(ends, (signal) => new RunningTurn(surroundings, taker, signal).take());
+      return within(ends, (signal) => new RunningTurn(options, taker, signal).take());
     },
   };
-}
-
-/** The scopes that the operator granted, the agent's document holds, and the run's owner has. */
-function scopesOf(
-  granted: readonly string[],
-  document: AgentDocument | undefined,
-  { owner }: AgentTurn,
-): readonly string[] {
-  return commonScopes(granted, commonScopes(document?.scopes ?? [], owner.scopes));
-}
-
-/** The parts that every turn is taken with. */
-interface TurnSurroundings {
-  readonly runtime: AgentRuntime;
-  readonly redactor: Redactor;
-  readonly reasoning: ReasoningRules;
-  readonly host: ToolHost;
-  readonly turnTimeoutMs: number;
-  readonly maxToolCalls: number;
-  takeRate: ToolCallsOptions["takeRate"];
-  /** Hears of a confidence that is none. */
-  onOddConfidence(agentId: string, stated: string): void;
-  /** Tells whether the run's tenant has an agent. */
-  isInstalled(agentId: string): boolean;
 }
 
 /** The agent that takes the turn. */
@@ -115,7 +96,7 @@ interface TurnTaker {
 }
 
 class RunningTurn {
-  readonly #around: TurnSurroundings;
+  readonly #around: ExecutorOptions;
   readonly #agent: InstalledAgent;
   readonly #turn: AgentTurn;
   readonly #signal: AbortSignal;
@@ -127,7 +108,7 @@ class RunningTurn {
 
   /** `signal` is aborted when the turn is over for others: its run is cancelled, or time is up. */
   constructor(
-    around: TurnSurroundings,
+    around: ExecutorOptions,
     { agent, document, scopes, turn }: TurnTaker,
     signal: AbortSignal,
   ) {
@@ -212,14 +193,15 @@ class RunningTurn {
   }
 
   async #conclude(answer: Answered): Promise<AgentOutcome> {
-    const { redactor, isInstalled } = this.#around;
+    const { redactor, registry } = this.#around;
     const { agentId } = this.#agent;
     const { result, handoff: wish } = answer;
     if (answer.reasoning !== undefined) await this.#reasoning.say(answer.reasoning);
     await this.#reasoning.close();
     await this.#reasoning.sayUnlessSpoken("No reasoning was given.");
     await this.#reasoning.end();
-    if (wish !== undefined && !isInstalled(wish.toAgentId)) {
+    const { tenant } = this.#turn.owner;
+    if (wish !== undefined && registry.find(wish.toAgentId, tenant) === undefined) {
       return failedTurn("agent_not_found", "the agent hands off to an agent that is not there");
     }
     const { observed, stated } = readConfidence(redactor.value(answer.confidence)) ?? {};

@@ -16,7 +16,7 @@ import { uuidv7 } from "../../../identity/uuid.ts";
 import type { AgentEvent, RunError } from "../agent-executor.ts";
 import type { Redactor } from "../redaction.ts";
 import type { OfferedTool, RuntimeTurn, ToolAnswer } from "../runtime/agent-runtime.ts";
-import { failedTurn } from "./outcome.ts";
+import { failedTurn } from "./turn-rules.ts";
 
 /** A tool, and the endpoint behind it. */
 export interface EndpointTool extends OfferedTool {
