@@ -8,8 +8,8 @@ import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from
 import { recordIn } from "../../../base/json-value.ts";
 import type { TaskOwner } from "../../../base/task-queue.ts";
 import { traceOf } from "../../../base/thrown.ts";
-import { networkOwner } from "../../../dispatch/rates/payer.ts";
 import type { RateExcess } from "../../../dispatch/rates/rates.ts";
+import { networkOwner } from "../../../dispatch/rates/rates.ts";
 import { isWholeName } from "../../../dispatch/routes/second-look.ts";
 import { parseBody } from "../../../endpoint/request-body.ts";
 import { canonicalForm, sha256Hex } from "../../../identity/canonical-form.ts";

@@ -4,8 +4,8 @@
  * OpenWOP RFC 0072 §B, "replay"
  */
 
+import { raceAbort } from "../../../base/deadline.ts";
 import { type JsonRecord, memberOf } from "../../../base/json-value.ts";
-import { raceAbort } from "../../../base/race-abort.ts";
 import type { AlsoChange } from "../../../state/collection-write.ts";
 import type { AgentEvent, RunError } from "../agent-executor.ts";
 import type { ChildRequest, ChildRun, NodeCall, NodeOutcome } from "../nodes/node-type.ts";

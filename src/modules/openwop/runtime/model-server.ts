@@ -5,7 +5,7 @@
 
 import { setTimeout as delay } from "node:timers/promises";
 import type { Agent } from "undici";
-import { FairSlots } from "../../../base/fair-slots.ts";
+import { FairSlots } from "../../../base/fair-shares.ts";
 import { loadLate } from "../../../base/late-load.ts";
 import { connectionOptions } from "../../../handlers/connection-options.ts";
 import type { RunError } from "../agent-executor.ts";

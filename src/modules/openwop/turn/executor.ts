@@ -3,8 +3,7 @@
  * suspended nor retired, and take the task. Everything after that is the turn's own.
  * OpenWOP RFC 0002, RFC 0070
  */
-import { within } from "../../../base/deadline.ts";
-import { raceAbort } from "../../../base/race-abort.ts";
+import { raceAbort, within } from "../../../base/deadline.ts";
 import type { AgentDocument } from "../../../identity/agent-document.ts";
 import { commonScopes } from "../../../identity/authority-scope.ts";
 import type { AgentExecutor, AgentOutcome, AgentTurn, Handoff } from "../agent-executor.ts";

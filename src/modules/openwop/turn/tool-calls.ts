@@ -5,10 +5,10 @@
  * given and no others.   OpenWOP RFC 0002 §A14, RFC 0072 §D, AGTP "Authority Scope"
  */
 
+import { raceAbort } from "../../../base/deadline.ts";
 import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
-import { raceAbort } from "../../../base/race-abort.ts";
 import type { EndpointDefinition } from "../../../endpoint/endpoint.ts";
-import { fillPath } from "../../../endpoint/fill-path.ts";
+import { fillPath } from "../../../endpoint/path-template.ts";
 import type { AgentDocument } from "../../../identity/agent-document.ts";
 import { compileGrants } from "../../../identity/authority-scope.ts";
 import { canonicalForm, sha256Hex } from "../../../identity/canonical-form.ts";
