@@ -6,6 +6,7 @@
 import { constants } from "node:crypto";
 import net from "node:net";
 import tls from "node:tls";
+import { PlacedSet } from "../base/placed-set.ts";
 import { quietened } from "../base/quietened.ts";
 import type { Dispatcher } from "../dispatch/dispatcher.ts";
 import type { Recording } from "../dispatch/recorded.ts";
@@ -64,7 +65,7 @@ export function createListener(options: ListenerOptions): Listener {
     batcher: new WriteBatcher(),
     onClose: (connection: Connection) => connections.delete(connection),
   };
-  const connections = new Set<Connection>();
+  const connections = new PlacedSet<Connection>();
   const caps = new ConnectionCaps(() => context.limits);
   const onRefusedPeer = quietened(options.onRefusedPeer);
   const handshakerFor = (identity: TlsIdentity): Handshaker => {
@@ -215,7 +216,7 @@ function startSweeper(context: Pick<ServedDeployment, "limits">, sweep: (now: nu
 
 interface Drain {
   readonly acceptor: net.Server;
-  readonly connections: ReadonlySet<Connection>;
+  readonly connections: Iterable<Connection>;
   readonly caps: ConnectionCaps;
   readonly timeoutMs: number;
 }
