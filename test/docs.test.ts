@@ -4,7 +4,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { GATE_NAMES } from "../src/dispatch/gates/gate.ts";
-import { STATUS_TEXT } from "../src/wire/status.ts";
+import { STATUS_TEXT } from "../src/wire/message.ts";
 import { ROOT, readModules } from "./support/source-tree.ts";
 
 const readme = read("README.md");

@@ -93,8 +93,7 @@ export function daemonProgram(
       {
         name: "schema",
         description: "print the JSON Schema of a file of a deployment",
-        load: async () =>
-          (await import("../src/programs/editors/schema-command.ts")).schemaCommand(),
+        load: async () => (await import("../src/programs/editors/schema-files.ts")).schemaCommand(),
       },
       {
         name: "completion",

@@ -1,6 +1,6 @@
 /** Questions to the person at the terminal of this process; lines typed ahead are not lost. */
 import { createInterface } from "node:readline";
-import type { Questions } from "../src/programs/init/interview.ts";
+import type { Questions } from "../src/programs/init/answers.ts";
 
 /** Undefined where standard input is no terminal, or nobody would see the questions. */
 export function openQuestions(): Questions | undefined {

@@ -1,8 +1,11 @@
 /** The commands of the control socket: status, nodes, reload and stop. */
+
+import { availableParallelism, hostname } from "node:os";
+import { urlHost } from "../base/addresses.ts";
 import type { Problem } from "../base/problem.ts";
 import { reasonOf } from "../base/thrown.ts";
 import { VERSION } from "../base/version.ts";
-import type { DaemonFacts } from "../dispatch/module/http-gateway.ts";
+import type { DaemonFacts, NodeFacts } from "../dispatch/module/http-gateway.ts";
 import {
   type ControlCommand,
   ControlLines,
@@ -11,10 +14,11 @@ import {
 } from "../server/control-socket.ts";
 import type { JournalSize } from "../state/journal/retention.ts";
 import { failureLine } from "../state/moving/state-file.ts";
+import type { NodeEntry, ViewLease } from "../state/state.ts";
 import type { Config } from "./config/config.ts";
 
 /** `agtpd status --json`. Ports are null where nothing listens. */
-export interface DaemonStatus {
+interface DaemonStatus {
   readonly pid: number;
   readonly version: string;
   readonly uptime_s: number;
@@ -121,4 +125,52 @@ async function statusOf(source: StatusSource): Promise<DaemonStatus> {
     journal_cut_through: size?.cutThrough ?? null,
     problems: source.problems,
   };
+}
+
+/** The address of a daemon, and whether it takes requests. */
+interface NodeSource {
+  readonly isReady: boolean;
+  readonly address: string;
+  readonly port: number;
+}
+
+/** The name of this process among those that serve the deployment. */
+export function nodeName(
+  { port }: Pick<NodeSource, "port">,
+  view: Pick<ViewLease, "node"> | undefined,
+): string {
+  return view?.node ?? `${hostname()}:${port}`;
+}
+
+/** Every process; this one first. */
+export async function listNodes(
+  source: NodeSource,
+  view: ViewLease,
+): Promise<readonly NodeFacts[]> {
+  const { isReady } = source;
+  const name = nodeName(source, view);
+  // A store that does not answer knows of no others.
+  const all: readonly NodeEntry[] = (await view.nodes?.().catch(() => [])) ?? [];
+  const own: NodeFacts = {
+    ...{ node: name, address: hostAndPort(source), version: VERSION, since: SINCE },
+    state: isReady && view.isFresh ? "ready" : "draining",
+    lease_ms: all.find(({ node }) => node === name)?.leaseMs ?? null,
+  };
+  return [own, ...all.filter(({ node }) => node !== name).map(factsOf)];
+}
+
+/** An address as it stands in a URL. */
+export function hostAndPort({ address, port }: Omit<NodeSource, "isReady">): string {
+  return `${urlHost(address)}:${port}`;
+}
+
+function factsOf({ leaseMs, state, ...entry }: NodeEntry): NodeFacts {
+  return { ...entry, state: state === "live" ? "ready" : "lost", lease_ms: leaseMs };
+}
+
+const SINCE = new Date(Date.now() - 1000 * process.uptime()).toISOString();
+
+/** How many processes answer, `[server] workers`: one unless it says more; "auto" is one a core. */
+export function countWorkers({ server }: Config): number {
+  return server.workers === "auto" ? availableParallelism() : server.workers;
 }

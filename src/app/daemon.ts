@@ -14,9 +14,8 @@ import {
   type Refused,
 } from "./build-daemon.ts";
 import type { Config } from "./config/config.ts";
-import type { StatusSource } from "./control.ts";
+import { countWorkers, listNodes, nodeName, type StatusSource } from "./control.ts";
 import type { Deployment } from "./deployment.ts";
-import { countWorkers, listNodes, nodeName } from "./nodes.ts";
 import { type Daemon, RunningDaemon, type StartResult } from "./running-daemon.ts";
 import { Serving } from "./serving.ts";
 import {

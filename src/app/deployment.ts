@@ -3,7 +3,6 @@
  * is served. All problems are collected; which of them stop the start is decided here.
  * AGTP-API "Validation Timing"
  */
-
 import { relative } from "node:path";
 import { type Paced, turn } from "../base/paced.ts";
 import { isError, type Problem } from "../base/problem.ts";
@@ -23,8 +22,8 @@ import type { RecordSigner } from "../state/records/sealer.ts";
 import type { LifecycleRegister } from "../state/registers/lifecycle-register.ts";
 import { assemble } from "./assemble.ts";
 import type { Config } from "./config/config.ts";
-import { Disposables } from "./disposables.ts";
 import {
+  Disposables,
   type Foundation,
   type FoundationSources,
   layFoundation,
@@ -32,8 +31,7 @@ import {
 } from "./foundation.ts";
 import { checkDefaultAgent } from "./identity-parts.ts";
 import { MODULES } from "./modules.ts";
-import type { AnyModule } from "./provision.ts";
-import { type Provisioned, provisionModules } from "./provision.ts";
+import { type AnyModule, type Provisioned, provisionModules } from "./provision.ts";
 import { surveyDeployment } from "./survey.ts";
 import { loadVocabulary } from "./vocabulary.ts";
 

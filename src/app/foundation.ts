@@ -2,7 +2,6 @@
  * The base of a deployment, which its modules build on: who is known, who signs and verifies, and
  * the operator's own endpoints, bound to what realises them.   AGTP-API §6.1
  */
-
 import type { Environment } from "../base/environment.ts";
 import type { Drive } from "../base/paced.ts";
 import { isError, type Problem } from "../base/problem.ts";
@@ -17,10 +16,30 @@ import { openSealer } from "../state/records/open-sealer.ts";
 import { createRecordSigner, type RecordSigner } from "../state/records/sealer.ts";
 import type { Config } from "./config/config.ts";
 import { loadingContents, openMcpServers, openUpstreamPools, startProcesses } from "./contents.ts";
-import type { Disposables } from "./disposables.ts";
 import { loadingOperatorAgents, loadSigningKey, openTokens } from "./identity-parts.ts";
 import type { OpenedVerifier } from "./jwks/verifier.ts";
 import { bindOperatorRoutes } from "./operator-routes.ts";
+
+/** Something that has to be closed. */
+interface Closable {
+  close(): Promise<unknown>;
+}
+
+/** Everything that a deployment holds open, noted as it is opened, so that nothing is left whatever comes of it. */
+export class Disposables {
+  readonly #all = new Set<Closable>();
+
+  /** Notes it. */
+  add<T extends Closable>(one: T): T {
+    this.#all.add(one);
+    return one;
+  }
+
+  /** Closes everything; what is closed already may be closed again. */
+  async close(): Promise<void> {
+    await Promise.all([...this.#all].map((one) => one.close()));
+  }
+}
 
 /** The parts of the process that a deployment uses. */
 export interface FoundationSources {

@@ -7,16 +7,15 @@
 
 import { channel } from "node:diagnostics_channel";
 import { performance } from "node:perf_hooks";
-import { flatText } from "../base/flat-text.ts";
 import { jsonText } from "../base/json-value.ts";
+import { flatText } from "../base/kept-text.ts";
 import type { Log } from "../base/log.ts";
 import type { LoggedParts, Peer } from "../dispatch/caller/peer.ts";
 import type { Exchange } from "../dispatch/exchange.ts";
 import type { Observer } from "../dispatch/observer.ts";
 import type { Reply } from "../dispatch/reply.ts";
 import { CHANNELS, type RequestEnd, type RequestRefusal } from "../dispatch/request-channels.ts";
-import type { Response, WireFaultCode } from "../wire/message.ts";
-import { isAgtpSpecific } from "../wire/status.ts";
+import { isAgtpSpecific, type Response, type WireFaultCode } from "../wire/message.ts";
 
 /** Reports to a log and to the channels. */
 export function createObserver(log: Log): Observer {
@@ -28,6 +27,7 @@ export function createObserver(log: Log): Observer {
   const isLogged = (status: number): boolean => isVerbose || isAgtpSpecific(status);
 
   return {
+    hears: (status) => isLogged(status) || ended.hasSubscribers || refused.hasSubscribers,
     start(exchange) {
       if (started.hasSubscribers) started.publish({ exchange });
     },

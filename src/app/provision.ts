@@ -11,7 +11,7 @@ import { TakenPairs } from "../dispatch/routes/taken-pairs.ts";
 import { type AgentDirectory, creatingAgentDirectory } from "../identity/agent-directory.ts";
 import type { AgentDocument } from "../identity/agent-document.ts";
 import type { Config } from "./config/config.ts";
-import type { Disposables } from "./disposables.ts";
+import type { Disposables } from "./foundation.ts";
 
 /** A module, whichever sections of the configuration it takes. */
 export interface AnyModule extends Pick<Module, "name"> {

@@ -9,15 +9,14 @@ import { isError, type Problem } from "../base/problem.ts";
 import type { Gateway } from "../dispatch/module/http-gateway.ts";
 import { whileServing } from "../dispatch/module/while-serving.ts";
 import type { ProcessState } from "../dispatch/process-state.ts";
+import { SendBudget } from "../server/connection-limits.ts";
 import { HttpListener } from "../server/http-listener.ts";
 import { createListener, type Listener } from "../server/listener.ts";
 import type { MeasuringOptions } from "../server/metrics.ts";
-import { SendBudget } from "../server/send-budget.ts";
 import type { LimitsConfig } from "../wire/limits-section.ts";
 import { type Built, buildDaemon, type DaemonOptions } from "./build-daemon.ts";
 import type { Deployment } from "./deployment.ts";
-import { keysNeedingRestart } from "./restart-keys.ts";
-import { type PortFault, reportingProblems } from "./start-report.ts";
+import { keysNeedingRestart, type PortFault, reportingProblems } from "./start-report.ts";
 
 /** The ports of HTTP, as far as they are known. */
 export interface HttpPorts {

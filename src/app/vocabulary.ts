@@ -2,9 +2,8 @@
 import { existsSync } from "node:fs";
 import { relative } from "node:path";
 import { isError, type Problem } from "../base/problem.ts";
-import { loadCatalog } from "../catalog/catalog-file.ts";
+import { loadCatalog, shippedCatalogPath } from "../catalog/catalog-file.ts";
 import { methodNames } from "../catalog/path-grammar.ts";
-import { shippedCatalogPath } from "../catalog/shipped-catalog.ts";
 import type { Vocabulary } from "../dispatch/module/module.ts";
 import { compileMethodPolicy, type MethodPolicy } from "../dispatch/policy/method-policy.ts";
 import type { Config } from "./config/config.ts";

@@ -1,4 +1,7 @@
-/** The pauses between one attempt and the next: how long they are, and waiting for their end. */
+/**
+ * Pauses: between one attempt and the next, between the beats of work that is done again and again,
+ * and between reports that come too often.
+ */
 
 /** Pauses that double. */
 export interface BackOff {
@@ -25,4 +28,74 @@ export function pause(ms: number, signal: AbortSignal): Promise<boolean> {
     }, ms).unref();
     signal.addEventListener("abort", leave, { once: true });
   });
+}
+
+/** Work that is done again and again: after so long, or as soon as it is woken. */
+export class Pulse {
+  readonly #everyMs: number;
+  readonly #beat: () => Promise<void>;
+  #isAwake = false;
+  #isStopped = false;
+  #wake: () => void = () => undefined;
+  #running: Promise<void> = Promise.resolve();
+
+  /** `beat` never rejects. */
+  constructor(everyMs: number, beat: () => Promise<void>) {
+    this.#everyMs = everyMs;
+    this.#beat = beat;
+  }
+
+  /** Begins with a rest. */
+  start(): void {
+    this.#running = this.#run();
+  }
+
+  /** Ends the rest, or the one that comes next. */
+  wake(): void {
+    this.#isAwake = true;
+    this.#wake();
+  }
+
+  /** Resolves once the beat that is under way is over. */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    this.wake();
+    await this.#running;
+  }
+
+  async #run(): Promise<void> {
+    while (!this.#isStopped) {
+      await this.#rest();
+      if (this.#isStopped) return;
+      await this.#beat();
+    }
+  }
+
+  async #rest(): Promise<void> {
+    if (!this.#isAwake) {
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, this.#everyMs);
+        this.#wake = () => {
+          clearTimeout(timer);
+          resolve();
+        };
+      });
+    }
+    this.#isAwake = false;
+  }
+}
+
+const QUIET_MS = 1_000;
+
+/** The report, at most once a second. */
+export function quietened<Details extends readonly unknown[]>(
+  report: (...details: Details) => void,
+): (...details: Details) => void {
+  let quietUntil = 0;
+  return (...details) => {
+    const now = performance.now();
+    if (now < quietUntil) return;
+    quietUntil = now + QUIET_MS;
+    report(...details);
+  };
 }

@@ -3,15 +3,21 @@
  * machine. Symbolic links are followed as long as they stay inside; what leads out, and what is no
  * plain file, is a problem. Nothing here throws for what is on the disk.
  */
-
 import { type Dir, type Dirent, opendirSync, realpathSync, statSync } from "node:fs";
 import { join, relative, resolve, sep } from "node:path";
 import { describeFileError, readBoundedFile } from "./bounded-file.ts";
-import { atOnce, type Paced } from "./paced.ts";
+import { atOnce, type Paced, sortPaced } from "./paced.ts";
 import type { Problem } from "./problem.ts";
 import { isWithin, realPath } from "./real-path.ts";
-import { sortPaced } from "./sort-paced.ts";
 import { codeOf } from "./thrown.ts";
+
+/** The place of a configuration. */
+export interface ConfigPlace {
+  /** Directory of agtp-server.toml; every relative path was resolved against it. */
+  readonly directory: string;
+  /** The configuration file, absolute. */
+  readonly file: string;
+}
 
 /** The directory to look in. */
 export interface FilesLocation {
@@ -30,7 +36,7 @@ export interface FilesLocation {
 }
 
 /** One file. */
-export interface DeploymentFile {
+interface DeploymentFile {
   /** Relative to the deployment directory, with forward slashes. */
   readonly file: string;
   readonly text: string;

@@ -4,7 +4,7 @@
  * manifests of agents and those of servers are all read here, in the same words.
  */
 import { suggest } from "./close-matches.ts";
-import type { DocumentStyle } from "./document-style.ts";
+import { type DocumentStyle, TOML_STYLE } from "./document-style.ts";
 import type { Problem } from "./problem.ts";
 import { isTable, type TomlTable } from "./toml-document.ts";
 
@@ -33,7 +33,7 @@ export interface DocumentReader {
 type Position = Place & { readonly name: string; readonly clause: string };
 
 /** The bounds of an array of objects. */
-export interface RecordsOptions {
+interface RecordsOptions {
   /** The keys that a record may have; without them any key is fine. */
   readonly known?: readonly string[];
   readonly most?: number;
@@ -231,4 +231,31 @@ export class DocumentPlace implements Place {
     const { file, key, clause } = this;
     return this.#reader.report({ file, key, clause, ...remark });
   }
+}
+
+/** A hostile file may be wrong in a hundred thousand places; nobody reads that many problems. */
+const MAX_PROBLEMS = 200;
+
+/** The style in which a document is read; that of an operator's file unless told. */
+interface DocumentOptions {
+  readonly style?: DocumentStyle;
+  /** Problems that somebody reads. */
+  readonly most?: number;
+}
+
+/** The root of a document, or a part of it, whose faults become problems of its file. */
+export function documentAt(
+  value: unknown,
+  { file, key }: Place,
+  problems: Problem[],
+  { style = TOML_STYLE, most = MAX_PROBLEMS }: DocumentOptions = {},
+): DocumentPlace {
+  const reader = {
+    style,
+    report({ clause: _, ...problem }: Remark): boolean {
+      if (problems.length < most) problems.push(problem);
+      return problems.length < most;
+    },
+  };
+  return new DocumentPlace(value, { file, key, name: key, clause: "" }, reader);
 }

@@ -1,6 +1,5 @@
 /** The words by which messages name places and values in documents of a kind. */
-import { joinIndex, joinKey } from "./dotted-key.ts";
-import { escapeToken } from "./json-pointer.ts";
+import { escapeToken, joinIndex, joinKey } from "./dotted-key.ts";
 import { describeValue, isRecord, quoteValue } from "./json-value.ts";
 
 /** The words of one kind of document. */

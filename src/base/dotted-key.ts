@@ -1,6 +1,15 @@
-/** Dotted keys, as problems name places in a file: `agntcy[0].base`. */
-import { unescapeToken } from "./json-pointer.ts";
+/** Dotted keys, as problems name places in a file: `agntcy[0].base`; and tokens of JSON Pointers.   RFC 6901 §3, §4 */
 import { quoteValue } from "./json-value.ts";
+
+/** A member's name as a token. */
+export function escapeToken(name: string): string {
+  return /[~/]/.test(name) ? name.replaceAll("~", "~0").replaceAll("/", "~1") : name;
+}
+
+/** The name that a token stands for. */
+export function unescapeToken(token: string): string {
+  return token.replaceAll("~1", "/").replaceAll("~0", "~");
+}
 
 /** A longer name is quoted, because quoting also shortens it: a hostile one may have megabytes. */
 const BARE_KEY = /^[A-Za-z0-9_-]{1,64}$/;

@@ -1,17 +1,24 @@
 /**
- * Files that the daemon writes into its state directory. A symbolic link is never followed for
- * writing: somebody may have planted it, and it may lead to a file that is not ours to write.
+ * Files that the daemon writes into its state directory, and the symbolic links in it. A link is never
+ * followed for writing: somebody may have planted it, and it may lead to a file that is not ours to
+ * write. The start names each that leads out of the directory, or that another user made.
  */
 import {
   closeSync,
   constants,
+  type Dirent,
   fsyncSync,
+  lstatSync,
   openSync,
+  readdirSync,
+  readlinkSync,
   renameSync,
   rmSync,
   writeFileSync,
 } from "node:fs";
 import { open, rename, rm } from "node:fs/promises";
+import { join, sep } from "node:path";
+import { realPath } from "./real-path.ts";
 import { codeOf } from "./thrown.ts";
 
 /** Opens a file for its owner alone; throws for a symbolic link. */
@@ -59,4 +66,77 @@ export async function replaceDerivedFile(
 
 function temporaryOf(path: string): string {
   return `${path}.tmp`;
+}
+
+/** A link that is not followed. */
+interface LinkFault {
+  /** Absolute. */
+  readonly path: string;
+  /** Lower case, no full stop. */
+  readonly message: string;
+}
+
+/** The depth to look to; nothing that the daemon writes lies deeper. */
+const MAX_DEPTH = 4;
+
+/**
+ * The links of a state directory that must not be followed for writing. Below `readOnly`, names in
+ * the directory, nothing is written: secrets are often mounted there as links.
+ */
+export function findLinkFaults(
+  directory: string,
+  readOnly: readonly string[],
+): readonly LinkFault[] {
+  const own = lstatSync(directory, { throwIfNoEntry: false });
+  if (own === undefined) return [];
+  if (own.isSymbolicLink() && !isOurs(own.uid)) return [foreign(directory, own.uid)];
+  const root = realPath(directory);
+  if (root === undefined)
+    return [{ path: directory, message: "is a symbolic link that leads nowhere" }];
+  const faults: LinkFault[] = [];
+  const walk = (place: string, depth: number): void => {
+    for (const entry of entriesOf(place)) {
+      const path = join(place, entry.name);
+      if (depth === 1 && readOnly.includes(entry.name)) continue;
+      const message = entry.isSymbolicLink() ? findLinkFault(path, root) : undefined;
+      if (message !== undefined) faults.push({ path, message });
+      else if (entry.isDirectory() && depth < MAX_DEPTH) walk(path, depth + 1);
+    }
+  };
+  walk(directory, 1);
+  return faults;
+}
+
+/** Says what is wrong with one written file, wherever it is; undefined where it is no link. */
+export function findForeignLink(path: string): LinkFault | undefined {
+  const status = lstatSync(path, { throwIfNoEntry: false });
+  if (status === undefined || !status.isSymbolicLink() || isOurs(status.uid)) return undefined;
+  return foreign(path, status.uid);
+}
+
+function findLinkFault(path: string, root: string): string | undefined {
+  const status = lstatSync(path, { throwIfNoEntry: false });
+  if (status === undefined) return undefined;
+  if (!isOurs(status.uid)) return foreign(path, status.uid).message;
+  const real = realPath(path);
+  if (real?.startsWith(root.endsWith(sep) ? root : root + sep)) return undefined;
+  return `is a symbolic link that leads out of the state directory, to "${readlinkSync(path)}"`;
+}
+
+function foreign(path: string, uid: number): LinkFault {
+  return { path, message: `is a symbolic link that another user made (uid ${uid})` };
+}
+
+/** Root could write anywhere without a link. */
+function isOurs(uid: number): boolean {
+  return uid === 0 || uid === process.geteuid?.();
+}
+
+function entriesOf(directory: string): readonly Dirent[] {
+  try {
+    return readdirSync(directory, { withFileTypes: true });
+  } catch (error) {
+    if (codeOf(error) === "ENOTDIR" || codeOf(error) === "ENOENT") return [];
+    throw error;
+  }
 }

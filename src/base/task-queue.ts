@@ -19,7 +19,7 @@ export interface TaskMeter {
 }
 
 /** Options by which a queue shares the time. */
-export interface TaskQueueOptions {
+interface TaskQueueOptions {
   /** The length of one turn; a step that has begun is finished. Undefined: there are no turns. */
   readonly sliceMs?: number;
   /** Charges the owners for the time they are given. */
@@ -224,4 +224,29 @@ function leastServed({ lanes }: OwnerClass): Lane | undefined {
 
 function settled(promise: Promise<unknown>): Promise<true> {
   return promise.then(() => true);
+}
+
+/** Work under a name, one piece after the other; work under different names runs side by side. */
+export class KeyedTurns {
+  /** By name: settled once its last piece of work is. */
+  readonly #ends = new Map<string, Promise<void>>();
+
+  /** Runs work once all that was given before it under the name has ended, well or not. */
+  run<Done>(name: string, work: () => Promise<Done>): Promise<Done> {
+    const done = (this.#ends.get(name) ?? Promise.resolve()).then(work);
+    const end = done.then(
+      () => undefined,
+      () => undefined,
+    );
+    this.#ends.set(name, end);
+    void end.then(() => {
+      if (this.#ends.get(name) === end) this.#ends.delete(name);
+    });
+    return done;
+  }
+
+  /** The number of names under which there is work. */
+  get size(): number {
+    return this.#ends.size;
+  }
 }

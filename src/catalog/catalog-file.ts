@@ -8,14 +8,14 @@ import { readBoundedFile } from "../base/bounded-file.ts";
 import { joinKey } from "../base/dotted-key.ts";
 import { describeValue, isRecord, type JsonRecord, quoteValue } from "../base/json-value.ts";
 import type { Problem } from "../base/problem.ts";
+import { shippedPath } from "../base/shipped-path.ts";
 import { reasonOf } from "../base/thrown.ts";
 import { type Catalog, FLOOR_METHODS, HTTP_VERBS, type LegacyVerb, type Verb } from "./catalog.ts";
-import { readMembers, readText, readVersion } from "./entry-values.ts";
 import { Findings } from "./findings.ts";
-import { readVerbs } from "./verb-entries.ts";
+import { readMembers, readText, readVerbs, readVersion } from "./verb-entries.ts";
 
 /** A catalog, unless one of the problems is an error. */
-export interface CatalogResult {
+interface CatalogResult {
   readonly catalog: Catalog | undefined;
   readonly problems: readonly Problem[];
 }
@@ -146,4 +146,9 @@ function readPreferred(
     findings.unknownName(key, message, value, verbs.keys());
   }
   return value;
+}
+
+/** Its path. */
+export function shippedCatalogPath(): string {
+  return shippedPath("catalog/methods.json");
 }

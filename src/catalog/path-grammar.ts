@@ -6,7 +6,7 @@
 import { type Catalog, HTTP_VERBS, isMethodName, METHOD_NAME_LENGTH } from "./catalog.ts";
 
 /** A breach of the grammar: the segment as it was written, and why. */
-export interface PathFault {
+interface PathFault {
   readonly segment: string;
   readonly message: string;
 }
@@ -79,7 +79,7 @@ export function templateParameters(path: string): readonly string[] {
 }
 
 /** A segment that is the name of a method, and that method. */
-export interface MethodSegment {
+interface MethodSegment {
   readonly segment: string;
   readonly method: string;
 }
@@ -159,3 +159,14 @@ function quote(segment: string): string {
   const long = segment.length > MAX_QUOTED_LENGTH;
   return JSON.stringify(long ? `${segment.slice(0, MAX_QUOTED_LENGTH)}…` : segment);
 }
+
+/** The first segments of DISCOVER paths that belong to the protocol.   AGTP-API §5.9 */
+export const RESERVED_NAMES: readonly string[] = [
+  "methods",
+  "agents",
+  "genesis",
+  "tools",
+  "apis",
+  "patterns",
+  "contracts",
+];

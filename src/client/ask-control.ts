@@ -1,6 +1,6 @@
 /** Asks a daemon on this machine over its control socket: a line each way. */
 import { connect, type Socket } from "node:net";
-import { socketAddress } from "../base/socket-address.ts";
+import { socketAddress } from "../base/addresses.ts";
 
 const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
 

@@ -3,12 +3,10 @@
  * reconnects to peers that close after each response. A request whose connection closed before any
  * answer is sent once more if that is safe.   AGTP "Connection Lifetime"
  */
-
 import { uuidv7 } from "../identity/uuid.ts";
 import { isFieldName, isFieldValue, isToken } from "../wire/header-fields.ts";
-import type { HeaderField } from "../wire/message.ts";
+import { type HeaderField, type OutgoingRequest, serializeRequest } from "../wire/message.ts";
 import { DEFAULT_RESPONSE_LIMITS } from "../wire/response-parser.ts";
-import { type OutgoingRequest, serializeRequest } from "../wire/serialize.ts";
 import type {
   AgtpClient,
   ClientOptions,
@@ -18,8 +16,7 @@ import type {
 } from "./agtp-client.ts";
 import { AgtpClientError } from "./client-error.ts";
 import { ClientConnection, type ConnectionOptions } from "./connection.ts";
-import { Exchange } from "./exchange.ts";
-import { readResponse } from "./response.ts";
+import { Exchange, readResponse } from "./exchange.ts";
 
 /** No connection is made before the first request. */
 export function createClient(options: ClientOptions): AgtpClient {

@@ -5,8 +5,8 @@
 import { hash } from "node:crypto";
 import { isIP } from "node:net";
 import { connect, type TLSSocket } from "node:tls";
+import { urlHost } from "../base/addresses.ts";
 import { codeOf } from "../base/thrown.ts";
-import { urlHost } from "../base/url-host.ts";
 import type { Peer } from "./agtp-client.ts";
 import { AgtpClientError } from "./client-error.ts";
 

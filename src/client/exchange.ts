@@ -3,7 +3,9 @@
  * caller. Whoever carries it asks `isSettled` before doing more for it.
  */
 import { MAX_TIMER_MS } from "../base/deadline.ts";
+import { parseJson } from "../base/json-value.ts";
 import type { ReceivedResponse } from "../wire/response-parser.ts";
+import type { ClientResponse } from "./agtp-client.ts";
 import { AgtpClientError } from "./client-error.ts";
 
 /** When to give up. */
@@ -73,4 +75,16 @@ export class Exchange {
     this.#signal?.removeEventListener("abort", this.#abort);
     return true;
   }
+}
+
+/** Reads the body once, for a caller that would do it anyway. */
+export function readResponse(received: ReceivedResponse): ClientResponse {
+  const { status, statusText, headers } = received;
+  const text = new TextDecoder().decode(received.body);
+  return { status, statusText, headers, body: parseJson(text), text, bytes: received.body };
+}
+
+/** Tells whether the call did what it was asked to, or is still at it (261).   AGTP "Status Codes" */
+export function isAccepted(status: number): boolean {
+  return [200, 202, 204, 261, 263].includes(status);
 }

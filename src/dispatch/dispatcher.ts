@@ -14,29 +14,37 @@ import type { Approvals } from "./approvals/approvals.ts";
 import type { CallerState } from "./caller/caller-state.ts";
 import type { Peer } from "./caller/peer.ts";
 import type { Exchange } from "./exchange.ts";
-import { callerGate } from "./gates/00-caller.ts";
-import { bodySessionGate, sessionGate } from "./gates/01-14-session.ts";
-import { authorityGate, scopeGate } from "./gates/02-17-authority.ts";
-import { lifecycleGate, refuseInactive } from "./gates/03-lifecycle.ts";
-import { ledgerGate, ratesGate } from "./gates/04-05-toll.ts";
+import {
+  authorityGate,
+  callerGate,
+  lifecycleGate,
+  refuseInactive,
+  scopeGate,
+} from "./gates/00-02-03-17-caller.ts";
+import {
+  approvalGate,
+  bodySessionGate,
+  ledgerGate,
+  ratesGate,
+  sessionGate,
+  taskGate,
+} from "./gates/01-04-05-14-15-18-kept-state.ts";
 import {
   aliasGate,
   compilingPathCheck,
+  endpointGate,
   methodGate,
   type PathCheck,
   pathGate,
   policyGate,
-} from "./gates/06-07-08-09-method-and-path.ts";
+} from "./gates/06-07-08-09-11-endpoint.ts";
 import {
   type ContractGateOptions,
   contractGate,
   type NegotiationGateOptions,
   negotiationGate,
 } from "./gates/10-12-contract.ts";
-import { endpointGate } from "./gates/11-endpoint.ts";
 import { bodyGate, inputGate } from "./gates/13-16-input.ts";
-import { taskGate } from "./gates/15-task.ts";
-import { approvalGate } from "./gates/18-approval.ts";
 import { type Gates, Pipeline, type PipelineParts } from "./pipeline.ts";
 import type { MethodPolicy } from "./policy/method-policy.ts";
 import type { PoliciesConfig } from "./policy/policies-config.ts";

@@ -13,7 +13,7 @@
 import type { DispatchResult } from "../handlers/handler.ts";
 import type { AgentDirectory } from "../identity/agent-directory.ts";
 import type { AgentDocument } from "../identity/agent-document.ts";
-import type { TokenVerifier } from "../identity/bearer-tokens.ts";
+import type { TokenVerifier } from "../identity/bearer-syntax.ts";
 import type { Attributor } from "../state/records/attributor.ts";
 import type { IdempotencyRegister } from "../state/registers/idempotency-register.ts";
 import type { Response, WireFault } from "../wire/message.ts";
@@ -22,8 +22,8 @@ import type { DelegationReader } from "./caller/delegation.ts";
 import type { Peer } from "./caller/peer.ts";
 import { concealRefusal } from "./concealment.ts";
 import type { Deadlines } from "./deadlines.ts";
-import type { Exchange } from "./exchange.ts";
-import { readCredentials } from "./gates/00-caller.ts";
+import { type Exchange, readIdempotencyKey } from "./exchange.ts";
+import { readCredentials } from "./gates/00-02-03-17-caller.ts";
 import type { Gate } from "./gates/gate.ts";
 import {
   innerExchange,
@@ -38,10 +38,9 @@ import {
   type InvokeServices,
 } from "./handling/invoke.ts";
 import { type AnswerOnce, createAnswerOnce } from "./idempotency/idempotency.ts";
-import { readIdempotencyKey } from "./idempotency/idempotency-key.ts";
 import type { Observer } from "./observer.ts";
 import type { LoopTime } from "./rates/loop-time.ts";
-import { payerOf } from "./rates/payer.ts";
+import { payerOf } from "./rates/rates.ts";
 import { badRequest, type Refusal } from "./refusals/refusal.ts";
 import { type Reply, replyToRefusal } from "./reply.ts";
 import { createStamp, type Stamp } from "./stamp.ts";

@@ -1,5 +1,5 @@
 /** The pipeline's reply before it is stamped and encoded: a status, headers and a value. */
-import type { Status } from "../wire/status.ts";
+import type { Status } from "../wire/message.ts";
 import { type Refusal, refusalBody, refusalText } from "./refusals/refusal.ts";
 
 /** Content type of every body that no draft gives a type of its own. */

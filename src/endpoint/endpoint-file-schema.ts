@@ -3,7 +3,6 @@
  * only a whole deployment can tell, such as a method that the catalog lacks, `agtpd --check` tells.
  * AGTP-API §5, §6, §13.2
  */
-
 import { SCHEMA_TYPES } from "../schema/schema-vocabulary.ts";
 import {
   choice,
@@ -11,6 +10,7 @@ import {
   list,
   optional,
   type Properties,
+  path,
   type Schema,
   table,
   word,
@@ -117,3 +117,18 @@ export const endpointFileSchema: Schema = {
     ),
   ),
 };
+
+/** `[endpoints]` or `[recipes]` */
+export interface FilesConfig {
+  readonly dir: string;
+}
+
+/** The schema of `[endpoints]`. */
+export const endpointsSection: Schema = table("Endpoint files", {
+  dir: path("endpoints", "Directory of endpoint files, searched recursively"),
+});
+
+/** The schema of `[recipes]`. */
+export const recipesSection: Schema = table("Composition recipes", {
+  dir: path("recipes", "Directory of recipe files"),
+});

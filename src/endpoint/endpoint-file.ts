@@ -4,9 +4,7 @@
  * that is wrong. Whether the schemas themselves are valid is the schema compiler's to say.
  * AGTP-API §5, §6, §13.2
  */
-
-import type { DocumentPlace } from "../base/document-place.ts";
-import { documentAt } from "../base/document-root.ts";
+import { type DocumentPlace, documentAt } from "../base/document-place.ts";
 import type { Environment } from "../base/environment.ts";
 import { quoteValue } from "../base/json-value.ts";
 import { isError, type Problem } from "../base/problem.ts";
@@ -19,11 +17,9 @@ import { readDeprecation } from "./deprecation-table.ts";
 import type { EndpointDefinition } from "./endpoint.ts";
 import { ENDPOINT_KEYS, SEMANTIC_KEYS } from "./endpoint-file-schema.ts";
 import { readSchemas } from "./endpoint-schemas.ts";
-import { readHandler } from "./handler-table.ts";
+import { readHandler, readOlderHandlerKeys } from "./handler-table.ts";
 import { declaredTypes, propertiesOf } from "./input-shape.ts";
-import { readMethod, type Vocabulary } from "./method-rule.ts";
-import { readOlderHandlerKeys } from "./older-handler-keys.ts";
-import { checkReservation } from "./reserved-endpoints.ts";
+import { checkReservation, readMethod, type Vocabulary } from "./method-rule.ts";
 import { readRequiredScopes } from "./scope-list.ts";
 import { readSemanticBlock } from "./semantic-block.ts";
 

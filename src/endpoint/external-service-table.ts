@@ -3,7 +3,6 @@
  * the host, credentials in the URL, names that collide, and errors that are not declared.
  * `${VAR}` is replaced in url, headers, query and ca.   AGTP-API §12.3
  */
-
 import type { DocumentPlace } from "../base/document-place.ts";
 import { type Environment, remedyOf, substituteVariables } from "../base/environment.ts";
 import type { JsonSchema } from "../schema/json-schema.ts";
@@ -11,14 +10,16 @@ import { type ExternalServiceBinding, UPSTREAM_ERRORS, UPSTREAM_METHODS } from "
 import { EXTERNAL_SERVICE_KEYS } from "./handler-schema.ts";
 import { propertiesOf } from "./input-shape.ts";
 import { readCertificates } from "./upstream-ca.ts";
-import { checkHeader } from "./upstream-headers.ts";
+import { checkHeader } from "./upstream-format.ts";
 import {
   checkPassThrough,
+  checkUrlTemplate,
+  readEncoding,
   readErrorMap,
   readTransform,
   reportCollisions,
-} from "./upstream-maps.ts";
-import { checkUrlTemplate, readEncoding, urlFields } from "./upstream-table.ts";
+  urlFields,
+} from "./upstream-table.ts";
 
 /** The surroundings that the handler table is checked against. */
 export interface HandlerContext {

@@ -3,12 +3,11 @@
  * custom ones. A legacy verb, a removed verb and an unknown name are problems with a way out.
  * AGTP-API §3.2, §3.3, §3.6, §4.5
  */
-
 import { suggest } from "../base/close-matches.ts";
 import type { DocumentPlace } from "../base/document-place.ts";
 import { quoteValue } from "../base/json-value.ts";
 import { type Catalog, isMethodName } from "../catalog/catalog.ts";
-import type { MethodNames } from "../catalog/path-grammar.ts";
+import { type MethodNames, RESERVED_NAMES } from "../catalog/path-grammar.ts";
 
 /** The method names that a server knows. */
 export interface Vocabulary {
@@ -51,4 +50,23 @@ function checkMethod(method: string, vocabulary: Vocabulary): MethodFault | unde
   const message = `${quoted} is not in the method catalog at version ${catalog.version}`;
   const hint = suggest(method, [...catalog.verbs.keys(), ...customMethods]);
   return hint === undefined ? { message } : { message, hint };
+}
+
+/** Why the pair is reserved, if it is; on "/" these methods are. */
+export function checkReservation(
+  method: string,
+  path: string,
+  rootMethods: readonly string[],
+): string | undefined {
+  if (path === "/" && rootMethods.includes(method)) {
+    return `"/" under ${method} belongs to the protocol`;
+  }
+  if (method !== "DISCOVER") return undefined;
+  const [first = ""] = path.slice(1).split("/");
+  const reserved = RESERVED_NAMES.find((name) => first.startsWith(name));
+  if (reserved !== undefined) {
+    return `${JSON.stringify(path)} is reserved under DISCOVER: it begins like "/${reserved}"`;
+  }
+  if (!first.startsWith("{")) return undefined;
+  return `${JSON.stringify(path)} could stand for a reserved name under DISCOVER`;
 }

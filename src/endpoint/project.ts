@@ -3,6 +3,7 @@
  * how it is realised but the binding's kind.   AGTP-API §8.9
  */
 import type { EndpointDefinition } from "./endpoint.ts";
+import type { Recipe } from "./recipe.ts";
 
 /** An endpoint as the manifest shows it. */
 export function projectEndpoint(definition: EndpointDefinition): Record<string, unknown> {
@@ -27,4 +28,23 @@ export function projectEndpoint(definition: EndpointDefinition): Record<string, 
 /** A tool of an MCP server is an external service: the draft has no other word for it. */
 function shownTypeOf({ handler: { type } }: EndpointDefinition): string {
   return type === "mcp_tool" ? "external_service" : type;
+}
+
+/** Undefined for a recipe without a pattern, which matches nothing. */
+export function patternEntry(recipe: Recipe): Readonly<Record<string, unknown>> | undefined {
+  const { pattern } = recipe;
+  if (pattern === undefined) return undefined;
+  const path =
+    pattern.pathExact === undefined
+      ? { path_regex: pattern.pathRegex?.source ?? "^/" }
+      : { path_exact: pattern.pathExact };
+  return {
+    recipe_name: recipe.name,
+    recipe_version: recipe.version,
+    method: pattern.methodExact,
+    ...path,
+    description: recipe.description,
+    required_scopes: recipe.requiredScopes,
+    ...(pattern.hasParameters.length === 0 ? {} : { has_parameters: pattern.hasParameters }),
+  };
 }

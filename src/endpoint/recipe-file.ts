@@ -4,32 +4,31 @@
  * others. Whether a step reaches an endpoint is decided where compositions are bound.
  * AGTP-API §10.5, §12.1
  */
-
 import { readingFiles } from "../base/deployment-files.ts";
-import type { DocumentPlace } from "../base/document-place.ts";
-import { documentAt } from "../base/document-root.ts";
+import { type DocumentPlace, documentAt } from "../base/document-place.ts";
 import { quoteValue } from "../base/json-value.ts";
 import type { Paced } from "../base/paced.ts";
 import { isError, type Problem } from "../base/problem.ts";
 import { parseToml } from "../base/toml-document.ts";
+import { checkPath } from "../catalog/path-grammar.ts";
+import { compileLinearRegex, type LinearRegex } from "../schema/linear-regex.ts";
 import type { SemanticBlock } from "./endpoint.ts";
 import { SEMANTIC_KEYS } from "./endpoint-file-schema.ts";
-import type { Vocabulary } from "./method-rule.ts";
-import type { AggregationMode, Recipe } from "./recipe.ts";
-import { AGGREGATION_MODES, RECIPE_KEYS } from "./recipe-file-schema.ts";
-import { readPattern } from "./recipe-pattern.ts";
+import { readMethod, type Vocabulary } from "./method-rule.ts";
+import type { AggregationMode, Recipe, RecipePattern } from "./recipe.ts";
+import { AGGREGATION_MODES, PATTERN_KEYS, RECIPE_KEYS } from "./recipe-file-schema.ts";
 import { readSteps } from "./recipe-steps.ts";
 import { readRequiredScopes } from "./scope-list.ts";
 import { readSemanticBlock } from "./semantic-block.ts";
 
 /** The valid recipes of a file, and what is wrong with the others. */
-export interface RecipeFile {
+interface RecipeFile {
   readonly recipes: readonly Recipe[];
   readonly problems: readonly Problem[];
 }
 
 /** The directory of recipes, and the tables that they are checked against. */
-export interface RecipesSource extends Vocabulary {
+interface RecipesSource extends Vocabulary {
   /** The deployment directory, absolute. */
   readonly directory: string;
   /** Absolute, or relative to the deployment directory. */
@@ -37,7 +36,7 @@ export interface RecipesSource extends Vocabulary {
 }
 
 /** The recipes of a deployment by name, and what is wrong. */
-export interface LoadedRecipes {
+interface LoadedRecipes {
   readonly recipes: ReadonlyMap<string, Recipe>;
   readonly problems: readonly Problem[];
 }
@@ -154,4 +153,62 @@ function readVersion(table: DocumentPlace): string | undefined {
 function readAggregation(table: DocumentPlace): AggregationMode {
   const aggregation = table.at("aggregation").optional?.record(["mode"]);
   return aggregation?.at("mode").optional?.word(AGGREGATION_MODES) ?? "last";
+}
+
+/** Paths come from strangers; a short pattern is one that an operator can oversee. */
+const MAX_REGEX_LENGTH = 256;
+
+/** The pattern; undefined when there is none, or a problem. */
+function readPattern(recipe: DocumentPlace, vocabulary: Vocabulary): RecipePattern | undefined {
+  const table = recipe.at("pattern").optional?.record(Object.keys(PATTERN_KEYS));
+  if (table === undefined) return undefined;
+  const methodExact = readMethodExact(table, vocabulary);
+  const pathExact = readPathExact(table, vocabulary);
+  const pathRegex = readPathRegex(table);
+  if (table.has("path_exact") && table.has("path_regex")) {
+    table.at("path_regex").fail("stands beside path_exact, expected one of the two");
+  }
+  const hasParameters = table.at("has_parameters").texts();
+  if (methodExact === undefined) return undefined;
+  return {
+    methodExact,
+    ...(pathExact === undefined ? {} : { pathExact }),
+    ...(pathRegex === undefined ? {} : { pathRegex }),
+    hasParameters,
+  };
+}
+
+/** `method_exact`, or `name_exact` as older files call it. */
+function readMethodExact(table: DocumentPlace, vocabulary: Vocabulary): string | undefined {
+  if (table.has("method_exact") && table.has("name_exact")) {
+    table.at("name_exact").fail("is another name of method_exact, expected one of the two");
+  }
+  const key = table.has("name_exact") && !table.has("method_exact") ? "name_exact" : "method_exact";
+  return readMethod(table.at(key), vocabulary);
+}
+
+function readPathExact(table: DocumentPlace, { names }: Vocabulary): string | undefined {
+  const path = table.at("path_exact").optional?.text();
+  if (path === undefined) return undefined;
+  const fault = checkPath(path, names);
+  return fault === undefined ? path : table.at("path_exact").fail(fault.message);
+}
+
+function readPathRegex(table: DocumentPlace): LinearRegex | undefined {
+  const source = table.at("path_regex").optional?.text();
+  if (source === undefined) return undefined;
+  if (source.length > MAX_REGEX_LENGTH) {
+    const message = `is too long, expected at most ${MAX_REGEX_LENGTH} characters`;
+    return table.at("path_regex").fail(message);
+  }
+  const result = compileLinearRegex(source);
+  if (result.kind === "fault") {
+    return table.at("path_regex").fail(`${quoteValue(source)} ${result.message}`);
+  }
+  if (!source.startsWith("^") || !source.endsWith("$")) {
+    const message = `${quoteValue(source)} also matches parts of a path`;
+    const hint = 'begin it with "^" and end it with "$"';
+    table.at("path_regex").warn(message, hint);
+  }
+  return result.regex;
 }

@@ -13,18 +13,17 @@ import { propertiesOf } from "./input-shape.ts";
 import {
   BODY_FORMATS,
   type BodyFormat,
+  checkHeader,
   RESPONSE_FORMATS,
   type UpstreamEncoding,
   VALUE_STYLES,
   type ValueStyle,
 } from "./upstream-format.ts";
-import { checkHeader } from "./upstream-headers.ts";
-import { reportCollisions } from "./upstream-maps.ts";
 
 const BODILESS: ReadonlySet<UpstreamMethod> = new Set(["GET", "HEAD", "OPTIONS"]);
 
 /** The endpoint's facts that the encoding is checked against. */
-export interface EncodingContext {
+interface EncodingContext {
   readonly method: UpstreamMethod | undefined;
   readonly inputSchema: JsonSchema;
   /** Fields that the URL and the query take. */
@@ -145,4 +144,55 @@ export function checkUrlTemplate(url: string): string | undefined {
 /** The input fields that a URL template takes. */
 export function urlFields(url: string): ReadonlySet<string> {
   return new Set(templateNames(url).filter((name) => FIELD_NAME.test(name)));
+}
+
+const STATUS = /^[1-5]\d\d$/;
+
+/** AGTP name to upstream name. */
+export function readTransform(table: DocumentPlace, key: string): Readonly<Record<string, string>> {
+  const transform = table.at(key).optional?.record();
+  if (transform === undefined) return {};
+  const names = new Map(table.at(key).textEntries());
+  reportCollisions(transform, names);
+  return Object.fromEntries(names);
+}
+
+/** Reports upstream names that two fields take. */
+export function reportCollisions(table: DocumentPlace, names: ReadonlyMap<string, string>): void {
+  const owners = new Map<string, string>();
+  for (const [name, upstream] of names) {
+    const other = owners.get(upstream);
+    if (other !== undefined) {
+      table.at(name).fail(`takes the upstream name "${upstream}", which "${other}" has already`);
+    }
+    owners.set(upstream, name);
+  }
+}
+
+/** A field that is not renamed keeps its name, which no renamed one may take. */
+export function checkPassThrough(
+  table: DocumentPlace,
+  transform: Readonly<Record<string, string>>,
+  fields: ReadonlySet<string>,
+): void {
+  for (const [name, upstream] of Object.entries(transform)) {
+    if (!fields.has(upstream) || !fields.has(name) || Object.hasOwn(transform, upstream)) continue;
+    const message = `"${name}" takes the name of the field "${upstream}", which is not renamed`;
+    table.at("input_transform").fail(message);
+  }
+}
+
+/** Upstream status to declared error. */
+export function readErrorMap(
+  table: DocumentPlace,
+  errors: readonly string[],
+): Readonly<Record<string, string>> {
+  const map = table.at("error_map").optional?.record();
+  if (map === undefined) return {};
+  const entries = table.at("error_map").textEntries();
+  for (const [status, name] of entries) {
+    if (!STATUS.test(status)) map.at(status).fail("is no HTTP status, expected three digits");
+    if (!errors.includes(name)) map.at(status).fail(`is "${name}", which errors does not declare`);
+  }
+  return Object.fromEntries(entries);
 }

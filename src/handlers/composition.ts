@@ -5,7 +5,7 @@
  */
 import { isRecord } from "../base/json-value.ts";
 import type { Aggregation, Recipe, RecipeStep } from "../endpoint/recipe.ts";
-import { isSuccess } from "../wire/status.ts";
+import { isSuccess } from "../wire/message.ts";
 import type { Call, DispatchResult, Handler, HandlerError } from "./handler.ts";
 import { prepareStep } from "./step-input.ts";
 

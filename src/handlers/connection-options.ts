@@ -6,7 +6,7 @@
 import { type LookupAddress, type LookupOptions, lookup } from "node:dns";
 import type { LookupFunction } from "node:net";
 import type { Pool } from "undici";
-import { isLoopbackAddress, isNobodysAddress } from "../base/special-addresses.ts";
+import { isLoopbackAddress, isNobodysAddress } from "../base/addresses.ts";
 
 /** The options in which connections differ. */
 export interface ConnectionNeeds {

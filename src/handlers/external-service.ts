@@ -4,12 +4,11 @@
  * `upstream_*` errors or an error the operator mapped a status to.   AGTP-API §12.3
  */
 import { Deadline } from "../base/deadline.ts";
-import { escapeToken } from "../base/json-pointer.ts";
+import { escapeToken } from "../base/dotted-key.ts";
 import { isRecord } from "../base/json-value.ts";
 import { reasonOf } from "../base/thrown.ts";
 import type { ExternalServiceBinding } from "../endpoint/endpoint.ts";
-import { PLAIN_ENCODING, type UpstreamEncoding } from "../endpoint/upstream-format.ts";
-import { checkHeader } from "../endpoint/upstream-headers.ts";
+import { checkHeader, PLAIN_ENCODING, type UpstreamEncoding } from "../endpoint/upstream-format.ts";
 import type { SchemaViolation } from "../schema/schema.ts";
 import type { Call, Handler, HandlerError } from "./handler.ts";
 import { upstreamFailure } from "./upstream-failure.ts";

@@ -4,7 +4,7 @@
  * is not sent a second time. What cannot be had fails the step, in words.   AGTP-API §12.1
  */
 import { templateNames } from "../base/template.ts";
-import { fillPath } from "../endpoint/fill-path.ts";
+import { fillPath } from "../endpoint/path-template.ts";
 import type { ParameterSource, RecipeStep } from "../endpoint/recipe.ts";
 
 type Values = Readonly<Record<string, unknown>>;

@@ -4,7 +4,7 @@
  * one that would try is a violation, answered with 422.   AGTP-API §12.3
  */
 
-import { escapeToken } from "../base/json-pointer.ts";
+import { escapeToken } from "../base/dotted-key.ts";
 import { hasLoneSurrogate } from "../base/json-value.ts";
 import { type TemplatePiece, templatePieces } from "../base/template.ts";
 import type { SchemaViolation } from "../schema/schema.ts";

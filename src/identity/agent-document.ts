@@ -40,3 +40,19 @@ export type AgentStatus = "active" | "suspended" | "retired" | "deprecated";
 
 /** None: the operator's own word. Else whether the issuer of a verified signature is trusted. */
 export type SignatureStanding = "none" | "trusted" | "untrusted";
+
+/** The live state of this server's agents. */
+export interface AgentStanding {
+  statusOf(agent: AgentDocument): AgentStatus;
+  /** When the agent came to its status, RFC 3339; undefined: it has had no other here. */
+  statusSince(agent: AgentDocument): string | undefined;
+  /** The last thing that the agent did here, whichever process did it; undefined: nothing. */
+  lastAction(agentId: string): Promise<AgentAction | undefined>;
+}
+
+/** Something an agent did. */
+interface AgentAction {
+  readonly method: string;
+  /** Milliseconds since the epoch. */
+  readonly at: number;
+}

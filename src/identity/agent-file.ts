@@ -4,17 +4,19 @@
  * cover them.   AGTP "Agent Identity Document"
  */
 import type { DocumentPlace } from "../base/document-place.ts";
+import type { JsonRecord } from "../base/json-value.ts";
 import { isError, type Problem } from "../base/problem.ts";
 import type { AgentDocument, AgentStatus, SignatureStanding } from "./agent-document.ts";
+import { canonicalForm } from "./canonical-form.ts";
 import {
   checkTime,
   failWith,
   openDocument,
+  readKey,
   readRequiredText,
   readScopeTokens,
 } from "./document-members.ts";
-import { checkDocumentSignature } from "./document-signature.ts";
-import type { Ed25519PublicKey } from "./ed25519.ts";
+import { type Ed25519PublicKey, verifyDetached } from "./ed25519.ts";
 import type { Genesis } from "./genesis.ts";
 import { isAgentId } from "./identifiers.ts";
 import {
@@ -24,6 +26,7 @@ import {
   resolveTrustPosture,
   type TrustPosture,
 } from "./trust-posture.ts";
+import { isTrustedIssuer } from "./trusted-issuers.ts";
 
 /** The document of a file, undefined when a problem keeps it from being served. */
 export interface AgentFile {
@@ -32,7 +35,7 @@ export interface AgentFile {
 }
 
 /** The context that a document is judged in. */
-export interface AgentFileContext {
+interface AgentFileContext {
   /** The verified Genesis beside it. */
   readonly genesis?: Genesis | undefined;
   readonly trustedIssuers?: readonly Ed25519PublicKey[];
@@ -155,3 +158,41 @@ function readFingerprint(place: DocumentPlace): string | undefined {
   const digits = FINGERPRINT.exec(text)?.[1] ?? failWith(place, "must be a SHA-256 in hex");
   return digits?.replaceAll(":", "").toLowerCase();
 }
+
+const MEMBERS = ["manifest_issuer", "manifest_issuer_public_key", "manifest_signature"] as const;
+
+/** The octets that `manifest_signature` is over; issuer and key are among them. */
+export function documentOctets(document: JsonRecord): Buffer {
+  return canonicalForm(document, ["manifest_signature"]);
+}
+
+/** The worth of a document's signature. A reported fault keeps the document from being served. */
+function checkDocumentSignature(
+  document: DocumentPlace,
+  trustedIssuers: readonly Ed25519PublicKey[],
+): SignatureStanding {
+  const missing = MEMBERS.filter((key) => !document.has(key));
+  if (missing.length === MEMBERS.length) return "none";
+  const others = MEMBERS.filter((one) => !missing.includes(one)).join(", ");
+  for (const key of missing) document.at(key).fail(`is required beside ${others}`);
+  document.at("manifest_issuer").optional?.text();
+  const key = document.at("manifest_issuer_public_key");
+  const signed = document.at("manifest_signature");
+  const issuerKey = readKey(key);
+  const signature = signed.optional?.text();
+  if (issuerKey === undefined || signature === undefined) return "untrusted";
+  if (!verifyDetached(issuerKey, documentOctets(document.members), signature)) {
+    const message =
+      "does not verify: the document was altered, or signed with another key than its";
+    signed.fail(`${message} manifest_issuer_public_key`, REISSUE);
+    return "untrusted";
+  }
+  if (isTrustedIssuer(issuerKey, trustedIssuers)) return "trusted";
+  key.warn(UNTRUSTED);
+  return "untrusted";
+}
+
+const REISSUE =
+  "what an agent holds is changed by its issuer alone: agtp-keys genesis --force makes both files anew";
+const UNTRUSTED =
+  "is not among policies.identity.trusted_issuers, the document's scopes and trust are ignored";

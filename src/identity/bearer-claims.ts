@@ -6,8 +6,7 @@
 import type { KeyObject } from "node:crypto";
 import { errors, type JWTPayload, jwtVerify } from "jose";
 import { isScopeToken } from "./authority-scope.ts";
-import { SIGNATURE_ALGORITHMS, type TokenFault } from "./bearer-syntax.ts";
-import type { TokenClaims } from "./bearer-tokens.ts";
+import { SIGNATURE_ALGORITHMS, type TokenClaims, type TokenFault } from "./bearer-syntax.ts";
 
 /** The claims that tokens must have. */
 export interface TokenPolicy {

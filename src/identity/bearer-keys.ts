@@ -4,13 +4,16 @@
  * private one and a weak one serve none.   RFC 7517, RFC 7518 §3, RFC 8037, RFC 8725 §3.1
  */
 import { createPublicKey, type KeyObject } from "node:crypto";
+import { readBoundedFile } from "../base/bounded-file.ts";
 import { isRecord, type JsonRecord, quoteValue } from "../base/json-value.ts";
+import type { Problem } from "../base/problem.ts";
 import {
   SIGNATURE_ALGORITHMS,
   type SignatureAlgorithm,
   type TokenHeader,
 } from "./bearer-syntax.ts";
 import { sha256Hex } from "./canonical-form.ts";
+import { parseBoundedJson } from "./json-document.ts";
 
 /** The usable keys of one set. */
 export interface KeySet {
@@ -32,7 +35,7 @@ export interface KeySource {
 }
 
 /** A key set as it was read, with what was passed over in it; or why it is none. */
-export type ReadKeySet =
+type ReadKeySet =
   | { readonly set: KeySet; readonly ignored: readonly string[]; readonly fault?: undefined }
   | { readonly set?: undefined; readonly ignored?: undefined; readonly fault: string };
 
@@ -140,4 +143,32 @@ function possibleAlgorithms(key: KeyObject): readonly SignatureAlgorithm[] {
   // With an exponent of one, anything is a signature.
   if (publicExponent < RSA_MIN_EXPONENT) return [];
   return SIGNATURE_ALGORITHMS.filter((name) => /^[RP]S/.test(name));
+}
+
+const MAX_FILE_BYTES = 1_048_576;
+
+/** The file's present keys. */
+export function readKeyFile(path: string): ReadKeySet {
+  const { text, fault } = readBoundedFile(path, MAX_FILE_BYTES);
+  if (fault !== undefined) return { fault };
+  const parsed = parseBoundedJson(text);
+  return parsed.fault === undefined ? readKeySet(parsed.value) : { fault: parsed.fault };
+}
+
+/** The fault of a key set file; `place` is the configuration key that names it. */
+export function checkKeyFile(
+  path: string,
+  place: Pick<Problem, "file" | "key">,
+): readonly Problem[] {
+  const report = (message: string): Problem => ({
+    ...place,
+    message: `${quoteValue(path)}: ${message}`,
+  });
+  const read = readKeyFile(path);
+  if (read.fault !== undefined) return [report(read.fault)];
+  const problems = read.ignored.map(
+    (message): Problem => ({ ...report(message), severity: "warning" }),
+  );
+  if (read.set.size > 0) return problems;
+  return [...problems, report("must hold a public key of an accepted signature algorithm")];
 }

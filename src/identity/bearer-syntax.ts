@@ -7,6 +7,38 @@
 import { isRecord, type JsonRecord } from "../base/json-value.ts";
 import { parseBoundedJson } from "./json-document.ts";
 
+/** The claims of a token that holds. */
+export interface TokenClaims {
+  /** The value of the configured claim. */
+  readonly principalId: string;
+  /** Milliseconds since the epoch. */
+  readonly expiresAt: number;
+  /** For whom it was issued; undefined: it does not say. */
+  readonly audiences?: readonly string[];
+  /** The Agent-ID of `agent_claim`. */
+  readonly agentId?: string;
+  /** The token's scopes that this protocol has a form for; undefined: it narrows nothing. */
+  readonly scopes?: readonly string[];
+}
+
+/** The verdict on a token. */
+export type TokenVerdict =
+  | ({ readonly kind: "valid" } & TokenClaims)
+  | {
+      readonly kind: "invalid";
+      /** For the log and for the caller; it quotes nothing of the token. */
+      readonly reason: string;
+    };
+
+/** Gives verdicts on whole Authorization header values. */
+export interface TokenVerifier {
+  /** A verdict that needs no waiting: one that is remembered and still holds. */
+  recall(authorization: string): TokenVerdict | undefined;
+  /** Never rejects: what cannot be verified is invalid. */
+  verify(authorization: string): Promise<TokenVerdict>;
+  close(): Promise<void>;
+}
+
 /** The fault of a token; the words quote nothing of it. */
 export type TokenFault =
   | "the Authorization scheme must be Bearer, with one token"
@@ -53,7 +85,7 @@ export const SIGNATURE_ALGORITHMS = [
 export type SignatureAlgorithm = (typeof SIGNATURE_ALGORITHMS)[number];
 
 /** The longest token that is looked at, in characters. */
-export const MAX_TOKEN_LENGTH = 16_384;
+const MAX_TOKEN_LENGTH = 16_384;
 const MAX_SCHEME_LENGTH = 16;
 
 const BEARER = /^Bearer +([A-Za-z0-9\-._~+/]+=*)$/i;

@@ -4,12 +4,16 @@
  * many requests carry it, and however many tokens there are, only so many at a time.
  * AGTP "Authorization", RFC 6750, RFC 8725
  */
-
 import { LRUCache } from "lru-cache";
 import { type TokenPolicy, verifyClaims } from "./bearer-claims.ts";
 import type { KeySource } from "./bearer-keys.ts";
-import { inspectToken, readAuthorization, type TokenFault } from "./bearer-syntax.ts";
-import type { TokenVerdict, TokenVerifier } from "./bearer-tokens.ts";
+import {
+  inspectToken,
+  readAuthorization,
+  type TokenFault,
+  type TokenVerdict,
+  type TokenVerifier,
+} from "./bearer-syntax.ts";
 import { sha256Hex } from "./canonical-form.ts";
 
 /** The parts of a verifier. */

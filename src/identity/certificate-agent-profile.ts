@@ -4,9 +4,13 @@
  * AGTP-CERT "Agent Certificate Profile"
  */
 import { isScopeToken } from "./authority-scope.ts";
-import { isArchetype, isGovernanceZone } from "./certificate-agent-extensions.ts";
+import {
+  type AgentExtensionName,
+  AgentExtensionOid,
+  isArchetype,
+  isGovernanceZone,
+} from "./certificate-agent-extensions.ts";
 import type { CertificateFault } from "./certificate-fields.ts";
-import { type AgentExtensionName, AgentExtensionOid } from "./certificate-oids.ts";
 import { isAgentId, isOwnerId } from "./identifiers.ts";
 
 /** The agent's profile in a certificate. */

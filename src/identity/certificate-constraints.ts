@@ -3,6 +3,8 @@
  * critical one that nobody here obeys. Answers with a fault for what is malformed.
  * RFC 5280 §4.2.1
  */
+
+import { isAgentExtension } from "./certificate-agent-extensions.ts";
 import {
   childrenOf,
   type DerElement,
@@ -13,7 +15,6 @@ import {
   readOid,
 } from "./certificate-der.ts";
 import type { CertificateExtension, CertificateFault } from "./certificate-fields.ts";
-import { isAgentExtension } from "./certificate-oids.ts";
 
 /** The uses of a certificate's key. An extension that is absent forbids nothing. */
 export interface CertificateConstraints {

@@ -1,6 +1,6 @@
 /** Keys that certificates are made for, and signed with.   RFC 5280 §4.1.1.2 */
 import { createPrivateKey, generateKeyPairSync, type KeyObject, sign } from "node:crypto";
-import { encodeElement, encodeOid, encodeSequence } from "./certificate-der-writing.ts";
+import { encodeElement, encodeOid, encodeSequence } from "./certificate-der.ts";
 import type { CertificateFault } from "./certificate-fields.ts";
 
 /** The kind of key that is made for an agent. */

@@ -5,14 +5,16 @@
  */
 import { createHash, type KeyObject, randomBytes, X509Certificate } from "node:crypto";
 import type { EncodedExtension } from "./certificate-agent-profile.ts";
-import { childrenOf, DerTag, readElement } from "./certificate-der.ts";
 import {
+  childrenOf,
+  DerTag,
   encodeBits,
   encodeElement,
   encodeOid,
   encodeSequence,
   encodeTime,
-} from "./certificate-der-writing.ts";
+  readElement,
+} from "./certificate-der.ts";
 import type { CertificateSigner } from "./certificate-keys.ts";
 
 /** A certificate that is to be written. */

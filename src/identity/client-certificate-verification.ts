@@ -1,14 +1,14 @@
 /**
- * Judges whether a client's certificate can be believed, and what it proves then. Looks at nothing but the
- * certificates and the time; that the client holds the key is for TLS to find out.
- * AGTP-CERT "Agent Certificate Profile", RFC 5280 §6
+ * Judges whether a client's certificate can be believed by those that an operator trusts, and what it
+ * proves then. Looks at nothing but the certificates and the time; that the client holds the key is for
+ * TLS to find out.   AGTP-CERT "Agent Certificate Profile", RFC 5280 §6
  */
-import type { X509Certificate } from "node:crypto";
+import { X509Certificate } from "node:crypto";
 import { sha256Hex } from "./canonical-form.ts";
 import { readAgentExtensions } from "./certificate-agent-extensions.ts";
-import { findPath, parseCertificate } from "./certificate-chain.ts";
+import { findPath, isSelfSigned, parseCertificate } from "./certificate-chain.ts";
 import { type CertificateFault, MAX_CERTIFICATE_BYTES } from "./certificate-fields.ts";
-import { describeCertificate } from "./certificate-roles.ts";
+import { checkClient, checkIssuer, describeCertificate } from "./certificate-roles.ts";
 import type { ClientCertificate } from "./client-certificate.ts";
 import { publicKeyOf } from "./ed25519.ts";
 
@@ -56,4 +56,22 @@ function readClientCertificate(
     notAfter,
     agent,
   };
+}
+
+const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g;
+
+/** The certificates of a bundle in PEM; throws for one that is damaged. */
+export function readTrustAnchors(pem: string): readonly X509Certificate[] {
+  return (pem.match(CERTIFICATE) ?? []).map((block) => new X509Certificate(block));
+}
+
+/** Why nobody can be trusted by an anchor at this time, although an operator means to. */
+export function checkTrustAnchor(
+  anchor: X509Certificate,
+  now: number,
+): CertificateFault | undefined {
+  const asIssuer = checkIssuer(anchor, { authorities: 0, isAnchor: true }, now);
+  if (!("fault" in asIssuer)) return undefined;
+  const isAgents = isSelfSigned(anchor) && !("fault" in checkClient(anchor, now));
+  return isAgents ? undefined : asIssuer;
 }

@@ -2,8 +2,7 @@
  * The members of a document that says who an agent is, in the words that are used of such documents;
  * null is absent, as some writers put it.   AGTP "Agent Identity Document", "Agent Genesis"
  */
-import type { DocumentPlace } from "../base/document-place.ts";
-import { documentAt } from "../base/document-root.ts";
+import { type DocumentPlace, documentAt } from "../base/document-place.ts";
 import { type DocumentStyle, JSON_STYLE, TOML_STYLE } from "../base/document-style.ts";
 import { isRecord, quoteValue } from "../base/json-value.ts";
 import type { Problem } from "../base/problem.ts";

@@ -3,9 +3,17 @@
  * The hash and the signature are over the same octets: the canonical form of the document without
  * what can only be known afterwards.   AGTP "Agent Genesis", AGTP-API §5.8.1
  */
+
+import type { DocumentPlace } from "../base/document-place.ts";
 import type { JsonRecord } from "../base/json-value.ts";
-import { canonicalForm } from "./canonical-form.ts";
-import type { Ed25519PublicKey } from "./ed25519.ts";
+import { isError, type Problem } from "../base/problem.ts";
+import { parseAuthorityScope } from "./authority-scope.ts";
+import { canonicalForm, sha256Hex } from "./canonical-form.ts";
+import { checkTime, failWith, openDocument, readKey, readScopeTokens } from "./document-members.ts";
+import { type Ed25519PublicKey, verifyDetached } from "./ed25519.ts";
+import { isOwnerId } from "./identifiers.ts";
+import { checkPostureSource } from "./trust-posture.ts";
+import { isTrustedIssuer } from "./trusted-issuers.ts";
 
 /** A Genesis whose hash and signature were verified. */
 export interface Genesis {
@@ -38,4 +46,117 @@ const MADE_AFTERWARDS = ["signature", "agent_id", "log_inclusion_proof"] as cons
 /** The octets that the signature is over, and that the Agent-ID is the hash of. */
 export function signedOctets(genesis: JsonRecord): Buffer {
   return canonicalForm(genesis, MADE_AFTERWARDS);
+}
+
+/** The Genesis of a file, undefined when it fails a check. */
+export interface GenesisFile {
+  readonly genesis: Genesis | undefined;
+  readonly problems: readonly Problem[];
+}
+
+type Verified = Omit<Genesis, "isTrusted" | "file">;
+
+const EVERY_STYLE = ["trust_tier", "issued_at", "issuer_public_key", "signature"] as const;
+const DRAFTS = ["archetype", "governance_zone", "scope", ...EVERY_STYLE] as const;
+const REFERENCE = [
+  ...["name", "owner_id", "principal_id", "agent_public_key", "verification_path", "issuer"],
+  ...EVERY_STYLE,
+] as const;
+const TEXTS = ["name", "owner", "principal_id", "issuer", "archetype", "issued_at"] as const;
+
+/** Reads a Genesis from its text; `file` is the name that problems carry. */
+export function readGenesisFile(
+  text: string,
+  file: string,
+  trustedIssuers: readonly Ed25519PublicKey[],
+): GenesisFile {
+  const problems: Problem[] = [];
+  const source = openDocument(text, file, problems);
+  const verified = source && verify(source);
+  if (source === undefined || verified === undefined || problems.some(isError)) {
+    return { genesis: undefined, problems };
+  }
+  const isTrusted = isTrustedIssuer(verified.issuerKey, trustedIssuers);
+  if (!isTrusted) source.at("issuer_public_key").warn(UNTRUSTED);
+  return { genesis: { ...verified, isTrusted, file }, problems };
+}
+
+const UNTRUSTED =
+  "is not among policies.identity.trusted_issuers, what the Genesis says of its trust is ignored";
+
+/** Every check is made, whichever fails, so that one look at the problems shows them all. */
+function verify(source: DocumentPlace): Verified | undefined {
+  checkPresence(source);
+  checkKinds(source);
+  const issuerKey = readKey(source.at("issuer_public_key"));
+  const agentKey = readKey(source.at("agent_public_key"));
+  const { members: document } = source;
+  const octets = signedOctets(document);
+  checkSignature(source.at("signature"), issuerKey, octets);
+  const agentId = sha256Hex(octets);
+  const declared = source.at("agent_id");
+  if (!declared.isAbsent && declared.value !== agentId) {
+    failWith(declared, `must be "${agentId}", the hash of this Genesis`);
+  }
+  if (issuerKey === undefined) return undefined;
+  const owner = document["owner_id"] ?? document["owner"];
+  const ownerId = typeof owner === "string" && isOwnerId(owner) ? owner : undefined;
+  const canonical = canonicalForm(document);
+  return { agentId, issuerKey, agentKey, ownerId, canonical, document };
+}
+
+function checkPresence(source: DocumentPlace): void {
+  const isReference = isReferenceStyle(source);
+  for (const key of isReference ? REFERENCE : DRAFTS) {
+    if (!source.has(key)) source.at(key).fail("is required");
+  }
+  if (!isReference && !source.has("owner") && !source.has("owner_id")) {
+    source.at("owner").fail("is required");
+  }
+  const path = source.at("verification_path");
+  if (source.at("trust_tier").value === 1 && !isReference && path.isAbsent) {
+    path.fail("is required for trust tier 1");
+  }
+  if (path.value === "log-anchored" && !source.has("log_inclusion_proof")) {
+    source.at("log_inclusion_proof").warn("should be there, the Genesis is log-anchored");
+  }
+}
+
+/** The reference names its version, has a key of the agent's own, and grants no scope. */
+function isReferenceStyle(source: DocumentPlace): boolean {
+  if (source.has("agtp_genesis_version")) return true;
+  return source.has("agent_public_key") && !source.has("scope");
+}
+
+function checkKinds(source: DocumentPlace): void {
+  for (const key of TEXTS) source.at(key).optional?.text();
+  checkTime(source.at("issued_at"));
+  checkScope(source.at("scope"));
+  for (const { key, message } of checkPostureSource(source.members)) {
+    failWith(source.at(key), message);
+  }
+  const archetype = source.at("archetype");
+  const { value } = archetype;
+  if (typeof value === "string" && !(ARCHETYPES as readonly string[]).includes(value)) {
+    archetype.warn(`should be one of ${ARCHETYPES.join(", ")}`);
+  }
+}
+
+/** A list in JSON, or the list that the Authority-Scope header would carry. */
+function checkScope(place: DocumentPlace): void {
+  const { value } = place;
+  if (typeof value !== "string" || parseAuthorityScope(value) === undefined) readScopeTokens(place);
+}
+
+function checkSignature(
+  place: DocumentPlace,
+  issuerKey: Ed25519PublicKey | undefined,
+  octets: Uint8Array,
+): void {
+  const signature = place.optional?.text();
+  // Without a key there is nothing to verify with, and that has been reported.
+  if (signature === undefined || issuerKey === undefined) return;
+  if (verifyDetached(issuerKey, octets, signature)) return;
+  const message = "does not verify: the Genesis was altered, or signed with another key than its";
+  place.fail(`${message} issuer_public_key`);
 }

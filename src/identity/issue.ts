@@ -7,12 +7,10 @@ import type { KeyObject } from "node:crypto";
 import type { JsonRecord } from "../base/json-value.ts";
 import type { Problem } from "../base/problem.ts";
 import { FLOOR_METHODS } from "../catalog/catalog.ts";
-import { readAgentFile } from "./agent-file.ts";
+import { documentOctets, readAgentFile } from "./agent-file.ts";
 import { sha256Hex } from "./canonical-form.ts";
-import { documentOctets } from "./document-signature.ts";
 import { type Ed25519PublicKey, publicKeyOf, signDetached } from "./ed25519.ts";
-import { type Archetype, signedOctets } from "./genesis.ts";
-import { readGenesisFile } from "./genesis-file.ts";
+import { type Archetype, readGenesisFile, signedOctets } from "./genesis.ts";
 
 /** The content of a Genesis, and its issuer. */
 export interface GenesisOptions {

@@ -5,7 +5,6 @@
  */
 import { hasLoneSurrogate, quoteValue } from "../base/json-value.ts";
 import { reasonOf } from "../base/thrown.ts";
-import { findRepeatedMember } from "./repeated-member.ts";
 
 /** The value, or why the text has none. */
 export type JsonDocument =
@@ -49,4 +48,47 @@ function findScalarFault(value: unknown): string | undefined {
     return "must have no text with half of a surrogate pair";
   }
   return undefined;
+}
+
+/** The name of the first repeated member; the text has been parsed and bounded before. */
+export function findRepeatedMember(json: string): string | undefined {
+  /** The names of each open object so far; undefined for an open array. */
+  const open: (Set<string> | undefined)[] = [];
+  let lastString = "";
+  for (let at = 0; at < json.length; at += 1) {
+    switch (json[at]) {
+      case '"': {
+        const end = endOfString(json, at);
+        lastString = json.slice(at, end);
+        at = end - 1;
+        break;
+      }
+      case ":": {
+        // Escapes make one name out of many spellings.
+        const name = String(JSON.parse(lastString));
+        const names = open.at(-1);
+        if (names?.has(name)) return name;
+        names?.add(name);
+        break;
+      }
+      case "{":
+        open.push(new Set());
+        break;
+      case "[":
+        open.push(undefined);
+        break;
+      case "}":
+      case "]":
+        open.pop();
+        break;
+    }
+  }
+  return undefined;
+}
+
+/** Behind the closing quote of the string that opens at `start`. */
+function endOfString(json: string, start: number): number {
+  let at = start + 1;
+  while (at < json.length && json[at] !== '"') at += json[at] === "\\" ? 2 : 1;
+  return at + 1;
 }

@@ -11,7 +11,7 @@ import { formatProblem, isError, type Problem } from "../base/problem.ts";
 import type { AgentDocument } from "./agent-document.ts";
 import { readAgentFile } from "./agent-file.ts";
 import type { Ed25519PublicKey } from "./ed25519.ts";
-import { type GenesisFile, readGenesisFile } from "./genesis-file.ts";
+import { type GenesisFile, readGenesisFile } from "./genesis.ts";
 
 /** The directory to look in, and the issuers whose signatures count. */
 export interface AgentsLocation {

@@ -8,7 +8,7 @@ import { templateNames } from "../base/template.ts";
 import type { Catalog } from "../catalog/catalog.ts";
 import { checkTemplate, type MethodNames } from "../catalog/path-grammar.ts";
 import type { UpstreamMethod } from "../endpoint/endpoint.ts";
-import { checkReservation } from "../endpoint/reserved-endpoints.ts";
+import { checkReservation } from "../endpoint/method-rule.ts";
 import { type EndpointPath, freeName, makePath } from "./endpoint-path.ts";
 import { readExtension } from "./extension.ts";
 import { canRead, isReading, liftVerb, methodReader } from "./lift-verb.ts";

@@ -3,7 +3,7 @@
  * whole in itself. Another version, and a reference out of the document, are refused in words:
  * nothing that a document names is ever opened.
  */
-import { escapeToken } from "../base/json-pointer.ts";
+import { escapeToken } from "../base/dotted-key.ts";
 import { isRecord, type JsonRecord, quoteValue } from "../base/json-value.ts";
 import { recordAt, resolveReference } from "./reference.ts";
 

@@ -7,7 +7,7 @@ import { templateShape } from "../base/template.ts";
 import type { Catalog } from "../catalog/catalog.ts";
 import { templateParameters } from "../catalog/path-grammar.ts";
 import { propertiesOf } from "../endpoint/input-shape.ts";
-import { checkReservation } from "../endpoint/reserved-endpoints.ts";
+import { checkReservation } from "../endpoint/method-rule.ts";
 import type { JsonSchema } from "../schema/json-schema.ts";
 import { SchemaComponents } from "./export-schema.ts";
 import type { ExportedEndpoint } from "./exported-endpoint.ts";

@@ -4,7 +4,7 @@
  * have the same definition under the same name.   AGTP-API §14.2
  */
 
-import { unescapeToken } from "../base/json-pointer.ts";
+import { unescapeToken } from "../base/dotted-key.ts";
 import { isRecord } from "../base/json-value.ts";
 import type { JsonSchema } from "../schema/json-schema.ts";
 import { decodeFragment, resolveLocalReference } from "../schema/local-reference.ts";

@@ -2,7 +2,7 @@
 
 import { isRecord, recordIn, textsIn } from "../base/json-value.ts";
 import type { EndpointDefinition } from "../endpoint/endpoint.ts";
-import { readProposedSemantic } from "../endpoint/proposed-semantic.ts";
+import { readProposedSemantic } from "../endpoint/semantic-block.ts";
 
 /** The part of a definition that is public. */
 export type ExportedEndpoint = Pick<

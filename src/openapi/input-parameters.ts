@@ -2,10 +2,8 @@
  * The parameters of an operation as fields of an endpoint's input, and where each goes upstream: the
  * URL, the query or a header. What no external service can send is noted.   AGTP-API §5.3, §12.3
  */
-
 import { quoteValue, recordIn } from "../base/json-value.ts";
-import type { ValueStyle } from "../endpoint/upstream-format.ts";
-import { checkHeader } from "../endpoint/upstream-headers.ts";
+import { checkHeader, type ValueStyle } from "../endpoint/upstream-format.ts";
 import type { JsonSchema } from "../schema/json-schema.ts";
 import { parameterName } from "./endpoint-path.ts";
 import type { FieldSet } from "./field-set.ts";

@@ -4,7 +4,7 @@
  * export gets the same endpoints, however long their schemas are.   AGTP-API §6.4, §14.2
  */
 
-import { unescapeToken } from "../base/json-pointer.ts";
+import { unescapeToken } from "../base/dotted-key.ts";
 import type { JsonSchema } from "../schema/json-schema.ts";
 import { OPERATOR_SCHEMA_BOUNDS, type SchemaBounds } from "../schema/schema-bounds.ts";
 import { checkSchema } from "../schema/schema-check.ts";

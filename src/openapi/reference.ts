@@ -2,7 +2,7 @@
  * References inside an OpenAPI document. Only what is in the document itself is ever looked at: a
  * reference to a file or a URL leads nowhere, and one that goes round in circles as well.
  */
-import { escapeToken, unescapeToken } from "../base/json-pointer.ts";
+import { escapeToken, unescapeToken } from "../base/dotted-key.ts";
 import { isRecord, type JsonRecord, recordIn } from "../base/json-value.ts";
 
 /** The target of a reference, and its place. */

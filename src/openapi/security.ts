@@ -5,7 +5,7 @@
 
 import { importedVariable, variableReference } from "../base/environment.ts";
 import { isRecord, type JsonRecord } from "../base/json-value.ts";
-import { checkHeader } from "../endpoint/upstream-headers.ts";
+import { checkHeader } from "../endpoint/upstream-format.ts";
 import { recordAt } from "./reference.ts";
 import { snake } from "./words.ts";
 

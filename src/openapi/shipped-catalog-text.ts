@@ -1,8 +1,7 @@
 /** The catalog that methods are chosen from, with the text of its file. */
 import { readFileSync } from "node:fs";
 import type { Catalog } from "../catalog/catalog.ts";
-import { parseCatalog } from "../catalog/catalog-file.ts";
-import { shippedCatalogPath } from "../catalog/shipped-catalog.ts";
+import { parseCatalog, shippedCatalogPath } from "../catalog/catalog-file.ts";
 
 /** A catalog, and what its file says. */
 export interface CatalogText {

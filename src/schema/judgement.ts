@@ -3,7 +3,7 @@
  * it has been looked at, and what the check may still cost. The last is what keeps a hostile schema
  * from judging one value for minutes.
  */
-import { escapeToken } from "../base/json-pointer.ts";
+import { escapeToken } from "../base/dotted-key.ts";
 import type { SchemaError } from "./schema-violation.ts";
 import type { WorkMeter } from "./work-meter.ts";
 

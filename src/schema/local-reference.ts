@@ -2,9 +2,10 @@
  * Follows a local `$ref`, in a schema as it is written. For readers that look at a schema without
  * judging values by it; that every reference leads somewhere has been checked before.
  */
-import { unescapeToken } from "../base/json-pointer.ts";
+import { unescapeToken } from "../base/dotted-key.ts";
 import { isRecord } from "../base/json-value.ts";
 import type { JsonSchema } from "./json-schema.ts";
+import { KEYWORDS } from "./schema-vocabulary.ts";
 
 /** The target of a local reference; anchors are in `$defs` only. Undefined: there is none. */
 export function resolveLocalReference(reference: string, root: JsonSchema): unknown {
@@ -35,4 +36,24 @@ function findAnchor(name: string, root: JsonSchema): unknown {
   return Object.values(definitions).find(
     (schema) => isRecord(schema) && schema["$anchor"] === name,
   );
+}
+
+/** The value of a keyword with its schemas replaced; a value that holds none is left as it is. */
+export function mapSubschemas(
+  keyword: string,
+  value: unknown,
+  map: (schema: unknown) => unknown,
+): unknown {
+  switch (KEYWORDS.get(keyword)) {
+    case "schema":
+      return map(value);
+    case "schema list":
+      return Array.isArray(value) ? value.map(map) : value;
+    case "schema map":
+    case "schema map by pattern":
+      if (!isRecord(value)) return value;
+      return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, map(one)]));
+    default:
+      return value;
+  }
 }

@@ -1,6 +1,5 @@
 /** Places in a schema, and what is wrong at one of them. */
-import { joinKey } from "../base/dotted-key.ts";
-import { escapeToken } from "../base/json-pointer.ts";
+import { escapeToken, joinKey } from "../base/dotted-key.ts";
 
 /** A place in a schema; "" is the schema itself. */
 export interface SchemaPlace {

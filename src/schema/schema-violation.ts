@@ -3,9 +3,9 @@
  * to where the missing one should be, the keyword and a message.   AGTP-API §13.2
  */
 import type { ErrorObject } from "ajv";
-import { flatText } from "../base/flat-text.ts";
-import { escapeToken } from "../base/json-pointer.ts";
+import { escapeToken } from "../base/dotted-key.ts";
 import { jsonText } from "../base/json-value.ts";
+import { flatText } from "../base/kept-text.ts";
 
 /** The fault that a validator finds, before it is put into words. */
 export type SchemaError = Pick<

@@ -3,7 +3,7 @@
  * as JSON cost more than finding them: what was said last is kept, within bounds, so that a 422 costs
  * no more than an answer.   AGTP-API §13.2
  */
-import { flatText } from "../base/flat-text.ts";
+import { flatText } from "../base/kept-text.ts";
 import {
   memberOf,
   type SchemaError,

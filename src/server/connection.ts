@@ -10,15 +10,13 @@ import type { Placed } from "../base/placed-set.ts";
 import type { Peer } from "../dispatch/caller/peer.ts";
 import type { Dispatcher } from "../dispatch/dispatcher.ts";
 import { Exchange } from "../dispatch/exchange.ts";
-import { onceRecorded, type Recording } from "../dispatch/recorded.ts";
+import { onceRecorded, type Recording } from "../dispatch/stamp.ts";
 import type { LimitsConfig } from "../wire/limits-section.ts";
 import type { Request, Response, WireFault } from "../wire/message.ts";
 import { isWireFault } from "../wire/message-parser.ts";
-import type { TlsOverhead } from "./connection-caps.ts";
-import { Inbox } from "./inbox.ts";
+import type { SendBudget, TlsOverhead } from "./connection-limits.ts";
+import { Inbox, readShared } from "./inbox.ts";
 import { type BatchedWriter, Outbox, type WriteBatcher } from "./outbox.ts";
-import type { SendBudget } from "./send-budget.ts";
-import { readShared } from "./shared-reading.ts";
 
 /** The parts that every connection of a listener shares. */
 export interface ConnectionContext {

@@ -6,8 +6,8 @@
 import { chmodSync, lstatSync, unlinkSync } from "node:fs";
 import { createServer, type Server, type Socket } from "node:net";
 import { pipeline, Readable } from "node:stream";
+import { socketAddress } from "../base/addresses.ts";
 import { isRecord } from "../base/json-value.ts";
-import { socketAddress } from "../base/socket-address.ts";
 import { reasonOf } from "../base/thrown.ts";
 
 /** Options of a command, by their names. */

@@ -7,14 +7,13 @@ import http from "node:http";
 import https from "node:https";
 import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
-import { quietened } from "../base/quietened.ts";
+import { quietened } from "../base/back-off.ts";
 import type { Gateway } from "../dispatch/module/http-gateway.ts";
 import type { LimitsConfig } from "../wire/limits-section.ts";
-import { type Admitted, ConnectionCaps } from "./connection-caps.ts";
+import { type Admitted, ConnectionCaps, type SendBudget } from "./connection-limits.ts";
 import { faultOctets, faultOf, isReadingFault } from "./http-fault.ts";
 import { HttpTurns, type Turn } from "./http-turns.ts";
 import { pacedResponses } from "./paced-response.ts";
-import type { SendBudget } from "./send-budget.ts";
 
 /** Certificate and key, as PEM text. */
 export interface HttpTls {

@@ -1,6 +1,6 @@
 /** The certificates of HTTP listeners.   `[gateway]`, `[console]` */
 import { relative } from "node:path";
-import type { ConfigPlace } from "../base/config-place.ts";
+import type { ConfigPlace } from "../base/deployment-files.ts";
 import type { Problem } from "../base/problem.ts";
 import { readCertificate } from "./certificate.ts";
 import type { HttpTls } from "./http-listener.ts";

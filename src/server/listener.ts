@@ -6,16 +6,20 @@
 import { constants } from "node:crypto";
 import net from "node:net";
 import tls from "node:tls";
+import { quietened } from "../base/back-off.ts";
 import { PlacedSet } from "../base/placed-set.ts";
-import { quietened } from "../base/quietened.ts";
 import type { Dispatcher } from "../dispatch/dispatcher.ts";
-import type { Recording } from "../dispatch/recorded.ts";
+import type { Recording } from "../dispatch/stamp.ts";
 import type { LimitsConfig } from "../wire/limits-section.ts";
 import { Connection } from "./connection.ts";
-import { type Admitted, ConnectionCaps, TlsOverhead } from "./connection-caps.ts";
+import {
+  type Admitted,
+  ConnectionCaps,
+  type SendBudget,
+  TlsOverhead,
+} from "./connection-limits.ts";
 import { WriteBatcher } from "./outbox.ts";
 import { ANONYMOUS, createPeerCheck, type PeerCheck, type PeerRules } from "./peer-certificate.ts";
-import type { SendBudget } from "./send-budget.ts";
 
 /** Key and certificate, as PEM text, and what is asked of clients. */
 export interface TlsIdentity extends PeerRules {

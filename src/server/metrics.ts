@@ -12,9 +12,9 @@ import { EXCESS_CHANNEL } from "../dispatch/rates/toll.ts";
 import { CHANNELS, type RequestEnd, type RequestRefusal } from "../dispatch/request-channels.ts";
 import type { Route } from "../dispatch/routes/route.ts";
 import type { NodeFigures } from "../state/node-figures.ts";
+import type { SendBudget } from "./connection-limits.ts";
 import { pacedResponses } from "./paced-response.ts";
 import { measureNode, measureProcesses } from "./process-metrics.ts";
-import type { SendBudget } from "./send-budget.ts";
 import { measureDroppedSpans } from "./trace-metrics.ts";
 
 /** The counts that only the server has. */

@@ -4,9 +4,8 @@
  * and may be the same for many.   AGTP "Connection Lifetime", `[limits]` send_buffer_bytes
  */
 import type { TLSSocket } from "node:tls";
-import type { Response } from "../wire/message.ts";
-import { serializeHead, serializeResponses } from "../wire/serialize.ts";
-import type { SendAccount } from "./send-budget.ts";
+import { type Response, serializeHead, serializeResponses } from "../wire/message.ts";
+import type { SendAccount } from "./connection-limits.ts";
 
 /**
  * With about so much collected it should be written; also what is written at once of a long body.

@@ -4,7 +4,7 @@
  * `[limits]` send_buffer_total_bytes
  */
 import { type IncomingMessage, ServerResponse } from "node:http";
-import type { SendAccount, SendBudget } from "./send-budget.ts";
+import type { SendAccount, SendBudget } from "./connection-limits.ts";
 
 /** The size of a piece that is written at once. */
 const PIECE_BYTES = 64 * 1024;

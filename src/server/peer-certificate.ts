@@ -7,14 +7,14 @@ import { createHash, type X509Certificate } from "node:crypto";
 import type { TLSSocket } from "node:tls";
 import { LRUCache } from "lru-cache";
 import type { Peer } from "../dispatch/caller/peer.ts";
-import { readTrustAnchors } from "../identity/certificate-anchors.ts";
 import type { CertificateFault } from "../identity/certificate-fields.ts";
 import type { ClientCertificate } from "../identity/client-certificate.ts";
 import {
   MAX_CHAIN_LENGTH,
+  readTrustAnchors,
   verifyClientCertificate,
 } from "../identity/client-certificate-verification.ts";
-import type { TlsConfig } from "../identity/tls-section.ts";
+import type { TlsConfig } from "../identity/identity-sections.ts";
 
 /** The proof in the certificate of a connection's peer, or why it proves nothing. */
 export type PeerIdentity = Pick<Peer, "certificate" | "certificateFault">;

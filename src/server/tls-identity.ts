@@ -3,12 +3,12 @@
  * them stops the start.
  */
 import { join, relative } from "node:path";
-import type { ConfigPlace } from "../base/config-place.ts";
+import type { ConfigPlace } from "../base/deployment-files.ts";
 import { isError, type Problem } from "../base/problem.ts";
 import { reasonOf } from "../base/thrown.ts";
 import { readCertificates } from "../endpoint/upstream-ca.ts";
-import { checkTrustAnchor, readTrustAnchors } from "../identity/certificate-anchors.ts";
-import type { TlsConfig } from "../identity/tls-section.ts";
+import { checkTrustAnchor, readTrustAnchors } from "../identity/client-certificate-verification.ts";
+import type { TlsConfig } from "../identity/identity-sections.ts";
 import { ensureCertificate, readCertificate, type ServerCertificate } from "./certificate.ts";
 import type { TlsIdentity } from "./listener.ts";
 

@@ -4,7 +4,7 @@
  * The shares of all workers are the limits of the whole.   `[limits] max_connections`
  */
 import net from "node:net";
-import { quietened } from "../base/quietened.ts";
+import { quietened } from "../base/back-off.ts";
 import type { LimitsConfig } from "../wire/limits-section.ts";
 import type { Passing, PortHandle } from "./shared-port.ts";
 import { ToldCount } from "./told-count.ts";

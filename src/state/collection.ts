@@ -4,7 +4,7 @@
  * another writer did is taken in from the store's feed, and the write is decided anew. The owner
  * index, quota, expiry, sweep and the undoing of a failed write are its own, once for all.
  */
-import { KeyedTurns } from "../base/keyed-turns.ts";
+import { KeyedTurns } from "../base/task-queue.ts";
 import { CollectionFeed } from "./collection-feed.ts";
 import { type CollectionOptions, CollectionView, type Write } from "./collection-view.ts";
 import {

@@ -4,7 +4,7 @@
  */
 import { join, relative } from "node:path";
 import type { Problem } from "../base/problem.ts";
-import { findLinkFaults } from "../base/state-links.ts";
+import { findLinkFaults } from "../base/state-files.ts";
 import { lockStateDirectory, NO_DRIVER, type StateLock } from "./state-lock.ts";
 
 /** The lock, or every reason why the directory cannot be had. */

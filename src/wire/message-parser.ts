@@ -4,13 +4,10 @@
  * it is complete, single octets of the header block when they are seen, field lines and framing when
  * the head is complete. Answers with a fault, after which nothing can be framed.   AGTP "Wire Format"
  */
-
-import { flatText } from "../base/flat-text.ts";
-import { HeadScanner, type StartLineRules } from "./head-scanner.ts";
-import { clip, collectFields, quote } from "./header-fields.ts";
-import type { HeaderFields, WireFault, WireLimits } from "./message.ts";
-import { ReceiveBuffer } from "./receive-buffer.ts";
-import type { StartLineMemory } from "./start-line-memory.ts";
+import { flatText } from "../base/kept-text.ts";
+import { HeadScanner, ReceiveBuffer, type StartLineRules } from "./head-scanner.ts";
+import { clip, collectFields, isToken, quote, SINGLETON_FIELDS } from "./header-fields.ts";
+import type { HeaderFields, Request, WireFault, WireLimits } from "./message.ts";
 
 /** The rules in which requests and responses differ. */
 export interface MessageRules<Start extends { readonly kind: string }, Message extends object> {
@@ -182,4 +179,135 @@ function framing(message: string): WireFault {
 /** Tells a fault from the message it stands in for. */
 export function isWireFault(value: object): value is WireFault {
   return "kind" in value && value.kind === "wire-fault";
+}
+
+const PLACES = 256;
+const MAX_LENGTH = 128;
+
+/**
+ * The start lines that peers send again and again: what each says, and the hashes of its texts, are known then. They
+ * are compared as octets, where they arrived: one that is known is never decoded, and one that is always new costs
+ * little more. Found by length and last octets, where a later line takes the place of an earlier one. One for all
+ * parsers of a kind.
+ */
+export class StartLineMemory<Start> {
+  readonly #octets = new Uint8Array(PLACES * MAX_LENGTH);
+  readonly #lengths = new Uint8Array(PLACES);
+  readonly #starts = new Array<Start | undefined>(PLACES).fill(undefined);
+
+  /** The meaning of the line that begins at `from`; undefined: it is not known. */
+  find(bytes: Uint8Array, from: number, length: number): Start | undefined {
+    const place = placeOf(bytes, from, length);
+    return this.#isAt(place, bytes, from, length) ? this.#starts[place] : undefined;
+  }
+
+  /** Notes a line; true: it was the last one in its place, so that it is worth keeping. */
+  note(bytes: Uint8Array, from: number, length: number): boolean {
+    const place = placeOf(bytes, from, length);
+    if (length > MAX_LENGTH) return false;
+    if (this.#isAt(place, bytes, from, length)) return true;
+    const base = place * MAX_LENGTH;
+    for (let at = 0; at < length; at += 1) this.#octets[base + at] = bytes[from + at]!;
+    this.#lengths[place] = length;
+    this.#starts[place] = undefined;
+    return false;
+  }
+
+  /** Keeps what a noted line says, in texts of its own. */
+  keep(bytes: Uint8Array, from: number, length: number, start: Start): void {
+    this.#starts[placeOf(bytes, from, length)] = start;
+  }
+
+  /** Lines of one place differ at their end, if anywhere. */
+  #isAt(place: number, bytes: Uint8Array, from: number, length: number): boolean {
+    if (this.#lengths[place] !== length) return false;
+    const octets = this.#octets;
+    const base = place * MAX_LENGTH;
+    for (let at = length - 1; at >= 0; at -= 1) {
+      if (octets[base + at] !== bytes[from + at]) return false;
+    }
+    return true;
+  }
+}
+
+function placeOf(bytes: Uint8Array, from: number, length: number): number {
+  const end = from + length;
+  // Not a number, for a line that is too short, is place 0.
+  return (
+    ((length * 31 + bytes[end - 1]! * 7 + bytes[end - 2]! * 3 + bytes[end - 5]!) >>> 0) % PLACES
+  );
+}
+
+/** The three things a request line says. */
+interface RequestLine {
+  readonly kind: "request-line";
+  readonly method: string;
+  readonly path: string;
+  readonly query: string | undefined;
+}
+
+const VERSION = "AGTP/1.0";
+
+/** Any token, then any printable ASCII; but "#" may stand nowhere in the line. */
+const REQUEST_LINE = /^AGTP\/1\.0 [!$%&'*+\-.^_`|~0-9A-Za-z]+(?: [\x21\x22\x24-\x7e]+)?$/;
+
+/** Reads a request line without its CRLF, given as latin1. */
+function parseRequestLine(line: string): RequestLine | WireFault {
+  if (!REQUEST_LINE.test(line)) return invalid(reason(line));
+  const start = VERSION.length + 1;
+  const space = line.indexOf(" ", start);
+  if (space === -1) {
+    return { kind: "request-line", method: line.slice(start), path: "/", query: undefined };
+  }
+  const method = line.slice(start, space);
+  const mark = line.indexOf("?", space);
+  if (mark === -1) {
+    return { kind: "request-line", method, path: line.slice(space + 1), query: undefined };
+  }
+  const path = line.slice(space + 1, mark);
+  return { kind: "request-line", method, path, query: line.slice(mark + 1) };
+}
+
+/** Why a line is no request line; the wording is all that is left to decide. */
+function reason(line: string): string {
+  if (line === "") return "the request line is empty";
+  if (!/^[\x20-\x7e]*$/.test(line)) {
+    return "the request line has a control or non-ASCII byte, expected printable ASCII";
+  }
+  if (line.includes("#")) return 'a fragment ("#") may not be sent in a request line';
+  const [version = "", method, target, ...rest] = line.split(" ");
+  if (version !== VERSION) return `expected ${VERSION} first, got ${quote(version)}`;
+  if (method === undefined) return "the request line has no method";
+  if (method === "" || rest.length > 0) {
+    return "expected two or three tokens with one space between them";
+  }
+  if (!isToken(method)) return `method ${quote(method)} is not a token`;
+  return target === "" ? "the request-target is empty" : "the request line is malformed";
+}
+
+function invalid(message: string): WireFault {
+  return { kind: "wire-fault", code: "invalid-request-line", message };
+}
+
+const REQUEST_RULES: MessageRules<RequestLine, Request> = {
+  startLine: {
+    name: "request line",
+    invalid: "invalid-request-line",
+    tooLong: "request-line-too-long",
+    parse: parseRequestLine,
+  },
+  remembered: new StartLineMemory(),
+  singletons: SINGLETON_FIELDS,
+  build: ({ method, path, query }, headers, body) => ({ method, path, query, headers, body }),
+};
+
+/**
+ * Bytes of a connection to requests: the request line is `AGTP/1.0 METHOD` or `AGTP/1.0 METHOD
+ * TARGET`. Whether the method exists and the path is well-formed is for the gates. After a fault
+ * nothing more is read: answer it and close.   AGTP-API §6.1
+ */
+export class RequestParser extends MessageParser<RequestLine, Request> {
+  constructor(limits: WireLimits) {
+    super(REQUEST_RULES, limits);
+  }
 }

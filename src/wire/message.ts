@@ -1,8 +1,9 @@
 /**
- * The two messages of AGTP, as values. A request is what the parser hands to the dispatcher; a
- * response is what the dispatcher hands to the serializer. Neither knows a socket.
- * AGTP "Wire Format"
+ * The two messages of AGTP: as values, with the statuses that this server may send, and as bytes. A
+ * request is what the parser hands to the dispatcher; a response is what the dispatcher hands back.
+ * Neither knows a socket.   AGTP "Wire Format", "Status Codes", AGTP-API §11
  */
+import { flatText } from "../base/kept-text.ts";
 
 /** Header fields by lower-case name. Repeated list fields are joined with ", ". */
 export interface HeaderFields extends Iterable<readonly [name: string, value: string]> {
@@ -81,4 +82,180 @@ export interface ResponseLimits {
   /** The status line, and again the header block. */
   readonly headBytes: number;
   readonly bodyBytes: number;
+}
+
+/**
+ * Every status that this server may send, and its text, which is informational on the wire. The only
+ * place with status numbers and names together.
+ */
+export const STATUS_TEXT = {
+  200: "OK",
+  202: "Accepted",
+  204: "No Content",
+  261: "Negotiation In Progress",
+  262: "Authorization Required",
+  263: "Proposal Approved",
+  301: "Moved Permanently",
+  400: "Bad Request",
+  401: "Unauthorized",
+  403: "Forbidden",
+  404: "Not Found",
+  405: "Method Not Allowed",
+  408: "Timeout",
+  409: "Conflict",
+  410: "Gone",
+  422: "Unprocessable Entity",
+  429: "Too Many Requests",
+  455: "Scope Violation",
+  456: "Budget Exceeded",
+  457: "Zone Violation",
+  458: "Counterparty Unverified",
+  459: "Method Violation",
+  460: "Endpoint Violation",
+  461: "RCNS Contract Available",
+  462: "Insufficient Budget",
+  463: "Proposal Rejected",
+  464: "RCNS No Contract",
+  500: "Server Error",
+  501: "Not Implemented",
+  503: "Unavailable",
+  550: "Delegation Failure",
+  551: "Authority Chain Broken",
+} as const;
+
+export type Status = keyof typeof STATUS_TEXT;
+
+/** Tells whether a number is a status this server knows. */
+export function isStatus(value: number): value is Status {
+  return Object.hasOwn(STATUS_TEXT, value);
+}
+
+/** The statuses that mean the call did what it was asked to; 262 is a refusal, 261 is pending. */
+export function isSuccess(status: number): boolean {
+  return status === 200 || status === 202 || status === 204 || status === 263;
+}
+
+/** Codes of AGTP's own, which are operational signals and are always logged. */
+export function isAgtpSpecific(status: number): boolean {
+  return (status >= 261 && status <= 263) || (status >= 455 && status <= 464) || status >= 550;
+}
+
+/** A request as a client writes it: always three tokens and a Content-Length. */
+export interface OutgoingRequest {
+  readonly method: string;
+  readonly path: string;
+  /** Without the "?". */
+  readonly query?: string | undefined;
+  /** Without Content-Length. */
+  readonly headers: readonly HeaderField[];
+  readonly body: string | Uint8Array;
+}
+
+const NO_CONTENT = 204;
+
+/**
+ * Up to so much, a stream writes a text without a buffer being made of it first, which for a small
+ * reply would cost more than the rest of serializing it.
+ */
+const MAX_TEXT_LENGTH = 16 * 1024;
+
+const STATUS_LINES: ReadonlyMap<number, string> = new Map(
+  Object.entries(STATUS_TEXT).map(([status, text]) => [
+    Number(status),
+    flatText(`AGTP/1.0 ${status} ${text}\r\n`),
+  ]),
+);
+
+/**
+ * All responses in one piece, so that answers to pipelined requests leave in one write. A text is
+ * to be written as latin1: it stands for a batch that is small and has ASCII bodies only.
+ */
+export function serializeResponses(responses: readonly Response[]): string | Buffer {
+  let text = "";
+  for (const response of responses) {
+    const body = response.status === NO_CONTENT ? "" : response.body;
+    const bodyLength = Buffer.byteLength(body);
+    if (typeof body !== "string" || body.length !== bodyLength) {
+      return writeMessages(responses.map(outgoingResponse));
+    }
+    text += responseHead(response, bodyLength) + body;
+  }
+  return text.length <= MAX_TEXT_LENGTH ? text : Buffer.from(text, "latin1");
+}
+
+/** The head of a response, as latin1; its body is sent apart. */
+export function serializeHead(response: Response): string {
+  return responseHead(response, Buffer.byteLength(response.body));
+}
+
+/** One request in one buffer. */
+export function serializeRequest(request: OutgoingRequest): Buffer {
+  const { method, path, query, headers, body } = request;
+  const target = query === undefined ? path : `${path}?${query}`;
+  const bodyLength = Buffer.byteLength(body);
+  const head = `AGTP/1.0 ${method} ${target}\r\n${fieldLines(headers)}`;
+  return writeMessages([
+    { head: `${head}Content-Length: ${bodyLength}\r\n\r\n`, body, bodyLength },
+  ]);
+}
+
+/**
+ * Header fields as they stand in a head, each on its line. Names and values are written as they are:
+ * whoever takes one from outside checks it with `isFieldName` and `isFieldValue` first.
+ */
+export function fieldLines(fields: Iterable<HeaderField>): string {
+  let lines = "";
+  for (const [name, value] of fields) lines += `${name}: ${value}\r\n`;
+  return lines;
+}
+
+interface Outgoing {
+  readonly head: string;
+  readonly body: string | Uint8Array;
+  readonly bodyLength: number;
+}
+
+function outgoingResponse(response: Response): Outgoing {
+  const body = response.status === NO_CONTENT ? "" : response.body;
+  const bodyLength = Buffer.byteLength(body);
+  return { head: responseHead(response, bodyLength), body, bodyLength };
+}
+
+function responseHead({ status, fields, lateFields }: Response, bodyLength: number): string {
+  const line = STATUS_LINES.get(status) ?? `AGTP/1.0 ${status} \r\n`;
+  const late = lateFields === undefined ? "" : lateFields.lines;
+  return `${line}${fields}${late}${CONTENT_LENGTHS[bodyLength] ?? contentLength(bodyLength)}`;
+}
+
+/** The end of a head. */
+function contentLength(bodyLength: number): string {
+  return `Content-Length: ${bodyLength}\r\n\r\n`;
+}
+
+/** Most bodies are short, and a head is written piece by piece. */
+const CONTENT_LENGTHS: readonly string[] = Array.from({ length: 512 }, (_, bodyLength) =>
+  flatText(contentLength(bodyLength)),
+);
+
+/** One allocation; heads and ASCII bodies that follow each other are written as one string. */
+function writeMessages(messages: readonly Outgoing[]): Buffer {
+  let length = 0;
+  for (const message of messages) length += message.head.length + message.bodyLength;
+  const bytes = Buffer.allocUnsafe(length);
+  let at = 0;
+  let run = "";
+  for (const { head, body, bodyLength } of messages) {
+    run += head;
+    if (typeof body === "string" && body.length === bodyLength) {
+      run += body;
+      continue;
+    }
+    at += bytes.write(run, at, "latin1");
+    run = "";
+    if (typeof body === "string") bytes.write(body, at, "utf8");
+    else bytes.set(body, at);
+    at += bodyLength;
+  }
+  bytes.write(run, at, "latin1");
+  return bytes;
 }

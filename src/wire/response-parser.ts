@@ -5,8 +5,7 @@
 
 import { quote } from "./header-fields.ts";
 import type { HeaderFields, ResponseLimits, WireFault } from "./message.ts";
-import { MessageParser, type MessageRules } from "./message-parser.ts";
-import { StartLineMemory } from "./start-line-memory.ts";
+import { MessageParser, type MessageRules, StartLineMemory } from "./message-parser.ts";
 
 /** A response as a client reads it. */
 export interface ReceivedResponse {

@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { createObserver, milliseconds } from "../../src/app/observer.ts";
 import { createLog } from "../../src/base/log.ts";
 import { AGTP_JSON, type Reply } from "../../src/dispatch/reply.ts";
-import type { Status } from "../../src/wire/status.ts";
+import type { Status } from "../../src/wire/message.ts";
 import { type ExchangeOptions, makeExchange, makeRoute } from "../support/exchange.ts";
 
 it("writes durations as JSON writes them, to the microsecond", () => {

@@ -13,7 +13,7 @@ import { describe, expect, it, vi } from "vitest";
 import { startDaemon } from "../../src/app/daemon.ts";
 import { createLog } from "../../src/base/log.ts";
 import { formatProblem } from "../../src/base/problem.ts";
-import { findForeignLink, findLinkFaults } from "../../src/base/state-links.ts";
+import { findForeignLink, findLinkFaults } from "../../src/base/state-files.ts";
 import { createDaemon, openDaemon } from "../support/daemon.ts";
 import { configFile, makeDeployment } from "../support/deployment.ts";
 import { makeDirectory } from "../support/directory.ts";

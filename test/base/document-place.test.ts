@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { DocumentPlace } from "../../src/base/document-place.ts";
-import { documentAt } from "../../src/base/document-root.ts";
+import { type DocumentPlace, documentAt } from "../../src/base/document-place.ts";
 import { JSON_STYLE, TOML_STYLE } from "../../src/base/document-style.ts";
 import { formatProblem, type Problem } from "../../src/base/problem.ts";
 

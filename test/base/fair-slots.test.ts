@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { FairSlots } from "../../src/base/fair-slots.ts";
+import { FairSlots } from "../../src/base/fair-shares.ts";
 
 const never = (): AbortSignal => new AbortController().signal;
 

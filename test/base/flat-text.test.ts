@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { flatText } from "../../src/base/flat-text.ts";
+import { flatText } from "../../src/base/kept-text.ts";
 
 describe("flatText", () => {
   it.each(["", "/orders", "Größe: 1\r\n", "日本", "\ud800", "a".repeat(10_000)])(

@@ -1,7 +1,7 @@
 /** Frames that arrive in whatever pieces. */
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { FrameReader, frameOf, MAX_FRAME } from "../../src/base/frames.ts";
+import { FrameReader, frameOf, MAX_FRAME } from "../../src/base/link.ts";
 
 const ASCII = fc.string({ unit: "grapheme-ascii" });
 

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { escapeToken, unescapeToken } from "../../src/base/json-pointer.ts";
+import { escapeToken, unescapeToken } from "../../src/base/dotted-key.ts";
 
 // RFC 6901 §3, §4
 describe("a token of a JSON Pointer", () => {

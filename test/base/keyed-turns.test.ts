@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { KeyedTurns } from "../../src/base/keyed-turns.ts";
+import { KeyedTurns } from "../../src/base/task-queue.ts";
 
 describe("KeyedTurns", () => {
   it("runs one piece of work of a name after the other, and those of others beside it", async () => {

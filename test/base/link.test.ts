@@ -1,8 +1,7 @@
 /** Two ends of a link over a stream that delivers in whatever pieces. */
 import { Duplex, duplexPair } from "node:stream";
 import { expect, it } from "vitest";
-import { frameOf } from "../../src/base/frames.ts";
-import { type FaultCodec, Link } from "../../src/base/link.ts";
+import { type FaultCodec, frameOf, Link } from "../../src/base/link.ts";
 
 const CODEC: FaultCodec = {
   encode: (error) => String(error),

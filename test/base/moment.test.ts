@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { readMoment } from "../../src/base/moment.ts";
+import { readMoment } from "../../src/base/duration.ts";
 
 const NOW = Date.parse("2030-05-04T12:00:00Z");
 

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { OctetLines } from "../../src/base/octet-lines.ts";
+import { OctetLines } from "../../src/base/line-reader.ts";
 
 const tooLong = () => new Error("too long");
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { Pulse } from "../../src/base/pulse.ts";
+import { Pulse } from "../../src/base/back-off.ts";
 
 /** Longer than any test waits. */
 const NEVER_MS = 600_000;

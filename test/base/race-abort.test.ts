@@ -1,7 +1,7 @@
 /** Waiting no longer than somebody wants it. */
 import { getEventListeners } from "node:events";
 import { describe, expect, it } from "vitest";
-import { raceAbort } from "../../src/base/race-abort.ts";
+import { raceAbort } from "../../src/base/deadline.ts";
 
 const never = (): Promise<string> => new Promise(() => undefined);
 

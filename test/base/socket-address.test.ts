@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { socketAddress } from "../../src/base/socket-address.ts";
+import { socketAddress } from "../../src/base/addresses.ts";
 
 describe("the address of a local socket", () => {
   it("is its path, or the way there where that is shorter", () => {

@@ -1,7 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { atOnce } from "../../src/base/paced.ts";
-import { sortPaced } from "../../src/base/sort-paced.ts";
+import { atOnce, sortPaced } from "../../src/base/paced.ts";
 
 describe("sorting in steps", () => {
   it("gives what sorting at once gives, equals in their order", () => {

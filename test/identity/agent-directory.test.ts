@@ -3,7 +3,7 @@ import { atOnce } from "../../src/base/paced.ts";
 import { creatingAgentDirectory } from "../../src/identity/agent-directory.ts";
 import type { AgentDocument } from "../../src/identity/agent-document.ts";
 import { readAgentFile } from "../../src/identity/agent-file.ts";
-import { readGenesisFile } from "../../src/identity/genesis-file.ts";
+import { readGenesisFile } from "../../src/identity/genesis.ts";
 import { AGENT, DOCUMENT, DRAFT, ISSUER, type Members, signGenesis } from "../support/genesis.ts";
 
 const CERTIFICATE = "c1".repeat(32);

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { formatProblem, isError } from "../../src/base/problem.ts";
 import type { AgentDocument } from "../../src/identity/agent-document.ts";
 import { type AgentFile, readAgentFile } from "../../src/identity/agent-file.ts";
-import { readGenesisFile } from "../../src/identity/genesis-file.ts";
+import { readGenesisFile } from "../../src/identity/genesis.ts";
 import {
   agentIdOf,
   canonical,

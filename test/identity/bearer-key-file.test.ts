@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { checkKeyFile, readKeyFile } from "../../src/identity/bearer-key-file.ts";
+import { checkKeyFile, readKeyFile } from "../../src/identity/bearer-keys.ts";
 import { makeDirectory } from "../support/directory.ts";
 import { makeIssuerKey } from "../support/token-issuer.ts";
 

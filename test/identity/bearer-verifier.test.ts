@@ -1,7 +1,7 @@
 import { createHmac, createPublicKey } from "node:crypto";
 import type { JWK } from "jose";
 import { beforeAll, describe, expect, it } from "vitest";
-import type { TokenVerdict } from "../../src/identity/bearer-tokens.ts";
+import type { TokenVerdict } from "../../src/identity/bearer-syntax.ts";
 import { createTokenVerifier } from "../../src/identity/bearer-verifier.ts";
 import {
   createKeys,

@@ -1,11 +1,11 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { readAgentExtensions } from "../../src/identity/certificate-agent-extensions.ts";
 import {
   type AgentExtensionName,
   AgentExtensionOid,
   isAgentExtension,
-} from "../../src/identity/certificate-oids.ts";
+  readAgentExtensions,
+} from "../../src/identity/certificate-agent-extensions.ts";
 
 const AGENT_ID = "0123456789abcdef".repeat(4);
 

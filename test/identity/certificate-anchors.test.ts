@@ -1,5 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { checkTrustAnchor, readTrustAnchors } from "../../src/identity/certificate-anchors.ts";
+import {
+  checkTrustAnchor,
+  readTrustAnchors,
+} from "../../src/identity/client-certificate-verification.ts";
 import {
   CA_EXTENSIONS,
   CLIENT_EXTENSIONS,

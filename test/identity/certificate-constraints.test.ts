@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
+import { AgentExtensionOid } from "../../src/identity/certificate-agent-extensions.ts";
 import {
   checkCriticalExtensions,
   readConstraints,
 } from "../../src/identity/certificate-constraints.ts";
-import { AgentExtensionOid } from "../../src/identity/certificate-oids.ts";
 
 type Standard = "basicConstraints" | "keyUsage" | "extKeyUsage";
 

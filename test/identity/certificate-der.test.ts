@@ -3,18 +3,16 @@ import { describe, expect, it } from "vitest";
 import {
   childrenOf,
   DerTag,
+  encodeElement,
+  encodeOid,
+  encodeSequence,
+  encodeTime,
   readBoolean,
   readElement,
   readElements,
   readNatural,
   readOid,
 } from "../../src/identity/certificate-der.ts";
-import {
-  encodeElement,
-  encodeOid,
-  encodeSequence,
-  encodeTime,
-} from "../../src/identity/certificate-der-writing.ts";
 
 function hex(text: string): Buffer {
   return Buffer.from(text.replaceAll(" ", ""), "hex");

@@ -1,12 +1,13 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { DerTag, readElement } from "../../src/identity/certificate-der.ts";
 import {
+  DerTag,
   encodeBits,
   encodeElement,
   encodeOid,
   encodeSequence,
-} from "../../src/identity/certificate-der-writing.ts";
+  readElement,
+} from "../../src/identity/certificate-der.ts";
 import { readCertificateFields } from "../../src/identity/certificate-fields.ts";
 
 const SHA256 = encodeSequence(encodeOid("1.2.840.10045.4.3.2"));

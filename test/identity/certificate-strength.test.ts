@@ -1,11 +1,12 @@
 import { generateKeyPairSync } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { DerTag, readElement } from "../../src/identity/certificate-der.ts";
 import {
+  DerTag,
   encodeElement,
   encodeOid,
   encodeSequence,
-} from "../../src/identity/certificate-der-writing.ts";
+  readElement,
+} from "../../src/identity/certificate-der.ts";
 import { checkKey, checkSignatureAlgorithm } from "../../src/identity/certificate-roles.ts";
 
 const SHA1 = "1.3.14.3.2.26";

@@ -1,7 +1,7 @@
 import { createHash, X509Certificate } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { AgentExtensionOid } from "../../src/identity/certificate-agent-extensions.ts";
 import { issueAgentCertificate, makeAgentCa } from "../../src/identity/certificate-authority.ts";
-import { AgentExtensionOid } from "../../src/identity/certificate-oids.ts";
 import type { ClientCertificate } from "../../src/identity/client-certificate.ts";
 import { verifyClientCertificate } from "../../src/identity/client-certificate-verification.ts";
 import {

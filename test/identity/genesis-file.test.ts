@@ -2,8 +2,7 @@ import { generateKeyPairSync } from "node:crypto";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { formatProblem, isError } from "../../src/base/problem.ts";
-import type { Genesis } from "../../src/identity/genesis.ts";
-import { type GenesisFile, readGenesisFile } from "../../src/identity/genesis-file.ts";
+import { type Genesis, type GenesisFile, readGenesisFile } from "../../src/identity/genesis.ts";
 import {
   AGENT,
   agentIdOf,

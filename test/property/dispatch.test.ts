@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { isStatus } from "../../src/wire/status.ts";
+import { isStatus } from "../../src/wire/message.ts";
 import { anyRequest, encodeAnyRequest } from "../support/any-request.ts";
 import {
   configFile,

@@ -8,9 +8,9 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { CHANNELS } from "../../src/dispatch/request-channels.ts";
 import { encodeRequest } from "../../src/programs/conformance/request-text.ts";
 import { parseTranscript } from "../../src/programs/conformance/transcript.ts";
+import { STATUS_TEXT } from "../../src/wire/message.ts";
 import { isWireFault } from "../../src/wire/message-parser.ts";
 import { ResponseParser } from "../../src/wire/response-parser.ts";
-import { STATUS_TEXT } from "../../src/wire/status.ts";
 import { createDaemon, type TestDaemon } from "../support/daemon.ts";
 import { configFile, copyDeployment, type TestDeployment } from "../support/deployment.ts";
 

@@ -1,10 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { Request, WireFault } from "../../src/wire/message.ts";
-import { isWireFault } from "../../src/wire/message-parser.ts";
-import { RequestParser } from "../../src/wire/request-parser.ts";
+import { type Request, serializeRequest, type WireFault } from "../../src/wire/message.ts";
+import { isWireFault, RequestParser } from "../../src/wire/message-parser.ts";
 import { type ReceivedResponse, ResponseParser } from "../../src/wire/response-parser.ts";
-import { serializeRequest } from "../../src/wire/serialize.ts";
 import { responseBytes } from "../support/responses.ts";
 
 const LIMITS = { requestLineBytes: 60, headerBytes: 150, headerCount: 6, bodyBytes: 40 };

@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished, vi } from "vitest";
-import { TlsOverhead } from "../../src/server/connection-caps.ts";
+import { TlsOverhead } from "../../src/server/connection-limits.ts";
 import { connectKeyUpdater } from "../../tools/torture/key-updates.ts";
 import { closeOf, openDaemon } from "../support/daemon.ts";
 import { echo, serverFiles } from "../support/server-deployment.ts";

@@ -1,8 +1,8 @@
 import { Writable } from "node:stream";
 import type { TLSSocket } from "node:tls";
 import { describe, expect, it } from "vitest";
+import { SendBudget } from "../../src/server/connection-limits.ts";
 import { Outbox, type OutboxOptions } from "../../src/server/outbox.ts";
-import { SendBudget } from "../../src/server/send-budget.ts";
 import type { Response } from "../../src/wire/message.ts";
 
 const MEBIBYTE = 1024 * 1024;

@@ -2,8 +2,8 @@ import { once } from "node:events";
 import http, { type ServerResponse } from "node:http";
 import { type AddressInfo, connect, type Socket } from "node:net";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { SendBudget } from "../../src/server/connection-limits.ts";
 import { pacedResponses } from "../../src/server/paced-response.ts";
-import { SendBudget } from "../../src/server/send-budget.ts";
 
 const MEBIBYTE = 1024 * 1024;
 const BODY = Buffer.alloc(8 * MEBIBYTE, "x");

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { SendBudget } from "../../src/server/send-budget.ts";
+import { SendBudget } from "../../src/server/connection-limits.ts";
 
 const IDLE_MS = 1_000;
 

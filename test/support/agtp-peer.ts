@@ -4,8 +4,7 @@ import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { createServer, type Server, type TLSSocket, type TlsOptions } from "node:tls";
 import type { Request } from "../../src/wire/message.ts";
-import { isWireFault } from "../../src/wire/message-parser.ts";
-import { RequestParser } from "../../src/wire/request-parser.ts";
+import { isWireFault, RequestParser } from "../../src/wire/message-parser.ts";
 import { makeCertificate } from "./certificate.ts";
 
 /** What a test sees of the peer. */

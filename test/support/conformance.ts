@@ -3,7 +3,11 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Daemon } from "../../src/app/daemon.ts";
 import type { Target } from "../../src/programs/conformance/ask.ts";
-import type { ConformanceCase } from "../../src/programs/conformance/case.ts";
+import {
+  type ConformanceCase,
+  loadCases,
+  shippedCasesPath,
+} from "../../src/programs/conformance/case.ts";
 import { conformanceProgram } from "../../src/programs/conformance/command.ts";
 import {
   CONFORMANCE_ARGS,
@@ -14,7 +18,6 @@ import {
   readPeer,
   readProposal,
 } from "../../src/programs/conformance/command-inputs.ts";
-import { loadCases, shippedCasesPath } from "../../src/programs/conformance/load-cases.ts";
 import { prepareSubject, type TestSubject } from "../../src/programs/conformance/subject.ts";
 import { surveyServer } from "../../src/programs/conformance/survey.ts";
 import { keysProgram } from "../../src/programs/keys/command.ts";

@@ -21,11 +21,14 @@ import { createProcessState, type ProcessState } from "../../src/dispatch/proces
 import { createMemoryStore } from "../../src/state/memory-store.ts";
 import type { Ledger } from "../../src/state/records/ledger.ts";
 import { openState, type ServerState } from "../../src/state/state.ts";
-import type { HeaderFields, Request, WireFault } from "../../src/wire/message.ts";
-import { isWireFault } from "../../src/wire/message-parser.ts";
-import { RequestParser } from "../../src/wire/request-parser.ts";
+import {
+  type HeaderFields,
+  type Request,
+  serializeRequest,
+  type WireFault,
+} from "../../src/wire/message.ts";
+import { isWireFault, RequestParser } from "../../src/wire/message-parser.ts";
 import { ResponseParser } from "../../src/wire/response-parser.ts";
-import { serializeRequest } from "../../src/wire/serialize.ts";
 import { createDeployment, type DeploymentFiles, type TestDeployment } from "./deployment.ts";
 import { sentBytes } from "./responses.ts";
 
@@ -244,6 +247,7 @@ const ignore = (): void => undefined;
 export const SILENT_OBSERVER: Observer = {
   start: ignore,
   end: ignore,
+  hears: () => true,
   wireFault: ignore,
   fault: ignore,
   logFor: () => ({ debug: ignore, info: ignore, warn: ignore, error: ignore }),

@@ -4,7 +4,7 @@ import { X509Certificate } from "node:crypto";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { AgentExtensionOid } from "../../src/identity/certificate-oids.ts";
+import { AgentExtensionOid } from "../../src/identity/certificate-agent-extensions.ts";
 
 /** A certificate and its key. */
 export interface OpensslCertificate {

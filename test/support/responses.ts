@@ -1,6 +1,10 @@
 /** Responses as a peer receives them, and their header fields taken apart. */
-import type { HeaderField, Response } from "../../src/wire/message.ts";
-import { fieldLines, serializeResponses } from "../../src/wire/serialize.ts";
+import {
+  fieldLines,
+  type HeaderField,
+  type Response,
+  serializeResponses,
+} from "../../src/wire/message.ts";
 
 /** A response in the words of a test. */
 export interface TestResponse {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { ReceiveBuffer } from "../../src/wire/receive-buffer.ts";
+import { ReceiveBuffer } from "../../src/wire/head-scanner.ts";
 
 describe("ReceiveBuffer", () => {
   it("holds at most about twice what arrived, in however small pieces", () => {

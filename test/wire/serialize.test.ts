@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { serializeRequest, serializeResponses } from "../../src/wire/serialize.ts";
+import { serializeRequest, serializeResponses } from "../../src/wire/message.ts";
 import { makeResponse, responseBytes } from "../support/responses.ts";
 
 // AGTP "Wire Format"

@@ -1,6 +1,6 @@
 /** Rules between keys of one section.   AGTP-API §3.3 and §9 */
 import { findLocationFault } from "../../state/postgres/driver.ts";
-import type { CrossCheck } from "./cross-check.ts";
+import type { CrossCheck } from "./config.ts";
 
 const HTTP_METHODS: ReadonlySet<string> = new Set([
   "CONNECT",

@@ -2,7 +2,7 @@
  * Rules about who can reach the server and who it believes: what is convenient on loopback must
  * not slip onto a network.   AGTP "Security Considerations"
  */
-import type { CrossCheck } from "./cross-check.ts";
+import type { CrossCheck } from "./config.ts";
 import {
   describeListener,
   exposedListener,

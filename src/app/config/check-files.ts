@@ -9,7 +9,7 @@ import { findDirectoryFault, readBoundedFile } from "../../base/bounded-file.ts"
 import { joinKey } from "../../base/dotted-key.ts";
 import { readMcpSettings } from "../../handlers/mcp/read-settings.ts";
 import { journalDirectory } from "../../state/state-directory.ts";
-import type { CrossCheck, Report } from "./cross-check.ts";
+import type { CrossCheck, Report } from "./config.ts";
 
 const MAX_PEM_BYTES = 1024 * 1024;
 const DEFAULT_CATALOG = "catalog/methods.json";

@@ -2,16 +2,14 @@
  * A configuration after loading, of the sections that the layers and the modules declare: every key
  * present with its default, secrets resolved, paths absolute, frozen.
  */
-import type { ConfigPlace } from "../../base/config-place.ts";
+import type { ConfigPlace } from "../../base/deployment-files.ts";
 import type { CatalogConfig } from "../../catalog/catalog-section.ts";
 import type { ApiEntry, HostedProtocolEntry } from "../../dispatch/module/listing-sections.ts";
 import type { PoliciesConfig } from "../../dispatch/policy/policies-config.ts";
-import type { FilesConfig } from "../../endpoint/file-sections.ts";
+import type { FilesConfig } from "../../endpoint/endpoint-file-schema.ts";
 import type { HandlersConfig } from "../../handlers/handlers-section.ts";
 import type { ProcessConfig } from "../../handlers/processes/processes-section.ts";
-import type { AgentsConfig } from "../../identity/agents-section.ts";
-import type { ServerConfig } from "../../identity/server-section.ts";
-import type { TlsConfig } from "../../identity/tls-section.ts";
+import type { AgentsConfig, ServerConfig, TlsConfig } from "../../identity/identity-sections.ts";
 import type { AgentcliConfig } from "../../modules/agentcli/config.ts";
 import type { AgntcyConfig } from "../../modules/agntcy/config.ts";
 import type { ConsoleConfig } from "../../modules/console/console-section.ts";
@@ -62,4 +60,17 @@ export interface Config extends ConfigPlace {
   readonly openwop: OpenwopConfig;
   readonly agntcy: readonly AgntcyConfig[];
   readonly agentcli: AgentcliConfig;
+}
+
+/** Notes a problem at a dotted key. */
+export type Report = (
+  key: string,
+  message: string,
+  more?: { readonly hint?: string; readonly severity?: "error" | "warning" },
+) => void;
+
+/** A rule over a configuration whose `sections` are well-formed. */
+export interface CrossCheck {
+  readonly sections: readonly string[];
+  readonly check: (config: Config, report: Report) => void;
 }

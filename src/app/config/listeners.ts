@@ -4,7 +4,7 @@
  * under all of them.   AGTP "Security Considerations"
  */
 
-import { isLoopbackHost } from "../../base/loopback.ts";
+import { isLoopbackHost } from "../../base/addresses.ts";
 import type { Config } from "./config.ts";
 
 /** The listeners, each with all that stands behind it. */

@@ -11,13 +11,10 @@ import { parseToml, type TomlTable } from "../../base/toml-document.ts";
 import { consistencyChecks } from "./check-consistency.ts";
 import { exposureChecks } from "./check-exposure.ts";
 import { fileChecks, retentionCheck } from "./check-files.ts";
-import type { Config } from "./config.ts";
-import { configValidator } from "./config-validator.ts";
-import type { Report } from "./cross-check.ts";
-import { draftTree } from "./draft.ts";
+import type { Config, Report } from "./config.ts";
 import { environmentAt, expandEnvironment } from "./environment.ts";
-import { normalize } from "./normalize.ts";
-import { configSchema } from "./schema.ts";
+import { draftTree, normalize } from "./normalize.ts";
+import { configSchema, configValidator } from "./schema.ts";
 import { describeSchemaErrors, type WrittenFile } from "./schema-problems.ts";
 
 /** The configuration, undefined when a problem is an error. */

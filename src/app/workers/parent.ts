@@ -2,7 +2,6 @@
  * A daemon with workers: it holds the port, the store, the journal and the lock, and its workers
  * answer. A reload, a drain, the control socket, the metrics and the log are of the whole.
  */
-
 import { randomBytes } from "node:crypto";
 import { atOnce } from "../../base/paced.ts";
 import type { Problem } from "../../base/problem.ts";
@@ -13,9 +12,8 @@ import { createRecordSigner } from "../../state/records/sealer.ts";
 import type { OpenSharedState } from "../../state/sharing/open-shared-state.ts";
 import { type DaemonOptions, loadFor, type Refused } from "../build-daemon.ts";
 import type { Config } from "../config/config.ts";
-import type { StatusSource } from "../control.ts";
+import { countWorkers, hostAndPort, nodeName, type StatusSource } from "../control.ts";
 import { loadSigningKey } from "../identity-parts.ts";
-import { countWorkers, hostAndPort, nodeName } from "../nodes.ts";
 import { RunningDaemon, type StartResult } from "../running-daemon.ts";
 import { watchState } from "../server-state.ts";
 import { announce, type PortFault, portProblem, reportingProblems } from "../start-report.ts";

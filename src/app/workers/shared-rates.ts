@@ -16,38 +16,79 @@ interface Accounts {
 }
 
 /** The takings that one worker tells the others of. */
-interface Takings {
+export interface Takings {
   readonly taken: readonly Taking[];
   readonly byMinute: readonly MinuteTaking[];
 }
 
+/** Payers whose takings wait for a process that does not read; what others take meanwhile it never counts. */
+const MAX_UNTOLD = 10_000;
+const LOOK_AGAIN_MS = 200;
+
+/** The takings that another process has not been told of, one sum for each payer. */
+export class UntoldTakings {
+  readonly #link: Link;
+  readonly #afterMs: number;
+  #taken = new Map<string, Taking>();
+  #byMinute = new Map<string, MinuteTaking>();
+  #isTimed = false;
+
+  /** They are told `afterMs` after the first, those of one turn together, and later while the other does not read. */
+  constructor(link: Link, afterMs: number) {
+    this.#link = link;
+    this.#afterMs = afterMs;
+  }
+
+  take(scope: Taking["scope"], payer: string, amount: number): void {
+    const key = `${scope} ${payer}`;
+    const before = this.#taken.get(key);
+    if (before === undefined && this.#taken.size >= MAX_UNTOLD) return;
+    this.#taken.set(key, { scope, payer, amount: (before?.amount ?? 0) + amount });
+    this.#tellAfter(this.#afterMs);
+  }
+
+  takeByMinute({ account, count }: MinuteTaking): void {
+    const before = this.#byMinute.get(account);
+    if (before === undefined && this.#byMinute.size >= MAX_UNTOLD) return;
+    this.#byMinute.set(account, { account, count: (before?.count ?? 0) + count });
+    this.#tellAfter(this.#afterMs);
+  }
+
+  /** Takes over what a third process told of. */
+  pass({ taken, byMinute }: Takings): void {
+    for (const { scope, payer, amount } of taken) this.take(scope, payer, amount);
+    for (const taking of byMinute) this.takeByMinute(taking);
+  }
+
+  #tellAfter(ms: number): void {
+    if (this.#isTimed) return;
+    this.#isTimed = true;
+    setTimeout(() => this.#tell(), ms).unref();
+  }
+
+  #tell(): void {
+    this.#isTimed = false;
+    if (this.#link.isBehind) {
+      this.#tellAfter(LOOK_AGAIN_MS);
+      return;
+    }
+    const taken = [...this.#taken.values()];
+    const byMinute = [...this.#byMinute.values()];
+    this.#link.tell("rates", { taken, byMinute } satisfies Takings);
+    this.#taken = new Map();
+    this.#byMinute = new Map();
+  }
+}
+
 /** Keeps a worker's accounts like those of the others from now on. */
 export function shareRates(link: Link, { rates, minuteRates }: Accounts): void {
-  let taken = new Map<string, Taking>();
-  let byMinute = new Map<string, number>();
-  const tell = (): void => {
-    const minutes = [...byMinute].map(([account, count]) => ({ account, count }));
-    link.tell("rates", { taken: [...taken.values()], byMinute: minutes } satisfies Takings);
-    taken = new Map();
-    byMinute = new Map();
-  };
-  const tellSoon = (): void => {
-    if (taken.size === 0 && byMinute.size === 0) setTimeout(tell, TELL_AFTER_MS).unref();
-  };
+  const untold = new UntoldTakings(link, TELL_AFTER_MS);
   rates.share({
     // Each account counts the whole.
     partOf: () => 1,
-    took: (scope, payer, amount) => {
-      tellSoon();
-      const key = `${scope} ${payer}`;
-      const before = taken.get(key)?.amount ?? 0;
-      taken.set(key, { scope, payer, amount: before + amount });
-    },
+    took: (scope, payer, amount) => untold.take(scope, payer, amount),
   });
-  minuteRates.share(({ account, count }) => {
-    tellSoon();
-    byMinute.set(account, (byMinute.get(account) ?? 0) + count);
-  });
+  minuteRates.share((taking) => untold.takeByMinute(taking));
   link.serve({
     rates: (told: Takings) => {
       const now = performance.now();

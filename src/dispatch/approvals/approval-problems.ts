@@ -11,7 +11,7 @@ import { compilePathPattern } from "../../endpoint/path-pattern.ts";
 import type { AgentDirectory } from "../../identity/agent-directory.ts";
 import { covers } from "../../identity/authority-scope.ts";
 import { isAgentId } from "../../identity/identifiers.ts";
-import type { TlsConfig } from "../../identity/tls-section.ts";
+import type { TlsConfig } from "../../identity/identity-sections.ts";
 import type { MethodPolicy } from "../policy/method-policy.ts";
 import type { ApprovalRule, IdentityConfig } from "../policy/policies-config.ts";
 import type { Route } from "../routes/route.ts";

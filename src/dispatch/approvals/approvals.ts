@@ -10,11 +10,9 @@ import type { ApprovedCall } from "../../state/registers/approval.ts";
 import { type Escalation, isUsable, statusAt } from "../../state/registers/escalation.ts";
 import type { EscalationRegister } from "../../state/registers/escalation-register.ts";
 import type { Response } from "../../wire/message.ts";
-import { findAnswer } from "../answer-record.ts";
 import type { Exchange } from "../exchange.ts";
 import type { StepsAhead } from "../handling/steps-ahead.ts";
-import { payerOf, STRANGERS } from "../rates/payer.ts";
-import { recordOf } from "../recorded.ts";
+import { payerOf, STRANGERS } from "../rates/rates.ts";
 import {
   approvalExpired,
   approvalImpossible,
@@ -26,12 +24,14 @@ import {
 import { authorizationRequired, type Refusal, schemaViolation } from "../refusals/refusal.ts";
 import { tooManyWaiting } from "../refusals/task-refusals.ts";
 import type { Route } from "../routes/route.ts";
+import { recordOf } from "../stamp.ts";
 import type { ApprovalNeed, ApprovalPolicy } from "./approval-policy.ts";
 import type { ApprovalStep } from "./approval-step.ts";
 import {
   approvedCall,
   callDigest,
   differences,
+  findAnswer,
   isOutdatedOnly,
   newQuestion,
   questionOf,

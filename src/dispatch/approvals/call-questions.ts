@@ -15,7 +15,7 @@ import type { ApprovedCall } from "../../state/registers/approval.ts";
 import { type Escalation, statusAt } from "../../state/registers/escalation.ts";
 import type { EscalationRegister } from "../../state/registers/escalation-register.ts";
 import type { Exchange } from "../exchange.ts";
-import { payerOf, STRANGERS } from "../rates/payer.ts";
+import { payerOf, STRANGERS } from "../rates/rates.ts";
 import { namedError, type Refusal } from "../refusals/refusal.ts";
 import { type Reply, replyLater } from "../reply.ts";
 import type { Route } from "../routes/route.ts";

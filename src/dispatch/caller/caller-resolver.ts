@@ -5,7 +5,7 @@
  * claim beyond the certificate's commitment.   AGTP "Authority Scope", AGTP-CERT "Validation"
  */
 
-import { flatText } from "../../base/flat-text.ts";
+import { flatText } from "../../base/kept-text.ts";
 import type { AgentDirectory } from "../../identity/agent-directory.ts";
 import type { AgentDocument } from "../../identity/agent-document.ts";
 import {

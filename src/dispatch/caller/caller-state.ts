@@ -1,5 +1,5 @@
 /** The registers that say where callers stand while the server runs, as the gates look at them. */
-import type { AgentStanding } from "../../identity/agent-standing.ts";
+import type { AgentStanding } from "../../identity/agent-document.ts";
 import type { CertificateRegister } from "../../state/registers/certificate-register.ts";
 import type { SessionRegister } from "../../state/registers/session-register.ts";
 import type { SessionHold, TaskPause } from "../refusals/task-refusals.ts";

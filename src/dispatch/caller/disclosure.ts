@@ -2,7 +2,7 @@
 
 import type { AgentDirectory } from "../../identity/agent-directory.ts";
 import type { AgentDocument } from "../../identity/agent-document.ts";
-import type { AgentsConfig } from "../../identity/agents-section.ts";
+import type { AgentsConfig } from "../../identity/identity-sections.ts";
 
 /** The agents, and to whom the operator discloses them. */
 export interface Disclosure {

@@ -6,10 +6,10 @@
  * negotiated? 404 unknown path · 405 known path, other methods · 464 the first and fourth lock · 262
  * the third.   AGTP-API §6.1, §10.1
  */
-import { flatText } from "../../base/flat-text.ts";
+import { flatText } from "../../base/kept-text.ts";
 import type { Contract } from "../../endpoint/contract.ts";
 import type { EndpointRegistry } from "../../endpoint/endpoint-registry.ts";
-import { matchTemplate } from "../../endpoint/path-template.ts";
+import { matchTemplate } from "../../endpoint/endpoint-registry.ts";
 import type { ContractRegister } from "../../state/registers/contract-register.ts";
 import type { Attempts } from "../contracts/attempts.ts";
 import type { ContractRoutes } from "../contracts/contract-routes.ts";

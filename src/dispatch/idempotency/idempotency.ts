@@ -5,18 +5,17 @@
  * `idempotency-outcome-unknown` and `idempotency-response-not-kept` where the reply is not known any
  * more: executing it again is for the caller to decide.   AGTP-API §10.1.5
  */
-
+import { hash } from "node:crypto";
 import type { AgentDirectory } from "../../identity/agent-directory.ts";
 import type { Claim, IdempotencyRegister } from "../../state/registers/idempotency-register.ts";
 import type { IdempotentExecution } from "../../state/registers/idempotent-execution.ts";
 import type { KeptResponse } from "../../state/registers/kept-response.ts";
-import type { Status } from "../../wire/status.ts";
+import type { Status } from "../../wire/message.ts";
 import { type Exchange, presentedContract } from "../exchange.ts";
 import { type CallHandler, faultReply, type InvokeServices } from "../handling/invoke.ts";
 import { idempotencyConflict, type Refusal } from "../refusals/refusal.ts";
 import { type Reply, replyToRefusal } from "../reply.ts";
 import type { Route } from "../routes/route.ts";
-import { fingerprintOf } from "./idempotency-key.ts";
 import { encodeReply, isLasting, keepReply, mayBeKept, replayReply } from "./idempotent-reply.ts";
 
 /** The parts that answer requests under a key. */
@@ -173,4 +172,16 @@ function outcomeUnknown(): Refusal {
 function notKept(status: number): Refusal {
   const message = `the request with this Idempotency-Key was answered ${status}, which was not kept`;
   return idempotencyConflict("idempotency-response-not-kept", message, { status });
+}
+
+/**
+ * Equal for two requests that ask for the same: method and path as they are answered, what a legacy
+ * verb adds, query and body. They must also be vouched for alike: a reply to a certificate or a
+ * bearer token is not for whoever merely says to be the same agent.
+ */
+export function fingerprintOf(exchange: Exchange): string {
+  const { method, path, request, mappedParameters = null, caller } = exchange;
+  const asked = [method, path, mappedParameters, request.query ?? "", hash("sha256", request.body)];
+  const vouched = [caller.isCertified, caller.principalId ?? ""];
+  return hash("sha256", JSON.stringify([...asked, ...vouched]));
 }

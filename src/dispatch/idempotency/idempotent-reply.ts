@@ -4,7 +4,7 @@
  * response is made anew.   AGTP-API §10.1.5
  */
 import type { KeptResponse } from "../../state/registers/kept-response.ts";
-import { isStatus, type Status } from "../../wire/status.ts";
+import { isStatus, type Status } from "../../wire/message.ts";
 import type { Exchange } from "../exchange.ts";
 import type { RefusalCode } from "../refusals/refusal-code.ts";
 import type { Reply } from "../reply.ts";

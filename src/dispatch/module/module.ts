@@ -6,7 +6,7 @@
  */
 
 import type { KeyObject } from "node:crypto";
-import type { ConfigPlace } from "../../base/config-place.ts";
+import type { ConfigPlace } from "../../base/deployment-files.ts";
 import type { Environment } from "../../base/environment.ts";
 import type { JsonRecord } from "../../base/json-value.ts";
 import type { Drive } from "../../base/paced.ts";
@@ -21,7 +21,7 @@ import type { ModuleLoader } from "../../handlers/module-loader.ts";
 import type { DeployedProcesses } from "../../handlers/processes/deployed-processes.ts";
 import type { AgentDirectory } from "../../identity/agent-directory.ts";
 import type { AgentDocument } from "../../identity/agent-document.ts";
-import type { TokenVerifier } from "../../identity/bearer-tokens.ts";
+import type { TokenVerifier } from "../../identity/bearer-syntax.ts";
 import type { SchemaCompiler } from "../../schema/schema.ts";
 import type { Attributor } from "../../state/records/attributor.ts";
 import type { ContractRegister } from "../../state/registers/contract-register.ts";

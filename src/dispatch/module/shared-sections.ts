@@ -1,7 +1,6 @@
 /** The sections of the configuration that several modules take. */
-import type { ConfigPlace } from "../../base/config-place.ts";
-import type { AgentsConfig } from "../../identity/agents-section.ts";
-import type { ServerConfig } from "../../identity/server-section.ts";
+import type { ConfigPlace } from "../../base/deployment-files.ts";
+import type { AgentsConfig, ServerConfig } from "../../identity/identity-sections.ts";
 import type { StoreConfig } from "../../state/state-sections.ts";
 import type { LimitsConfig } from "../../wire/limits-section.ts";
 import type { PoliciesConfig } from "../policy/policies-config.ts";

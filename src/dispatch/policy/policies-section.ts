@@ -1,6 +1,6 @@
 /** `[policies]`: what the server accepts, from whom.   AGTP-API §8, §9 and §10.1.7 */
 import { HTTP_VERBS } from "../../catalog/catalog.ts";
-import { RESERVED_NAMES } from "../../catalog/reserved-names.ts";
+import { RESERVED_NAMES } from "../../catalog/path-grammar.ts";
 import { IMPACTS } from "../../endpoint/endpoint.ts";
 import {
   choice,

@@ -4,11 +4,11 @@
  * draft says "the body carries" stands at top level and again inside `error`.
  */
 
-import { flatText } from "../../base/flat-text.ts";
 import { jsonMembers, jsonText } from "../../base/json-value.ts";
+import { flatText } from "../../base/kept-text.ts";
 import type { SchemaViolation } from "../../schema/schema.ts";
 import { reportViolations } from "../../schema/violation-wording.ts";
-import type { Status } from "../../wire/status.ts";
+import type { Status } from "../../wire/message.ts";
 import type {
   NoContractReason,
   RefusalCode,

@@ -2,7 +2,7 @@
 
 import type { JsonRecord } from "../../base/json-value.ts";
 import type { Call, HandlerSuccess } from "../../handlers/handler.ts";
-import type { Status } from "../../wire/status.ts";
+import type { Status } from "../../wire/message.ts";
 
 /** Wraps what a floor method found out or did; `beside` is said again beside the result. */
 export function floorResult(

@@ -1,7 +1,7 @@
 /** The (method, path) pairs that are the protocol's own. */
 
 import { FLOOR_METHODS } from "../../catalog/catalog.ts";
-import { RESERVED_NAMES } from "../../catalog/reserved-names.ts";
+import { RESERVED_NAMES } from "../../catalog/path-grammar.ts";
 import { LIFECYCLE_METHODS } from "../../state/registers/lifecycle.ts";
 
 /** An agent's own path, and the methods that the protocol has there. */

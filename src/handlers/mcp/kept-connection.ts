@@ -2,8 +2,7 @@
  * The connection to an MCP server: opened when it is needed, again after a loss, with longer and longer
  * waits while that fails.
  */
-import { Deadline } from "../../base/deadline.ts";
-import { raceAbort } from "../../base/race-abort.ts";
+import { Deadline, raceAbort } from "../../base/deadline.ts";
 import { reasonOf } from "../../base/thrown.ts";
 import type { CallLog } from "../handler.ts";
 import { McpConnection } from "./mcp-connection.ts";

@@ -3,10 +3,11 @@
  * once; what belongs to no call is logged and dropped; what a process breaks is told to the log, and
  * to the calls that it had.   docs/processes.md
  */
+
+import { quietened } from "../../base/back-off.ts";
 import { isRecord } from "../../base/json-value.ts";
 import type { Line } from "../../base/line-reader.ts";
 import type { ProcessGroups } from "../../base/process-groups.ts";
-import { quietened } from "../../base/quietened.ts";
 import type { HandlerResult } from "../handler.ts";
 import { PendingCalls } from "./pending-calls.ts";
 import { type ProcessCall, ProcessFault, type ProcessLog } from "./process-call.ts";

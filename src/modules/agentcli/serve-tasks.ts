@@ -9,7 +9,7 @@ import { ProcessGroups } from "../../base/process-groups.ts";
 import { checkTemplate, type MethodNames } from "../../catalog/path-grammar.ts";
 import { identifyAgents } from "../../dispatch/module/hosted-agents.ts";
 import type { Contribution } from "../../dispatch/module/module.ts";
-import { payerOf } from "../../dispatch/rates/payer.ts";
+import { payerOf } from "../../dispatch/rates/rates.ts";
 import { createRoute, type Route, type RouteHandler } from "../../dispatch/routes/route.ts";
 import type { EndpointDefinition } from "../../endpoint/endpoint.ts";
 import type { SchemaCompiler } from "../../schema/schema.ts";

@@ -4,9 +4,8 @@
  * machine's own network surroundings are refused whatever the scheme.
  */
 
+import { isLoopbackHost, isNobodysAddress } from "../../base/addresses.ts";
 import { quoteValue } from "../../base/json-value.ts";
-import { isLoopbackHost } from "../../base/loopback.ts";
-import { isNobodysAddress } from "../../base/special-addresses.ts";
 
 /** An address that may be called. */
 export interface UpstreamAddress {

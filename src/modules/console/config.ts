@@ -1,7 +1,7 @@
 /** The sections of the configuration that this module takes. */
-import type { ConfigPlace } from "../../base/config-place.ts";
+import type { ConfigPlace } from "../../base/deployment-files.ts";
 import type { ModuleContext } from "../../dispatch/module/module.ts";
-import type { ServerConfig } from "../../identity/server-section.ts";
+import type { ServerConfig } from "../../identity/identity-sections.ts";
 import type { ConsoleConfig } from "./console-section.ts";
 
 /** They, and where the configuration lies. */

@@ -3,7 +3,7 @@
  * length. Plain HTTP is for providers on this machine.
  */
 import { Agent, request } from "undici";
-import { isLoopbackHost } from "../../base/loopback.ts";
+import { isLoopbackHost } from "../../base/addresses.ts";
 import { readBoundedBody } from "../../handlers/bounded-body.ts";
 import { connectionOptions } from "../../handlers/connection-options.ts";
 import { OidcFailure } from "./oidc-failure.ts";

@@ -4,7 +4,7 @@
  */
 import type { ProcessState } from "../../dispatch/process-state.ts";
 import type { Ed25519PublicKey } from "../../identity/ed25519.ts";
-import type { ServerConfig } from "../../identity/server-section.ts";
+import type { ServerConfig } from "../../identity/identity-sections.ts";
 import type { InspectedJournal } from "../../state/journal/inspected-journal.ts";
 import { type ApiRoute, createConsoleApi } from "./console-api.ts";
 import { createConsole } from "./console-app.ts";

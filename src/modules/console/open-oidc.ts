@@ -1,7 +1,7 @@
 /** Opens the way in by an OpenID provider. The provider is not asked before somebody signs in. */
 import { relative } from "node:path";
+import { quietened } from "../../base/back-off.ts";
 import type { Problem } from "../../base/problem.ts";
-import { quietened } from "../../base/quietened.ts";
 import { readCertificates } from "../../endpoint/upstream-ca.ts";
 import type { ConsoleContext } from "./config.ts";
 import { OidcAttempts } from "./oidc-attempts.ts";

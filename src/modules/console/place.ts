@@ -1,5 +1,5 @@
 /** The place of the console: the link that signs somebody in, and the names it answers to. */
-import { urlHost } from "../../base/url-host.ts";
+import { urlHost } from "../../base/addresses.ts";
 import type { ConsoleConfig } from "./console-section.ts";
 
 /** Known once the port is bound. */

@@ -3,7 +3,7 @@
  * alive for five thousand requests more, and be copied twice by the collector of garbage meanwhile,
  * with the head that its texts are pieces of: that cost a request more than all counting.
  */
-import { flatText } from "../../base/flat-text.ts";
+import { flatText } from "../../base/kept-text.ts";
 import type { Fact } from "./traffic-entry.ts";
 
 export const MAX_REQUESTS = 5_000;

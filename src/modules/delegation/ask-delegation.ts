@@ -9,7 +9,7 @@ import { notFound } from "../../dispatch/refusals/refusal.ts";
 import { floorResult } from "../../dispatch/routes/floor-result.ts";
 import type { ProtocolEndpoint } from "../../dispatch/routes/protocol-endpoint.ts";
 import type { ExchangeView } from "../../dispatch/routes/route.ts";
-import { isSuccess } from "../../wire/status.ts";
+import { isSuccess } from "../../wire/message.ts";
 import type { DelegationRegister, KeptDelegation } from "./register.ts";
 
 /** The place where a delegation can be asked for. */

@@ -13,7 +13,7 @@ import type { AgentDocument } from "../../identity/agent-document.ts";
 import type { RunExecutor, RunSchedule } from "../../runs/run-schedule.ts";
 import { HolderLostError } from "../../state/holders.ts";
 import { isStoreUnavailable } from "../../state/store-fault.ts";
-import { isSuccess } from "../../wire/status.ts";
+import { isSuccess } from "../../wire/message.ts";
 import { failed, type Outcome, outcomeNews } from "./outcome.ts";
 import type { RecentRuns } from "./recent-runs.ts";
 import type { DelegationRegister, KeptDelegation, KeptOutcome } from "./register.ts";

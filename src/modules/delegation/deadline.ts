@@ -2,8 +2,7 @@
  * The time that a task may take: until its deadline, at most what the server allows, and no longer
  * than somebody waits for it. Whatever waits for the work is told when it is over.
  */
-import { Deadline } from "../../base/deadline.ts";
-import { raceAbort } from "../../base/race-abort.ts";
+import { Deadline, raceAbort } from "../../base/deadline.ts";
 import { delegationFailed, type WorkOutcome } from "../../dispatch/refusals/delegation-refusals.ts";
 import type { Refusal } from "../../dispatch/refusals/refusal.ts";
 

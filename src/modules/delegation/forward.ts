@@ -15,7 +15,7 @@ import {
 import type { Refusal } from "../../dispatch/refusals/refusal.ts";
 import { sha256Hex } from "../../identity/canonical-form.ts";
 import { uuidv7 } from "../../identity/uuid.ts";
-import { isStatus, isSuccess } from "../../wire/status.ts";
+import { isStatus, isSuccess } from "../../wire/message.ts";
 import type { TaskTime } from "./deadline.ts";
 import { failed, type Outcome } from "./outcome.ts";
 import type { PeerCaller, PeerMessage } from "./peer-clients.ts";

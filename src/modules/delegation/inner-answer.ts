@@ -6,7 +6,7 @@
 import { isRecord, type JsonRecord } from "../../base/json-value.ts";
 import type { Refusal } from "../../dispatch/refusals/refusal.ts";
 import type { DispatchResult } from "../../handlers/handler.ts";
-import { isStatus, isSuccess, type Status } from "../../wire/status.ts";
+import { isStatus, isSuccess, type Status } from "../../wire/message.ts";
 
 /** Either of the two. */
 export type InnerAnswer =

@@ -9,7 +9,7 @@ import type { JsonRecord } from "../../base/json-value.ts";
 import type { PriorAction } from "../../dispatch/caller/delegation.ts";
 import { MAX_CONTENT_BYTES } from "../../dispatch/notification-limits.ts";
 import type { Refusal } from "../../dispatch/refusals/refusal.ts";
-import type { Status } from "../../wire/status.ts";
+import type { Status } from "../../wire/message.ts";
 
 /** Either of the two, with what was done on the way. */
 export type Outcome =

@@ -9,7 +9,7 @@ import type { PriorAction } from "../../dispatch/caller/delegation.ts";
 import { sha256Hex } from "../../identity/canonical-form.ts";
 import { isAgentId } from "../../identity/identifiers.ts";
 import { verifyRecord } from "../../state/records/verify-record.ts";
-import { isSuccess } from "../../wire/status.ts";
+import { isSuccess } from "../../wire/message.ts";
 import type { PeerAnswer, PeerMessage } from "./peer-clients.ts";
 import type { PeerServer } from "./peers.ts";
 

@@ -3,8 +3,8 @@
  * is missing or malformed.   AGTP "DELEGATE"
  */
 
+import { MOMENT_FORMS, readMoment } from "../../base/duration.ts";
 import type { JsonRecord } from "../../base/json-value.ts";
-import { MOMENT_FORMS, readMoment } from "../../base/moment.ts";
 import { type Refusal, schemaViolation } from "../../dispatch/refusals/refusal.ts";
 import { readScopes } from "./scopes.ts";
 import { readTask, type Task } from "./task.ts";

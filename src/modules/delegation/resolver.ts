@@ -17,7 +17,7 @@ import { actionNotFound } from "../../dispatch/refusals/floor-refusals.ts";
 import { type Refusal, schemaViolation } from "../../dispatch/refusals/refusal.ts";
 import { type ListedDefinition, listingTools, type Tool } from "../../dispatch/tools/tool.ts";
 import { formerToolNames } from "../../dispatch/tools/tool-names.ts";
-import { fillPath } from "../../endpoint/fill-path.ts";
+import { fillPath } from "../../endpoint/path-template.ts";
 import type { AgentDocument } from "../../identity/agent-document.ts";
 import { type Action, describeAction } from "./action.ts";
 

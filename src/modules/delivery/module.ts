@@ -3,9 +3,8 @@
  * show of them, and the webhook outbox, which sends while this deployment is served.   AGTP "NOTIFY"
  */
 import { relative } from "node:path";
-import { isLoopbackHost } from "../../base/loopback.ts";
+import { isLoopbackHost, urlHost } from "../../base/addresses.ts";
 import type { Problem } from "../../base/problem.ts";
-import { urlHost } from "../../base/url-host.ts";
 import type { Module } from "../../dispatch/module/module.ts";
 import { notFound, type Refusal, schemaViolation } from "../../dispatch/refusals/refusal.ts";
 import { describeBy, floorEndpoints } from "../../dispatch/routes/floor.ts";

@@ -3,7 +3,7 @@
  * (`event` with `payload`, `priority`). 422 for what cannot be meant.   AGTP "NOTIFY"
  */
 import { hash } from "node:crypto";
-import { MOMENT_FORMS, readMoment } from "../../base/moment.ts";
+import { MOMENT_FORMS, readMoment } from "../../base/duration.ts";
 import { MAX_CONTENT_BYTES } from "../../dispatch/notification-limits.ts";
 import { type Refusal, schemaViolation } from "../../dispatch/refusals/refusal.ts";
 import type { JsonSchema } from "../../schema/json-schema.ts";

@@ -4,10 +4,10 @@
  */
 
 import { LRUCache } from "lru-cache";
+import { shareBody } from "../../base/kept-text.ts";
 import { Latest } from "../../base/latest.ts";
 import { mapPaced } from "../../base/paced.ts";
-import { shareBody } from "../../base/shared-body.ts";
-import { replyToOutcome } from "../../dispatch/handling/outcome.ts";
+import { replyToOutcome } from "../../dispatch/handling/invoke.ts";
 import type { FloorMethod } from "../../dispatch/routes/floor.ts";
 import type { ProtocolEndpoint } from "../../dispatch/routes/protocol-endpoint.ts";
 import type { Outcome, RouteHandler } from "../../dispatch/routes/route.ts";

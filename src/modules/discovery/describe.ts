@@ -5,7 +5,6 @@
  * of a suspended or retired agent, which DESCRIBE alone still gives.
  * AGTP "DESCRIBE", "URI Resolution"
  */
-
 import {
   agentRetired,
   agentSuspended,
@@ -17,8 +16,7 @@ import { floorResult } from "../../dispatch/routes/floor-result.ts";
 import type { ProtocolEndpoint } from "../../dispatch/routes/protocol-endpoint.ts";
 import type { ExchangeView, RouteHandler } from "../../dispatch/routes/route.ts";
 import type { Call, HandlerSuccess } from "../../handlers/handler.ts";
-import type { AgentDocument } from "../../identity/agent-document.ts";
-import type { AgentStanding } from "../../identity/agent-standing.ts";
+import type { AgentDocument, AgentStanding } from "../../identity/agent-document.ts";
 import {
   agentSubject,
   type CapabilitySubject,

@@ -4,14 +4,12 @@
  * for an agent that is not hosted here, and in the same words for one that the caller may not learn
  * of. AGTP "URI Resolution", AGTP-API §8.5
  */
-
 import type { JsonRecord } from "../../base/json-value.ts";
 import { notFound, type Refusal } from "../../dispatch/refusals/refusal.ts";
 import type { ExchangeView } from "../../dispatch/routes/route.ts";
 import type { Call } from "../../handlers/handler.ts";
 import type { AgentDirectory } from "../../identity/agent-directory.ts";
-import type { AgentDocument } from "../../identity/agent-document.ts";
-import type { AgentStanding } from "../../identity/agent-standing.ts";
+import type { AgentDocument, AgentStanding } from "../../identity/agent-document.ts";
 
 /** The agents there are to describe. */
 export interface DescribedAgents {

@@ -7,9 +7,9 @@
 import { type KeyObject, sign } from "node:crypto";
 import { once } from "node:events";
 import { Worker } from "node:worker_threads";
+import { shareHashed } from "../../base/kept-text.ts";
 import { copying, hashing, inSlices, lengthOf, type Pieces } from "../../base/octet-pieces.ts";
 import type { Drive, Paced } from "../../base/paced.ts";
-import { shareHashed } from "../../base/shared-body.ts";
 import { compactHeader } from "../../identity/jws.ts";
 import { layOut } from "./long-list.ts";
 

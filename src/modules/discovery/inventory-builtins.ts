@@ -2,14 +2,15 @@
  * The DISCOVER built-ins that give what this server has: agents and their Genesis, tools, APIs,
  * patterns, contracts.   AGTP-API §5.8
  */
+
+import { shareBody } from "../../base/kept-text.ts";
 import { mapPaced, type Paced } from "../../base/paced.ts";
-import { shareBody } from "../../base/shared-body.ts";
 import { seesAll } from "../../dispatch/caller/caller.ts";
 import { isDisclosedTo } from "../../dispatch/caller/disclosure.ts";
 import { notFound } from "../../dispatch/refusals/refusal.ts";
 import { listingTools, toolEntry } from "../../dispatch/tools/tool.ts";
 import { contractEntry } from "../../endpoint/contract.ts";
-import { patternEntry } from "../../endpoint/pattern-entry.ts";
+import { patternEntry } from "../../endpoint/project.ts";
 import type { Call } from "../../handlers/handler.ts";
 import type { AgentDocument } from "../../identity/agent-document.ts";
 import { arrayOf, type Builtin } from "./builtin.ts";

@@ -2,9 +2,10 @@
  * A list that is the same for everybody who may see it, and does not change while a deployment is
  * served: made and encoded in steps, before somebody asks for it where there is time.
  */
+
+import { sharingList } from "../../base/kept-text.ts";
 import { Latest } from "../../base/latest.ts";
 import { type Drive, mapPaced, type Paced } from "../../base/paced.ts";
-import { sharingList } from "../../base/shared-body.ts";
 import type { HandlerResult } from "../../handlers/handler.ts";
 
 /** The entries of a list. */

@@ -9,7 +9,7 @@ import { atOnce, mapPaced, type Paced } from "../../base/paced.ts";
 import type { TaskQueue } from "../../base/task-queue.ts";
 import { operatorOf } from "../../dispatch/caller/operator.ts";
 import type { IdentityConfig } from "../../dispatch/policy/policies-config.ts";
-import { payerOf } from "../../dispatch/rates/payer.ts";
+import { payerOf } from "../../dispatch/rates/rates.ts";
 import {
   agentUnauthenticated,
   badRequest,

@@ -4,7 +4,7 @@
  * AGTP-API §5.8.5, §8
  */
 
-import { urlAuthority } from "../../base/url-host.ts";
+import { urlAuthority } from "../../base/addresses.ts";
 import type { BoundPorts } from "../../dispatch/module/http-gateway.ts";
 import type { HttpApi, HttpRoute } from "../../dispatch/module/http-route.ts";
 import type { ApiEntry } from "../../dispatch/module/listing-sections.ts";

@@ -14,8 +14,7 @@ import {
 } from "fastify";
 import type { Gateway } from "../../dispatch/module/http-gateway.ts";
 import type { HttpRoute } from "../../dispatch/module/http-route.ts";
-import { networkOwner } from "../../dispatch/rates/payer.ts";
-import type { RateExcess } from "../../dispatch/rates/rates.ts";
+import { networkOwner, type RateExcess } from "../../dispatch/rates/rates.ts";
 import type { Toll } from "../../dispatch/rates/toll.ts";
 import { rateLimited, refusalBody, serverError } from "../../dispatch/refusals/refusal.ts";
 import { uuidv7 } from "../../identity/uuid.ts";

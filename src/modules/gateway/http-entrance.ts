@@ -8,7 +8,7 @@ import type { JsonRecord } from "../../base/json-value.ts";
 import type { Dispatcher } from "../../dispatch/dispatcher.ts";
 import { Exchange } from "../../dispatch/exchange.ts";
 import type { HttpPeer } from "../../dispatch/module/http-gateway.ts";
-import { type Recording, recorded } from "../../dispatch/recorded.ts";
+import { type Recording, recorded } from "../../dispatch/stamp.ts";
 import { coerceText, decodePart } from "../../endpoint/input.ts";
 import type { InputShape } from "../../endpoint/input-shape.ts";
 import type { AgentDocument } from "../../identity/agent-document.ts";

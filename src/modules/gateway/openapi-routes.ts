@@ -4,7 +4,7 @@
  */
 
 import type { HttpPlugin } from "../../dispatch/module/http-route.ts";
-import { networkOwner } from "../../dispatch/rates/payer.ts";
+import { networkOwner } from "../../dispatch/rates/rates.ts";
 import type { Toll } from "../../dispatch/rates/toll.ts";
 import { type ExportSource, exportOpenapi } from "../../openapi/export-openapi.ts";
 import { entityTag, isNoneMatch } from "./entity-tag.ts";

@@ -6,8 +6,8 @@
  */
 import type { FastifyRequest } from "fastify";
 import type { TaskOwner } from "../../base/task-queue.ts";
-import { spokenFor } from "../../dispatch/rates/payer.ts";
-import type { TokenClaims, TokenVerifier } from "../../identity/bearer-tokens.ts";
+import { spokenFor } from "../../dispatch/rates/rates.ts";
+import type { TokenClaims, TokenVerifier } from "../../identity/bearer-syntax.ts";
 import type { Challenge, McpCaller, McpFront, Protection } from "./front.ts";
 
 /** The parts of an HTTP request that tell its caller. */

@@ -13,7 +13,7 @@ import { canonicalPair, isProtocolPair } from "../../dispatch/routes/pairs.ts";
 import { protocolRoutes } from "../../dispatch/routes/protocol-endpoint.ts";
 import type { ExchangeView } from "../../dispatch/routes/route.ts";
 import type { Contract } from "../../endpoint/contract.ts";
-import { checkReservation } from "../../endpoint/reserved-endpoints.ts";
+import { checkReservation } from "../../endpoint/method-rule.ts";
 import type { Call } from "../../handlers/handler.ts";
 import type { SchemaCompiler } from "../../schema/schema.ts";
 import { exceptStoreFaults } from "../../state/store-fault.ts";

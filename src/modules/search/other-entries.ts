@@ -5,7 +5,7 @@
  */
 
 import type { ApiEntry } from "../../dispatch/module/listing-sections.ts";
-import { patternEntry } from "../../endpoint/pattern-entry.ts";
+import { patternEntry } from "../../endpoint/project.ts";
 import type { Recipe } from "../../endpoint/recipe.ts";
 import type { AgentDocument, AgentStatus } from "../../identity/agent-document.ts";
 import { agentTags, methodsOf } from "./agent-tags.ts";

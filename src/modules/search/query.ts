@@ -6,7 +6,7 @@
 
 import type { Drive } from "../../base/paced.ts";
 import type { TaskQueue } from "../../base/task-queue.ts";
-import { payerOf } from "../../dispatch/rates/payer.ts";
+import { payerOf } from "../../dispatch/rates/rates.ts";
 import { type Refusal, rateLimited, schemaViolation } from "../../dispatch/refusals/refusal.ts";
 import type { FloorMethod } from "../../dispatch/routes/floor.ts";
 import { floorResult } from "../../dispatch/routes/floor-result.ts";

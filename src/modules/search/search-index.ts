@@ -3,8 +3,7 @@
  * answers. It is built step by step and never changes afterwards. What is found does not depend on
  * the order in which entries or words come.
  */
-import type { Paced } from "../../base/paced.ts";
-import { sortPaced } from "../../base/sort-paced.ts";
+import { type Paced, sortPaced } from "../../base/paced.ts";
 import { SpreadMap } from "../../base/spread-map.ts";
 import { SEARCH_FIELDS, type SearchEntry, type SearchField, sourceOf } from "./entry.ts";
 import { LISTED_FACETS } from "./listed-facets.ts";

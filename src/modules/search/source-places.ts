@@ -9,7 +9,7 @@ import { impactOf } from "../../dispatch/routes/floor.ts";
 import { canonicalPair, isProtocolPair } from "../../dispatch/routes/pairs.ts";
 import type { RegisteredRoute } from "../../dispatch/routes/route.ts";
 import { createRegistry, type EndpointRegistry } from "../../endpoint/endpoint-registry.ts";
-import type { ServerConfig } from "../../identity/server-section.ts";
+import type { ServerConfig } from "../../identity/identity-sections.ts";
 import type { SearchContext } from "./config.ts";
 import type { RegisteredPair, SourcePlaces } from "./summarize/summary-sources.ts";
 

@@ -3,8 +3,7 @@
  * are looked up, never searched for: what they cost depends on what is asked, and hardly on how many
  * words there are.
  */
-import type { Paced } from "../../base/paced.ts";
-import { sortPaced } from "../../base/sort-paced.ts";
+import { type Paced, sortPaced } from "../../base/paced.ts";
 import { SpreadMap } from "../../base/spread-map.ts";
 import { createSlipIndex, type SlipIndex } from "./slip-index.ts";
 

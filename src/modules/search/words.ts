@@ -3,7 +3,7 @@
  * spelling, without the words that say nothing. Scripts that write no spaces are taken in pairs of
  * characters. No text is refused, and each costs time in proportion to its length.
  */
-import { flatText } from "../../base/flat-text.ts";
+import { flatText } from "../../base/kept-text.ts";
 
 /** Longer runs of letters are compared by their beginning. */
 const MAX_WORD_LENGTH = 40;

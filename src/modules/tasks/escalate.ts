@@ -5,7 +5,7 @@
  * AGTP "ESCALATE"
  */
 import { hash } from "node:crypto";
-import { MOMENT_FORMS, readMoment } from "../../base/moment.ts";
+import { MOMENT_FORMS, readMoment } from "../../base/duration.ts";
 import {
   authorizationRequired,
   notFound,

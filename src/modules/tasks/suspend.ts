@@ -4,7 +4,7 @@
  * session · 408 and 409 it is over or suspended already · 422 malformed · 429 too many are suspended ·
  * 501 the server's catalog or policy has no RESUME.   AGTP "SUSPEND", AGTP-API §10.1.4
  */
-import { MOMENT_FORMS, readMoment } from "../../base/moment.ts";
+import { MOMENT_FORMS, readMoment } from "../../base/duration.ts";
 import type { RecordEvents } from "../../dispatch/contracts/contract-events.ts";
 import { actorOf, contractOf, textOf } from "../../dispatch/contracts/named-contract.ts";
 import {

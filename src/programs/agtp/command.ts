@@ -5,8 +5,7 @@
  */
 import { type Command, command } from "../shell/command.ts";
 import { InvalidValue } from "../shell/run-program.ts";
-import { exchange } from "./exchange.ts";
-import { EXCHANGE_OPTIONS } from "./exchange-options.ts";
+import { EXCHANGE_OPTIONS, exchange } from "./exchange.ts";
 
 const NOTES = `
 Examples:

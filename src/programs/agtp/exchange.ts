@@ -1,21 +1,47 @@
-/** One request and its response, as a command line of `agtp` says. */
-
+/** One request and its response, as a command line of `agtp` says; and the options that every command has. */
 import { X509Certificate } from "node:crypto";
 import pc from "picocolors";
 import { isRecord, type JsonRecord, recordIn } from "../../base/json-value.ts";
 import { codeOf, reasonOf } from "../../base/thrown.ts";
 import type { ClientRequest, ClientResponse } from "../../client/agtp-client.ts";
 import { AgtpClientError } from "../../client/client-error.ts";
-import { isAccepted } from "../../client/response.ts";
+import { isAccepted } from "../../client/exchange.ts";
 import { type AgtpUri, parseUri } from "../../client/uri.ts";
 import { readAgentExtensions } from "../../identity/certificate-agent-extensions.ts";
 import { describeCertificate } from "../../identity/certificate-roles.ts";
 import type { HeaderField } from "../../wire/message.ts";
 import { askServer } from "../shell/ask-server.ts";
 import { readText, usage } from "../shell/command-file.ts";
+import type { Options } from "../shell/command-line.ts";
 import { defuse, defuseLine, type Output, type Terminal } from "../shell/terminal.ts";
-import type { ExchangeLine } from "./exchange-options.ts";
 import { printResponse } from "./report.ts";
+
+/** Options for the caller, for trust and for the output. */
+export const EXCHANGE_OPTIONS = {
+  "-H, --header <field>": { help: "'Name: value'; may be repeated", isRepeated: true },
+  "--agent-id <id>": "Agent-ID: who asks; default: the agent of --cert",
+  "--owner-id <id>": "Owner-ID: for whom",
+  "--scope <scopes>": "Authority-Scope: a:b,c:d",
+  "--cert <file>": "certificate of the agent, PEM",
+  "--key <file>": "its key, PEM",
+  "--ca <file>": "authorities to trust, PEM; on loopback default .agtp/tls/cert.pem",
+  "--insecure": "trust any certificate",
+  "-i, --include": "print the status line and header fields too",
+  "--json": "print {status, headers, body}",
+} as const;
+
+/** One request, as written. */
+interface ExchangeLine extends Options<typeof EXCHANGE_OPTIONS> {
+  readonly uri: string;
+  readonly method?: string;
+  readonly path?: string;
+  readonly data?: string;
+  readonly envelope?: boolean;
+  /** Asked as the operator that `--cert` proves, and not as an agent. */
+  readonly isOperator?: boolean;
+  /** The response is shown as a list of escalations. */
+  readonly isEscalationList?: boolean;
+}
 
 /** Asks, prints the response and answers the exit code. */
 export async function exchange(line: ExchangeLine, terminal: Terminal): Promise<number> {

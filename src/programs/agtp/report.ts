@@ -8,7 +8,7 @@ import pc from "picocolors";
 import { memberAt } from "../../base/dotted-key.ts";
 import { isRecord } from "../../base/json-value.ts";
 import type { ClientResponse } from "../../client/agtp-client.ts";
-import { isAccepted } from "../../client/response.ts";
+import { isAccepted } from "../../client/exchange.ts";
 import { MANIFEST_TYPE, verifyManifest } from "../../identity/manifest-signature.ts";
 import { printJson } from "../shell/findings.ts";
 import { defuse, defuseLine, type Output, type Terminal } from "../shell/terminal.ts";

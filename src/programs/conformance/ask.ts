@@ -1,6 +1,7 @@
 /**
- * Asks a server under test: one request's octets out, and whatever the server makes of it back, by a
- * deadline. Keeps the connection for the next request where the server does.
+ * Asks a server under test: as whom, one request's octets out, and whatever the server makes of it
+ * back, by a deadline. Keeps the connection for the next request where the server does.
+ * AGTP "Request Headers"
  */
 import {
   connectRaw,
@@ -8,6 +9,8 @@ import {
   type RawConnection,
   type RawPeer,
 } from "../../client/raw-connection.ts";
+import { covers } from "../../identity/authority-scope.ts";
+import { uuidv7 } from "../../identity/uuid.ts";
 import type { ResponseLimits } from "../../wire/message.ts";
 import type { ReceivedResponse } from "../../wire/response-parser.ts";
 
@@ -97,4 +100,50 @@ export function describeAnswer(answer: Exclude<Answer, { kind: "response" }>): s
 /** A body as UTF-8. */
 export function bodyText({ body }: Pick<ReceivedResponse, "body">): string {
   return new TextDecoder().decode(body);
+}
+
+/** The suite's identity, from the command line. */
+export interface Identity {
+  readonly agentId?: string | undefined;
+  readonly ownerId?: string | undefined;
+  /** The scopes that the agent holds; without them its Authority-Scope is not sent. */
+  readonly scopes?: readonly string[] | undefined;
+  readonly otherAgentId?: string | undefined;
+  /** Sent with every request, `Name: value`. */
+  readonly headers: readonly string[];
+}
+
+/** Header field lines, made anew each time. */
+export type Lines = () => readonly string[];
+
+/** Names and the lines they stand for; what nobody is named for is not there. */
+export function identityLines(identity: Identity): Readonly<Record<string, Lines>> {
+  const { agentId, ownerId, scopes, otherAgentId, headers } = identity;
+  const lines = (...fields: readonly (readonly [string, string | undefined])[]): Lines => {
+    const known = fields.flatMap(([name, value]) =>
+      value === undefined ? [] : [`${name}: ${value}`],
+    );
+    return () => [...known, `Request-ID: ${uuidv7()}`, ...headers];
+  };
+  const owner = ["Owner-ID", ownerId] as const;
+  const agent = ["Agent-ID", agentId] as const;
+  const anyone = lines();
+  const acting = lines(agent, owner, ["Authority-Scope", scopes?.join(", ")]);
+  return {
+    anyone,
+    caller: agentId === undefined ? anyone : acting,
+    ...(agentId === undefined ? {} : { agent: acting }),
+    ...(otherAgentId === undefined ? {} : { other: lines(["Agent-ID", otherAgentId], owner) }),
+    ...(scopes === undefined
+      ? {}
+      : { unprivileged: lines(agent, owner, ["Authority-Scope", plainScopes(scopes).join(", ")]) }),
+  };
+}
+
+/** Scopes that the protocol itself knows. */
+const PRIVILEGES = ["rcns:negotiate", "inspect:all"];
+
+/** The scopes that cover no privilege. */
+export function plainScopes(scopes: readonly string[]): readonly string[] {
+  return scopes.filter((scope) => !PRIVILEGES.some((privilege) => covers([scope], privilege)));
 }

@@ -4,14 +4,61 @@
  *
  *     # AGTP-API §5.1, §13.1(3)            the clauses; the first one is where it is reported
  *     # title: A path that ends in "/" is refused with 460
- *     # needs: agent, synthesis            skipped where one of these is not there; see needs.ts
+ *     # needs: agent, synthesis            skipped where one of these is not there: NEEDS
  *     # level: should                      the draft says SHOULD: reported, and fails nothing
  *     # changes: state                     asked only where changes of state are allowed
  */
+
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
+import { describeFileError, readBoundedFile } from "../../base/bounded-file.ts";
 import type { Problem } from "../../base/problem.ts";
-import { clausesIn, readClause, requirementOf } from "./clauses.ts";
-import { isNeed, type Need } from "./needs.ts";
+import { shippedPath } from "../../base/shipped-path.ts";
+import { clausesIn, compareClauses, readClause, requirementOf } from "./clauses.ts";
 import { parseTranscript, type Transcript, type TranscriptExchange } from "./transcript.ts";
+
+/** Every need, in words that end "this case needs …". */
+export const NEEDS = {
+  manifest: "a manifest that can be read",
+  agent: "an agent to act as (--agent-id)",
+  "other-agent": "a second agent (--other-agent-id)",
+  scopes: "the scopes that the agent holds (--scope)",
+  caller: "discovery without an agent, or an agent (--agent-id)",
+  "anonymous-discovery": "policies.anonymous_discovery",
+  "closed-discovery": "policies.anonymous_discovery to be off",
+  endpoints: "an endpoint in the manifest",
+  "hosted-agents": "agents that the manifest discloses",
+  "reading-endpoint": "an endpoint that only reads, and that the agent may call (--scope)",
+  "typed-endpoint": "such an endpoint whose input can be wrong",
+  "required-input": "such an endpoint with required input",
+  "query-input": "such an endpoint with input that a query can carry",
+  "deprecated-endpoint": "a deprecated endpoint that only reads",
+  "scoped-endpoint": "an endpoint that only reads and requires a scope beside those of the agent",
+  "known-path": "a registered path, and a method that it is not registered under",
+  redirect: "a redirect to an endpoint that only reads",
+  alias: "an alias of a method that an endpoint which only reads has",
+  catalog: "the catalog of the version that the server uses (--catalog)",
+  "deprecated-method": "a deprecated method in the server's catalog",
+  "disallowed-method": "a method in policies.methods.disallow",
+  "unlisted-method": "policies.methods.allow to be a list",
+  "custom-method": "a method of the server's own",
+  "refused-legacy": "an HTTP verb that is neither an alias nor opted into",
+  "accepted-legacy": "an HTTP verb that is opted into",
+  synthesis: "policies.synthesis_enabled",
+  "no-synthesis": "policies.synthesis_enabled to be off",
+  rcns: "runtime negotiation, as DISCOVER /patterns says it",
+  "no-rcns": "runtime negotiation to be off, as DISCOVER /patterns says it",
+  proposal: "an endpoint that the server can make (--proposal)",
+  "proposal-input": 'input for it ("input" in --proposal)',
+} as const;
+
+/** The name of one. */
+export type Need = keyof typeof NEEDS;
+
+/** Tells whether a word of a case's notes is a need. */
+function isNeed(word: string): word is Need {
+  return Object.hasOwn(NEEDS, word);
+}
 
 /** How binding what a case asks for is. */
 type CaseLevel = "must" | "should";
@@ -97,4 +144,58 @@ function listOf(text = ""): readonly string[] {
     .split(",")
     .map((word) => word.trim())
     .filter((word) => word !== "");
+}
+
+/** The cases, and what is wrong with files that are none. */
+interface LoadedCases {
+  readonly cases: readonly ConformanceCase[];
+  readonly problems: readonly Problem[];
+}
+
+const SUFFIX = ".agtp";
+const MAX_CASES = 1000;
+const MAX_CASE_BYTES = 65_536;
+
+/** The folder of the product's own cases. */
+export function shippedCasesPath(): string {
+  return shippedPath("conformance");
+}
+
+/** Reads every `.agtp` file of a folder. */
+export function loadCases(folder: string): LoadedCases {
+  const { names, fault } = listCases(folder);
+  if (fault !== undefined) {
+    return { cases: [], problems: [{ file: folder, key: "", message: fault }] };
+  }
+  const cases: ConformanceCase[] = [];
+  const problems: Problem[] = [];
+  for (const name of names) {
+    const { text, fault } = readBoundedFile(join(folder, name), MAX_CASE_BYTES);
+    const read =
+      text === undefined
+        ? { case: undefined, problems: [{ file: name, key: "", message: fault }] }
+        : parseCase(text, name);
+    problems.push(...read.problems);
+    if (read.case !== undefined) cases.push(read.case);
+  }
+  return { cases: cases.toSorted(inOrder), problems };
+}
+
+function listCases(folder: string): {
+  readonly names: readonly string[];
+  readonly fault?: string;
+} {
+  try {
+    const names = readdirSync(folder).filter((name) => name.endsWith(SUFFIX));
+    if (names.length === 0) return { names, fault: `has no case, expected files *${SUFFIX}` };
+    if (names.length > MAX_CASES) return { names, fault: `has more than ${MAX_CASES} cases` };
+    return { names };
+  } catch (error) {
+    return { names: [], fault: describeFileError(error) };
+  }
+}
+
+function inOrder(one: ConformanceCase, other: ConformanceCase): number {
+  const order = compareClauses(one.clauses[0], other.clauses[0]);
+  return order !== 0 ? order : one.name < other.name ? -1 : 1;
 }

@@ -2,12 +2,10 @@
  * The meaning of a command line of `agtp-conformance`: whom to ask and as whom, which cases, and the files
  * that it names, read whole. Everything that cannot be meant is a usage error.
  */
-
 import { isRecord, parseRecord } from "../../base/json-value.ts";
 import { formatProblem, type Problem } from "../../base/problem.ts";
 import type { Catalog } from "../../catalog/catalog.ts";
-import { parseCatalog } from "../../catalog/catalog-file.ts";
-import { shippedCatalogPath } from "../../catalog/shipped-catalog.ts";
+import { parseCatalog, shippedCatalogPath } from "../../catalog/catalog-file.ts";
 import type { RawPeer } from "../../client/raw-connection.ts";
 import { parseUri } from "../../client/uri.ts";
 import { parseAuthorityScope } from "../../identity/authority-scope.ts";
@@ -17,10 +15,9 @@ import { clientOptions } from "../shell/ask-server.ts";
 import { readText, usage } from "../shell/command-file.ts";
 import type { Line } from "../shell/command-line.ts";
 import type { Terminal } from "../shell/terminal.ts";
+import type { Identity } from "./ask.ts";
 import type { ConformanceCase } from "./case.ts";
 import { liesWithin, readClause } from "./clauses.ts";
-import type { Identity } from "./identity-lines.ts";
-import { type KnownFailing, parseKnownFailing } from "./known-failing.ts";
 import type { Proposal } from "./subject.ts";
 
 /** Its argument; only --list does without. */
@@ -180,4 +177,46 @@ export function readSeconds(text: string, flag: string): number {
 /** Several problems as one message. */
 export function messageOf(problems: readonly Problem[]): string {
   return problems.map(formatProblem).join("; ");
+}
+
+/** Reasons by the name of the case. */
+export type KnownFailing = ReadonlyMap<string, string>;
+
+/** The list, and what is wrong with the file. */
+interface KnownFailingResult {
+  readonly known: KnownFailing;
+  readonly problems: readonly Problem[];
+}
+
+const LINE = /^([A-Za-z0-9][A-Za-z0-9._-]*):\s*(.*)$/;
+
+/** Reads the text of a list; `names` are the cases that there are. */
+function parseKnownFailing(
+  text: string,
+  file: string,
+  names: ReadonlySet<string>,
+): KnownFailingResult {
+  const known = new Map<string, string>();
+  const problems: Problem[] = [];
+  for (const [index, line] of text.split(/\r?\n/).entries()) {
+    const written = line.trim();
+    if (written === "" || written.startsWith("#")) continue;
+    const fault = take(written, known, names);
+    if (fault !== undefined) problems.push({ file, key: `line ${index + 1}`, message: fault });
+  }
+  return { known, problems };
+}
+
+function take(
+  line: string,
+  known: Map<string, string>,
+  names: ReadonlySet<string>,
+): string | undefined {
+  const [, name, reason = ""] = LINE.exec(line) ?? [];
+  if (name === undefined) return "expected the name of a case, a colon and the reason";
+  if (!names.has(name)) return `there is no case "${name}"`;
+  if (known.has(name)) return `the case "${name}" is listed twice`;
+  if (reason === "") return `the case "${name}" is listed without a reason`;
+  known.set(name, reason);
+  return undefined;
 }

@@ -12,7 +12,7 @@ import { usage } from "../shell/command-file.ts";
 import { printJson } from "../shell/findings.ts";
 import type { Terminal } from "../shell/terminal.ts";
 import type { Target } from "./ask.ts";
-import type { ConformanceCase } from "./case.ts";
+import { type ConformanceCase, loadCases, shippedCasesPath } from "./case.ts";
 import {
   CONFORMANCE_ARGS,
   CONFORMANCE_OPTIONS,
@@ -26,7 +26,6 @@ import {
   readProposal,
   readSeconds,
 } from "./command-inputs.ts";
-import { loadCases, shippedCasesPath } from "./load-cases.ts";
 import { describeCase, jsonReport, junitReport } from "./machine-reports.ts";
 import { textReport } from "./report-text.ts";
 import { runSuite } from "./run-suite.ts";

@@ -18,15 +18,18 @@ import {
   strangePath,
   unlistedMethod,
 } from "./policy-subjects.ts";
+import type { Found } from "./survey.ts";
 import {
+  mayCall,
+  pairOf,
   plainSubject,
   querySubject,
   requiredSubject,
   type Subject,
+  type Trial,
+  trialOf,
   typedSubject,
-} from "./reading-subjects.ts";
-import type { Found } from "./survey.ts";
-import { mayCall, pairOf, type Trial, trialOf } from "./trial.ts";
+} from "./trial.ts";
 
 /** Inputs beside the manifest that decide which cases can be asked. */
 interface Circumstances {

@@ -3,7 +3,6 @@
  * a method that is disallowed, a path that is known under another method, a verb that is deprecated.
  * AGTP-API §4, §6.1, §9
  */
-
 import { isRecord, type JsonRecord, recordIn } from "../../base/json-value.ts";
 import {
   type Catalog,
@@ -12,8 +11,7 @@ import {
   HTTP_VERBS,
   isMethodName,
 } from "../../catalog/catalog.ts";
-import type { Subject } from "./reading-subjects.ts";
-import { fillPath, type Trial } from "./trial.ts";
+import { fillPath, type Subject, type Trial } from "./trial.ts";
 
 /** `policies.methods` as far as it is what it should be.   AGTP-API §9.2 */
 export interface MethodPolicy {

@@ -5,8 +5,7 @@
  * `{{name}}` is the value bound to that name. In a body, `"{{name}}"` is the value itself, whatever
  * its type. A line of a head that is one name alone stands for as many lines as the value has.
  */
-import { type Bindings, VARIABLE } from "./bindings.ts";
-import { asText } from "./text-pattern.ts";
+import { asText, type Bindings, VARIABLE } from "./text-pattern.ts";
 
 /** The lines of one request. */
 export interface RequestText {

@@ -8,8 +8,7 @@
  */
 import { parseJson } from "../../base/json-value.ts";
 import type { HeaderFields } from "../../wire/message.ts";
-import { type Bindings, createBindings } from "./bindings.ts";
-import { matchText } from "./text-pattern.ts";
+import { type Bindings, createBindings, matchText } from "./text-pattern.ts";
 import { checkKind, kindOf } from "./value-kinds.ts";
 import { type Mismatches, matchValue, shortest, show } from "./value-pattern.ts";
 

@@ -13,7 +13,7 @@ import {
   type SchemaBounds,
 } from "../../schema/schema-bounds.ts";
 import { checkSchema } from "../../schema/schema-check.ts";
-import type { Bindings } from "./bindings.ts";
+import type { Bindings } from "./text-pattern.ts";
 
 /** Finds what is wrong with a value, in words; undefined: nothing. */
 export type ValueJudge = (value: unknown) => string | undefined;

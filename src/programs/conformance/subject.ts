@@ -8,11 +8,11 @@
 import type { JsonRecord } from "../../base/json-value.ts";
 import type { Catalog } from "../../catalog/catalog.ts";
 import { uuidv7 } from "../../identity/uuid.ts";
-import { type Identity, identityLines, type Lines, plainScopes } from "./identity-lines.ts";
+import { type Identity, identityLines, type Lines, plainScopes } from "./ask.ts";
+import { NEEDS, type Need } from "./case.ts";
 import { manifestNeeds } from "./manifest-needs.ts";
-import { NEEDS, type Need } from "./needs.ts";
-import type { Subject } from "./reading-subjects.ts";
 import type { Found, Survey } from "./survey.ts";
+import type { Subject } from "./trial.ts";
 
 /** Inputs of the person who runs the suite. */
 interface Belongings {

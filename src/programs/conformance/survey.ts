@@ -4,10 +4,17 @@
  * reached at all ends the run.   AGTP-API §5.8, §8.10
  */
 import { isRecord, type JsonRecord } from "../../base/json-value.ts";
-import { type Answer, bodyText, describeAnswer, Questioner, type Target } from "./ask.ts";
-import { createBindings } from "./bindings.ts";
-import { type Identity, identityLines } from "./identity-lines.ts";
+import {
+  type Answer,
+  bodyText,
+  describeAnswer,
+  type Identity,
+  identityLines,
+  Questioner,
+  type Target,
+} from "./ask.ts";
 import { encodeRequest, fillRequest } from "./request-text.ts";
+import { createBindings } from "./text-pattern.ts";
 
 /** A document, or why there is none: ends "the server's manifest …". */
 export type Found<Value> = { readonly kind: "found"; readonly value: Value } | Missing;

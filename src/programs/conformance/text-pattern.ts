@@ -1,13 +1,39 @@
 /**
- * Texts with placeholders, as transcripts expect them in header fields and strings. Decides whether
- * a text is of the expected form, and takes out of it what a later part of the case needs.
+ * Texts with placeholders, as transcripts expect them in header fields and strings, and the values that
+ * the text of a case names. Decides whether a text is of the expected form, and takes out of it what a
+ * later part of the case needs.
  *
  * `{any}` is any text; `{uuid}` a UUIDv7; `{date}` an RFC 3339 time; `{hex}` lower-case hex digits;
  * `{sha256}` 64 of them; `{method}` a method name; `{version}` dotted numbers; `{token}` visible
  * ASCII; `{one|two}` either text. `{uuid:name}` keeps what it stood for as `{{name}}`, and `{{name}}`
- * is the value bound to that name. Anything else in braces is itself.
+ * is the value bound to that name: a path of members, `{{manifest.catalog_version}}`. Anything else in
+ * braces is itself.
  */
-import type { Bindings } from "./bindings.ts";
+import { valueAt } from "../../base/json-value.ts";
+
+/** The values of names in a case, for as long as the case runs. */
+export interface Bindings {
+  /** Undefined: nothing is bound to this name. */
+  get(name: string): unknown;
+  /** Keeps what an answer brought; a later one of that name takes its place. */
+  set(name: string, value: unknown): void;
+}
+
+/** `{{name}}`, its name first. */
+export const VARIABLE: RegExp = /\{\{([a-z][a-z0-9_]*(?:\.[A-Za-z0-9_]+)*)\}\}/g;
+
+/** Binds these values; what is set later does not reach them. A function makes a new one each time. */
+export function createBindings(values: Readonly<Record<string, unknown>> = {}): Bindings {
+  const bound = new Map(Object.entries(values));
+  return {
+    get(name) {
+      const [first = "", ...members] = name.split(".");
+      const value = bound.get(first);
+      return valueAt(typeof value === "function" ? value() : value, members);
+    },
+    set: (name, value) => void bound.set(name, value),
+  };
+}
 
 const PLACEHOLDERS: ReadonlyMap<string, string> = new Map([
   ["any", "[^]*"],

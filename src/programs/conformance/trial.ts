@@ -1,9 +1,9 @@
 /**
- * Endpoints of the server under test that may be tried: those that, by their own word, only read, and
- * for which a valid input can be made up, and no operator is asked. Decides how such a request looks; whether it changes
- * nothing after all is the server's word.   AGTP-API §6.2, §7.1
+ * Endpoints of the server under test that may be tried: those that, by their own word, only read, for
+ * which a valid input can be made up, and for which no operator is asked. Whether a request changes
+ * nothing after all is the server's word. Cases make a valid request, and those that differ from it in
+ * the one point that the case is about.   AGTP-API §5.5, §6.2, §7.1, §13.2, §13.3
  */
-
 import { isRecord, type JsonRecord, recordIn, textsIn } from "../../base/json-value.ts";
 import { fillTemplate } from "../../base/template.ts";
 import { isMethodName } from "../../catalog/catalog.ts";
@@ -83,7 +83,7 @@ export function fillPath(template: string, input: JsonRecord): string {
 }
 
 /** As a part of a path or query; half a character becomes a replacement. */
-export function encodeText(text: string): string {
+function encodeText(text: string): string {
   return encodeURIComponent(Buffer.from(text).toString());
 }
 
@@ -93,12 +93,102 @@ export function mayCall(trial: Trial, held: readonly string[] | undefined): bool
 }
 
 /** The properties that a body or a query of it may carry, with their schemas. */
-export function bodyProperties({
-  endpoint,
-  inPath,
-}: Trial): readonly (readonly [string, unknown])[] {
+function bodyProperties({ endpoint, inPath }: Trial): readonly (readonly [string, unknown])[] {
   const { input_schema: schema } = endpoint;
   const properties = recordIn(schema)["properties"];
   if (!isRecord(properties)) return [];
   return Object.entries(properties).filter(([name]) => !Object.hasOwn(inPath, name));
+}
+
+/** Values that cases refer to, by the need that they satisfy. */
+export type Subject = Readonly<Record<string, unknown>>;
+
+/** Not a member of anybody's schema. */
+const UNDECLARED = "conformance_undeclared_member";
+const WRONG_VALUES = [{ wrong: true }, [[]], -1e9, true, "\u0007"];
+const MAX_QUERY_VALUE = 256;
+
+/** A valid request, and the same with a member that nobody declared. */
+export function plainSubject(trial: Trial): Subject {
+  const { method, target, input, endpoint } = trial;
+  const { output_schema, errors } = endpoint;
+  return {
+    method,
+    target,
+    input,
+    surplus_input: { ...input, [UNDECLARED]: 1 },
+    output_schema,
+    errors: Array.isArray(errors) ? errors : [],
+  };
+}
+
+/** A request with one value that its schema does not allow. */
+export function typedSubject(trial: Trial): Subject | undefined {
+  for (const [name] of bodyProperties(trial)) {
+    const wrong = WRONG_VALUES.find((value) => !isAccepted(trial, { [name]: value }));
+    if (wrong === undefined) continue;
+    return { ...plainSubject(trial), wrong_input: { ...trial.input, [name]: wrong } };
+  }
+  return undefined;
+}
+
+/** A request without one member that its schema requires. */
+export function requiredSubject(trial: Trial): Subject | undefined {
+  const [name] = Object.keys(trial.input);
+  if (name === undefined) return undefined;
+  const { [name]: _, ...incomplete } = trial.input;
+  if (trial.judge({ ...trial.inPath, ...incomplete }) === undefined) return undefined;
+  return { ...plainSubject(trial), incomplete_input: incomplete };
+}
+
+/**
+ * A request with one member in its query, percent-encoded so that it is valid only when decoded; and
+ * with a wrong value there, which the body overrides.
+ */
+export function querySubject(trial: Trial): Subject | undefined {
+  for (const [name, schema] of bodyProperties(trial)) {
+    const value = trial.input[name] ?? schemaSample(schema);
+    if (!isScalar(value) || !isAccepted(trial, { [name]: value })) continue;
+    const encoded = encodeWhole(String(value));
+    const wrong = ["conformance!", "-0.5"].find((text) => !isAcceptedText(trial, name, text));
+    if (wrong === undefined || isAcceptedText(trial, name, encoded)) continue;
+    if (encoded.length > MAX_QUERY_VALUE) continue;
+    const { [name]: _, ...others } = trial.input;
+    const query = encodeText(name);
+    return {
+      ...plainSubject(trial),
+      encoded_target: `${trial.target}?${query}=${encoded}`,
+      repeated_target: `${trial.target}?${query}=${encodeWhole(wrong)}&${query}=${encoded}`,
+      wrong_target: `${trial.target}?${query}=${encodeWhole(wrong)}`,
+      other_input: others,
+      whole_input: { ...trial.input, [name]: value },
+    };
+  }
+  return undefined;
+}
+
+function isAccepted({ judge, inPath, input }: Trial, changed: Subject): boolean {
+  return judge({ ...inPath, ...input, ...changed }) === undefined;
+}
+
+/** As a text, or as the number or truth value that a server may read it as. */
+function isAcceptedText(trial: Trial, name: string, text: string): boolean {
+  const number = Number(text);
+  const readings = [text, ...(Number.isFinite(number) ? [number] : [])];
+  return readings.some((value) => isAccepted(trial, { [name]: value }));
+}
+
+function isScalar(value: unknown): boolean {
+  return value !== "" && value !== null && value !== undefined && !isNested(value);
+}
+
+function isNested(value: unknown): boolean {
+  return Array.isArray(value) || isRecord(value);
+}
+
+/** Every octet, though most need not be: a server that does not decode sees none of them. */
+function encodeWhole(text: string): string {
+  return [...Buffer.from(text)]
+    .map((octet) => `%${octet.toString(16).toUpperCase().padStart(2, "0")}`)
+    .join("");
 }

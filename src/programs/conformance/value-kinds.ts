@@ -15,8 +15,8 @@ import { signedOctets } from "../../identity/genesis.ts";
 import { isSha256 } from "../../identity/identifiers.ts";
 import { decodeJws } from "../../identity/jws.ts";
 import { verifyManifest } from "../../identity/manifest-signature.ts";
-import type { Bindings } from "./bindings.ts";
 import { checkInputSchema, checkOutput, checkSchemaDocument } from "./schema-kinds.ts";
+import type { Bindings } from "./text-pattern.ts";
 import { pairOf } from "./trial.ts";
 
 /** The kind that an expected string names. */

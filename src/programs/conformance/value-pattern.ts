@@ -10,8 +10,7 @@
  * `{"{all}": [P, Q]}` is both, `{"{either}": [P, Q]}` one of the two.
  */
 import { isRecord, type JsonRecord } from "../../base/json-value.ts";
-import type { Bindings } from "./bindings.ts";
-import { matchText } from "./text-pattern.ts";
+import { type Bindings, matchText } from "./text-pattern.ts";
 import { checkKind, kindOf } from "./value-kinds.ts";
 
 /** Ways in which a value is not the expected one; empty: it is. */

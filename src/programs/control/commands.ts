@@ -1,10 +1,15 @@
 /** `agtpd status`, `nodes`, `reload`, `stop`, `login` and `passkeys`: what is asked of a daemon that runs. */
-import { isRecord, type JsonRecord } from "../../base/json-value.ts";
+
+import { existsSync } from "node:fs";
+import { dirname, resolve } from "node:path";
+import { isRecord, type JsonRecord, parseRecord } from "../../base/json-value.ts";
 import type { Problem } from "../../base/problem.ts";
-import { type Command, command } from "../shell/command.ts";
+import { codeOf, reasonOf } from "../../base/thrown.ts";
+import { askControl } from "../../client/ask-control.ts";
+import { controlPath } from "../../state/state-directory.ts";
+import { type Command, CommandRefusal, command } from "../shell/command.ts";
 import { describeProblem, printJson, printProblems } from "../shell/findings.ts";
-import { defuseLine } from "../shell/terminal.ts";
-import { askDaemon } from "./ask-daemon.ts";
+import { defuseLine, type Terminal } from "../shell/terminal.ts";
 
 /** The option that says which daemon is asked. */
 const CONFIG = {
@@ -172,4 +177,48 @@ function passkeyLines({ passkeys }: JsonRecord): readonly string[] {
     const used = used_at === null ? "not used" : `used ${String(used_at)}`;
     return `${String(person)}: ${String(name)}, registered ${String(created_at)}, ${used}`;
   });
+}
+
+/** A command for the daemon of a configuration file. */
+interface DaemonQuestion {
+  readonly command: string;
+  readonly options?: JsonRecord;
+  /** The configuration file, as it was written. */
+  readonly config: string;
+}
+
+/**
+ * Its result.
+ * @throws CommandRefusal where no daemon runs, or it refuses.
+ */
+export async function askDaemon(
+  { command, options = {}, config }: DaemonQuestion,
+  { directory }: Pick<Terminal, "directory">,
+): Promise<JsonRecord> {
+  const path = controlPath(dirname(resolve(directory, config)));
+  const question = JSON.stringify({ command, options });
+  const line = await askControl(path, question).catch((error: unknown) => {
+    throw new CommandRefusal(describe(error, config, existsSync(resolve(directory, config))));
+  });
+  const answer = parseRecord(line) ?? {};
+  if (answer["ok"] === true && isRecord(answer["result"])) return answer["result"];
+  const message = answer["message"];
+  throw new CommandRefusal(
+    typeof message === "string" ? message : `the daemon of ${config} ended without an answer`,
+  );
+}
+
+function describe(error: unknown, config: string, isThere: boolean): string {
+  switch (codeOf(error)) {
+    case "ENOENT":
+    case "ECONNREFUSED":
+      return isThere
+        ? `no daemon runs for ${config} (agtpd starts one, --config FILE names another deployment)`
+        : `${config}: does not exist (--config FILE names the deployment)`;
+    case "EACCES":
+    case "EPERM":
+      return `the daemon of ${config} is another user's`;
+    default:
+      return `the daemon of ${config} cannot be asked: ${reasonOf(error)}`;
+  }
 }

@@ -1,6 +1,28 @@
-/** A check: one question about a deployment, asked of its files. `checks/` has them by subject. */
+/**
+ * A check: one question about a deployment, asked of its files, and the machine it lies on. They are
+ * read as the daemon reads them, but no handler is loaded, nothing is started and nothing is written.
+ * `checks/` has them by subject.
+ */
+
+import { basename, relative, resolve } from "node:path";
+import type { Config } from "../../app/config/config.ts";
+import { type ConfigOverrides, loadConfig } from "../../app/config/load.ts";
+import { loadingContents } from "../../app/contents.ts";
+import { loadingOperatorAgents } from "../../app/identity-parts.ts";
+import { loadVocabulary } from "../../app/vocabulary.ts";
+import { readBoundedFile } from "../../base/bounded-file.ts";
+import type { Environment } from "../../base/environment.ts";
+import { atOnce } from "../../base/paced.ts";
+import type { Problem } from "../../base/problem.ts";
+import { parseToml, type TomlTable } from "../../base/toml-document.ts";
+import type { Catalog } from "../../catalog/catalog.ts";
+import type { EndpointDefinition } from "../../endpoint/endpoint.ts";
+import type { AgentDocument } from "../../identity/agent-document.ts";
+import { chooseGatewayAgent } from "../../modules/gateway/gateway-agent.ts";
+import { surveyOpenwop } from "../../modules/openwop/survey.ts";
+import type { DatabaseAnswer } from "../../state/postgres/survey.ts";
 import type { Finding, Severity } from "../shell/findings.ts";
-import type { Subject } from "./subject.ts";
+import type { Machine } from "./machine.ts";
 
 /** One thing that a check sees, with what to do about it. */
 export interface Observation extends Omit<Finding, "rule"> {
@@ -41,4 +63,79 @@ export function settingCheck(
       return verdict === undefined ? [] : [{ ...found, ...verdict }];
     },
   };
+}
+
+/** A deployment and its machine. */
+export interface Subject {
+  readonly config: Config;
+  /** The configuration's file, as findings name it. */
+  readonly configFile: string;
+  /** The configuration as it is written: without defaults, and before variables are replaced. */
+  readonly written: TomlTable;
+  readonly catalog: Catalog;
+  readonly endpoints: readonly EndpointDefinition[];
+  readonly agents: readonly AgentDocument[];
+  /** Problems of packs, workflows and their configuration. */
+  readonly openwop: readonly Problem[];
+  /** Problems that the loaders find in files. */
+  readonly problems: readonly Problem[];
+  readonly machine: Machine;
+  /** Undefined: it has none, or it is not asked. */
+  readonly database?: DatabaseAnswer | undefined;
+}
+
+/** The place of the deployment, and the options that a daemon would be given beside its files. */
+interface SubjectOptions {
+  readonly configPath: string;
+  readonly overrides: ConfigOverrides;
+  readonly environment: Environment;
+  readonly machine: Machine;
+}
+
+/** The subject, or every problem for which no daemon would start. */
+type LoadedSubject =
+  | { readonly subject: Subject; readonly problems?: undefined }
+  | { readonly subject?: undefined; readonly problems: readonly Problem[] };
+
+const MAX_BYTES = 1024 * 1024;
+
+/** Reads a deployment. */
+export function loadSubject(options: SubjectOptions): LoadedSubject {
+  const { configPath, overrides, machine } = options;
+  const loaded = loadConfig(configPath, options.environment, overrides);
+  const { config, environment } = loaded;
+  const problems = [...loaded.problems];
+  if (config === undefined) return { problems };
+  const vocabulary = loadVocabulary(config, problems);
+  const agents = vocabulary && atOnce(loadingOperatorAgents(config, problems));
+  if (vocabulary === undefined || agents === undefined) return { problems };
+  const speaker = chooseGatewayAgent(config, agents);
+  if (speaker.kind === "refused") return { problems: [...problems, speaker.problem] };
+  const { endpoints } = atOnce(loadingContents(config, vocabulary, environment, problems));
+  const definitions = endpoints.map(({ definition }) => definition);
+  const subject: Subject = {
+    config,
+    configFile: basename(config.file),
+    written: readWritten(config.file),
+    catalog: vocabulary.catalog,
+    endpoints: definitions,
+    openwop: surveyOpenwop(config, definitions),
+    agents,
+    problems,
+    machine,
+  };
+  return { subject };
+}
+
+/** It has been read before, so that only somebody's writing meanwhile makes it another. */
+function readWritten(path: string): TomlTable {
+  const { text } = readBoundedFile(path, MAX_BYTES);
+  return parseToml(text ?? "").table ?? {};
+}
+
+/** A path as findings name it: relative inside of the deployment, absolute beyond it. */
+export function nameOf({ config }: Pick<Subject, "config">, path: string): string {
+  const name = relative(config.directory, path).replaceAll("\\", "/");
+  if (name === "") return ".";
+  return name === ".." || name.startsWith("../") ? resolve(path) : name;
 }

@@ -1,23 +1,35 @@
 /**
- * `agtpd doctor`: examines a deployment and prints its findings with their remedies. The exit code
- * is 0 without a finding beyond notes, 1 with one, 2 when the deployment, or a question without
- * which nothing was found, could not be read.
+ * `agtpd doctor`: examines a deployment and prints its findings with their remedies. A question that
+ * cannot be asked keeps none of the others from being asked. The exit code is 0 without a finding beyond
+ * notes, 1 with one, 2 when the deployment, or a question without which nothing was found, could not be
+ * read.
  */
 import { resolve } from "node:path";
 import pc from "picocolors";
+import { reasonOf } from "../../base/thrown.ts";
 import { type Command, command } from "../shell/command.ts";
 import {
   countFindings,
   describeCounts,
+  type Finding,
   printJson,
   printProblems,
+  type Severity,
   severityMark,
 } from "../shell/findings.ts";
 import { defuseLine, type Output } from "../shell/terminal.ts";
-import { askDatabase } from "./ask-database.ts";
-import { CHECKS, type Examination, runChecks } from "./examination.ts";
-import { type Machine, thisMachine } from "./machine.ts";
-import { loadSubject } from "./subject.ts";
+import { type Check, loadSubject, type Observation, type Subject } from "./check.ts";
+import { AGENTS_CHECKS } from "./checks/agents.ts";
+import { CERTIFICATES_CHECKS } from "./checks/certificates.ts";
+import { DATABASE_CHECKS } from "./checks/database.ts";
+import { FILES_CHECKS } from "./checks/files.ts";
+import { IDENTITY_CHECKS } from "./checks/identity.ts";
+import { KEYS_CHECKS } from "./checks/keys.ts";
+import { MACHINE_CHECKS } from "./checks/machine.ts";
+import { SERVED_CHECKS } from "./checks/served.ts";
+import { STATE_CHECKS } from "./checks/state.ts";
+import { TRANSPORT_CHECKS } from "./checks/transport.ts";
+import { askDatabase, type Machine, thisMachine } from "./machine.ts";
 
 const NOTES = `
 Nothing is written or started, and nothing is asked over the network but the database of [store],
@@ -114,4 +126,65 @@ function printForPeople(
   const found = [...describeCounts(findings), ...missed];
   const summary = [`${asked.length} checks`, ...(found.length === 0 ? ["nothing found"] : found)];
   out.write(`${defuseLine(config)}: ${summary.join(", ")}\n`);
+}
+
+/** Every question, from who can get in to what is kept. docs/doctor.md explains each. */
+export const CHECKS: readonly Check[] = [
+  ...CERTIFICATES_CHECKS,
+  ...KEYS_CHECKS,
+  ...IDENTITY_CHECKS,
+  ...AGENTS_CHECKS,
+  ...SERVED_CHECKS,
+  ...TRANSPORT_CHECKS,
+  ...STATE_CHECKS,
+  ...DATABASE_CHECKS,
+  ...FILES_CHECKS,
+  ...MACHINE_CHECKS,
+];
+
+/** The outcome of the checks. */
+export interface Examination {
+  readonly asked: readonly Check[];
+  /** The most serious first, then in the order of the checks. */
+  readonly findings: readonly Finding[];
+  /** Questions that could not be asked, and why. */
+  readonly unasked: readonly Unasked[];
+}
+
+/** A question that could not be asked. */
+interface Unasked {
+  readonly id: string;
+  readonly reason: string;
+}
+
+const RANK: Readonly<Record<Severity, number>> = { error: 0, warning: 1, note: 2 };
+/** A deployment may have thousands of files with the same fault; nobody reads that many. */
+const MAX_OF_A_CHECK = 50;
+
+/** Runs checks one after another. */
+export function runChecks(subject: Subject, checks: readonly Check[]): Examination {
+  const findings: Finding[] = [];
+  const unasked: Unasked[] = [];
+  for (const check of checks) {
+    try {
+      const observed = check.look(subject).toSorted(bySeverity);
+      findings.push(...bound(observed).map((observation) => ({ rule: check.id, ...observation })));
+    } catch (error) {
+      unasked.push({ id: check.id, reason: reasonOf(error) });
+    }
+  }
+  return { asked: checks, findings: findings.toSorted(bySeverity), unasked };
+}
+
+type Ranked = Pick<Finding, "severity">;
+
+function bySeverity(left: Ranked, right: Ranked): number {
+  return RANK[left.severity] - RANK[right.severity];
+}
+
+function bound(observed: readonly Observation[]): readonly Observation[] {
+  const next = observed[MAX_OF_A_CHECK];
+  if (next === undefined) return observed;
+  const message = `${observed.length - MAX_OF_A_CHECK} more findings of this kind are not listed`;
+  return [...observed.slice(0, MAX_OF_A_CHECK), { ...next, file: "", key: "", message }];
 }

@@ -1,13 +1,13 @@
 /** The paths of a deployment by what they are: what a daemon serves by, its private keys, its state. */
-import { realpathSync } from "node:fs";
+import { readdirSync, realpathSync } from "node:fs";
 import { join } from "node:path";
 import type { Config } from "../../app/config/config.ts";
 import { readBoundedFile } from "../../base/bounded-file.ts";
+import { codeOf } from "../../base/thrown.ts";
 import { findModuleFile } from "../../handlers/module-file.ts";
 import { parseFunctionReference } from "../../handlers/registered-function.ts";
 import { stateDirectory } from "../../state/state-directory.ts";
-import { listTree } from "./file-tree.ts";
-import type { Subject } from "./subject.ts";
+import type { Subject } from "./check.ts";
 
 const MAX_PEM_BYTES = 1024 * 1024;
 
@@ -81,4 +81,39 @@ function madeCertificateKey(config: Config): string {
 /** The directories that `agtp-keys` puts keys and certificates into unless it is told otherwise. */
 export function keyDirectory(config: Config): string {
   return join(stateDirectory(config.directory), "keys");
+}
+
+const MAX_ENTRIES = 20_000;
+const MAX_DEPTH = 16;
+const LEFT_OUT: ReadonlySet<string> = new Set(["node_modules", ".git"]);
+
+/** The directory itself and everything below it; nothing where it is absent. */
+export function listTree(directory: string): readonly string[] {
+  const paths: string[] = [];
+  walk(directory, 0, paths);
+  return paths;
+}
+
+function walk(directory: string, depth: number, paths: string[]): void {
+  if (depth > MAX_DEPTH) return;
+  const entries = readEntries(directory);
+  if (entries === undefined) return;
+  paths.push(directory);
+  for (const entry of entries) {
+    if (paths.length >= MAX_ENTRIES) return;
+    if (LEFT_OUT.has(entry.name)) continue;
+    const path = join(directory, entry.name);
+    if (entry.isDirectory()) walk(path, depth + 1, paths);
+    else if (entry.isFile()) paths.push(path);
+  }
+}
+
+function readEntries(directory: string) {
+  try {
+    const entries = readdirSync(directory, { withFileTypes: true });
+    return entries.sort((left, right) => (left.name < right.name ? -1 : 1));
+  } catch (error) {
+    if (["ENOENT", "ENOTDIR"].includes(codeOf(error))) return undefined;
+    throw error;
+  }
 }

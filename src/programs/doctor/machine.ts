@@ -1,7 +1,8 @@
 /** The machine as checks see it: its clock, its user, its disk and its files, and the database of a deployment. */
 import { type Stats, statfsSync, statSync } from "node:fs";
+import type { Config } from "../../app/config/config.ts";
 import { codeOf } from "../../base/thrown.ts";
-import { surveyDatabase } from "../../state/postgres/survey.ts";
+import { type DatabaseAnswer, surveyDatabase } from "../../state/postgres/survey.ts";
 
 /** The machine around a deployment. */
 export interface Machine {
@@ -72,4 +73,18 @@ function describe(status: Stats): FileStatus {
 function readSpace(path: string): DiskSpace {
   const { bavail, bsize, files, ffree } = statfsSync(path);
   return { freeBytes: bavail * bsize, freeFiles: files > 0 ? ffree : undefined };
+}
+
+/** The age, in days, that is reckoned with where nothing bounds the records. */
+export const DEFAULT_AGE = 30;
+
+/** Undefined: it has files of its own. */
+export async function askDatabase(
+  { store, attribution }: Pick<Config, "store" | "attribution">,
+  machine: Machine,
+): Promise<DatabaseAnswer | undefined> {
+  const { url, schema, ca } = store;
+  if (store.driver !== "postgres" || url === undefined) return undefined;
+  const limits = attribution.retention ?? { days: DEFAULT_AGE };
+  return machine.surveyDatabase({ url, schema, ca }, limits, machine.now);
 }

@@ -1,7 +1,7 @@
 /**
- * The schemas of a deployment's files, as editors with a TOML language server read them: JSON Schema
- * draft-07, where a text may also ask for a variable of the environment; and the lines by which editors
- * find them beside a deployment.
+ * `agtpd schema`: the schemas of a deployment's files, as editors with a TOML language server read them:
+ * JSON Schema draft-07, where a text may also ask for a variable of the environment; and the lines by
+ * which editors find them beside a deployment.
  */
 import { existsSync } from "node:fs";
 import { dirname, relative, resolve, sep } from "node:path";
@@ -10,8 +10,10 @@ import { isRecord } from "../../base/json-value.ts";
 import { endpointFileSchema } from "../../endpoint/endpoint-file-schema.ts";
 import { recipeFileSchema } from "../../endpoint/recipe-file-schema.ts";
 import type { Schema } from "../../schema/section-field.ts";
+import { type Command, command } from "../shell/command.ts";
+import { usage } from "../shell/command-file.ts";
 import { jsonText } from "../shell/findings.ts";
-import type { NewFile } from "../shell/write-files.ts";
+import { type NewFile, writeFiles } from "../shell/write-files.ts";
 
 const DIRECTORY = ".agtp/schema";
 
@@ -105,4 +107,49 @@ function forEditors(value: unknown): unknown {
     return [[key, Object.fromEntries(named)]];
   });
   return Object.fromEntries(members);
+}
+
+const NOTES = `
+An editor with a TOML language server checks and completes a file whose first line is
+  ${schemaLine("server", "agtp-server.toml").trimEnd()}       in agtp-server.toml
+  ${schemaLine("endpoint", "endpoints/book-room.toml").trimEnd()}    in endpoints/book-room.toml
+  ${schemaLine("recipe", "recipes/audit.toml").trimEnd()}      in recipes/audit.toml
+
+Examples:
+  agtpd schema endpoint > endpoint.schema.json
+  agtpd schema --write --config shop/agtp-server.toml
+
+Exit codes: 0 printed or written, 2 it could not be.`;
+
+/** Prints one, or writes all of them beside a deployment. */
+export function schemaCommand(): Command {
+  return command({
+    name: "agtpd schema",
+    description: "Prints the JSON Schema of a deployment's file, with descriptions and defaults.",
+    args: { "[name]": `which file's: ${SCHEMA_NAMES.join(" | ")}` },
+    options: {
+      "--write": "write all of them to .agtp/schema beside the configuration",
+      "--config <file>": { help: "configuration file", default: "agtp-server.toml" },
+    },
+    notes: NOTES,
+    run: ({ name, write, config }, { directory, out, err }) => {
+      if (name !== undefined && !isName(name)) {
+        throw usage(`there is no schema ${JSON.stringify(name)}: ${SCHEMA_NAMES.join(", ")}`);
+      }
+      if (write) {
+        const files = schemaFiles();
+        writeFiles(resolve(directory, dirname(config)), files, true);
+        for (const { path } of files) err.write(`wrote ${path}\n`);
+      } else if (name === undefined) {
+        throw usage(`which one: ${SCHEMA_NAMES.join(", ")}? Or --write`);
+      } else {
+        out.write(schemaText(name));
+      }
+      return true;
+    },
+  });
+}
+
+function isName(text: string): text is SchemaName {
+  return SCHEMA_NAMES.some((name) => name === text);
 }

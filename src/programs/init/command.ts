@@ -8,14 +8,20 @@ import { usage } from "../shell/command-file.ts";
 import type { Line } from "../shell/command-line.ts";
 import { printJson } from "../shell/findings.ts";
 import { defuseLine, shellWord, type Terminal } from "../shell/terminal.ts";
-import { type Answers, DEFAULT_AGENT, DEFAULT_PORT } from "./answers.ts";
-import { type Ask, type GivenAnswers, interview, type Questions } from "./interview.ts";
+import {
+  type Answers,
+  type Ask,
+  DEFAULT_AGENT,
+  DEFAULT_PORT,
+  type GivenAnswers,
+  interview,
+  type Questions,
+} from "./answers.ts";
 import { makeDeployment, type NewDeployment, writeDeployment } from "./new-deployment.ts";
 import { lookAtPlace, type Place, placeDirectory } from "./place-directory.ts";
-import { readReference } from "./read-reference.ts";
 import { firstCommands } from "./readme-file.ts";
 import { SERVER_FILE } from "./server-file.ts";
-import type { Loss, Translation } from "./translate-reference.ts";
+import { type Loss, readReference, type Translation } from "./translate-reference.ts";
 
 const NOTES = `
 Three questions are asked on a terminal; what a flag says is not asked, and with --yes nothing is.

@@ -8,7 +8,7 @@ import { basename, dirname, join } from "node:path";
 import { readBoundedFile } from "../../base/bounded-file.ts";
 import { makeDirectory } from "../../base/make-directory.ts";
 import { shippedPath } from "../../base/shipped-path.ts";
-import { shippedCatalogPath } from "../../catalog/shipped-catalog.ts";
+import { shippedCatalogPath } from "../../catalog/catalog-file.ts";
 import { makeKey } from "../../identity/certificate-keys.ts";
 import { publicKeyOf } from "../../identity/ed25519.ts";
 import { issueAgent } from "../../identity/issue.ts";
@@ -17,7 +17,6 @@ import { schemaFiles, withSchemaLines } from "../editors/schema-files.ts";
 import { jsonText } from "../shell/findings.ts";
 import { type NewFile, writeFiles } from "../shell/write-files.ts";
 import { type Answers, ownerIdOf } from "./answers.ts";
-import type { FoundReference } from "./read-reference.ts";
 import { readmeFile, translatedReadme } from "./readme-file.ts";
 import {
   endpointFile,
@@ -28,6 +27,7 @@ import {
   SAMPLE_SCOPE,
 } from "./sample-files.ts";
 import { SERVER_FILE, SIGNING_KEY, serverFile, translatedServerFile } from "./server-file.ts";
+import type { FoundReference } from "./translate-reference.ts";
 
 /** Files of a deployment that are not written yet, and whom they make. */
 export interface NewDeployment {

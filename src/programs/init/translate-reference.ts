@@ -1,10 +1,14 @@
 /**
- * Translates the configuration of the reference implementation: each key into the one that means the
- * same here, or into a line that says why there is none. It reads the text alone, and opens nothing.
+ * Translates the configuration of the reference implementation, of `agtpd init --from`: each key into the
+ * one that means the same here, or into a line that says why there is none.
  */
+
+import { dirname, join } from "node:path";
 import { literalValue } from "../../base/environment.ts";
 import { isRecord, type JsonRecord } from "../../base/json-value.ts";
 import { parseToml, toJson } from "../../base/toml-document.ts";
+import { readText, usage } from "../shell/command-file.ts";
+import type { Terminal } from "../shell/terminal.ts";
 
 /** A key that says nothing here, and what to do instead. */
 export interface Loss {
@@ -203,4 +207,30 @@ function put(table: Record<string, unknown>, path: readonly string[], value: unk
 
 function textOf(value: unknown): string | undefined {
   return typeof value === "string" && value !== "" ? value : undefined;
+}
+
+/** A translation with the text of its recipes. */
+export interface FoundReference extends Translation {
+  /** Undefined where no file of recipes could be read. */
+  readonly recipeText: string | undefined;
+}
+
+/** Throws ERR_AGTP_REQUEST where the file cannot be read, or is another program's. */
+export function readReference(
+  file: string,
+  { directory }: Pick<Terminal, "directory">,
+): FoundReference {
+  const translated = translateReference(readText(directory, file));
+  if ("fault" in translated) throw usage(`${JSON.stringify(file)} ${translated.fault}`);
+  const { recipes } = translated;
+  if (recipes === undefined) return { ...translated, recipeText: undefined };
+  try {
+    const recipeText = readText(directory, join(dirname(file), recipes));
+    if (parseToml(recipeText).fault === undefined) return { ...translated, recipeText };
+  } catch {
+    // Told below, as a file of recipes that is none is.
+  }
+  const reason = `${JSON.stringify(recipes)} cannot be read: put its recipes into recipes/`;
+  const loss: Loss = { key: "synthesis.recipes_file", reason };
+  return { ...translated, losses: [...translated.losses, loss], recipeText: undefined };
 }

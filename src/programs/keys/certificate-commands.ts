@@ -3,7 +3,6 @@
  * agent's Genesis says what the command line leaves out of a certificate.
  * AGTP-CERT "Agent Certificate Profile"
  */
-
 import { createHash, X509Certificate } from "node:crypto";
 import { join } from "node:path";
 import { textIn } from "../../base/json-value.ts";
@@ -15,16 +14,22 @@ import {
 } from "../../identity/certificate-authority.ts";
 import type { CertificateFault } from "../../identity/certificate-fields.ts";
 import type { KeyKind } from "../../identity/certificate-keys.ts";
-import type { Genesis } from "../../identity/genesis.ts";
-import { readGenesisFile } from "../../identity/genesis-file.ts";
+import { type Genesis, readGenesisFile } from "../../identity/genesis.ts";
 import { type Command, command } from "../shell/command.ts";
 import { readText, usage } from "../shell/command-file.ts";
 import type { Options } from "../shell/command-line.ts";
 import type { Terminal } from "../shell/terminal.ts";
 import { type NewFile, writeFiles } from "../shell/write-files.ts";
-import { readChoice, readDays, readName, readScopes, readTrustTier } from "./flag-values.ts";
 import { readSecret } from "./key-files.ts";
-import { MAKING_OPTIONS, printFacts } from "./print-facts.ts";
+import {
+  MAKING_OPTIONS,
+  printFacts,
+  readChoice,
+  readDays,
+  readName,
+  readScopes,
+  readTrustTier,
+} from "./making.ts";
 
 const KEY_KINDS: readonly KeyKind[] = ["p256", "ed25519"];
 

@@ -5,10 +5,13 @@
 import type { X509Certificate } from "node:crypto";
 import { reasonOf } from "../../base/thrown.ts";
 import { readAgentExtensions } from "../../identity/certificate-agent-extensions.ts";
-import { checkTrustAnchor, readTrustAnchors } from "../../identity/certificate-anchors.ts";
 import { checkClient, describeCertificate } from "../../identity/certificate-roles.ts";
 import type { AgentExtensions } from "../../identity/client-certificate.ts";
-import { verifyClientCertificate } from "../../identity/client-certificate-verification.ts";
+import {
+  checkTrustAnchor,
+  readTrustAnchors,
+  verifyClientCertificate,
+} from "../../identity/client-certificate-verification.ts";
 import type { Genesis } from "../../identity/genesis.ts";
 import type { Check, FileReport } from "./checks.ts";
 

@@ -2,7 +2,6 @@
  * `agtp-keys`: makes and verifies what identity rests on. The exit code is 0 when it was done or
  * everything verified, 1 when a check failed or the answer is no, 2 when it could not be asked.
  */
-
 import { createPrivateKey } from "node:crypto";
 import { makeKey } from "../../identity/certificate-keys.ts";
 import { publicKeyOf } from "../../identity/ed25519.ts";
@@ -12,11 +11,10 @@ import { usage } from "../shell/command-file.ts";
 import { writeFiles } from "../shell/write-files.ts";
 import { agentCaCommand, agentCertCommand } from "./certificate-commands.ts";
 import { genesisCommand } from "./genesis-command.ts";
-import { MAKING_OPTIONS, printFacts } from "./print-facts.ts";
+import { MAKING_OPTIONS, printFacts } from "./making.ts";
 import { repairCommand } from "./repair-command.ts";
 import { verifyChainOf } from "./verify-chain-command.ts";
-import { verifyFiles } from "./verify-files.ts";
-import { VERIFY_ARGS, VERIFY_OPTIONS } from "./verify-options.ts";
+import { VERIFY_ARGS, VERIFY_OPTIONS, verifyFiles } from "./verify-files.ts";
 
 /** Makes the key, and prints its public half. */
 const signingCommand: Command = command({

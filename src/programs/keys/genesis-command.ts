@@ -17,9 +17,15 @@ import type { Options } from "../shell/command-line.ts";
 import { jsonText } from "../shell/findings.ts";
 import type { Terminal } from "../shell/terminal.ts";
 import { type NewFile, writeFiles } from "../shell/write-files.ts";
-import { readChoice, readName, readScopes, readTrustTier } from "./flag-values.ts";
 import { readSigningKey, readVerificationKey } from "./key-files.ts";
-import { MAKING_OPTIONS, printFacts } from "./print-facts.ts";
+import {
+  MAKING_OPTIONS,
+  printFacts,
+  readChoice,
+  readName,
+  readScopes,
+  readTrustTier,
+} from "./making.ts";
 
 const OPTIONS = {
   ...MAKING_OPTIONS,

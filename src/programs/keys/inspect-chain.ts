@@ -1,13 +1,18 @@
 /**
- * An agent's chain, asked for record by record over INSPECT. What comes back is believed for its
- * hash alone.   AGTP "INSPECT"
+ * An agent's chain, asked for record by record over INSPECT, and where an archive has its beginning,
+ * followed there. What comes back is believed for its hash alone.   AGTP "INSPECT", AGTP-IDENTIFIERS
+ * "Audit Log"
  */
-
 import { isRecord, recordIn } from "../../base/json-value.ts";
 import type { AgtpClient, ClientResponse } from "../../client/agtp-client.ts";
 import { AgtpClientError } from "../../client/client-error.ts";
-import { isAccepted } from "../../client/response.ts";
+import { isAccepted } from "../../client/exchange.ts";
 import type { Ed25519PublicKey } from "../../identity/ed25519.ts";
+import {
+  type JournalQuestion,
+  type JournalReport,
+  verifyJournalChain,
+} from "../../state/journal/journal-chain.ts";
 import {
   type ChainReport,
   type JudgePayload,
@@ -100,4 +105,34 @@ function reasonOf({ status, body }: ClientResponse): string {
   const { code, message } = error;
   const said = [code, message].filter((text) => typeof text === "string").join(": ");
   return defuseLine(`${status} ${said}`.trim());
+}
+
+/** Goes on in an archive where the server's part ends; both have to hold, and to meet. */
+export async function followInArchive(
+  served: InspectedReport,
+  question: Omit<JournalQuestion, "archive" | "trustedHead">,
+): Promise<JournalReport & InspectedReport> {
+  const { archived, ...end } = served;
+  if (archived === undefined || end.broken !== undefined) return served;
+  const { directory } = question;
+  const begin = await verifyJournalChain({
+    ...question,
+    archive: directory,
+    trustedHead: archived,
+  });
+  if (begin === undefined) return served;
+  if (begin.broken === undefined && begin.head !== archived) {
+    throw new CommandRefusal("the archive went on while the server was asked: verify once more");
+  }
+  return {
+    ...end,
+    records: begin.records + end.records,
+    first: begin.first ?? end.first,
+    last: end.last ?? begin.last,
+    verified: begin.verified + end.verified,
+    unsigned: begin.unsigned + end.unsigned,
+    unchecked: begin.unchecked + end.unchecked,
+    broken: begin.broken,
+    cut: begin.cut,
+  };
 }

@@ -19,11 +19,15 @@ import { CommandRefusal } from "../shell/command.ts";
 import { usage } from "../shell/command-file.ts";
 import { printJson } from "../shell/findings.ts";
 import { defuseLine, type Terminal } from "../shell/terminal.ts";
-import { PasskeyChecks } from "./check-passkey.ts";
-import { followInArchive } from "./follow-in-archive.ts";
-import { type InspectedReport, inspectHead, verifyInspectedChain } from "./inspect-chain.ts";
+import { PasskeyChecks } from "./check-records.ts";
+import {
+  followInArchive,
+  type InspectedReport,
+  inspectHead,
+  verifyInspectedChain,
+} from "./inspect-chain.ts";
 import { readPasskeys, readVerificationKeys } from "./key-files.ts";
-import type { VerifyLine } from "./verify-options.ts";
+import type { VerifyLine } from "./verify-files.ts";
 
 /** A chain that is asked for, and what it is checked with. */
 interface Question {

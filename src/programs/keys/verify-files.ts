@@ -2,19 +2,58 @@
 import { existsSync, statSync } from "node:fs";
 import { resolve } from "node:path";
 import { isRecord, type JsonRecord, recordIn } from "../../base/json-value.ts";
-import { readTrustAnchors } from "../../identity/certificate-anchors.ts";
+import { readTrustAnchors } from "../../identity/client-certificate-verification.ts";
 import type { Ed25519PublicKey } from "../../identity/ed25519.ts";
 import { parseBoundedJson } from "../../identity/json-document.ts";
 import { readText, usage } from "../shell/command-file.ts";
+import type { Line } from "../shell/command-line.ts";
 import type { Terminal } from "../shell/terminal.ts";
 import { type CertificateContext, checkCertificates } from "./check-certificate.ts";
-import { checkGenesis, type GenesisReport } from "./check-genesis.ts";
+import {
+  checkDocument,
+  checkGenesis,
+  checkManifest,
+  type GenesisReport,
+} from "./check-documents.ts";
 import { checkKey, isKeyText } from "./check-key.ts";
 import { checkRecords } from "./check-records.ts";
-import { checkDocument, checkManifest } from "./check-signed-document.ts";
 import { type FileReport, hasPassed, printReports } from "./checks.ts";
 import { readVerificationKeys } from "./key-files.ts";
-import type { VerifyLine } from "./verify-options.ts";
+
+/** The files; none with --chain. */
+export const VERIFY_ARGS = {
+  "[files...]": "Genesis, identity document, certificate, key, record or manifest",
+} as const;
+
+/** The keys to verify with, and the server to ask for a chain. */
+export const VERIFY_OPTIONS = {
+  "--json": "print JSON",
+  "--key <key>": {
+    help: "what records and manifests are signed with: file or base64url",
+    isRepeated: true,
+  },
+  "--issuer-key <key>": {
+    help: "an issuer that is trusted: file or base64url; repeatable",
+    isRepeated: true,
+  },
+  "--ca <file>": "authorities to trust, PEM",
+  "--chain <where>": "a journal directory, or agtp://HOST to ask by INSPECT",
+  "--archive <directory>": "where [attribution.retention] moved older segments",
+  "--agent <id>": "whose chain",
+  "--head <audit-id>":
+    "a record that was in the chain, or agtp://HOST to ask for the newest: says where the chain was cut",
+  "--passkey <file>": {
+    help: "the public key of an operator's passkey, JWK or PEM: no other may have signed approvals; repeatable",
+    isRepeated: true,
+  },
+  "--agent-id <id>": "Agent-ID: who asks; default: the agent itself",
+  "--client-cert <file>": "certificate of who asks, PEM",
+  "--client-key <file>": "its key, PEM",
+  "--insecure": "trust any certificate of the server",
+} as const;
+
+/** The command line, as written. */
+export type VerifyLine = Line<typeof VERIFY_ARGS, typeof VERIFY_OPTIONS>;
 
 interface NamedFile {
   readonly file: string;

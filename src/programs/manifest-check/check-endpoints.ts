@@ -5,12 +5,11 @@
 import type { DocumentPlace } from "../../base/document-place.ts";
 import { describeValue, isRecord, type JsonRecord, quoteValue } from "../../base/json-value.ts";
 import type { Pair } from "../../catalog/pair.ts";
-import { checkTemplate, templateParameters } from "../../catalog/path-grammar.ts";
-import { RESERVED_NAMES } from "../../catalog/reserved-names.ts";
+import { checkTemplate, RESERVED_NAMES, templateParameters } from "../../catalog/path-grammar.ts";
 import { UPSTREAM_ERRORS } from "../../endpoint/endpoint.ts";
 import { SEMANTIC_KEYS } from "../../endpoint/endpoint-file-schema.ts";
 import { createRegistry } from "../../endpoint/endpoint-registry.ts";
-import { checkReservation } from "../../endpoint/reserved-endpoints.ts";
+import { checkReservation } from "../../endpoint/method-rule.ts";
 import { readSemanticBlock } from "../../endpoint/semantic-block.ts";
 import { isScopeToken } from "../../identity/authority-scope.ts";
 import { OPERATOR_SCHEMA_BOUNDS, type SchemaBounds } from "../../schema/schema-bounds.ts";

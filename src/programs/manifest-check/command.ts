@@ -7,8 +7,7 @@ import { resolve } from "node:path";
 import { isRecord, type JsonRecord } from "../../base/json-value.ts";
 import { formatProblem, isError } from "../../base/problem.ts";
 import type { Catalog } from "../../catalog/catalog.ts";
-import { loadCatalog } from "../../catalog/catalog-file.ts";
-import { shippedCatalogPath } from "../../catalog/shipped-catalog.ts";
+import { loadCatalog, shippedCatalogPath } from "../../catalog/catalog-file.ts";
 import {
   type Ed25519PublicKey,
   publicKeyOf,

@@ -8,7 +8,7 @@ import { LRUCache } from "lru-cache";
 import { isRecord, type JsonRecord } from "../../base/json-value.ts";
 import type { ClientResponse } from "../../client/agtp-client.ts";
 import { AgtpClientError } from "../../client/client-error.ts";
-import { isAccepted } from "../../client/response.ts";
+import { isAccepted } from "../../client/exchange.ts";
 import { followingIn, saidIn, waitingText } from "../../modules/mcp/tasks/following.ts";
 import { type Following, type McpTask, TASK_TTL_MS } from "../../modules/mcp/tasks/task.ts";
 import type { ClientTasks } from "../../modules/mcp/tasks/task-requests.ts";

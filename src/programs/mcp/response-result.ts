@@ -5,7 +5,7 @@
 import type { CallToolResult } from "@modelcontextprotocol/server";
 import { isTooDeep } from "../../base/nesting.ts";
 import type { ClientResponse } from "../../client/agtp-client.ts";
-import { isAccepted } from "../../client/response.ts";
+import { isAccepted } from "../../client/exchange.ts";
 import { laterText } from "../../modules/mcp/tasks/following.ts";
 import type { Following } from "../../modules/mcp/tasks/task.ts";
 import { refusalWords } from "../../modules/mcp/tools/answer-body.ts";

@@ -15,7 +15,7 @@ import { templateNames } from "../../base/template.ts";
 import { reasonOf } from "../../base/thrown.ts";
 import type { AgtpClient, ClientRequest, ClientResponse } from "../../client/agtp-client.ts";
 import { AgtpClientError } from "../../client/client-error.ts";
-import { fillPath } from "../../endpoint/fill-path.ts";
+import { fillPath } from "../../endpoint/path-template.ts";
 import { APPROVED_CALL } from "../../modules/mcp/contracts/approved-call-tool.ts";
 import { PRESENTED } from "../../modules/mcp/contracts/front-contracts.ts";
 import { contractToolText, PROPOSE, proposalOf } from "../../modules/mcp/contracts/propose-tool.ts";

@@ -1,7 +1,7 @@
 /** A connection to a server as flags of a command line say it: whom to trust, and as whom to ask. */
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
-import { isLoopbackHost } from "../../base/loopback.ts";
+import { isLoopbackHost } from "../../base/addresses.ts";
 import type { AgtpClient, ClientOptions } from "../../client/agtp-client.ts";
 import { createClient } from "../../client/client.ts";
 import { type AgtpUri, parseUri } from "../../client/uri.ts";

@@ -2,8 +2,8 @@
 import { resolve } from "node:path";
 import type { Config } from "../../app/config/config.ts";
 import { loadConfig } from "../../app/config/load.ts";
+import { urlAuthority } from "../../base/addresses.ts";
 import { formatProblem, isError, type Problem } from "../../base/problem.ts";
-import { urlAuthority } from "../../base/url-host.ts";
 import { CommandRefusal } from "./command.ts";
 import { usage } from "./command-file.ts";
 import type { Terminal } from "./terminal.ts";

@@ -1,8 +1,76 @@
-/** `agtpd state`: moves what a deployment keeps out to a file, and in again. */
-import type { Command } from "../shell/command.ts";
-import { acceptLossCommand } from "./accept-loss-command.ts";
-import { exportCommand } from "./export-command.ts";
+/**
+ * `agtpd state`: moves what a deployment keeps out to a file, and in again, and goes on with a store that
+ * lacks records of which this node was told that they are kept.
+ */
+
+import type { Config } from "../../app/config/config.ts";
+import { CutEnds } from "../../state/postgres/cut-rows.ts";
+import { findLostRecords } from "../../state/postgres/records.ts";
+import {
+  type AcknowledgedRecord,
+  readAcknowledged,
+  writeAcknowledged,
+} from "../../state/records/acknowledged-records.ts";
+import { acknowledgedPath } from "../../state/state-directory.ts";
+import { type Command, CommandRefusal, command } from "../shell/command.ts";
+import { printJson } from "../shell/findings.ts";
+import { readConfig } from "../shell/read-config.ts";
+import { withPostgres, withState } from "../shell/with-state.ts";
+import { CONFIG, exportCommand } from "./export-command.ts";
 import { importCommand } from "./import-command.ts";
+
+/** Where the losses are, by the time at which they were accepted. */
+const ACCEPTED_LOSSES = "accepted-losses";
+
+/** Accepts, and says which records are lost. */
+export const acceptLossCommand: Command = command({
+  name: "accept-loss",
+  description: "Goes on with a PostgreSQL that lacks acknowledged records, while no daemon runs.",
+  options: {
+    "--config <file>": CONFIG,
+    "--reason <text>": "why; it is kept with what is lost",
+    "--json": "print JSON",
+  },
+  run: async ({ config: path, reason = "", json = false }, terminal) => {
+    const config = readConfig(path, terminal);
+    if (config.store.driver !== "postgres") {
+      const way = "a loss of the journal is accepted by agtp-keys repair";
+      throw new CommandRefusal(`${way}, and store.driver is "${config.store.driver}"`);
+    }
+    const lost = await withState(config, "agtpd state accept-loss", () => accept(config, reason));
+    if (json) {
+      printJson({ lost: lost.map(asJson) }, terminal.out);
+      return true;
+    }
+    for (const { agentId, auditId } of lost) {
+      terminal.out.write(`lost: record ${auditId} of agent ${agentId}\n`);
+    }
+    terminal.out.write(lost.length === 0 ? "nothing is lost\n" : "the loss is accepted\n");
+    return true;
+  },
+});
+
+function accept(config: Config, reason: string): Promise<readonly AcknowledgedRecord[]> {
+  return withPostgres(config, async (store) => {
+    const path = acknowledgedPath(config.directory);
+    const known = readAcknowledged(path);
+    const { pool, name } = store;
+    const lost = await findLostRecords(pool, name, known, new CutEnds(pool, name));
+    if (lost.length === 0) return lost;
+    const key = new Date().toISOString();
+    const value = { reason, node: config.cluster.node ?? null, lost: lost.map(asJson) };
+    await store.commit([{ kind: "put", collection: ACCEPTED_LOSSES, key, value }]);
+    writeAcknowledged(
+      path,
+      known.filter((one) => !lost.includes(one)),
+    );
+    return lost;
+  });
+}
+
+function asJson({ agentId, auditId }: AcknowledgedRecord): object {
+  return { agent_id: agentId, audit_id: auditId };
+}
 
 const NOTES = `
 Examples:

@@ -11,7 +11,7 @@ import type { Line } from "../shell/command-line.ts";
 import { printJson, printProblems } from "../shell/findings.ts";
 import type { Terminal } from "../shell/terminal.ts";
 import { diffCatalogs } from "./catalog-diff.ts";
-import { printDeployment, printOutcome, printPlan } from "./deployment-report.ts";
+import type { CatalogStep } from "./conflict.ts";
 import {
   type DeploymentReport,
   type DiffReport,
@@ -19,12 +19,10 @@ import {
   type FixOutcome,
   type NamedCatalog,
 } from "./diff-report.ts";
-import { type FixPlan, planFixes } from "./fix-plan.ts";
+import { type FixPlan, planFixes, replaceText } from "./fix-plan.ts";
 import { toJsonReport } from "./json-report.ts";
-import type { CatalogStep } from "./method-judge.ts";
-import { replaceText } from "./replace-text.ts";
 import { type Scan, scanDeployment } from "./scan.ts";
-import { printCatalogs } from "./text-report.ts";
+import { printCatalogs, printDeployment, printOutcome, printPlan } from "./text-report.ts";
 import { isSemanticVersion, judgeVersion } from "./version-verdict.ts";
 
 const NOTES = `

@@ -3,11 +3,15 @@
  * and what only the newer one has. What was wrong already is not the newer catalog's doing.
  * AGTP-API §4.5, §4.7, §9.4
  */
-
 import { isTable } from "../../base/toml-document.ts";
 import { methodNames, methodSegments } from "../../catalog/path-grammar.ts";
-import type { Conflict, ConflictEffect, Notice } from "./conflict.ts";
-import { type CatalogStep, MethodJudge } from "./method-judge.ts";
+import {
+  type CatalogStep,
+  type Conflict,
+  type ConflictEffect,
+  MethodJudge,
+  type Notice,
+} from "./conflict.ts";
 import type { PathRole, Reference, References } from "./reference.ts";
 
 /** Conflicts and notices, in the order of the files. */

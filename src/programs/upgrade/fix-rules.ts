@@ -2,15 +2,13 @@
  * Rules for writing a successor in place of a method that is gone: each answers with the reason why
  * not, where that would break something that works.   AGTP-API §4.5, §5.9, §9.2
  */
-
 import { templateShape } from "../../base/template.ts";
 import { isTable, type TomlTable } from "../../base/toml-document.ts";
 import type { Pair } from "../../catalog/pair.ts";
 import { checkTemplate } from "../../catalog/path-grammar.ts";
 import { createRegistry } from "../../endpoint/endpoint-registry.ts";
-import { checkReservation } from "../../endpoint/reserved-endpoints.ts";
-import type { Conflict } from "./conflict.ts";
-import type { CatalogStep } from "./method-judge.ts";
+import { checkReservation } from "../../endpoint/method-rule.ts";
+import type { CatalogStep, Conflict } from "./conflict.ts";
 import type { Reference } from "./reference.ts";
 import type { Scan } from "./scan.ts";
 

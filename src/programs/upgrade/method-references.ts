@@ -4,14 +4,12 @@
  * methods that need a token, and the pairs that the manifest lists. Values may come out of the
  * environment, as the daemon takes them.   AGTP-API §9
  */
-
-import type { DocumentPlace } from "../../base/document-place.ts";
-import { documentAt } from "../../base/document-root.ts";
+import { type DocumentPlace, documentAt } from "../../base/document-place.ts";
 import { describeToml } from "../../base/document-style.ts";
 import { isTable } from "../../base/toml-document.ts";
 import { templateParameters } from "../../catalog/path-grammar.ts";
 import type { DeploymentText } from "./deployment-texts.ts";
-import type { ReferenceCollector } from "./reference-collector.ts";
+import type { ReferenceCollector } from "./reference.ts";
 
 /** Collects from `[endpoint]`. */
 export function collectEndpoint(source: DeploymentText, collector: ReferenceCollector): void {

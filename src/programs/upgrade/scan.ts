@@ -2,11 +2,11 @@
  * Reads a deployment and says what a step from one catalog to another does to it, each finding with
  * its line. Findings are complete only where no problem is an error.   AGTP-API §4.7
  */
-
 import { type AST, parseTOML } from "toml-eslint-parser";
-import { documentAt } from "../../base/document-root.ts";
+import { documentAt } from "../../base/document-place.ts";
 import { joinIndex, joinKey } from "../../base/dotted-key.ts";
 import type { Problem } from "../../base/problem.ts";
+import type { CatalogStep } from "./conflict.ts";
 import {
   type DeploymentSource,
   type DeploymentText,
@@ -14,10 +14,8 @@ import {
   readDeployment,
 } from "./deployment-texts.ts";
 import { type DeploymentFindings, findConflicts } from "./find-conflicts.ts";
-import type { CatalogStep } from "./method-judge.ts";
 import { collectEndpoint, collectPolicies } from "./method-references.ts";
-import type { Reference, References } from "./reference.ts";
-import { ReferenceCollector } from "./reference-collector.ts";
+import { type Reference, ReferenceCollector, type References } from "./reference.ts";
 
 /** The deployment to read, and the catalogs to judge it by. */
 type ScanOptions = DeploymentSource & CatalogStep;

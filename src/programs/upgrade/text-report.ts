@@ -1,21 +1,26 @@
-/** The report for people: what changed, whether the version says so, and what breaks where. */
+/** The report for people: what changed, whether the version says so, what breaks where, what to do about it. */
 import pc from "picocolors";
+import { isError } from "../../base/problem.ts";
 import type { Catalog, Verb } from "../../catalog/catalog.ts";
-import { defuseLine, type Output } from "../shell/terminal.ts";
+import { defuse, defuseLine, type Output } from "../shell/terminal.ts";
 import { type CatalogDiff, type SectionDiff, successorOf } from "./catalog-diff.ts";
-import type { DiffReport, NamedCatalog } from "./diff-report.ts";
+import type { Conflict, ConflictGroup, Notice } from "./conflict.ts";
+import type { DeploymentReport, DiffReport, FixOutcome, NamedCatalog } from "./diff-report.ts";
+import type { FixPlan } from "./fix-plan.ts";
+import type { Reference } from "./reference.ts";
+import type { Scan } from "./scan.ts";
 import type { VersionVerdict } from "./version-verdict.ts";
 
 type Colours = ReturnType<typeof pc.createColors>;
 
 /** A group of lines under one heading; nothing is shown of an empty one. */
-export interface Section {
+interface Section {
   readonly heading: string;
   readonly lines: readonly string[];
 }
 
 /** Shows sections, each with the number of its lines. */
-export function writeSections(sections: readonly Section[], out: Output): void {
+function writeSections(sections: readonly Section[], out: Output): void {
   const { bold } = pc.createColors(out.hasColour);
   for (const { heading, lines } of sections) {
     if (lines.length === 0) continue;
@@ -133,4 +138,101 @@ function sectionLines({ added, removed, changed }: SectionDiff, arrow: string): 
 function text(value: string): string {
   const line = defuseLine(value);
   return line.length > 100 ? `${line.slice(0, 99)}…` : line;
+}
+
+const HEADINGS: Readonly<Record<ConflictGroup, string>> = {
+  "path-grammar": "Path-grammar conflicts",
+  endpoint: "Endpoint conflicts",
+  recipe: "Recipe conflicts",
+  policy: "Policy conflicts",
+};
+
+/** Shows what breaks, what is worth knowing, and a last line that sums it up. */
+export function printDeployment({ directory, scan }: DeploymentReport, out: Output): void {
+  const colours = pc.createColors(out.hasColour);
+  out.write(`\n${colours.bold(`Deployment ${defuseLine(directory)}`)}\n`);
+  const conflicts = Object.entries(HEADINGS).map(([group, heading]): Section => {
+    const members = scan.conflicts.filter((conflict) => conflict.group === group);
+    return { heading, lines: members.flatMap((one) => [conflictLine(one, scan, out)]) };
+  });
+  const notices = (kind: Notice["kind"]): readonly string[] =>
+    scan.notices.filter((one) => one.kind === kind).map((one) => noticeLine(one, scan, out));
+  writeSections(
+    [
+      ...conflicts,
+      { heading: "Deprecated, and still served", lines: notices("deprecated") },
+      { heading: "Unknown before as well", lines: notices("unknown") },
+    ],
+    out,
+  );
+  const count = scan.conflicts.length;
+  const things = count === 1 ? "1 place breaks" : `${count} places break`;
+  const summary = count === 0 ? colours.green("nothing breaks") : colours.red(things);
+  const isPartial = scan.problems.some(isError);
+  out.write(`\n${summary}${isPartial ? ", in what could be read" : ""}\n`);
+}
+
+/** Shows what is going to be written, as `diff` would, and what is not. */
+export function printPlan({ fixes, refused }: FixPlan, scan: Scan, out: Output): void {
+  const { green, red, bold } = pc.createColors(out.hasColour);
+  const paint = (line: string): string => {
+    if (/^(?:---|\+\+\+|@@) /.test(line)) return bold(line);
+    if (line.startsWith("-")) return red(line);
+    return line.startsWith("+") ? green(line) : line;
+  };
+  for (const { source, after } of fixes) {
+    for (const line of unifiedDiff(source.file, source.text, after)) {
+      out.write(`${paint(out.isTerminal ? defuse(line) : line)}\n`);
+    }
+  }
+  const lines = refused.map(({ conflict, reason }) => {
+    return `${place(conflict.reference, scan)}  ${conflict.method}: ${defuseLine(reason)}`;
+  });
+  writeSections([{ heading: "Left to a person", lines }], out);
+}
+
+/** Says what became of a plan. */
+export function printOutcome({ isDryRun, plan, written, failed }: FixOutcome, err: Output): void {
+  for (const { file, reason } of failed) {
+    err.write(`agtp-catalog-diff: ${defuseLine(file)}: ${defuseLine(reason)}\n`);
+  }
+  const files = (count: number): string => (count === 1 ? "1 file" : `${count} files`);
+  if (isDryRun) err.write(`dry run: ${files(plan.fixes.length)} would be written\n`);
+  else err.write(`${files(written.length)} written\n`);
+}
+
+function conflictLine(conflict: Conflict, scan: Scan, out: Output): string {
+  const { red, dim } = pc.createColors(out.hasColour);
+  const { reference, message, remedy, effect } = conflict;
+  const where = `${place(reference, scan)}  ${dim(defuseLine(reference.key))}`;
+  return `${red("x")} ${where}\n      ${defuseLine(message)} [${effect}]\n      -> ${defuseLine(remedy)}`;
+}
+
+function noticeLine(notice: Notice, scan: Scan, out: Output): string {
+  const { yellow, dim } = pc.createColors(out.hasColour);
+  const { reference, message, successor } = notice;
+  const where = `${place(reference, scan)}  ${dim(defuseLine(reference.key))}`;
+  const wayOut = successor === undefined ? "" : `, use ${successor}`;
+  return `${yellow("!")} ${where}\n      ${defuseLine(message)}${wayOut}`;
+}
+
+/** `endpoints/book.toml:2`, as editors take it. */
+function place(reference: Reference, scan: Scan): string {
+  const line = scan.placeOf(reference)?.line;
+  const { file } = reference.source;
+  return defuseLine(line === undefined ? file : `${file}:${line}`);
+}
+
+/**
+ * The lines in which two texts differ, under a head that names the file, as `diff -U0` has them and
+ * `patch` takes them. Only for changes that leave the number of lines as it was.
+ */
+function unifiedDiff(file: string, before: string, after: string): readonly string[] {
+  const newer = after.split("\n");
+  const hunks = before.split("\n").flatMap((line, index) => {
+    const changed = newer[index] ?? "";
+    if (line === changed) return [];
+    return [`@@ -${index + 1} +${index + 1} @@`, `-${line}`, `+${changed}`];
+  });
+  return [`--- ${file}`, `+++ ${file}`, ...hunks.map((line) => line.replace(/\r$/, ""))];
 }

@@ -6,7 +6,7 @@
 import { createReadStream } from "node:fs";
 import { open } from "node:fs/promises";
 import { join } from "node:path";
-import { OctetLines } from "../../base/octet-lines.ts";
+import { OctetLines } from "../../base/line-reader.ts";
 import { codeOf } from "../../base/thrown.ts";
 import { type JournalCut, readCut } from "./cut-record.ts";
 import { openIfThere } from "./journal-disk.ts";

@@ -8,7 +8,7 @@ import { createReadStream } from "node:fs";
 import { open, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { isRecord, type JsonRecord, parseJson } from "../../base/json-value.ts";
-import { OctetLines } from "../../base/octet-lines.ts";
+import { OctetLines } from "../../base/line-reader.ts";
 import type { CutHeadsFile } from "./cut-record.ts";
 
 /** The last record of a chain that went with a cut, or with one before it. */

@@ -178,17 +178,18 @@ export class FileJournal implements Journal {
   }
 
   #append(records: readonly JournalRecord[]): JournalPosition {
-    let lines = "";
-    for (const { jws } of records) lines += `${jws}\n`;
     const position = this.#end;
     let { offset } = position;
-    this.#active.append(lines);
+    this.#active.append(records);
     this.#sync.mark();
-    for (const record of records) {
-      const { length } = record.jws;
-      this.#records.add(record.auditId, offset, length);
-      this.#newest = [record, { segment: position.segment, offset, length }];
-      offset += length + 1;
+    for (const { auditId, jws } of records) {
+      this.#records.add(auditId, offset, jws.length);
+      offset += jws.length + 1;
+    }
+    const newest = records.at(-1);
+    if (newest !== undefined) {
+      const { length } = newest.jws;
+      this.#newest = [newest, { segment: position.segment, offset: offset - length - 1, length }];
     }
     return position;
   }

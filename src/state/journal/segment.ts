@@ -14,7 +14,7 @@ import {
   readSync,
 } from "node:fs";
 import { join } from "node:path";
-import { OctetLines } from "../../base/octet-lines.ts";
+import { OctetLines } from "../../base/line-reader.ts";
 import { openStateFile } from "../../base/state-files.ts";
 import { codeOf } from "../../base/thrown.ts";
 import type { JournalRecord } from "./journal.ts";
@@ -42,7 +42,12 @@ const MAX_LINE = 1024 * 1024;
 const CHUNK = 64 * 1024;
 const APPENDING = constants.O_RDWR | constants.O_CREAT | constants.O_APPEND;
 /** More than most groups of records take. */
-const PROBE = " ".repeat(16 * 1024);
+const PROBE = Buffer.alloc(16 * 1024, " ");
+/**
+ * The lines that are written next. As one text, a turn's records were copied twice, to fresh pages each
+ * time: a tenth of what a request with an unsigned record took.
+ */
+const LINES = Buffer.allocUnsafeSlow(64 * 1024);
 
 /** The file name of a segment; they are numbered from 1. */
 export function segmentName(number: number): string {
@@ -121,17 +126,16 @@ export class ActiveSegment {
     return this.#size;
   }
 
-  /** Appends lines, whole or not at all; throws when they cannot be written. */
-  append(lines: string): void {
+  /** Appends records, a line each, all of them or none; throws when they cannot be written. */
+  append(records: readonly JournalRecord[]): void {
     if (this.#isTorn) this.#cut();
     try {
-      this.#write(lines);
+      this.#size += this.#writeLines(records);
     } catch (error) {
       this.#isTorn = true;
       this.#cut();
       throw error;
     }
-    this.#size += lines.length;
   }
 
   /** Throws while the disk takes nothing; leaves nothing behind. */
@@ -187,9 +191,33 @@ export class ActiveSegment {
     closeSync(this.#file);
   }
 
-  #write(text: string): void {
-    let written = this.#disk.write(this.#file, text);
-    while (written < text.length) written += this.#disk.write(this.#file, text.slice(written));
+  /** Answers how many octets the lines have. */
+  #writeLines(records: readonly JournalRecord[]): number {
+    let octets = 0;
+    let collected = 0;
+    for (const { jws } of records) {
+      const length = jws.length + 1;
+      octets += length;
+      if (collected + length > LINES.length) {
+        this.#write(LINES.subarray(0, collected));
+        collected = 0;
+      }
+      if (length > LINES.length) {
+        this.#write(Buffer.from(`${jws}\n`, "latin1"));
+        continue;
+      }
+      LINES.write(jws, collected, "latin1");
+      collected += length;
+      LINES[collected - 1] = LINE_FEED;
+    }
+    this.#write(LINES.subarray(0, collected));
+    return octets;
+  }
+
+  #write(octets: Uint8Array): void {
+    for (let rest = octets; rest.length > 0; ) {
+      rest = rest.subarray(this.#disk.write(this.#file, rest));
+    }
   }
 
   #cut(): void {

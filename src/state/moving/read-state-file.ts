@@ -4,7 +4,7 @@
  */
 
 import { createHash } from "node:crypto";
-import { OctetLines } from "../../base/octet-lines.ts";
+import { OctetLines } from "../../base/line-reader.ts";
 import { ChainLinks, type LinkedRecord } from "../records/chain-links.ts";
 import { CHAIN_HEADS, readHead } from "../records/known-chains.ts";
 import {

@@ -5,7 +5,7 @@
  * it; so a change holds everywhere once each node has taken it or a lease has passed.
  */
 import type { Pool } from "pg";
-import { Pulse } from "../../base/pulse.ts";
+import { Pulse } from "../../base/back-off.ts";
 import { LateLooks } from "../late-looks.ts";
 import { LiveProcesses } from "../live-processes.ts";
 import type { NodeFigures } from "../node-figures.ts";

@@ -63,6 +63,11 @@ interface RecordRetentionOptions {
   onStep?(step: RecordCutStep): void;
 }
 
+/** An open transaction is told of after so long. */
+const HELD_UP_MS = 60_000;
+const HELD_UP =
+  "a transaction that writes has been open on the database's server for a minute or longer: newer records cannot be counted, and stay, until it ends (pg_stat_activity shows it)";
+
 /** As those of a journal. */
 const SEGMENT_BYTES = 16 * 1024 * 1024;
 
@@ -142,7 +147,10 @@ export class RecordRetention implements RetainedRecords {
       this.#segments.forget();
       if (!(error instanceof HolderLostError)) throw error;
       this.#isClaimed = false;
+      return;
     }
+    const { heldUpSince = Number.POSITIVE_INFINITY } = this.#segments;
+    if (run.now() - heldUpSince >= HELD_UP_MS) throw new Error(HELD_UP);
   }
 
   /** Commits the checkpoint of these segments, or of as many as fit; nothing goes yet. */

@@ -45,6 +45,7 @@ export class RecordSegments {
   readonly #options: RecordSegmentsOptions;
   #finished: RecordSegment[] | undefined;
   #open: OpenSegment | undefined;
+  #heldUpSince: number | undefined;
 
   constructor(options: RecordSegmentsOptions) {
     this.#options = options;
@@ -68,10 +69,16 @@ export class RecordSegments {
     return this.#finished.reduce((sum, one) => sum + one.bytes, open);
   }
 
+  /** When an open transaction first kept new records from being measured; undefined while none does. */
+  get heldUpSince(): number | undefined {
+    return this.#heldUpSince;
+  }
+
   /** Measures what was written since the last time, and finishes segments; slice by slice. */
   async measure(limits: RetentionLimits, now: number, isOver: () => boolean): Promise<void> {
     this.#finished ??= await this.#read();
     const upTo = await this.#settled();
+    this.#heldUpSince = upTo === undefined ? (this.#heldUpSince ?? now) : undefined;
     while (upTo !== undefined && !isOver()) {
       const open = this.#open ?? { ...(await this.#end()), bytes: 0 };
       const room = this.#options.segmentBytes - open.bytes;
@@ -119,7 +126,7 @@ export class RecordSegments {
     return { after: cut ?? 0, to: cut ?? 0 };
   }
 
-  /** The newest number below which nobody can add a record; undefined: transactions that can are open. */
+  /** The newest number below which nobody can add a record, 0 without records; undefined: transactions that can are open. */
   async #settled(): Promise<number | undefined> {
     const { pool, name } = this.#options;
     // A number is drawn by a transaction that has its own number by then: all that began before this one.
@@ -127,7 +134,8 @@ export class RecordSegments {
       `SELECT pg_current_xact_id()::text AS own, (SELECT max(number) FROM ${name}.records) AS newest`,
     );
     const { own, newest = null } = rows[0] ?? {};
-    for (let more = SETTLE_TRIES; newest !== null && more > 0; more -= 1) {
+    if (newest === null) return 0;
+    for (let more = SETTLE_TRIES; more > 0; more -= 1) {
       const { rows: answer } = await pool.query<{ settled: boolean }>(
         "SELECT pg_snapshot_xmin(pg_current_snapshot()) > $1::xid8 AS settled",
         [own],

@@ -5,7 +5,7 @@
  */
 
 import type { Contract, ContractState } from "../../endpoint/contract.ts";
-import { matchTemplate } from "../../endpoint/path-template.ts";
+import { matchTemplate } from "../../endpoint/endpoint-registry.ts";
 import { Collection } from "../collection.ts";
 import type { Quota } from "../quota.ts";
 import { recordReader } from "../records/stored-record.ts";

@@ -11,7 +11,7 @@ import { isError, type Problem } from "../../base/problem.ts";
 import type { AgentDocument } from "../../identity/agent-document.ts";
 import { readAgentFile } from "../../identity/agent-file.ts";
 import { publicKeyOf, readPublicKey } from "../../identity/ed25519.ts";
-import { readGenesisFile } from "../../identity/genesis-file.ts";
+import { readGenesisFile } from "../../identity/genesis.ts";
 import { isOwnerId } from "../../identity/identifiers.ts";
 import {
   type DocumentOptions,

@@ -3,7 +3,7 @@
  * a request is begun is in the store before its handler is called, its response before the reply
  * leaves; so whatever becomes of the process, no request is executed twice.   AGTP-API §10.1.5
  */
-import { flatText } from "../../base/flat-text.ts";
+import { flatText } from "../../base/kept-text.ts";
 import { Collection } from "../collection.ts";
 import type { CollectionOptions } from "../collection-view.ts";
 import type { Quota } from "../quota.ts";

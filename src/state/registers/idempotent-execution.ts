@@ -2,7 +2,7 @@
  * One request that is executed under its Idempotency-Key, and those who asked for the same while it
  * runs: they wait for its answer, a bounded number of them, each as long as its caller stays.
  */
-import { raceAbort } from "../../base/race-abort.ts";
+import { raceAbort } from "../../base/deadline.ts";
 import type { KeptResponse } from "./kept-response.ts";
 
 /** How an execution ended for those who wait for it. */

@@ -3,7 +3,7 @@
  * it there. An event is a record of the agent's chain; the state follows it, also after a crash
  * between the two. Of the others the latest are kept: the journal has all of them.   AGTP "Agent Lifecycle", AGTP-LOG "Local Stream"
  */
-import { KeyedTurns } from "../../base/keyed-turns.ts";
+import { KeyedTurns } from "../../base/task-queue.ts";
 import type { AgentDocument, AgentStatus } from "../../identity/agent-document.ts";
 import { Collection } from "../collection.ts";
 import type { JournalRecord } from "../journal/journal.ts";

@@ -4,7 +4,7 @@
  * bounded number for each. A new session is in the store before its first request is answered; its
  * last use is stored every ten minutes, so that being used costs no write.   AGTP "Sessions"
  */
-import { flatText } from "../../base/flat-text.ts";
+import { flatText } from "../../base/kept-text.ts";
 import { Collection } from "../collection.ts";
 import type { Quota } from "../quota.ts";
 import { recordReader } from "../records/stored-record.ts";

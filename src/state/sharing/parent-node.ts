@@ -4,8 +4,9 @@
  * everything is taken in that was committed before; one that was stopped for longer serves nothing
  * when it goes on, before it has heard what happened meanwhile.
  */
+
+import { Pulse } from "../../base/back-off.ts";
 import type { Link } from "../../base/link.ts";
-import { Pulse } from "../../base/pulse.ts";
 import { LateLooks } from "../late-looks.ts";
 import { LiveProcesses } from "../live-processes.ts";
 import type { ViewLease } from "../state.ts";

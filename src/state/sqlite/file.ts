@@ -8,7 +8,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Database } from "libsql";
 import { describeFileError } from "../../base/bounded-file.ts";
 import { makeDirectory } from "../../base/make-directory.ts";
-import { findForeignLink } from "../../base/state-links.ts";
+import { findForeignLink } from "../../base/state-files.ts";
 import { codeOf, reasonOf } from "../../base/thrown.ts";
 import type { DatabaseClass } from "./driver.ts";
 import { findLogDamage, type LogDamage, logOf } from "./log.ts";

@@ -1,7 +1,7 @@
 /** Accounts of payers that several workers have in common. */
 import { duplexPair } from "node:stream";
 import { expect, it, vi } from "vitest";
-import { shareRates } from "../../../src/app/workers/shared-rates.ts";
+import { shareRates, type Takings, UntoldTakings } from "../../../src/app/workers/shared-rates.ts";
 import { Link } from "../../../src/base/link.ts";
 import { MinuteRates } from "../../../src/dispatch/rates/minute-rates.ts";
 import { RateWindow } from "../../../src/dispatch/rates/rate-window.ts";
@@ -54,4 +54,39 @@ it("counts turns by the minute wherever they were taken, and once", async () => 
   expect(there?.take("a", 6)).toBe(60);
   await vi.waitFor(() => expect(heard).toEqual([2, 5]));
   expect(here?.take("a", 6)).toBe(60);
+});
+
+it("keeps one sum for each payer while the other process does not read, and tells it afterwards", async () => {
+  const [near, far] = duplexPair();
+  const link = new Link(near, STORE_FAULTS);
+  // Nobody reads the other end yet.
+  link.tell("noise", "x".repeat(2 * 1024 * 1024));
+  await vi.waitFor(() => expect(link.isBehind).toBe(true));
+  const waiting = near.writableLength;
+  const untold = new UntoldTakings(link, 0);
+  for (let turn = 0; turn < 200; turn += 1) {
+    for (let agent = 0; agent < 20; agent += 1) untold.take("requests", `agent ${agent}`, 1);
+    untold.pass({ taken: [], byMinute: [{ account: "a", count: 2 }] });
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  expect(near.writableLength).toBe(waiting);
+  const heard: Takings[] = [];
+  new Link(far, STORE_FAULTS).serve({
+    noise: () => undefined,
+    rates: (takings: Takings) => heard.push(takings),
+  });
+  await vi.waitFor(() => expect(heard).toHaveLength(1));
+  expect(heard[0]?.taken).toHaveLength(20);
+  expect(heard[0]?.taken[7]).toEqual({ scope: "requests", payer: "agent 7", amount: 200 });
+  expect(heard[0]?.byMinute).toEqual([{ account: "a", count: 400 }]);
+});
+
+it("holds no more payers than it would tell at once", async () => {
+  const [near, far] = duplexPair();
+  const untold = new UntoldTakings(new Link(near, STORE_FAULTS), 0);
+  for (let agent = 0; agent < 12_000; agent += 1) untold.take("work", `agent ${agent}`, 1);
+  const heard: Takings[] = [];
+  new Link(far, STORE_FAULTS).serve({ rates: (takings: Takings) => heard.push(takings) });
+  await vi.waitFor(() => expect(heard).toHaveLength(1));
+  expect(heard[0]?.taken).toHaveLength(10_000);
 });

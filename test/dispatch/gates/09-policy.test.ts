@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { policyGate } from "../../../src/dispatch/gates/06-07-08-09-method-and-path.ts";
+import { policyGate } from "../../../src/dispatch/gates/06-07-08-09-11-endpoint.ts";
 import type { Gate } from "../../../src/dispatch/gates/gate.ts";
 import type { MethodPolicyConfig } from "../../../src/dispatch/policy/policies-config.ts";
 import { createRegistry } from "../../../src/endpoint/endpoint-registry.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { replyToOutcome } from "../../../src/dispatch/handling/outcome.ts";
+import { replyToOutcome } from "../../../src/dispatch/handling/invoke.ts";
 import { notFound } from "../../../src/dispatch/refusals/refusal.ts";
 import type { Outcome } from "../../../src/dispatch/routes/route.ts";
 import { makeRoute } from "../../support/exchange.ts";

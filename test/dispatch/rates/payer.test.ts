@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { ANONYMOUS, type Caller } from "../../../src/dispatch/caller/caller.ts";
-import { networkOf, payerOf } from "../../../src/dispatch/rates/payer.ts";
+import { networkOf, payerOf } from "../../../src/dispatch/rates/rates.ts";
 
 const AGENT = "1a".repeat(32);
 const known = { agentId: AGENT } as Caller["document"];

@@ -2,7 +2,7 @@
 
 import { readFileSync } from "node:fs";
 import { expect } from "vitest";
-import { shippedCatalogPath } from "../../../src/catalog/shipped-catalog.ts";
+import { shippedCatalogPath } from "../../../src/catalog/catalog-file.ts";
 import { packFiles } from "../../support/openwop.ts";
 import { node, workflow } from "../../support/openwop-workflows.ts";
 import { type Case, endpoint, upstream, variable } from "./case.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import type { AgentStanding } from "../../../src/identity/agent-document.ts";
 import { readAgentFile } from "../../../src/identity/agent-file.ts";
-import type { AgentStanding } from "../../../src/identity/agent-standing.ts";
 import { statusDocument } from "../../../src/modules/discovery/described-agent.ts";
 import { agentFile } from "../../support/deployment.ts";
 

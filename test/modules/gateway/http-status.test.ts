@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { faultStatus, httpStatus } from "../../../src/modules/gateway/http-status.ts";
-import { STATUS_TEXT } from "../../../src/wire/status.ts";
+import { STATUS_TEXT } from "../../../src/wire/message.ts";
 
 // formats "The HTTP sidecar": AGTP status -> HTTP
 describe("httpStatus", () => {

@@ -1,8 +1,11 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type Bindings, createBindings } from "../../../src/programs/conformance/bindings.ts";
 import { encodeRequest, fillRequest } from "../../../src/programs/conformance/request-text.ts";
-import { matchText } from "../../../src/programs/conformance/text-pattern.ts";
+import {
+  type Bindings,
+  createBindings,
+  matchText,
+} from "../../../src/programs/conformance/text-pattern.ts";
 import { matchValue } from "../../../src/programs/conformance/value-pattern.ts";
 
 function match(expected: unknown, actual: unknown, bindings = createBindings()) {

@@ -1,8 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { JsonRecord } from "../../../src/base/json-value.ts";
-import { loadCatalog } from "../../../src/catalog/catalog-file.ts";
-import { shippedCatalogPath } from "../../../src/catalog/shipped-catalog.ts";
+import { loadCatalog, shippedCatalogPath } from "../../../src/catalog/catalog-file.ts";
 import { prepareSubject, type TestSubject } from "../../../src/programs/conformance/subject.ts";
 
 const { catalog } = loadCatalog(shippedCatalogPath(), "methods.json");

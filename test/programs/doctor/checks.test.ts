@@ -1,6 +1,6 @@
 /** Every check, by a deployment that it finds something in; and one in which none finds anything. */
 import { describe, expect, it } from "vitest";
-import { CHECKS } from "../../../src/programs/doctor/examination.ts";
+import { CHECKS } from "../../../src/programs/doctor/command.ts";
 import { agent, type Case, upstream, variable, withCertificate } from "../../doctor/cases/case.ts";
 import { keptCases } from "../../doctor/cases/kept.ts";
 import { keysCases } from "../../doctor/cases/keys.ts";

@@ -2,10 +2,14 @@ import { lstatSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { VERSION } from "../../../src/base/version.ts";
-import type { Check, Observation } from "../../../src/programs/doctor/check.ts";
-import { runChecks } from "../../../src/programs/doctor/examination.ts";
+import {
+  type Check,
+  loadSubject,
+  type Observation,
+  type Subject,
+} from "../../../src/programs/doctor/check.ts";
+import { runChecks } from "../../../src/programs/doctor/command.ts";
 import { thisMachine } from "../../../src/programs/doctor/machine.ts";
-import { loadSubject, type Subject } from "../../../src/programs/doctor/subject.ts";
 import { endpoint, onNetwork, withCertificate } from "../../doctor/cases/case.ts";
 import { configFile, makeDeployment } from "../../support/deployment.ts";
 import { makePatient } from "../../support/doctor.ts";

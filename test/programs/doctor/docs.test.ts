@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { CHECKS } from "../../../src/programs/doctor/examination.ts";
+import { CHECKS } from "../../../src/programs/doctor/command.ts";
 import { ROOT } from "../../support/source-tree.ts";
 
 const docs = readFileSync(join(ROOT, "docs/doctor.md"), "utf8");

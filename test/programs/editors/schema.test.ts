@@ -3,8 +3,11 @@ import { join } from "node:path";
 import { Ajv, type ValidateFunction } from "ajv";
 import { describe, expect, it } from "vitest";
 import { parseToml } from "../../../src/base/toml-document.ts";
-import { schemaCommand } from "../../../src/programs/editors/schema-command.ts";
-import { type SchemaName, schemaText } from "../../../src/programs/editors/schema-files.ts";
+import {
+  type SchemaName,
+  schemaCommand,
+  schemaText,
+} from "../../../src/programs/editors/schema-files.ts";
 import { initCommand } from "../../../src/programs/init/command.ts";
 import { openapiProgram } from "../../../src/programs/openapi/command.ts";
 import { makeDirectory } from "../../support/directory.ts";

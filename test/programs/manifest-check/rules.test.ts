@@ -1,7 +1,6 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import type { Catalog } from "../../../src/catalog/catalog.ts";
-import { loadCatalog } from "../../../src/catalog/catalog-file.ts";
-import { shippedCatalogPath } from "../../../src/catalog/shipped-catalog.ts";
+import { loadCatalog, shippedCatalogPath } from "../../../src/catalog/catalog-file.ts";
 import { checkManifest } from "../../../src/programs/manifest-check/check-manifest.ts";
 import { FindingList } from "../../../src/programs/manifest-check/findings.ts";
 import { agentFile, configFile, createDeployment, endpointFile } from "../../support/deployment.ts";

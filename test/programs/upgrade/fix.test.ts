@@ -12,7 +12,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { replaceText } from "../../../src/programs/upgrade/replace-text.ts";
+import { replaceText } from "../../../src/programs/upgrade/fix-plan.ts";
 import { type CatalogJson, makeVerb } from "../../support/catalog-versions.ts";
 import { configFile, endpointFile } from "../../support/deployment.ts";
 import { type DiffFiles, makeDiffProgram } from "../../support/diff-program.ts";

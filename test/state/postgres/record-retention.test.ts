@@ -203,9 +203,10 @@ describeWithPostgres("records of a database within limits", () => {
     expect(await count(url)).toBeLessThan(30);
   });
 
-  it("stay while a record below them may still come", async () => {
+  it("stay while a record below them may still come, which is told once after a minute", async () => {
     const url = await postgres().makeDatabase();
-    const node = await open(url, "a");
+    let time = Date.now();
+    const node = await open(url, "a", { now: () => time });
     const client = await node.store.pool.connect();
     await client.query("BEGIN");
     // As a batch of another node that has drawn its number and is not committed yet.
@@ -213,6 +214,14 @@ describeWithPostgres("records of a database within limits", () => {
     await client.query("SELECT nextval(pg_get_serial_sequence('agtp.records', 'number'))");
     await node.grow(ALICE, 30);
     await keep(node, SMALL);
+    expect(await count(url)).toBe(30);
+    expect(node.notices).toEqual([]);
+    for (let turn = 0; turn < 2; turn += 1) {
+      time += 60_000;
+      await node.state.retention?.run();
+    }
+    expect(node.notices.map(({ event }) => event)).toEqual(["journal-retention-failed"]);
+    expect(node.notices[0]?.fields["reason"]).toContain("a transaction that writes has been open");
     expect(await count(url)).toBe(30);
     await client.query("ROLLBACK");
     client.release();

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { atOnce } from "../../../src/base/paced.ts";
 import type { AgentDocument } from "../../../src/identity/agent-document.ts";
 import { publicKeyOf } from "../../../src/identity/ed25519.ts";
-import { readGenesisFile } from "../../../src/identity/genesis-file.ts";
+import { readGenesisFile } from "../../../src/identity/genesis.ts";
 import { createMemoryStore } from "../../../src/state/memory-store.ts";
 import {
   type HostedAgent,

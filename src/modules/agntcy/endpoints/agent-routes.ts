@@ -4,7 +4,7 @@
  * AGTP-API §6.1, §7
  */
 
-import { payerOf } from "../../../dispatch/rates/payer.ts";
+import { payerOf } from "../../../dispatch/rates/rates.ts";
 import { createRoute, type Route, type RouteHandler } from "../../../dispatch/routes/route.ts";
 import { withSecondLook } from "../../../dispatch/routes/second-look.ts";
 import type { Capability, EndpointDefinition, Impact } from "../../../endpoint/endpoint.ts";

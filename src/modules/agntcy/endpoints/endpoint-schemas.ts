@@ -4,10 +4,10 @@
  * AGTP-API §6.4, §13.3
  */
 
-import { escapeToken } from "../../../base/json-pointer.ts";
+import { escapeToken } from "../../../base/dotted-key.ts";
 import { isRecord } from "../../../base/json-value.ts";
 import { closedObject, type JsonSchema } from "../../../schema/json-schema.ts";
-import { mapSubschemas } from "../../../schema/subschemas.ts";
+import { mapSubschemas } from "../../../schema/local-reference.ts";
 import type { AcpSpecs } from "../manifest/manifest.ts";
 import { RUN_STATES } from "../runs/run.ts";
 

@@ -2,8 +2,7 @@
  * Begins the reading of a manifest: null is the same as absent, as generated documents have it;
  * members that nobody knows are left alone.
  */
-import type { DocumentPlace } from "../../../base/document-place.ts";
-import { documentAt } from "../../../base/document-root.ts";
+import { type DocumentPlace, documentAt } from "../../../base/document-place.ts";
 import { type DocumentStyle, JSON_STYLE } from "../../../base/document-style.ts";
 import type { Problem } from "../../../base/problem.ts";
 

@@ -2,9 +2,8 @@
  * Obtains the outcome of a run that is under way: its stream is listened to where the agent has
  * one, and its server is asked for the verdict, whatever the stream does.
  */
-import { within } from "../../../base/deadline.ts";
+import { raceAbort, within } from "../../../base/deadline.ts";
 import { isRecord } from "../../../base/json-value.ts";
-import { raceAbort } from "../../../base/race-abort.ts";
 import type { CallLog } from "../../../handlers/handler.ts";
 import { uuidv7 } from "../../../identity/uuid.ts";
 import type { Verdict } from "../acp/acp-answers.ts";

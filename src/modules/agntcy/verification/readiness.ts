@@ -6,7 +6,7 @@
  */
 
 import { pause } from "../../../base/back-off.ts";
-import { raceAbort } from "../../../base/race-abort.ts";
+import { raceAbort } from "../../../base/deadline.ts";
 import type { CallLog } from "../../../handlers/handler.ts";
 import type { Readiness } from "../remote-agent.ts";
 

@@ -4,10 +4,10 @@
  */
 
 import { isDeepStrictEqual } from "node:util";
-import { escapeToken } from "../../../base/json-pointer.ts";
+import { escapeToken } from "../../../base/dotted-key.ts";
 import { isRecord, type JsonRecord, memberOf, quoteValue } from "../../../base/json-value.ts";
 import { isError, type Problem } from "../../../base/problem.ts";
-import { mapSubschemas } from "../../../schema/subschemas.ts";
+import { mapSubschemas } from "../../../schema/local-reference.ts";
 import { readReference } from "../acp/acp-answers.ts";
 import type { AcpClient } from "../acp/acp-client.ts";
 import { readAcpSpecs } from "../manifest/acp-specs.ts";

@@ -8,7 +8,7 @@ import { templateNames } from "../../../base/template.ts";
 import { actingCaller } from "../../../dispatch/handling/acting.ts";
 import type { AssembledDeployment } from "../../../dispatch/module/module.ts";
 import type { RegisteredRoute } from "../../../dispatch/routes/route.ts";
-import { fillPath } from "../../../endpoint/fill-path.ts";
+import { fillPath } from "../../../endpoint/path-template.ts";
 import type { AgentDirectory } from "../../../identity/agent-directory.ts";
 import type { AgentDocument } from "../../../identity/agent-document.ts";
 import { schemaSample } from "../../../schema/schema-sample.ts";

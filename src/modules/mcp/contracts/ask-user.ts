@@ -4,8 +4,8 @@
  * cannot ask after all and a server that stops have not accepted.   MCP 2025-11-25 "Elicitation"
  */
 import type { InputRequests, ServerContext } from "@modelcontextprotocol/server";
+import { raceAbort } from "../../../base/deadline.ts";
 import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
-import { raceAbort } from "../../../base/race-abort.ts";
 import type { McpRequest } from "../front.ts";
 import type { Result } from "../tools/call-result.ts";
 import { callTool } from "../tools/call-tool.ts";

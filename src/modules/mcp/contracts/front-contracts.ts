@@ -7,7 +7,7 @@ import type { AssembledDeployment } from "../../../dispatch/module/module.ts";
 import type { CallRules } from "../../../dispatch/routes/may-call.ts";
 import { nextToolName } from "../../../dispatch/tools/tool-names.ts";
 import type { Contract } from "../../../endpoint/contract.ts";
-import { matchTemplate } from "../../../endpoint/path-template.ts";
+import { matchTemplate } from "../../../endpoint/endpoint-registry.ts";
 import type { McpContext } from "../config.ts";
 import type { Toolbox } from "../tools/toolbox.ts";
 import { ContractTools } from "./contract-tools.ts";

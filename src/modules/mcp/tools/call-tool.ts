@@ -6,7 +6,7 @@
 
 import { actionNotFound } from "../../../dispatch/refusals/floor-refusals.ts";
 import { badRequest, schemaViolation } from "../../../dispatch/refusals/refusal.ts";
-import { fillPath } from "../../../endpoint/fill-path.ts";
+import { fillPath } from "../../../endpoint/path-template.ts";
 import { type Asking, ask } from "../ask.ts";
 import { challengeFor } from "../challenge.ts";
 import { APPROVED_CALL, askForApproved } from "../contracts/approved-call-tool.ts";

@@ -4,7 +4,7 @@
  * MCP "Listing Tools", "Pagination"
  */
 import type { Tool } from "@modelcontextprotocol/server";
-import { shareEncoded } from "../../../base/shared-body.ts";
+import { shareEncoded } from "../../../base/kept-text.ts";
 import { schemaViolation } from "../../../dispatch/refusals/refusal.ts";
 import { protocolRoute } from "../../../dispatch/routes/protocol-endpoint.ts";
 import type { ExchangeView, Route } from "../../../dispatch/routes/route.ts";

@@ -4,8 +4,7 @@
  * one look-up however many there are.   MCP "Tools"
  */
 import type { Tool } from "@modelcontextprotocol/server";
-import { mapPaced, type Paced } from "../../../base/paced.ts";
-import { sortPaced } from "../../../base/sort-paced.ts";
+import { mapPaced, type Paced, sortPaced } from "../../../base/paced.ts";
 import { type CallRules, type Candidate, mayCall } from "../../../dispatch/routes/may-call.ts";
 import type { Route } from "../../../dispatch/routes/route.ts";
 import { isTool } from "../../../dispatch/tools/tool.ts";

@@ -4,7 +4,7 @@
  */
 import { isExemptFromLifecycle } from "../../../catalog/catalog.ts";
 import type { CallerState } from "../../../dispatch/caller/caller-state.ts";
-import { refuseInactive } from "../../../dispatch/gates/03-lifecycle.ts";
+import { refuseInactive } from "../../../dispatch/gates/00-02-03-17-caller.ts";
 import type { Candidate } from "../../../dispatch/routes/may-call.ts";
 import type { ContractTools } from "../contracts/contract-tools.ts";
 import type { ListedTool, McpTool, Toolbox } from "./toolbox.ts";

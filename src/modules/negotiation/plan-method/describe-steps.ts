@@ -4,7 +4,7 @@
  * AGTP "PLAN"
  */
 
-import { unescapeToken } from "../../../base/json-pointer.ts";
+import { unescapeToken } from "../../../base/dotted-key.ts";
 import { type JsonRecord, quoteValue } from "../../../base/json-value.ts";
 import type { Pair } from "../../../catalog/pair.ts";
 import { checkPath, type MethodNames, templateParameters } from "../../../catalog/path-grammar.ts";

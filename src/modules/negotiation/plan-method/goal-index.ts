@@ -4,9 +4,7 @@
  * tells more than one that all have. Where nothing telling is shared, nothing is found.   AGTP
  * "PLAN"
  */
-
-import { mapPaced, type Paced } from "../../../base/paced.ts";
-import { sortPaced } from "../../../base/sort-paced.ts";
+import { mapPaced, type Paced, sortPaced } from "../../../base/paced.ts";
 import { SpreadMap } from "../../../base/spread-map.ts";
 import type { EndpointDefinition } from "../../../endpoint/endpoint.ts";
 import type { Recipe } from "../../../endpoint/recipe.ts";

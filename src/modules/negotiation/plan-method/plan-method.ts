@@ -6,7 +6,7 @@
 
 import type { JsonRecord } from "../../../base/json-value.ts";
 import type { TaskQueue } from "../../../base/task-queue.ts";
-import { payerOf } from "../../../dispatch/rates/payer.ts";
+import { payerOf } from "../../../dispatch/rates/rates.ts";
 import { noPlan } from "../../../dispatch/refusals/floor-refusals.ts";
 import { rateLimited, schemaViolation } from "../../../dispatch/refusals/refusal.ts";
 import type { FloorMethod } from "../../../dispatch/routes/floor.ts";

@@ -20,7 +20,7 @@ import {
   type Refusal,
 } from "../../../dispatch/refusals/refusal.ts";
 import type { EndpointDefinition } from "../../../endpoint/endpoint.ts";
-import { readProposedSemantic } from "../../../endpoint/proposed-semantic.ts";
+import { readProposedSemantic } from "../../../endpoint/semantic-block.ts";
 import type { JsonSchema } from "../../../schema/json-schema.ts";
 import { type ProposedSchemaFault, readProposedSchema } from "./proposed-schema.ts";
 import type { ProposalFault, RawProposal } from "./read-proposal.ts";

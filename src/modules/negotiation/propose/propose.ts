@@ -5,7 +5,7 @@
  * AGTP-API §8.7, §10
  */
 
-import { payerOf } from "../../../dispatch/rates/payer.ts";
+import { payerOf } from "../../../dispatch/rates/rates.ts";
 import {
   authorizationRequired,
   badRequest,

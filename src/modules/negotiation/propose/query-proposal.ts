@@ -7,7 +7,7 @@
 import { notFound } from "../../../dispatch/refusals/refusal.ts";
 import type { ProtocolEndpoint } from "../../../dispatch/routes/protocol-endpoint.ts";
 import type { RouteHandler } from "../../../dispatch/routes/route.ts";
-import { isStatus } from "../../../wire/status.ts";
+import { isStatus } from "../../../wire/message.ts";
 import type { PendingProposals } from "./pending-proposals.ts";
 
 /** The path form, and the form with the id in the body. */

@@ -8,7 +8,7 @@ import { readDuration } from "../../../base/duration.ts";
 import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
 import { isMethodName } from "../../../catalog/catalog.ts";
 import { templateParameters } from "../../../catalog/path-grammar.ts";
-import { isProposedText } from "../../../endpoint/proposed-semantic.ts";
+import { isProposedText } from "../../../endpoint/semantic-block.ts";
 import { isScopeToken } from "../../../identity/authority-scope.ts";
 
 /** A proposal, its parts not yet judged. */

@@ -10,8 +10,8 @@ import type { Approvals } from "../../../dispatch/approvals/approvals.ts";
 import type { ContractRoutes } from "../../../dispatch/contracts/contract-routes.ts";
 import { changeCall } from "../../../dispatch/handling/call-context.ts";
 import type { RcnsConfig } from "../../../dispatch/policy/policies-config.ts";
-import { payerOf } from "../../../dispatch/rates/payer.ts";
 import type { RateWindow } from "../../../dispatch/rates/rate-window.ts";
+import { payerOf } from "../../../dispatch/rates/rates.ts";
 import { type Refusal, rateLimited } from "../../../dispatch/refusals/refusal.ts";
 import {
   createRoute,

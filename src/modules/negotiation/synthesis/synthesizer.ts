@@ -4,9 +4,7 @@
  * agent's scopes are in the way, that is said; the caller answers 262 then, and 463
  * otherwise.   AGTP-API §10.6
  */
-
-import type { Paced } from "../../../base/paced.ts";
-import { sortPaced } from "../../../base/sort-paced.ts";
+import { type Paced, sortPaced } from "../../../base/paced.ts";
 import type { EndpointDefinition, Impact } from "../../../endpoint/endpoint.ts";
 import type { Recipe } from "../../../endpoint/recipe.ts";
 import { SynthesisLog } from "../../../endpoint/synthesis-log.ts";

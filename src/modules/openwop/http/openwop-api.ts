@@ -8,8 +8,7 @@ import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from
 import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
 import type { TaskOwner } from "../../../base/task-queue.ts";
 import { traceOf } from "../../../base/thrown.ts";
-import { networkOwner } from "../../../dispatch/rates/payer.ts";
-import type { RateExcess } from "../../../dispatch/rates/rates.ts";
+import { networkOwner, type RateExcess } from "../../../dispatch/rates/rates.ts";
 import { parseBody } from "../../../endpoint/request-body.ts";
 import { sha256Hex } from "../../../identity/canonical-form.ts";
 import { uuidv7 } from "../../../identity/uuid.ts";

@@ -2,8 +2,9 @@
  * One execution of a node, with what it says on the way. A node that does not hear the signal is left
  * behind, and what it says then is not kept.   OpenWOP RFC 0072 §B
  */
+
+import { raceAbort } from "../../../base/deadline.ts";
 import type { JsonRecord } from "../../../base/json-value.ts";
-import { raceAbort } from "../../../base/race-abort.ts";
 import type { AgentEvent } from "../agent-executor.ts";
 import type { NodeCall, NodeOutcome } from "../nodes/node-type.ts";
 import type { WorkflowNode } from "../workflows/workflow.ts";

@@ -4,7 +4,7 @@
  * OpenWOP "rest-endpoints" POST /v1/runs, RFC 0072 §B
  */
 
-import { escapeToken } from "../../../base/json-pointer.ts";
+import { escapeToken } from "../../../base/dotted-key.ts";
 import { isRecord, type JsonRecord, quoteValue } from "../../../base/json-value.ts";
 import { uuidv7 } from "../../../identity/uuid.ts";
 import type { JsonSchema } from "../../../schema/json-schema.ts";

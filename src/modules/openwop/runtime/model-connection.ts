@@ -4,7 +4,7 @@
  * is not received.
  */
 import type { Agent } from "undici";
-import { FairSlots } from "../../../base/fair-slots.ts";
+import { FairSlots } from "../../../base/fair-shares.ts";
 import { loadLate } from "../../../base/late-load.ts";
 import { connectionOptions } from "../../../handlers/connection-options.ts";
 import type { ModelResponse, ModelServer } from "./model-server.ts";

@@ -5,7 +5,7 @@
  * OpenWOP RFC 0002 §B and §F
  */
 
-import { raceAbort } from "../../../base/race-abort.ts";
+import { raceAbort } from "../../../base/deadline.ts";
 import type { AgentDocument } from "../../../identity/agent-document.ts";
 import type { AgentOutcome, AgentTurn, Handoff } from "../agent-executor.ts";
 import type { InstalledAgent } from "../installed-agent.ts";

@@ -4,9 +4,9 @@
  * what lacks a scope is told, and not made.   OpenWOP RFC 0002 §B, RFC 0064
  */
 
+import { raceAbort } from "../../../base/deadline.ts";
 import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
-import { raceAbort } from "../../../base/race-abort.ts";
-import { fillPath } from "../../../endpoint/fill-path.ts";
+import { fillPath } from "../../../endpoint/path-template.ts";
 import type { AgentDocument } from "../../../identity/agent-document.ts";
 import { compileGrants } from "../../../identity/authority-scope.ts";
 import { canonicalForm, sha256Hex } from "../../../identity/canonical-form.ts";

@@ -10,7 +10,7 @@ import { type Refusal, refusal } from "../../../dispatch/refusals/refusal.ts";
 import type { Impact } from "../../../endpoint/endpoint.ts";
 import type { Call, DispatchResult } from "../../../handlers/handler.ts";
 import { canonicalText, sha256Hex } from "../../../identity/canonical-form.ts";
-import { isStatus, isSuccess } from "../../../wire/status.ts";
+import { isStatus, isSuccess } from "../../../wire/message.ts";
 import {
   type IsHere,
   type NamedSource,

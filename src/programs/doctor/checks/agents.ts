@@ -2,8 +2,7 @@
 import type { JsonRecord } from "../../../base/json-value.ts";
 import { isTable } from "../../../base/toml-document.ts";
 import type { AgentDocument } from "../../../identity/agent-document.ts";
-import type { Check, Observation } from "../check.ts";
-import type { Subject } from "../subject.ts";
+import type { Check, Observation, Subject } from "../check.ts";
 
 const NARROWER = "name the scopes that are needed";
 

@@ -1,11 +1,82 @@
 /** Certificates: those that the deployment shows, trusts or keeps. */
-
-import { createPrivateKey, type X509Certificate } from "node:crypto";
+import { createPrivateKey, X509Certificate } from "node:crypto";
 import { isIP } from "node:net";
 import { readBoundedFile } from "../../../base/bounded-file.ts";
+import type { EndpointDefinition } from "../../../endpoint/endpoint.ts";
 import type { Severity } from "../../shell/findings.ts";
-import { type CertificateFile, certificateFiles, readCertificateFile } from "../certificates.ts";
-import type { Check, Observation } from "../check.ts";
+import { type Check, nameOf, type Observation, type Subject } from "../check.ts";
+import { keyDirectory, listTree, madeCertificate } from "../deployment-paths.ts";
+
+/** One file of certificates. */
+interface CertificateFile {
+  /** As findings name it: the file that names the certificates, or their own where none does. */
+  readonly file: string;
+  readonly key: string;
+  /** Shown to peers, made by the daemon for itself, trusted, or kept by `agtp-keys`. */
+  readonly use: "shown" | "made" | "trusted" | "kept";
+  /** In the order of the file; what cannot be parsed is not among them. */
+  readonly certificates: readonly X509Certificate[];
+}
+
+const BLOCK = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g;
+
+/** Every file of certificates that is known to be one. */
+function certificateFiles(subject: Subject): readonly CertificateFile[] {
+  const { config, configFile, endpoints } = subject;
+  const { tls, gateway, console, webhooks, peers } = config;
+  const taken = new Set<string>();
+  const named = (
+    key: string,
+    path: string | undefined,
+    use: CertificateFile["use"],
+  ): readonly CertificateFile[] => {
+    if (path === undefined) return [];
+    taken.add(path);
+    return [{ file: configFile, key, use, certificates: readCertificateFile(path) }];
+  };
+  const unnamed = (path: string, use: CertificateFile["use"]): CertificateFile => {
+    return { file: nameOf(subject, path), key: "", use, certificates: readCertificateFile(path) };
+  };
+  const all = [
+    ...named("tls.cert", tls.cert, "shown"),
+    ...(tls.cert === undefined ? [unnamed(madeCertificate(config), "made")] : []),
+    ...named("tls.client_ca", tls.clientCa, "trusted"),
+    ...named("gateway.cert", gateway.cert, "shown"),
+    ...named("console.cert", console.cert, "shown"),
+    ...named("console.oidc.ca", console.oidc?.ca, "trusted"),
+    ...named("webhooks.ca", webhooks.ca, "trusted"),
+    ...peers.flatMap((peer, index) => [
+      ...named(`peers[${index}].ca`, peer.ca, "trusted"),
+      ...named(`peers[${index}].cert`, peer.cert, "shown"),
+    ]),
+    ...endpoints.flatMap(upstreamCa),
+    ...listTree(keyDirectory(config))
+      .filter((path) => path.endsWith(".pem") && !taken.has(path))
+      .map((path) => unnamed(path, "kept")),
+  ];
+  return all.filter(({ certificates }) => certificates.length > 0);
+}
+
+function upstreamCa({ file, handler }: EndpointDefinition): readonly CertificateFile[] {
+  if (handler.type !== "external_service" || handler.ca === undefined) return [];
+  const key = "endpoint.handler.ca";
+  return [{ file, key, use: "trusted", certificates: parseAll(handler.ca) }];
+}
+
+/** The certificates in a file; none where there is no file. */
+function readCertificateFile(path: string): readonly X509Certificate[] {
+  return parseAll(readBoundedFile(path, MAX_PEM_BYTES).text ?? "");
+}
+
+function parseAll(pem: string): readonly X509Certificate[] {
+  return (pem.match(BLOCK) ?? []).flatMap((block) => {
+    try {
+      return [new X509Certificate(block)];
+    } catch {
+      return [];
+    }
+  });
+}
 
 const DAY_MS = 86_400_000;
 const SOON_MS = 30 * DAY_MS;
@@ -108,7 +179,7 @@ function isHostName(text: string): boolean {
   return isIP(text) === 0 && /^[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+$/.test(text);
 }
 
-const MAX_BYTES = 1024 * 1024;
+const MAX_PEM_BYTES = 1024 * 1024;
 
 /** A certificate and the key beside it do not belong together. */
 const certificateKey: Check = {
@@ -133,7 +204,7 @@ function findKeyFault(certPath: string, keyPath: string): string | undefined {
   const [certificate] = readCertificateFile(certPath);
   if (certificate === undefined) return "has no certificate in PEM beside it";
   try {
-    const key = createPrivateKey(readBoundedFile(keyPath, MAX_BYTES).text ?? "");
+    const key = createPrivateKey(readBoundedFile(keyPath, MAX_PEM_BYTES).text ?? "");
     return certificate.checkPrivateKey(key) ? undefined : "is not the key of its certificate";
   } catch {
     return "is no private key in PEM, or one with a passphrase";

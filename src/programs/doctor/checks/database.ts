@@ -1,9 +1,7 @@
 /** The database of several nodes: how much it has, whether that is bounded, and who works on it. */
-
 import type { DatabaseSurvey, TableSize } from "../../../state/postgres/survey.ts";
-import { DEFAULT_AGE } from "../ask-database.ts";
-import type { Check, Observation } from "../check.ts";
-import type { Subject } from "../subject.ts";
+import type { Check, Observation, Subject } from "../check.ts";
+import { DEFAULT_AGE } from "../machine.ts";
 
 const MEBIBYTE = 1024 * 1024;
 const LARGE = 1024 * MEBIBYTE;

@@ -1,8 +1,7 @@
 /** Files that others can write or own: those that are served, and the state. */
 import { stateDirectory } from "../../../state/state-directory.ts";
-import type { Check, Observation } from "../check.ts";
+import { type Check, nameOf, type Observation, type Subject } from "../check.ts";
 import { servedPaths, statePaths } from "../deployment-paths.ts";
-import { nameOf, type Subject } from "../subject.ts";
 
 /** Others than their owners can write served files, or read the state. */
 const filePermissions: Check = {

@@ -1,5 +1,4 @@
 /** Private keys and secrets: who else can read them, and where they stand. */
-
 import { join, resolve } from "node:path";
 import { ENV_FILE } from "../../../app/config/environment.ts";
 import { configSchema } from "../../../app/config/schema.ts";
@@ -8,9 +7,8 @@ import { joinIndex, joinKey } from "../../../base/dotted-key.ts";
 import { variablesIn } from "../../../base/environment.ts";
 import { isTable, parseToml } from "../../../base/toml-document.ts";
 import type { Severity } from "../../shell/findings.ts";
-import type { Check, Observation } from "../check.ts";
+import { type Check, nameOf, type Observation, type Subject } from "../check.ts";
 import { privateKeyPaths } from "../deployment-paths.ts";
-import { nameOf, type Subject } from "../subject.ts";
 
 /** Others than its owner can read or replace a private key, or the file of variables. */
 const keyPermissions: Check = {

@@ -1,10 +1,8 @@
 /** The machine: its clock and its runtime. */
-
 import semver from "semver";
 import { stateDirectory } from "../../../state/state-directory.ts";
-import type { Check, Observation } from "../check.ts";
-import { listTree } from "../file-tree.ts";
-import { nameOf } from "../subject.ts";
+import { type Check, nameOf, type Observation } from "../check.ts";
+import { listTree } from "../deployment-paths.ts";
 
 /** No clock that is right shows an earlier time than this program was written at. */
 const EARLIEST = Date.parse("2026-01-01T00:00:00Z");

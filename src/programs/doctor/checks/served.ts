@@ -1,13 +1,10 @@
 /** Served files: those that are passed over, guesses that nobody judged, open endpoints. */
-
 import semver from "semver";
 import { parseTOML } from "toml-eslint-parser";
 import { readDeploymentFiles } from "../../../base/deployment-files.ts";
 import { isError } from "../../../base/problem.ts";
-import { loadCatalog } from "../../../catalog/catalog-file.ts";
-import { shippedCatalogPath } from "../../../catalog/shipped-catalog.ts";
-import { type Check, type Observation, settingCheck } from "../check.ts";
-import { nameOf, type Subject } from "../subject.ts";
+import { loadCatalog, shippedCatalogPath } from "../../../catalog/catalog-file.ts";
+import { type Check, nameOf, type Observation, type Subject, settingCheck } from "../check.ts";
 
 /** The daemon passes a file over, or does not start with it. Handlers are not loaded for this. */
 const unservedFiles: Check = {

@@ -1,5 +1,4 @@
 /** State: records, the database, the journal, and room for them. */
-
 import { dirname, join } from "node:path";
 import { findLosses } from "../../../state/journal/journal-comparison.ts";
 import { describeDamage, type JournalDamage } from "../../../state/journal/journal-damage.ts";
@@ -11,9 +10,8 @@ import { describeLogDamage } from "../../../state/sqlite/file.ts";
 import { findSqliteFault } from "../../../state/sqlite/header.ts";
 import { findLogDamage } from "../../../state/sqlite/log.ts";
 import { journalDirectory, stateDirectory } from "../../../state/state-directory.ts";
-import { type Check, type Observation, settingCheck } from "../check.ts";
+import { type Check, nameOf, type Observation, type Subject, settingCheck } from "../check.ts";
 import type { Machine } from "../machine.ts";
-import { nameOf, type Subject } from "../subject.ts";
 
 /** Records prove nothing.   AGTP-IDENTIFIERS "Attribution-Record" */
 const signingKey = settingCheck(

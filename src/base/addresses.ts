@@ -1,0 +1,70 @@
+/**
+ * Hosts and addresses: how they stand in a URI, and those that mean something by themselves, this
+ * machine's own and those that belong to a link, to nobody or to many.   RFC 6890, RFC 3986 §3.2.2
+ */
+import { BlockList, isIP } from "node:net";
+import { relative } from "node:path";
+
+/** 127.0.0.0/8 and ::1 in any spelling; no name. */
+export function isLoopbackAddress(text: string): boolean {
+  return isAmong(text, LOOPBACK);
+}
+
+/**
+ * Tells whether no service can have an address. Link-local ones are where clouds keep credentials.
+ */
+export function isNobodysAddress(text: string): boolean {
+  return isAmong(text, NOBODYS);
+}
+
+function isAmong(text: string, subnets: readonly Subnet[]): boolean {
+  const family = isIP(text);
+  if (family === 0) return false;
+  const list = new BlockList();
+  for (const [net, prefix, kind] of subnets) list.addSubnet(net, prefix, kind);
+  // The block list knows no zones: `::1%lo` is `::1`.
+  return list.check(text.replace(/%.*$/, ""), family === 6 ? "ipv6" : "ipv4");
+}
+
+type Subnet = readonly [net: string, prefix: number, kind: "ipv4" | "ipv6"];
+
+const LOOPBACK: readonly Subnet[] = [
+  ["127.0.0.0", 8, "ipv4"],
+  ["::1", 128, "ipv6"],
+];
+
+const NOBODYS: readonly Subnet[] = [
+  ["0.0.0.0", 8, "ipv4"],
+  ["169.254.0.0", 16, "ipv4"],
+  ["224.0.0.0", 3, "ipv4"],
+  ["::", 128, "ipv6"],
+  ["fe80::", 10, "ipv6"],
+  ["ff00::", 8, "ipv6"],
+];
+
+/** 127.0.0.0/8 and ::1 in any spelling, and localhost; every other name may be anywhere. */
+export function isLoopbackHost(host: string): boolean {
+  return isIP(host) === 0 ? host.toLowerCase() === "localhost" : isLoopbackAddress(host);
+}
+
+/** A host; an address of IPv6 has brackets. */
+export function urlHost(host: string): string {
+  return host.includes(":") ? `[${host}]` : host;
+}
+
+/** A host and its port; a port that goes without saying, or is not known, is left out. */
+export function urlAuthority(host: string, port: number, usual?: number): string {
+  return port === usual || port === 0 ? urlHost(host) : `${urlHost(host)}:${port}`;
+}
+
+/** The least that a system with such sockets takes. */
+const MAX_OCTETS = 103;
+
+/** The path in its shorter form. Throws where none is short enough. */
+export function socketAddress(path: string): string {
+  const near = relative(process.cwd(), path);
+  const shorter = near.length > 0 && near.length < path.length ? near : path;
+  const length = Buffer.byteLength(shorter);
+  if (length <= MAX_OCTETS) return shorter;
+  throw new Error(`the path of a socket is at most ${MAX_OCTETS} octets long, this has ${length}`);
+}

@@ -1,0 +1,146 @@
+/**
+ * Texts that are made once and leave many times: in one piece of their own, and bodies that are the
+ * same for everybody.
+ */
+import { hash } from "node:crypto";
+import { hashing, joining, lengthOf, PieceWriter } from "./octet-pieces.ts";
+import type { Paced } from "./paced.ts";
+
+/**
+ * The same text in one piece of its own. What was put together from pieces is written piece by piece,
+ * each time; and a piece cut from a message or a file keeps the whole of it alive. What is not
+ * latin1, as heads and paths are, stays as it is.
+ */
+export function flatText(text: string): string {
+  const copy = Buffer.from(text, "latin1").toString("latin1");
+  return copy === text ? copy : text;
+}
+
+/** A text, and the two that it was made of. */
+interface RepeatedText {
+  readonly left: string;
+  readonly right: string;
+  readonly text: string;
+}
+
+const MAX_REPEATED_LENGTH = 256;
+
+/**
+ * Texts that are made of the same two others again and again. One that comes a second time is kept in one piece,
+ * unless another has taken its place; what is always new costs little more than without.
+ */
+export class RepeatedTexts {
+  readonly #make: (left: string, right: string) => string;
+  readonly #marks: Int32Array;
+  readonly #places: (RepeatedText | undefined)[];
+
+  constructor(places: number, make: (left: string, right: string) => string) {
+    this.#make = make;
+    this.#marks = new Int32Array(places);
+    this.#places = new Array<RepeatedText | undefined>(places).fill(undefined);
+  }
+
+  get(left: string, right: string): string {
+    const mark = markOf(left, right);
+    const place = (mark >>> 0) % this.#marks.length;
+    const known = this.#places[place];
+    if (known?.left === left && known.right === right) return known.text;
+    const made = this.#make(left, right);
+    if (this.#marks[place] !== mark) this.#marks[place] = mark;
+    else if (made.length <= MAX_REPEATED_LENGTH) {
+      const text = flatText(made);
+      this.#places[place] = { left: flatText(left), right: flatText(right), text };
+      return text;
+    }
+    return made;
+  }
+}
+
+/** By the lengths, the beginning of one and the ends of both: hashing all of it would take longer than making the text. */
+function markOf(left: string, right: string): number {
+  const end = left.length;
+  let mark = end * 31 + right.length;
+  for (let at = 0; at < 4; at += 1) mark = Math.imul(mark, 31) + left.charCodeAt(at);
+  for (let at = end - 4; at < end; at += 1) mark = Math.imul(mark, 31) + left.charCodeAt(at);
+  return (Math.imul(mark, 31) + right.charCodeAt(right.length - 1)) | 0;
+}
+
+/** A longer one is a buffer, as it leaves in pieces that are views of it. */
+const MAX_TEXT_LENGTH = 64 * 1024;
+
+type Encoded = string | Uint8Array;
+
+const encodings = new WeakMap<object, Encoded | undefined>();
+/** Hashing a long one takes milliseconds. */
+const hashes = new WeakMap<Uint8Array, string>();
+
+/**
+ * Marks octets, or a JSON value, as the same for everybody: encoded when the first asks, or before that
+ * step by step, and from then on one text or one buffer, however many are answered with it. Whoever
+ * shares a body never changes it again.
+ */
+export function shareBody<T extends object>(body: T): T {
+  if (!encodings.has(body)) {
+    encodings.set(body, body instanceof Uint8Array ? body : undefined);
+  }
+  return body;
+}
+
+/** Shares a value whose JSON is known. */
+export function shareEncoded<T extends object>(body: T, text: string): T {
+  keepEncoding(body, text);
+  return body;
+}
+
+/** Shares octets whose SHA-256 is known, in hex. */
+export function shareHashed(octets: Uint8Array, sha256: string): Uint8Array {
+  hashes.set(octets, sha256);
+  return shareBody(octets);
+}
+
+/** Shares a list, encoded and hashed an item a step. */
+export function* sharingList<T extends readonly unknown[]>(list: T): Paced<T> {
+  const writer = new PieceWriter();
+  let before = "[";
+  for (const item of list) {
+    writer.add(before + JSON.stringify(item));
+    before = ",";
+    yield;
+  }
+  writer.add(list.length === 0 ? "[]" : "]");
+  const pieces = writer.end();
+  if (lengthOf(pieces) > MAX_TEXT_LENGTH) {
+    const octets = yield* joining(pieces);
+    encodings.set(list, shareHashed(octets, yield* hashing([octets])));
+  }
+  return shareBody(list);
+}
+
+/** Tells whether a body is the same for everybody. */
+export function isShared(body: object): boolean {
+  return encodings.has(body);
+}
+
+/** SHA-256 of octets, in hex; of shared ones it is made once. */
+export function bodySha256(octets: Encoded): string {
+  if (typeof octets === "string" || !isShared(octets)) return hash("sha256", octets);
+  const known = hashes.get(octets) ?? hash("sha256", octets);
+  hashes.set(octets, known);
+  return known;
+}
+
+/** The encoded body; undefined: it is not shared. */
+export function sharedEncoding(body: object): Encoded | undefined {
+  if (!encodings.has(body)) return undefined;
+  const known = encodings.get(body);
+  if (known !== undefined) return known;
+  return keepEncoding(body, JSON.stringify(body));
+}
+
+function keepEncoding(body: object, text: string): Encoded {
+  const made = text.length > MAX_TEXT_LENGTH ? Buffer.from(text) : text;
+  encodings.set(body, made);
+  // The octets are shared as well as the value.
+  if (typeof made !== "string") encodings.set(made, made);
+  return made;
+}

@@ -1,0 +1,317 @@
+/**
+ * Bounds of what connections take: how many come in and stay, what a peer may send beside its
+ * requests, and how much waits to be sent to all peers of a daemon.   `[limits]`
+ */
+import type { Socket } from "node:net";
+import type { TLSSocket } from "node:tls";
+import { type Placed, PlacedSet } from "../base/placed-set.ts";
+import type { LimitsConfig } from "../wire/limits-section.ts";
+
+/** A connection that was let in. */
+export interface Admitted extends Placed {
+  readonly socket: Socket;
+  readonly address: string;
+  readonly port: number;
+  /** As of `performance.now()`. */
+  readonly since: number;
+  /** False once its handshake is done. */
+  isInHandshake: boolean;
+}
+
+/**
+ * The accepted sockets of one listener: so many in all, so many from one address, and none that does not
+ * finish its handshake in time. Counts from accept to close.
+ */
+export class ConnectionCaps {
+  readonly #limits: () => LimitsConfig;
+  readonly #all = new PlacedSet<Admitted>();
+  readonly #perAddress = new Map<string, number>();
+  #sayEmpty: () => void = () => undefined;
+
+  constructor(limits: () => LimitsConfig) {
+    this.#limits = limits;
+  }
+
+  get count(): number {
+    return this.#all.size;
+  }
+
+  /** Takes a socket in; undefined: there is no room. */
+  admit(socket: Socket): Admitted | undefined {
+    const { maxConnections, maxConnectionsPerAddress } = this.#limits();
+    const { remoteAddress: address, remotePort: port = 0 } = socket;
+    // The peer was gone before it could be served.
+    if (address === undefined) return undefined;
+    const held = this.#perAddress.get(address) ?? 0;
+    if (this.count >= maxConnections || held >= maxConnectionsPerAddress) return undefined;
+    const since = performance.now();
+    const admitted: Admitted = { socket, address, port, since, isInHandshake: true, place: -1 };
+    this.#all.add(admitted);
+    this.#perAddress.set(address, held + 1);
+    socket.on("close", () => this.#release(admitted));
+    return admitted;
+  }
+
+  /** Its handshake is done. */
+  established(admitted: Admitted): void {
+    admitted.isInHandshake = false;
+  }
+
+  /** Ends handshakes that have taken too long. */
+  sweep(now: number): void {
+    const { headerTimeoutMs } = this.#limits();
+    for (const { socket, since, isInHandshake } of this.#all) {
+      if (isInHandshake && now - since > headerTimeoutMs) socket.destroy();
+    }
+  }
+
+  /** Ends every handshake: nobody has asked for anything in it yet. */
+  endHandshakes(): void {
+    for (const { socket, isInHandshake } of this.#all) if (isInHandshake) socket.destroy();
+  }
+
+  /** Resolves once there is no socket; nobody may be admitted any more. */
+  emptied(): Promise<void> {
+    if (this.count === 0) return Promise.resolve();
+    return new Promise((resolve) => {
+      this.#sayEmpty = resolve;
+    });
+  }
+
+  endAll(): void {
+    for (const { socket } of this.#all) socket.destroy();
+  }
+
+  #release(admitted: Admitted): void {
+    const { address } = admitted;
+    this.#all.delete(admitted);
+    const left = (this.#perAddress.get(address) ?? 1) - 1;
+    if (left > 0) this.#perAddress.set(address, left);
+    else this.#perAddress.delete(address);
+    if (this.count === 0) this.#sayEmpty();
+  }
+}
+
+/** Octets allowed beside requests between two looks: some hundred updates; one a day is needed. */
+const FREE_BYTES = 32 * 1024;
+/** A record around each octet of a request is foolish, and allowed. */
+const BYTES_PER_OCTET = 24;
+const MOST_BYTES = 128 * 1024;
+
+type Counted = Pick<Socket, "bytesRead">;
+
+/**
+ * Counts the octets that a peer sends beside its requests: the frames of TLS records, and messages
+ * of TLS itself. To update a key costs forty microseconds and 27 octets, and TLS lets a peer do
+ * nothing else all day: no other sign of it is to be had. One a connection.   RFC 8446 §4.6.3
+ */
+export class TlsOverhead {
+  readonly #raw: Counted;
+  readonly #secured: Counted;
+  #rawBytes: number;
+  #securedBytes: number;
+
+  /** The socket that was accepted, and the one over it. */
+  constructor(raw: Counted, secured: Pick<TLSSocket, "bytesRead">) {
+    this.#raw = raw;
+    this.#secured = secured;
+    this.#rawBytes = raw.bytesRead;
+    this.#securedBytes = secured.bytesRead;
+  }
+
+  /** Tells whether there was too much of it since the last look. */
+  isExcessive(): boolean {
+    const rawBytes = this.#raw.bytesRead;
+    const securedBytes = this.#secured.bytesRead;
+    const octets = securedBytes - this.#securedBytes;
+    const beside = rawBytes - this.#rawBytes - octets;
+    this.#rawBytes = rawBytes;
+    this.#securedBytes = securedBytes;
+    return beside > Math.min(MOST_BYTES, FREE_BYTES + BYTES_PER_OCTET * octets);
+  }
+}
+
+/** A body as it is held; whether two wait for the same one is a question of identity. */
+type Body = Uint8Array;
+
+const NO_BODIES: ReadonlyMap<Body, number> = new Map();
+
+/** The octets that one peer has not taken yet. */
+export class SendAccount {
+  readonly #budget: SendBudget;
+  readonly #drop: () => void;
+  /** Most connections never have any. */
+  #bodies: Map<Body, number> | undefined;
+  /** Beside the bodies. */
+  bytes = 0;
+  /** When the peer last took something, while it leaves something waiting. */
+  takenAt: number | undefined;
+
+  constructor(budget: SendBudget, drop: () => void) {
+    this.#budget = budget;
+    this.#drop = drop;
+  }
+
+  /** How many times each is held. */
+  get bodies(): ReadonlyMap<Body, number> {
+    return this.#bodies ?? NO_BODIES;
+  }
+
+  /** Holds a body so many times; 0: not any more. */
+  keep(body: Body, times: number): void {
+    this.#bodies ??= new Map();
+    if (times > 0) this.#bodies.set(body, times);
+    else this.#bodies.delete(body);
+  }
+
+  get isEmpty(): boolean {
+    return this.bytes === 0 && this.bodies.size === 0 && this.takenAt === undefined;
+  }
+
+  hold(body: Body): void {
+    this.#budget.hold(this, body);
+  }
+
+  release(body: Body): void {
+    this.#budget.release(this, body);
+  }
+
+  /** The peer takes no more for now; so much waits beside bodies. */
+  wait(bytes: number): void {
+    this.takenAt ??= performance.now();
+    this.#budget.weigh(this, bytes);
+  }
+
+  /** The peer has taken what was written last. */
+  take(): void {
+    this.takenAt = performance.now();
+  }
+
+  /** Nothing waits but what is held. */
+  rest(): void {
+    this.takenAt = undefined;
+    this.#budget.weigh(this, 0);
+  }
+
+  /** Nothing waits any more. */
+  close(): void {
+    for (const [body, times] of this.bodies) {
+      for (let time = 0; time < times; time += 1) this.release(body);
+    }
+    this.rest();
+  }
+
+  drop(): void {
+    this.close();
+    this.#drop();
+  }
+}
+
+interface Held {
+  holders: number;
+}
+
+/** The limits in force. */
+type SendLimits = Pick<LimitsConfig, "sendBufferTotalBytes" | "idleTimeoutMs">;
+
+/**
+ * Bounds what waits to be sent to all peers, whatever they speak; one a daemon. Bodies that many wait
+ * for are counted once. Over `send_buffer_total_bytes` the slowest readers are dropped, and so is,
+ * at any time, whoever takes nothing for `idle_timeout_ms`.
+ */
+export class SendBudget {
+  #limits: SendLimits;
+  /** Those for whom something waits. */
+  readonly #accounts = new Set<SendAccount>();
+  readonly #bodies = new Map<Body, Held>();
+  #bytes = 0;
+
+  constructor(limits: SendLimits) {
+    this.#limits = limits;
+  }
+
+  /** Holds everybody to these from now on. */
+  limit(limits: SendLimits): void {
+    this.#limits = limits;
+  }
+
+  /** The number of octets that wait. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** An account for a peer; `drop` ends its connection. */
+  open(drop: () => void): SendAccount {
+    return new SendAccount(this, drop);
+  }
+
+  weigh(account: SendAccount, bytes: number): void {
+    this.#bytes += bytes - account.bytes;
+    const isMore = bytes > account.bytes;
+    account.bytes = bytes;
+    this.#keep(account);
+    if (isMore) this.#enforce();
+  }
+
+  hold(account: SendAccount, body: Body): void {
+    const held = this.#bodies.get(body);
+    if (held === undefined) {
+      this.#bodies.set(body, { holders: 1 });
+      this.#bytes += body.byteLength;
+    } else held.holders += 1;
+    account.keep(body, (account.bodies.get(body) ?? 0) + 1);
+    this.#keep(account);
+    this.#enforce();
+  }
+
+  release(account: SendAccount, body: Body): void {
+    const times = account.bodies.get(body);
+    const held = this.#bodies.get(body);
+    if (times === undefined || held === undefined) return;
+    account.keep(body, times - 1);
+    held.holders -= 1;
+    if (held.holders === 0) {
+      this.#bodies.delete(body);
+      this.#bytes -= body.byteLength;
+    }
+    this.#keep(account);
+  }
+
+  #keep(account: SendAccount): void {
+    if (account.isEmpty) this.#accounts.delete(account);
+    else this.#accounts.add(account);
+  }
+
+  /** Drops who has taken nothing for too long. */
+  sweep(now: number): void {
+    const { idleTimeoutMs } = this.#limits;
+    for (const account of this.#accounts) {
+      if (account.takenAt !== undefined && now - account.takenAt > idleTimeoutMs) account.drop();
+    }
+  }
+
+  #enforce(): void {
+    const { sendBufferTotalBytes: most } = this.#limits;
+    if (this.#bytes <= most) return;
+    // A peer that has not begun to wait is the last to be dropped.
+    const slowness = ({ takenAt }: SendAccount): number => takenAt ?? Number.POSITIVE_INFINITY;
+    const slowestFirst = [...this.#accounts].sort((a, b) => slowness(a) - slowness(b));
+    const spared = this.#largest(slowestFirst, most);
+    const room = most + (spared?.byteLength ?? 0);
+    for (const account of slowestFirst) {
+      if (this.#bytes <= room) return;
+      if (spared === undefined || !account.bodies.has(spared)) account.drop();
+    }
+  }
+
+  /**
+   * A body that is larger than all that may wait: whoever reads it gets it, and nobody else is
+   * dropped for it. Of several, the one that was read last is spared.
+   */
+  #largest(slowestFirst: readonly SendAccount[], most: number): Body | undefined {
+    for (const { bodies } of slowestFirst.toReversed()) {
+      for (const body of bodies.keys()) if (body.byteLength > most) return body;
+    }
+    return undefined;
+  }
+}
