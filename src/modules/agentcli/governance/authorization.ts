@@ -1,19 +1,22 @@
 /**
- * Asks the provider that a task's authorization names, and says in one of three words what it
- * answered: what nobody mapped is a denial. And judges if an identity is trusted as far as a contract
- * asks.   agentcli execution identity "Authorization", agentcli spec "Trust enforcement"
+ * Asks the provider that a task's authorization names, none, the Open Policy Agent or Cedar, and says in
+ * one of three words what it answered: what nobody mapped is a denial. And judges if an identity is
+ * trusted as far as a contract asks.   agentcli execution identity "Authorization", agentcli spec
+ * "Trust enforcement"
  */
-import type { JsonRecord } from "../../../base/json-value.ts";
+import { isRecord, type JsonRecord, recordIn, textIn } from "../../../base/json-value.ts";
 import {
   applyAuthorizationProfile,
   type EffectiveAuthorization,
   type MergedContract,
-} from "../compile/merge-governance.ts";
+} from "../compile/merge.ts";
 import { type Failure, failure } from "../failure.ts";
-import type { FoundTask, ResolvedIdentity } from "../identity/resolve-identity.ts";
+import type { FoundTask } from "../identity/find-task.ts";
+import type { ResolvedIdentity } from "../identity/resolve-identity.ts";
+import type { ProfileFault } from "../manifest/finding.ts";
 import { compareTrust, type TrustLevel } from "../manifest/identity-fields.ts";
 import type { World } from "../world.ts";
-import { AUTHORIZATION_PROVIDERS } from "./authorization-providers.ts";
+import { askCedar, CEDAR_SETTINGS, checkCedarSettings, type ProviderAnswer } from "./cedar.ts";
 
 /** The three words. */
 type DecisionKind = "permit" | "deny" | "require-escalation";
@@ -27,9 +30,6 @@ export interface Decision {
   readonly escalation: null;
 }
 
-/** The caller, beyond what the manifest declares. */
-type Actor = JsonRecord;
-
 const USUAL_SECTIONS = ["identity", "contract", "command"];
 
 /** Undefined where the task has no authorization. */
@@ -37,7 +37,8 @@ export async function authorize(
   found: Pick<FoundTask, "manifest" | "plan">,
   identity: ResolvedIdentity,
   world: Pick<World, "askJson" | "directory">,
-  actor?: Actor,
+  /** The caller, beyond what the manifest declares. */
+  actor?: JsonRecord,
 ): Promise<Decision | Failure | undefined> {
   const { manifest, plan } = found;
   if (plan.authorization === null) return undefined;
@@ -48,10 +49,11 @@ export async function authorize(
     const message = `Unknown authorization provider: ${name}`;
     return failure("unknown_authorization_provider", message);
   }
-  const policyRef = provider.policyRef(authorization);
+  const settings = authorization.provider_config ?? {};
+  const policyRef = provider.policyRef(settings);
   const record = { provider: name, policy_ref: policyRef, escalation: null } as const;
   const request = requestOf(plan, identity, authorization, actor);
-  const answer = await provider.ask(request, authorization, world);
+  const answer = await provider.ask(request, settings, world);
   if (answer.kind === "fault") {
     if (authorization.on_error === "warn") {
       const reason = "authorization provider error (on_error: warn)";
@@ -69,7 +71,7 @@ function requestOf(
   plan: FoundTask["plan"],
   { principal, session }: ResolvedIdentity,
   { request }: EffectiveAuthorization,
-  actor: Actor | undefined,
+  actor: JsonRecord | undefined,
 ): JsonRecord {
   const { payload } = plan.execution;
   const { required_trust_level, allowed_paths } = plan.contract;
@@ -123,4 +125,97 @@ export function judgeTrust(contract: MergedContract, level: TrustLevel): TrustVe
   return enforcement === "strict"
     ? { kind: "insufficient", message }
     : { kind: "warning", message: `${message} (advisory)` };
+}
+
+/** Decides whether a task may run. */
+interface AuthorizationProvider {
+  readonly capabilities: JsonRecord;
+  /** The keys of `provider_config` that it reads. */
+  readonly settings: readonly string[];
+  /** The settings that the profile lacks; nothing is asked. */
+  check(profile: JsonRecord): readonly ProfileFault[];
+  /** The place of its policy, for the record. */
+  policyRef(settings: JsonRecord): string | null;
+  ask(
+    request: JsonRecord,
+    settings: JsonRecord,
+    world: Pick<World, "askJson" | "directory">,
+  ): Promise<ProviderAnswer>;
+}
+
+const none: AuthorizationProvider = {
+  capabilities: {
+    decision_kinds: ["permit", "deny"],
+    escalation: false,
+    batch: false,
+    dry_run: false,
+  },
+  settings: [],
+  check: () => [],
+  policyRef: () => null,
+  ask: () => {
+    const reason = "no external authorization configured; default permit";
+    return Promise.resolve({ kind: "answer", value: "permit", reason });
+  },
+};
+
+const opa: AuthorizationProvider = {
+  capabilities: {
+    decision_kinds: ["permit", "deny", "require-escalation"],
+    escalation: true,
+    batch: false,
+    dry_run: true,
+  },
+  settings: ["endpoint"],
+  check: ({ provider_config: settings }) =>
+    (textIn(recordIn(settings)["endpoint"]) ?? "").trim() === ""
+      ? [["provider_config.endpoint", "provider_config.endpoint must be a non-empty string"]]
+      : [],
+  policyRef: ({ endpoint }) => withoutSecrets(String(endpoint ?? "")),
+  ask: async (input, settings, world) => {
+    const endpoint = String(settings["endpoint"] ?? "");
+    if (!/^https?:/.test(endpoint) || !URL.canParse(endpoint)) {
+      return { kind: "fault", message: "its endpoint is no http or https URL" };
+    }
+    const answer = await world.askJson(endpoint, { input });
+    return answer.kind === "fault" ? answer : readResult(answer.value);
+  },
+};
+
+const cedar: AuthorizationProvider = {
+  capabilities: {
+    decision_kinds: ["permit", "deny"],
+    escalation: false,
+    batch: false,
+    dry_run: true,
+  },
+  settings: CEDAR_SETTINGS,
+  check: ({ provider_config: settings }) => checkCedarSettings(recordIn(settings)),
+  policyRef: ({ policies_file: file }) => textIn(file) ?? null,
+  ask: (request, settings, { directory }) => askCedar(request, settings, directory),
+};
+
+/** By name, in the order in which they are listed. */
+export const AUTHORIZATION_PROVIDERS: ReadonlyMap<string, AuthorizationProvider> = new Map([
+  ["none", none],
+  ["opa", opa],
+  ["cedar", cedar],
+]);
+
+/** A URL may have a password in it, or a key behind its question mark. */
+function withoutSecrets(endpoint: string): string {
+  if (!URL.canParse(endpoint)) return endpoint;
+  const { protocol, host, pathname } = new URL(endpoint);
+  return `${protocol}//${host}${pathname}`;
+}
+
+/** `{"result": true}`, `{"result": {"allow": true, "reason": "…"}}`, or a word. */
+function readResult(body: unknown): ProviderAnswer {
+  const result = recordIn(body)["result"];
+  if (typeof result === "string") return { kind: "answer", value: result, reason: null };
+  const { allow, reason } = isRecord(result) ? result : { allow: result, reason: null };
+  if (typeof allow !== "boolean") {
+    return { kind: "answer", value: "deny", reason: "unexpected OPA result type" };
+  }
+  return { kind: "answer", value: allow ? "permit" : "deny", reason: textIn(reason) ?? null };
 }

@@ -1,12 +1,73 @@
 /**
- * The public keys that proofs are verified with, asked for where a profile says. A proof by a key that
- * is not among them has them asked for again.   RFC 7517 §5, RFC 9111 §5.2.2.1
+ * The key that somebody's signature is verified with: a PEM public key in the manifest, or a key set at
+ * an https address. Both proofs and tokens name it in the same two ways.   RFC 7517, RFC 7468, RFC 9111
+ * §5.2.2.1
  */
+import { createPublicKey, type KeyObject } from "node:crypto";
 import type { JWTVerifyGetKey } from "jose";
-import { isRecord } from "../../../base/json-value.ts";
+import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
+import { type LateLoad, loadLate } from "../../../base/late-load.ts";
+import { reasonOf } from "../../../base/thrown.ts";
 import { type AnsweredKeys, KeyCache } from "../../../identity/key-cache.ts";
-import type { AskJson, KeySet } from "../world.ts";
-import { loadJose } from "./key-source.ts";
+import type { ProfileFault } from "../manifest/finding.ts";
+import type { AskJson, KeySet, World } from "../world.ts";
+
+/** The algorithms that JWTs may be signed with. */
+export const SIGNATURE_ALGORITHMS = ["RS256", "ES256"] as const;
+
+/** The key that is named, as `jwtVerify` and its kind take it, or in words why there is none. */
+export async function findKey(
+  { public_key: pem, jwks_uri: uri }: JsonRecord,
+  keySets: World["keySets"],
+): Promise<{ readonly key: JWTVerifyGetKey } | string> {
+  if (typeof pem !== "string") {
+    const found = await keySets.find(typeof uri === "string" ? uri : "");
+    return found.kind === "fault" ? found.message : { key: found.keys };
+  }
+  try {
+    const key = createPublicKey(pem);
+    return { key: (() => Promise.resolve(key)) as unknown as JWTVerifyGetKey };
+  } catch (error) {
+    return reasonOf(error);
+  }
+}
+
+/** The fault of the two members that name a key; `place` stands in front of their names. */
+export function checkKeySource(
+  { jwks_uri: uri, public_key: key }: JsonRecord,
+  place = "",
+): readonly ProfileFault[] {
+  const hasUri = typeof uri === "string" && uri !== "";
+  const hasKey = typeof key === "string" && key !== "";
+  const field = `${place}public_key`;
+  const faults: ProfileFault[] = hasKey ? [...checkPublicKey(key, field)] : [];
+  if (hasUri && !isHttps(uri)) faults.unshift([`${place}jwks_uri`, "must use HTTPS"]);
+  if (hasUri !== hasKey) return faults;
+  return [[field, "exactly one of public_key and jwks_uri is required"], ...faults];
+}
+
+/** The fault of a public key in PEM. */
+export function checkPublicKey(pem: string, field: string): readonly ProfileFault[] {
+  if (/PRIVATE KEY/.test(pem)) return [[field, "must not be a private key"]];
+  return readPublicPem(pem) === undefined ? [[field, "must be a PEM public key"]] : [];
+}
+
+/** A public key in PEM; undefined when it is none. */
+export function readPublicPem(pem: string): KeyObject | undefined {
+  try {
+    const key = createPublicKey(pem);
+    return key.type === "public" ? key : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function isHttps(text: string): boolean {
+  return URL.canParse(text) && new URL(text).protocol === "https:";
+}
+
+/** Loads it once. */
+export const loadJose: LateLoad<typeof import("jose")> = loadLate(() => import("jose"));
 
 const USUAL_MS = 300_000;
 /** A key that was taken back must not be good for ever. */

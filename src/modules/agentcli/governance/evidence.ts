@@ -1,14 +1,56 @@
 /**
- * Evidence that a task was executed as described: an envelope over its canonical form, signed by
- * OpenSSH in a namespace of its own.   agentcli execution identity "Evidence"
+ * Evidence that a task was executed as described: none, or an envelope over its canonical form, signed
+ * by OpenSSH in a namespace of its own.   agentcli execution identity "Evidence"
  */
+
 import { resolve } from "node:path";
-import type { JsonRecord } from "../../../base/json-value.ts";
+import { type JsonRecord, recordIn } from "../../../base/json-value.ts";
 import { canonicalForm, sha256Hex } from "../../../identity/canonical-form.ts";
-import type { EffectiveEvidence } from "../compile/merge-governance.ts";
+import type { EffectiveEvidence } from "../compile/merge.ts";
 import { type Failure, failure } from "../failure.ts";
+import type { ProfileFault } from "../manifest/finding.ts";
 import type { World } from "../world.ts";
-import { definedOf } from "./value-source.ts";
+
+/** The evidence that a provider can give. */
+interface EvidenceProvider {
+  readonly methods: readonly string[];
+  readonly capabilities: JsonRecord;
+  /** The keys of `provider_config` that it reads. */
+  readonly settings: readonly string[];
+  /** The settings that the profile lacks; nothing is read. */
+  check(profile: JsonRecord): readonly ProfileFault[];
+}
+
+const SSH_METHODS = ["ssh-signature"];
+
+const none: EvidenceProvider = {
+  methods: [],
+  capabilities: { methods: [], payload_formats: [] },
+  settings: [],
+  check: ({ verify }) =>
+    recordIn(verify)["required"] === true
+      ? [["verify.required", 'provider "none" cannot satisfy verify.required: true']]
+      : [],
+};
+
+const ssh: EvidenceProvider = {
+  methods: SSH_METHODS,
+  capabilities: { methods: SSH_METHODS, payload_formats: ["canonical-json"] },
+  settings: ["signing_key"],
+  check: ({ methods }) => {
+    const wanted = Array.isArray(methods) ? methods : [];
+    const unknown = wanted.findIndex((method) => !SSH_METHODS.includes(String(method)));
+    return unknown === -1
+      ? []
+      : [[`methods[${unknown}]`, `must be one of: ${SSH_METHODS.join(", ")}`]];
+  },
+};
+
+/** By name, in the order in which they are listed. */
+export const EVIDENCE_PROVIDERS: ReadonlyMap<string, EvidenceProvider> = new Map([
+  ["none", none],
+  ["ssh", ssh],
+]);
 
 const NAMESPACE = "agentcli";
 const TIMEOUT_MS = 10_000;
@@ -75,7 +117,7 @@ async function run(
   const end = await world.runProgram({
     program: "ssh-keygen",
     args,
-    env: definedOf(world.env),
+    env: world.env,
     directory: world.directory,
     timeoutMs: TIMEOUT_MS,
     input,
