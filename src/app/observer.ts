@@ -7,7 +7,6 @@
 
 import { channel } from "node:diagnostics_channel";
 import { performance } from "node:perf_hooks";
-import { jsonText } from "../base/json-value.ts";
 import { flatText } from "../base/kept-text.ts";
 import type { Log } from "../base/log.ts";
 import type { LoggedParts, Peer } from "../dispatch/caller/peer.ts";
@@ -16,6 +15,7 @@ import type { Observer } from "../dispatch/observer.ts";
 import type { Reply } from "../dispatch/reply.ts";
 import { CHANNELS, type RequestEnd, type RequestRefusal } from "../dispatch/request-channels.ts";
 import { isAgtpSpecific, type Response, type WireFaultCode } from "../wire/message.ts";
+import { field, openingOf } from "./logged-fields.ts";
 
 /** Reports to a log and to the channels. */
 export function createObserver(log: Log): Observer {
@@ -91,9 +91,9 @@ function requestEntry(
   durationMs: number,
 ): string {
   const parts = repeatedParts(exchange);
+  const { opening, code } = openingOf(exchange, response.status, reply.refusal?.code);
   const requestId = exchange.header("request-id");
-  let line = lineStart() + openingOf(exchange, response.status) + milliseconds(durationMs);
-  line += field("code", reply.refusal?.code);
+  let line = lineStart() + opening + milliseconds(durationMs) + code;
   if (exchange.requestedMethod !== undefined) line += field("answered_as", exchange.method);
   line +=
     requestId === undefined
@@ -114,43 +114,21 @@ function fieldsBehind({ taskId, sessionId, traceId }: Exchange, { refusal }: Rep
   );
 }
 
-/**
- * The fields up to the duration. Of a path that is its endpoint's they are made once: a line is written piece
- * by piece, and with a third of the pieces it takes half of the time.
- */
-function openingOf(exchange: Exchange, status: number): string {
-  const { request, route, translatedFrom } = exchange;
-  const isRepeated =
-    status === 200 &&
-    translatedFrom === undefined &&
-    route?.path === request.path &&
-    route.method === request.method;
-  if (!isRepeated) return makeOpening(exchange, status);
-  route.logged ??= flatText(makeOpening(exchange, status));
-  return route.logged;
-}
-
-function makeOpening(exchange: Exchange, status: number): string {
-  const { request, translatedFrom } = exchange;
-  const method = quoted(translatedFrom ?? request.method);
-  const path = quoted(exchange.conceal(request.path));
-  return `,"method":${method},"path":${path},"status":${status},"duration_ms":`;
-}
-
 const RESPONSE_ID = ',"response_id":"';
 
-/** Quotes them only where they differ. */
-function repeatedParts(exchange: Exchange): LoggedParts {
-  const { peer } = exchange;
-  const agentId = exchange.caller.agentId ?? exchange.header("agent-id");
+/** Quotes them only where they differ. The Agent-ID of nobody who is known may be a piece of its head, and is not kept. */
+function repeatedParts({ peer, caller, request }: Exchange): LoggedParts {
+  const agentId = caller.agentId ?? request.headers.get("agent-id");
   const before = peer.logged;
   if (before !== undefined && before.agentId === agentId) return before;
+  const remote = before?.remote ?? flatText(`"${field("remote", peer.address)}}`);
   const agent = field("agent_id", agentId);
-  const toResponseId = flatText(agent + RESPONSE_ID);
-  const remote = flatText(`"${field("remote", peer.address)}}`);
-  const parts = { agentId, agent, toResponseId, remote };
-  peer.logged = parts;
-  return parts;
+  if (caller.agentId !== agentId) {
+    peer.logged ??= { agentId: undefined, agent: "", toResponseId: RESPONSE_ID, remote };
+    return { agentId, agent, toResponseId: agent + RESPONSE_ID, remote };
+  }
+  peer.logged = { agentId, agent, toResponseId: flatText(agent + RESPONSE_ID), remote };
+  return peer.logged;
 }
 
 /** The line of bytes that were no request; the fault's message quotes them, and stays out. */
@@ -160,17 +138,6 @@ function wireFaultEntry(code: WireFaultCode, response: Response, peer: Peer | un
   line += field("response_id", response.responseId);
   line += field("remote", peer?.address);
   return `${line}}`;
-}
-
-const MAX_LOGGED_LENGTH = 512;
-
-function quoted(text: string): string {
-  const isLong = text.length > MAX_LOGGED_LENGTH;
-  return jsonText(isLong ? `${text.slice(0, MAX_LOGGED_LENGTH)}…` : text);
-}
-
-function field(name: string, value: unknown): string {
-  return typeof value === "string" ? `,"${name}":${quoted(value)}` : "";
 }
 
 /** The thousandths of a number as JSON writes them, by their count: "", ".001", ".002" and so on. */

@@ -30,6 +30,7 @@ import {
   endpointViolation,
   methodViolation,
   type Refusal,
+  sameForAll,
 } from "../refusals/refusal.ts";
 import { refuseMethod } from "../refusals/refuse-method.ts";
 import type { Route } from "../routes/route.ts";
@@ -214,9 +215,17 @@ function refuseAnonymous(
     // An issuer or operator is known by its certificate, and need not be an agent.
     const isShown = peer.certificate !== undefined || peer.operator !== undefined;
     if (route.takesCertificate && isShown) return undefined;
-    return authorizationRequired("credentials-missing", "this endpoint needs an Agent-ID");
+    return NEEDS_AGENT;
   }
-  if (anonymousDiscovery) return undefined;
-  const message = "this server answers discovery to identified agents only";
-  return authorizationRequired("anonymous-discovery-disabled", message);
+  return anonymousDiscovery ? undefined : NO_STRANGERS;
 }
+
+const NEEDS_AGENT = sameForAll(
+  authorizationRequired("credentials-missing", "this endpoint needs an Agent-ID"),
+);
+const NO_STRANGERS = sameForAll(
+  authorizationRequired(
+    "anonymous-discovery-disabled",
+    "this server answers discovery to identified agents only",
+  ),
+);

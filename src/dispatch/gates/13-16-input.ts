@@ -15,6 +15,7 @@ import {
   badRequest,
   endpointViolation,
   type Refusal,
+  sameForAll,
   schemaViolation,
 } from "../refusals/refusal.ts";
 import type { Route } from "../routes/route.ts";
@@ -35,7 +36,7 @@ function readInput(exchange: Exchange, route: Route): Refusal | undefined {
   if (rawQuery !== undefined && rawQuery !== "") {
     exchange.query = parseQuery(rawQuery);
     if (exchange.query === undefined) {
-      return badRequest("invalid-query", "the query string is not percent-encoded UTF-8");
+      return BAD_QUERY;
     }
   }
   const values = decodeValues(exchange.pathValues);
@@ -47,6 +48,11 @@ function readInput(exchange: Exchange, route: Route): Refusal | undefined {
   exchange.input = mergeInput(route.shape, parameters, query, values, undeclared);
   return undefined;
 }
+
+const BAD_BODY = sameForAll(badRequest("invalid-body", NO_JSON));
+const BAD_QUERY = sameForAll(
+  badRequest("invalid-query", "the query string is not percent-encoded UTF-8"),
+);
 
 interface Parameters {
   readonly parameters: Readonly<Record<string, unknown>>;
@@ -68,8 +74,9 @@ function readParameters(exchange: Exchange, route: Route): Parameters | Refusal 
   const isDoubtful = isDoubted(peer);
   const parsed = parseBody(body, { deepMembers: route.deepMembers, undeclared, isDoubtful });
   if (parsed.kind === "invalid") {
-    if (parsed.message === NO_JSON) doubt(peer);
-    return badRequest("invalid-body", parsed.message);
+    if (parsed.message !== NO_JSON) return badRequest("invalid-body", parsed.message);
+    doubt(peer);
+    return BAD_BODY;
   }
   const envelope = unwrapEnvelope(parsed.value, exchange.request.method);
   if (undeclared?.isInParameters === true && envelope.parameters === parsed.value) {
