@@ -45,7 +45,7 @@ const SOCKET_MODULES = /^(?:node:)?(?:net|tls|http|https|http2|dgram|quic)$/;
 const FETCHERS = [
   "src/modules/console/oidc-provider.ts",
   ...["src/app/jwks/source.ts", "src/modules/delivery/webhook-sender.ts"],
-  "src/modules/openwop/runtime/model-connection.ts",
+  "src/modules/openwop/runtime/model-server.ts",
   // Policy engines and key sets that a manifest names.
   "src/modules/agentcli/create-world.ts",
 ];

@@ -4,7 +4,7 @@
  * OpenWOP "interrupt" approval, RFC 0051
  */
 
-import type { JsonRecord } from "../../../base/json-value.ts";
+import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
 import { closedObject, type JsonSchema } from "../../../schema/json-schema.ts";
 import type { SchemaCompiler } from "../../../schema/schema.ts";
 import type { WorkflowNode } from "../workflows/workflow.ts";
@@ -12,6 +12,7 @@ import {
   configCheck,
   NAME,
   type NodeCall,
+  type NodeFault,
   type NodeOutcome,
   type NodeType,
   TEXT,
@@ -109,4 +110,80 @@ function wordSchema(actions: readonly unknown[], hasVoters: boolean): JsonSchema
     ),
     allOf: [needs("refine", "refineFeedback"), needs("edit-accept", "editedArtifactData")],
   };
+}
+
+const MAX_QUESTIONS = 64;
+
+const QUESTION = closedObject(
+  { id: NAME, question: { ...TEXT, minLength: 1 }, schema: { type: "object" } },
+  ["id", "question"],
+);
+
+/** The short form asks one question, whose id is `answer`. */
+const CLARIFICATION: JsonSchema = {
+  ...closedObject({
+    questions: { type: "array", items: QUESTION, minItems: 1, maxItems: MAX_QUESTIONS },
+    question: { ...TEXT, minLength: 1 },
+    schema: { type: "object" },
+    contextType: NAME,
+  }),
+  oneOf: [{ required: ["questions"] }, { required: ["question"] }],
+};
+
+interface Question {
+  readonly id: string;
+  readonly question: string;
+  readonly schema?: JsonSchema;
+}
+
+/** The node type. */
+export function clarificationGateNode(compiler: SchemaCompiler): NodeType {
+  const check = configCheck(compiler, "core.clarificationGate", CLARIFICATION);
+  return {
+    isEffectful: false,
+    execute: ({ node: { config } }) => clarify(config),
+    checkNode: (node) => {
+      const faults = check(node);
+      return faults.length > 0 ? faults : checkQuestions(questionsOf(node.config), compiler);
+    },
+  };
+}
+
+function clarify(config: JsonRecord): NodeOutcome {
+  const questions = questionsOf(config);
+  const { contextType } = config;
+  const data = { questions, ...(contextType === undefined ? {} : { contextType }) };
+  const resumeSchema = answersSchema(questions);
+  return { kind: "suspended", request: { kind: "clarification", data, resumeSchema } };
+}
+
+function questionsOf({ questions, question, schema }: JsonRecord): readonly Question[] {
+  if (Array.isArray(questions)) return questions as readonly Question[];
+  const asked = { id: "answer", question: String(question) };
+  return [isRecord(schema) ? { ...asked, schema } : asked];
+}
+
+function checkQuestions(
+  questions: readonly Question[],
+  compiler: SchemaCompiler,
+): readonly NodeFault[] {
+  return questions.flatMap(({ id, schema = {} }, at): readonly NodeFault[] => {
+    const key = `config.questions[${at}]`;
+    const { problems } = compiler.compile(schema, { file: "", key: `${key}.schema` });
+    const isRepeated = questions.findIndex((one) => one.id === id) < at;
+    return [
+      ...problems.map((problem) => ({ key: problem.key, message: problem.message })),
+      ...(isRepeated ? [{ key: `${key}.id`, message: `"${id}" is there already` }] : []),
+    ];
+  });
+}
+
+/** Every question has its answer, and nothing else is answered. */
+function answersSchema(questions: readonly Question[]): JsonSchema {
+  const schemas = questions.map(({ id, schema = {} }) => [id, schema] as const);
+  const answers = closedObject(
+    Object.fromEntries(schemas),
+    questions.map(({ id }) => id),
+  );
+  return closedObject({ answers }, ["answers"]);
 }

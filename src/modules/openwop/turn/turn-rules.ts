@@ -1,14 +1,65 @@
 /**
- * Turns that come to nothing, in the words that runs carry; and whether an answer can be gone on with,
- * or is asked for once more: one that cannot be read, or whose result the agent's return schema does
- * not take.   OpenWOP RFC 0070
+ * A run's `configurable` about its agents' turns. Keys are read one by one, since callers
+ * write them; a value that means nothing is passed over.   OpenWOP "Run Options"
  */
 import type { JsonRecord } from "../../../base/json-value.ts";
 import type { CompiledSchema } from "../../../schema/schema.ts";
 import type { SchemaViolation } from "../../../schema/schema-violation.ts";
 import type { AgentOutcome } from "../agent-executor.ts";
+import type { Verbosity } from "../config.ts";
 import type { Redactor } from "../redaction.ts";
-import type { RuntimeAnswer, TurnRemark } from "../runtime/agent-runtime.ts";
+import type { ModelOptions, RuntimeAnswer, TurnRemark } from "../runtime/agent-runtime.ts";
+
+const VERBOSITIES: readonly Verbosity[] = ["summary", "full", "off"];
+const MAX_TEMPERATURE = 2;
+const MAX_MODEL_NAME = 256;
+
+/** `reasoningVerbosity` */
+export function readVerbosity(configurable: JsonRecord): Verbosity | undefined {
+  return VERBOSITIES.find((one) => one === configurable["reasoningVerbosity"]);
+}
+
+/** `model`, `temperature` and `maxTokens` */
+export function readModelOptions(configurable: JsonRecord): ModelOptions {
+  const { model, temperature, maxTokens } = configurable;
+  const isTemperature =
+    typeof temperature === "number" && temperature >= 0 && temperature <= MAX_TEMPERATURE;
+  const isModel = typeof model === "string" && model !== "" && model.length <= MAX_MODEL_NAME;
+  const isCount = typeof maxTokens === "number" && Number.isSafeInteger(maxTokens) && maxTokens > 0;
+  return {
+    ...(isModel ? { model } : {}),
+    ...(isTemperature ? { temperature } : {}),
+    ...(isCount ? { maxTokens } : {}),
+  };
+}
+
+const USUAL_THRESHOLD = 0.7;
+const LOWEST = 0;
+const MAX_TOLD_LENGTH = 64;
+
+/** The confidence of an agent. */
+interface Confidence {
+  readonly observed: number;
+  /** The value that was stated, where that is no confidence. */
+  readonly stated?: string;
+}
+
+/** The threshold of a turn. */
+export function resolveThreshold(ofRun: unknown, ofManifest: number | undefined): number {
+  return isConfidence(ofRun) ? ofRun : (ofManifest ?? USUAL_THRESHOLD);
+}
+
+/** Undefined: nothing was stated. */
+export function readConfidence(value: unknown): Confidence | undefined {
+  if (value === undefined || value === null || Number.isNaN(value)) return undefined;
+  if (isConfidence(value)) return { observed: value };
+  const text = typeof value === "number" ? String(value) : (JSON.stringify(value) ?? "");
+  return { observed: LOWEST, stated: text.slice(0, MAX_TOLD_LENGTH) };
+}
+
+function isConfidence(value: unknown): value is number {
+  return typeof value === "number" && value >= 0 && value <= 1;
+}
 
 /** A turn that failed. */
 export type FailedTurn = Extract<AgentOutcome, { kind: "failed" }>;
@@ -37,7 +88,7 @@ export function schemaFailure(
 }
 
 /** The words for a runtime whose result its schema does not take. */
-export function remarksOnResult(
+function remarksOnResult(
   result: unknown,
   violations: readonly SchemaViolation[],
 ): readonly TurnRemark[] {
@@ -49,7 +100,7 @@ export function remarksOnResult(
 }
 
 /** The words for a runtime that has to answer once more. */
-export function remarksOn(answer: string, fault: string): readonly TurnRemark[] {
+function remarksOn(answer: string, fault: string): readonly TurnRemark[] {
   const remark: TurnRemark = { role: "host", content: `${fault}. Answer again.` };
   // Not every server takes a message that says nothing.
   return answer === "" ? [remark] : [{ role: "agent", content: answer }, remark];
