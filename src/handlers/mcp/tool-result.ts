@@ -22,7 +22,7 @@ import type { HandlerError, HandlerResult } from "../handler.ts";
 import { Unreachable } from "./kept-connection.ts";
 import { MalformedAnswer } from "./mcp-connection.ts";
 import { ENDED_EARLY, isEndedEarly, MessageTooLong } from "./open-transport.ts";
-import type { Secrets } from "./secrets.ts";
+import type { Secrets } from "./read-settings.ts";
 
 /** How an endpoint reads its tool's results. */
 export interface ResultOptions {

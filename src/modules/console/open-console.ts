@@ -31,12 +31,12 @@ import {
   type OverviewParts,
   overview,
   overviewRoutes,
+  trafficRoutes,
   waitingCount,
 } from "./views/overview.ts";
 import { passkeyRoutes } from "./views/passkeys.ts";
 import { hasChain, recordRoutes } from "./views/records.ts";
 import type { Sources } from "./views/sources.ts";
-import { trafficRoutes } from "./views/traffic-routes.ts";
 import { upstreamRoutes } from "./views/upstreams.ts";
 
 /** The console, its commands, and its end. */

@@ -12,11 +12,16 @@ import { quote, SINGLETON_FIELDS } from "../../wire/header-fields.ts";
 import type { LimitsConfig } from "../../wire/limits-section.ts";
 import type { HeaderFields, Response, WireFault } from "../../wire/message.ts";
 import { isWireFault } from "../../wire/message-parser.ts";
-import { type Asked, writeAnswer } from "./http-answer.ts";
+import {
+  type Asked,
+  errorBody,
+  faultStatus,
+  sendAnswer,
+  sendRefusal,
+  writeAnswer,
+} from "./http-answer.ts";
 import type { HttpEntrance } from "./http-entrance.ts";
-import { FURTHER_METHODS, METHODS } from "./http-methods.ts";
-import { errorBody, faultStatus, sendAnswer, sendRefusal } from "./http-status.ts";
-import { readTarget } from "./http-target.ts";
+import { FURTHER_METHODS, METHODS, readTarget } from "./http-target.ts";
 import type { VerbRoutes } from "./verb-routes.ts";
 
 interface EndpointApiParts {

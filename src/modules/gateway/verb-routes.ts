@@ -13,7 +13,7 @@ import type { Route } from "../../dispatch/routes/route.ts";
 import type { EndpointRegistry } from "../../endpoint/endpoint-registry.ts";
 import type { InputShape } from "../../endpoint/input-shape.ts";
 import { isReading, liftVerb, methodReader } from "../../openapi/lift-verb.ts";
-import { FURTHER_METHODS } from "./http-methods.ts";
+import { FURTHER_METHODS } from "./http-target.ts";
 
 /** The methods that an HTTP client can send and a catalog can have. */
 const SHARED_METHODS: readonly string[] = ["QUERY", ...FURTHER_METHODS];

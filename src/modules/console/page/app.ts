@@ -13,11 +13,9 @@ import {
 import { useEvents } from "./events.ts";
 import { AccountPage } from "./pages/account.ts";
 import { AgentPage, AgentsPage } from "./pages/agents.ts";
-import { ApprovalPage, ApprovalsPage } from "./pages/approvals.ts";
-import { ContractsPage } from "./pages/contracts.ts";
+import { ApprovalPage, ApprovalsPage, ContractsPage } from "./pages/approvals.ts";
 import { EndpointPage, EndpointsPage } from "./pages/endpoints.ts";
-import { NodesPage } from "./pages/nodes.ts";
-import { OverviewPage } from "./pages/overview.ts";
+import { NodesPage, OverviewPage } from "./pages/overview.ts";
 import { ChainPage, RecordsPage } from "./pages/records.ts";
 import { TrafficEntryPage, TrafficPage } from "./pages/traffic.ts";
 import { UpstreamsPage } from "./pages/upstreams.ts";

@@ -12,8 +12,8 @@ import { schemaSample } from "../../../schema/schema-sample.ts";
 import { type ApiRequest, type ApiRoute, get, post, reasonIn, textIn } from "../console-api.ts";
 import { found, malformed } from "../console-fault.ts";
 import { operatorOfPerson } from "../person.ts";
+import { wayOf } from "./overview.ts";
 import type { Sources } from "./sources.ts";
-import { wayOf } from "./traffic-routes.ts";
 
 /** `GET /api/endpoints` and `/api/endpoints/{METHOD}/{PATH}` */
 export function endpointRoutes({ served }: Sources): readonly ApiRoute[] {

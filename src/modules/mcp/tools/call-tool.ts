@@ -8,7 +8,6 @@ import { actionNotFound } from "../../../dispatch/refusals/floor-refusals.ts";
 import { badRequest, schemaViolation } from "../../../dispatch/refusals/refusal.ts";
 import { fillPath } from "../../../endpoint/path-template.ts";
 import { type Asking, ask, type ToolCall } from "../ask.ts";
-import { challengeFor } from "../challenge.ts";
 import { acceptedResult, decisionOf, offerResult } from "../contracts/contract-question.ts";
 import { PRESENTED } from "../contracts/front-contracts.ts";
 import {
@@ -19,6 +18,7 @@ import {
   PROPOSE,
 } from "../contracts/own-tools.ts";
 import type { McpRequest } from "../front.ts";
+import { challengeFor } from "../identify.ts";
 import { challenged, internalError, invalidParams, UNRECORDED } from "../protocol-errors.ts";
 import { beginTask } from "../tasks/run-task.ts";
 import type { Following } from "../tasks/task.ts";

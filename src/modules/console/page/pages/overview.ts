@@ -1,8 +1,8 @@
 /** Overview: how the daemon does, what it refuses and where, and what waits for a decision. */
-import type { Overview, Problem } from "../answers.ts";
+import type { Overview, Problem, ServerNode } from "../answers.ts";
 import { session, useApi } from "../api.ts";
 import { useEvents } from "../events.ts";
-import { Badge, Facts, LongId, StatusBadge, Stranger } from "../parts/facts.ts";
+import { Badge, Facts, LongId, Moment, StatusBadge, Stranger } from "../parts/facts.ts";
 import { loaded, Page, Section } from "../parts/page.ts";
 import { type Column, Table } from "../parts/table.ts";
 import { HistoryPlots } from "../plots.ts";
@@ -104,4 +104,25 @@ function Server({ server }: { readonly server: Overview["server"] }): VNode {
     ["Manifest", html`<${LongId} id=${server.document_version} />`],
   ];
   return html`<${Facts} facts=${facts} />`;
+}
+
+const COLUMNS: readonly Column<ServerNode>[] = [
+  ["Node", ({ node }) => html`<${Stranger} text=${node} />`],
+  ["State", ({ state }) => html`<${Badge} word=${state} />`],
+  ["Address", ({ address }) => html`<${Stranger} text=${address} />`],
+  ["Version", ({ version }) => visible(version)],
+  ["Lease", ({ lease_ms }) => (lease_ms === 0 ? "over" : millisecondsText(lease_ms)), "optional"],
+  ["Since", ({ since }) => html`<${Moment} at=${since} />`],
+];
+
+/** The page at `/nodes`. */
+export function NodesPage(): VNode {
+  const answer = useApi<{ readonly nodes: readonly ServerNode[] }>("/api/nodes");
+  return html`<${Page} name="Nodes">
+    ${loaded(
+      answer,
+      (data) => html`<${Table} label="Nodes" columns=${COLUMNS} rows=${data.nodes}
+            keyOf=${({ node }: ServerNode) => node} empty="No node is known." />`,
+    )}
+  <//>`;
 }
