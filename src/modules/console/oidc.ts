@@ -20,7 +20,7 @@ import type { OidcAttempt, OidcProvider } from "./oidc-provider.ts";
 import { type Grant, type Person, personOf, roleOf } from "./person.ts";
 import type { ConsolePlace } from "./place.ts";
 import { clearCookie, readCookie, type Sessions, setCookie } from "./sessions.ts";
-import { onwardPage, refusalPage } from "./sign-in-page.ts";
+import { onwardPage, refusalPage, sendHtml } from "./sign-in-page.ts";
 
 /** The parts of these routes. */
 export interface OidcParts {
@@ -97,10 +97,6 @@ async function takeBack(
   const session = setCookie(await parts.begin(person, granted.grant), place.isSecure);
   reply.header("set-cookie", session);
   return sendHtml(reply, onwardPage("/"));
-}
-
-function sendHtml(reply: FastifyReply, html: string): FastifyReply {
-  return reply.type("text/html; charset=utf-8").send(html);
 }
 
 /** The way in, and its end. */

@@ -23,7 +23,7 @@ export interface OverviewParts {
   documentVersion(): Promise<string | undefined>;
   readonly place: Pick<ConsolePlace, "daemon">;
   /** Undefined where the daemon was not started. */
-  readonly passkeys: Pick<Passkeys, "of"> | undefined;
+  readonly passkeys: Pick<Passkeys, "ofOwner"> | undefined;
 }
 
 /** `GET /api/session`, `/api/overview` and `/api/history?after=`: what came in each step of the last hour. */
@@ -33,7 +33,7 @@ export function overviewRoutes(parts: OverviewParts): readonly ApiRoute[] {
     get("/session", ({ signedIn: { person, csrf } }) => {
       const { id, name, role } = person;
       const facts = { name, role, csrf, server_id: serverId, version: VERSION };
-      const hasPasskey = passkeys !== undefined && passkeys.of(id).length > 0;
+      const hasPasskey = passkeys !== undefined && passkeys.ofOwner(id).length > 0;
       return { ...facts, inspect_only: passkeys === undefined, has_passkey: hasPasskey };
     }),
     get("/overview", () => overview(parts)),

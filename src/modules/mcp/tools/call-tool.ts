@@ -4,6 +4,7 @@
  * MCP "Tools"
  */
 
+import { recordIn } from "../../../base/json-value.ts";
 import { actionNotFound } from "../../../dispatch/refusals/floor-refusals.ts";
 import { badRequest, schemaViolation } from "../../../dispatch/refusals/refusal.ts";
 import { fillPath } from "../../../endpoint/path-template.ts";
@@ -24,7 +25,7 @@ import { beginTask } from "../tasks/run-task.ts";
 import type { Following } from "../tasks/task.ts";
 import { taskView } from "../tasks/task-requests.ts";
 import { followingOf } from "../tasks/work-state.ts";
-import { metaFields, readMeta } from "./answer-meta.ts";
+import { metaFields } from "./answer-meta.ts";
 import {
   isDone,
   laterResult,
@@ -39,7 +40,7 @@ import type { McpTool } from "./toolbox.ts";
 /** Calls a tool. Throws what is an error of the protocol. */
 export async function callTool(request: McpRequest, call: ToolCall): Promise<Result> {
   const { front } = request;
-  const meta = readMeta(call.meta);
+  const meta = recordIn(call.meta);
   const fields = metaFields(meta);
   if (typeof fields === "string") throw invalidParams(fields);
   const { tool, asking, isKnown } = resolveCall(request, call, fields);
