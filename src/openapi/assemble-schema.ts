@@ -3,7 +3,6 @@
  * where it contains itself or would be repeated at length. A schema beyond what an endpoint can
  * have is described less deeply: what is left out of it accepts anything.   AGTP-API §6.4
  */
-
 import { unescapeToken } from "../base/dotted-key.ts";
 import { isRecord } from "../base/json-value.ts";
 import type { JsonSchema } from "../schema/json-schema.ts";

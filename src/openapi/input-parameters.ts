@@ -153,7 +153,6 @@ function schemaOf({ raw }: Parameter, { reader }: ParameterContext): JsonSchema 
   };
 }
 
-/** One field. */
 interface Field {
   readonly name: string;
   readonly schema: JsonSchema;

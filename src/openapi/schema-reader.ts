@@ -3,7 +3,6 @@
  * the dialect of OpenAPI 3.0 is translated, what has no meaning is left out and noted. References
  * still lead into the document; `assembleSchema` makes a schema whole.   AGTP-API §6.4, §14.1
  */
-
 import { isRecord, type JsonRecord, quoteValue, recordIn } from "../base/json-value.ts";
 import type { JsonSchema } from "../schema/json-schema.ts";
 import { checkPlainValue, isPattern, type PlainValue } from "../schema/keyword-value.ts";

@@ -18,7 +18,6 @@ import { HELD_LIMITS, type HeldCalls } from "./held-calls.ts";
 import type { InputRequired, ToolRequest } from "./mcp-connection.ts";
 import type { Secrets } from "./read-settings.ts";
 
-/** The server that asks. */
 interface AskingServer {
   readonly settings: { readonly name: string };
   readonly secrets: Secrets;

@@ -2,7 +2,6 @@
  * Translates what a tool answered, or failed with, into a body for the caller or the named error
  * that stands for it; the details of a failure are for the log.   AGTP-API §12.3
  */
-
 import {
   InsufficientScopeError,
   ProtocolError,

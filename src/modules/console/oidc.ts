@@ -4,7 +4,6 @@
  * browser brings its session to no page that another host sent it to.
  * 403 not this browser's, declined, in no list · 502, 503, 504 the provider
  */
-
 import { randomBytes } from "node:crypto";
 import { relative } from "node:path";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
@@ -99,7 +98,6 @@ async function takeBack(
   return sendHtml(reply, onwardPage("/"));
 }
 
-/** The way in, and its end. */
 interface OpenedOidc {
   /** Undefined: there is none. */
   readonly oidc: OidcParts | undefined;

@@ -2,7 +2,6 @@
  * Passkeys of people at the console: which keys sign for whom. A person has a few; nothing makes one
  * go but the person who has it, and `agtpd passkeys --forget`.
  */
-
 import { randomBytes } from "node:crypto";
 import { LRUCache } from "lru-cache";
 import { isRecord, type JsonRecord } from "../../base/json-value.ts";

@@ -3,7 +3,6 @@
  * sidecar with where they are found, which a port that the system chose tells only once it is bound.
  * AGTP-API §5.8.5, §8
  */
-
 import { urlAuthority } from "../../base/addresses.ts";
 import type { BoundPorts } from "../../dispatch/module/http-gateway.ts";
 import type { HttpApi, HttpRoute } from "../../dispatch/module/http-route.ts";

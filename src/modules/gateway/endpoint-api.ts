@@ -3,7 +3,6 @@
  * the pipeline, which answers for all of them; OPTIONS is answered here, from the same tables.
  * 415 an encoded body · 404 and 405 where not even the pipeline can be asked.   AGTP "HTTP Gateway"
  */
-
 import type { FastifyError, FastifyReply, FastifyRequest } from "fastify";
 import type { HttpPeer } from "../../dispatch/module/http-gateway.ts";
 import type { HttpPlugin } from "../../dispatch/module/http-route.ts";

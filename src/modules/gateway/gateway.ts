@@ -115,7 +115,6 @@ const HOST_REFUSALS = {
   unclear: { status: 400, body: errorBody("invalid-framing", "more than one Host field") },
 } as const satisfies Record<HostVerdict, unknown>;
 
-/** Adds the hooks of every route. */
 function addHooks(
   app: FastifyInstance,
   { config, toll }: GatewayParts,

@@ -18,7 +18,6 @@ export interface Asked {
   allowed(): readonly string[];
 }
 
-/** The server's words about itself. */
 interface AnswerStyle {
   readonly serverId: string;
 }

@@ -3,7 +3,6 @@
  * nothing is normalised, because the path grammar judges what the client wrote. Answers with the same
  * faults as the parser of AGTP.   RFC 9112 §3.2, AGTP "Wire Format"
  */
-
 import { HTTP_METHODS } from "../../dispatch/module/http-gateway.ts";
 import type { WireFault } from "../../wire/message.ts";
 

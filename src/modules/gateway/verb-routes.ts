@@ -4,7 +4,6 @@
  * fetched ahead must not cancel anything: methods that only read lift only what only informs.
  * AGTP-API §5.1, §9.2
  */
-
 import { type Catalog, HTTP_VERBS } from "../../catalog/catalog.ts";
 import type { Pair } from "../../catalog/pair.ts";
 import { checkPath, type MethodNames } from "../../catalog/path-grammar.ts";

@@ -227,7 +227,6 @@ const DOUBTFUL: ReadonlySet<number> = new Set([404, 405, 410, 422, 464]);
 /** The agent that the server is asked as. */
 type Caller = Pick<ClientRequest, "agentId" | "scopes" | "headers">;
 
-/** The parts of a front. */
 interface FrontParts {
   readonly client: AgtpClient;
   readonly caller: Caller;

@@ -133,7 +133,6 @@ const ENTRIES: readonly Entry[] = [
 /** Pages that are there while the daemon is not. */
 const OF_INSPECTION: ReadonlySet<string> = new Set(["/", "/records"]);
 
-/** The navigation of a session. */
 function entriesOf({ inspect_only }: Session): readonly Entry[] {
   return ENTRIES.filter(
     ({ name, path }) => name !== undefined && (!inspect_only || OF_INSPECTION.has(path)),
@@ -160,7 +159,6 @@ function pageOf({ path, query }: Place): VNode {
   return html`<${one} key=${id} id=${id} />`;
 }
 
-/** The page of any other address. */
 function MissingPage(): VNode {
   return html`<${Page} name="Not found">
     <p role="alert">There is no page at this address. <a href="/">Go to the overview</a>.</p>

@@ -1,5 +1,4 @@
 /** The endpoints that are served, each with its contract and schemas. */
-
 import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
 import { templateNames } from "../../../base/template.ts";
 import { actingCaller } from "../../../dispatch/handling/acting.ts";

@@ -3,7 +3,6 @@
  * arguments that the input schema does not take are refused in the pipeline like any others.
  * MCP "Tools"
  */
-
 import { recordIn } from "../../../base/json-value.ts";
 import { actionNotFound } from "../../../dispatch/refusals/floor-refusals.ts";
 import { badRequest, schemaViolation } from "../../../dispatch/refusals/refusal.ts";

@@ -1,5 +1,4 @@
 /** Upstreams: whom this server calls, whether they answer, and which definitions are pinned. */
-
 import type { HttpUpstream, UpstreamAgent, Upstreams, UpstreamTool } from "../answers.ts";
 import { isOperator, postSigned, useApi } from "../api.ts";
 import { differenceOf, isObject } from "../parts/call-view.ts";

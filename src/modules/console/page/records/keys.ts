@@ -122,7 +122,6 @@ function readPins(serverId: string): readonly PinnedKey[] {
   }
 }
 
-/** Keeps the pins of a server. */
 function writePins(serverId: string, pins: readonly PinnedKey[]): void {
   localStorage.setItem(placeOf(serverId), JSON.stringify(pins));
 }
