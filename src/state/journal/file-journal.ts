@@ -16,12 +16,11 @@ import type {
   RecordPlace,
   RecordReader,
 } from "./journal.ts";
-import { DISK, type JournalDisk } from "./journal-disk.ts";
-import { DurableWrites, JournalSync } from "./journal-sync.ts";
-import { RecordPlaces } from "./record-places.ts";
+import { DISK, DurableWrites, type JournalDisk, JournalSync } from "./journal-disk.ts";
 import {
   ActiveSegment,
   listSegments,
+  RecordPlaces,
   readSegment,
   type StoredRecord,
   segmentName,

@@ -2,7 +2,7 @@
  * Records on their way from a worker to its parent: the records themselves are lines beside the
  * message, as they will stand in the journal, and of the rest nothing is said twice.
  */
-import type { Chain } from "../records/draft.ts";
+import type { Chain } from "../records/record.ts";
 import type { ChainedRecord, RecordBatch } from "../records/record-store.ts";
 
 /** A batch without its records' texts. */
