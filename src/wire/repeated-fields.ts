@@ -7,7 +7,7 @@ import type { FieldList } from "./header-fields.ts";
 
 /** The header block of a message, with the empty line, and what it says. */
 export interface KnownFields {
-  readonly octets: Uint8Array;
+  readonly octets: Buffer;
   readonly headers: FieldList;
   readonly contentLength: number;
 }
@@ -34,11 +34,8 @@ export class RepeatedFields {
   find(bytes: Uint8Array, from: number, end: number): KnownFields | undefined {
     const known = this.#known;
     if (known === undefined) return undefined;
-    const { octets } = known;
-    if (octets.length > end - from) return undefined;
-    for (let at = 0; at < octets.length; at += 1) {
-      if (octets[at] !== bytes[from + at]) return undefined;
-    }
+    const to = from + known.octets.length;
+    if (to > end || known.octets.compare(bytes, from, to) !== 0) return undefined;
     this.#isUsed = true;
     return known;
   }
@@ -59,7 +56,7 @@ export class RepeatedFields {
     this.#isUsed = false;
     if (to - from > MAX_OCTETS) this.#known = undefined;
     else {
-      const octets = Uint8Array.from(bytes.subarray(from, to));
+      const octets = Buffer.from(bytes.subarray(from, to));
       this.#known = { octets, headers: headers.keep(), contentLength };
     }
   }
