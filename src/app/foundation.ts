@@ -10,7 +10,7 @@ import type { ProcessState } from "../dispatch/process-state.ts";
 import type { Route } from "../dispatch/routes/route.ts";
 import { createModuleLoader, NO_PROCESSES, withProcesses } from "../handlers/module-loader.ts";
 import type { AgentDocument } from "../identity/agent-document.ts";
-import { Attributor } from "../state/records/attributor.ts";
+import { Attributor } from "../state/records/ledger.ts";
 import { openSealer } from "../state/records/open-sealer.ts";
 import { createRecordSigner, type RecordSigner } from "../state/records/sealer.ts";
 import type { Config } from "./config/config.ts";

@@ -1,15 +1,23 @@
 /**
- * Is the request for a contract, and may the caller use it?
+ * Which endpoint, or which contract, answers, and may this caller reach it?
  * Gate 10. The contract that it presents, whether or not the pair is registered. 404 one that this
  * server never issued · 400 one for another pair · 464 one that is over or somebody else's.
- * Gate 12, behind the endpoint's: nothing is registered here. Is there a contract, or may one be
- * negotiated? 404 unknown path · 405 known path, other methods · 464 the first and fourth lock · 262
- * the third.   AGTP-API §6.1, §10.1
+ *
+ * Gate 11. Which endpoint answers, and may this caller reach it?
+ * 401 `oauth-required` where the method needs a bearer token. A miss is left to negotiation. 262
+ * `credentials-missing` on the operator's endpoints and on whatever changes state, and for HTTP clients
+ * that nobody vouches for where an agent is to work; reading the protocol's own is up to
+ * `anonymous_discovery`. 503 and 410 once more, where a redirect led a suspended or retired agent away
+ * from what is exempt.   AGTP-API §5.4, §6.1, §8.7
+ *
+ * Gate 12. Nothing is registered here: is there a contract, or may one be negotiated? 404 unknown path ·
+ * 405 known path, other methods · 464 the first and fourth lock · 262 the third.   AGTP-API §6.1, §10.1
  */
+
 import { flatText } from "../../base/kept-text.ts";
+import { isExemptFromLifecycle } from "../../catalog/catalog.ts";
 import type { Contract } from "../../endpoint/contract.ts";
-import type { EndpointRegistry } from "../../endpoint/endpoint-registry.ts";
-import { matchTemplate } from "../../endpoint/endpoint-registry.ts";
+import { type EndpointRegistry, matchTemplate } from "../../endpoint/endpoint-registry.ts";
 import type { ContractRegister } from "../../state/registers/contract-register.ts";
 import type { Attempts } from "../contracts/attempts.ts";
 import type { ContractRoutes } from "../contracts/contract-routes.ts";
@@ -17,6 +25,7 @@ import { type Exchange, presentedContract } from "../exchange.ts";
 import type { MethodPolicy } from "../policy/method-policy.ts";
 import type { RcnsConfig } from "../policy/policies-config.ts";
 import {
+  agentUnauthenticated,
   authorizationRequired,
   badRequest,
   notFound,
@@ -27,6 +36,78 @@ import { type Locks, refuseContract } from "../refusals/refuse-contract.ts";
 import { refuseMethod } from "../refusals/refuse-method.ts";
 import type { Route } from "../routes/route.ts";
 import type { Gate } from "./gate.ts";
+
+/** The rules that it decides by. */
+export interface EndpointGateOptions {
+  readonly registry: EndpointRegistry<Route>;
+  readonly anonymousDiscovery: boolean;
+  /** Methods that need a principal of `[policies.oauth]`. */
+  readonly tokenMethods: ReadonlySet<string>;
+}
+
+/** Resolves the route; without one it passes. */
+export function endpointGate({
+  registry,
+  anonymousDiscovery,
+  tokenMethods,
+}: EndpointGateOptions): Gate {
+  return (exchange) => {
+    const { method, caller } = exchange;
+    // A contract that was presented stands in the place of what may be registered.
+    const presented = exchange.route;
+    // Even a refusal is about the endpoint that was asked for, and carries its warning.   §6.5
+    if (presented === undefined) resolveRoute(exchange, registry);
+    if (tokenMethods.has(method) && caller.principalId === undefined) {
+      return agentUnauthenticated(`${method} needs a bearer token`, "oauth-required");
+    }
+    const { inactiveRefusal } = exchange;
+    if (inactiveRefusal !== undefined && !isExemptFromLifecycle(method)) return inactiveRefusal;
+    const { route } = exchange;
+    if (presented !== undefined || route === undefined) return undefined;
+    return caller.agentId === undefined
+      ? refuseAnonymous(exchange, route, anonymousDiscovery)
+      : refuseAnybody(exchange, route);
+  };
+}
+
+/** Finds the route of the pair; without one, that of an earlier pair is none either. */
+export function resolveRoute(exchange: Exchange, registry: EndpointRegistry<Route>): void {
+  const match = registry.find(exchange.method, exchange.path);
+  exchange.route = match?.entry;
+  exchange.pathValues = match?.values;
+}
+
+/** An HTTP client that has shown nothing has no more to say over agents than one without Agent-ID. */
+function refuseAnybody({ peer, caller }: Exchange, route: Route): Refusal | undefined {
+  if (route.startsWork !== true || peer.isAnybody !== true) return undefined;
+  if (caller.principalId !== undefined) return undefined;
+  const message = "agents and tasks are not started for HTTP clients that nobody vouches for";
+  return authorizationRequired("credentials-missing", message);
+}
+
+function refuseAnonymous(
+  { peer }: Exchange,
+  route: Route,
+  anonymousDiscovery: boolean,
+): Refusal | undefined {
+  if (!route.isReading) {
+    // An issuer or operator is known by its certificate, and need not be an agent.
+    const isShown = peer.certificate !== undefined || peer.operator !== undefined;
+    if (route.takesCertificate && isShown) return undefined;
+    return NEEDS_AGENT;
+  }
+  return anonymousDiscovery ? undefined : NO_STRANGERS;
+}
+
+const NEEDS_AGENT = sameForAll(
+  authorizationRequired("credentials-missing", "this endpoint needs an Agent-ID"),
+);
+const NO_STRANGERS = sameForAll(
+  authorizationRequired(
+    "anonymous-discovery-disabled",
+    "this server answers discovery to identified agents only",
+  ),
+);
 
 /** The contracts there are, and what remembers those that could not be had. */
 export interface ContractGateOptions {
