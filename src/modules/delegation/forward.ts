@@ -16,14 +16,14 @@ import type { Refusal } from "../../dispatch/refusals/refusal.ts";
 import { sha256Hex } from "../../identity/canonical-form.ts";
 import { uuidv7 } from "../../identity/uuid.ts";
 import { isStatus, isSuccess } from "../../wire/message.ts";
-import type { TaskTime } from "./deadline.ts";
+import type { Vouching } from "./chain.ts";
+import type { TaskTime } from "./outcome.ts";
 import { failed, type Outcome } from "./outcome.ts";
 import type { PeerCaller, PeerMessage } from "./peer-clients.ts";
 import { type Answered, priorActionsOf, verifyPeerRecord } from "./peer-record.ts";
 import type { PeerServer } from "./peers.ts";
-import { taskHash } from "./task.ts";
+import { taskHash } from "./request.ts";
 import { signToken } from "./token.ts";
-import type { Vouching } from "./vouching.ts";
 
 /** The task that is sent, and its peer. */
 interface Forwarding {

@@ -12,24 +12,22 @@ import { protocolRoutes } from "../../dispatch/routes/protocol-endpoint.ts";
 import { type Ed25519PublicKey, publicKeyOf } from "../../identity/ed25519.ts";
 import { decodeJws } from "../../identity/jws.ts";
 import { createArrivals } from "./arriving.ts";
-import { delegationEndpoint } from "./ask-delegation.ts";
 import { Background } from "./background.ts";
 import { callbackPlaces } from "./callback.ts";
+import { createVouching } from "./chain.ts";
 import type { DelegationContext, DelegationSections } from "./config.ts";
 import { delegateHandler, type Performance } from "./delegate.ts";
 import { EXECUTE_SCHEMA, executeHandler, executionTarget } from "./execute.ts";
 import { forward } from "./forward.ts";
 import { createPeerClients } from "./peer-clients.ts";
 import { createPeerManifests } from "./peer-manifests.ts";
-import { readPeers } from "./peer-settings.ts";
-import { PeerDirectory } from "./peers.ts";
+import { PeerDirectory, readPeers } from "./peers.ts";
 import { runSource } from "./recent-runs.ts";
-import { openDelegation } from "./register.ts";
+import { delegationEndpoint, openDelegation } from "./register.ts";
 import { DELEGATE_SCHEMA } from "./request.ts";
 import { ActionResolver } from "./resolver.ts";
 import type { AgentUri, TargetSources } from "./targets.ts";
 import { loadJose } from "./token.ts";
-import { createVouching } from "./vouching.ts";
 import { work } from "./work.ts";
 
 export const delegationModule: Module<DelegationSections> = {

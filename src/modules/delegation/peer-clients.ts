@@ -5,14 +5,14 @@
 import { within } from "../../base/deadline.ts";
 import { type TraceFields, tellingOf } from "../../base/leaving.ts";
 import { Places } from "../../base/places.ts";
-import type { AgtpClient, Peer } from "../../client/agtp-client.ts";
+import type { AgtpClient } from "../../client/agtp-client.ts";
 import { createClient } from "../../client/client.ts";
 import { AgtpClientError, type AgtpClientErrorCode } from "../../client/client-error.ts";
 import type {
   DelegationFailure,
   WorkOutcome,
 } from "../../dispatch/refusals/delegation-refusals.ts";
-import type { PeerServer } from "./peers.ts";
+import type { PeerConnection, PeerServer } from "./peers.ts";
 
 /** The request that is sent: DELEGATE on "/". */
 export interface PeerMessage {
@@ -50,11 +50,6 @@ export interface PeerCaller {
   call(peer: PeerServer, message: PeerMessage): Promise<PeerAnswer>;
   /** Ends what is under way. */
   close(): Promise<void>;
-}
-
-/** Options of the connection to a peer. */
-export interface PeerConnection extends Peer {
-  readonly maxConnections: number;
 }
 
 /** The bounds of one answer. */

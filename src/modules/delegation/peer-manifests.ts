@@ -10,8 +10,7 @@ import { createClient } from "../../client/client.ts";
 import { AgtpClientError } from "../../client/client-error.ts";
 import { isAgentId } from "../../identity/identifiers.ts";
 import { MANIFEST_TYPE, verifyManifest } from "../../identity/manifest-signature.ts";
-import type { PeerConnection } from "./peer-clients.ts";
-import type { PeerServer } from "./peers.ts";
+import type { PeerConnection, PeerServer } from "./peers.ts";
 
 /** Names by Agent-ID; undefined: the manifest cannot be had, or proves nothing. */
 type ShownAgents = ReadonlyMap<string, string> | undefined;

@@ -16,13 +16,13 @@ import {
 } from "../../dispatch/refusals/delegation-refusals.ts";
 import { type Refusal, refusalBody } from "../../dispatch/refusals/refusal.ts";
 import type { AgentDocument } from "../../identity/agent-document.ts";
-import { mcpResult } from "./carried-mcp.ts";
-import type { TaskTime } from "./deadline.ts";
 import type { ExecutionRequest } from "./execute-request.ts";
+import { mcpResult } from "./execute-request.ts";
 import { type InnerAnswer, readInnerAnswer } from "./inner-answer.ts";
+import type { TaskTime } from "./outcome.ts";
 import { failed, type Outcome } from "./outcome.ts";
+import type { Task } from "./request.ts";
 import type { ActionResolver } from "./resolver.ts";
-import type { Task } from "./task.ts";
 
 /** The agent that works, and its task. */
 interface Work {

@@ -18,13 +18,16 @@ import { type Holders, holding, holds, mayHold, SOLE_HOLDER } from "../../state/
 import type { Store } from "../../state/store.ts";
 import { type CourierOptions, WebhookCourier } from "./webhook-courier.ts";
 import {
+  BODIES,
+  DELIVERY_COLLECTION,
+  deleteBody,
   expire,
   isQueued,
   newDelivery,
+  putBody,
   recover,
   type WebhookDelivery,
 } from "./webhook-delivery.ts";
-import { BODIES, DELIVERY_COLLECTION, deleteBody, putBody } from "./webhook-storage.ts";
 
 /** The parts that the outbox needs of its surroundings. */
 interface OutboxOptions {
