@@ -24,7 +24,7 @@ export interface ChainRules {
   readonly maxDepth: number;
   /** Finds the key of this server or of a peer. */
   keyFor(serverId: string): Ed25519PublicKey | undefined;
-  readonly vouching: Pick<Vouching, "findFault">;
+  readonly vouching: VouchingRules;
   now(): number;
 }
 
@@ -102,7 +102,7 @@ async function findForeign(
   { vouching }: ChainRules,
 ): Promise<Refusal | undefined> {
   for (const [index, one] of claims.entries()) {
-    const fault = await vouching.findFault(one.issuer, one.subject);
+    const fault = await findVouchingFault(vouching, one.issuer, one.subject);
     if (fault !== undefined) return broken("subject", fault, linkOf(index, one));
   }
   return undefined;
@@ -143,8 +143,12 @@ function asLink(
   return { agentId: subject, target, serverId: issuer, scopes, token };
 }
 
-/** The rules that vouching is judged by. */
-interface VouchingRules {
+/**
+ * Which agents a server may speak for: its own, and nobody else's. Its entry in the configuration lists
+ * them, or else its manifest shows them; an agent of this server is never one of them, and neither is one
+ * that another peer's entry lists.
+ */
+export interface VouchingRules {
   readonly serverId: string;
   readonly peers: PeerDirectory;
   /** Tells whether an agent is, or ever was, one of this server. */
@@ -155,32 +159,31 @@ interface VouchingRules {
   hasRecord(agentId: string, auditId: string): Promise<boolean>;
 }
 
-/** Tells which servers speak for which agents. */
-export interface Vouching {
-  /** Why a server does not speak for an agent; undefined: it does. */
-  findFault(issuer: string, agentId: string): Promise<string | undefined>;
-  /** Tells whether an action that a peer's record names may have been that agent's. */
-  isCredible(peer: PeerServer, action: PriorAction): Promise<boolean>;
+/** Why a server does not speak for an agent; undefined: it does. */
+async function findVouchingFault(
+  rules: VouchingRules,
+  issuer: string,
+  agentId: string,
+): Promise<string | undefined> {
+  const { serverId, peers } = rules;
+  // Its own signature is its own word, which it gives for its own agents alone.
+  if (issuer === serverId) return undefined;
+  const peer = peers.findByServerId(issuer);
+  if (peer === undefined) return "its issuer is no peer of this server";
+  if (rules.isOwn(agentId)) return "a peer does not speak for an agent of this server";
+  if (peer.agents.includes(agentId)) return undefined;
+  return peers.listsElsewhere(agentId, peer)
+    ? "a peer does not speak for an agent of another one"
+    : findUnlisted(rules, peer, agentId);
 }
 
-/** Over the rules. */
-export function createVouching(rules: VouchingRules): Vouching {
-  const { serverId, peers, isOwn } = rules;
-  return {
-    findFault: async (issuer, agentId) => {
-      // Its own signature is its own word, which it gives for its own agents alone.
-      if (issuer === serverId) return undefined;
-      const peer = peers.findByServerId(issuer);
-      if (peer === undefined) return "its issuer is no peer of this server";
-      if (isOwn(agentId)) return "a peer does not speak for an agent of this server";
-      if (peer.agents.includes(agentId)) return undefined;
-      return peers.listsElsewhere(agentId, peer)
-        ? "a peer does not speak for an agent of another one"
-        : findUnlisted(rules, peer, agentId);
-    },
-    isCredible: async (peer, { agent_id: agentId, audit_id: auditId }) =>
-      !isOwn(agentId) || peer.agents.includes(agentId) || rules.hasRecord(agentId, auditId),
-  };
+/** Tells whether an action that a peer's record names may have been that agent's. */
+export async function isCredible(
+  { isOwn, hasRecord }: VouchingRules,
+  peer: PeerServer,
+  { agent_id: agentId, audit_id: auditId }: PriorAction,
+): Promise<boolean> {
+  return !isOwn(agentId) || peer.agents.includes(agentId) || hasRecord(agentId, auditId);
 }
 
 /** A peer that has neither a list nor an address is held against what others have alone. */

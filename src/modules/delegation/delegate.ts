@@ -12,7 +12,7 @@ import type { ExchangeView, RouteHandler } from "../../dispatch/routes/route.ts"
 import type { Call, HandlerSuccess } from "../../handlers/handler.ts";
 import { uuidv7 } from "../../identity/uuid.ts";
 import type { Background } from "./background.ts";
-import { type Callback, type CallbackPlaces, readCallback } from "./callback.ts";
+import { type CallbackPlaces, readCallback } from "./callback.ts";
 import { type Hop, type HopRules, prepareHop } from "./hop.ts";
 import type { Outcome } from "./outcome.ts";
 import { TaskTime } from "./outcome.ts";
@@ -95,7 +95,7 @@ async function takeOn(options: DelegateOptions, asked: Asked): Promise<Answer> {
   }
   const { agentId } = document;
   const callback = readCallback(request.callback, agentId, options.callbacks);
-  if (isRefusal(callback)) return callback;
+  if (callback.kind === "refusal") return callback;
   const kept: KeptDelegation = {
     id: uuidv7(),
     agentId,
@@ -125,10 +125,6 @@ async function takeOn(options: DelegateOptions, asked: Asked): Promise<Answer> {
 function performanceOf({ call, exchange, request, hop }: Asked, time: TaskTime): Performance {
   const escalationId = exchange.header("escalation-id");
   return { hop, request, taskId: call.taskId, escalationId, time };
-}
-
-function isRefusal(read: Callback | Refusal): read is Refusal {
-  return read.kind === "refusal";
 }
 
 function runStart({ call, request, hop }: Asked): RunStart {

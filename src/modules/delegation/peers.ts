@@ -20,18 +20,10 @@ export interface PeerAddress {
 }
 
 /** The configuration of a peer. */
-interface PeerFacts {
-  readonly name: string;
-  /** The `iss` and `aud` of its tokens, and what its records say. */
-  readonly serverId: string;
+export interface PeerFacts
+  extends Pick<PeerConfig, "name" | "serverId" | "agents" | "scopes" | "acceptScopes"> {
   /** Undefined: tasks only come from it. */
   readonly address: PeerAddress | undefined;
-  /** Agent-IDs and names: tasks may go to these, and come from these. None: see `vouching.ts`. */
-  readonly agents: readonly string[];
-  /** The scopes that may be handed on to it, at most. */
-  readonly scopes: readonly string[];
-  /** The scopes that tasks from it may use, at most. */
-  readonly acceptScopes: readonly string[];
   readonly publicKey: Ed25519PublicKey;
   readonly zone: string | undefined;
   readonly timeoutMs: number;
@@ -111,13 +103,9 @@ export function readPeers({ peers, directory, file }: DelegationSections): PeerS
     if (publicKey === undefined) report("public_key", "must be an Ed25519 public key");
     const address = peer.uri === undefined ? undefined : readAddress(peer.uri, report);
     if (publicKey === undefined) continue;
-    const { name, serverId, agents, scopes, acceptScopes, zone, timeoutSeconds } = peer;
-    const timeoutMs = timeoutSeconds * 1000;
-    facts.push({
-      ...{ name, serverId, address, agents, scopes, acceptScopes },
-      ...{ publicKey, zone, timeoutMs },
-    });
-    if (address !== undefined) connections.set(name, connectionOf(peer, address));
+    const { zone, timeoutSeconds } = peer;
+    facts.push({ ...peer, address, publicKey, zone, timeoutMs: timeoutSeconds * 1000 });
+    if (address !== undefined) connections.set(peer.name, connectionOf(peer, address));
   }
   return { facts, connections, problems };
 }

@@ -46,14 +46,6 @@ const TAKEN_AT_ONCE = 64;
 /** Of news that is over, of all together: telling people something new makes the outbox no larger. */
 const SPENT_KEPT = 1000;
 
-interface OutboxParts {
-  readonly store: Store;
-  readonly deliveries: Collection<WebhookDelivery>;
-  /** The states that the store has not been told of. */
-  readonly ahead: Map<string, WebhookDelivery>;
-  readonly holders: Holders;
-}
-
 export class WebhookOutbox implements WebhookQueue {
   readonly #store: Store;
   readonly #holders: Holders;
@@ -64,7 +56,12 @@ export class WebhookOutbox implements WebhookQueue {
   readonly #keeping = new Map<string, Promise<boolean>>();
   #courier: WebhookCourier | undefined;
 
-  private constructor({ store, deliveries, ahead, holders }: OutboxParts) {
+  private constructor(
+    store: Store,
+    holders: Holders,
+    deliveries: Collection<WebhookDelivery>,
+    ahead: Map<string, WebhookDelivery>,
+  ) {
     this.#store = store;
     this.#deliveries = deliveries;
     this.#ahead = ahead;
@@ -82,7 +79,7 @@ export class WebhookOutbox implements WebhookQueue {
       },
       now,
     });
-    const outbox = new WebhookOutbox({ store, deliveries, ahead, holders });
+    const outbox = new WebhookOutbox(store, holders, deliveries, ahead);
     if (holders.self === undefined) await outbox.#recover();
     else await outbox.#takeOver();
     await outbox.#forgetSpent();

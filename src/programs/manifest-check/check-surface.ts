@@ -5,10 +5,15 @@
 import type { DocumentPlace } from "../../base/document-place.ts";
 import { describeValue, isRecord, quoteValue } from "../../base/json-value.ts";
 import { HTTP_VERBS, isMethodName } from "../../catalog/catalog.ts";
-import { checkTemplate } from "../../catalog/path-grammar.ts";
 import { isAgentId } from "../../identity/identifiers.ts";
 import { warnOfOthers } from "./findings.ts";
-import { isHttpVerb, type ManifestVocabulary, readMethod } from "./vocabulary.ts";
+import {
+  isHttpVerb,
+  type ManifestVocabulary,
+  readMethod,
+  readTemplate,
+  refuseName,
+} from "./vocabulary.ts";
 
 const URL_MEMBERS = ["base_url", "http_documentation", "url"];
 
@@ -18,12 +23,10 @@ export function checkSurface(
   vocabulary: ManifestVocabulary,
   pairs: ReadonlySet<string>,
 ): void {
-  const apis = manifest.at("apis").under("8.6");
-  for (const api of apis.isAbsent ? [] : (apis.items() ?? [])) checkApi(api);
-  const protocols = manifest.at("hosted_protocols").under("8.6");
-  for (const entry of protocols.isAbsent ? [] : (protocols.items() ?? [])) {
-    checkProtocol(entry, vocabulary, pairs);
-  }
+  const apis = manifest.at("apis").under("8.6").optional;
+  for (const api of apis?.items() ?? []) checkApi(api);
+  const protocols = manifest.at("hosted_protocols").under("8.6").optional;
+  for (const entry of protocols?.items() ?? []) checkProtocol(entry, vocabulary, pairs);
 }
 
 function checkApi(api: DocumentPlace): void {
@@ -51,13 +54,9 @@ function checkProtocol(
   const named = entry.at("protocol").isAbsent ? entry.at("name") : entry.at("protocol");
   (named.isAbsent ? entry.at("protocol") : named).text();
   const method = readMethod(entry.at("method"), vocabulary);
-  const path = entry.at("path").text();
-  if (path === undefined) return;
-  const fault = checkTemplate(path, vocabulary.names);
-  if (fault !== undefined) entry.at("path").under("5.1").fail(fault.message);
-  else if (method !== undefined && !pairs.has(`${method} ${path}`)) {
-    entry.warn(`${method} ${path} is not among the endpoints`);
-  }
+  const path = readTemplate(entry.at("path"), vocabulary);
+  if (path === undefined || method === undefined || pairs.has(`${method} ${path}`)) return;
+  entry.warn(`${method} ${path} is not among the endpoints`);
 }
 
 const DISCLOSURES = ["public", "authenticated", "private"] as const;
@@ -132,10 +131,8 @@ function checkMethodPolicy(policy: DocumentPlace, vocabulary: ManifestVocabulary
   if (!disallow.isAbsent) checkNames(disallow, "an array", vocabulary);
   checkLegacy(policy.at("legacy"));
   checkAliases(policy.at("aliases"), vocabulary);
-  const redirects = policy.at("redirects");
-  for (const redirect of redirects.isAbsent ? [] : (redirects.items() ?? [])) {
-    checkRedirect(redirect, vocabulary);
-  }
+  const redirects = policy.at("redirects").optional;
+  for (const redirect of redirects?.items() ?? []) checkRedirect(redirect, vocabulary);
 }
 
 function checkNames(list: DocumentPlace, expected: string, vocabulary: ManifestVocabulary): void {
@@ -150,11 +147,8 @@ function checkNames(list: DocumentPlace, expected: string, vocabulary: ManifestV
 function checkName(entry: DocumentPlace, { catalog, custom }: ManifestVocabulary): void {
   const name = entry.text();
   if (name === undefined) return;
-  if (!isMethodName(name)) {
-    entry
-      .under("3.2")
-      .fail(`${quoteValue(name)} is no method name, expected 3 to 32 letters A to Z`);
-  } else if (catalog !== undefined && !catalog.has(name) && !custom.has(name)) {
+  if (!isMethodName(name)) refuseName(entry, name);
+  else if (catalog !== undefined && !catalog.has(name) && !custom.has(name)) {
     if (isHttpVerb(name)) return;
     entry.under("9.4").warn(`${quoteValue(name)} is not in the catalog, so it has no effect`);
   }
@@ -195,8 +189,6 @@ function checkRedirect(redirect: DocumentPlace, vocabulary: ManifestVocabulary):
     else checkName(redirect.at(name), vocabulary);
   }
   for (const name of ["from_path", "to_path"]) {
-    const path = redirect.at(name).optional?.text();
-    const fault = path === undefined ? undefined : checkTemplate(path, vocabulary.names);
-    if (fault !== undefined) redirect.at(name).under("5.1").fail(fault.message);
+    readTemplate(redirect.at(name).optional, vocabulary);
   }
 }

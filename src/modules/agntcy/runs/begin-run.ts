@@ -1,7 +1,11 @@
 /**
  * Begins a run with an agent's server, and answers its id there. Servers of today cannot create a run
  * on a thread without waiting for it, and answer no id when it stops to ask: there the run is begun
- * by waiting, and found among the thread's by this server's own id, which every run carries.
+ * by waiting, and found among the thread's by this server's own id, which every run carries. Elsewhere
+ * the call that creates a run streams it at once: whoever listens a moment later has missed what an agent
+ * says first. Its server names the run in what it streams, and where it streams nothing yet, among the
+ * runs that it can be asked for; one that cannot be asked is not begun so.
+ * Agent Connect Protocol "Create a stateless run and stream its output"
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { Deadline, within } from "../../../base/deadline.ts";
@@ -41,11 +45,7 @@ export async function beginRun(beginning: Beginning): Promise<AcpOutcome<BegunRu
   const metadata = { ...beginning.creation.metadata, [RUN_ID_MEMBER]: runId };
   const creation = { ...beginning.creation, metadata };
   if (isStreaming && creation.threadId === undefined) {
-    const streamed = await beginByStreaming({
-      ...beginning,
-      creation,
-      marker: [RUN_ID_MEMBER, runId],
-    });
+    const streamed = await beginByStreaming({ ...beginning, creation });
     if (streamed !== undefined) return streamed;
   }
   const begun = await begin({ ...beginning, creation });
@@ -127,15 +127,6 @@ async function findOnThread(
   return undefined;
 }
 
-interface StreamedBeginning {
-  readonly client: AcpClient;
-  readonly creation: RunCreation;
-  /** The member of its metadata that it is found by. */
-  readonly marker: readonly [name: string, value: string];
-  readonly patience: Patience;
-  readonly signal: AbortSignal;
-}
-
 /** A run that is under way. */
 export interface BegunRun {
   /** The server's id of it. */
@@ -152,9 +143,7 @@ const STOPPED: readonly AcpRunStatus[] = ["interrupted", "success", "error", "ti
 const UNABLE: ReadonlySet<number> = new Set([400, 404, 405, 422, 500, 501]);
 
 /** Begins it. Undefined: the server cannot do it so, and nothing has begun. */
-async function beginByStreaming(
-  beginning: StreamedBeginning,
-): Promise<AcpOutcome<BegunRun> | undefined> {
+async function beginByStreaming(beginning: Beginning): Promise<AcpOutcome<BegunRun> | undefined> {
   const { client, creation, patience, signal } = beginning;
   if (!(await isAble(client, creation.agentId, signal))) return undefined;
   let failure: AcpFailure | undefined;
@@ -195,7 +184,7 @@ function remember(client: AcpClient, failure: AcpFailure | undefined): void {
 
 /** A server that says no has begun nothing; of one that trips, nobody knows, and it is looked up. */
 async function afterFailure(
-  beginning: StreamedBeginning,
+  beginning: Beginning,
   failure: AcpFailure,
 ): Promise<AcpOutcome<BegunRun> | undefined> {
   const { status } = failure;
@@ -208,10 +197,7 @@ async function afterFailure(
 }
 
 /** The server's id of the run, by whichever way tells it first. */
-async function nameOf(
-  stream: RunStream,
-  beginning: StreamedBeginning,
-): Promise<string | undefined> {
+async function nameOf(stream: RunStream, beginning: Beginning): Promise<string | undefined> {
   return within({ signals: [beginning.signal] }, async (signal) => {
     const looking = new AbortController();
     const end = (): void => looking.abort();
@@ -228,7 +214,7 @@ async function nameOf(
 }
 
 /** Looks among the runs that are under way; undefined only when it is ended. */
-async function lookFor(beginning: StreamedBeginning): Promise<string | undefined> {
+async function lookFor(beginning: Beginning): Promise<string | undefined> {
   const { signal, patience } = beginning;
   for (let pauseMs = FIRST_LOOK_MS; ; pauseMs = Math.min(2 * pauseMs, patience.waitMs)) {
     await delay(pauseMs, undefined, { signal }).catch(() => undefined);
@@ -239,13 +225,13 @@ async function lookFor(beginning: StreamedBeginning): Promise<string | undefined
 }
 
 async function findRun(
-  { client, creation, marker: [name, value], signal }: StreamedBeginning,
+  { client, creation, runId, signal }: Beginning,
   statuses: readonly AcpRunStatus[],
 ): Promise<string | undefined> {
   for (const status of statuses) {
     const runs = await client.searchRuns(creation.agentId, status, signal);
     if (runs.kind === "failed") continue;
-    const found = runs.value.find(({ metadata }) => metadata[name] === value);
+    const found = runs.value.find(({ metadata }) => metadata[RUN_ID_MEMBER] === runId);
     if (found !== undefined) return found.runId;
   }
   return undefined;
