@@ -14,7 +14,7 @@ import { floorResult } from "../../../dispatch/routes/floor-result.ts";
 import type { ExchangeView } from "../../../dispatch/routes/route.ts";
 import type { Call, HandlerResult } from "../../../handlers/handler.ts";
 import { subjectOf } from "../../../runs/interrupt-escalations.ts";
-import type { Attributor } from "../../../state/records/attributor.ts";
+import type { Attributor } from "../../../state/records/ledger.ts";
 import {
   decisionView,
   type Escalation,
