@@ -35,7 +35,7 @@ interface DaemonStatus {
   readonly connections: number;
   /** The manifest's `document_version`; null without the module that makes it. */
   readonly document_version: string | null;
-  /** The size of the daemon's own journal; null without one. */
+  /** The size of the daemon's own journal; null without one, and while the store does not answer. */
   readonly journal_segments: number | null;
   readonly journal_bytes: number | null;
   /** The last segment that retention took away. */
@@ -107,7 +107,8 @@ async function* tellingFailure(lines: AsyncIterable<string>): AsyncGenerator<str
 
 async function statusOf(source: StatusSource): Promise<DaemonStatus> {
   const { config, isReady, address, port, gatewayPort, metricsPort, connectionCount } = source;
-  const size = await source.journal();
+  // A database that does not answer keeps nobody from seeing the rest.
+  const size = await source.journal().catch(() => undefined);
   return {
     pid: process.pid,
     version: VERSION,

@@ -1,0 +1,168 @@
+/**
+ * An agent's server: the addresses that it may have, and what the environment says of it, where it is,
+ * which agent is meant, and the credentials, under the names that the AGNTCY tools use.
+ * `org.agntcy.mail` reads `ORG_AGNTCY_MAIL_ENDPOINT` and the like. A manifest comes from strangers, so
+ * addresses that mean the machine's own network surroundings are refused whatever the scheme. No message
+ * holds a value of these variables.
+ */
+import { isLoopbackHost, isNobodysAddress } from "../../base/addresses.ts";
+import type { Environment } from "../../base/environment.ts";
+import { type JsonRecord, parseRecord, quoteValue } from "../../base/json-value.ts";
+import { isFieldName, isFieldValue } from "../../wire/header-fields.ts";
+
+/** An address that may be called. */
+export interface UpstreamAddress {
+  readonly origin: string;
+  /** The beginning of paths; no slash at its end. */
+  readonly basePath: string;
+}
+
+/** The address, or what is wrong with it. */
+type AddressResult =
+  | { readonly address: UpstreamAddress; readonly fault?: undefined }
+  | { readonly fault: string };
+
+/** Takes an address apart. */
+export function readAddress(written: string, allowsHttp: boolean): AddressResult {
+  const url = URL.canParse(written) ? new URL(written) : undefined;
+  const fault = url === undefined ? "must be an absolute URL" : findFault(url, allowsHttp);
+  if (url === undefined || fault !== undefined) return { fault: `${quoteUrl(written)} ${fault}` };
+  return { address: { origin: url.origin, basePath: url.pathname.replace(/\/+$/, "") } };
+}
+
+function findFault(url: URL, allowsHttp: boolean): string | undefined {
+  const host = url.hostname.replace(/^\[|\]$/g, "");
+  if (url.username !== "" || url.password !== "") {
+    return "must hold no user and no password, credentials are taken from the environment";
+  }
+  if (url.search !== "" || url.hash !== "") return "must have neither query nor fragment";
+  if (isNobodysAddress(host)) return "is an address that no service has";
+  if (url.protocol === "https:") return undefined;
+  if (url.protocol !== "http:" || !isLoopbackHost(host)) return "must use https";
+  return allowsHttp ? undefined : "must use https; plain http on loopback takes allow_http = true";
+}
+
+/** A URL may hold a password. */
+function quoteUrl(written: string): string {
+  return quoteValue(written.replace(/\/\/[^/@]*@/, "//…@"));
+}
+
+/** Options of the connection to a server. */
+export interface UpstreamAccess {
+  /** Takes the place of the manifest's address. */
+  readonly endpoint: string | undefined;
+  /** Takes the place of the manifest's agent id. */
+  readonly agentId: string | undefined;
+  /** The header fields that carry the credentials. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** The fault of the variables, in words. */
+  readonly faults: readonly string[];
+}
+
+/** Field names that a credential must not be under. */
+const OWN_FIELDS: ReadonlySet<string> = new Set([
+  ...["accept", "accept-encoding", "connection", "content-length", "content-type", "expect"],
+  ...["host", "keep-alive", "te", "trailer", "transfer-encoding", "upgrade", "user-agent"],
+]);
+const DEFAULT_KEY_FIELD = "x-api-key";
+const AGENT_ID = /^[A-Za-z0-9._:-]{1,128}$/;
+
+/** The beginning of the variables of an agent. */
+export function variablePrefix(name: string): string {
+  return `${name.toUpperCase().replace(/[^A-Z0-9]+/g, "_")}_`;
+}
+
+/** Names the source of an agent's credentials, for its operator. */
+export function credentialHint(name: string): string {
+  const prefix = variablePrefix(name);
+  return `credentials are taken from ${prefix}API_KEY, ${prefix}ACCESS_TOKEN or ${prefix}USERNAME`;
+}
+
+/** Reads the variables of an agent. */
+export function readAccess(
+  name: string,
+  env: Environment,
+  scheme: JsonRecord | undefined,
+): UpstreamAccess {
+  const prefix = variablePrefix(name);
+  const faults: string[] = [];
+  const read = (suffix: string): string | undefined => {
+    const variable = `${prefix}${suffix}`;
+    const value = Object.hasOwn(env, variable) ? env[variable] : undefined;
+    return value === "" ? undefined : value;
+  };
+  const agentId = read("ID");
+  if (agentId !== undefined && !AGENT_ID.test(agentId)) faults.push(`${prefix}ID is no agent id`);
+  const headers = {
+    ...keyHeaders(read("API_KEY"), read("API_KEY_PREFIX"), scheme, `${prefix}API_KEY`, faults),
+    ...authorization(read("ACCESS_TOKEN"), read("USERNAME"), read("PASSWORD"), prefix, faults),
+  };
+  for (const [field, value] of Object.entries(headers)) {
+    if (!isFieldValue(value)) faults.push(`${prefix}… has a value that no header field can hold`);
+    if (!isFieldName(field) || OWN_FIELDS.has(field.toLowerCase())) {
+      faults.push(`${prefix}API_KEY names the header field ${quoteValue(field)}`);
+    }
+  }
+  return { endpoint: read("ENDPOINT") ?? read("HOST"), agentId, headers, faults };
+}
+
+/** Tells whether a scheme asks for credentials that are not there. */
+export function lacksCredentials(
+  { headers }: UpstreamAccess,
+  scheme: JsonRecord | undefined,
+): boolean {
+  return scheme !== undefined && Object.keys(headers).length === 0;
+}
+
+/** `{"x-api-key": "…"}` as the tools hand it on, or the key alone. */
+function keyHeaders(
+  key: string | undefined,
+  keyPrefix: string | undefined,
+  scheme: JsonRecord | undefined,
+  variable: string,
+  faults: string[],
+): Record<string, string> {
+  if (key === undefined) return {};
+  if (scheme?.["type"] === "apiKey" && scheme["in"] !== "header" && scheme["in"] !== undefined) {
+    faults.push(`the agent takes its key in the ${quoteValue(scheme["in"])}, expected a header`);
+    return {};
+  }
+  const keys = parseObject(key) ?? { [keyField(scheme)]: key };
+  const prefixes = keyPrefix === undefined ? {} : (parseObject(keyPrefix) ?? { "": keyPrefix });
+  const headers: Record<string, string> = {};
+  for (const [field, value] of Object.entries(keys)) {
+    if (typeof value !== "string") {
+      faults.push(`${variable} must hold texts by header field`);
+      continue;
+    }
+    const before = prefixes[field] ?? prefixes[""];
+    headers[field.toLowerCase()] = typeof before === "string" ? `${before} ${value}` : value;
+  }
+  return headers;
+}
+
+function keyField(scheme: JsonRecord | undefined): string {
+  const name = scheme?.["type"] === "apiKey" ? scheme["name"] : undefined;
+  return typeof name === "string" ? name : DEFAULT_KEY_FIELD;
+}
+
+function authorization(
+  token: string | undefined,
+  username: string | undefined,
+  password: string | undefined,
+  prefix: string,
+  faults: string[],
+): Record<string, string> {
+  if (token !== undefined && username !== undefined) {
+    faults.push(`${prefix}ACCESS_TOKEN and ${prefix}USERNAME are both set, expected one of them`);
+  }
+  if (token !== undefined) return { authorization: `Bearer ${token}` };
+  if (username === undefined) return {};
+  if (username.includes(":")) faults.push(`${prefix}USERNAME must have no colon`);
+  const pair = Buffer.from(`${username}:${password ?? ""}`).toString("base64");
+  return { authorization: `Basic ${pair}` };
+}
+
+function parseObject(text: string): JsonRecord | undefined {
+  return text.trimStart().startsWith("{") ? parseRecord(text) : undefined;
+}
