@@ -1,4 +1,4 @@
-/** A table of rows; on a telephone each row is a card, with the headings beside its values. */
+/** Tables of rows: whole ones, whose rows are cards on a telephone, and long ones of what can be seen. */
 import {
   type ComponentChildren,
   html,
