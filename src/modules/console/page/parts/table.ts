@@ -70,7 +70,8 @@ const AHEAD = 100;
 
 /**
  * A table of very many rows: only those that can be seen are in the page. Rows have one height, so
- * that a place in the list is a multiplication, and elements are used again for rows that come into sight. Assistive technology is told how many there are.
+ * that a place in the list is a multiplication, and elements are used again for rows that come into
+ * sight. Assistive technology is told how many there are.
  */
 export function VirtualList<T>(props: ListProps<T>): VNode {
   const { label, columns, rows, empty, onEnd, whole } = props;
