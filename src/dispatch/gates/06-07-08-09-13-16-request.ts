@@ -19,8 +19,14 @@ import type { Catalog } from "../../catalog/catalog.ts";
 import type { Pair } from "../../catalog/pair.ts";
 import { checkPath, type MethodNames } from "../../catalog/path-grammar.ts";
 import type { EndpointRegistry } from "../../endpoint/endpoint-registry.ts";
-import { decodeValues, mergeInput, parseQuery } from "../../endpoint/input.ts";
-import { NO_JSON, parseBody, unwrapEnvelope } from "../../endpoint/request-body.ts";
+import {
+  decodeValues,
+  mergeInput,
+  NO_JSON,
+  parseBody,
+  parseQuery,
+  unwrapEnvelope,
+} from "../../endpoint/input.ts";
 import { MAX_REPLACED_OCTETS, UndeclaredMembers } from "../../endpoint/undeclared-members.ts";
 import { isOpaqueId } from "../../identity/identifiers.ts";
 import type { Peer } from "../caller/peer.ts";
