@@ -23,8 +23,6 @@ interface SuiteOptions {
   readonly known: KnownFailing;
   /** For all cases together; what is left then fails untried. */
   readonly totalTimeoutMs: number;
-  /** Told of each case when it is done. */
-  readonly onVerdict?: (verdict: CaseVerdict) => void;
 }
 
 /** Cases without any answer in time, one after the other, before the server counts as silent. */
@@ -44,10 +42,8 @@ export async function runSuite(
     const untried = reasonNotToTry(one, subject, options);
     const outcome =
       untried ?? stopped(silent, end) ?? (await runCase(one, subject, boundedBy(end, options)));
-    const verdict = judge(one, outcome, options, performance.now() - started);
     if (untried === undefined) silent = isSilence(outcome) ? silent + 1 : 0;
-    verdicts.push(verdict);
-    options.onVerdict?.(verdict);
+    verdicts.push(judge(one, outcome, options, performance.now() - started));
   }
   return verdicts;
 }

@@ -3,13 +3,25 @@ import { stateDirectory } from "../../../state/state-directory.ts";
 import { type Check, nameOf, type Observation, type Subject } from "../check.ts";
 import { servedPaths, statePaths } from "../deployment-paths.ts";
 
-/** Others than their owners can write served files, or read the state. */
-const filePermissions: Check = {
-  id: "file-permissions",
-  asks: "who else can change what is served, or read what is kept?",
-  look: (subject) =>
-    subject.machine.uid === undefined ? [] : [...writableServed(subject), ...openState(subject)],
-};
+/** In the order in which they are asked. */
+export const FILES_CHECKS: readonly Check[] = [
+  // Others than their owners can write served files, or read the state.
+  {
+    id: "file-permissions",
+    asks: "who else can change what is served, or read what is kept?",
+    look: (subject) =>
+      subject.machine.uid === undefined ? [] : [...writableServed(subject), ...openState(subject)],
+  },
+  // Served files, or the state, belong to another user.
+  {
+    id: "ownership",
+    asks: "do the files belong to who should own them?",
+    look: (subject) =>
+      subject.machine.uid === undefined
+        ? []
+        : [...foreignServed(subject), ...foreignState(subject)],
+  },
+];
 
 /** A writer there has code run by the daemon. */
 function writableServed(subject: Subject): readonly Observation[] {
@@ -52,14 +64,6 @@ function isSecret(path: string): boolean {
 
 const ROOT = 0;
 
-/** Served files, or the state, belong to another user. */
-const ownership: Check = {
-  id: "ownership",
-  asks: "do the files belong to who should own them?",
-  look: (subject) =>
-    subject.machine.uid === undefined ? [] : [...foreignServed(subject), ...foreignState(subject)],
-};
-
 /** The owner of the configuration decides what is served; nobody else should own a part of it. */
 function foreignServed(subject: Subject): readonly Observation[] {
   const { config, machine } = subject;
@@ -87,6 +91,3 @@ function foreignState(subject: Subject): readonly Observation[] {
     return [{ severity: "error", file: nameOf(subject, path), key: "", message, hint }];
   });
 }
-
-/** In the order in which they are asked. */
-export const FILES_CHECKS: readonly Check[] = [filePermissions, ownership];

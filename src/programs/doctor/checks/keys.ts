@@ -10,28 +10,44 @@ import type { Severity } from "../../shell/findings.ts";
 import { type Check, nameOf, type Observation, type Subject } from "../check.ts";
 import { privateKeyPaths } from "../deployment-paths.ts";
 
-/** Others than its owner can read or replace a private key, or the file of variables. */
-const keyPermissions: Check = {
-  id: "key-permissions",
-  asks: "are private keys their owner's alone?",
-  look: (subject) => {
-    const { machine, configFile } = subject;
-    if (machine.uid === undefined) return [];
-    const variables = { path: join(subject.config.directory, ENV_FILE), key: "" };
-    return [...privateKeyPaths(subject), variables].flatMap((one) => {
-      const { path, key } = one;
-      const mode = machine.status(path)?.mode ?? 0;
-      const judged = judgeMode(mode);
-      if (judged === undefined) return [];
-      const name = nameOf(subject, path);
-      const place = key === "" ? { file: name, key } : { file: configFile, key };
-      const what = one === variables ? "the file of variables" : "the private key";
-      const message = `${what} "${name}" ${judged.message}, its mode is ${octal(mode)}`;
-      const hint = `chmod 600 ${name}; if others may have read it, make a new one`;
-      return [{ ...place, severity: judged.severity, message, hint }];
-    });
+/** In the order in which they are asked. */
+export const KEYS_CHECKS: readonly Check[] = [
+  // Others than its owner can read or replace a private key, or the file of variables.
+  {
+    id: "key-permissions",
+    asks: "are private keys their owner's alone?",
+    look: (subject) => {
+      const { machine, configFile } = subject;
+      if (machine.uid === undefined) return [];
+      const variables = { path: join(subject.config.directory, ENV_FILE), key: "" };
+      return [...privateKeyPaths(subject), variables].flatMap((one) => {
+        const { path, key } = one;
+        const mode = machine.status(path)?.mode ?? 0;
+        const judged = judgeMode(mode);
+        if (judged === undefined) return [];
+        const name = nameOf(subject, path);
+        const place = key === "" ? { file: name, key } : { file: configFile, key };
+        const what = one === variables ? "the file of variables" : "the private key";
+        const message = `${what} "${name}" ${judged.message}, its mode is ${octal(mode)}`;
+        const hint = `chmod 600 ${name}; if others may have read it, make a new one`;
+        return [{ ...place, severity: judged.severity, message, hint }];
+      });
+    },
   },
-};
+  // Secrets stand in files instead of in the environment. Values are never repeated.
+  {
+    id: "secrets-in-files",
+    asks: "are secrets taken from the environment?",
+    look: (subject) => [
+      ...findSecrets(configSchema, subject.written, "").map((key) =>
+        writtenSecret(subject.configFile, key),
+      ),
+      ...subject.endpoints.flatMap(({ file, handler }) =>
+        handler.type === "external_service" ? headersOf(file, subject) : [],
+      ),
+    ],
+  },
+];
 
 function judgeMode(
   mode: number,
@@ -52,20 +68,6 @@ const MAX_BYTES = 1024 * 1024;
 const CREDENTIAL = /^(?:proxy-)?authorization$|^cookie$|(?:api-?key|token|secret)$/i;
 /** A URL is a secret where it has a password. */
 const URL_WITHOUT_PASSWORD = /^[a-z]+:\/\/(?![^/@]*:[^/@]+@)/i;
-
-/** Secrets stand in files instead of in the environment. Values are never repeated. */
-const secretsInFiles: Check = {
-  id: "secrets-in-files",
-  asks: "are secrets taken from the environment?",
-  look: (subject) => [
-    ...findSecrets(configSchema, subject.written, "").map((key) =>
-      writtenSecret(subject.configFile, key),
-    ),
-    ...subject.endpoints.flatMap(({ file, handler }) =>
-      handler.type === "external_service" ? headersOf(file, subject) : [],
-    ),
-  ],
-};
 
 /** The keys of secrets that are written out; the schema says which are secrets. */
 function findSecrets(schema: unknown, value: unknown, key: string): readonly string[] {
@@ -110,6 +112,3 @@ function writtenSecret(file: string, key: string): Observation {
   const hint = `write "\${NAME}" and set NAME in the daemon's environment or .env; then change the secret`;
   return { severity: "warning", file, key, message, hint };
 }
-
-/** In the order in which they are asked. */
-export const KEYS_CHECKS: readonly Check[] = [keyPermissions, secretsInFiles];
