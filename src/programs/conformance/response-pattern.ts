@@ -154,5 +154,5 @@ function matchBody(expected: ExpectedBody, actual: string, bindings: Bindings): 
   }
   const value = parseJson(actual);
   if (value === undefined) return [`body: expected JSON, got ${show(actual)}`];
-  return matchValue(expected.value, value, "body", bindings);
+  return matchValue(expected.value, value, { at: "body", bindings });
 }
