@@ -127,7 +127,6 @@ async function statusOf(source: StatusSource): Promise<DaemonStatus> {
   };
 }
 
-/** The address of a daemon, and whether it takes requests. */
 interface NodeSource {
   readonly isReady: boolean;
   readonly address: string;

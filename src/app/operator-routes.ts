@@ -60,7 +60,6 @@ export async function bindOperatorRoutes(parts: OperatorParts): Promise<Operator
   return { routes: made.filter((route) => route !== undefined), problems };
 }
 
-/** Joins an endpoint with what realises it. */
 function operatorRoute(
   { definition, input, output, shape }: LoadedEndpoint,
   { handler, precheck, steps }: BoundHandler,

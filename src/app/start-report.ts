@@ -10,7 +10,6 @@ import { codeOf, reasonOf } from "../base/thrown.ts";
 import type { Config } from "./config/config.ts";
 import type { Deployment } from "./deployment.ts";
 
-/** The facts of a daemon that listens. */
 interface ReadyFacts {
   readonly address: string;
   readonly port: number;
@@ -100,7 +99,6 @@ export function* reportingTrust(
   logger.warn({ event: "unsigned-records" }, message);
 }
 
-/** The bindings of a configuration by key. */
 function bindings({
   server,
   gateway,

@@ -7,7 +7,6 @@
  */
 import type { Duplex } from "node:stream";
 
-/** A frame that has arrived. */
 interface Frame {
   readonly text: string;
   /** Held only until the next frames are taken, unless it is copied. */

@@ -21,7 +21,6 @@ import { readSteps } from "./recipe-steps.ts";
 import { readRequiredScopes } from "./scope-list.ts";
 import { readSemanticBlock } from "./semantic-block.ts";
 
-/** The valid recipes of a file, and what is wrong with the others. */
 interface RecipeFile {
   readonly recipes: readonly Recipe[];
   readonly problems: readonly Problem[];
@@ -35,7 +34,6 @@ interface RecipesSource extends Vocabulary {
   readonly recipesDir: string;
 }
 
-/** The recipes of a deployment by name, and what is wrong. */
 interface LoadedRecipes {
   readonly recipes: ReadonlyMap<string, Recipe>;
   readonly problems: readonly Problem[];

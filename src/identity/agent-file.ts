@@ -34,7 +34,6 @@ export interface AgentFile {
   readonly problems: readonly Problem[];
 }
 
-/** The context that a document is judged in. */
 interface AgentFileContext {
   /** The verified Genesis beside it. */
   readonly genesis?: Genesis | undefined;

@@ -21,7 +21,6 @@ import {
 const DEFINITION = /^\/\$defs\/[^/]+$/;
 const ANCHOR = /^[A-Za-z_][A-Za-z0-9._-]*$/;
 
-/** The checks of one schema. */
 class KeywordChecks {
   readonly #budget: SchemaBudget;
   readonly #report: ReportFault;

@@ -48,7 +48,6 @@ export function expandEnvironment(tree: unknown, environment: Environment): Expa
 /** The file beside the configuration; what is in the environment wins. A reload reads it anew. */
 export const ENV_FILE = ".env";
 
-/** The variables that a deployment has. */
 interface DeploymentEnvironment {
   readonly environment: Environment;
   readonly problems: readonly Problem[];

@@ -75,7 +75,6 @@ async function createVerifier(
   return createTokenVerifier({ oauth, keys, now });
 }
 
-/** The parts that following the file takes. */
 interface JwksFileKeysParts {
   readonly path: string;
   /** In milliseconds, from any beginning. */

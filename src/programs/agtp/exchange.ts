@@ -30,7 +30,6 @@ export const EXCHANGE_OPTIONS = {
   "--json": "print {status, headers, body}",
 } as const;
 
-/** One request, as written. */
 interface ExchangeLine extends Options<typeof EXCHANGE_OPTIONS> {
   readonly uri: string;
   readonly method?: string;

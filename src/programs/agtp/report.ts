@@ -13,7 +13,6 @@ import { MANIFEST_TYPE, verifyManifest } from "../../identity/manifest-signature
 import { printJson } from "../shell/findings.ts";
 import { defuse, defuseLine, type Output, type Terminal } from "../shell/terminal.ts";
 
-/** The wanted parts of a response. */
 interface ReportOptions {
   readonly json?: boolean;
   readonly include?: boolean;

@@ -182,7 +182,6 @@ export function messageOf(problems: readonly Problem[]): string {
 /** Reasons by the name of the case. */
 export type KnownFailing = ReadonlyMap<string, string>;
 
-/** The list, and what is wrong with the file. */
 interface KnownFailingResult {
   readonly known: KnownFailing;
   readonly problems: readonly Problem[];

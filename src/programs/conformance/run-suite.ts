@@ -14,7 +14,6 @@ import { type Bindings, createBindings } from "./text-pattern.ts";
 import type { TranscriptExchange } from "./transcript.ts";
 import type { CaseVerdict, Failure, Outcome, Standing } from "./verdict.ts";
 
-/** How cases are run. */
 interface SuiteOptions {
   readonly target: Target;
   readonly allowStateChanges: boolean;

@@ -179,7 +179,6 @@ function passkeyLines({ passkeys }: JsonRecord): readonly string[] {
   });
 }
 
-/** A command for the daemon of a configuration file. */
 interface DaemonQuestion {
   readonly command: string;
   readonly options?: JsonRecord;

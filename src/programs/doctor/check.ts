@@ -38,7 +38,6 @@ export interface Check {
   look(subject: Subject): readonly Observation[];
 }
 
-/** A verdict on one key of the configuration. */
 interface SettingVerdict {
   readonly message: string;
   readonly hint: string;

@@ -151,7 +151,6 @@ export interface Examination {
   readonly unasked: readonly Unasked[];
 }
 
-/** A question that could not be asked. */
 interface Unasked {
   readonly id: string;
   readonly reason: string;

@@ -73,7 +73,6 @@ export function madeCertificate(config: Config): string {
   return join(stateDirectory(config.directory), "tls", "cert.pem");
 }
 
-/** The key of that certificate. */
 function madeCertificateKey(config: Config): string {
   return join(stateDirectory(config.directory), "tls", "key.pem");
 }

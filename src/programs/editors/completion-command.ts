@@ -30,7 +30,6 @@ export function completionCommand(programs: () => Promise<readonly Command[]>): 
 
 /** The shells that there is a script for. */
 const SHELLS = ["bash", "zsh", "fish"] as const;
-/** A shell that completions are written for. */
 type Shell = (typeof SHELLS)[number];
 
 /**
@@ -165,7 +164,6 @@ function quoted(text: string): string {
   return `'${text.replaceAll("'", "\\'")}'`;
 }
 
-/** An option as one writes it. */
 interface CompletedOption {
   /** `--config`, `-o`. */
   readonly flags: readonly string[];

@@ -121,7 +121,6 @@ export interface Questions {
   close(): void;
 }
 
-/** The person to be asked and told. */
 interface Interviewee {
   /** Undefined: nobody is there, or nobody is to be asked. */
   readonly ask: Ask | undefined;

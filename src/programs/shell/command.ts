@@ -8,7 +8,6 @@ import type { Terminal } from "./terminal.ts";
 /** The exit code; true or nothing is 0, false is 1. */
 export type Outcome = number | boolean | undefined;
 
-/** All there is to say about a command. */
 interface CommandDetails {
   /** With the program's name before it, if it is called on its own: `agtpd doctor`. */
   readonly name: string;

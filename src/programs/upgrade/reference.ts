@@ -65,7 +65,6 @@ export interface References {
 /** Notes what a member names; `below` is where inside the member. An absent value is passed over. */
 type Note<Role> = (role: Role, member: string, value: string | undefined, below?: string) => void;
 
-/** Takes in what one table of a file names. */
 interface FoundIn {
   readonly method: Note<MethodRole>;
   readonly name: Note<NameRole>;

@@ -67,7 +67,6 @@ function createPlaceFinder(): Scan["placeOf"] {
   };
 }
 
-/** Collects from every `[[recipe]]`. */
 function collectRecipes(source: DeploymentText, collector: ReferenceCollector): void {
   const root = documentAt(source.table, { file: source.file, key: "" }, collector.problems);
   if (!root.has("recipe")) root.at("recipe").fail("is missing, expected tables as in [[recipe]]");
@@ -87,7 +86,6 @@ function collectRecipes(source: DeploymentText, collector: ReferenceCollector): 
   }
 }
 
-/** The place of one key. */
 interface TomlPlace {
   /** From 1. */
   readonly line: number;
@@ -96,7 +94,6 @@ interface TomlPlace {
   readonly range?: readonly [start: number, end: number];
 }
 
-/** Places by dotted key. */
 type TomlPlaces = ReadonlyMap<string, TomlPlace>;
 
 /**

@@ -7,7 +7,6 @@ import type { Severity } from "../../shell/findings.ts";
 import { type Check, nameOf, type Observation, type Subject } from "../check.ts";
 import { keyDirectory, listTree, madeCertificate } from "../deployment-paths.ts";
 
-/** One file of certificates. */
 interface CertificateFile {
   /** As findings name it: the file that names the certificates, or their own where none does. */
   readonly file: string;
