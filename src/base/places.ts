@@ -9,7 +9,7 @@ import type { TaskOwner } from "./task-queue.ts";
 export type Leave = () => void;
 
 /** Places by their owners. */
-export interface Holding {
+interface Holding {
   readonly owner: TaskOwner;
 }
 

@@ -40,10 +40,10 @@ export const FLOOR_GROUPS = {
 } as const;
 
 /** `cognitive`, `mechanics` or `lifecycle`. */
-export type FloorGroup = keyof typeof FLOOR_GROUPS;
+type FloorGroup = keyof typeof FLOOR_GROUPS;
 
 /** The name of one of the 18 floor methods. */
-export type FloorMethod = (typeof FLOOR_GROUPS)[FloorGroup][number];
+type FloorMethod = (typeof FLOOR_GROUPS)[FloorGroup][number];
 
 /** The 18 methods that every server supports, group by group.   AGTP-API §3.1 */
 export const FLOOR_METHODS: readonly FloorMethod[] = Object.values(FLOOR_GROUPS).flat();

@@ -18,11 +18,6 @@ export interface Vocabulary {
   readonly customMethods: ReadonlySet<string>;
 }
 
-interface MethodFault {
-  readonly message: string;
-  readonly hint?: string;
-}
-
 /** The method that a place names, required; nothing and a problem where no file may name it. */
 export function readMethod(place: DocumentPlace, vocabulary: Vocabulary): string | undefined {
   const method = place.text();
@@ -31,7 +26,7 @@ export function readMethod(place: DocumentPlace, vocabulary: Vocabulary): string
   return fault === undefined ? method : place.fail(fault.message, fault.hint);
 }
 
-function checkMethod(method: string, vocabulary: Vocabulary): MethodFault | undefined {
+function checkMethod(method: string, vocabulary: Vocabulary) {
   const { catalog, customMethods } = vocabulary;
   const quoted = quoteValue(method);
   const legacy = catalog.legacy.get(method);

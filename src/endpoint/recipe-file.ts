@@ -34,15 +34,12 @@ interface RecipesSource extends Vocabulary {
   readonly recipesDir: string;
 }
 
-interface LoadedRecipes {
-  readonly recipes: ReadonlyMap<string, Recipe>;
-  readonly problems: readonly Problem[];
-}
-
 const MAX_RECIPES = 256;
 
 /** Loads recipes, a file a step. */
-export function* loadingRecipes(source: RecipesSource): Paced<LoadedRecipes> {
+export function* loadingRecipes(
+  source: RecipesSource,
+): Paced<{ readonly recipes: ReadonlyMap<string, Recipe>; readonly problems: readonly Problem[] }> {
   const { files, problems: unreadable } = yield* readingFiles({
     directory: source.directory,
     dir: source.recipesDir,

@@ -8,7 +8,7 @@ import { type Environment, substituteVariables } from "../../base/environment.ts
 import type { Problem } from "../../base/problem.ts";
 
 /** The tree with everything replaced, and each place where that was not possible. */
-export interface Expansion {
+interface Expansion {
   readonly value: unknown;
   readonly faults: readonly { readonly key: string; readonly message: string }[];
 }

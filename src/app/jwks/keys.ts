@@ -10,7 +10,7 @@ import { type AnsweredKeys, KeyCache } from "../../identity/key-cache.ts";
 import type { FetchedKeys, JwksSource } from "./source.ts";
 
 /** The parts that keeping the keys takes. */
-export interface JwksKeysParts {
+interface JwksKeysParts {
   readonly source: JwksSource;
   /** In milliseconds, from any beginning. */
   readonly now: () => number;

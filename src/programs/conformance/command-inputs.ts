@@ -182,19 +182,10 @@ export function messageOf(problems: readonly Problem[]): string {
 /** Reasons by the name of the case. */
 export type KnownFailing = ReadonlyMap<string, string>;
 
-interface KnownFailingResult {
-  readonly known: KnownFailing;
-  readonly problems: readonly Problem[];
-}
-
 const LINE = /^([A-Za-z0-9][A-Za-z0-9._-]*):\s*(.*)$/;
 
 /** Reads the text of a list; `names` are the cases that there are. */
-function parseKnownFailing(
-  text: string,
-  file: string,
-  names: ReadonlySet<string>,
-): KnownFailingResult {
+function parseKnownFailing(text: string, file: string, names: ReadonlySet<string>) {
   const known = new Map<string, string>();
   const problems: Problem[] = [];
   for (const [index, line] of text.split(/\r?\n/).entries()) {

@@ -183,16 +183,7 @@ async function runExchange(
   return { kind: "failed", failure };
 }
 
-interface Comparison {
-  readonly differences: readonly string[];
-  readonly skipReason?: string | undefined;
-}
-
-function compare(
-  { responses }: TranscriptExchange,
-  answer: Answer,
-  bindings: Bindings,
-): Comparison {
+function compare({ responses }: TranscriptExchange, answer: Answer, bindings: Bindings) {
   if (responses.length === 0) {
     return { differences: answer.kind === "closed" ? [] : [ANSWERED] };
   }

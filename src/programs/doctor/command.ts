@@ -143,7 +143,7 @@ export const CHECKS: readonly Check[] = [
 ];
 
 /** The outcome of the checks. */
-export interface Examination {
+interface Examination {
   readonly asked: readonly Check[];
   /** The most serious first, then in the order of the checks. */
   readonly findings: readonly Finding[];

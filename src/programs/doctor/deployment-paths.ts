@@ -34,14 +34,11 @@ function modulePaths({ config, endpoints }: Subject): readonly string[] {
   });
 }
 
-/** A private key, and the configuration key that names it, "" for none. */
-interface KeyPath {
-  readonly path: string;
-  readonly key: string;
-}
-
 /** Every private key that is known to be one. */
-export function privateKeyPaths({ config, machine }: Subject): readonly KeyPath[] {
+export function privateKeyPaths({
+  config,
+  machine,
+}: Subject): readonly { readonly path: string; readonly key: string }[] {
   const { tls, gateway, signing, peers } = config;
   const named = [
     { path: signing.key, key: "signing.key" },

@@ -28,7 +28,7 @@ export function schemaFiles(): readonly NewFile[] {
 }
 
 /** The first line of a file whose path is relative to the deployment. */
-export function schemaLine(name: SchemaName, path: string): string {
+function schemaLine(name: SchemaName, path: string): string {
   const depth = path.split("/").length - 1;
   return `#:schema ${"../".repeat(depth) || "./"}${DIRECTORY}/${name}.json\n`;
 }
@@ -69,7 +69,7 @@ export function withEndpointLines(
 }
 
 /** The files that have a schema. */
-export const SCHEMA_NAMES = ["server", "endpoint", "recipe"] as const;
+const SCHEMA_NAMES = ["server", "endpoint", "recipe"] as const;
 /** A file format that has a schema. */
 export type SchemaName = (typeof SCHEMA_NAMES)[number];
 

@@ -55,12 +55,9 @@ export interface CatalogStep {
   readonly newer: Catalog;
 }
 
-interface Judgement {
-  readonly group: ConflictGroup;
-  readonly effect: ConflictEffect;
-}
-
-const METHOD_JUDGEMENTS: Readonly<Record<MethodRole, Judgement>> = {
+const METHOD_JUDGEMENTS: Readonly<
+  Record<MethodRole, { readonly group: ConflictGroup; readonly effect: ConflictEffect }>
+> = {
   endpoint: { group: "endpoint", effect: "not-served" },
   "endpoint-successor": { group: "endpoint", effect: "not-served" },
   step: { group: "recipe", effect: "not-served" },

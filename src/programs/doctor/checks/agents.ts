@@ -57,13 +57,8 @@ function methodsBeyondCatalog(file: string): Observation {
   };
 }
 
-interface Grant {
-  readonly key: string;
-  readonly scopes: readonly string[];
-}
-
 /** Grants of the configuration itself. */
-function grantedScopes({ config: { peers, openwop } }: Subject): readonly Grant[] {
+function grantedScopes({ config: { peers, openwop } }: Subject) {
   const agents = isTable(openwop["agents"]) ? Object.entries(openwop["agents"]) : [];
   return [
     ...peers.flatMap(({ scopes, acceptScopes }, index) => [

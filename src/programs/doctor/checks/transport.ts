@@ -52,12 +52,7 @@ export const TRANSPORT_CHECKS: readonly Check[] = [
   ),
 ];
 
-interface NamedUrl {
-  readonly key: string;
-  readonly url: unknown;
-}
-
-function namedUrls({ config }: Subject): readonly NamedUrl[] {
+function namedUrls({ config }: Subject) {
   const { webhooks, apis, policies, openwop, gateway } = config;
   const runtime = openwop["runtime"];
   return [
