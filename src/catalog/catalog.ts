@@ -4,6 +4,7 @@
  * a method name looks like and when a deprecation is announced; `catalog-file.ts` reads the file.
  * AGTP-API §3, §4
  */
+import { path, type Schema, table } from "../schema/section-field.ts";
 
 /** One word of the catalog; the last three are its deprecation metadata.   AGTP-API §4.2 */
 export interface Verb {
@@ -82,3 +83,13 @@ export function catalogWarning(verb: Verb): string | undefined {
   if (verb.removedIn !== undefined) parts.push(`removed_in=${verb.removedIn}`);
   return parts.join("; ");
 }
+
+/** `[catalog]` */
+export interface CatalogConfig {
+  readonly file: string;
+}
+
+/** Its schema. */
+export const catalogSection: Schema = table("The method catalog", {
+  file: path("catalog/methods.json", "The catalog of approved methods"),
+});

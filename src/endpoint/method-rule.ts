@@ -8,6 +8,7 @@ import type { DocumentPlace } from "../base/document-place.ts";
 import { quoteValue } from "../base/json-value.ts";
 import { type Catalog, isMethodName } from "../catalog/catalog.ts";
 import { type MethodNames, RESERVED_NAMES } from "../catalog/path-grammar.ts";
+import { isScopeToken } from "../identity/authority-scope.ts";
 
 /** The method names that a server knows. */
 export interface Vocabulary {
@@ -64,4 +65,15 @@ export function checkReservation(
   }
   if (!first.startsWith("{")) return undefined;
   return `${JSON.stringify(path)} could stand for a reserved name under DISCOVER`;
+}
+
+/** The scopes; empty when the table names none. */
+export function readRequiredScopes(table: DocumentPlace): readonly string[] {
+  const scopes = table.at("required_scopes").texts();
+  for (const scope of scopes) {
+    if (isScopeToken(scope)) continue;
+    const expected = 'expected two or more segments, as in "booking:room"';
+    table.at("required_scopes").fail(`${quoteValue(scope)} is no scope, ${expected}`);
+  }
+  return scopes;
 }

@@ -14,11 +14,10 @@ import { checkPath } from "../catalog/path-grammar.ts";
 import { compileLinearRegex, type LinearRegex } from "../schema/linear-regex.ts";
 import type { SemanticBlock } from "./endpoint.ts";
 import { SEMANTIC_KEYS } from "./endpoint-file-schema.ts";
-import { readMethod, type Vocabulary } from "./method-rule.ts";
+import { readMethod, readRequiredScopes, type Vocabulary } from "./method-rule.ts";
 import type { AggregationMode, Recipe, RecipePattern } from "./recipe.ts";
 import { AGGREGATION_MODES, PATTERN_KEYS, RECIPE_KEYS } from "./recipe-file-schema.ts";
 import { readSteps } from "./recipe-steps.ts";
-import { readRequiredScopes } from "./scope-list.ts";
 import { readSemanticBlock } from "./semantic-block.ts";
 
 interface RecipeFile {

@@ -12,7 +12,7 @@ import { parseAuthorityScope } from "../../identity/authority-scope.ts";
 import { isAgentId, isOwnerId, isSha256 } from "../../identity/identifiers.ts";
 import { isFieldName, isFieldValue } from "../../wire/header-fields.ts";
 import { clientOptions } from "../shell/ask-server.ts";
-import { readText, usage } from "../shell/command-file.ts";
+import { readText, usage } from "../shell/command.ts";
 import type { Line } from "../shell/command-line.ts";
 import type { Terminal } from "../shell/terminal.ts";
 import type { Identity } from "./ask.ts";

@@ -22,9 +22,8 @@ import { type Check, loadSubject, type Observation, type Subject } from "./check
 import { AGENTS_CHECKS } from "./checks/agents.ts";
 import { CERTIFICATES_CHECKS } from "./checks/certificates.ts";
 import { DATABASE_CHECKS } from "./checks/database.ts";
-import { FILES_CHECKS } from "./checks/files.ts";
+import { FILES_CHECKS, KEYS_CHECKS } from "./checks/files.ts";
 import { IDENTITY_CHECKS } from "./checks/identity.ts";
-import { KEYS_CHECKS } from "./checks/keys.ts";
 import { MACHINE_CHECKS } from "./checks/machine.ts";
 import { SERVED_CHECKS } from "./checks/served.ts";
 import { STATE_CHECKS } from "./checks/state.ts";

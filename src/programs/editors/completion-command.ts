@@ -1,6 +1,5 @@
 /** `agtpd completion`: completions of all programs, for a shell. */
-import { type Command, command } from "../shell/command.ts";
-import { usage } from "../shell/command-file.ts";
+import { type Command, command, usage } from "../shell/command.ts";
 
 const NOTES = `
 Examples:

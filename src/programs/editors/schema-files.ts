@@ -10,8 +10,7 @@ import { isRecord } from "../../base/json-value.ts";
 import { endpointFileSchema } from "../../endpoint/endpoint-file-schema.ts";
 import { recipeFileSchema } from "../../endpoint/recipe-file-schema.ts";
 import type { Schema } from "../../schema/section-field.ts";
-import { type Command, command } from "../shell/command.ts";
-import { usage } from "../shell/command-file.ts";
+import { type Command, command, usage } from "../shell/command.ts";
 import { jsonText } from "../shell/findings.ts";
 import { type NewFile, writeFiles } from "../shell/write-files.ts";
 

@@ -6,7 +6,7 @@
  */
 import { basename } from "node:path";
 import { hasLoneSurrogate, quoteValue } from "../../base/json-value.ts";
-import { usage } from "../shell/command-file.ts";
+import { usage } from "../shell/command.ts";
 import { defuseLine, type Output } from "../shell/terminal.ts";
 
 /** Everything that differs between two new deployments. */

@@ -17,7 +17,7 @@ import { LIST_PARAMS, refuseCursor, withText } from "../../modules/mcp/params.ts
 import { handleTasks, knowsTasks, TASKS_EXTENSION } from "../../modules/mcp/tasks/task-requests.ts";
 import type { HeaderField } from "../../wire/message.ts";
 import { clientOptions } from "../shell/ask-server.ts";
-import { readText, usage } from "../shell/command-file.ts";
+import { readText, usage } from "../shell/command.ts";
 import type { Line } from "../shell/command-line.ts";
 import { defuseLine, type Terminal } from "../shell/terminal.ts";
 import type { FRONT_ARGS, FRONT_OPTIONS } from "./front-options.ts";

@@ -6,16 +6,20 @@ import { type AST, parseTOML } from "toml-eslint-parser";
 import { documentAt } from "../../base/document-place.ts";
 import { joinIndex, joinKey } from "../../base/dotted-key.ts";
 import type { Problem } from "../../base/problem.ts";
-import type { CatalogStep } from "./conflict.ts";
+import { type CatalogStep, type DeploymentFindings, findConflicts } from "./conflict.ts";
 import {
   type DeploymentSource,
   type DeploymentText,
   type DeploymentTexts,
   readDeployment,
 } from "./deployment-texts.ts";
-import { type DeploymentFindings, findConflicts } from "./find-conflicts.ts";
-import { collectEndpoint, collectPolicies } from "./method-references.ts";
-import { type Reference, ReferenceCollector, type References } from "./reference.ts";
+import {
+  collectEndpoint,
+  collectPolicies,
+  type Reference,
+  ReferenceCollector,
+  type References,
+} from "./reference.ts";
 
 /** The deployment to read, and the catalogs to judge it by. */
 type ScanOptions = DeploymentSource & CatalogStep;
