@@ -110,7 +110,7 @@ export function timestamp(at: number): string {
   return new Date(at).toISOString();
 }
 
-/** The definition of what was agreed upon; it is in no file. */
+/** The definition of what was agreed upon, as registered ones have it.   AGTP-API §6.2, §10.7 */
 export function contractDefinition(endpoint: ContractEndpoint): EndpointDefinition {
   return {
     file: "",

@@ -177,7 +177,7 @@ type Successor = NonNullable<EndpointDeprecation["successor"]>;
 /** Visible ASCII without the semicolon that separates the parts of the header. */
 const VERSION = /^[\x21-\x3a\x3c-\x7e]{1,64}$/;
 
-/** The block; undefined when there is none, or a problem. */
+/** `[endpoint.deprecated]`, which becomes a header of every response; undefined: none, or a problem.   AGTP-API §6.5 */
 function readDeprecation(
   endpoint: DocumentPlace,
   vocabulary: Vocabulary,

@@ -48,7 +48,10 @@ function checkMethod(method: string, vocabulary: Vocabulary) {
   return hint === undefined ? { message } : { message, hint };
 }
 
-/** Why the pair is reserved, if it is; on "/" these methods are. */
+/**
+ * Why the pair is the protocol's own, if it is: these methods on "/", and DISCOVER below the reserved names.
+ * AGTP-API §5.9, §6.1
+ */
 export function checkReservation(
   method: string,
   path: string,
@@ -67,7 +70,7 @@ export function checkReservation(
   return `${JSON.stringify(path)} could stand for a reserved name under DISCOVER`;
 }
 
-/** The scopes; empty when the table names none. */
+/** `required_scopes`; empty when the table names none.   AGTP-API §6.4, AGTP "Authority-Scope" */
 export function readRequiredScopes(table: DocumentPlace): readonly string[] {
   const scopes = table.at("required_scopes").texts();
   for (const scope of scopes) {

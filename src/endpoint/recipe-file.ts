@@ -152,7 +152,7 @@ function readAggregation(table: DocumentPlace): AggregationMode {
 /** Paths come from strangers; a short pattern is one that an operator can oversee. */
 const MAX_REGEX_LENGTH = 256;
 
-/** The pattern; undefined when there is none, or a problem. */
+/** The pattern; undefined when there is none, or a problem.   AGTP-API §5.8.6, §10.5 */
 function readPattern(recipe: DocumentPlace, vocabulary: Vocabulary): RecipePattern | undefined {
   const table = recipe.at("pattern").optional?.record(Object.keys(PATTERN_KEYS));
   if (table === undefined) return undefined;
