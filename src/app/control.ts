@@ -78,10 +78,14 @@ async function* tellingFailure(lines: AsyncIterable<string>): AsyncGenerator<str
   }
 }
 
-/** `agtpd status --json`. Ports are null where nothing listens, journal members without a journal of its own. */
+/**
+ * `agtpd status --json`. Ports are null where nothing listens; what is told of a journal is without one of
+ * the daemon's own, and while the store does not answer.
+ */
 async function statusOf(source: StatusSource): Promise<object> {
   const { config, isReady, address, port, gatewayPort, metricsPort, connectionCount } = source;
-  const size = await source.journal();
+  // A database that does not answer keeps nobody from seeing the rest.
+  const size = await source.journal().catch(() => undefined);
   return {
     pid: process.pid,
     version: VERSION,

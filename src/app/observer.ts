@@ -4,7 +4,6 @@
  * query, so no secret can get in. Statuses of AGTP's own are logged whatever the level.   AGTP
  * "Status Codes"
  */
-
 import { channel } from "node:diagnostics_channel";
 import { performance } from "node:perf_hooks";
 import { jsonText } from "../base/json-value.ts";
@@ -13,8 +12,10 @@ import type { Log } from "../base/log.ts";
 import type { LoggedParts, Peer } from "../dispatch/caller/peer.ts";
 import type { Exchange } from "../dispatch/exchange.ts";
 import type { Observer } from "../dispatch/observer.ts";
+import type { Refusal } from "../dispatch/refusals/refusal.ts";
 import type { Reply } from "../dispatch/reply.ts";
 import { CHANNELS, type RequestEnd, type RequestRefusal } from "../dispatch/request-channels.ts";
+import type { LoggedOpening } from "../dispatch/routes/route.ts";
 import { isAgtpSpecific, type Response, type WireFaultCode } from "../wire/message.ts";
 
 /** Reports to a log and to the channels. */
@@ -27,6 +28,7 @@ export function createObserver(log: Log): Observer {
   const isLogged = (status: number): boolean => isVerbose || isAgtpSpecific(status);
 
   return {
+    hears: (status) => isLogged(status) || ended.hasSubscribers || refused.hasSubscribers,
     start(exchange) {
       if (started.hasSubscribers) started.publish({ exchange });
     },
@@ -90,9 +92,9 @@ function requestEntry(
   durationMs: number,
 ): string {
   const parts = repeatedParts(exchange);
+  const { opening, code } = openingOf(exchange, response.status, reply.refusal?.code);
   const requestId = exchange.header("request-id");
-  let line = lineStart() + openingOf(exchange, response.status) + milliseconds(durationMs);
-  line += field("code", reply.refusal?.code);
+  let line = lineStart() + opening + milliseconds(durationMs) + code;
   if (exchange.requestedMethod !== undefined) line += field("answered_as", exchange.method);
   line +=
     requestId === undefined
@@ -113,43 +115,21 @@ function fieldsBehind({ taskId, sessionId, traceId }: Exchange, { refusal }: Rep
   );
 }
 
-/**
- * The fields up to the duration. Of a path that is its endpoint's they are made once: a line is written piece
- * by piece, and with a third of the pieces it takes half of the time.
- */
-function openingOf(exchange: Exchange, status: number): string {
-  const { request, route, translatedFrom } = exchange;
-  const isRepeated =
-    status === 200 &&
-    translatedFrom === undefined &&
-    route?.path === request.path &&
-    route.method === request.method;
-  if (!isRepeated) return makeOpening(exchange, status);
-  route.logged ??= flatText(makeOpening(exchange, status));
-  return route.logged;
-}
-
-function makeOpening(exchange: Exchange, status: number): string {
-  const { request, translatedFrom } = exchange;
-  const method = quoted(translatedFrom ?? request.method);
-  const path = quoted(exchange.conceal(request.path));
-  return `,"method":${method},"path":${path},"status":${status},"duration_ms":`;
-}
-
 const RESPONSE_ID = ',"response_id":"';
 
-/** Quotes them only where they differ. */
-function repeatedParts(exchange: Exchange): LoggedParts {
-  const { peer } = exchange;
-  const agentId = exchange.caller.agentId ?? exchange.header("agent-id");
+/** Quotes them only where they differ. The Agent-ID of nobody who is known may be a piece of its head, and is not kept. */
+function repeatedParts({ peer, caller, request }: Exchange): LoggedParts {
+  const agentId = caller.agentId ?? request.headers.get("agent-id");
   const before = peer.logged;
   if (before !== undefined && before.agentId === agentId) return before;
+  const remote = before?.remote ?? flatText(`"${field("remote", peer.address)}}`);
   const agent = field("agent_id", agentId);
-  const toResponseId = flatText(agent + RESPONSE_ID);
-  const remote = flatText(`"${field("remote", peer.address)}}`);
-  const parts = { agentId, agent, toResponseId, remote };
-  peer.logged = parts;
-  return parts;
+  if (caller.agentId !== agentId) {
+    peer.logged ??= { agentId: undefined, agent: "", toResponseId: RESPONSE_ID, remote };
+    return { agentId, agent, toResponseId: agent + RESPONSE_ID, remote };
+  }
+  peer.logged = { agentId, agent, toResponseId: flatText(agent + RESPONSE_ID), remote };
+  return peer.logged;
 }
 
 /** The line of bytes that were no request; the fault's message quotes them, and stays out. */
@@ -159,17 +139,6 @@ function wireFaultEntry(code: WireFaultCode, response: Response, peer: Peer | un
   line += field("response_id", response.responseId);
   line += field("remote", peer?.address);
   return `${line}}`;
-}
-
-const MAX_LOGGED_LENGTH = 512;
-
-function quoted(text: string): string {
-  const isLong = text.length > MAX_LOGGED_LENGTH;
-  return jsonText(isLong ? `${text.slice(0, MAX_LOGGED_LENGTH)}…` : text);
-}
-
-function field(name: string, value: unknown): string {
-  return typeof value === "string" ? `,"${name}":${quoted(value)}` : "";
 }
 
 /** The thousandths of a number as JSON writes them, by their count: "", ".001", ".002" and so on. */
@@ -203,4 +172,89 @@ function lineStart(): string {
     cached = flatText(`{"level":"info","time":"${upTo}`);
   }
   return cached + MILLISECONDS[milliseconds];
+}
+
+const MAX_LOGGED_LENGTH = 512;
+
+/** One field behind others; nothing for what is no text. */
+function field(name: string, value: unknown): string {
+  return typeof value === "string" ? `,"${name}":${quoted(value)}` : "";
+}
+
+function quoted(text: string): string {
+  const isLong = text.length > MAX_LOGGED_LENGTH;
+  return jsonText(isLong ? `${text.slice(0, MAX_LOGGED_LENGTH)}…` : text);
+}
+
+/** A refusal that was logged, by what was asked for. */
+interface LoggedRefusal {
+  readonly method: string;
+  readonly path: string;
+  readonly status: number;
+  readonly code: Refusal["code"];
+  /** Made for the second of its kind. */
+  parts: LoggedOpening | undefined;
+}
+
+/** Few: a path may be a piece of a head, all of which it keeps alive. */
+const SLOTS = 64;
+const refused = new Array<LoggedRefusal | undefined>(SLOTS).fill(undefined);
+
+/**
+ * The opening of a line; the code is that of the refusal, where it is one. It is the same whenever the same is asked for
+ * and answered alike, and is made once: a line is written piece by piece, and with a third of the pieces it takes half
+ * of the time.
+ */
+function openingOf(
+  exchange: Exchange,
+  status: number,
+  code: Refusal["code"] | undefined,
+): LoggedOpening {
+  if (code === undefined) return answeredOpening(exchange, status);
+  if (exchange.route?.concealment !== undefined) return refusedOpening(exchange, status, code);
+  const { request, translatedFrom } = exchange;
+  const { path } = request;
+  const method = translatedFrom ?? request.method;
+  const slot =
+    (status * 7 + path.length * 5 + method.length + path.charCodeAt(path.length - 1)) & 63;
+  const before = refused[slot];
+  if (
+    before === undefined ||
+    before.status !== status ||
+    before.code !== code ||
+    before.method !== method ||
+    before.path !== path
+  ) {
+    refused[slot] = { method, path, status, code, parts: undefined };
+    return refusedOpening(exchange, status, code);
+  }
+  if (before.parts === undefined) {
+    const parts = refusedOpening(exchange, status, code);
+    before.parts = { opening: flatText(parts.opening), code: flatText(parts.code) };
+  }
+  return before.parts;
+}
+
+function refusedOpening(exchange: Exchange, status: number, code: string): LoggedOpening {
+  return { opening: makeOpening(exchange, status), code: field("code", code) };
+}
+
+/** That of a path that is its endpoint's is made once. */
+function answeredOpening(exchange: Exchange, status: number): LoggedOpening {
+  const { request, route, translatedFrom } = exchange;
+  const isRepeated =
+    status === 200 &&
+    translatedFrom === undefined &&
+    route?.path === request.path &&
+    route.method === request.method;
+  if (!isRepeated) return { opening: makeOpening(exchange, status), code: "" };
+  route.logged ??= { opening: flatText(makeOpening(exchange, status)), code: "" };
+  return route.logged;
+}
+
+function makeOpening(exchange: Exchange, status: number): string {
+  const { request, translatedFrom } = exchange;
+  const method = quoted(translatedFrom ?? request.method);
+  const path = quoted(exchange.conceal(request.path));
+  return `,"method":${method},"path":${path},"status":${status},"duration_ms":`;
 }

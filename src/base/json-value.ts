@@ -49,6 +49,18 @@ export function memberOf<Value>(
   return Object.hasOwn(record, name) ? record[name] : undefined;
 }
 
+/**
+ * Sets a member of an object; one named __proto__ becomes a member as well. To set members one by one takes a third
+ * of what spreading objects or `Object.fromEntries` takes.
+ */
+export function setMember(record: Record<string, unknown>, name: string, value: unknown): void {
+  if (name !== "__proto__") record[name] = value;
+  else {
+    const descriptor = { value, enumerable: true, configurable: true, writable: true };
+    Object.defineProperty(record, name, descriptor);
+  }
+}
+
 /** The value that names lead to, from member to member; undefined where one is not there. */
 export function valueAt(value: unknown, names: readonly string[]): unknown {
   return names.reduce<unknown>((owner, name) => memberOf(recordIn(owner), name), value);

@@ -16,6 +16,55 @@ export function flatText(text: string): string {
   return copy === text ? copy : text;
 }
 
+/** A text, and the two that it was made of. */
+interface RepeatedText {
+  readonly left: string;
+  readonly right: string;
+  readonly text: string;
+}
+
+const MAX_REPEATED_LENGTH = 256;
+
+/**
+ * Texts that are made of the same two others again and again. One that comes a second time is kept in one piece,
+ * unless another has taken its place; what is always new costs little more than without.
+ */
+export class RepeatedTexts {
+  readonly #make: (left: string, right: string) => string;
+  readonly #marks: Int32Array;
+  readonly #places: (RepeatedText | undefined)[];
+
+  constructor(places: number, make: (left: string, right: string) => string) {
+    this.#make = make;
+    this.#marks = new Int32Array(places);
+    this.#places = new Array<RepeatedText | undefined>(places).fill(undefined);
+  }
+
+  get(left: string, right: string): string {
+    const mark = markOf(left, right);
+    const place = (mark >>> 0) % this.#marks.length;
+    const known = this.#places[place];
+    if (known?.left === left && known.right === right) return known.text;
+    const made = this.#make(left, right);
+    if (this.#marks[place] !== mark) this.#marks[place] = mark;
+    else if (made.length <= MAX_REPEATED_LENGTH) {
+      const text = flatText(made);
+      this.#places[place] = { left: flatText(left), right: flatText(right), text };
+      return text;
+    }
+    return made;
+  }
+}
+
+/** By the lengths, the beginning of one and the ends of both: hashing all of it would take longer than making the text. */
+function markOf(left: string, right: string): number {
+  const end = left.length;
+  let mark = end * 31 + right.length;
+  for (let at = 0; at < 4; at += 1) mark = Math.imul(mark, 31) + left.charCodeAt(at);
+  for (let at = end - 4; at < end; at += 1) mark = Math.imul(mark, 31) + left.charCodeAt(at);
+  return (Math.imul(mark, 31) + right.charCodeAt(right.length - 1)) | 0;
+}
+
 /** A longer one is a buffer, as it leaves in pieces that are views of it. */
 const MAX_TEXT_LENGTH = 64 * 1024;
 

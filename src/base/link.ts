@@ -9,7 +9,7 @@ import type { Duplex } from "node:stream";
 
 interface Frame {
   readonly text: string;
-  /** Held only until the next frames are taken, unless it is copied. */
+  /** In memory that nothing else is read into. */
   readonly octets: Buffer;
 }
 

@@ -21,7 +21,7 @@ export function concealRefusal(refusal: Refusal, route: Concealing | undefined):
   const concealment = route?.concealment;
   if (concealment === undefined) return refusal;
   // The texts were put together with what is concealed.
-  const { details, detailsText: _d, carriedText: _c, text: _t, carried, ...kept } = refusal;
+  const { details, carriedText: _c, text: _t, carried, ...kept } = refusal;
   return {
     ...kept,
     message: concealment.text(refusal.message),

@@ -8,6 +8,8 @@ import type { Reply } from "./reply.ts";
 
 /** Hears what happened to each request. */
 export interface Observer {
+  /** True where somebody hears of the end of requests that are answered with this status. */
+  hears(status: number): boolean;
   start(exchange: Exchange): void;
   end(exchange: Exchange, response: Response, reply: Reply): void;
   wireFault(fault: WireFault, response: Response, peer?: Peer): void;

@@ -279,6 +279,8 @@ export function recordOf({ lateFields }: Response): RecordDraft | undefined {
   return lateFields instanceof RecordDraft && lateFields.isKnown ? lateFields : undefined;
 }
 
+const { status: LOST_STATUS } = recordOutcomeUnknown();
+
 /** Tells of requests as they were answered, once that is known. */
 export function observeRecorded(observer: Observer, ledger: Recording): Observer {
   return {
@@ -288,6 +290,8 @@ export function observeRecorded(observer: Observer, ledger: Recording): Observer
         observer.end(exchange, response, reply);
         return;
       }
+      // A request that waits to be told of outlives its turn, which takes the collector as long as its record takes.
+      if (!observer.hears(response.status) && !observer.hears(LOST_STATUS)) return;
       ledger.whenSettled(() => {
         const sent = asRecorded(response);
         const isLost = sent !== response;

@@ -6,6 +6,7 @@
  * endpoints there are.   AGTP-API §5.4
  */
 
+import { setMember } from "../base/json-value.ts";
 import { flatText } from "../base/kept-text.ts";
 import { atOnce, type Paced } from "../base/paced.ts";
 import type { Pair } from "../catalog/pair.ts";
@@ -30,7 +31,7 @@ export interface EndpointRegistry<E extends Pair> {
   find(method: string, path: string): RouteMatch<E> | undefined;
   /** The entry of a path without parameters. */
   findLiteral(method: string, path: string): E | undefined;
-  /** Sorted; empty for an unknown path. */
+  /** Sorted; empty for an unknown path. Mostly the same list each time. */
   methodsFor(path: string): readonly string[];
   /** The entries that are served, in their order. */
   readonly entries: readonly E[];
@@ -103,7 +104,8 @@ class Registry<E extends Pair> implements EndpointRegistry<E> {
     const literal = this.#literals.methods(path);
     const segments = this.#segmentsOf(path);
     const others = segments === undefined ? NONE : this.#templates.methods(segments);
-    return others.length === 0 ? literal : [...new Set([...literal, ...others])].sort();
+    if (others.length === 0) return literal;
+    return literal.length === 0 ? others : [...new Set([...literal, ...others])].sort();
   }
 
   /** Undefined: no template has as many. What is not found is asked for twice, and taken apart once. */
@@ -121,7 +123,9 @@ function valuesOf(
   { parameters }: Template,
   segments: readonly string[],
 ): Readonly<Record<string, string>> {
-  return Object.fromEntries(parameters.map(({ name, index }) => [name, segments[index] ?? ""]));
+  const values: Record<string, string> = {};
+  for (const { name, index } of parameters) setMember(values, name, segments[index] ?? "");
+  return values;
 }
 
 /**
@@ -205,15 +209,22 @@ interface TemplateIndex<E> {
   find(method: string, segments: readonly string[]): Leaf<E> | undefined;
   /** Tells whether a template has so many segments. */
   hasLength(segments: number): boolean;
-  /** Every method with a template for the path. */
+  /** Every method with a template for the path, sorted; the same list where all are of one form. */
   methods(segments: readonly string[]): readonly string[];
+}
+
+/** The templates that differ in the names of their parameters alone. */
+interface Leaves<E> {
+  readonly byMethod: Map<string, Leaf<E>>;
+  /** Sorted. */
+  methods: readonly string[];
 }
 
 interface Form<E> {
   readonly literals: readonly number[];
   readonly parameters: readonly number[];
   /** By the literal segments, then by method. */
-  readonly leaves: Map<string, Map<string, Leaf<E>>>;
+  readonly leaves: Map<string, Leaves<E>>;
   /** By the positions shared with another form, by method and the segments there: any one entry. */
   readonly overlaps: Map<string, Map<string, E>>;
 }
@@ -243,17 +254,18 @@ function createTemplateIndex<E>(): TemplateIndex<E> {
     },
     find(method, segments) {
       for (const form of forms.get(segments.length) ?? []) {
-        const leaf = matchForm(form, segments)?.get(method);
+        const leaf = matchForm(form, segments)?.byMethod.get(method);
         if (leaf !== undefined) return leaf;
       }
       return undefined;
     },
     hasLength: (segments) => forms.has(segments),
     methods(segments) {
-      const found: string[] = [];
+      let found = NONE;
       for (const form of forms.get(segments.length) ?? []) {
-        const leaves = matchForm(form, segments);
-        if (leaves !== undefined) found.push(...leaves.keys());
+        const { methods = NONE } = matchForm(form, segments) ?? {};
+        if (found.length === 0) found = methods;
+        else if (methods.length > 0) found = [...new Set([...found, ...methods])].sort();
       }
       return found;
     },
@@ -263,7 +275,7 @@ function createTemplateIndex<E>(): TemplateIndex<E> {
 function matchForm<E>(
   { literals, parameters, leaves }: Form<E>,
   segments: readonly string[],
-): Map<string, Leaf<E>> | undefined {
+): Leaves<E> | undefined {
   const found = leaves.get(joinSegments(segments, literals));
   if (found === undefined) return undefined;
   return parameters.some((index) => segments[index] === "") ? undefined : found;
@@ -293,8 +305,8 @@ function overlapOf<E>(form: Form<E>, shared: readonly number[]): ReadonlyMap<str
   const known = form.overlaps.get(name);
   if (known !== undefined) return known;
   const entries = new Map<string, E>();
-  for (const methods of form.leaves.values()) {
-    for (const [method, { entry, template }] of methods) {
+  for (const { byMethod } of form.leaves.values()) {
+    for (const [method, { entry, template }] of byMethod) {
       addOnce(entries, `${method} ${joinSegments(template.segments, shared)}`, entry);
     }
   }
@@ -318,9 +330,10 @@ function formOf<E>(forms: Form<E>[], { literals, parameters }: Template): Form<E
 
 function insert<E>(form: Form<E>, method: string, template: Template, entry: E): void {
   const key = joinSegments(template.segments, form.literals);
-  const methods = form.leaves.get(key) ?? new Map<string, Leaf<E>>();
-  methods.set(method, { entry, template });
-  form.leaves.set(key, methods);
+  const leaves = form.leaves.get(key) ?? { byMethod: new Map<string, Leaf<E>>(), methods: NONE };
+  leaves.byMethod.set(method, { entry, template });
+  leaves.methods = [...leaves.byMethod.keys()].sort();
+  form.leaves.set(key, leaves);
   for (const [name, entries] of form.overlaps) {
     const shared = name === "" ? [] : name.split(",").map(Number);
     addOnce(entries, `${method} ${joinSegments(template.segments, shared)}`, entry);

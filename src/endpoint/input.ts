@@ -4,7 +4,7 @@
  * malformed is undefined; 400 and 422 are the gate's to give.   AGTP-API §5.3, §5.5
  */
 import { isUtf8 } from "node:buffer";
-import type { JsonRecord } from "../base/json-value.ts";
+import { type JsonRecord, setMember } from "../base/json-value.ts";
 import type { InputShape, ScalarType } from "./input-shape.ts";
 import type { UndeclaredMembers } from "./undeclared-members.ts";
 
@@ -54,10 +54,11 @@ export function decodeValues(
 ): Readonly<Record<string, string>> | string | undefined {
   if (values === undefined) return undefined;
   const decoded: Record<string, string> = {};
-  for (const [name, raw] of Object.entries(values)) {
+  for (const name of Object.keys(values)) {
+    const raw = values[name]!;
     const value = decodePart(raw);
     if (value === undefined) return raw;
-    decoded[name] = value;
+    setMember(decoded, name, value);
   }
   return decoded;
 }
@@ -78,26 +79,24 @@ export function mergeInput(
   const fromBody = body ?? {};
   const hasQuery = query !== undefined && query.size > 0;
   if (!hasQuery && pathValues === undefined) return fromBody;
-  // Spreading and fromEntries define members: one named __proto__ stays a member, to be refused.
-  return {
-    ...(hasQuery ? coerceAll(shape, query, undeclared) : undefined),
-    ...fromBody,
-    ...(pathValues === undefined ? undefined : coerceAll(shape, Object.entries(pathValues))),
-  };
+  const merged: Record<string, unknown> = {};
+  if (hasQuery) {
+    for (const [name, text] of query) {
+      setMember(merged, undeclared?.nameOf(name) ?? name, coerce(shape, name, text));
+    }
+  }
+  for (const name of Object.keys(fromBody)) setMember(merged, name, fromBody[name]);
+  if (pathValues !== undefined) {
+    for (const name of Object.keys(pathValues)) {
+      setMember(merged, name, coerce(shape, name, pathValues[name]!));
+    }
+  }
+  return merged;
 }
 
-function coerceAll(
-  shape: InputShape,
-  texts: Iterable<readonly [string, string]>,
-  undeclared?: UndeclaredMembers,
-): JsonRecord {
-  return Object.fromEntries(
-    Array.from(texts, ([name, text]) => {
-      const types = shape.scalars.get(name);
-      const value = types === undefined ? text : coerceText(text, types);
-      return [undeclared === undefined ? name : undeclared.nameOf(name), value];
-    }),
-  );
+function coerce({ scalars }: InputShape, name: string, text: string): unknown {
+  const types = scalars.get(name);
+  return types === undefined ? text : coerceText(text, types);
 }
 
 const INTEGER = /^-?(?:0|[1-9]\d*)$/;

@@ -4,6 +4,7 @@
  * for many at a time, and written as hex once.
  */
 import { randomFillSync } from "node:crypto";
+import { flatText } from "../base/kept-text.ts";
 
 /** Hex digits of randomness at the end of an id. */
 const TAIL = 12;
@@ -13,6 +14,8 @@ const COUNTER_LIMIT = 2 ** 26;
 const HEX: readonly string[] = Array.from({ length: 256 }, (_, byte) =>
   byte.toString(16).padStart(2, "0"),
 );
+
+const HEX_HYPHEN: readonly string[] = HEX.map((digits) => `${digits}-`);
 
 let pool = "";
 let poolOffset = 0;
@@ -24,19 +27,33 @@ let millisecond = -1;
 let span = -1;
 let spanText = "";
 let prefix = "";
+/** A text is written piece by piece: where several ids begin with one, it is one piece. */
+let isPrefixFlat = false;
+/** The counter, and the hex digits of all but the last eight bits of it. */
 let counter = 0;
+let upper = -1;
+let upperText = "";
 
 /** A new UUIDv7 in lower case; it sorts behind every other of this process. */
 export function uuidv7(): string {
   const now = Date.now();
   // RFC 9562 §6.1: where the clock steps back, the last time is kept and the counter goes on.
   if (now > millisecond) startMillisecond(now);
-  else if (counter + 1 < COUNTER_LIMIT) counter += 1;
+  else if (counter + 1 < COUNTER_LIMIT) goOn();
   else startMillisecond(millisecond + 1);
-  const high = 0x7000 | (counter >>> 14);
-  const low = 0x8000 | (counter & 0x3fff);
-  const middle = `${hex(high >>> 8)}${hex(high & 0xff)}-${hex(low >>> 8)}${hex(low & 0xff)}-`;
-  return prefix + middle + drawRandom();
+  if (counter >>> 8 !== upper) {
+    upper = counter >>> 8;
+    const high = 0x7000 | (upper >>> 6);
+    upperText = `${hex(high >>> 8)}${hex(high & 0xff)}-${hex(0x80 | (upper & 0x3f))}`;
+  }
+  return prefix + (upperText + HEX_HYPHEN[counter & 0xff]!) + drawRandom();
+}
+
+function goOn(): void {
+  counter += 1;
+  if (isPrefixFlat) return;
+  prefix = flatText(prefix);
+  isPrefixFlat = true;
 }
 
 /** Makes every later id sort behind those that an earlier process made by `at`. */
@@ -71,6 +88,7 @@ function startMillisecond(now: number): void {
   }
   const low = time - high * 0x1_0000;
   prefix = `${spanText}${hex(low >>> 8)}${hex(low & 0xff)}-`;
+  isPrefixFlat = false;
   if (startsLeft === 0) startsLeft = randomFillSync(starts).length;
   startsLeft -= 1;
   counter = starts[startsLeft]! % (COUNTER_LIMIT / 2);

@@ -48,6 +48,9 @@ export function toViolations(
 
 /** No name of a keyword needs an escape, nor does this. */
 const UNDECLARED = "is not a member that the schema declares";
+/** The rest of such a violation as JSON, and of an error that begins with it, behind the path: one piece each. */
+const UNDECLARED_REST = `,"keyword":"additionalProperties","message":"${UNDECLARED}"}`;
+const UNDECLARED_OPENING = ` ${UNDECLARED}","details":{"errors":[`;
 
 /** A violation that knows how it is written. */
 export class WordedViolation implements SchemaViolation {
@@ -57,6 +60,7 @@ export class WordedViolation implements SchemaViolation {
   /** It is kept for the next error of its kind. */
   #isKept = false;
   #text: string | undefined;
+  #pathText: string | undefined;
 
   constructor(path: string, keyword: string, message: string) {
     this.path = path;
@@ -76,14 +80,33 @@ export class WordedViolation implements SchemaViolation {
   static textOf(violation: SchemaViolation): string {
     if (!(#text in violation)) return JSON.stringify(violation);
     if (violation.#text !== undefined) return violation.#text;
-    const { path, keyword, message } = violation;
+    const { keyword, message } = violation;
     const rest =
-      message === UNDECLARED
-        ? `,"keyword":"${keyword}","message":"${UNDECLARED}"}`
+      message === UNDECLARED && keyword === "additionalProperties"
+        ? UNDECLARED_REST
         : `,"keyword":${jsonText(keyword)},"message":${jsonText(message)}}`;
-    const text = `{"path":${jsonText(path)}${rest}`;
+    const text = `{"path":${violation.#pathAsJson}${rest}`;
     violation.#text = violation.#isKept ? flatText(text) : text;
     return text;
+  }
+
+  /** It as a sentence. */
+  static sentenceOf({ path, message }: SchemaViolation): string {
+    return `${path || "/"} ${message}`;
+  }
+
+  /** The members of an error as JSON, up to where the first of its violations begins. */
+  static openingOf(violation: SchemaViolation): string {
+    if (#text in violation && violation.path !== "" && violation.message === UNDECLARED) {
+      return `"message":${violation.#pathAsJson.slice(0, -1)}${UNDECLARED_OPENING}`;
+    }
+    const sentence = jsonText(WordedViolation.sentenceOf(violation));
+    return `"message":${sentence},"details":{"errors":[`;
+  }
+
+  get #pathAsJson(): string {
+    this.#pathText ??= jsonText(this.path);
+    return this.#pathText;
   }
 }
 

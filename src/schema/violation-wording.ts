@@ -14,7 +14,7 @@ import {
   type Wording,
 } from "./schema-violation.ts";
 
-const { isKept, textOf: violationText } = WordedViolation;
+const { isKept, openingOf, sentenceOf, textOf: violationText } = WordedViolation;
 
 /** Members are named by callers too, who shall not fill the memory with them. */
 const MAX_KEPT = 1024;
@@ -94,9 +94,15 @@ export interface ViolationReport {
   readonly violations: readonly SchemaViolation[];
   /** The first of them, as a sentence. */
   readonly message: string;
-  /** All violations, as a JSON array. */
+  /** The members `message` and `details` of an error as JSON, without its braces. */
   readonly text: string;
 }
+
+const NOTHING_SAID: ViolationReport = {
+  violations: [],
+  message: "the input is not valid",
+  text: '"message":"the input is not valid","details":{"errors":[]}',
+};
 
 /** By the violation they begin with; a report is forgotten with it. */
 const reports = new WeakMap<SchemaViolation, KeptReport>();
@@ -112,26 +118,31 @@ interface KeptReport extends ViolationReport {
  */
 export function reportViolations(violations: readonly SchemaViolation[]): ViolationReport {
   const [first] = violations;
-  if (first === undefined) return { violations, message: "the input is not valid", text: "[]" };
+  if (first === undefined) return NOTHING_SAID;
   const known = reports.get(first);
   const same = known === undefined ? 0 : countSame(known.violations, violations);
   if (same === violations.length && same === known?.violations.length) return known;
-  const message = known?.message ?? flatText(`${first.path || "/"} ${first.message}`);
-  const ends = known === undefined ? [] : known.ends.slice(0, same);
-  let text = known === undefined ? "[" : known.text.slice(0, ends.at(-1));
+  let text = known === undefined ? openingOf(first) : known.text.slice(0, known.ends[same - 1]);
   let isLasting = true;
   for (let at = same; at < violations.length; at += 1) {
     const violation = violations[at]!;
     text += at === 0 ? violationText(violation) : `,${violationText(violation)}`;
-    ends.push(text.length);
     isLasting &&= isKept(violation);
   }
-  text += "]";
+  text += "]}";
+  const message = known?.message ?? sentenceOf(first);
   const report = { violations, message, text };
-  if (isLasting && text.length <= MAX_KEPT_TEXT_LENGTH) {
-    reports.set(first, { ...report, text: flatText(text), ends });
-  }
+  if (isLasting && text.length <= MAX_KEPT_TEXT_LENGTH) keepReport(first, report);
   return report;
+}
+
+function keepReport(first: SchemaViolation, { violations, message, text }: ViolationReport): void {
+  let end = openingOf(first).length - 1;
+  const ends = violations.map((violation) => {
+    end += violationText(violation).length + 1;
+    return end;
+  });
+  reports.set(first, { violations, message: flatText(message), text: flatText(text), ends });
 }
 
 /** The number of violations that both lists begin with. */

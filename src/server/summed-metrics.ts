@@ -12,8 +12,8 @@ import {
 /** The metrics of one process. */
 export type ProcessMetrics = readonly MetricObjectWithValues<MetricValue<string>>[];
 
-/** Asks each process for its metrics; a process has one key all its life. */
-export type CollectMetrics = () => Promise<ReadonlyMap<unknown, ProcessMetrics>>;
+/** Asks each process for its metrics, undefined where it does not answer; a process has one key all its life. */
+export type CollectMetrics = () => Promise<ReadonlyMap<unknown, ProcessMetrics | undefined>>;
 
 export class SummedMetrics {
   readonly contentType: typeof CONTENT_TYPE = CONTENT_TYPE;
@@ -43,7 +43,9 @@ export class SummedMetrics {
   }
 
   async #collectSum(): Promise<Registry> {
-    const now = await this.#collect();
+    const asked = await this.#collect();
+    // One that does not answer stands as it did last.
+    const now = new Map([...asked].map(([key, told]) => [key, told ?? this.#last.get(key) ?? []]));
     for (const [key, metrics] of this.#last) {
       if (now.has(key)) continue;
       const counted = metrics.filter(({ type }) => COUNTING.includes(String(type)));

@@ -63,9 +63,12 @@ async function recordsOf(url: string): Promise<readonly ReadRecord[]> {
   return rows.map(({ jws }) => readJws(String(jws)));
 }
 
-async function nodesOf({ directory }: TestDaemon): Promise<unknown> {
-  const question = { command: "nodes", config: "agtp-server.toml" } as const;
-  return (await askDaemon(question, { directory }))["nodes"];
+function control({ directory }: TestDaemon, command: "nodes" | "status") {
+  return askDaemon({ command, config: "agtp-server.toml" }, { directory });
+}
+
+async function nodesOf(node: TestDaemon): Promise<unknown> {
+  return (await control(node, "nodes"))["nodes"];
 }
 
 describeWithPostgres("two nodes of one store", () => {
@@ -188,6 +191,11 @@ describeWithPostgres("two nodes of one store", () => {
           expect(reply.headers.get("retry-after")).toBe("1");
           expect(reply.headers.get("attribution-record")).toBeUndefined();
         }
+        // An operator is told all the rest.
+        expect(await control(node, "status")).toMatchObject({
+          ready: true,
+          journal_segments: null,
+        });
       }),
     );
     postgres().start();

@@ -4,9 +4,12 @@ import { cpSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { checkDeployment } from "../../src/app/daemon.ts";
+import type { JsonRecord } from "../../src/base/json-value.ts";
 import { createLog } from "../../src/base/log.ts";
 import type { AgentEvent, AgentOutcome } from "../../src/modules/openwop/agent-executor.ts";
-import type { RunRequest, RunStart } from "../../src/modules/openwop/runs/agent-runs.ts";
+import type { DispatchOptions } from "../../src/modules/openwop/dispatch-call.ts";
+import type { RunLog } from "../../src/modules/openwop/runs/run-log.ts";
+import { initialState, type RunState } from "../../src/modules/openwop/runs/run-state.ts";
 import { createDaemon } from "../support/daemon.ts";
 import {
   agentFile,
@@ -61,17 +64,35 @@ function filesOf(
 
 const BY_FUNCTION = { runtime: { kind: "function", function: "turns.turn" } };
 
-/** A server whose runs are what a test says of them. */
+/** What a run was asked for with, and for how long its caller waited. */
+interface RunRequest extends JsonRecord {
+  readonly waitMs?: number;
+}
+
+/** A server whose runs stand as a test says. */
 async function openWithRuns(
-  start: RunStart,
+  state: Partial<RunState>,
   files = filesOf({}, packFiles({})),
 ): Promise<{ readonly server: TestServer; readonly requests: readonly RunRequest[] }> {
   const requests: RunRequest[] = [];
-  const server = await openHosting(files, (request) => {
-    requests.push(request);
-    return Promise.resolve(start);
-  });
-  return { server, requests };
+  const owner = { tenant: "default", principal: `agtp:${BOB}`, scopes: [] };
+  const run = {
+    ...{ runId: "r1", workflow: workflow("w", [node("agent", "core.agent")]), owner },
+    ...{ inputs: {}, configurable: {}, tags: [], metadata: {}, createdAt: 0 },
+  };
+  const standing = { ...initialState(run), ...state };
+  const log = { run, state: standing, atRest: () => Promise.resolve() } as unknown as RunLog;
+  const host: DispatchOptions["host"] = {
+    create: (body, by) => {
+      requests.push({ ...body, owner: by });
+      return Promise.resolve(log);
+    },
+    whileServing: (signal, waitMs = Number.POSITIVE_INFINITY) => {
+      requests.push({ ...requests.pop(), waitMs });
+      return { signals: [signal] };
+    },
+  };
+  return { server: await openHosting(files, host), requests };
 }
 
 function execute(server: TestServer, body: unknown, agentId = AGENT, caller = ALICE) {
@@ -235,7 +256,7 @@ describe("EXECUTE of an agent", () => {
   const accepted = { runId: "r1", status: "pending", eventsUrl: "/runs/r1/events" };
 
   it("starts a run for the caller and does not wait", async () => {
-    const { server, requests } = await openWithRuns({ kind: "accepted", run: accepted });
+    const { server, requests } = await openWithRuns({});
     const reply = await execute(
       server,
       { task: { a: 1 }, tags: ["x"], metadata: { m: 1 } },
@@ -245,7 +266,13 @@ describe("EXECUTE of an agent", () => {
     expect([reply.status, reply.body]).toEqual([202, accepted]);
     expect(requests).toMatchObject([
       {
-        ...{ agentId: AGENT, task: { a: 1 }, tags: ["x"], metadata: { m: 1 }, waitSeconds: 0 },
+        ...{
+          agentId: AGENT,
+          inputs: { task: { a: 1 } },
+          tags: ["x"],
+          metadata: { m: 1 },
+          waitMs: 0,
+        },
         owner: {
           tenant: "default",
           principal: `agtp:${BOB}`,
@@ -258,17 +285,18 @@ describe("EXECUTE of an agent", () => {
 
   it("waits no longer than a handler may", async () => {
     const files = filesOf({}, packFiles({}), { limits: { handler_timeout_ms: 3000 } });
-    const { server, requests } = await openWithRuns({ kind: "accepted", run: accepted }, files);
+    const { server, requests } = await openWithRuns({}, files);
     await execute(server, { task: 1, wait_seconds: 1.5 });
     await execute(server, { task: 1, wait_seconds: 60 });
-    expect(requests.map(({ waitSeconds }) => waitSeconds)).toEqual([1.5, 2.5]);
+    expect(requests.map(({ waitMs }) => waitMs)).toEqual([1500, 2500]);
   });
 
   it("answers with the run and its result when that comes in time", async () => {
-    const run = { runId: "r1", status: "completed" };
-    const { server } = await openWithRuns({ kind: "completed", run, result: { done: true } });
+    const outputs = { result: { done: true } };
+    const { server } = await openWithRuns({ status: "completed", outputs });
     const reply = await execute(server, { task: 1, wait_seconds: 5 });
-    expect([reply.status, reply.body]).toEqual([200, { ...run, result: { done: true } }]);
+    expect(reply.status).toBe(200);
+    expect(reply.body).toMatchObject({ runId: "r1", status: "completed", result: { done: true } });
   });
 
   it("answers with the error of a run that ended in one, by its name", async () => {
@@ -277,7 +305,7 @@ describe("EXECUTE of an agent", () => {
       message: "it broke",
       details: { x: 1 },
     };
-    const ended = { kind: "ended", runId: "r1", status: "failed", error } as const;
+    const ended = { status: "failed", error } as const;
     const named = await execute((await openWithRuns(ended)).server, { task: 1, wait_seconds: 5 });
     expect([named.status, named.body["error"]]).toEqual([
       422,
@@ -296,10 +324,7 @@ describe("EXECUTE of an agent", () => {
       { agents: [{ handoff: { taskSchemaRef: "t.json" } }] },
       { "t.json": '{"type": "object", "required": ["order"]}' },
     );
-    const { server, requests } = await openWithRuns(
-      { kind: "accepted", run: accepted },
-      filesOf({}, files),
-    );
+    const { server, requests } = await openWithRuns({}, filesOf({}, files));
     const bad = await execute(server, { task: {} });
     expect([bad.status, bad.body["error"]?.["code"]]).toEqual([422, "schema-validation-failed"]);
     const unknown = await execute(server, { task: {}, surprise: 1 });
@@ -317,13 +342,10 @@ describe("EXECUTE of an agent", () => {
       { agents: [{ handoff: { taskSchemaRef: "t.json" } }] },
       { "t.json": '{"type": "number"}' },
     );
-    const { server, requests } = await openWithRuns(
-      { kind: "accepted", run: accepted },
-      filesOf({}, files),
-    );
+    const { server, requests } = await openWithRuns({}, filesOf({}, files));
     const agentId = server.deployment.directory.findByName(AGENT)?.agentId ?? "";
     expect((await execute(server, { task: 7 }, agentId)).status).toBe(202);
-    expect(requests[0]?.agentId).toBe(AGENT);
+    expect(requests[0]?.["agentId"]).toBe(AGENT);
     const bad = await execute(server, { task: "seven" }, agentId);
     expect(bad.body["error"]).toMatchObject({
       code: "schema-validation-failed",
@@ -332,7 +354,7 @@ describe("EXECUTE of an agent", () => {
   });
 
   it("starts one run for one idempotency key", async () => {
-    const { server, requests } = await openWithRuns({ kind: "accepted", run: accepted });
+    const { server, requests } = await openWithRuns({});
     const body = { task: 1, idempotency_key: "once" };
     await execute(server, body);
     const again = await execute(server, body);

@@ -2,7 +2,10 @@ import fc from "fast-check";
 import { expect, it } from "vitest";
 import { createObserver, milliseconds } from "../../src/app/observer.ts";
 import { createLog } from "../../src/base/log.ts";
+import type { Peer } from "../../src/dispatch/caller/peer.ts";
+import { badRequest, type Refusal } from "../../src/dispatch/refusals/refusal.ts";
 import { AGTP_JSON, type Reply } from "../../src/dispatch/reply.ts";
+import type { Route } from "../../src/dispatch/routes/route.ts";
 import type { Status } from "../../src/wire/message.ts";
 import { type ExchangeOptions, makeExchange, makeRoute } from "../support/exchange.ts";
 
@@ -15,24 +18,27 @@ it("writes durations as JSON writes them, to the microsecond", () => {
   );
 });
 
-it("writes the line of each request, whatever the ones before it said", () => {
+function createTeller(route: Route | undefined, peer?: Peer) {
   const lines: Record<string, unknown>[] = [];
   const sink = {
     write: (text: string) => void lines.push(JSON.parse(text)),
     flush: () => Promise.resolve(),
   };
   const observer = createObserver(createLog("info", sink));
-  const route = makeRoute();
-  const told = (options: ExchangeOptions = {}, status: Status = 200) => {
+  return (options: ExchangeOptions = {}, status: Status = 200, refusal?: Refusal) => {
     const exchange = makeExchange(options);
-    exchange.route = route;
+    Object.assign(exchange, { route }, peer && { peer });
     const reply: Reply = {
-      ...{ status, body: {}, contentType: AGTP_JSON, headers: undefined, refusal: undefined },
+      ...{ status, body: {}, contentType: AGTP_JSON, headers: undefined, refusal },
     };
     observer.end(exchange, { status, responseId: "r", fields: "", body: "" }, reply);
     const { level: _, time: __, event: ___, duration_ms: ____, ...said } = lines.at(-1) ?? {};
     return said;
   };
+}
+
+it("writes the line of each request, whatever the ones before it said", () => {
+  const told = createTeller(makeRoute());
   const plain = {
     method: "BOOK",
     path: "/room",
@@ -49,4 +55,37 @@ it("writes the line of each request, whatever the ones before it said", () => {
   expect(told({ headers })).toEqual({ ...plain, ...ids });
   expect(told({ headers: { "task-id": "c" } })).toEqual({ ...plain, task_id: "c" });
   expect(told()).toEqual(plain);
+});
+
+it("writes the line of each refusal, and who asked, whatever was refused before it", () => {
+  const peer: Peer = { address: "192.0.2.7", port: 7 };
+  const told = createTeller(undefined, peer);
+  const asked = ["a", "b", "a", undefined].flatMap((agent) =>
+    ["BOOK", "CANCEL"].flatMap((method) =>
+      ["/rooms", "/roome"].flatMap((path) =>
+        (["invalid-body", "invalid-query"] as const).map((code) => ({ agent, method, path, code })),
+      ),
+    ),
+  );
+  for (const { agent, method, path, code } of [...asked, ...asked.toReversed()]) {
+    const headers = agent === undefined ? {} : { "agent-id": agent };
+    for (let time = 0; time < 3; time += 1) {
+      expect(told({ method, path, headers }, 400, badRequest(code, "no"))).toEqual({
+        ...{ method, path, status: 400, code, response_id: "r", remote: "192.0.2.7" },
+        ...(agent === undefined ? {} : { agent_id: agent }),
+      });
+    }
+  }
+});
+
+it("conceals the secrets of an endpoint, whatever another one showed", () => {
+  const concealment = { text: () => "/hidden", value: (value: unknown) => value };
+  const open = createTeller(makeRoute());
+  const concealing = createTeller({ ...makeRoute(), concealment });
+  for (let time = 0; time < 3; time += 1) {
+    expect(open({}, 400, badRequest("invalid-body", "no"))).toMatchObject({ path: "/room" });
+    expect(concealing({}, 400, badRequest("invalid-body", "no"))).toMatchObject({
+      path: "/hidden",
+    });
+  }
 });

@@ -11,10 +11,11 @@ const REPLY: Reply = { ...replyToRefusal(storeUnavailable()), status: 200, refus
 const EXCHANGE = {} as Exchange;
 
 /** The statuses that were told, with their codes, and what settles them. */
-function watch() {
+function watch(hears: readonly number[] = [200]) {
   const told: unknown[] = [];
   const waiting: (() => void)[] = [];
   const observer: Observer = {
+    hears: (status) => hears.includes(status),
     start: () => undefined,
     end: (_, { status }, { refusal }) => told.push([status, refusal?.code]),
     wireFault: () => undefined,
@@ -27,8 +28,11 @@ function watch() {
   return {
     told,
     observer: observeRecorded(observer, ledger),
+    /** Answers how many have waited for it. */
     settle: () => {
-      for (const done of waiting.splice(0)) done();
+      const settled = waiting.splice(0);
+      for (const done of settled) done();
+      return settled.length;
     },
   };
 }
@@ -61,6 +65,16 @@ it("tells of a reply once its record is kept, and of 503 where it is not", () =>
     [200, undefined],
     [503, "outcome-unknown"],
   ]);
+});
+
+it("keeps none waiting of whose end nobody would hear", () => {
+  const deaf = watch([]);
+  deaf.observer.end(EXCHANGE, respond({ isKnown: false }), REPLY);
+  expect(deaf.settle()).toBe(0);
+  const { told, observer, settle } = watch([503]);
+  observer.end(EXCHANGE, respond({ isKnown: false }), REPLY);
+  expect(settle()).toBe(1);
+  expect(told).toEqual([[503, "outcome-unknown"]]);
 });
 
 const FIELDS = [

@@ -90,6 +90,9 @@ describe("methodsFor", () => {
     expect(registry.methodsFor("/rooms/8")).toEqual(["AUDIT", "BOOK"]);
     expect(registry.methodsFor("/guests/8")).toEqual(["AUDIT"]);
   });
+  it("gives the same list each time, for paths of a template too", () => {
+    expect(registry.methodsFor("/guests/8")).toBe(registry.methodsFor("/guests/9"));
+  });
   it("lists nothing for an unknown path", () => {
     expect(registry.methodsFor("/rooms")).toEqual([]);
     expect(registry.methodsFor("")).toEqual([]);

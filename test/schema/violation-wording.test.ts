@@ -66,11 +66,12 @@ describe("reportViolations", () => {
     ["that begin with the same", [guest, room, TOO_DEEP, guest], "/guest is required"],
     ["that end before the same", [guest], "/guest is required"],
     ["equal ones", [{ ...guest }, TOO_DEEP], "/guest is required"],
-  ])("has a sentence and the JSON of violations: %s", (_, violations, message) => {
+  ])("has a sentence and the JSON of an error's members: %s", (_, violations, message) => {
     for (const time of [1, 2]) {
       const report = reportViolations([...violations]);
       expect([time, report.message]).toEqual([time, message]);
-      expect([time, report.text]).toEqual([time, JSON.stringify(violations)]);
+      const members = JSON.stringify({ message, details: { errors: violations } });
+      expect([time, `{${report.text}}`]).toEqual([time, members]);
     }
   });
 });

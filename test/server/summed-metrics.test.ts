@@ -16,11 +16,13 @@ async function valuesOf(summed: SummedMetrics): Promise<readonly string[]> {
   return lines.filter((line) => line !== "" && !line.startsWith("#"));
 }
 
-it("sums what is counted, takes the slowest, and keeps the counts of those that are gone", async () => {
+it("sums what is counted, takes the slowest, and keeps the counts of those that are gone or silent", async () => {
   const [left, right] = [makeProcess(), makeProcess()];
   const alive = new Set([left, right]);
+  const silent = new Set<typeof left>();
   const summed = new SummedMetrics(async () => {
     const all = [...alive].map(async (one) => {
+      if (silent.has(one)) return [one, undefined] as const;
       return [one, (await one.registry.getMetricsAsJSON()) as ProcessMetrics] as const;
     });
     return new Map(await Promise.all(all));
@@ -38,6 +40,11 @@ it("sums what is counted, takes the slowest, and keeps the counts of those that 
     "open 5",
     "delay 0.2",
   ]);
+  const before = await valuesOf(summed);
+  silent.add(right);
+  for (let scrape = 0; scrape < 2; scrape += 1) expect(await valuesOf(summed)).toEqual(before);
+  silent.delete(right);
+  expect(await valuesOf(summed)).toEqual(before);
   alive.delete(right);
   for (let scrape = 0; scrape < 2; scrape += 1) {
     expect(await valuesOf(summed)).toEqual([

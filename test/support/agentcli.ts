@@ -1,7 +1,7 @@
 /** agentcli manifests and the protocol, in the words of a test. */
 import { PassThrough, Writable } from "node:stream";
 import { runProgram } from "../../src/modules/agentcli/create-world.ts";
-import { KeySets } from "../../src/modules/agentcli/governance/key-sets.ts";
+import { KeySets } from "../../src/modules/agentcli/governance/keys.ts";
 import type { MethodContext } from "../../src/modules/agentcli/methods/method.ts";
 import type { AskJson, World } from "../../src/modules/agentcli/world.ts";
 import { rpcProgram, serveProtocol } from "../../src/programs/rpc/command.ts";

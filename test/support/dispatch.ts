@@ -247,6 +247,7 @@ const ignore = (): void => undefined;
 export const SILENT_OBSERVER: Observer = {
   start: ignore,
   end: ignore,
+  hears: () => true,
   wireFault: ignore,
   fault: ignore,
   logFor: () => ({ debug: ignore, info: ignore, warn: ignore, error: ignore }),

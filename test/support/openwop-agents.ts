@@ -1,11 +1,10 @@
 /** Agents for runs: a catalog of one pack, and turns that a test scripts. */
-import type { AgentCatalog } from "../../src/modules/openwop/agent-catalog.ts";
+import type { AgentCatalog, InventoryEntry } from "../../src/modules/openwop/agent-catalog.ts";
 import type {
   AgentExecutor,
   AgentOutcome,
   AgentTurn,
 } from "../../src/modules/openwop/agent-executor.ts";
-import type { InventoryEntry } from "../../src/modules/openwop/inventory.ts";
 
 export const CONCIERGE = "core.openwop.desk.concierge";
 export const BOOKER = "core.openwop.desk.booker";

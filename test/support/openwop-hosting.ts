@@ -2,10 +2,10 @@
 import { MODULES } from "../../src/app/modules.ts";
 import type { Module } from "../../src/dispatch/module/module.ts";
 import type { OpenwopSections } from "../../src/modules/openwop/config.ts";
+import type { DispatchOptions } from "../../src/modules/openwop/dispatch-call.ts";
 import { hostAgents, type OpenwopAgents } from "../../src/modules/openwop/host-agents.ts";
 import { hostRuns } from "../../src/modules/openwop/host-runs.ts";
 import { contributeOpenwop, openwopModule } from "../../src/modules/openwop/module.ts";
-import { agentRuns, type StartRun } from "../../src/modules/openwop/runs/agent-runs.ts";
 import { openOpenwop } from "../../src/modules/openwop/state.ts";
 import type { DeploymentFiles } from "./deployment.ts";
 import { openServer, type TestServer, type TestServerOptions } from "./dispatch.ts";
@@ -15,10 +15,10 @@ export interface HostingServer extends TestServer {
   readonly openwop: OpenwopAgents;
 }
 
-/** Runs are started by `start`, where there is one. */
+/** Agents are dispatched with the runs of `dispatchHost`, where there is one. */
 export async function openHosting(
   files: DeploymentFiles,
-  start?: StartRun,
+  dispatchHost?: DispatchOptions["host"],
   options: TestServerOptions = {},
 ): Promise<HostingServer> {
   let openwop: OpenwopAgents | undefined;
@@ -28,9 +28,8 @@ export async function openHosting(
       const kept = await context.once(openOpenwop);
       openwop = await hostAgents(context, kept);
       const runs = await hostRuns(context, openwop, kept);
-      return contributeOpenwop(context, {
-        ...{ openwop, kept, runs, start: start ?? agentRuns(runs.host) },
-      });
+      const host = dispatchHost === undefined ? {} : { dispatchHost };
+      return contributeOpenwop(context, { openwop, kept, runs, ...host });
     },
   };
   const modules = MODULES.map((one) => (one.name === "openwop" ? module : one));

@@ -2,6 +2,7 @@
  * Runs over a store, behind the HTTP API on a free port: what a test needs to drive them as a client
  * would, to kill them, and to hold their bodies against the published schemas.
  */
+
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -15,19 +16,17 @@ import { Rates } from "../../src/dispatch/rates/rates.ts";
 import { createToll } from "../../src/dispatch/rates/toll.ts";
 import type { AgentCatalog } from "../../src/modules/openwop/agent-catalog.ts";
 import type { AgentExecutor } from "../../src/modules/openwop/agent-executor.ts";
-import type { Verbosity } from "../../src/modules/openwop/config.ts";
-import { ApiKeys } from "../../src/modules/openwop/http/api-keys.ts";
-import { Audience, type AudienceLimits } from "../../src/modules/openwop/http/audience.ts";
+import type { RunLimits, Verbosity } from "../../src/modules/openwop/config.ts";
+import { ApiKeys, Audience, type AudienceLimits } from "../../src/modules/openwop/http/api-keys.ts";
 import { discoveryDocument } from "../../src/modules/openwop/http/discovery.ts";
 import { Idempotency } from "../../src/modules/openwop/http/idempotency.ts";
 import { InterruptTokens } from "../../src/modules/openwop/http/interrupt-token.ts";
 import { openwopApi } from "../../src/modules/openwop/http/openwop-api.ts";
 import { nodeTypes } from "../../src/modules/openwop/nodes/known-nodes.ts";
 import { EffectLedger } from "../../src/modules/openwop/runs/effect-ledger.ts";
-import type { RunWatcher } from "../../src/modules/openwop/runs/interrupt-answer.ts";
 import { RunHost } from "../../src/modules/openwop/runs/run-host.ts";
-import type { RunLimits } from "../../src/modules/openwop/runs/run-limits.ts";
 import type { Redact } from "../../src/modules/openwop/runs/run-log.ts";
+import type { RunWatcher } from "../../src/modules/openwop/runs/run-state.ts";
 import {
   openWorkflowRuns,
   type WorkflowRuns,
@@ -66,13 +65,13 @@ export const LIMITS: RunLimits = {
   unfinishedPerOwner: 64,
   perOwner: 1000,
   all: 10_000,
-  eventsPerRun: 1000,
-  bytesPerRun: 4 * 1_048_576,
+  events: 1000,
+  bytes: 4 * 1_048_576,
   depth: 4,
-  perTree: 32,
+  children: 32,
   loopIterations: 10,
-  durationMs: 60_000,
-  retentionMs: 86_400_000,
+  durationSeconds: 60,
+  retentionSeconds: 86_400,
 };
 
 const NO_AGENTS: AgentCatalog = {

@@ -15,9 +15,9 @@ export class WatchedDisk implements JournalDisk {
   /** The file that was synced last. */
   lastSynced = "";
 
-  write(file: number, text: string): number {
+  write(file: number, octets: Uint8Array): number {
     this.asked.push("write");
-    return DISK.write(file, text);
+    return DISK.write(file, octets);
   }
 
   async sync(file: number): Promise<void> {

@@ -13,6 +13,7 @@ import type { DaemonOptions } from "../build-daemon.ts";
 import type { HttpPorts } from "../serving.ts";
 import type { BeginAnswer, BeginOrder, WholeFacts } from "./orders.ts";
 import { type Takings, UntoldTakings } from "./shared-rates.ts";
+import { WorkerWatch } from "./worker-watch.ts";
 
 /** A worker that serves. */
 export interface CrewMember {
@@ -20,6 +21,7 @@ export interface CrewMember {
   readonly number: number;
   readonly node: string;
   readonly process: WorkerProcess;
+  readonly watch: WorkerWatch;
   readonly since: string;
   /** What others took, and it has not been told. */
   readonly untold: UntoldTakings;
@@ -116,7 +118,8 @@ export class Crew {
     this.#processes.add(process);
     const node = nodeOf(number);
     const untold = new UntoldTakings(process.link, 0);
-    const member = { number, node, process, since: new Date().toISOString(), untold };
+    const watch = this.#watch(number, process);
+    const member = { number, node, process, watch, since: new Date().toISOString(), untold };
     process.link.serve({
       facts,
       // Of one worker, for all others.
@@ -130,6 +133,7 @@ export class Crew {
     void shared.serve(process.link, node);
     void process.exited.then((exit) => {
       this.#processes.delete(process);
+      watch.close();
       this.#lost(member, exit);
     });
     const isLead = number === 1;
@@ -143,8 +147,26 @@ export class Crew {
       return said.problems;
     }
     this.#members.set(number, member);
+    watch.start();
     this.#options.onStarted(member, said);
     return undefined;
+  }
+
+  /** A worker that hangs is ended, so that it is replaced; not while a debugger may hold it. */
+  #watch(number: number, process: WorkerProcess): WorkerWatch {
+    const { pid, link } = process;
+    return new WorkerWatch(link, {
+      onSilent: () => {
+        const fields = { event: "worker-silent", worker: number, pid };
+        this.#log.warn(fields, `worker ${number} does not answer`);
+      },
+      onHung: () => {
+        if (IS_INSPECTED) return;
+        const fields = { event: "worker-hung", worker: number, pid };
+        this.#log.error(fields, `worker ${number} has not answered for half a minute: it is ended`);
+        process.kill();
+      },
+    });
   }
 
   async #ask(process: WorkerProcess, order: BeginOrder): Promise<BeginAnswer> {
@@ -209,6 +231,8 @@ export class Crew {
 const LAST_WORDS_MS = 5_000;
 
 const PROGRAM = programPath();
+/** Workers are started with the parent's own flags. */
+const IS_INSPECTED = process.execArgv.some((flag) => flag.startsWith("--inspect"));
 
 /** Node runs built code only: where the sources themselves run, it is the one that was built. */
 function programPath(): string {

@@ -42,13 +42,10 @@ export async function serveWhole(config: Config, crew: Crew): Promise<ServedMetr
   };
 }
 
-async function collect(crew: Crew): Promise<ReadonlyMap<unknown, ProcessMetrics>> {
-  const asked = crew.members.map(async ({ process }) => {
-    const metrics = await process.link.ask<ProcessMetrics>("metrics").catch(() => undefined);
+async function collect(crew: Crew): Promise<ReadonlyMap<unknown, ProcessMetrics | undefined>> {
+  const asked = crew.members.map(async ({ process, watch }) => {
+    const metrics = await watch.ask<ProcessMetrics>("metrics").catch(() => undefined);
     return [process, metrics] as const;
   });
-  const answered = await Promise.all(asked);
-  return new Map(
-    answered.flatMap(([process, metrics]) => (metrics === undefined ? [] : [[process, metrics]])),
-  );
+  return new Map(await Promise.all(asked));
 }

@@ -36,6 +36,7 @@ export function serveParent(channel: WorkerChannel, env: Environment): void {
     return worker;
   };
   channel.link.serve({
+    alive: () => true,
     begin: async (order: BeginOrder): Promise<BeginAnswer> => {
       worker = new Worker(channel, order, env);
       return worker.begin();

@@ -22,6 +22,7 @@ import {
   authorizationRequired,
   badRequest,
   type Refusal,
+  sameForAll,
   scopeViolation,
 } from "../refusals/refusal.ts";
 import { type Authority, type Caller, NO_AUTHORITY } from "./caller.ts";
@@ -73,13 +74,12 @@ export function createCallerResolver(
     ) {
       return known.resolution;
     }
-    const own = flatText(agentId);
-    const ownClaim = claim === undefined ? undefined : flatText(claim);
     const proof = { certificate, committed, isOwn };
-    const resolution = resolveCaller({ directory, policy }, own, ownClaim, proof);
+    const resolution = resolveCaller({ directory, policy }, agentId, claim, proof);
     if ("kind" in resolution || (claim ?? "").length > REMEMBERED_CLAIM_LENGTH) return resolution;
     // A caller whose place is taken only makes the cache forget.
-    remembered[place] = { agentId: own, claim: ownClaim, ...proof, resolution };
+    const said = { agentId: flatText(agentId), claim: claim && flatText(claim) };
+    remembered[place] = { ...said, ...proof, resolution };
     return resolution;
   };
 }
@@ -99,6 +99,8 @@ interface Registers {
   readonly directory: AgentDirectory;
   readonly policy: IdentityConfig;
 }
+
+const UNKNOWN_AGENT = sameForAll(agentUnauthenticated("the Agent-ID is not known to this server"));
 
 /** The evidence for an Agent-ID beside the header that names it. */
 type Proof = Pick<RememberedClaim, "certificate" | "committed" | "isOwn">;
@@ -124,13 +126,14 @@ function resolveCaller(
   }
   const document = directory.find(agentId);
   if (document === undefined && policy.unknownAgents === "reject") {
-    return agentUnauthenticated("the Agent-ID is not known to this server");
+    return UNKNOWN_AGENT;
   }
   const committed = certificate?.agent?.scopes ?? proof.committed;
-  const authority = resolveAuthority(document, claim, committed);
+  // Texts of their own, now that they are perhaps remembered.
+  const authority = resolveAuthority(document, claim && flatText(claim), committed);
   const refusal = "kind" in authority ? authority : undefined;
   const caller: Caller = {
-    agentId,
+    agentId: flatText(agentId),
     ownerId: certificate?.agent?.ownerId,
     principalId: undefined,
     document,

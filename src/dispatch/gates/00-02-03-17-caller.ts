@@ -45,6 +45,7 @@ import {
   badRequest,
   notImplemented,
   type Refusal,
+  sameForAll,
   scopeViolation,
   zoneViolation,
 } from "../refusals/refusal.ts";
@@ -223,6 +224,7 @@ function checkZone(exchange: Exchange): Refusal | undefined {
 
 /** Gate 17: looks at whatever requires scopes; most of the protocol's own decide for themselves. */
 export function scopeGate(scopeRequiredForInvocation: boolean): Gate {
+  const refuse = createScopeRefusals();
   return ({ route, caller }) => {
     if (route === undefined) return undefined;
     if (caller.delegation !== undefined && !isDelegable(route)) {
@@ -240,8 +242,32 @@ export function scopeGate(scopeRequiredForInvocation: boolean): Gate {
     }
     if (requiredScopes.length === 0) return undefined;
     const missing = requiredScopes.filter((scope) => !authority.covers(scope));
-    return missing.length === 0 ? undefined : scopeViolation(missing);
+    return missing.length === 0 ? undefined : refuse(requiredScopes, missing);
   };
+}
+
+interface LastMissing {
+  readonly missing: readonly string[];
+  readonly refusal: Refusal;
+}
+
+/** Makes refusals; one like the last of the same endpoint is not put together anew. */
+function createScopeRefusals(): (
+  required: readonly string[],
+  missing: readonly string[],
+) => Refusal {
+  const last = new WeakMap<readonly string[], LastMissing>();
+  return (required, missing) => {
+    const before = last.get(required);
+    if (before !== undefined && isSameList(before.missing, missing)) return before.refusal;
+    const refusal = sameForAll(scopeViolation(missing));
+    last.set(required, { missing, refusal });
+    return refusal;
+  };
+}
+
+function isSameList(one: readonly string[], other: readonly string[]): boolean {
+  return one.length === other.length && one.every((text, at) => text === other[at]);
 }
 
 /**

@@ -26,8 +26,6 @@ export interface Refusal {
   /** Members that stand at top level and inside `error`. */
   readonly carried?: Readonly<Record<string, unknown>>;
   readonly details?: unknown;
-  /** The details as JSON, where that is known already. */
-  readonly detailsText?: string;
   /** The carried members as JSON, without braces, and the whole body, where they are known already. */
   readonly carriedText?: string;
   readonly text?: string;
@@ -39,7 +37,7 @@ export function refusal(
   status: Status,
   code: Refusal["code"],
   message: string,
-  more: Pick<Refusal, "carried" | "carriedText" | "details" | "detailsText" | "headers"> = {},
+  more: Pick<Refusal, "carried" | "carriedText" | "details" | "headers" | "text"> = {},
 ): Refusal {
   const refused: Refusal = { kind: "refusal", status, code, message };
   // Spreading into a literal that has members already costs several times what assigning does.
@@ -62,7 +60,7 @@ export function refusalBody(from: Refusal): Record<string, unknown> {
 export function refusalText(from: Refusal): string {
   if (from.text !== undefined) return from.text;
   const { code, message, details, carried } = from;
-  const detailed: string | undefined = from.detailsText ?? JSON.stringify(details);
+  const detailed: string | undefined = JSON.stringify(details);
   let error = `{"code":${jsonText(code)},"message":${jsonText(message)}`;
   if (detailed !== undefined) error += `,"details":${detailed}`;
   const members = from.carriedText ?? (carried === undefined ? "" : jsonMembers(carried));
@@ -236,7 +234,7 @@ export function schemaViolation(violations: readonly SchemaViolation[]): Refusal
   const { message, text } = reportViolations(listed);
   return refusal(422, "schema-validation-failed", message, {
     details: { errors: listed },
-    detailsText: `{"errors":${text}}`,
+    text: `{"error":{"code":"schema-validation-failed",${text}}}`,
   });
 }
 
@@ -261,15 +259,21 @@ export function methodViolation(
   const message = `method "${method}" is not in the method catalog ${catalogVersion}`;
   const carried = { method, catalog_version: catalogVersion, suggestions };
   const suggested = suggestions.length === 0 ? "[]" : JSON.stringify(suggestions);
+  const name = jsonText(method);
+  const carriedText = `"method":${name},"catalog_version":"${catalogVersion}","suggestions":${suggested}`;
+  const isPlain = name.length === method.length + 2;
+  if (!isPlain) return refusal(459, "method-not-in-catalog", message, { carried });
+  const sentence = `"method \\"${method}\\" is not in the method catalog ${catalogVersion}"`;
   return refusal(459, "method-not-in-catalog", message, {
     carried,
-    carriedText: `"method":${jsonText(method)},"catalog_version":${jsonText(catalogVersion)},"suggestions":${suggested}`,
+    text: `{${carriedText},"error":{"code":"method-not-in-catalog","message":${sentence},${carriedText}}}`,
   });
 }
 
 /** 460: the path breaks the grammar.   AGTP-API §5.1 */
 export function endpointViolation(segment: string, message: string): Refusal {
-  return refusal(460, "path-grammar-violation", message, { carried: { segment } });
+  const carriedText = `"segment":${jsonText(segment)}`;
+  return refusal(460, "path-grammar-violation", message, { carried: { segment }, carriedText });
 }
 
 /** 463: the proposal is refused, with the draft's reason.   AGTP-API §8.7, §10.6 */

@@ -61,6 +61,12 @@ export type RouteHandler = (call: Call, exchange: ExchangeView) => Outcome | Pro
 /** The results that a route's handler may return. */
 export type Outcome = HandlerResult | Refusal | AwaitedAnswer;
 
+/** The fields of a line of the log in front of its duration, and those right behind it. */
+export interface LoggedOpening {
+  readonly opening: string;
+  readonly code: string;
+}
+
 /** An endpoint that can be called. */
 export interface Route {
   readonly method: string;
@@ -105,7 +111,7 @@ export interface Route {
   /** Tells the pair that an input makes it dispatch, as for EXECUTE; undefined: it cannot be told. */
   readonly leadsTo: LeadsTo | undefined;
   /** Left here by the log, and looked at by nobody else. */
-  logged: string | undefined;
+  logged: LoggedOpening | undefined;
 }
 
 /** A route that the registry has. */

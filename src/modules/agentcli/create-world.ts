@@ -9,9 +9,8 @@ import type { JsonRecord } from "../../base/json-value.ts";
 import { loadLate } from "../../base/late-load.ts";
 import { killGroup, ProcessGroups } from "../../base/process-groups.ts";
 import { codeOf, reasonOf } from "../../base/thrown.ts";
-import { readBoundedBody } from "../../handlers/bounded-body.ts";
-import { connectionOptions } from "../../handlers/connection-options.ts";
-import { KeySets } from "./governance/key-sets.ts";
+import { connectionOptions, readBoundedBody } from "../../handlers/connection-options.ts";
+import { KeySets } from "./governance/keys.ts";
 import type { AskJson, JsonAnswer, ProgramCall, ProgramEnd, World } from "./world.ts";
 
 /** Relative paths start in the directory. */
@@ -21,8 +20,11 @@ export function createWorld(
   groups: ProcessGroups = new ProcessGroups(),
 ): World {
   const askJson = createAskJson();
+  const set = Object.entries(env).filter((entry): entry is [string, string] => {
+    return entry[1] !== undefined;
+  });
   return {
-    ...{ env, directory, operator: operatorName() },
+    ...{ env: Object.fromEntries(set), directory, operator: operatorName() },
     ...{ askJson, keySets: new KeySets(askJson) },
     runProgram: (call) => runProgram(call, groups),
   };

@@ -8,7 +8,7 @@ import { suggest } from "../../base/close-matches.ts";
 import type { Paced } from "../../base/paced.ts";
 import type { Problem } from "../../base/problem.ts";
 import { reasonOf } from "../../base/thrown.ts";
-import { expandWorkflows } from "./compile/expand.ts";
+import { expandWorkflows } from "./compile/task-plan.ts";
 import type { AgentcliConfig } from "./config.ts";
 import type { Finding } from "./manifest/finding.ts";
 import type { Manifest, Workflow } from "./manifest/manifest.ts";

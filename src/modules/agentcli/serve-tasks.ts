@@ -6,27 +6,28 @@ import { relative } from "node:path";
 import type { ForwardClock } from "../../base/forward-clock.ts";
 import type { Problem } from "../../base/problem.ts";
 import { ProcessGroups } from "../../base/process-groups.ts";
-import { checkTemplate, type MethodNames } from "../../catalog/path-grammar.ts";
+import { checkTemplate } from "../../catalog/path-grammar.ts";
 import { identifyAgents } from "../../dispatch/module/hosted-agents.ts";
 import type { Contribution } from "../../dispatch/module/module.ts";
 import { payerOf } from "../../dispatch/rates/rates.ts";
 import { createRoute, type Route, type RouteHandler } from "../../dispatch/routes/route.ts";
 import type { EndpointDefinition } from "../../endpoint/endpoint.ts";
-import type { SchemaCompiler } from "../../schema/schema.ts";
+import type { JsonSchema } from "../../schema/json-schema.ts";
+import type { CompiledSchema } from "../../schema/schema.ts";
 import type { HostedAgent } from "../../state/registers/hosted-identity.ts";
 import type { ServerState } from "../../state/state.ts";
 import type { Store } from "../../state/store.ts";
 import { isProgram, type PlannedEndpoint, planEndpoints } from "./compile/endpoints.ts";
-import { findUnenforceable } from "./compile/merge-governance.ts";
+import { findUnenforceable } from "./compile/merge.ts";
 import type { AgentcliConfig, AgentcliContext } from "./config.ts";
 import { createWorld } from "./create-world.ts";
 import { type ExposedWorkflow, loadingWorkflows } from "./load-workflows.ts";
 import type { TrustLevel } from "./manifest/identity-fields.ts";
 import type { Task } from "./manifest/manifest.ts";
 import { Approvals } from "./run/approvals.ts";
-import { type Executor, toHandlerResult } from "./run/execution.ts";
-import { type PromptRuntime, readRuntimePath } from "./run/prompt-runtime.ts";
-import { secretsOf } from "./run/redact-output.ts";
+import { type Executor, type PromptRuntime, toHandlerResult } from "./run/execution.ts";
+import { secretsOf } from "./run/program-output.ts";
+import { readRuntimePath } from "./run/prompt-runtime.ts";
 import { runTask } from "./run/run-task.ts";
 import { TaskRuns } from "./run/task-runs.ts";
 import { TaskTurns } from "./run/task-turns.ts";
@@ -36,13 +37,13 @@ const ANSWER_MARGIN_MS = 500;
 
 /** Loads them; writes nothing. */
 export async function serveTasks(context: AgentcliContext): Promise<Contribution> {
-  const { config, compiler, names, drive } = context;
+  const { config, drive } = context;
   const { directory } = config;
   const configFile = relative(directory, config.file);
   const settings = config.agentcli;
   const loaded = await drive(loadingWorkflows(settings, { directory, configFile }));
   const executor = await executorOf(context, settings);
-  const made = taskRoutes(loaded.workflows, { compiler, names, executor });
+  const made = taskRoutes(loaded.workflows, context, executor);
   const identities = await identifyAgents(loaded.workflows.map(hostedAgent), context);
   return {
     routes: made.routes,
@@ -122,24 +123,16 @@ async function openRunState(
   };
 }
 
-interface TaskRoutesOptions {
-  readonly compiler: SchemaCompiler;
-  readonly names: MethodNames;
-  readonly executor: Executor;
-}
-
-/** The routes, and what is not served. */
-interface TaskRoutes {
-  readonly routes: readonly Route[];
-  readonly problems: readonly Problem[];
-}
-
 /**
  * The tasks of exposed workflows as endpoints of the operator's tier: `EXECUTE
  * /workflows/wf:{id}/task:{id}`, everything that is run fixed by the manifest. Makes a route of
  * every task that can be run here.   AGTP-API §6.1
  */
-function taskRoutes(workflows: readonly ExposedWorkflow[], options: TaskRoutesOptions): TaskRoutes {
+function taskRoutes(
+  workflows: readonly ExposedWorkflow[],
+  context: AgentcliContext,
+  executor: Executor,
+): { readonly routes: readonly Route[]; readonly problems: readonly Problem[] } {
   const routes: Route[] = [];
   const problems: Problem[] = [];
   for (const exposed of workflows) {
@@ -147,8 +140,8 @@ function taskRoutes(workflows: readonly ExposedWorkflow[], options: TaskRoutesOp
     for (const [index, task] of exposed.workflow.tasks.entries()) {
       const endpoint = planned[index];
       if (endpoint === undefined) continue;
-      const reason = whyNot(endpoint, options);
-      if (reason === undefined) routes.push(taskRoute(exposed, task, endpoint, options));
+      const reason = whyNot(endpoint, context, executor);
+      if (reason === undefined) routes.push(taskRoute(exposed, task, endpoint, context, executor));
       else problems.push(warning(exposed, endpoint, `is not served: ${reason}`));
       const unkept = reason === undefined ? unkeptContract(endpoint) : undefined;
       if (unkept !== undefined) problems.push(warning(exposed, endpoint, unkept));
@@ -159,13 +152,14 @@ function taskRoutes(workflows: readonly ExposedWorkflow[], options: TaskRoutesOp
 
 function whyNot(
   { plan, endpoint }: PlannedEndpoint,
-  options: TaskRoutesOptions,
+  { names }: AgentcliContext,
+  executor: Executor,
 ): string | undefined {
   if (!plan.enabled) return "it is not enabled";
-  if (!isProgram(plan) && options.executor.runtime === undefined) {
+  if (!isProgram(plan) && executor.runtime === undefined) {
     return "it is a prompt, and no prompt_runtime is configured";
   }
-  return checkTemplate(endpoint.path, options.names)?.message;
+  return checkTemplate(endpoint.path, names)?.message;
 }
 
 /** A refusal of every run is said at the start, too. */
@@ -188,7 +182,8 @@ function taskRoute(
   { file, manifest, workflow }: ExposedWorkflow,
   task: Task,
   { plan, endpoint }: PlannedEndpoint,
-  { compiler, executor }: TaskRoutesOptions,
+  { compiler }: AgentcliContext,
+  executor: Executor,
 ): Route {
   const { input_schema: inputSchema, output_schema: outputSchema, ...described } = endpoint;
   const definition: EndpointDefinition = {
@@ -203,24 +198,19 @@ function taskRoute(
     const caller = { call, isKnown, payer: payerOf(exchange) };
     return toHandlerResult(await runTask(found, caller, executor));
   };
+  /** These schemas are this program's own: a problem is a bug. */
+  const compile = (schema: JsonSchema, key: string): CompiledSchema => {
+    const place = { file: `EXECUTE ${endpoint.path}`, key };
+    const { compiled, problems } = compiler.compile(schema, place);
+    if (compiled === undefined) throw new Error(problems.map(({ message }) => message).join("; "));
+    return compiled;
+  };
   return createRoute(definition, handler, {
     tier: "B",
     startsWork: true,
-    input: compile(compiler, definition, "input_schema"),
-    output: compile(compiler, definition, "output_schema"),
+    input: compile(inputSchema, "input_schema"),
+    output: compile(outputSchema, "output_schema"),
     // The operator's manifest says how long it may take, which may be longer than other handlers.
     endsInTime: true,
   });
-}
-
-/** These schemas are this program's own: a problem is a bug. */
-function compile(
-  compiler: SchemaCompiler,
-  { path, inputSchema, outputSchema }: EndpointDefinition,
-  key: "input_schema" | "output_schema",
-) {
-  const schema = key === "input_schema" ? inputSchema : outputSchema;
-  const { compiled, problems } = compiler.compile(schema, { file: `EXECUTE ${path}`, key });
-  if (compiled === undefined) throw new Error(problems.map(({ message }) => message).join("; "));
-  return compiled;
 }

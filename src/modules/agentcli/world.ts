@@ -4,7 +4,6 @@
  */
 
 import type { JWTVerifyGetKey } from "jose";
-import type { Environment } from "../../base/environment.ts";
 import type { JsonRecord } from "../../base/json-value.ts";
 import type { ProgramStart } from "../../base/process-groups.ts";
 
@@ -39,7 +38,8 @@ export type ProgramEnd =
 
 /** The world around one process. */
 export interface World {
-  readonly env: Environment;
+  /** The variables that are set. */
+  readonly env: Readonly<Record<string, string>>;
   readonly directory: string;
   /** `<user>@<host>`: who acts where a manifest names nobody. */
   readonly operator: string;

@@ -6,25 +6,14 @@
  */
 import { isRecord, type JsonRecord } from "../../base/json-value.ts";
 import type { RunError } from "./agent-executor.ts";
-import type { AgentRegistry } from "./agent-registry.ts";
-import type { InstalledAgent, InstalledPack } from "./installed-agent.ts";
-import { type InventoryEntry, inventoryEntry } from "./inventory.ts";
+import type {
+  AgentRegistry,
+  InstalledAgent,
+  InstalledPack,
+  MemoryShape,
+} from "./installed-agent.ts";
 import type { Redactor } from "./redaction.ts";
-import { schemaFailure } from "./turn/outcome.ts";
-
-/** An installed pack, as GET /v1/packs lists it. */
-interface ListedPack {
-  readonly name: string;
-  readonly version: string;
-  /** Manifests, as they stand in the pack. */
-  readonly agents: readonly JsonRecord[];
-}
-
-/** The answer to GET /v1/packs/export. */
-interface PackExport {
-  readonly manifests: readonly JsonRecord[];
-  readonly packs: readonly ExportedPack[];
-}
+import { schemaFailure } from "./turn/turn-rules.ts";
 
 /** The side of an agent that a value is for. */
 type HandoffSide = "task" | "return";
@@ -35,9 +24,10 @@ export interface AgentCatalog extends Pick<AgentRegistry, "reference"> {
   inventory(tenant: string): readonly InventoryEntry[];
   /** Undefined: there is no such agent, for this tenant. */
   find(agentId: string, tenant: string): InventoryEntry | undefined;
-  packs(tenant: string): readonly ListedPack[];
+  /** As GET /v1/packs lists them, with the manifests of their agents. */
+  packs(tenant: string): readonly JsonRecord[];
   /** Manifests that can be installed elsewhere, by themselves and in packs with their files. */
-  exports(tenant: string): PackExport;
+  exports(tenant: string): Readonly<Record<"manifests" | "packs", readonly JsonRecord[]>>;
   /** Undefined: the value is valid, or the agent declares no schema for it. */
   checkHandoff(
     agentId: string,
@@ -47,18 +37,13 @@ export interface AgentCatalog extends Pick<AgentRegistry, "reference"> {
   ): RunError | undefined;
 }
 
-interface CatalogSources {
-  readonly registry: AgentRegistry;
-  readonly redactor: Redactor;
-}
-
 /** The body of `GET /v1/agents` and `QUERY /agents`. */
 export function inventoryBody(agents: readonly InventoryEntry[]): JsonRecord {
   return { agents, total: agents.length };
 }
 
 /** The catalog of the agents that are installed. */
-export function createCatalog({ registry, redactor }: CatalogSources): AgentCatalog {
+export function createCatalog(registry: AgentRegistry, redactor: Redactor): AgentCatalog {
   const entries = new Map(
     registry.all.map((agent) => [agent, Object.freeze(inventoryEntry(agent, redactor))]),
   );
@@ -91,16 +76,6 @@ export function createCatalog({ registry, redactor }: CatalogSources): AgentCata
   };
 }
 
-/** A pack, as it can be written into a directory and installed. */
-interface ExportedPack {
-  readonly name: string;
-  readonly version: string;
-  /** Its pack.json: agents only, and unsigned, since it is not what was signed. */
-  readonly manifest: JsonRecord;
-  /** Text by path. */
-  readonly files: Readonly<Record<string, string>>;
-}
-
 /** Names are as long as the manifest's schema lets them be, whatever stands in place of a secret. */
 const MAX_LENGTHS = { persona: 200, label: 100, description: 500 } as const;
 
@@ -121,8 +96,11 @@ function exportedManifest(agent: InstalledAgent, redactor: Redactor): JsonRecord
   return prompt === "" ? { ...manifest, systemPromptRef } : { ...manifest, systemPrompt: prompt };
 }
 
-/** A pack with its agents and all that they refer to. */
-function exportPack(pack: InstalledPack, redactor: Redactor): ExportedPack {
+/**
+ * A pack with its agents and the texts that they refer to, by path, as it can be written into a directory:
+ * agents only, and unsigned, since it is not what was signed.
+ */
+function exportPack(pack: InstalledPack, redactor: Redactor): JsonRecord {
   const { name, version, manifest, agents } = pack;
   const { signing: _s, nodes: _n, connector: _c, ...kept } = manifest;
   const files = agents.flatMap((agent) => filesOf(agent, redactor));
@@ -153,4 +131,53 @@ function filesOf(agent: InstalledAgent, redactor: Redactor): readonly [string, s
 
 function written(schema: object): string {
   return `${JSON.stringify(schema, undefined, 2)}\n`;
+}
+
+/** One agent of the inventory. */
+export interface InventoryEntry {
+  readonly agentId: string;
+  readonly persona: string;
+  readonly label: string;
+  readonly description?: string;
+  readonly modelClass: string;
+  readonly packName: string;
+  readonly packVersion: string;
+  readonly toolAllowlist: readonly string[];
+  readonly hasHandoffSchemas: boolean;
+  readonly memoryShape?: MemoryShape;
+  readonly confidenceThreshold?: number;
+  readonly degraded?: readonly string[];
+  readonly memoryDegraded?: true;
+  readonly degradedMemoryDimensions?: readonly string[];
+}
+
+/** The entry of an installed agent. */
+function inventoryEntry(agent: InstalledAgent, redactor: Redactor): InventoryEntry {
+  const { description, memoryShape, confidenceThreshold, degraded, pack } = agent;
+  const dimensions = unmetDimensions(memoryShape);
+  return {
+    agentId: agent.agentId,
+    persona: redactor.text(agent.persona),
+    label: redactor.text(agent.label),
+    ...(description === undefined ? {} : { description: redactor.text(description) }),
+    modelClass: agent.modelClass,
+    packName: pack.name,
+    packVersion: pack.version,
+    toolAllowlist: agent.toolAllowlist.map((tool) => redactor.text(tool)),
+    hasHandoffSchemas: agent.taskSchema !== undefined || agent.returnSchema !== undefined,
+    ...(memoryShape === undefined ? {} : { memoryShape }),
+    ...(confidenceThreshold === undefined ? {} : { confidenceThreshold }),
+    ...(degraded.length === 0 ? {} : { degraded }),
+    ...(dimensions.length === 0
+      ? {}
+      : { memoryDegraded: true, degradedMemoryDimensions: dimensions }),
+  };
+}
+
+/** A turn remembers its own steps and nothing beyond them: that is a scratchpad, and no more. */
+function unmetDimensions(shape: MemoryShape = {}): readonly string[] {
+  return [
+    ...(shape.conversation === true ? ["read", "write"] : []),
+    ...(shape.longTerm === true ? ["long-term-durability"] : []),
+  ];
 }

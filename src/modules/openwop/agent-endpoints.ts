@@ -19,8 +19,8 @@ import {
   dispatchAgent,
   START_SCOPES,
 } from "./dispatch-call.ts";
-import { DISPATCH_MEMBERS, endpointSchemas } from "./endpoint-schemas.ts";
 import type { InstalledAgent } from "./installed-agent.ts";
+import { DISPATCH_MEMBERS, endpointSchemas } from "./packs/handoff-schema.ts";
 import type { Redactor } from "./redaction.ts";
 
 interface InventoryEndpointsOptions extends DispatchOptions {

@@ -16,7 +16,6 @@ import {
   word,
 } from "../../schema/section-field.ts";
 import { dottedPath, safeUrl, scopeToken, secret } from "../../schema/section-words.ts";
-import type { RunLimits } from "./runs/run-limits.ts";
 
 /** The amount of an agent's reasoning that is shown. */
 export type Verbosity = "summary" | "full" | "off";
@@ -41,7 +40,7 @@ export interface OpenwopConfig {
     readonly tokenLimit: number;
     readonly streaming: boolean;
   };
-  readonly runs: OpenwopRunsConfig;
+  readonly runs: RunLimits;
   readonly runtime: OpenwopRuntimeConfig;
 }
 
@@ -54,16 +53,29 @@ export interface OpenwopApiKey {
   readonly agtpScopes: readonly string[];
 }
 
-/** `[openwop.runs]` */
-interface OpenwopRunsConfig
-  extends Pick<
-    RunLimits,
-    "concurrent" | "unfinishedPerOwner" | "perOwner" | "all" | "depth" | "loopIterations"
-  > {
+/** `[openwop.runs]`: the limits of runs; those that are advertised are enforced. */
+export interface RunLimits {
+  /** Runs that are executed at once; others are pending. */
+  readonly concurrent: number;
+  /** Runs of one owner that are not over. */
+  readonly unfinishedPerOwner: number;
+  /** Runs of one owner that are kept; the oldest that is over goes first. */
+  readonly perOwner: number;
+  /** Runs of everybody that are kept. */
+  readonly all: number;
+  /** Events of a run. */
   readonly events: number;
+  /** Octets of all events of a run. */
   readonly bytes: number;
+  /** The deepest that sub-workflows may be nested. */
+  readonly depth: number;
+  /** Runs that one run may begin, at any depth. */
   readonly children: number;
+  /** The most times that one loop of a run is taken. */
+  readonly loopIterations: number;
+  /** The longest that a run is executed; waiting for an answer does not count. */
   readonly durationSeconds: number;
+  /** The time after which a run that is over is forgotten. */
   readonly retentionSeconds: number;
 }
 

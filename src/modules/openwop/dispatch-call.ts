@@ -3,11 +3,13 @@
  * waits (200), or why there is none (422, by the name of the error).   OpenWOP RFC 0072 §B
  */
 
-import { type JsonRecord, recordIn } from "../../base/json-value.ts";
+import { type JsonRecord, recordIn, textsIn } from "../../base/json-value.ts";
 import type { Call, HandlerError, HandlerResult } from "../../handlers/handler.ts";
 import type { RunError, RunOwner } from "./agent-executor.ts";
 import type { ApiScope } from "./http/api-keys.ts";
-import type { RunStart, StartRun } from "./runs/agent-runs.ts";
+import type { RunHost } from "./runs/run-host.ts";
+import { isRefused } from "./runs/run-refusal.ts";
+import { acceptedRun, runResult, runSnapshot } from "./runs/run-snapshot.ts";
 
 /** The errors that an agent's endpoint declares. */
 export const DISPATCH_ERRORS = [
@@ -40,51 +42,44 @@ const DECLARED: ReadonlySet<string> = new Set(DISPATCH_ERRORS);
 
 /** The parts that dispatching takes. */
 export interface DispatchOptions {
-  readonly start: StartRun;
+  readonly host: Pick<RunHost, "create" | "whileServing">;
   /** The tenant that owns the runs of AGTP callers. */
   readonly tenant: string;
   /** A handler has to be done by then. */
   readonly maxWaitMs: number;
 }
 
-/** Starts a run of an agent for whoever calls. */
+/** Starts a run of an agent, which is one of one node, for whoever calls. */
 export async function dispatchAgent(
-  { start, tenant, maxWaitMs }: DispatchOptions,
+  { host, tenant, maxWaitMs }: DispatchOptions,
   agentId: string,
   call: Call,
 ): Promise<HandlerResult> {
   const { task, configurable, tags, metadata, wait_seconds: wait } = call.input;
-  const waitSeconds = typeof wait === "number" ? Math.min(wait, maxWaitMs / 1000) : 0;
-  const started = await start({
-    ...{ agentId, task, waitSeconds, signal: call.signal },
-    configurable: recordIn(configurable),
-    tags: Array.isArray(tags) ? tags.map(String) : [],
-    metadata: recordIn(metadata),
-    owner: agtpOwner(tenant, call),
-  });
-  return resultOf(started);
+  const inputs = task === undefined ? {} : { task };
+  const options = { configurable: recordIn(configurable), metadata: recordIn(metadata) };
+  const body = { agentId, inputs, ...options, tags: textsIn(tags) };
+  const log = await host.create(body, agtpOwner(tenant, call));
+  if (isRefused(log)) return declared(log, "run_failed", {});
+  const waitMs = typeof wait === "number" ? Math.min(wait * 1000, maxWaitMs) : 0;
+  await log.atRest(host.whileServing(call.signal, waitMs));
+  const { run, state } = log;
+  const { status, error = { code: "run_cancelled", message: "the run was cancelled" } } = state;
+  switch (status) {
+    case "completed":
+      return { body: { ...runSnapshot(run, state), result: runResult(state) } };
+    case "failed":
+    case "cancelled":
+      return declared(error, `run_${status}`, { runId: run.runId, status });
+    default:
+      return { status: 202, body: acceptedRun(log) };
+  }
 }
 
 /** The owner of a run that an AGTP caller starts. */
 export function agtpOwner(tenant: string, { agentId, scopes }: Call): RunOwner {
   const principal = `agtp:${agentId ?? "nobody"}`;
   return { tenant, principal, scopes, ...(agentId === undefined ? {} : { agentId }) };
-}
-
-function resultOf(started: RunStart): HandlerResult {
-  switch (started.kind) {
-    case "accepted":
-      return { status: 202, body: started.run };
-    case "completed":
-      return { body: { ...started.run, result: started.result } };
-    case "ended": {
-      const { runId, status } = started;
-      const otherwise = status === "cancelled" ? "run_cancelled" : "run_failed";
-      return declared(started.error, otherwise, { runId, status });
-    }
-    case "refused":
-      return declared(started.error, "run_failed", {});
-  }
 }
 
 /** An error that the endpoint does not declare is told inside one that it does. */

@@ -3,16 +3,31 @@
  * mistake of a key or a table is an error; what may be there tomorrow, such as an agent or an
  * endpoint, is told as a warning.   OpenWOP "auth", RFC 0072
  */
+
+import { basename } from "node:path";
 import { joinIndex, joinKey } from "../../base/dotted-key.ts";
 import { isRecord, quoteValue } from "../../base/json-value.ts";
+import { atOnce } from "../../base/paced.ts";
 import type { Problem } from "../../base/problem.ts";
-import type { AgentRef } from "./agent-registry.ts";
-import type { OpenwopApiKey, OpenwopConfig } from "./config.ts";
+import { FLOOR_METHODS } from "../../catalog/catalog.ts";
+import type { EndpointDefinition } from "../../endpoint/endpoint.ts";
+import { createRegistry } from "../../endpoint/endpoint-registry.ts";
+import { createSchemaCompiler } from "../../schema/schema.ts";
+import type { OpenwopApiKey, OpenwopConfig, OpenwopSections } from "./config.ts";
 import { FACE_SCOPES } from "./http/api-keys.ts";
-import { type InstalledAgent, type InstalledPack, MANIFEST_CLASSES } from "./installed-agent.ts";
+import {
+  type AgentRef,
+  createAgentRegistry,
+  type InstalledAgent,
+  type InstalledPack,
+  MANIFEST_CLASSES,
+} from "./installed-agent.ts";
+import { nodeTypes } from "./nodes/known-nodes.ts";
+import { readingPacks } from "./packs/load-packs.ts";
 import { findPinFault } from "./runs/agent-pins.ts";
-import { readToolId } from "./turn/tool-surface.ts";
+import { readToolId } from "./turn/tool-calls.ts";
 import type { WorkflowFault } from "./workflows/check-workflow.ts";
+import { loadWorkflows } from "./workflows/load-workflows.ts";
 import type { WorkflowDefinition } from "./workflows/workflow.ts";
 
 /** Scopes of OpenWOP's that no operation of this server asks for. */
@@ -117,8 +132,7 @@ export function findAgentMistakes(
     ...nodes.flatMap(({ typeId, agent }, at) => {
       if (agent === undefined) return [];
       const key = joinKey(joinIndex("nodes", at), "agent");
-      const scope = { catalog: { reference }, tenant: tenantId ?? tenant };
-      const fault = findPinFault(agent, scope);
+      const fault = findPinFault(agent, { reference }, tenantId ?? tenant);
       return [
         ...(typeId === "core.agent" ? absent(`${key}.agentId`, agent.agentId) : []),
         ...(fault === undefined
@@ -131,3 +145,45 @@ export function findAgentMistakes(
       : []),
   ];
 }
+
+/** Everything, errors and warnings; `endpoints` are the operator's. */
+export function surveyOpenwop(
+  config: OpenwopSections,
+  endpoints: readonly EndpointDefinition[],
+): readonly Problem[] {
+  const file = basename(config.file);
+  const { openwop } = config;
+  const { packs, problems, blockers } = atOnce(readingPacks(config));
+  const registry = createAgentRegistry(packs);
+  const compiler = createSchemaCompiler();
+  const workflows = loadWorkflows({
+    ...{ directory: config.directory, dir: openwop.workflowsDir, compiler },
+    types: nodeTypes({
+      ...{ compiler, isConformance: openwop.conformance },
+      executor: { find: () => undefined, takeTurn: () => Promise.reject(new Error("no turns")) },
+      effects: { record: () => Promise.reject(new Error("no effects")) },
+      mockAgent: { reasoning: openwop.reasoning, thresholdOf: () => undefined },
+    }),
+    remarksOn: (definition) => findAgentMistakes(definition, registry, openwop.tenant),
+  });
+  return [
+    ...blockers,
+    ...problems,
+    ...findTableMistakes(openwop, registry.all, file),
+    ...findToolMistakes(packs, isFound(endpoints)),
+    ...findKeyMistakes(openwop.apiKeys, file),
+    ...workflows.problems,
+  ];
+}
+
+/** The operator's endpoints; one that only a daemon has cannot be looked for here. */
+function isFound(
+  endpoints: readonly EndpointDefinition[],
+): (method: string, path: string) => boolean {
+  const { registry } = createRegistry(endpoints);
+  const floor: ReadonlySet<string> = new Set(FLOOR_METHODS);
+  return (method, path) =>
+    floor.has(method) || OWN_PATH.test(path) || registry.find(method, path) !== undefined;
+}
+
+const OWN_PATH = /^\/(?:agents|runs)(?:\/|$)/;

@@ -11,18 +11,17 @@ import type { AgentDocument } from "../../identity/agent-document.ts";
 import type { HostedAgent } from "../../state/registers/hosted-identity.ts";
 import { type AgentCatalog, createCatalog } from "./agent-catalog.ts";
 import type { AgentExecutor } from "./agent-executor.ts";
-import { type AgentRegistry, createAgentRegistry } from "./agent-registry.ts";
 import type { OpenwopConfig, OpenwopContext } from "./config.ts";
 import { findTableMistakes, findToolMistakes } from "./find-mistakes.ts";
-import type { InstalledAgent } from "./installed-agent.ts";
-import { readingPacks } from "./read-packs.ts";
+import { type AgentRegistry, createAgentRegistry, type InstalledAgent } from "./installed-agent.ts";
+import { readingPacks } from "./packs/load-packs.ts";
 import { createRedactor, type Redactor } from "./redaction.ts";
 import { loadAgentRuntime } from "./runtime/load-runtime.ts";
 import { collectingSecrets } from "./secrets.ts";
 import type { OpenwopState } from "./state.ts";
 import { createExecutor } from "./turn/executor.ts";
 import type { ReasoningRules } from "./turn/reasoning.ts";
-import type { ToolHost } from "./turn/tool-surface.ts";
+import type { ToolHost } from "./turn/tool-calls.ts";
 
 /** The agents, and all that their runs and endpoints need of them. */
 export interface OpenwopAgents {
@@ -79,7 +78,7 @@ export async function hostAgents(
   const own = new Set(registry.list(settings.tenant).map(documentOf));
   return {
     ...{ settings, reasoning, registry, executor, redactor, documentOf },
-    catalog: createCatalog({ registry, redactor }),
+    catalog: createCatalog(registry, redactor),
     documents: identities.issued.filter((document) => own.has(document)),
     problems: [
       ...[...packs.problems, ...identities.problems],

@@ -6,7 +6,7 @@ import { traceOf } from "../../base/thrown.ts";
 import type { HttpRoute } from "../../dispatch/module/http-route.ts";
 import { recordStreamEvents } from "../../dispatch/stream-events.ts";
 import { exceptStoreFaults } from "../../state/store-fault.ts";
-import type { OpenwopConfig, OpenwopContext } from "./config.ts";
+import type { OpenwopContext, RunLimits } from "./config.ts";
 import { findAgentMistakes, findKeyMistakes } from "./find-mistakes.ts";
 import type { OpenwopAgents } from "./host-agents.ts";
 import { ApiKeys } from "./http/api-keys.ts";
@@ -16,7 +16,6 @@ import { openwopApi } from "./http/openwop-api.ts";
 import { nodeTypes } from "./nodes/known-nodes.ts";
 import { RunEscalations } from "./run-escalations.ts";
 import { RunHost } from "./runs/run-host.ts";
-import type { RunLimits } from "./runs/run-limits.ts";
 import type { Redact } from "./runs/run-log.ts";
 import type { OpenwopState } from "./state.ts";
 import { loadingWorkflows, type Workflows } from "./workflows/load-workflows.ts";
@@ -41,8 +40,13 @@ export async function hostRuns(
 ): Promise<HostedRuns> {
   const { config, compiler, state, log } = context;
   const { registry, catalog, executor, reasoning } = openwop;
-  const { tenant, conformance: isConformance, workflowsDir, apiKeys, runs } = config.openwop;
-  const limits = limitsOf(runs);
+  const {
+    tenant,
+    conformance: isConformance,
+    workflowsDir,
+    apiKeys,
+    runs: limits,
+  } = config.openwop;
   const redact = redactWith(openwop);
   const types = nodeTypes({
     ...{ executor, compiler, isConformance, effects: kept.api.effects },
@@ -103,20 +107,6 @@ const API: HttpRoute["api"] = {
   description: "OpenWOP: the agents of this server, and runs of them and of workflows.",
   documentation: "/v1/openapi.json",
 };
-
-/** The limits of runs, as the configuration has them. */
-function limitsOf({
-  durationSeconds,
-  retentionSeconds,
-  ...runs
-}: OpenwopConfig["runs"]): RunLimits {
-  const { events: eventsPerRun, bytes: bytesPerRun, children: perTree, ...limits } = runs;
-  return {
-    ...{ ...limits, eventsPerRun, bytesPerRun, perTree },
-    durationMs: durationSeconds * 1000,
-    retentionMs: retentionSeconds * 1000,
-  };
-}
 
 /** A redactor returns a value of the shape that it was given. */
 function redactWith({ redactor }: OpenwopAgents): Redact {

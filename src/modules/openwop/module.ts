@@ -13,10 +13,10 @@ import { type ProtocolEndpoint, protocolRoutes } from "../../dispatch/routes/pro
 import type { AgentDocument } from "../../identity/agent-document.ts";
 import { type AgentRoutesOptions, agentRoutes, inventoryEndpoints } from "./agent-endpoints.ts";
 import type { OpenwopContext, OpenwopSections } from "./config.ts";
+import type { DispatchOptions } from "./dispatch-call.ts";
 import { hostAgents, type OpenwopAgents } from "./host-agents.ts";
 import { agtpIdOf, type HostedRuns, hostRuns, httpRoutes } from "./host-runs.ts";
 import { runEndpoints } from "./run-endpoints.ts";
-import { agentRuns, type StartRun } from "./runs/agent-runs.ts";
 import type { RunHost } from "./runs/run-host.ts";
 import { type OpenwopState, openOpenwop } from "./state.ts";
 
@@ -28,7 +28,7 @@ export const openwopModule: Module<OpenwopSections> = {
     const kept = await context.once(openOpenwop);
     const openwop = await hostAgents(context, kept);
     const runs = await hostRuns(context, openwop, kept);
-    return contributeOpenwop(context, { openwop, kept, runs, start: agentRuns(runs.host) });
+    return contributeOpenwop(context, { openwop, kept, runs });
   },
 };
 
@@ -36,19 +36,19 @@ interface OpenwopParts {
   readonly openwop: OpenwopAgents;
   readonly kept: OpenwopState;
   readonly runs: HostedRuns;
-  /** Starts the runs that agents are dispatched with. */
-  readonly start: StartRun;
+  /** Has the runs that agents are dispatched with; the host of all runs, unless it is given. */
+  readonly dispatchHost?: DispatchOptions["host"];
 }
 
 /** The contribution of the module to a deployment. */
 export function contributeOpenwop(context: OpenwopContext, parts: OpenwopParts): Contribution {
-  const { openwop, kept, runs, start } = parts;
+  const { openwop, kept, runs } = parts;
   const { host, escalations } = runs;
   const { registry, redactor, settings } = openwop;
   const { tenant } = settings;
   let forgetGone = (): void => undefined;
   const maxWaitMs = longestWaitMs(context.config.limits);
-  const dispatching = { start, tenant, maxWaitMs, redactor };
+  const dispatching = { host: parts.dispatchHost ?? host, tenant, maxWaitMs, redactor };
   return {
     routes: [
       ...agentRoutes(registry.list(tenant), dispatching),

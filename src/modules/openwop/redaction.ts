@@ -107,7 +107,7 @@ function overlapOf(text: string, secret: string): number {
 }
 
 /** A text without its secrets. */
-export function replaceSpans(text: string, spans: readonly Span[]): string {
+function replaceSpans(text: string, spans: readonly Span[]): string {
   if (spans.length === 0) return text;
   let rest = 0;
   let shown = "";
@@ -229,4 +229,43 @@ const CREDENTIAL_NAMES: ReadonlySet<string> = new Set([
 /** Tells whether a member of this name holds a credential. */
 function namesCredential(name: string): boolean {
   return name.length <= 64 && CREDENTIAL_NAMES.has(name.toLowerCase().replace(/[-_]/g, ""));
+}
+
+/** While nothing comes out, so much more has to arrive before it is looked at again. */
+const GROWTH = 1.25;
+
+export class RedactedStream {
+  readonly #redactor: Redactor;
+  #held = "";
+  #due = 0;
+
+  constructor(redactor: Redactor) {
+    this.#redactor = redactor;
+  }
+
+  /** The part of the text so far that is past doubt, and was not given out before. */
+  push(piece: string): string {
+    this.#held += piece;
+    if (this.#held.length < this.#due) return "";
+    const spans = this.#redactor.spans(this.#held);
+    let settled = this.#redactor.settledLength(this.#held);
+    // A secret may be longer than what has been seen of it.
+    for (const { start, end } of spans.toReversed()) {
+      if (end >= settled) settled = Math.min(settled, start);
+    }
+    this.#due = settled === 0 ? this.#held.length * GROWTH : 0;
+    const shown = replaceSpans(
+      this.#held.slice(0, settled),
+      spans.filter(({ end }) => end <= settled),
+    );
+    this.#held = this.#held.slice(settled);
+    return shown;
+  }
+
+  /** The rest. */
+  end(): string {
+    const shown = this.#redactor.text(this.#held);
+    this.#held = "";
+    return shown;
+  }
 }

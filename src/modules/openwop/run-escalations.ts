@@ -19,13 +19,17 @@ import {
 } from "../../runs/interrupt-escalations.ts";
 import type { Escalation } from "../../state/registers/escalation.ts";
 import type { EscalationRegister } from "../../state/registers/escalation-register.ts";
-import { type InterruptAnswer, plainAnswer, type RunWatcher } from "./runs/interrupt-answer.ts";
 import { isOver, type Run } from "./runs/run.ts";
 import type { RunCaller } from "./runs/run-entry.ts";
 import type { RunHost } from "./runs/run-host.ts";
 import { isRefused } from "./runs/run-refusal.ts";
 import { openInterrupt } from "./runs/run-snapshot.ts";
-import type { Interrupt } from "./runs/run-state.ts";
+import {
+  type Interrupt,
+  type InterruptAnswer,
+  plainAnswer,
+  type RunWatcher,
+} from "./runs/run-state.ts";
 import { isRejection } from "./runs/verdict.ts";
 
 interface RunEscalationsOptions {

@@ -1,10 +1,9 @@
 /** The state of OpenWOP runs and of their HTTP API, kept through every reload. */
 import type { ForwardClock } from "../../base/forward-clock.ts";
-
 import type { KeptParts } from "../../dispatch/process-state.ts";
 import type { Store } from "../../state/store.ts";
+import { Audience } from "./http/api-keys.ts";
 import type { ApiState } from "./http/api-route.ts";
-import { Audience } from "./http/audience.ts";
 import { Idempotency } from "./http/idempotency.ts";
 import { InterruptTokens } from "./http/interrupt-token.ts";
 import { EffectLedger } from "./runs/effect-ledger.ts";

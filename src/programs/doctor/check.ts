@@ -19,7 +19,7 @@ import type { Catalog } from "../../catalog/catalog.ts";
 import type { EndpointDefinition } from "../../endpoint/endpoint.ts";
 import type { AgentDocument } from "../../identity/agent-document.ts";
 import { chooseGatewayAgent } from "../../modules/gateway/gateway-agent.ts";
-import { surveyOpenwop } from "../../modules/openwop/survey.ts";
+import { surveyOpenwop } from "../../modules/openwop/find-mistakes.ts";
 import type { DatabaseAnswer } from "../../state/postgres/survey.ts";
 import type { Finding, Severity } from "../shell/findings.ts";
 import type { Machine } from "./machine.ts";

@@ -6,8 +6,8 @@ import { promisify } from "node:util";
 import { codeOf } from "../../base/thrown.ts";
 
 export interface JournalDisk {
-  /** Appends as much of an ASCII text as the disk takes, and answers how much that was. */
-  write(file: number, text: string): number;
+  /** Appends as many octets as the disk takes, and answers how many those were. */
+  write(file: number, octets: Uint8Array): number;
   /** Resolves once the octets of a file are on the disk. */
   sync(file: number): Promise<void>;
   /** Resolves once the names in a directory are on the disk. */
@@ -20,7 +20,7 @@ const syncFile = promisify(fsync);
 
 /** The disk as it is. */
 export const DISK: JournalDisk = {
-  write: (file, text) => writeSync(file, text, null, "latin1"),
+  write: (file, octets) => writeSync(file, octets),
   sync: promisify(fdatasync),
   async syncDirectory(path) {
     const directory = await openFile(path, "r");

@@ -27,7 +27,9 @@ export interface Extent {
 }
 
 /** A record that was read, and where. */
-export interface StoredRecord extends JournalRecord, Extent {}
+export interface StoredRecord extends JournalRecord, Extent {
+  readonly length: number;
+}
 
 /** A segment, and the directory that it is in. */
 export interface SegmentPlace {
@@ -42,7 +44,12 @@ const MAX_LINE = 1024 * 1024;
 const CHUNK = 64 * 1024;
 const APPENDING = constants.O_RDWR | constants.O_CREAT | constants.O_APPEND;
 /** More than most groups of records take. */
-const PROBE = " ".repeat(16 * 1024);
+const PROBE = Buffer.alloc(16 * 1024, " ");
+/**
+ * The lines that are written next. As one text, a turn's records were copied twice, to fresh pages each
+ * time: a tenth of what a request with an unsigned record took.
+ */
+const LINES = Buffer.allocUnsafeSlow(64 * 1024);
 
 /** The file name of a segment; they are numbered from 1. */
 export function segmentName(number: number): string {
@@ -121,17 +128,23 @@ export class ActiveSegment {
     return this.#size;
   }
 
-  /** Appends lines, whole or not at all; throws when they cannot be written. */
-  append(lines: string): void {
+  /**
+   * Appends records, a line each, all of them or none; throws when they cannot be written. `lines` are
+   * theirs, where they came as octets.
+   */
+  append(records: readonly JournalRecord[], lines?: Uint8Array): void {
     if (this.#isTorn) this.#cut();
     try {
-      this.#write(lines);
+      if (lines === undefined) this.#size += this.#writeLines(records);
+      else {
+        this.#write(lines);
+        this.#size += lines.length;
+      }
     } catch (error) {
       this.#isTorn = true;
       this.#cut();
       throw error;
     }
-    this.#size += lines.length;
   }
 
   /** Throws while the disk takes nothing; leaves nothing behind. */
@@ -187,9 +200,33 @@ export class ActiveSegment {
     closeSync(this.#file);
   }
 
-  #write(text: string): void {
-    let written = this.#disk.write(this.#file, text);
-    while (written < text.length) written += this.#disk.write(this.#file, text.slice(written));
+  /** Answers how many octets the lines have. */
+  #writeLines(records: readonly JournalRecord[]): number {
+    let octets = 0;
+    let collected = 0;
+    for (const { jws } of records) {
+      const length = jws.length + 1;
+      octets += length;
+      if (collected + length > LINES.length) {
+        this.#write(LINES.subarray(0, collected));
+        collected = 0;
+      }
+      if (length > LINES.length) {
+        this.#write(Buffer.from(`${jws}\n`, "latin1"));
+        continue;
+      }
+      LINES.write(jws, collected, "latin1");
+      collected += length;
+      LINES[collected - 1] = LINE_FEED;
+    }
+    this.#write(LINES.subarray(0, collected));
+    return octets;
+  }
+
+  #write(octets: Uint8Array): void {
+    for (let rest = octets; rest.length > 0; ) {
+      rest = rest.subarray(this.#disk.write(this.#file, rest));
+    }
   }
 
   #cut(): void {

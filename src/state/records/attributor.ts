@@ -8,8 +8,6 @@ import type { Ledger } from "./ledger.ts";
 import { type RecordFacts, recordPayload } from "./record.ts";
 import type { Sealer } from "./sealer.ts";
 
-const EVENT = { isEvent: true } as const;
-
 interface AttributorOptions {
   readonly serverId: string;
   readonly sealer: Sealer;
@@ -43,7 +41,7 @@ export class Attributor {
     const at = this.#ledger.timeFor(agentId);
     const payload = recordPayload(facts, this.#serverId, at);
     const isEvent = facts.extension?.["event_type"] !== undefined;
-    const chain: Chain = { agentId, at, method, ...(isEvent && EVENT) };
+    const chain: Chain = isEvent ? { agentId, at, method, isEvent } : { agentId, at, method };
     return this.#ledger.add(new RecordDraft(payload, this.#sealer, chain));
   }
 

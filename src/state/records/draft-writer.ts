@@ -56,12 +56,14 @@ export function batchOf(
   const chained: ChainedRecord[] = [];
   const expected = new Map<string, string>();
   const since = new Map<string, number>();
+  let before: string | undefined;
   for (const [index, { auditId, jws }] of records.entries()) {
     const chain = drafts[index]?.chain;
     if (chain === undefined) continue;
     chained.push({ auditId, jws, chain });
     const { agentId } = chain;
-    if (expected.has(agentId)) continue;
+    if (agentId === before || expected.has(agentId)) continue;
+    before = agentId;
     const head = headOf(agentId);
     expected.set(agentId, head?.auditId ?? NO_AUDIT_ID);
     if (head !== undefined) since.set(agentId, head.at);

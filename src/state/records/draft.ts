@@ -26,6 +26,8 @@ export class RecordDraft implements LateFields {
   jws = "";
   /** SHA-256 of the JWS, 64 lower-case hex digits; empty before it is sealed. */
   auditId = "";
+  /** Its place among the drafts that wait for their store, from 1 on; 0: it does not. */
+  number = 0;
 
   constructor(payload: RecordPayload, sealer: Sealer, chain: Chain | undefined) {
     this.#payload = payload;

@@ -134,16 +134,23 @@ export class GroupWriter implements DraftWriter {
 
   /** Seals the drafts, and moves the heads; what is in no chain is sealed though nothing is kept. */
   #seal(drafts: readonly RecordDraft[], records: readonly JournalRecord[], kept: Kept): void {
-    let next = kept.first;
-    for (const [index, { auditId, jws }] of records.entries()) {
-      const draft = drafts[index];
-      if (draft === undefined || (draft.chain !== undefined && !kept.isKept)) continue;
+    const { isKept, first } = kept;
+    let offset = first?.offset ?? 0;
+    for (const [index, draft] of drafts.entries()) {
+      const record = records[index];
+      const { chain } = draft;
+      if (record === undefined || (chain !== undefined && !isKept)) continue;
+      const { auditId, jws } = record;
       draft.seal(jws, auditId);
-      if (draft.chain === undefined) continue;
-      const { agentId, at, method } = draft.chain;
-      const place = next && { ...next, length: jws.length };
-      next = next && { segment: next.segment, offset: next.offset + jws.length + 1 };
-      this.#options.heads.move(agentId, { auditId, at, method, place });
+      if (chain === undefined) continue;
+      const { length } = jws;
+      const { agentId, at, method } = chain;
+      // Of those of one chain that follow each other, the last is its head.
+      if (drafts[index + 1]?.chain?.agentId !== agentId) {
+        const place = first && { segment: first.segment, offset, length };
+        this.#options.heads.move(agentId, { auditId, at, method, place });
+      }
+      offset += length + 1;
     }
   }
 

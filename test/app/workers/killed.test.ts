@@ -102,7 +102,7 @@ it("replaces a worker that is killed under load, and loses nothing that was ackn
 });
 
 // AGTP "REVOKE"
-it("answers a revocation while the other worker stands still, which serves the agent no more", async () => {
+it("answers a revocation while the other worker stands still, which serves the agent no more and is shown as lost", async () => {
   const daemon = await openWorkers(2, { cluster: { view_lease_ms: 1_000 } });
   const clients = await connectToEach(daemon, 2);
   const pids = await Promise.all(
@@ -118,6 +118,10 @@ it("answers a revocation while the other worker stands still, which serves the a
   try {
     const revoked = await askOn(first, BOB, "REVOKE", "/", { agent_id: ALICE, reason: "test" });
     expect(revoked?.status).toBe(200);
+    const { nodes } = await control(daemon, "nodes");
+    const states = (nodes as readonly { readonly state: string }[]).map(({ state }) => state);
+    expect(states.sort()).toEqual(["lost", "ready"]);
+    expect(daemon.log.filter(({ event }) => event === "worker-silent")).toHaveLength(1);
     second.write(bytesOf(ALICE, "QUERY", "/lists"));
   } finally {
     process.kill(stopped, "SIGCONT");

@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { policyGate } from "../../../src/dispatch/gates/06-07-08-09-11-endpoint.ts";
+import { policyGate } from "../../../src/dispatch/gates/06-07-08-09-13-16-request.ts";
 import type { Gate } from "../../../src/dispatch/gates/gate.ts";
 import type { MethodPolicyConfig } from "../../../src/dispatch/policy/policies-config.ts";
+import { refusalBody, refusalText } from "../../../src/dispatch/refusals/refusal.ts";
 import { createRegistry } from "../../../src/endpoint/endpoint-registry.ts";
 import { makeExchange, makeRoute } from "../../support/exchange.ts";
 import { makePolicy } from "../../support/policy.ts";
@@ -33,6 +34,23 @@ describe("policyGate", () => {
       code: "method-not-allowed",
       carried: { allowed_methods_for_path: ["CANCEL"], redirects_for_path: {} },
     });
+  });
+
+  it("names the method that was asked for, whatever was asked for before", () => {
+    const gate = makeGate({ disallow: ["AUDIT", "QUERY"] });
+    for (const method of ["QUERY", "AUDIT", "AUDIT", "AUDIT", "QUERY"]) {
+      for (const [path, allowed] of [
+        ["/room", ["BOOK", "CANCEL"]],
+        ["/suites/7", ["RESERVE"]],
+      ] as const) {
+        const refusal = gate(makeExchange({ method, path }));
+        const message = `method "${method}" is not exposed on this path`;
+        expect(refusal).toMatchObject({ message, carried: { allowed_methods_for_path: allowed } });
+        expect(refusal && JSON.parse(refusalText(refusal))).toEqual(
+          refusal && refusalBody(refusal),
+        );
+      }
+    }
   });
 
   it("answers 405 for what is not on the allow list; floor methods always are", () => {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { ANONYMOUS, type Authority, NO_AUTHORITY } from "../../../src/dispatch/caller/caller.ts";
 import { scopeGate } from "../../../src/dispatch/gates/00-02-03-17-caller.ts";
+import { refusalText } from "../../../src/dispatch/refusals/refusal.ts";
 import type { Route } from "../../../src/dispatch/routes/route.ts";
 import { compileGrants } from "../../../src/identity/authority-scope.ts";
 import { makeExchange, makeRoute } from "../../support/exchange.ts";
@@ -31,6 +32,17 @@ describe("scopeGate", () => {
       code: "scope-violation",
       carried: { missing_scopes: ["calendar:write"] },
     });
+  });
+
+  it("names what this caller misses, whatever the one before did", () => {
+    const both = { missing_scopes: ["booking:room", "calendar:write"] };
+    const one = { missing_scopes: ["calendar:write"] };
+    for (const missing of [one, both, both, one, one]) {
+      const held = missing === one ? ["booking:room"] : [];
+      const refusal = gate(ask(route, holding(...held)));
+      expect(refusal?.carried).toEqual(missing);
+      expect(refusal && JSON.parse(refusalText(refusal))).toMatchObject(missing);
+    }
   });
 
   it("answers 262 scope-required to a caller with neither claim nor document", () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { canonicalDigest } from "../../../src/identity/canonical-form.ts";
-import { findTarget } from "../../../src/modules/agentcli/compile/target-list.ts";
+import { findTarget } from "../../../src/modules/agentcli/compile/targets.ts";
 import { compiledId } from "../../../src/modules/agentcli/compile/task-plan.ts";
 import { isFailure } from "../../../src/modules/agentcli/failure.ts";
 import type { Manifest } from "../../../src/modules/agentcli/manifest/manifest.ts";

@@ -4,7 +4,7 @@ import { canonicalDigest } from "../../../src/identity/canonical-form.ts";
 import {
   checkTightening,
   judgeDelegation,
-} from "../../../src/modules/agentcli/identity/resolve-identity.ts";
+} from "../../../src/modules/agentcli/identity/delegation.ts";
 import type { AskJson, World } from "../../../src/modules/agentcli/world.ts";
 import { call, manifestOf, promptTask, shellTask, testWorld } from "../../support/agentcli.ts";
 import { makeDirectory } from "../../support/directory.ts";

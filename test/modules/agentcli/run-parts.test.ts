@@ -3,12 +3,12 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { EndpointDefinition } from "../../../src/endpoint/endpoint.ts";
-import type { MergedContract } from "../../../src/modules/agentcli/compile/merge-governance.ts";
+import type { MergedContract } from "../../../src/modules/agentcli/compile/merge.ts";
 import {
   applyProfile,
   declareIdentity,
   isDeclared,
-} from "../../../src/modules/agentcli/compile/merge-identity.ts";
+} from "../../../src/modules/agentcli/compile/merge.ts";
 import { planTask } from "../../../src/modules/agentcli/compile/task-plan.ts";
 import { isFailure } from "../../../src/modules/agentcli/failure.ts";
 import { bearerSession } from "../../../src/modules/agentcli/identity/session.ts";
@@ -17,9 +17,12 @@ import type { Manifest } from "../../../src/modules/agentcli/manifest/manifest.t
 import { Approvals } from "../../../src/modules/agentcli/run/approvals.ts";
 import { checkContract } from "../../../src/modules/agentcli/run/govern.ts";
 import { presentCredentials } from "../../../src/modules/agentcli/run/present-credentials.ts";
-import { parseStructured } from "../../../src/modules/agentcli/run/program-output.ts";
+import {
+  createRedactor,
+  parseStructured,
+  secretsOf,
+} from "../../../src/modules/agentcli/run/program-output.ts";
 import { readRuntimePath, sendPrompt } from "../../../src/modules/agentcli/run/prompt-runtime.ts";
-import { createRedactor, secretsOf } from "../../../src/modules/agentcli/run/redact-output.ts";
 import { TaskRuns } from "../../../src/modules/agentcli/run/task-runs.ts";
 import { createMemoryStore } from "../../../src/state/memory-store.ts";
 import { EscalationRegister } from "../../../src/state/registers/escalation-register.ts";

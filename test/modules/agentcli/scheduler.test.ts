@@ -4,8 +4,8 @@ import Database from "libsql";
 import { describe, expect, it } from "vitest";
 import { compiledId } from "../../../src/modules/agentcli/compile/task-plan.ts";
 import { sanitizeText } from "../../../src/modules/agentcli/methods/inspect-method.ts";
+import { readJobColumns } from "../../../src/modules/agentcli/scheduler/capabilities.ts";
 import { locateScheduler } from "../../../src/modules/agentcli/scheduler/invocation.ts";
-import { readJobColumns } from "../../../src/modules/agentcli/scheduler/job-columns.ts";
 import {
   call,
   type Json,
@@ -43,7 +43,7 @@ function makeScheduler(): FakeScheduler {
     write: (jobs) => writeFileSync(dbPath, JSON.stringify({ jobs, calls: [] })),
     apply: (manifest, params = {}, env = {}) => {
       const schedulerBin = join(directory, "bin.js");
-      const world = testWorld({ directory, env: { PATH: process.env["PATH"], ...env } });
+      const world = testWorld({ directory, env: { PATH: process.env["PATH"] ?? "", ...env } });
       return call("agentcli.apply", { manifest, dbPath, schedulerBin, ...params }, { world });
     },
   };

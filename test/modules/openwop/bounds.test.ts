@@ -153,7 +153,7 @@ describe("one run", () => {
     const executor = scriptedAgents(async ({ agentId, emit }) => {
       for (;;) await emit({ type: "agent.reasoned", payload: { agentId, reasoning: "on and on" } });
     });
-    const server = await openRuns({ executor, catalog: CATALOG, limits: { eventsPerRun: 20 } });
+    const server = await openRuns({ executor, catalog: CATALOG, limits: { events: 20 } });
     const { body } = await server.post("/v1/runs", { agentId: CONCIERGE });
     const snapshot = await server.until(body.runId, "failed");
     expect(snapshot).toHaveProperty("error.code", "event_limit_exceeded");
@@ -167,7 +167,7 @@ describe("one run", () => {
       const reasoning = "x".repeat(30_000);
       for (;;) await emit({ type: "agent.reasoned", payload: { agentId, reasoning } });
     });
-    const limits = { bytesPerRun: 100_000 };
+    const limits = { bytes: 100_000 };
     const server = await openRuns({ executor, catalog: CATALOG, limits });
     const { body } = await server.post("/v1/runs", { agentId: CONCIERGE });
     const snapshot = await server.until(body.runId, "failed");

@@ -1,7 +1,7 @@
 /** Turns that a model takes, with a server over HTTP that answers well, badly, late and never. */
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { createChatRuntime } from "../../../src/modules/openwop/runtime/chat-runtime.ts";
-import { createModelConnection } from "../../../src/modules/openwop/runtime/model-connection.ts";
+import { createModelConnection } from "../../../src/modules/openwop/runtime/model-server.ts";
 import { makeCertificate, type TestCertificate } from "../../support/certificate.ts";
 import {
   callsFor,

@@ -188,7 +188,7 @@ describe("a run that is forgotten", () => {
     const server = await openRuns({ store, now: () => now });
     const runId = await server.run("conformance-noop");
     await server.until(runId, "completed");
-    now += LIMITS.retentionMs + 1;
+    now += LIMITS.retentionSeconds * 1000 + 1;
     const dying = killableStore(store);
     const dead = await openWorkflowRuns(dying, { now: () => now });
     dying.killAfter(1);

@@ -207,7 +207,7 @@ describe("listeners", () => {
     );
     const slow = await openRuns({
       workflows: [workflow("large", nodes)],
-      limits: { bytesPerRun: 64 * 1_048_576 },
+      limits: { bytes: 64 * 1_048_576 },
     });
     const runId = await slow.run("large");
     const { port } = new URL(slow.origin);

@@ -1,8 +1,9 @@
 /** Installed packs as a host lists and exports them: held against the published schemas, and installed again. */
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import type { JsonRecord } from "../../../src/base/json-value.ts";
 import { type AgentCatalog, createCatalog } from "../../../src/modules/openwop/agent-catalog.ts";
-import { createAgentRegistry } from "../../../src/modules/openwop/agent-registry.ts";
+import { createAgentRegistry } from "../../../src/modules/openwop/installed-agent.ts";
 import { type LoadedPacks, loadPacks } from "../../../src/modules/openwop/packs/load-packs.ts";
 import { Capabilities } from "../../../src/modules/openwop/packs/peer-capabilities.ts";
 import { makeDirectory } from "../../support/directory.ts";
@@ -24,17 +25,24 @@ function install(packsDir: string): LoadedPacks {
 
 function catalogOf({ packs }: LoadedPacks, secrets: Readonly<Record<string, string>> = {}) {
   const registry = createAgentRegistry(packs);
-  return createCatalog({ registry, redactor: redactorOf(secrets) });
+  return createCatalog(registry, redactorOf(secrets));
+}
+
+interface ExportedPack extends JsonRecord {
+  readonly name: string;
+  readonly files: Readonly<Record<string, string>>;
+}
+
+function exportedPacks(catalog: AgentCatalog): readonly ExportedPack[] {
+  return catalog.exports("any").packs as readonly ExportedPack[];
 }
 
 /** A directory with what was exported, as a reader of the export would write it. */
 function unpack(catalog: AgentCatalog): string {
-  const files = catalog
-    .exports("any")
-    .packs.flatMap(({ name, manifest, files: texts }) => [
-      [`${name}/pack.json`, JSON.stringify(manifest)] as const,
-      ...Object.entries(texts).map(([path, text]) => [`${name}/${path}`, text] as const),
-    ]);
+  const files = exportedPacks(catalog).flatMap(({ name, manifest, files: texts }) => [
+    [`${name}/pack.json`, JSON.stringify(manifest)] as const,
+    ...Object.entries(texts).map(([path, text]) => [`${name}/${path}`, text] as const),
+  ]);
   return makeDirectory(Object.fromEntries(files));
 }
 
@@ -78,9 +86,7 @@ describe("the packs of a host", () => {
     const again = install(unpack(catalogOf(first)));
     expect(again.problems).toEqual([]);
     const byName = (loaded: LoadedPacks) =>
-      catalogOf(loaded)
-        .exports("any")
-        .packs.toSorted((a, b) => (a.name < b.name ? -1 : 1));
+      exportedPacks(catalogOf(loaded)).toSorted((a, b) => (a.name < b.name ? -1 : 1));
     expect(byName(again)).toEqual(byName(first));
     expect(plain({ ...again, packs: inOrderOf(first, again) })).toEqual(plain(first));
   });
@@ -95,7 +101,7 @@ describe("the packs of a host", () => {
     );
     const first = install(join(directory, "agents/openwop"));
     const catalog = catalogOf(first);
-    const [exported] = catalog.exports("any").packs;
+    const [exported] = exportedPacks(catalog);
     expect(exported?.files).toEqual({ "p.md": "", "e.json": suite });
     for (const manifest of catalog.exports("any").manifests) {
       expectValid(manifest, "agent-manifest");

@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { atOnce } from "../../../src/base/paced.ts";
-import { RedactedStream } from "../../../src/modules/openwop/redacted-stream.ts";
+import { RedactedStream } from "../../../src/modules/openwop/redaction.ts";
 import { collectingSecrets } from "../../../src/modules/openwop/secrets.ts";
 import { openwopConfig, redactorOf } from "../../support/openwop.ts";
 

@@ -1,14 +1,11 @@
 /** Runs that two ask something of at once: each finds the same log, and nobody is left waiting. */
 import { describe, expect, it } from "vitest";
 import { isRecord } from "../../../src/base/json-value.ts";
-import {
-  type ExecutionParts,
-  executeNode,
-} from "../../../src/modules/openwop/runs/execute-node.ts";
-import type { RunWatcher } from "../../../src/modules/openwop/runs/interrupt-answer.ts";
 import type { Run } from "../../../src/modules/openwop/runs/run.ts";
 import type { RunCaller } from "../../../src/modules/openwop/runs/run-entry.ts";
 import { RunLog } from "../../../src/modules/openwop/runs/run-log.ts";
+import type { RunWatcher } from "../../../src/modules/openwop/runs/run-state.ts";
+import { type Driven, executeNode } from "../../../src/modules/openwop/runs/take-node.ts";
 import {
   openWorkflowRuns,
   type WorkflowRuns,
@@ -98,7 +95,7 @@ describe("the log of a run", () => {
     await log.append([{ type: "run.cancelled", payload: { cancelledBy: "key:1" } }]);
     const register = await openWorkflowRuns(store);
     const read = register.log(RUN.runId, RULES);
-    await register.forget({ retentionMs: -60_000 });
+    await register.forget({ retentionSeconds: -60 });
     expect(await read).toBeUndefined();
   });
 });
@@ -144,14 +141,14 @@ describe("executing a node", () => {
         return Promise.reject(new Error("nobody hears of this"));
       },
     };
-    const executed = executeNode(node("one", "core.agent"), {}, {
-      ...{ log: { run: RUN, state }, signal: stop.signal, startedAt: 0 },
-      append: () => Promise.resolve([]),
-      options: {
+    const driven = {
+      ...{ log: { run: RUN, state }, signal: stop.signal },
+      parts: {
         types: new Map([["core.agent", type]]),
         register: { now: () => 0, pendingResult: async () => stop.abort(stopped) },
       },
-    } as unknown as ExecutionParts);
+    } as unknown as Driven;
+    const executed = executeNode(driven, node("one", "core.agent"), {});
     await expect(executed).rejects.toBe(stopped);
     expect(executions).toBe(0);
   });

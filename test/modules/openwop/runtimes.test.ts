@@ -7,7 +7,7 @@ import { type TurnOptions, takeTurn } from "../../support/openwop-turn.ts";
 const BOOK = "agtp:BOOK /room";
 
 describe("a turn that nobody takes", () => {
-  const runtime = createDeterministicRuntime({ isConformance: false });
+  const runtime = createDeterministicRuntime(false);
   const take: TurnOptions["runtime"] = (turn) => runtime.takeTurn(turn);
   const returnSchema = {
     type: "object",
@@ -32,7 +32,7 @@ describe("a turn that nobody takes", () => {
 
   it("breaks the schema only for the public suite, where that is asked for", async () => {
     const task = { scenario: "mock-return-violation" };
-    const probe = createDeterministicRuntime({ isConformance: true });
+    const probe = createDeterministicRuntime(true);
     const asked = await takeTurn({ runtime: (turn) => probe.takeTurn(turn), returnSchema, task });
     expect(asked.outcome).toMatchObject({ error: { code: "handoff_return_schema_violation" } });
     const plain = await takeTurn({ runtime: take, returnSchema, task });

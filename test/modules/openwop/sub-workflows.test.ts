@@ -164,7 +164,7 @@ describe("a sub-workflow", () => {
     const slow = workflow("child", [node("wait", "core.delay", { config: { ms: 60_000 } })]);
     const server = await openRuns({
       workflows: [PLAIN_PARENT, slow],
-      limits: { eventsPerRun: 2 },
+      limits: { events: 2 },
     });
     const runId = await server.run("parent");
     const parent = await server.until(runId, "failed", "completed");
@@ -219,7 +219,7 @@ describe("the bounds of sub-workflows", () => {
     const calls = [1, 2, 3].map((at) => ({ ...call("child"), id: `call${at}` }));
     const server = await openRuns({
       workflows: [workflow("parent", calls), CHILD],
-      limits: { perTree: 2 },
+      limits: { children: 2 },
     });
     const snapshot = await server.until(await server.run("parent"), "failed", "completed");
     expect(snapshot).toMatchObject({
@@ -228,7 +228,7 @@ describe("the bounds of sub-workflows", () => {
   });
 
   it("are advertised", async () => {
-    const server = await openRuns({ limits: { depth: 3, perTree: 7, loopIterations: 5 } });
+    const server = await openRuns({ limits: { depth: 3, children: 7, loopIterations: 5 } });
     const { body } = await server.get("/.well-known/openwop", { key: null });
     expectValid(body, "capabilities");
     expect(body).toMatchObject({

@@ -21,9 +21,9 @@ class WatchedDisk implements JournalDisk {
   readonly asked: string[] = [];
   fault: Error | undefined;
 
-  write(file: number, text: string): number {
+  write(file: number, octets: Uint8Array): number {
     this.asked.push("write");
-    return DISK.write(file, text);
+    return DISK.write(file, octets);
   }
 
   async sync(file: number): Promise<void> {

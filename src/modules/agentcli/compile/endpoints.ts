@@ -6,10 +6,8 @@
 import type { SemanticBlock } from "../../../endpoint/endpoint.ts";
 import type { JsonSchema } from "../../../schema/json-schema.ts";
 import type { Manifest, Workflow } from "../manifest/manifest.ts";
-import { expandWorkflows } from "./expand.ts";
-import { findUnenforceable } from "./merge-governance.ts";
-import type { Compiled } from "./targets.ts";
-import { planTask, type TaskPlan } from "./task-plan.ts";
+import { findUnenforceable } from "./merge.ts";
+import { type Compiled, expandWorkflows, planTask, type TaskPlan } from "./task-plan.ts";
 
 /** An endpoint before it is bound; keys are those of an endpoint file. */
 interface TaskEndpoint {

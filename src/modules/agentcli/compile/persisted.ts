@@ -5,26 +5,31 @@
  */
 import type { JsonRecord } from "../../../base/json-value.ts";
 import { canonicalDigest } from "../../../identity/canonical-form.ts";
+import type { Auth, Subject } from "../manifest/identity-fields.ts";
 import type { Manifest } from "../manifest/manifest.ts";
-import type { EffectiveProof } from "./merge-governance.ts";
-import type { EffectiveIdentity } from "./merge-identity.ts";
+import type { EffectiveIdentity, EffectiveProof } from "./merge.ts";
 
 /** An identity without what provides it; attributes leave their digest. */
 export function persistIdentity(identity: EffectiveIdentity): JsonRecord {
   const { subject, auth, trust, presentation, ref, provider } = identity;
-  const { attributes, ...rest } = subject;
   const isPresented = Object.values(presentation).some((value) => value !== null);
   return {
     ref,
     provider,
-    subject: {
-      ...rest,
-      ...(attributes === null ? {} : { attributes_hash: canonicalDigest(attributes) }),
-    },
-    auth: { ...auth, provider_config: null, inputs: null },
+    subject: persistSubject(subject),
+    auth: persistAuth(auth),
     trust,
     ...(isPresented ? { presentation } : {}),
   };
+}
+
+function persistSubject({ attributes, ...rest }: Subject): JsonRecord {
+  const isNone = attributes === undefined || attributes === null;
+  return isNone ? rest : { ...rest, attributes_hash: canonicalDigest(attributes) };
+}
+
+function persistAuth(auth: Auth): JsonRecord {
+  return { ...auth, provider_config: null, inputs: null };
 }
 
 /** A proof with the place that it is found in, never with a command. */
@@ -52,25 +57,12 @@ export function persistProfiles(manifest: Manifest): JsonRecord {
     evidence_profiles: evidence,
   } = manifest;
   return {
-    ...listOf("identity_profiles", identities, ({ auth, subject, ...profile }) => {
-      const { attributes, ...rest } = subject ?? {};
-      const hash = attributes === undefined || attributes === null ? undefined : attributes;
-      return {
-        ...profile,
-        subject:
-          subject === undefined || subject === null
-            ? null
-            : {
-                ...rest,
-                ...(hash === undefined ? {} : { attributes_hash: canonicalDigest(hash) }),
-              },
-        provider_config: null,
-        auth:
-          auth === undefined || auth === null
-            ? null
-            : { ...auth, provider_config: null, inputs: null },
-      };
-    }),
+    ...listOf("identity_profiles", identities, ({ auth, subject, ...profile }) => ({
+      ...profile,
+      subject: subject ? persistSubject(subject) : null,
+      provider_config: null,
+      auth: auth ? persistAuth(auth) : null,
+    })),
     ...listOf("authorization_proof_profiles", proofs, (profile) => ({
       ...profile,
       proof: persistSource(profile.proof),

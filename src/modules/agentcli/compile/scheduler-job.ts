@@ -8,10 +8,43 @@ import {
   applyAuthorizationProfile,
   applyEvidenceProfile,
   applyProofProfile,
-} from "./merge-governance.ts";
-import { applyProfile, type EffectiveIdentity, isDeclared } from "./merge-identity.ts";
+  effectiveOf,
+  isDeclared,
+} from "./merge.ts";
 import { persistDeclaration, persistIdentity, persistProof } from "./persisted.ts";
 import type { ShellPayload, TaskPlan } from "./task-plan.ts";
+
+const FIRST = [
+  ...["id", "name", "enabled", "schedule_cron", "schedule_tz", "session_target", "agent_id"],
+  ...["payload_kind", "payload_message", "payload_model", "payload_thinking"],
+  ...["execution_intent", "execution_read_only", "run_timeout_ms", "overlap_policy"],
+  ...["max_retries", "max_queued_dispatches", "max_pending_approvals", "max_trigger_fanout"],
+  ...["delivery_mode", "delivery_channel", "delivery_to", "delivery_opt_out_reason"],
+  ...["delivery_guarantee", "origin", "parent_id", "trigger_on", "trigger_delay_s"],
+  ...["trigger_condition", "approval_required", "approval_timeout_s", "approval_auto"],
+  ...["context_retrieval", "context_retrieval_limit", "output_store_limit_bytes"],
+  ...["output_excerpt_limit_bytes", "output_summary_limit_bytes"],
+  ...["output_offload_threshold_bytes", "preferred_session_key", "delete_after_run"],
+] as const;
+
+const SECOND = [
+  ...["identity_principal", "identity_run_as", "identity_attestation", "identity_ref"],
+  ...["identity_subject_kind", "identity_subject_principal", "identity_trust_level"],
+  ...["identity_delegation_mode", "identity", "authorization_proof_ref", "authorization_proof"],
+  ...["authorization_ref", "authorization", "evidence_ref", "evidence"],
+  ...["contract_required_trust_level", "contract_trust_enforcement", "contract_sandbox"],
+  ...["contract_allowed_paths", "contract_network", "contract_max_cost_usd", "contract_audit"],
+  "child_credential_policy",
+] as const;
+
+/** The versions that are spoken. */
+export type FieldVersion = "1" | "2";
+
+/** Field names in the order in which they are sent. */
+export const SCHEDULER_FIELDS: Readonly<Record<FieldVersion, readonly string[]>> = {
+  "1": FIRST,
+  "2": [...FIRST, ...SECOND],
+};
 
 /** A date that never comes: the scheduler wants a cron line even of what is triggered. */
 export const SENTINEL_CRON = "0 0 31 2 *";
@@ -122,7 +155,7 @@ function outputLimits({ output: { preview_bytes, offload, retrieve } }: TaskPlan
 
 function governanceOf(plan: TaskPlan, manifest: Manifest): JsonRecord {
   const { identity, contract } = plan;
-  const effective = effectiveIdentity(plan, manifest);
+  const effective = isDeclared(identity) ? effectiveOf(plan, manifest) : undefined;
   const flat = isDeclared(identity) ? undefined : identity;
   const proof = plan.authorization_proof && applyProofProfile(manifest, plan.authorization_proof);
   const authorization =
@@ -153,15 +186,6 @@ function governanceOf(plan: TaskPlan, manifest: Manifest): JsonRecord {
     contract_required_trust_level: contract.required_trust_level,
     contract_trust_enforcement: contract.trust_enforcement,
   };
-}
-
-function effectiveIdentity(
-  { identity }: TaskPlan,
-  manifest: Manifest,
-): EffectiveIdentity | undefined {
-  if (!isDeclared(identity)) return undefined;
-  const profile = manifest.identity_profiles?.find(({ id }) => id === identity.ref);
-  return applyProfile(profile, identity);
 }
 
 /** Only where there is one: older schedulers do not know these. */

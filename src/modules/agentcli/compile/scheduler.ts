@@ -6,13 +6,15 @@
 import { type Failure, invalidManifest } from "../failure.ts";
 import { Findings } from "../manifest/finding.ts";
 import type { Manifest } from "../manifest/manifest.ts";
-import { expandWorkflows } from "./expand.ts";
-import { isDeclared } from "./merge-identity.ts";
+import { isDeclared } from "./merge.ts";
 import { persistProfiles } from "./persisted.ts";
-import { SCHEDULER_FIELDS } from "./scheduler-fields.ts";
-import { type SchedulerJob, SENTINEL_CRON, schedulerJob } from "./scheduler-job.ts";
-import type { Compiled } from "./targets.ts";
-import { planTask, type TaskPlan } from "./task-plan.ts";
+import {
+  SCHEDULER_FIELDS,
+  type SchedulerJob,
+  SENTINEL_CRON,
+  schedulerJob,
+} from "./scheduler-job.ts";
+import { type Compiled, expandWorkflows, planTask, type TaskPlan } from "./task-plan.ts";
 
 /** Longest texts that the scheduler keeps. */
 const LIMITS: Readonly<Record<string, number>> = {

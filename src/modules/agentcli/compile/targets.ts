@@ -1,16 +1,12 @@
-/** The targets that a manifest compiles to, as clients see them; making one is a file of its own. */
+/** The targets that a manifest compiles to, in the order in which they are listed. */
 import type { Failure } from "../failure.ts";
-import type { Manifest } from "../manifest/manifest.ts";
-
-/** The result of compiling. */
-export interface Compiled {
-  readonly output: Readonly<Record<string, unknown>>;
-  /** Goes with the output where it was asked for. */
-  readonly explain: readonly object[];
-}
+import type { Manifest, Workflow } from "../manifest/manifest.ts";
+import { compileEndpoints } from "./endpoints.ts";
+import { compileScheduler } from "./scheduler.ts";
+import { type Compiled, expandWorkflows, planTask, type TaskPlan } from "./task-plan.ts";
 
 /** A target as clients see it. */
-export interface TargetRecord {
+interface TargetRecord {
   readonly name: string;
   readonly description: string;
   readonly capabilities: readonly string[];
@@ -18,6 +14,119 @@ export interface TargetRecord {
 }
 
 /** A target and its compiler, which gets valid manifests only. */
-export interface Target extends TargetRecord {
+interface Target extends TargetRecord {
   compile(manifest: Manifest): Compiled | Failure;
+}
+
+const TARGETS: readonly Target[] = [
+  {
+    name: "standalone",
+    description: "A portable plan for authoring, validation and protocol use, without a runtime.",
+    capabilities: ["schema", "validate", "compile", "describe", "json-rpc"],
+    features: {
+      approvals: "intent-only",
+      model_policy: "portable",
+      execution_intent: "portable",
+      output_hints: "portable",
+      timeout_support: "portable",
+      context_retrieval: "portable",
+      runtime_execution: false,
+    },
+    compile: compileStandalone,
+  },
+  {
+    name: "openclaw-scheduler",
+    description: "Jobs of an OpenClaw Scheduler, the durable runtime.",
+    capabilities: ["compile", "apply", "inspect", "field-mask", "sanitize-basic", "ndjson"],
+    features: {
+      approvals: "runtime",
+      model_policy: "model+thinking",
+      execution_intent: "runtime",
+      output_hints: "runtime",
+      timeout_support: "runtime",
+      context_retrieval: "runtime",
+      runtime_execution: true,
+    },
+    compile: compileScheduler,
+  },
+  {
+    name: "agtp",
+    description: "The AGTP endpoints that a daemon registers for the tasks of exposed workflows.",
+    capabilities: ["compile"],
+    features: {
+      approvals: "runtime",
+      model_policy: "none",
+      execution_intent: "runtime",
+      output_hints: "runtime",
+      timeout_support: "runtime",
+      context_retrieval: "none",
+      runtime_execution: true,
+    },
+    compile: compileEndpoints,
+  },
+];
+
+/** A target by name. */
+export function findTarget(name: unknown): Target | undefined {
+  return TARGETS.find((target) => target.name === name);
+}
+
+/** The list for clients. */
+export function listTargets(): readonly TargetRecord[] {
+  return TARGETS.map(({ name, description, capabilities, features }) => ({
+    ...{ name, description, capabilities, features },
+  }));
+}
+
+const CAPABILITIES = {
+  authoring: true,
+  planning: true,
+  runtime_execution: false,
+  rpc: true,
+  model_policy: true,
+  execution_intent: true,
+  output_hints: true,
+  budgets: true,
+  identity: true,
+  contracts: true,
+} as const;
+
+const NOTES = {
+  trigger: "Keeps trigger semantics as they are; no sentinel schedule is needed.",
+  schedule: "Keeps the cron schedule as it is, for backends that know scheduled roots.",
+} as const;
+
+/** Compiles to a portable plan, bound to no runtime.   agentcli spec "standalone" */
+function compileStandalone(manifest: Manifest): Compiled {
+  const workflows = expandWorkflows(manifest).map(planWorkflow);
+  const explain = workflows.flatMap(({ tasks }) => tasks).map(explainTask);
+  const plan = { target: "standalone", version: "0.2", capabilities: CAPABILITIES, workflows };
+  return { output: plan, explain };
+}
+
+interface PlannedWorkflow {
+  readonly id: string;
+  readonly name: string;
+  readonly tasks: readonly TaskPlan[];
+  readonly edges: readonly object[];
+}
+
+function planWorkflow(workflow: Workflow): PlannedWorkflow {
+  const tasks = workflow.tasks.map((task) => planTask(workflow, task));
+  const edges = tasks.flatMap(({ id, invocation, parent_compiled_id: from }) => {
+    if (invocation.mode !== "trigger") return [];
+    const { on, condition, delay_s } = invocation;
+    return [{ from, to: id, on, condition, delay_s }];
+  });
+  return { id: workflow.id, name: workflow.name, tasks, edges };
+}
+
+function explainTask({ source, id, invocation }: TaskPlan): object {
+  return {
+    ...source,
+    compiled_id: id,
+    target: "standalone",
+    invocation_mode: invocation.mode,
+    notes: [NOTES[invocation.mode]],
+  };
 }

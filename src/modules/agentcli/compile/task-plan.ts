@@ -2,21 +2,27 @@
  * A task with every default filled in and everything inherited: what both targets are made from, and
  * what is executed.   agentcli spec "Normalized plan"
  */
-
 import { sha256Hex } from "../../../identity/canonical-form.ts";
-import type { Governed, Task, Workflow } from "../manifest/manifest.ts";
+import type {
+  Approval,
+  FailureHandler,
+  Governed,
+  Manifest,
+  Target,
+  Task,
+  Workflow,
+} from "../manifest/manifest.ts";
 import {
+  type DeclaredIdentity,
+  declareIdentity,
+  type FlatIdentity,
   type MergedAuthorization,
   type MergedContract,
   type MergedEvidence,
   type MergedProof,
-  mergeAuthorization,
   mergeContract,
-  mergeEvidence,
-  mergeProof,
-} from "./merge-governance.ts";
-import { type DeclaredIdentity, declareIdentity, type FlatIdentity } from "./merge-identity.ts";
-import { type ApprovalPlan, planApproval, planBlocks, type TaskBlocks } from "./plan-blocks.ts";
+  mergeReferences,
+} from "./merge.ts";
 
 /** A program, ready to be started. */
 export interface ShellPayload {
@@ -34,6 +40,12 @@ interface PlannedModel {
   readonly thinking: string | null;
   readonly scheduler_model: string | null;
 }
+
+const NO_MODEL: Omit<PlannedModel, "scheduler_model"> = {
+  provider: null,
+  model: null,
+  thinking: null,
+};
 
 /** When it runs. */
 type Invocation =
@@ -80,6 +92,13 @@ interface PlannedVerify {
   readonly on_failure: "error" | "warn";
 }
 
+/** The result of compiling a manifest to a target. */
+export interface Compiled {
+  readonly output: Readonly<Record<string, unknown>>;
+  /** Goes with the output where it was asked for. */
+  readonly explain: readonly object[];
+}
+
 /** Plans one task of an expanded workflow. */
 export function planTask(workflow: Workflow, task: Task): TaskPlan {
   const { trigger } = task;
@@ -100,9 +119,7 @@ export function planTask(workflow: Workflow, task: Task): TaskPlan {
     approval: planApproval(task.approval),
     identity: declareIdentity(workflow.identity, task.identity),
     contract: mergeContract(workflow, task),
-    authorization_proof: mergeProof(workflow, task),
-    authorization: mergeAuthorization(workflow, task),
-    evidence: mergeEvidence(workflow, task),
+    ...mergeReferences(workflow, task),
     child_credential_policy:
       task.child_credential_policy ?? workflow.child_credential_policy ?? null,
     verify: verifyOf(workflow, task),
@@ -133,9 +150,8 @@ function payloadOf({ shell, prompt }: Task): ShellPayload | { readonly prompt: s
 }
 
 function modelOf(workflow: Governed, task: Governed): PlannedModel {
-  const provider = task.model_policy?.provider ?? workflow.model_policy?.provider ?? null;
-  const model = task.model_policy?.model ?? workflow.model_policy?.model ?? null;
-  const thinking = task.model_policy?.thinking ?? workflow.model_policy?.thinking ?? null;
+  const broad = withDefaults<typeof NO_MODEL>(workflow.model_policy, NO_MODEL);
+  const { provider, model, thinking } = withDefaults<typeof NO_MODEL>(task.model_policy, broad);
   const hasBoth = provider !== null && model !== null;
   return { provider, model, thinking, scheduler_model: hasBoth ? `${provider}/${model}` : model };
 }
@@ -151,4 +167,148 @@ function verifyOf(workflow: Governed, task: Governed): PlannedVerify | null {
 /** The first 32 hex digits over both ids. */
 export function compiledId(workflowId: string, taskId: string): string {
   return sha256Hex(`${workflowId}:${taskId}`).slice(0, 32);
+}
+
+/** The blocks of a planned task about how it runs. */
+interface TaskBlocks {
+  readonly intent: { readonly mode: "execute" | "plan"; readonly read_only: boolean | null };
+  readonly output: {
+    readonly preview_bytes: number;
+    readonly offload: string;
+    readonly retrieve: string;
+    readonly format: "json" | "ndjson" | "text" | null;
+  };
+  readonly budgets: {
+    readonly max_iterations: number | null;
+    readonly max_fanout: number;
+    readonly max_context_items: number;
+    readonly max_pending_approvals: number;
+    readonly max_queued_dispatches: number;
+  };
+  readonly delivery: {
+    readonly mode: string;
+    readonly channel: string | null;
+    readonly to: string | null;
+  };
+  readonly reliability: {
+    readonly guarantee: string;
+    readonly overlap_policy: "skip" | "allow" | "queue";
+    readonly max_retries: number;
+  };
+  readonly runtime: { readonly timeout_ms: number | null };
+  readonly context: { readonly retrieval: string; readonly limit: number };
+  readonly session: { readonly preferred_key: string | null };
+}
+
+/** Fills in what a task does not say. */
+function planBlocks(task: Task): TaskBlocks {
+  const limit = task.context?.limit ?? null;
+  const items = task.budgets?.max_context_items ?? limit ?? 5;
+  return {
+    intent: withDefaults<TaskBlocks["intent"]>(task.intent, { mode: "execute", read_only: null }),
+    output: withDefaults<TaskBlocks["output"]>(task.output, {
+      preview_bytes: 2000,
+      offload: "auto",
+      retrieve: "on-demand",
+      format: null,
+    }),
+    budgets: withDefaults<TaskBlocks["budgets"]>(task.budgets, {
+      max_iterations: null,
+      max_fanout: 25,
+      max_context_items: items,
+      max_pending_approvals: 10,
+      max_queued_dispatches: 25,
+    }),
+    delivery: withDefaults<TaskBlocks["delivery"]>(task.delivery, {
+      mode: "none",
+      channel: null,
+      to: null,
+    }),
+    reliability: withDefaults<TaskBlocks["reliability"]>(task.reliability, {
+      guarantee: "at-most-once",
+      overlap_policy: "skip",
+      max_retries: 0,
+    }),
+    runtime: withDefaults<TaskBlocks["runtime"]>(task.runtime, { timeout_ms: null }),
+    context: withDefaults<TaskBlocks["context"]>(task.context, { retrieval: "none", limit: items }),
+    session: withDefaults<TaskBlocks["session"]>(task.session, { preferred_key: null }),
+  };
+}
+
+/** The members of a block as it says them, and else as they usually are; null says nothing. */
+function withDefaults<Block extends object>(
+  said: { readonly [Key in keyof Block]?: Block[Key] | null | undefined } | null | undefined,
+  usual: Block,
+): Block {
+  const keys = Object.keys(usual) as (keyof Block)[];
+  return Object.fromEntries(keys.map((key) => [key, said?.[key] ?? usual[key]])) as Block;
+}
+
+/** The approval of a run, and what happens without one. */
+interface ApprovalPlan {
+  readonly required: 0 | 1;
+  readonly timeout_s: number | null;
+  readonly auto: "approve" | "reject" | null;
+  readonly policy: "none" | "manual" | "auto-approve" | "auto-reject";
+  readonly risk_level: string | null;
+  readonly approver_scope: string | null;
+}
+
+/** The policy, where both ways of asking for approval come together. */
+function planApproval(approval: Approval | null | undefined): ApprovalPlan {
+  if (approval === undefined || approval === null) {
+    const nothing = { timeout_s: null, auto: null, risk_level: null, approver_scope: null };
+    return { required: 0, policy: "none", ...nothing };
+  }
+  const policy = approval.policy ?? (approval.required === true ? "manual" : "none");
+  return {
+    required: policy === "manual" || approval.required === true ? 1 : 0,
+    timeout_s: approval.timeout_s ?? 3600,
+    auto: autoOf(policy, approval.auto ?? null),
+    policy,
+    risk_level: approval.risk_level ?? "medium",
+    approver_scope: approval.approver_scope ?? null,
+  };
+}
+
+function autoOf(policy: ApprovalPlan["policy"], auto: ApprovalPlan["auto"]): ApprovalPlan["auto"] {
+  if (policy === "auto-approve") return "approve";
+  if (policy === "auto-reject") return "reject";
+  return policy === "manual" ? (auto ?? "reject") : auto;
+}
+
+/** The manifest's workflows without shorthand. */
+export function expandWorkflows({ workflows }: Manifest): readonly Workflow[] {
+  return workflows.map((workflow) => ({ ...workflow, tasks: workflow.tasks.flatMap(expandTask) }));
+}
+
+function expandTask(task: Task): readonly Task[] {
+  const { on_failure: handler, ...own } = task;
+  return handler === undefined || handler === null ? [own] : [own, failureTask(own, handler)];
+}
+
+function failureTask(parent: Task, handler: FailureHandler): Task {
+  const { id, name, enabled, target, delay_s, condition, ...blocks } = handler;
+  return {
+    ...blocks,
+    id: id ?? `${parent.id}.failure`,
+    name: name ?? `${parent.name} Failure Handler`,
+    enabled: enabled ?? parent.enabled ?? null,
+    target: failureTarget(parent.target, handler),
+    trigger: {
+      parent: parent.id,
+      on: "failure",
+      delay_s: delay_s ?? 0,
+      condition: condition ?? null,
+    },
+  };
+}
+
+function failureTarget(parent: Target, { target, shell }: FailureHandler): Target {
+  const inferred = shell === undefined || shell === null ? "isolated" : "shell";
+  return {
+    session_target: target?.session_target ?? inferred,
+    agent_id: target?.agent_id ?? parent.agent_id ?? "main",
+    payload_kind: target?.payload_kind ?? null,
+  };
 }

@@ -7,10 +7,9 @@
 import { resolve } from "node:path";
 import type { CedarValueJson, EntityJson, EntityUidJson } from "@cedar-policy/cedar-wasm/nodejs";
 import { readBoundedFile } from "../../../base/bounded-file.ts";
-import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
+import { isRecord, type JsonRecord, recordIn } from "../../../base/json-value.ts";
 import { loadLate } from "../../../base/late-load.ts";
-import type { ProfileFault } from "../manifest/profile-fault.ts";
-import type { ProviderAnswer } from "./provider-answer.ts";
+import type { ProfileFault } from "../manifest/finding.ts";
 
 const loadCedar = loadLate(() => import("@cedar-policy/cedar-wasm/nodejs"));
 
@@ -32,18 +31,20 @@ export function checkCedarSettings(settings: JsonRecord): readonly ProfileFault[
     return value !== undefined && (typeof value !== "string" || !TYPE.test(value));
   });
   const { entities, action } = settings;
-  return [
-    ...(sources.length === 1
-      ? []
-      : ([[`${place}policies`, "exactly one of policies and policies_file is required"]] as const)),
-    ...badTypes.map((key) => [place + key, "must be the name of an entity type"] as const),
-    ...(action === undefined || isText(action)
-      ? []
-      : ([[`${place}action`, "must be the id of an action"]] as const)),
-    ...(entities === undefined || Array.isArray(entities)
-      ? []
-      : ([[`${place}entities`, "must be a list of entities in Cedar's JSON"]] as const)),
-  ];
+  const faults: ProfileFault[] = badTypes.map((key) => [
+    place + key,
+    "must be the name of an entity type",
+  ]);
+  if (sources.length !== 1) {
+    faults.unshift([`${place}policies`, "exactly one of policies and policies_file is required"]);
+  }
+  if (action !== undefined && !isText(action)) {
+    faults.push([`${place}action`, "must be the id of an action"]);
+  }
+  if (entities !== undefined && !Array.isArray(entities)) {
+    faults.push([`${place}entities`, "must be a list of entities in Cedar's JSON"]);
+  }
+  return faults;
 }
 
 /** The decision on a request. */
@@ -92,9 +93,8 @@ function readPolicies(settings: JsonRecord, directory: string): string | Provide
 }
 
 function whoAndWhat(request: JsonRecord, settings: JsonRecord) {
-  const { identity, source } = request;
-  const principal = isRecord(identity) ? identity["principal"] : undefined;
-  const { workflow_id: workflow, task_id: task } = isRecord(source) ? source : {};
+  const { principal } = recordIn(request["identity"]);
+  const { workflow_id: workflow, task_id: task } = recordIn(request["source"]);
   return {
     principal: { type: textOf(settings, "principal_type"), id: String(principal ?? "") },
     resource: { type: textOf(settings, "resource_type"), id: `${workflow}/${task}` },
@@ -110,7 +110,7 @@ function entitiesOf({ entities }: JsonRecord): EntityJson[] {
   const listed = Array.isArray(entities) ? entities.filter(isRecord) : [];
   return listed.map(({ uid, attrs, parents }) => ({
     uid: uid as EntityUidJson,
-    attrs: (isRecord(attrs) ? attrs : {}) as Record<string, CedarValueJson>,
+    attrs: recordIn(attrs) as Record<string, CedarValueJson>,
     parents: (Array.isArray(parents) ? parents : []) as EntityUidJson[],
   }));
 }
@@ -135,3 +135,8 @@ function cedarValue(value: unknown): CedarValueJson | undefined {
 function isText(value: unknown): value is string {
   return typeof value === "string" && value.trim() !== "";
 }
+
+/** An answer, in the provider's own words. */
+export type ProviderAnswer =
+  | { readonly kind: "answer"; readonly value: string; readonly reason: string | null }
+  | { readonly kind: "fault"; readonly message: string };

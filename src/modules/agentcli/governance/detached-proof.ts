@@ -8,10 +8,10 @@ import { createHash, createPublicKey, type KeyObject, verify } from "node:crypto
 import { resolve } from "node:path";
 import { readBoundedFile } from "../../../base/bounded-file.ts";
 import type { JsonRecord } from "../../../base/json-value.ts";
-import type { EffectiveProof } from "../compile/merge-governance.ts";
-import type { ProfileFault } from "../manifest/profile-fault.ts";
+import type { EffectiveProof } from "../compile/merge.ts";
+import type { ProfileFault } from "../manifest/finding.ts";
 import type { World } from "../world.ts";
-import { checkPublicKey, readPublicPem } from "./key-source.ts";
+import { checkPublicKey, readPublicPem } from "./keys.ts";
 
 const MAX_SIGNERS_BYTES = 262_144;
 /** A namespace keeps a signature that was made for something else from counting here. */
@@ -31,13 +31,10 @@ export function checkDetachedProfile(profile: JsonRecord): readonly ProfileFault
   const hasKey = typeof key === "string" && key !== "";
   const hasSigners = typeof signers === "string" && signers !== "";
   const needsPrincipal = hasSigners && (typeof principal !== "string" || principal === "");
-  return [
-    ...(hasKey === hasSigners
-      ? ([["public_key", "exactly one of public_key and allowed_signers is required"]] as const)
-      : []),
-    ...(hasKey ? checkPublicKey(key, "public_key") : []),
-    ...(needsPrincipal ? ([["principal", "is required beside allowed_signers"]] as const) : []),
-  ];
+  const faults: ProfileFault[] = hasKey ? [...checkPublicKey(key, "public_key")] : [];
+  if (needsPrincipal) faults.push(["principal", "is required beside allowed_signers"]);
+  if (hasKey !== hasSigners) return faults;
+  return [["public_key", "exactly one of public_key and allowed_signers is required"], ...faults];
 }
 
 /** Why the proof does not hold; undefined when it does. */

@@ -35,20 +35,13 @@ export async function readSource(
   const end = await world.runProgram({
     program: "sh",
     args: ["-c", command],
-    env: definedOf(world.env),
+    env: world.env,
     directory: world.directory,
     timeoutMs: COMMAND_TIMEOUT_MS,
   });
   if (end.kind === "fault") return absent(`its command ${end.message}`);
   if (end.code !== 0) return absent(`its command ended with exit code ${end.code}`);
   return present(end.stdout.trim(), "its command put out nothing");
-}
-
-/** The variables that are set. */
-export function definedOf(env: World["env"]): Readonly<Record<string, string>> {
-  return Object.fromEntries(
-    Object.entries(env).filter((entry): entry is [string, string] => entry[1] !== undefined),
-  );
 }
 
 function present(value: string | undefined, message: string): SourcedValue {

@@ -1,9 +1,21 @@
 /** Finds one task of a valid manifest, by the words of a caller. */
-import { expandWorkflows } from "../compile/expand.ts";
-import { planTask } from "../compile/task-plan.ts";
+import { expandWorkflows, planTask, type TaskPlan } from "../compile/task-plan.ts";
 import { type Failure, invalidArgument } from "../failure.ts";
-import type { Manifest, Workflow } from "../manifest/manifest.ts";
-import type { FoundTask } from "./resolve-identity.ts";
+import type { Manifest, Task, Workflow } from "../manifest/manifest.ts";
+
+/** A task that was found, with all that it inherits from. */
+export interface FoundTask {
+  readonly manifest: Manifest;
+  /** Expanded. */
+  readonly workflow: Workflow;
+  readonly task: Task;
+  readonly plan: TaskPlan;
+}
+
+/** A task of an expanded workflow, planned. */
+export function foundTask(manifest: Manifest, workflow: Workflow, task: Task): FoundTask {
+  return { manifest, workflow, task, plan: planTask(workflow, task) };
+}
 
 /** The task, handlers of failures included, or what there is instead. */
 export function findTask(
@@ -21,7 +33,7 @@ export function findTask(
       `Task not found: ${taskId} in workflow ${workflow.id}. Available: ${known}`,
     );
   }
-  return { manifest, workflow, task, plan: planTask(workflow, task) };
+  return foundTask(manifest, workflow, task);
 }
 
 function chooseWorkflow(

@@ -5,18 +5,18 @@
  */
 import { resolve } from "node:path";
 import { readBoundedFile } from "../../../base/bounded-file.ts";
-import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
-import type { EffectiveIdentity } from "../compile/merge-identity.ts";
+import { isRecord, type JsonRecord, recordIn, textIn } from "../../../base/json-value.ts";
+import type { EffectiveIdentity } from "../compile/merge.ts";
 import { type Failure, failure } from "../failure.ts";
-import { checkKeySource } from "../governance/key-source.ts";
+import { checkKeySource } from "../governance/keys.ts";
+import type { ProfileFault } from "../manifest/finding.ts";
 import { TRUST_LEVELS } from "../manifest/identity-fields.ts";
-import type { ProfileFault } from "../manifest/profile-fault.ts";
 import type { World } from "../world.ts";
-import { readChain } from "./delegated-token.ts";
+import { readChain } from "./delegation.ts";
 import { bearerSession, emptySession, type Session } from "./session.ts";
 
 /** The capabilities of a provider; keys are the protocol's. */
-export interface IdentityCapabilities {
+interface IdentityCapabilities {
   readonly auth_modes: readonly string[];
   readonly credential_types: readonly string[];
   readonly presentation_kinds: readonly string[];
@@ -95,17 +95,12 @@ const delegatedBearer: IdentityProvider = {
     const settings = settingsOf(profile);
     const sources = [tokenVariable(settings), tokenFile(settings, {})];
     const isOne = sources.filter((one) => one !== undefined).length === 1;
-    const { provider_config: config } = settings;
+    const place = "auth.provider_config.";
+    const faults = checkKeySource(recordIn(settings.provider_config), place);
+    if (isOne) return faults;
     return [
-      ...(isOne
-        ? []
-        : ([
-            [
-              "auth.provider_config.token_env",
-              "exactly one of token_env and token_file is required",
-            ],
-          ] as const)),
-      ...checkKeySource(isRecord(config) ? config : {}, "auth.provider_config."),
+      [`${place}token_env`, "exactly one of token_env and token_file is required"],
+      ...faults,
     ];
   },
   resolve: async (identity, world) => {
@@ -176,35 +171,58 @@ interface Settings {
 }
 
 /** The settings of a profile, wherever it has them. */
-function settingsOf(profile: JsonRecord): Settings {
-  const auth = isRecord(profile["auth"]) ? profile["auth"] : {};
-  const outer = isRecord(profile["provider_config"]) ? profile["provider_config"] : {};
-  const inner = isRecord(auth["provider_config"]) ? auth["provider_config"] : {};
-  return { provider_config: { ...outer, ...inner }, inputs: auth["inputs"] };
+function settingsOf({ auth, provider_config: outer }: JsonRecord): Settings {
+  const { provider_config: inner, inputs } = recordIn(auth);
+  return { provider_config: { ...recordIn(outer), ...recordIn(inner) }, inputs };
 }
 
 /** The name of a variable; never the token itself, which has no place in a manifest. */
 function tokenVariable({ provider_config, inputs }: Settings): string | undefined {
-  const settings = isRecord(provider_config) ? provider_config : {};
-  const given = isRecord(inputs) ? inputs : {};
-  const names = [settings["token_env"], ...TOKEN_INPUTS.map((key) => environmentOf(given[key]))];
+  const inputsOf = TOKEN_INPUTS.map((key) => environmentOf(recordIn(inputs)[key]));
+  const names = [recordIn(provider_config)["token_env"], ...inputsOf];
   return names.find((name): name is string => typeof name === "string" && name !== "");
 }
 
 function environmentOf(input: unknown): unknown {
-  const source = isRecord(input) ? input["value_from"] : undefined;
+  const source = recordIn(input)["value_from"];
   return isRecord(source) ? source["env"] : input;
 }
 
 function tokenFile({ provider_config, inputs }: Settings, env: World["env"]): string | undefined {
-  const settings = isRecord(provider_config) ? provider_config : {};
-  if (typeof settings["token_file"] === "string" && settings["token_file"] !== "") {
-    return settings["token_file"];
-  }
-  const input = isRecord(inputs) ? inputs["token_file"] : undefined;
-  const source = isRecord(input) ? input["value_from"] : undefined;
-  if (!isRecord(source)) return undefined;
-  const { file, literal, env: variable } = source;
-  for (const path of [file, literal]) if (typeof path === "string") return path;
-  return typeof variable === "string" ? (env[variable] ?? "") : undefined;
+  const named = textIn(recordIn(provider_config)["token_file"]) ?? "";
+  if (named !== "") return named;
+  const source = recordIn(recordIn(recordIn(inputs)["token_file"])["value_from"]);
+  const path = textIn(source["file"]) ?? textIn(source["literal"]);
+  const variable = textIn(source["env"]);
+  return path ?? (variable === undefined ? undefined : (env[variable] ?? ""));
+}
+
+/** A demand of an identity that its provider cannot meet. */
+interface Unable {
+  readonly field: "auth.mode" | "presentation.handoff";
+  readonly message: string;
+}
+
+/**
+ * The modes of acting and the ways to hand credentials on that cannot be had; "none" asks for nothing.
+ * Said when a manifest is validated, and once more when it is used.
+ */
+export function findUnable(
+  {
+    auth: { mode },
+    presentation: { handoff },
+  }: {
+    readonly auth: { readonly mode: string | null };
+    readonly presentation: { readonly handoff: string | null };
+  },
+  { auth_modes: modes, handoff_modes: handoffs }: IdentityCapabilities,
+): readonly Unable[] {
+  const asked = [
+    ["auth.mode", mode ?? "none", modes],
+    ["presentation.handoff", handoff ?? "none", handoffs],
+  ] as const;
+  return asked.flatMap(([field, word, known]) => {
+    if (word === "none" || known.includes(word)) return [];
+    return [{ field, message: `cannot do "${word}", only: ${known.join(", ")}` }];
+  });
 }

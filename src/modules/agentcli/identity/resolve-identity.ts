@@ -1,38 +1,17 @@
 /**
  * From what a task declares to the identity that it acts under: merged, provided, and within its own
- * limits. Nothing is run, and nothing is written.   agentcli execution identity "Resolution"
+ * limits. A task that follows on another has, by its `child_credential_policy`, else its parent's, no
+ * credentials, its parent's, its own within its parent's, or just its own. Nothing is run, and nothing
+ * is written.   agentcli execution identity "Resolution", "Child credentials"
  */
-
-import { quoteValue } from "../../../base/json-value.ts";
-import {
-  applyProfile,
-  declareIdentity,
-  type EffectiveIdentity,
-  isDeclared,
-} from "../compile/merge-identity.ts";
-import type { TaskPlan } from "../compile/task-plan.ts";
+import { type EffectiveIdentity, effectiveOf, isDeclared } from "../compile/merge.ts";
 import { type Failure, failure, isFailure } from "../failure.ts";
-import { compareTrust, type DelegationPolicy } from "../manifest/identity-fields.ts";
-import type { Manifest, Task, Workflow } from "../manifest/manifest.ts";
+import { compareTrust } from "../manifest/identity-fields.ts";
 import type { World } from "../world.ts";
-import { findUnable } from "./provider-limits.ts";
-import { IDENTITY_PROVIDERS } from "./providers.ts";
-import {
-  type DelegationVerdict,
-  describeSession,
-  emptySession,
-  type Hop,
-  type Session,
-} from "./session.ts";
-
-/** A task that was found, with all that it inherits from. */
-export interface FoundTask {
-  readonly manifest: Manifest;
-  /** Expanded. */
-  readonly workflow: Workflow;
-  readonly task: Task;
-  readonly plan: TaskPlan;
-}
+import { checkTightening, judgeDelegation } from "./delegation.ts";
+import { type FoundTask, foundTask } from "./find-task.ts";
+import { findUnable, IDENTITY_PROVIDERS } from "./providers.ts";
+import { describeSession, emptySession, type Session } from "./session.ts";
 
 /** The identity that a task acts under. */
 export interface ResolvedIdentity {
@@ -47,10 +26,10 @@ export interface ResolvedIdentity {
 }
 
 /** The parts that identities are resolved with. */
-export type IdentityWorld = Pick<World, "env" | "directory" | "operator" | "keySets">;
+type IdentityWorld = Pick<World, "env" | "directory" | "operator" | "keySets">;
 
 /** Resolves a task's own identity, or says why it has none; withheld, without its credentials. */
-export async function resolveIdentity(
+async function resolveIdentity(
   { manifest, workflow, task, plan }: FoundTask,
   world: IdentityWorld,
   isWithheld = false,
@@ -60,13 +39,7 @@ export async function resolveIdentity(
   if (manifest.version === "0.1") {
     const principal = effective.subject.principal ?? world.operator;
     const declared = isDeclared(identity) ? describeDeclared(effective) : { ...identity };
-    return {
-      effective,
-      declared,
-      session: undefined,
-      described: null,
-      principal,
-    };
+    return { effective, declared, session: undefined, described: null, principal };
   }
   const profile = manifest.identity_profiles?.find(({ id }) => id === effective.ref);
   const loosened = checkTightening(
@@ -100,21 +73,6 @@ export async function resolveIdentity(
   };
 }
 
-/** The declaration, in whichever form it was written. */
-export function effectiveOf(
-  { identity }: Pick<TaskPlan, "identity">,
-  manifest: Manifest,
-): EffectiveIdentity {
-  if (isDeclared(identity)) {
-    const profile = manifest.identity_profiles?.find(({ id }) => id === identity.ref);
-    return applyProfile(profile, identity);
-  }
-  const { principal, run_as } = identity;
-  const declared = declareIdentity(undefined, { subject: { principal, run_as } });
-  if (!isDeclared(declared)) throw new Error("a structured identity is a declared one");
-  return applyProfile(undefined, declared);
-}
-
 /** Nobody is trusted further than the scope that constrains it allows. */
 function checkAutonomy({ trust }: EffectiveIdentity): Failure | undefined {
   const most = trust.constraints.max_autonomy;
@@ -137,79 +95,79 @@ function describeDeclared({
   };
 }
 
-/** Depth without a policy: the subject itself, and nobody behind it. */
-const USUAL_DEPTH = 1;
+/** Longer chains of parents inherit nothing any more. */
+const MAX_PARENTS = 16;
 
-/**
- * Chains of delegation: a narrower scope may only tighten the policy of a broader one, and a chain
- * that was resolved has to keep within the policy. The fault of the policies of profile, workflow
- * and task, broadest first.   agentcli execution identity "Delegation"
- */
-export function checkTightening(
-  layers: readonly (DelegationPolicy | null | undefined)[],
-): Failure | undefined {
-  let broad: DelegationPolicy = {};
-  for (const layer of layers) {
-    if (layer === undefined || layer === null) continue;
-    const loosened = findLoosened(broad, layer);
-    if (loosened !== undefined) {
-      const message = `delegation_policy.${loosened} must not be looser than in the broader scope`;
-      return failure("identity_delegation_invalid", message);
-    }
-    const said = Object.entries(layer).filter(([, value]) => value !== null);
-    broad = { ...broad, ...Object.fromEntries(said) };
+/** Resolves the identity that a task acts under, whatever follows on what. */
+export async function resolveTaskIdentity(
+  found: FoundTask,
+  world: IdentityWorld,
+  depth = 0,
+): Promise<ResolvedIdentity | Failure> {
+  const parent = parentOf(found);
+  if (parent === undefined || found.manifest.version === "0.1")
+    return resolveIdentity(found, world);
+  const own = found.plan.child_credential_policy;
+  switch (own ?? parent.plan.child_credential_policy) {
+    case "none":
+      return resolveIdentity(found, world, true);
+    case "inherit":
+      return inherit(found, parent, world, depth);
+    case "downscope":
+      return downscope(found, parent, world);
+    default:
+      return resolveIdentity(found, world);
   }
-  return undefined;
 }
 
-function findLoosened(broad: DelegationPolicy, narrow: DelegationPolicy): string | undefined {
-  const most = broad.max_depth ?? undefined;
-  if (most !== undefined && (narrow.max_depth ?? most) > most) return "max_depth";
-  if (broad.require_grant_per_hop === true && narrow.require_grant_per_hop === false) {
-    return "require_grant_per_hop";
+function parentOf({ manifest, workflow, task: { trigger } }: FoundTask): FoundTask | undefined {
+  const task = workflow.tasks.find(({ id }) => id === trigger?.parent);
+  return task && foundTask(manifest, workflow, task);
+}
+
+/** The parent's credentials, handed over as the child says, where it says so itself. */
+async function inherit(
+  found: FoundTask,
+  parent: FoundTask,
+  world: IdentityWorld,
+  depth: number,
+): Promise<ResolvedIdentity | Failure> {
+  if (depth >= MAX_PARENTS) {
+    const message = "the chain of parents that credentials are inherited from is too long";
+    return failure("identity_delegation_invalid", message);
   }
-  const allowed = broad.allowed_delegators ?? [];
-  const wanted = narrow.allowed_delegators;
-  if (allowed.length === 0 || wanted === undefined || wanted === null) return undefined;
-  const isSubset = wanted.length > 0 && wanted.every((one) => allowed.includes(one));
-  return isSubset ? undefined : "allowed_delegators";
+  const inherited = await resolveTaskIdentity(parent, world, depth + 1);
+  if (isFailure(inherited)) return inherited;
+  const { presentation } = effectiveOf(found.plan, found.manifest);
+  if (presentation.bindings === null) return inherited;
+  return { ...inherited, effective: { ...inherited.effective, presentation } };
 }
 
-/** The verdict on a session's chain under the policy of its identity, at a time. */
-export function judgeDelegation(
-  { delegation_chain: chain }: Pick<Session, "delegation_chain">,
-  { auth: { delegation_policy: policy } }: Pick<EffectiveIdentity, "auth">,
-  now: number = Date.now(),
-): DelegationVerdict {
-  const principals = chain.flatMap(({ principal }) => principal ?? []);
-  const acyclic = new Set(principals).size === principals.length;
-  const hasGrants = chain.every(({ grant }) => grant !== null);
-  const most = policy.max_depth ?? USUAL_DEPTH;
-  const isUngranted = !hasGrants && policy.require_grant_per_hop !== false;
-  const reasons = [
-    ...(acyclic ? [] : ["a principal stands in the chain twice"]),
-    ...(chain.length <= most ? [] : [`the chain has ${chain.length} hops, at most ${most} may be`]),
-    ...(isUngranted ? ["a hop has no grant"] : []),
-    ...chain.slice(1).flatMap((hop) => refuseDelegator(hop, policy)),
-    ...chain.flatMap((hop, index) => refuseExpired(hop, index, now)),
-  ];
-  return {
-    ...{ valid: reasons.length === 0, depth: chain.length, acyclic },
-    ...{ all_grants_present: hasGrants, reasons },
-  };
+/** No provider here narrows a credential: the child's own has to be the narrower one. */
+async function downscope(
+  found: FoundTask,
+  parent: FoundTask,
+  world: IdentityWorld,
+): Promise<ResolvedIdentity | Failure> {
+  const { manifest } = found;
+  const broad = effectiveOf(parent.plan, manifest);
+  const narrow = effectiveOf(found.plan, manifest);
+  const most = broad.auth.scopes;
+  const wanted = narrow.auth.scopes;
+  if (wanted === null || wanted.length === 0 || narrow.ref === broad.ref) {
+    return refuse("needs an identity and auth.scopes of its own");
+  }
+  const excess = most === null ? undefined : wanted.find((scope) => !most.includes(scope));
+  if (excess !== undefined)
+    return refuse(`asks for ${JSON.stringify(excess)}, which its parent lacks`);
+  const level = narrow.trust.level ?? "supervised";
+  if (compareTrust(level, broad.trust.level ?? "supervised") > 0) {
+    return refuse(`is trusted further, "${level}", than its parent`);
+  }
+  return resolveIdentity(found, world);
 }
 
-/** Of those behind the subject; an empty list allows everybody. */
-function refuseDelegator(
-  { principal }: Hop,
-  { allowed_delegators }: EffectiveIdentity["auth"]["delegation_policy"],
-): readonly string[] {
-  const allowed = allowed_delegators ?? [];
-  if (allowed.length === 0 || allowed.includes(principal)) return [];
-  return [`${quoteValue(principal)} is not among the allowed delegators`];
-}
-
-function refuseExpired({ expires_at: end }: Hop, index: number, now: number): readonly string[] {
-  if (end === null || Date.parse(end) > now) return [];
-  return [`the grant of hop ${index} has expired`];
+function refuse(what: string): Failure {
+  const message = `child_credential_policy is "downscope", but the task ${what}`;
+  return failure("identity_delegation_invalid", message);
 }

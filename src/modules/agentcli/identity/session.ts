@@ -1,6 +1,6 @@
 /** A credential session: what an identity provider came up with, and its view without secrets. */
 
-import type { EffectiveIdentity } from "../compile/merge-identity.ts";
+import type { EffectiveIdentity } from "../compile/merge.ts";
 import type { TrustLevel } from "../manifest/identity-fields.ts";
 
 /** One who stands behind the subject. */

@@ -25,37 +25,11 @@ export const TEXT_PATTERNS: Readonly<
   string: "^[^\\u0000-\\u0008\\u000b\\u000c\\u000e-\\u001f\\u007f]*$",
 };
 
-/** A text that is not blank; undefined where there is none. */
-export function checkString(place: DocumentPlace, isRequired: boolean): string | undefined {
+/** Checks a text that is not blank. */
+export function checkString(place: DocumentPlace, isRequired = false): string | undefined {
   const text = place.isAbsent && !isRequired ? undefined : place.text();
   if (text !== undefined) checkControls(place, text);
   return text;
-}
-
-/** The name of a workflow, a task or a profile. */
-function checkIdentifier(place: DocumentPlace, isRequired: boolean): void {
-  const text = checkString(place, isRequired);
-  if (text === undefined || IDENTIFIER.test(text)) return;
-  place.fail(`must match /${IDENTIFIER.source}/`);
-}
-
-/** The name of a program, a model, a channel. */
-function checkToken(place: DocumentPlace, isRequired: boolean): void {
-  const text = checkString(place, isRequired);
-  if (text === undefined || TOKEN.test(text)) return;
-  place.fail("contains unsupported path or token characters");
-}
-
-/** A member that is named as an environment variable. */
-function checkEnvironmentName(place: DocumentPlace): void {
-  if (!ENVIRONMENT_NAME.test(place.name)) place.fail(`must match /${ENVIRONMENT_NAME.source}/`);
-}
-
-/** A command for `sh -c`, which its block cannot do without. */
-function checkCommandLine(place: DocumentPlace): void {
-  const { value } = place;
-  if (typeof value === "string" && value.trim() !== "") checkControls(place, value);
-  else place.fail("is required and must be a non-empty string");
 }
 
 /** Octets that no terminal should see. */
@@ -70,28 +44,45 @@ export function checkFields(block: DocumentPlace, fields: Fields): void {
 
 /** Checks one value; null counts as absent. */
 export function checkField(place: DocumentPlace, field: Field): void {
+  const { value } = place;
   switch (field.kind) {
     case "string":
-      checkString(place, field.required ?? false);
+      checkString(place, field.required);
       return;
     case "identifier":
-      checkIdentifier(place, field.required ?? false);
+      checkPattern(place, field.required, IDENTIFIER, `must match /${IDENTIFIER.source}/`);
       return;
     case "token":
-      checkToken(place, field.required ?? false);
+      checkPattern(place, field.required, TOKEN, "contains unsupported path or token characters");
       return;
     case "enum":
-      checkEnum(place, field);
+      if (place.isAbsent) {
+        if (field.required) place.fail("is required");
+      } else if (typeof value !== "string" || !field.values.includes(value)) {
+        place.fail(`must be one of: ${field.values.join(", ")}`);
+      }
       return;
     case "command-line":
-      checkCommandLine(place);
+      if (typeof value === "string" && value.trim() !== "") checkControls(place, value);
+      else place.fail("is required and must be a non-empty string");
       return;
     case "removed":
-      if (place.value !== undefined) place.fail(field.message);
+      if (value !== undefined) place.fail(field.message);
       return;
     default:
       if (!place.isAbsent) checkPresent(place, field);
   }
+}
+
+/** The name of a workflow, a task or a profile; a program, a model, a channel. */
+function checkPattern(
+  place: DocumentPlace,
+  isRequired: boolean | undefined,
+  pattern: RegExp,
+  message: string,
+): void {
+  const text = checkString(place, isRequired);
+  if (text !== undefined && !pattern.test(text)) place.fail(message);
 }
 
 type Plain = Exclude<
@@ -124,19 +115,8 @@ function checkPresent(place: DocumentPlace, field: Plain): void {
     case "list":
       checkList(place, field.items);
       return;
-    case "block":
-    case "map":
-    case "environment":
-    case "source":
-    case "identity":
-      if (place.record() !== undefined) checkObject(place, field);
   }
-}
-
-function checkObject(
-  place: DocumentPlace,
-  field: Extract<Field, { kind: "block" | "map" | "environment" | "source" | "identity" }>,
-): void {
+  if (place.record() === undefined) return;
   switch (field.kind) {
     case "map":
       return;
@@ -144,10 +124,7 @@ function checkObject(
       checkFields(place, field.fields);
       return;
     case "environment":
-      for (const name of place.names) {
-        checkEnvironmentName(place.at(name));
-        checkString(place.at(name), true);
-      }
+      for (const name of place.names) checkVariable(place.at(name));
       return;
     case "source":
       checkSource(place, field.literal);
@@ -157,16 +134,9 @@ function checkObject(
   }
 }
 
-function checkEnum(
-  place: DocumentPlace,
-  { values, required = false }: Extract<Field, { kind: "enum" }>,
-): void {
-  const { value } = place;
-  if (place.isAbsent) {
-    if (required) place.fail("is required");
-  } else if (typeof value !== "string" || !values.includes(value)) {
-    place.fail(`must be one of: ${values.join(", ")}`);
-  }
+function checkVariable(place: DocumentPlace): void {
+  if (!ENVIRONMENT_NAME.test(place.name)) place.fail(`must match /${ENVIRONMENT_NAME.source}/`);
+  checkString(place, true);
 }
 
 function checkList(place: DocumentPlace, items: Field | undefined): void {
@@ -198,11 +168,11 @@ function checkCondition(place: DocumentPlace): void {
 
 function checkSource(place: DocumentPlace, takesLiteral: boolean): void {
   const literal = place.at("literal");
-  checkString(place.at("env"), false);
-  checkString(place.at("file"), false);
-  if (takesLiteral) checkString(literal, false);
+  checkString(place.at("env"));
+  checkString(place.at("file"));
+  if (takesLiteral) checkString(literal);
   else if (!literal.isAbsent) literal.fail("is not supported here");
-  checkString(place.at("command"), false);
+  checkString(place.at("command"));
   const names = ["env", "file", ...(takesLiteral ? ["literal"] : []), "command"];
   if (names.some((name) => place.has(name))) return;
   const expected = takesLiteral ? "env, file, literal, or command" : "env, file, or command";

@@ -2,31 +2,22 @@
  * Keys that no table knows: an error at every governed level of a 0.2 manifest, a warning on the
  * outer levels of a 0.1 manifest, which was never closed.   agentcli spec "Versions"
  */
-import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
-import { records } from "./check-references.ts";
-import type { Field, Fields } from "./field.ts";
+import { isRecord, type JsonRecord, recordIn } from "../../../base/json-value.ts";
+import { records } from "./check-profiles.ts";
+import { block, type Field, type Fields, list, STRING } from "./field.ts";
 import type { Findings } from "./finding.ts";
 import { PROFILE_LISTS } from "./governance-fields.ts";
 import { FLAT_IDENTITY, isStructuredIdentity, STRUCTURED_IDENTITY } from "./identity-fields.ts";
 import { ON_FAILURE, TASK, WORKFLOW } from "./task-fields.ts";
 
-const SOURCE_KEYS = new Set(["env", "file", "literal", "command"]);
+const SOURCE: Fields = { env: STRING, file: STRING, literal: STRING, command: STRING };
+
+const PROFILES = Object.entries(PROFILE_LISTS).map(([key, fields]) => [key, list(block(fields))]);
 
 const TOP: Fields = {
-  version: { kind: "string" },
-  ...Object.fromEntries(
-    Object.entries(PROFILE_LISTS).map(([key, fields]): [string, Field] => [
-      key,
-      { kind: "list", items: { kind: "block", fields } },
-    ]),
-  ),
-  workflows: {
-    kind: "list",
-    items: {
-      kind: "block",
-      fields: { ...WORKFLOW, tasks: { kind: "list", items: { kind: "block", fields: TASK } } },
-    },
-  },
+  version: STRING,
+  ...Object.fromEntries(PROFILES),
+  workflows: list(block({ ...WORKFLOW, tasks: list(block(TASK)) })),
 };
 
 /** Reports them as the version has it. */
@@ -37,13 +28,11 @@ export function checkUnknownKeys(findings: Findings, manifest: JsonRecord): void
   }
   warnOf(findings, "$", manifest, TOP);
   for (const [path, workflow] of records("$.workflows", manifest["workflows"])) {
-    warnOf(findings, path, workflow, { ...WORKFLOW, tasks: { kind: "list" } });
+    warnOf(findings, path, workflow, { ...WORKFLOW, tasks: list() });
     for (const [place, task] of records(`${path}.tasks`, workflow["tasks"])) {
       warnOf(findings, place, task, TASK);
-      const handler = task["on_failure"];
-      if (isRecord(handler) && ON_FAILURE.kind === "block") {
-        warnOf(findings, `${place}.on_failure`, handler, ON_FAILURE.fields);
-      }
+      const handler = recordIn(task["on_failure"]);
+      warnOf(findings, `${place}.on_failure`, handler, ON_FAILURE);
     }
   }
 }
@@ -58,8 +47,8 @@ function closeBlock(findings: Findings, path: string, value: JsonRecord, fields:
   for (const [key, member] of Object.entries(value)) {
     const place = `${path}.${key}`;
     const field = Object.hasOwn(fields, key) ? fields[key] : undefined;
-    if (field === undefined) refuse(findings, place, key);
-    else closeField(findings, place, member, field);
+    if (field !== undefined) closeField(findings, place, member, field);
+    else findings.error(place, `unknown key "${key}" is not allowed in a v0.2 manifest`);
   }
 }
 
@@ -72,19 +61,11 @@ function closeField(findings: Findings, path: string, value: unknown, field: Fie
   if (!isRecord(value)) return;
   if (field.kind === "block") closeBlock(findings, path, value, field.fields);
   if (field.kind === "identity") closeBlock(findings, path, value, identityFields(value));
-  if (field.kind === "source") {
-    for (const key of Object.keys(value)) {
-      if (!SOURCE_KEYS.has(key)) refuse(findings, `${path}.${key}`, key);
-    }
-  }
+  if (field.kind === "source") closeBlock(findings, path, value, SOURCE);
 }
 
 function identityFields(identity: JsonRecord): Fields {
   return isStructuredIdentity(identity)
     ? { ...FLAT_IDENTITY, ...STRUCTURED_IDENTITY }
     : FLAT_IDENTITY;
-}
-
-function refuse(findings: Findings, path: string, key: string): void {
-  findings.error(path, `unknown key "${key}" is not allowed in a v0.2 manifest`);
 }

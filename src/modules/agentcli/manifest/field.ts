@@ -6,7 +6,10 @@
 /** Fields by name, in the order in which they are checked. */
 export type Fields = Readonly<Record<string, Field>>;
 
-/** One field. What is null counts as absent. */
+/**
+ * One field. What is null counts as absent. `kept` is the value of a broader scope that a narrower one
+ * cannot take back; a block that is whole, like a list, is replaced and not merged.
+ */
 export type Field =
   /** Not blank, without control characters. */
   | { readonly kind: "string"; readonly required?: boolean }
@@ -14,14 +17,24 @@ export type Field =
   | { readonly kind: "token"; readonly required?: boolean }
   /** Any string, the empty one too. */
   | { readonly kind: "text" }
-  | { readonly kind: "boolean" }
+  | { readonly kind: "boolean"; readonly kept?: true }
   | { readonly kind: "integer"; readonly min: number }
   | { readonly kind: "number"; readonly min: number }
-  | { readonly kind: "enum"; readonly values: readonly string[]; readonly required?: boolean }
-  | { readonly kind: "block"; readonly fields: Fields; readonly required?: readonly string[] }
+  | {
+      readonly kind: "enum";
+      readonly values: readonly string[];
+      readonly required?: boolean;
+      readonly kept?: string;
+    }
+  | {
+      readonly kind: "block";
+      readonly fields: Fields;
+      readonly required?: readonly string[];
+      readonly isWhole?: true;
+    }
   | { readonly kind: "list"; readonly items?: Field }
-  /** An object whose members are the author's own. */
-  | { readonly kind: "map" }
+  /** An object whose members are the author's own; merged one level deep, or replaced. */
+  | { readonly kind: "map"; readonly isMerged?: true }
   /** Environment variables by name. */
   | { readonly kind: "environment" }
   /** `contains:…` or `regex:…`. */
@@ -63,6 +76,8 @@ export const TOKEN: Field = { kind: "token" };
 export const BOOLEAN: Field = { kind: "boolean" };
 /** An object whose members are the author's own. */
 export const MAP: Field = { kind: "map" };
+/** The same, of which a narrower scope replaces single members. */
+export const MERGED_MAP: Field = { kind: "map", isMerged: true };
 
 /** A text that must be there. */
 export const REQUIRED_STRING: Field = { kind: "string", required: true };

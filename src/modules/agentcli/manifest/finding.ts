@@ -77,3 +77,6 @@ function describeFault(value: unknown, expected: string): string {
   if (value === undefined || value === null) return "is required";
   return typeof value === "string" ? "cannot be empty" : "must be a string";
 }
+
+/** The field's path within the profile, and why. */
+export type ProfileFault = readonly [field: string, message: string];

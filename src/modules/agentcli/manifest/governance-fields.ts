@@ -5,20 +5,21 @@
 import type { JsonRecord } from "../../../base/json-value.ts";
 import {
   among,
-  BOOLEAN,
   block,
   type Field,
   type Fields,
   integer,
   list,
   MAP,
+  MERGED_MAP,
   REQUIRED_IDENTIFIER,
   REQUIRED_STRING,
   STRING,
 } from "./field.ts";
 import { IDENTITY_PROFILE, TRUST_LEVEL, type TrustLevel } from "./identity-fields.ts";
 
-const VERIFY_REQUIRED = block({ required: BOOLEAN });
+const VERIFY_REQUIRED = block({ required: { kind: "boolean", kept: true } });
+const ON_ERROR: Field = { kind: "enum", values: ["deny", "warn"], kept: "deny" };
 
 /** The fields of a contract, in the order in which they are merged, too. */
 export const CONTRACT_FIELDS: Fields = {
@@ -30,9 +31,6 @@ export const CONTRACT_FIELDS: Fields = {
   required_trust_level: TRUST_LEVEL,
   trust_enforcement: among("none", "advisory", "strict"),
 };
-/** The rules that a task's execution is bound by. */
-export const CONTRACT: Field = block(CONTRACT_FIELDS);
-
 /** A check that runs when the task is done. */
 export const VERIFY: Field = block(
   {
@@ -46,45 +44,49 @@ export const VERIFY: Field = block(
 /** The policy for credentials in tasks that a task triggers. */
 export const CHILD_CREDENTIAL_POLICY: Field = among("none", "inherit", "downscope", "independent");
 
-/** A task's reference to a proof profile. */
-export const PROOF_REFERENCE: Field = block(
-  { ref: REQUIRED_STRING, claims: MAP, verify: VERIFY_REQUIRED },
-  ["ref"],
-);
+/** The fields of a reference to a proof profile. */
+export const PROOF_REFERENCE: Fields = {
+  ref: REQUIRED_STRING,
+  claims: MERGED_MAP,
+  verify: VERIFY_REQUIRED,
+};
 
-const REQUEST = block({ include: list(REQUIRED_STRING) });
-const DECISION = block({
-  allow_values: list(REQUIRED_STRING),
-  deny_values: list(REQUIRED_STRING),
-  escalate_values: list(REQUIRED_STRING),
-});
-
-/** A task's reference to an authorization profile. */
-export const AUTHORIZATION_REFERENCE: Field = block(
-  {
-    ref: REQUIRED_STRING,
-    on_error: among("deny", "warn"),
-    provider_config: MAP,
-    request: REQUEST,
-    decision: DECISION,
+const REQUEST: Field = {
+  kind: "block",
+  fields: { include: list(REQUIRED_STRING) },
+  isWhole: true,
+};
+const DECISION: Field = {
+  kind: "block",
+  fields: {
+    allow_values: list(REQUIRED_STRING),
+    deny_values: list(REQUIRED_STRING),
+    escalate_values: list(REQUIRED_STRING),
   },
-  ["ref"],
-);
+  isWhole: true,
+};
 
-/** The fields of what evidence is about. */
-export const PAYLOAD_FIELDS: Fields = {
+/** The fields of a reference to an authorization profile. */
+export const AUTHORIZATION_REFERENCE: Fields = {
+  ref: REQUIRED_STRING,
+  on_error: ON_ERROR,
+  provider_config: MERGED_MAP,
+  request: REQUEST,
+  decision: DECISION,
+};
+
+const PAYLOAD = block({
   bind: list(),
   context: MAP,
   format: among("canonical-json", "json"),
-};
-const PAYLOAD = block(PAYLOAD_FIELDS);
+});
 
-/** A task's reference to an evidence profile. */
-export const EVIDENCE_REFERENCE: Field = block({
+/** The fields of a reference to an evidence profile. */
+export const EVIDENCE_REFERENCE: Fields = {
   ref: STRING,
   payload: PAYLOAD,
   verify: VERIFY_REQUIRED,
-});
+};
 
 /** An entry of authorization_proof_profiles. */
 export const PROOF_PROFILE: Fields = {
@@ -99,8 +101,12 @@ export const PROOF_PROFILE: Fields = {
   namespace: STRING,
   ca_certificate: STRING,
   ca_certificate_from: { kind: "source", literal: true },
-  proof: block({ value_from: { kind: "source", literal: false } }),
-  claims: MAP,
+  proof: {
+    kind: "block",
+    fields: { value_from: { kind: "source", literal: false } },
+    isWhole: true,
+  },
+  claims: MERGED_MAP,
   verify: VERIFY_REQUIRED,
 };
 
@@ -108,8 +114,8 @@ export const PROOF_PROFILE: Fields = {
 export const AUTHORIZATION_PROFILE: Fields = {
   id: REQUIRED_IDENTIFIER,
   provider: REQUIRED_STRING,
-  provider_config: MAP,
-  on_error: among("deny", "warn"),
+  provider_config: MERGED_MAP,
+  on_error: ON_ERROR,
   request: REQUEST,
   decision: DECISION,
 };
@@ -119,7 +125,7 @@ export const EVIDENCE_PROFILE: Fields = {
   id: REQUIRED_IDENTIFIER,
   provider: REQUIRED_STRING,
   methods: list(),
-  provider_config: MAP,
+  provider_config: MERGED_MAP,
   payload: PAYLOAD,
   verify: VERIFY_REQUIRED,
 };

@@ -13,6 +13,7 @@ import {
   integer,
   list,
   MAP,
+  MERGED_MAP,
   REQUIRED_STRING,
   STRING,
   TOKEN,
@@ -54,8 +55,8 @@ const AUTH = block({
     allowed_delegators: list(),
     require_grant_per_hop: BOOLEAN,
   }),
-  provider_config: MAP,
-  inputs: MAP,
+  provider_config: MERGED_MAP,
+  inputs: MERGED_MAP,
 });
 
 const TRUST = block({
@@ -112,7 +113,7 @@ export const IDENTITY_PROFILE: Fields = {
   auth: AUTH,
   trust: TRUST,
   presentation: PRESENTATION,
-  provider_config: MAP,
+  provider_config: MERGED_MAP,
 };
 
 /** Tells whether an identity is of the structured form. */

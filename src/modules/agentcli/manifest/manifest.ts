@@ -52,7 +52,7 @@ interface TaskBody {
     readonly read_only?: Maybe<boolean>;
   }>;
   readonly output?: Maybe<Output>;
-  readonly budgets?: Maybe<Readonly<Record<string, Maybe<number>>>>;
+  readonly budgets?: Maybe<Budgets>;
   readonly delivery?: Maybe<Readonly<Record<"mode" | "channel" | "to", Maybe<string> | undefined>>>;
   readonly reliability?: Maybe<Reliability>;
   readonly runtime?: Maybe<{ readonly timeout_ms?: Maybe<number> }>;
@@ -94,6 +94,20 @@ export interface Trigger {
   readonly delay_s?: Maybe<number>;
   readonly condition?: Maybe<string>;
 }
+
+/** The bounds of a task's runs. */
+type Budgets = Readonly<
+  Partial<
+    Record<
+      | "max_iterations"
+      | "max_fanout"
+      | "max_context_items"
+      | "max_pending_approvals"
+      | "max_queued_dispatches",
+      Maybe<number>
+    >
+  >
+>;
 
 /** A program and what it is given. */
 interface Shell {

@@ -16,7 +16,7 @@ import {
 import {
   AUTHORIZATION_REFERENCE,
   CHILD_CREDENTIAL_POLICY,
-  CONTRACT,
+  CONTRACT_FIELDS,
   EVIDENCE_REFERENCE,
   PROOF_REFERENCE,
   VERIFY,
@@ -60,6 +60,14 @@ export const TRIGGER: Field = block(
   ["parent", "on"],
 );
 
+const GOVERNANCE: Fields = {
+  identity: { kind: "identity" },
+  contract: block(CONTRACT_FIELDS),
+  authorization_proof: block(PROOF_REFERENCE, ["ref"]),
+  authorization: block(AUTHORIZATION_REFERENCE, ["ref"]),
+  evidence: block(EVIDENCE_REFERENCE),
+};
+
 /** The blocks that any task may have. */
 export const OPTIONAL_BLOCKS: Fields = {
   model_policy: MODEL_POLICY,
@@ -98,11 +106,7 @@ export const OPTIONAL_BLOCKS: Fields = {
   }),
   context: block({ retrieval: among("none", "recent", "hybrid"), limit: integer(1) }),
   session: block({ preferred_key: TOKEN }),
-  identity: { kind: "identity" },
-  contract: CONTRACT,
-  authorization_proof: PROOF_REFERENCE,
-  authorization: AUTHORIZATION_REFERENCE,
-  evidence: EVIDENCE_REFERENCE,
+  ...GOVERNANCE,
   auth_profile: STRING,
   delete_after_run: BOOLEAN,
   child_credential_policy: CHILD_CREDENTIAL_POLICY,
@@ -117,27 +121,33 @@ const COMMAND: Field = {
 /** The fields of the work that a task does. */
 export const SURFACE: Fields = { command: COMMAND, prompt: STRING, shell: SHELL, target: TARGET };
 
-/** The task that runs when another has failed, written in short. */
-export const ON_FAILURE: Field = block({
+/** The first fields of the handler of a failure. */
+export const HANDLER_HEAD: Fields = {
   id: { kind: "identifier" },
   name: STRING,
   enabled: BOOLEAN,
   delay_s: integer(0),
   condition: { kind: "condition" },
-  ...SURFACE,
-  ...OPTIONAL_BLOCKS,
-});
+};
 
-/** All fields of a task. */
-export const TASK: Fields = {
+/** All fields of the task that runs when another has failed, written in short. */
+export const ON_FAILURE: Fields = { ...HANDLER_HEAD, ...SURFACE, ...OPTIONAL_BLOCKS };
+
+/** The first fields of a task. */
+export const TASK_HEAD: Fields = {
   id: REQUIRED_IDENTIFIER,
   name: REQUIRED_STRING,
   enabled: BOOLEAN,
+};
+
+/** All fields of a task. */
+export const TASK: Fields = {
+  ...TASK_HEAD,
   ...SURFACE,
   schedule: SCHEDULE,
   trigger: TRIGGER,
   ...OPTIONAL_BLOCKS,
-  on_failure: ON_FAILURE,
+  on_failure: block(ON_FAILURE),
 };
 
 /** All fields of a workflow but its tasks. */
@@ -145,11 +155,7 @@ export const WORKFLOW: Fields = {
   id: REQUIRED_IDENTIFIER,
   name: REQUIRED_STRING,
   model_policy: MODEL_POLICY,
-  identity: { kind: "identity" },
-  contract: CONTRACT,
-  authorization_proof: PROOF_REFERENCE,
-  authorization: AUTHORIZATION_REFERENCE,
-  evidence: EVIDENCE_REFERENCE,
+  ...GOVERNANCE,
   child_credential_policy: CHILD_CREDENTIAL_POLICY,
   verify: VERIFY,
 };

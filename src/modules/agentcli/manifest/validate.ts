@@ -3,21 +3,27 @@
  * Nothing is read, nothing is run.   agentcli spec "Validation"
  */
 import type { DocumentPlace } from "../../../base/document-place.ts";
-import { isRecord, type JsonRecord, recordIn, valueAt } from "../../../base/json-value.ts";
+import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
 import { isTooDeep, MAX_DEPTH } from "../../../base/nesting.ts";
 import { type Failure, invalidManifest } from "../failure.ts";
-import { checkFields } from "./check-field.ts";
-import { checkProviderUse } from "./check-provider-use.ts";
-import { checkProviders } from "./check-providers.ts";
-import { checkReferences, records } from "./check-references.ts";
+import { checkField, checkFields, checkString } from "./check-field.ts";
+import { checkProfiles } from "./check-profiles.ts";
 import { checkUnknownKeys } from "./check-unknown-keys.ts";
 import type { Fields } from "./field.ts";
 import { Findings, type Validation } from "./finding.ts";
 import { PROFILE_LISTS } from "./governance-fields.ts";
-import { compareTrust, TRUST_LEVELS, type TrustLevel } from "./identity-fields.ts";
 import type { Manifest } from "./manifest.ts";
-import { WORKFLOW } from "./task-fields.ts";
-import { failureTaskId, validateTask } from "./validate-task.ts";
+import {
+  HANDLER_HEAD,
+  OPTIONAL_BLOCKS,
+  SCHEDULE,
+  SHELL,
+  SURFACE,
+  TARGET,
+  TASK_HEAD,
+  TRIGGER,
+  WORKFLOW,
+} from "./task-fields.ts";
 
 /** The versions that are read. */
 export const MANIFEST_VERSIONS = ["0.1", "0.2"] as const;
@@ -45,12 +51,7 @@ function validate(findings: Findings, manifest: JsonRecord): void {
   }
   validateWorkflows(root.at("workflows"));
   checkUnknownKeys(findings, manifest);
-  if (version.value === MANIFEST_VERSION) {
-    checkProviders(findings, manifest);
-    checkProviderUse(findings, manifest);
-  }
-  checkReferences(findings, manifest);
-  checkAutonomy(findings, manifest);
+  checkProfiles(findings, manifest);
 }
 
 function validateProfiles(list: DocumentPlace, fields: Fields): void {
@@ -128,60 +129,105 @@ function checkUnique(place: DocumentPlace, id: unknown, ids: Set<unknown>, messa
   ids.add(id);
 }
 
-/** Checks every task and every handler of failures. */
-function checkAutonomy(findings: Findings, manifest: JsonRecord): void {
-  const profiles = new Map(
-    records("", manifest["identity_profiles"]).map(([, profile]) => [profile["id"], profile]),
-  );
-  const reported = new Set<string>();
-  for (const [path, workflow] of records("$.workflows", manifest["workflows"])) {
-    for (const [place, task] of records(`${path}.tasks`, workflow["tasks"])) {
-      const handler = task["on_failure"];
-      const scopes = [[place, task] as const];
-      if (isRecord(handler)) scopes.push([`${place}.on_failure`, handler] as const);
-      for (const [at, scope] of scopes) {
-        const found = judge(profiles, workflow, scope);
-        if (found === undefined) continue;
-        const owner = found.isOwn ? at : path;
-        const message = `must not exceed resolved identity max_autonomy "${found.most}"`;
-        // One line for a contract that many tasks share.
-        if (reported.has(`${owner} ${message}`)) continue;
-        reported.add(`${owner} ${message}`);
-        findings.error(`${owner}.contract.required_trust_level`, message);
-      }
-    }
-  }
-}
-
-function judge(
-  profiles: ReadonlyMap<unknown, JsonRecord>,
-  workflow: JsonRecord,
-  scope: JsonRecord,
-): { readonly most: TrustLevel; readonly isOwn: boolean } | undefined {
-  const outer = recordIn(workflow["identity"]);
-  const own = recordIn(scope["identity"]);
-  const profile = profiles.get(own["ref"] ?? outer["ref"]) ?? {};
-  const most = [own, outer, profile].map(maxAutonomy).find((level) => level !== undefined);
-  const ownRequired = levelOf(valueAt(scope, ["contract", "required_trust_level"]));
-  const required = ownRequired ?? levelOf(valueAt(workflow, ["contract", "required_trust_level"]));
-  if (most === undefined || required === undefined || compareTrust(required, most) <= 0) {
-    return undefined;
-  }
-  return { most, isOwn: ownRequired !== undefined };
-}
-
-function maxAutonomy(identity: JsonRecord): TrustLevel | undefined {
-  return levelOf(valueAt(identity, ["trust", "constraints", "max_autonomy"]));
-}
-
-function levelOf(value: unknown): TrustLevel | undefined {
-  return TRUST_LEVELS.find((level) => level === value);
-}
-
 /** Validates first: nothing else in this folder looks at a manifest that was not. */
 export function readManifest(value: unknown): { readonly manifest: Manifest } | Failure {
   const validation = validateManifest(value);
   if (!validation.ok) return invalidManifest(validation);
   // Every field that the type names was checked just now.
   return { manifest: value as unknown as Manifest };
+}
+
+/** Checks everything about a task that the task alone decides. */
+function validateTask(task: DocumentPlace, taskIds: Set<unknown>): void {
+  const [id, target] = [task.at("id"), task.at("target")];
+  checkFields(task, TASK_HEAD);
+  if (typeof id.value === "string" && id.value !== "") {
+    if (taskIds.has(id.value)) id.fail("must be unique within the workflow");
+    taskIds.add(id.value);
+  }
+  if (target.record() !== undefined) checkField(target, TARGET);
+  const sessionTarget = target.at("session_target").value;
+  checkSurface(task, sessionTarget);
+  checkInvocation(task);
+  checkBlocks(task);
+  const intent = task.at("intent");
+  if (sessionTarget === "shell" && isPlanning(intent)) {
+    intent.warn(
+      "shell targets do not get a first-class planning boundary in every backend; intent may be advisory only",
+    );
+  }
+  if (task.has("on_failure")) checkOnFailure(task.at("on_failure"));
+}
+
+/** The id that the handler of a task's failure goes by; undefined: there is none to go by. */
+function failureTaskId({ id, on_failure: handler }: JsonRecord): string | undefined {
+  if (!isRecord(handler)) return undefined;
+  const { id: own } = handler;
+  if (typeof own === "string" && own !== "") return own;
+  return typeof id === "string" ? `${id}.failure` : undefined;
+}
+
+function isPlanning(intent: DocumentPlace): boolean {
+  return intent.at("mode").value === "plan" || intent.at("read_only").value === true;
+}
+
+/** A program for a shell target, a prompt for any other. */
+function checkSurface(block: DocumentPlace, target: unknown): void {
+  const [prompt, shell] = [block.at("prompt"), block.at("shell")];
+  if (SURFACE["command"]) checkField(block.at("command"), SURFACE["command"]);
+  if (target !== "shell") {
+    if (!shell.isAbsent) shell.fail("must not be present unless target.session_target is shell");
+    checkString(prompt, true);
+    return;
+  }
+  if (!prompt.isAbsent) prompt.fail("must not be present for shell targets");
+  const kind = block.at("target").at("payload_kind");
+  if (!kind.isAbsent && kind.value !== "shellCommand") {
+    kind.fail("must be shellCommand for shell targets");
+  }
+  if (shell.isAbsent) shell.fail("is required");
+  else checkField(shell, SHELL);
+}
+
+function checkInvocation(task: DocumentPlace): void {
+  const both = [task.at("schedule"), task.at("trigger")];
+  const [schedule, trigger] = both.map((place) => place.optional?.record());
+  const isWrong = both.some((place) => !place.isAbsent && !isRecord(place.value));
+  if (!isWrong && (schedule === undefined) === (trigger === undefined)) {
+    task.fail("must define exactly one of schedule or trigger");
+  }
+  if (schedule !== undefined) checkField(schedule, SCHEDULE);
+  if (trigger !== undefined) checkField(trigger, TRIGGER);
+}
+
+function checkBlocks(block: DocumentPlace): void {
+  checkFields(block, OPTIONAL_BLOCKS);
+  checkRecipient(block.at("delivery"));
+  const approval = block.at("approval");
+  if (approval.has("policy") && approval.has("required")) {
+    approval.warn(
+      "approval.policy takes precedence over approval.required for backend compilation",
+    );
+  }
+  const limit = block.at("context").at("limit");
+  const items = block.at("budgets").at("max_context_items");
+  if (!limit.isAbsent && !items.isAbsent && limit.value !== items.value) {
+    limit.warn("context.limit takes precedence over budgets.max_context_items when both are set");
+  }
+}
+
+function checkRecipient(delivery: DocumentPlace): void {
+  const { value: mode } = delivery.at("mode");
+  const isAnnouncing = mode === "announce" || mode === "announce-always";
+  if (!isAnnouncing || delivery.has("to")) return;
+  delivery.at("to").fail('is required when delivery.mode is "announce" or "announce-always"');
+}
+
+function checkOnFailure(handler: DocumentPlace): void {
+  if (handler.record() === undefined) return;
+  checkFields(handler, { ...HANDLER_HEAD, target: TARGET });
+  const named = handler.at("target").at("session_target");
+  const inferred = handler.has("shell") ? "shell" : "isolated";
+  checkSurface(handler, named.isAbsent ? inferred : named.value);
+  checkBlocks(handler);
 }

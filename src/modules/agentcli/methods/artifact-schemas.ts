@@ -1,7 +1,7 @@
 /** The schemas of what manifests are compiled to, in both forms. */
 import type { JsonSchema } from "../../../schema/json-schema.ts";
-import { SCHEDULER_FIELDS } from "../compile/scheduler-fields.ts";
-import type { Descriptor } from "../manifest/legacy-descriptor.ts";
+import { SCHEDULER_FIELDS } from "../compile/scheduler-job.ts";
+import type { Descriptor } from "../manifest/field-schemas.ts";
 import { MANIFEST_VERSION } from "../manifest/validate.ts";
 
 /** A job of the scheduler. */

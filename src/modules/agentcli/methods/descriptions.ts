@@ -3,7 +3,7 @@
  * protocol "agentcli.describe"
  */
 import type { JsonRecord } from "../../../base/json-value.ts";
-import { listTargets } from "../compile/target-list.ts";
+import { listTargets } from "../compile/targets.ts";
 import { MANIFEST_VERSION } from "../manifest/validate.ts";
 
 /** The first line of every session. */

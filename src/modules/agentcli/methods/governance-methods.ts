@@ -5,18 +5,20 @@
  */
 import type { JsonRecord } from "../../../base/json-value.ts";
 import { type Failure, invalidArgument, isFailure } from "../failure.ts";
-import { AUTHORIZATION_PROVIDERS } from "../governance/authorization-providers.ts";
-import { authorize, type Decision, judgeTrust } from "../governance/authorize.ts";
-import { EVIDENCE_PROVIDERS } from "../governance/evidence-providers.ts";
-import { PROOF_VERIFIERS } from "../governance/proof-verifiers.ts";
-import { verifyProof } from "../governance/verify-proof.ts";
-import { findTask } from "../identity/find-task.ts";
+import {
+  AUTHORIZATION_PROVIDERS,
+  authorize,
+  type Decision,
+  judgeTrust,
+} from "../governance/authorization.ts";
+import { EVIDENCE_PROVIDERS } from "../governance/evidence.ts";
+import { PROOF_VERIFIERS, verifyProof } from "../governance/proof.ts";
+import { type FoundTask, findTask } from "../identity/find-task.ts";
 import { IDENTITY_PROVIDERS } from "../identity/providers.ts";
-import type { FoundTask, ResolvedIdentity } from "../identity/resolve-identity.ts";
-import { resolveTaskIdentity } from "../identity/task-identity.ts";
+import { type ResolvedIdentity, resolveTaskIdentity } from "../identity/resolve-identity.ts";
 import { readManifest } from "../manifest/validate.ts";
 import type { World } from "../world.ts";
-import { hasManifest, type Method, requiredText, textOf } from "./method.ts";
+import { hasManifest, type Method, readParameters } from "./method.ts";
 
 /** The identity that a task acts under. */
 export const resolveMethod: Method = async (params, { world }) => {
@@ -86,13 +88,11 @@ interface ResolvedTask {
 /** Proof first: what was never authorized resolves no credentials. */
 async function resolveTask(params: JsonRecord, world: World): Promise<ResolvedTask | Failure> {
   if (!hasManifest(params)) return invalidArgument("manifest is required");
-  const taskId = requiredText(params, "taskId");
-  if (isFailure(taskId)) return taskId;
-  const workflowId = textOf(params, "workflowId");
-  if (isFailure(workflowId)) return workflowId;
+  const ids = readParameters(params, { taskId: "required-text", workflowId: "text" });
+  if (isFailure(ids)) return ids;
   const read = readManifest(params["manifest"]);
   if (isFailure(read)) return read;
-  const found = findTask(read.manifest, taskId, workflowId);
+  const found = findTask(read.manifest, ids.taskId, ids.workflowId);
   if (isFailure(found)) return found;
   if (found.manifest.version === "0.2") {
     const proof = await verifyProof(found, world);
@@ -102,33 +102,28 @@ async function resolveTask(params: JsonRecord, world: World): Promise<ResolvedTa
   return isFailure(identity) ? identity : { found, identity };
 }
 
+interface Capable {
+  readonly capabilities: object;
+}
+
 /** Methods that list what there is, and that tell what one of them can do. */
 export const PROVIDER_METHODS: Readonly<Record<string, Method>> = {
-  "agentcli.identity.providers": () => ({ ok: true, providers: listOf(IDENTITY_PROVIDERS) }),
-  "agentcli.identity.schema": tellOne(
-    "provider",
-    "identity provider",
-    IDENTITY_PROVIDERS,
-    capabilitiesOf,
-  ),
-  "agentcli.authorizationProof.methods": () => ({ ok: true, methods: listOf(PROOF_VERIFIERS) }),
+  "agentcli.identity.providers": listAll("providers", IDENTITY_PROVIDERS),
+  "agentcli.identity.schema": tellOne("provider", "identity provider", IDENTITY_PROVIDERS),
+  "agentcli.authorizationProof.methods": listAll("methods", PROOF_VERIFIERS),
   "agentcli.authorizationProof.schema": tellOne(
     "method",
     "verifier method",
     PROOF_VERIFIERS,
-    (one, verifier) => ({ verifier, ...capabilitiesOf(one) }),
+    ({ capabilities }, verifier) => ({ verifier, capabilities }),
   ),
-  "agentcli.authorization.providers": () => ({
-    ok: true,
-    providers: listOf(AUTHORIZATION_PROVIDERS),
-  }),
+  "agentcli.authorization.providers": listAll("providers", AUTHORIZATION_PROVIDERS),
   "agentcli.authorization.schema": tellOne(
     "provider",
     "authorization provider",
     AUTHORIZATION_PROVIDERS,
-    capabilitiesOf,
   ),
-  "agentcli.evidence.providers": () => ({ ok: true, providers: listOf(EVIDENCE_PROVIDERS) }),
+  "agentcli.evidence.providers": listAll("providers", EVIDENCE_PROVIDERS),
   "agentcli.evidence.schema": tellOne(
     "provider",
     "evidence provider",
@@ -137,28 +132,24 @@ export const PROVIDER_METHODS: Readonly<Record<string, Method>> = {
   ),
 };
 
-interface Capable {
-  readonly capabilities: object;
-}
-
-function listOf(registered: ReadonlyMap<string, Capable>): readonly object[] {
-  return [...registered].map(([name, { capabilities }]) => ({ name, capabilities }));
-}
-
-function capabilitiesOf({ capabilities }: Capable): JsonRecord {
-  return { capabilities };
+function listAll(key: "providers" | "methods", registered: ReadonlyMap<string, Capable>): Method {
+  const all = [...registered].map(([name, { capabilities }]) => ({ name, capabilities }));
+  return () => ({ ok: true, [key]: all });
 }
 
 /** The one that a parameter names, and what is told of it. */
-function tellOne<One>(
+function tellOne<One extends Capable>(
   parameter: "provider" | "method",
   noun: string,
   registered: ReadonlyMap<string, One>,
-  tell: (one: One, name: string) => JsonRecord,
+  tell: (one: One, name: string) => JsonRecord = ({ capabilities }) => ({ capabilities }),
 ): Method {
   return (params) => {
-    const name = requiredText(params, parameter);
-    if (isFailure(name)) return name;
+    const read = readParameters<Record<string, "required-text">>(params, {
+      [parameter]: "required-text",
+    });
+    if (isFailure(read)) return read;
+    const name = read[parameter] ?? "";
     const one = registered.get(name);
     if (one === undefined) return invalidArgument(`Unknown ${noun}: ${name}`);
     return { ok: true, [parameter]: name, ...tell(one, name) };

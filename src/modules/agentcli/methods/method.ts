@@ -28,22 +28,29 @@ export function hasManifest(params: JsonRecord): boolean {
   return params["manifest"] !== undefined && params["manifest"] !== null;
 }
 
-/** Undefined where it is not given; an empty text is not given. */
-export function textOf(params: JsonRecord, name: string): string | undefined | Failure {
-  const value = params[name];
-  if (value === undefined || value === null || value === "") return undefined;
-  return typeof value === "string" ? value : invalidArgument(`${name} must be a string`);
-}
+type ParameterKind = "text" | "required-text" | "flag";
 
-/** A text that must be there. */
-export function requiredText(params: JsonRecord, name: string): string | Failure {
-  const value = textOf(params, name);
-  return value ?? invalidArgument(`${name} is required`);
-}
+type ReadParameters<Kinds extends Readonly<Record<string, ParameterKind>>> = {
+  readonly [Name in keyof Kinds]: Kinds[Name] extends "flag"
+    ? boolean
+    : Kinds[Name] extends "text"
+      ? string | undefined
+      : string;
+};
 
-/** False unless it is given. */
-export function flagOf(params: JsonRecord, name: string): boolean | Failure {
-  const value = params[name];
-  if (value === undefined || value === null) return false;
-  return typeof value === "boolean" ? value : invalidArgument(`${name} must be a boolean`);
+/** Reads parameters, or answers the first fault. An empty text is not given; a flag is false then. */
+export function readParameters<const Kinds extends Readonly<Record<string, ParameterKind>>>(
+  params: JsonRecord,
+  kinds: Kinds,
+): ReadParameters<Kinds> | Failure {
+  const read: Record<string, unknown> = {};
+  for (const [name, kind] of Object.entries(kinds)) {
+    const value = params[name] ?? undefined;
+    const isGiven = value !== undefined && (kind === "flag" || value !== "");
+    const [type, noun] = kind === "flag" ? ["boolean", "a boolean"] : ["string", "a string"];
+    if (isGiven && typeof value !== type) return invalidArgument(`${name} must be ${noun}`);
+    if (!isGiven && kind === "required-text") return invalidArgument(`${name} is required`);
+    read[name] = isGiven ? value : kind === "flag" ? false : undefined;
+  }
+  return read as ReadParameters<Kinds>;
 }

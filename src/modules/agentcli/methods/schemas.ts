@@ -1,9 +1,8 @@
 /** The schemas by target, in both forms.   agentcli protocol "agentcli.schema" */
 import type { JsonSchema } from "../../../schema/json-schema.ts";
 import type { Fields } from "../manifest/field.ts";
+import { blockSchema, type Descriptor, describeBlock } from "../manifest/field-schemas.ts";
 import { PROFILE_LISTS } from "../manifest/governance-fields.ts";
-import { blockSchema } from "../manifest/json-schema.ts";
-import { type Descriptor, describeBlock } from "../manifest/legacy-descriptor.ts";
 import { TASK, WORKFLOW } from "../manifest/task-fields.ts";
 import { MANIFEST_VERSION, MANIFEST_VERSIONS } from "../manifest/validate.ts";
 import { jobSchema, legacyJob, legacyPlan, planSchema } from "./artifact-schemas.ts";

@@ -35,51 +35,58 @@ export async function answerLine(
   context: MethodContext,
   report: ReportFault,
 ): Promise<RpcResponse | undefined> {
-  if (line.kind === "too-long") return parseError(`the line exceeds ${MAX_LINE_BYTES} bytes`);
-  let message: unknown;
-  try {
-    const text = new TextDecoder("utf-8", { fatal: true }).decode(line.octets);
-    if (text.trim() === "") return undefined;
-    message = JSON.parse(text);
-  } catch (error) {
-    return parseError(reasonOf(error));
-  }
-  const request = readMessage(message);
-  if (request.kind === "refused") return request.response;
-  const response = await answerRequest(request, context, report);
-  return request.id === undefined ? undefined : response;
+  const message = readLine(line);
+  if (message === undefined) return undefined;
+  const { id } = message;
+  const outcome = "error" in message ? message : await answerRequest(message, context, report);
+  if (id === undefined) return undefined;
+  return "error" in outcome
+    ? { jsonrpc: "2.0", id, error: outcome.error }
+    : { jsonrpc: "2.0", id, result: outcome.result };
 }
 
 async function answerRequest(
-  { id = null, method: name, params }: RpcRequest,
+  { method: name, params }: RpcRequest,
   context: MethodContext,
   report: ReportFault,
-): Promise<RpcResponse> {
+): Promise<{ readonly result: JsonRecord } | { readonly error: RpcError }> {
   const method = findMethod(name);
-  if (method === undefined) return methodNotFound(id, name);
+  if (method === undefined) {
+    return { error: rpcError("methodNotFound", `Method not found: ${name}`, "unknown_command") };
+  }
   if (isTooDeep(params, MAX_PARAMS_DEPTH)) {
     const message = `Params must not be nested deeper than ${MAX_PARAMS_DEPTH} levels`;
-    return failureResponse(id, invalidArgument(message));
+    return { error: errorOf(invalidArgument(message)) };
   }
   try {
     const outcome = await method(params, context);
-    return isFailure(outcome) ? failureResponse(id, outcome) : resultResponse(id, outcome);
+    return isFailure(outcome) ? { error: errorOf(outcome) } : { result: outcome };
   } catch (error) {
     report(error);
-    return failureResponse(id, failure("internal_error", "Internal error"));
+    return { error: errorOf(failure("internal_error", "Internal error")) };
   }
 }
 
 /** The id of a request. */
 type RequestId = string | number | null;
 
-/** A request that can be looked up. */
+/** A request that can be looked up; without an id, it is a notification, which is never answered. */
 interface RpcRequest {
-  readonly kind: "request";
-  /** Undefined: a notification, which is never answered. */
   readonly id: RequestId | undefined;
   readonly method: string;
   readonly params: JsonRecord;
+}
+
+/** A message that is answered without being looked up; without an id, not even that. */
+interface RefusedMessage {
+  readonly id: RequestId | undefined;
+  readonly error: RpcError;
+}
+
+interface RpcError {
+  readonly code: number;
+  readonly message: string;
+  readonly data: JsonRecord;
 }
 
 /** A message that is written. */
@@ -87,13 +94,7 @@ interface RpcResponse {
   readonly jsonrpc: "2.0";
   readonly id: RequestId;
   readonly result?: JsonRecord;
-  readonly error?: { readonly code: number; readonly message: string; readonly data: JsonRecord };
-}
-
-/** A message that is answered without being looked up; undefined: not even that. */
-interface RefusedMessage {
-  readonly kind: "refused";
-  readonly response: RpcResponse | undefined;
+  readonly error?: RpcError;
 }
 
 /** The codes of the error model. */
@@ -105,62 +106,29 @@ const RPC_CODES = {
   application: -32000,
 } as const;
 
-/** Judges a parsed line. */
+/** The message in a line; undefined where it is blank. */
+function readLine(line: Line): RpcRequest | RefusedMessage | undefined {
+  if (line.kind === "too-long") return parseError(`the line exceeds ${MAX_LINE_BYTES} bytes`);
+  try {
+    const text = new TextDecoder("utf-8", { fatal: true }).decode(line.octets);
+    return text.trim() === "" ? undefined : readMessage(JSON.parse(text));
+  } catch (error) {
+    return parseError(reasonOf(error));
+  }
+}
+
 function readMessage(message: unknown): RpcRequest | RefusedMessage {
-  if (Array.isArray(message)) return refuse(null, invalid("Batch requests are not supported"));
-  if (!isRecord(message)) return refuse(null, invalid("Invalid Request"));
+  if (Array.isArray(message)) return invalid(null, "Batch requests are not supported");
+  if (!isRecord(message)) return invalid(null, "Invalid Request");
   const hasId = Object.hasOwn(message, "id");
   const { jsonrpc, method, params } = message;
   const id = hasId ? readId(message["id"]) : undefined;
   if (jsonrpc !== "2.0" || typeof method !== "string" || (hasId && id === undefined)) {
-    return refuse(hasId ? (id ?? null) : undefined, invalid("Invalid Request"));
+    return invalid(hasId ? (id ?? null) : undefined, "Invalid Request");
   }
-  if (params === undefined || params === null) return { kind: "request", id, method, params: {} };
-  if (isRecord(params)) return { kind: "request", id, method, params };
-  const data = dataOf("invalid_argument");
-  return refuse(id, rpcError(RPC_CODES.invalidParams, "Params must be an object", data));
-}
-
-/** The response to a line that is no JSON. */
-function parseError(details: string): RpcResponse {
-  const error = rpcError(RPC_CODES.parse, "Parse error", { ...dataOf("parse_error"), details });
-  return { jsonrpc: "2.0", id: null, error };
-}
-
-/** The response to a method that nobody has. */
-function methodNotFound(id: RequestId, method: string): RpcResponse {
-  const message = `Method not found: ${method}`;
-  const error = rpcError(RPC_CODES.methodNotFound, message, dataOf("unknown_command"));
-  return { jsonrpc: "2.0", id, error };
-}
-
-/** A result. */
-function resultResponse(id: RequestId, result: JsonRecord): RpcResponse {
-  return { jsonrpc: "2.0", id, result };
-}
-
-/** A failure: -32602 for what the caller can put right by itself. */
-function failureResponse(id: RequestId, failure: Failure): RpcResponse {
-  const { code, message } = failure;
-  const isArgument = code === "invalid_argument" || code === "validation_error";
-  const number = isArgument ? RPC_CODES.invalidParams : RPC_CODES.application;
-  return { jsonrpc: "2.0", id, error: rpcError(number, message, failureData(failure)) };
-}
-
-function invalid(message: string): NonNullable<RpcResponse["error"]> {
-  return rpcError(RPC_CODES.invalidRequest, message, dataOf("invalid_argument"));
-}
-
-function dataOf(code: FailureCode): JsonRecord {
-  return { code, error_type: errorTypeOf(code) };
-}
-
-function rpcError(
-  code: number,
-  message: string,
-  data: JsonRecord,
-): NonNullable<RpcResponse["error"]> {
-  return { code, message, data };
+  if (params === undefined || params === null) return { id, method, params: {} };
+  if (isRecord(params)) return { id, method, params };
+  return { id, error: rpcError("invalidParams", "Params must be an object", "invalid_argument") };
 }
 
 /** Undefined for what identifies nothing. */
@@ -168,10 +136,28 @@ function readId(id: unknown): RequestId | undefined {
   return typeof id === "string" || typeof id === "number" || id === null ? id : undefined;
 }
 
-function refuse(id: RequestId | undefined, error: RpcResponse["error"]): RefusedMessage {
-  const response = id === undefined || error === undefined ? undefined : { id, error };
-  return {
-    kind: "refused",
-    response: response === undefined ? undefined : { jsonrpc: "2.0", ...response },
-  };
+function parseError(details: string): RefusedMessage {
+  return { id: null, error: rpcError("parse", "Parse error", "parse_error", { details }) };
+}
+
+function invalid(id: RequestId | undefined, message: string): RefusedMessage {
+  return { id, error: rpcError("invalidRequest", message, "invalid_argument") };
+}
+
+/** A failure: -32602 for what the caller can put right by itself. */
+function errorOf(failure: Failure): RpcError {
+  const { code, message } = failure;
+  const isArgument = code === "invalid_argument" || code === "validation_error";
+  const number = RPC_CODES[isArgument ? "invalidParams" : "application"];
+  return { code: number, message, data: failureData(failure) };
+}
+
+function rpcError(
+  kind: keyof typeof RPC_CODES,
+  message: string,
+  code: FailureCode,
+  more: JsonRecord = {},
+): RpcError {
+  const data = { code, error_type: errorTypeOf(code), ...more };
+  return { code: RPC_CODES[kind], message, data };
 }

@@ -13,7 +13,7 @@ import { recordReader } from "../../../state/records/stored-record.ts";
 import type { Escalation, Escalations } from "../../../state/registers/escalation.ts";
 import type { Store } from "../../../state/store.ts";
 import type { TaskPlan } from "../compile/task-plan.ts";
-import type { FoundTask } from "../identity/resolve-identity.ts";
+import type { FoundTask } from "../identity/find-task.ts";
 
 /** The outcome of asking for approval. */
 type ApprovalAnswer =

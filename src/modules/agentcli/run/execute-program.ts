@@ -4,10 +4,10 @@
  */
 import type { JsonRecord } from "../../../base/json-value.ts";
 import { canonicalDigest, sha256Hex } from "../../../identity/canonical-form.ts";
-import { applyEvidenceProfile } from "../compile/merge-governance.ts";
+import { applyEvidenceProfile } from "../compile/merge.ts";
 import type { ShellPayload } from "../compile/task-plan.ts";
 import { isFailure } from "../failure.ts";
-import { giveEvidence } from "../governance/ssh-evidence.ts";
+import { giveEvidence } from "../governance/evidence.ts";
 import {
   type Executor,
   outputLimit,
@@ -22,8 +22,7 @@ import {
   type PresentedCredentials,
   presentCredentials,
 } from "./present-credentials.ts";
-import { parseStructured } from "./program-output.ts";
-import { createRedactor, secretsOf } from "./redact-output.ts";
+import { createRedactor, parseStructured, secretsOf } from "./program-output.ts";
 import { type ProgramOutcome, runTaskProgram, type TaskProgram } from "./task-program.ts";
 
 /** Runs it; the approval is used up by now. */

@@ -2,14 +2,14 @@
 
 import type { ProcessGroups } from "../../../base/process-groups.ts";
 import type { TaskOwner } from "../../../base/task-queue.ts";
+import type { EndpointDefinition } from "../../../endpoint/endpoint.ts";
 import type { Call, HandlerResult } from "../../../handlers/handler.ts";
 import type { RunError } from "../compile/endpoints.ts";
 import type { TaskPlan } from "../compile/task-plan.ts";
-import type { FoundTask } from "../identity/resolve-identity.ts";
+import type { FoundTask } from "../identity/find-task.ts";
 import type { TrustLevel } from "../manifest/identity-fields.ts";
 import type { World } from "../world.ts";
 import type { Approvals } from "./approvals.ts";
-import type { PromptRuntime } from "./prompt-runtime.ts";
 import type { TaskRuns } from "./task-runs.ts";
 
 /** The parts that all runs of a deployment share. */
@@ -26,6 +26,13 @@ export interface Executor {
   readonly usualTimeoutMs: number;
   /** Secrets of the daemon's own. */
   readonly secrets: readonly string[];
+}
+
+/** The agent behind `prompt_runtime`. */
+export interface PromptRuntime {
+  readonly path: string;
+  /** As it is served now. */
+  endpoint(): EndpointDefinition | undefined;
 }
 
 /** For whom tasks run. */

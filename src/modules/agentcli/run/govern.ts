@@ -7,12 +7,11 @@
 import { resolve } from "node:path";
 import { isWithin, realPath } from "../../../base/real-path.ts";
 import type { RunError } from "../compile/endpoints.ts";
-import { findUnenforceable, type MergedContract } from "../compile/merge-governance.ts";
+import { findUnenforceable, type MergedContract } from "../compile/merge.ts";
 import { type Failure, isFailure } from "../failure.ts";
-import { authorize, type Decision, judgeTrust } from "../governance/authorize.ts";
-import { type ProofReport, verifyProof } from "../governance/verify-proof.ts";
-import type { ResolvedIdentity } from "../identity/resolve-identity.ts";
-import { resolveTaskIdentity } from "../identity/task-identity.ts";
+import { authorize, type Decision, judgeTrust } from "../governance/authorization.ts";
+import { type ProofReport, verifyProof } from "../governance/proof.ts";
+import { type ResolvedIdentity, resolveTaskIdentity } from "../identity/resolve-identity.ts";
 import {
   type Executor,
   type Run,

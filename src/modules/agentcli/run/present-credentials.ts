@@ -6,10 +6,8 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Environment } from "../../../base/environment.ts";
-import { isRecord } from "../../../base/json-value.ts";
+import { valueAt } from "../../../base/json-value.ts";
 import { type Failure, failure } from "../failure.ts";
-import { definedOf } from "../governance/value-source.ts";
 import type { ResolvedIdentity } from "../identity/resolve-identity.ts";
 import type { Binding } from "../manifest/identity-fields.ts";
 
@@ -35,7 +33,7 @@ export function presentCredentials(
   }
   const presented = new Presentation();
   for (const binding of bindings ?? []) {
-    const value = reach(session, binding.source.split("."));
+    const value = valueAt(session, binding.source.split("."));
     if (value === undefined) {
       if (binding.required !== true) continue;
       presented.remove();
@@ -97,12 +95,6 @@ class Presentation implements PresentedCredentials {
   }
 }
 
-/** `credentials.access_token.value`, within the session's own members. */
-function reach(value: unknown, [key, ...rest]: readonly string[]): unknown {
-  if (key === undefined) return value;
-  return isRecord(value) && Object.hasOwn(value, key) ? reach(value[key], rest) : undefined;
-}
-
 function formatValue(value: unknown, format: Binding["format"]): string {
   if (format === "json") return JSON.stringify(value);
   const text = typeof value === "string" ? value : JSON.stringify(value);
@@ -117,11 +109,11 @@ const PASSED_ON = ["PATH", "HOME", "LANG", "LANGUAGE", "TZ", "TMPDIR", "USER", "
  * own gets there.
  */
 export function childEnvironment(
-  env: Environment,
+  env: Readonly<Record<string, string>>,
   declared: Readonly<Record<string, string>>,
   presented: Readonly<Record<string, string>>,
 ): Readonly<Record<string, string>> {
-  const passed = Object.entries(definedOf(env)).filter(
+  const passed = Object.entries(env).filter(
     ([name]) => PASSED_ON.includes(name) || name.startsWith("LC_"),
   );
   return { ...Object.fromEntries(passed), ...declared, ...presented };

@@ -3,16 +3,18 @@
  * to it as the caller's own request, with the caller's identity and no more authority.
  */
 
-import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
+import { isRecord, recordIn, valueAt } from "../../../base/json-value.ts";
 import type { EndpointDefinition } from "../../../endpoint/endpoint.ts";
 import type { Call } from "../../../handlers/handler.ts";
-
-/** The agent behind `prompt_runtime`. */
-export interface PromptRuntime {
-  readonly path: string;
-  /** As it is served now. */
-  endpoint(): EndpointDefinition | undefined;
-}
+import {
+  type Executor,
+  type PromptRuntime,
+  type Run,
+  type RunRefusal,
+  type RunReport,
+  refuseRun,
+} from "./execution.ts";
+import type { Governed } from "./govern.ts";
 
 /** The outcome of sending a prompt. */
 type PromptAnswer =
@@ -31,6 +33,42 @@ export function readRuntimePath(text: string): string | undefined {
 
 /** Longer than this no agent lets itself be waited for. */
 const MAX_WAIT_SECONDS = 86_400;
+
+/** Asks the configured agent to answer the prompt of a task that may run; what it says is passed on. */
+export async function executePrompt(
+  { found: { plan }, call, executionId }: Run,
+  prompt: string,
+  { identity, warnings }: Governed,
+  { runtime, usualTimeoutMs }: Executor,
+): Promise<RunReport | RunRefusal> {
+  if (runtime === undefined) {
+    return refuseRun("no_runtime", "no prompt_runtime is configured, so nobody answers prompts");
+  }
+  const waitMs = Math.min(plan.runtime.timeout_ms ?? usualTimeoutMs, usualTimeoutMs);
+  const answer = await sendPrompt(runtime, prompt, waitMs, call);
+  if (answer.kind === "no-runtime") return refuseRun("no_runtime", answer.message);
+  const { status, body } = answer;
+  if (status !== 200 && status !== 202) {
+    const message = `EXECUTE ${runtime.path} answered ${status}`;
+    return refuseRun("runtime_failed", message, { status, body });
+  }
+  const isOk = status === 200;
+  return {
+    kind: "report",
+    status,
+    body: {
+      ok: isOk,
+      execution_id: executionId,
+      source: plan.source,
+      declared_identity: identity.declared,
+      resolved_identity: identity.described,
+      principal_used: identity.principal,
+      runtime: { path: runtime.path, status, body },
+      warnings,
+    },
+    ...(isOk ? { output: { isOk, text: JSON.stringify(body) ?? "" } } : {}),
+  };
+}
 
 /** Sends a prompt, and waits for what comes of it, where the agent lets itself be waited for. */
 export async function sendPrompt(
@@ -54,39 +92,29 @@ export async function sendPrompt(
   return { kind: "answer", status, body };
 }
 
-function canWait({ inputSchema: { properties } }: EndpointDefinition): boolean {
-  return isRecord(properties) && Object.hasOwn(properties, "wait_seconds");
+function canWait({ inputSchema }: EndpointDefinition): boolean {
+  return valueAt(inputSchema, ["properties", "wait_seconds"]) !== undefined;
 }
 
 /** The prompt as the agent's own input schema has it: a text, or an object with one. */
 function shapePrompt({ inputSchema }: EndpointDefinition, prompt: string): unknown {
-  const schema = isRecord(inputSchema["properties"])
-    ? inputSchema["properties"]["input"]
-    : undefined;
+  const schema = valueAt(inputSchema, ["properties", "input"]);
   if (!isRecord(schema)) return undefined;
-  const resolved = resolveReference(schema, inputSchema);
-  if (isOfType(resolved, "string")) return prompt;
-  const properties = isRecord(resolved["properties"]) ? resolved["properties"] : undefined;
-  if (properties === undefined) return resolved["type"] === undefined ? prompt : undefined;
-  const texts = Object.keys(properties).filter((name) => isOfType(properties[name], "string"));
+  const [, name] = /^#\/\$defs\/([^/]+)$/.exec(String(schema["$ref"] ?? "")) ?? [];
+  const definition = name && valueAt(inputSchema, ["$defs", name]);
+  const resolved = isRecord(definition) ? definition : schema;
+  if (isText(resolved)) return prompt;
+  const { properties } = resolved;
+  if (!isRecord(properties)) return resolved["type"] === undefined ? prompt : undefined;
+  const texts = Object.keys(properties).filter((key) => isText(properties[key]));
   const required = Array.isArray(resolved["required"]) ? resolved["required"] : [];
-  const [only, ...others] = texts.filter((name) => required.includes(name));
+  const [only, ...others] = texts.filter((key) => required.includes(key));
   const isSingle = only !== undefined && others.length === 0;
-  const named = isSingle ? only : PROMPT_NAMES.find((name) => texts.includes(name));
-  const isComplete = required.every((name) => name === named);
+  const named = isSingle ? only : PROMPT_NAMES.find((key) => texts.includes(key));
+  const isComplete = required.every((key) => key === named);
   return named === undefined || !isComplete ? undefined : { [named]: prompt };
 }
 
-function resolveReference(schema: JsonRecord, root: JsonRecord): JsonRecord {
-  const [, name] = /^#\/\$defs\/([^/]+)$/.exec(String(schema["$ref"] ?? "")) ?? [];
-  const definitions = root["$defs"];
-  if (name === undefined || !isRecord(definitions) || !Object.hasOwn(definitions, name)) {
-    return schema;
-  }
-  const found = definitions[name];
-  return isRecord(found) ? found : schema;
-}
-
-function isOfType(schema: unknown, type: string): boolean {
-  return isRecord(schema) && schema["type"] === type;
+function isText(schema: unknown): boolean {
+  return recordIn(schema)["type"] === "string";
 }

@@ -3,8 +3,9 @@
  * the endpoint declares.   agentcli execution identity "Pipeline"
  */
 import { uuidv7 } from "../../../identity/uuid.ts";
-import { planTask } from "../compile/task-plan.ts";
-import type { FoundTask } from "../identity/resolve-identity.ts";
+import { compileLinearRegex } from "../../../schema/linear-regex.ts";
+import { type FoundTask, foundTask } from "../identity/find-task.ts";
+import type { Task, Trigger, Workflow } from "../manifest/manifest.ts";
 import { taskHash } from "./approvals.ts";
 import { executeProgram } from "./execute-program.ts";
 import {
@@ -15,9 +16,8 @@ import {
   type RunReport,
   refuseRun,
 } from "./execution.ts";
-import { type Governed, govern } from "./govern.ts";
-import { sendPrompt } from "./prompt-runtime.ts";
-import { tasksAfter } from "./triggers.ts";
+import { govern } from "./govern.ts";
+import { executePrompt } from "./prompt-runtime.ts";
 
 /** A chain of triggers ends here, whether it is a circle or only long. */
 const MAX_DEPTH = 5;
@@ -94,7 +94,7 @@ async function runFollowers(
       children.push({ task_id: task.id, ran: false, reason });
       continue;
     }
-    const found: FoundTask = { manifest, workflow, task, plan: planTask(workflow, task) };
+    const found = foundTask(manifest, workflow, task);
     const isPlan = found.plan.intent.mode === "plan";
     const outcome = isPlan
       ? previewRun(found)
@@ -162,41 +162,43 @@ function previewRun(found: FoundTask): RunReport {
   return { kind: "report", status: 200, body };
 }
 
-/**
- * Asks the configured agent to answer the prompt of a task that may run. Sends the prompt; what the
- * agent says is passed on as it is.
- */
-async function executePrompt(
-  { found: { plan }, call, executionId }: Run,
-  prompt: string,
-  { identity, warnings }: Governed,
-  { runtime, usualTimeoutMs }: Executor,
-): Promise<RunReport | RunRefusal> {
-  if (runtime === undefined) {
-    return refuseRun("no_runtime", "no prompt_runtime is configured, so nobody answers prompts");
-  }
-  const waitMs = Math.min(plan.runtime.timeout_ms ?? usualTimeoutMs, usualTimeoutMs);
-  const answer = await sendPrompt(runtime, prompt, waitMs, call);
-  if (answer.kind === "no-runtime") return refuseRun("no_runtime", answer.message);
-  const { status, body } = answer;
-  if (status !== 200 && status !== 202) {
-    const message = `EXECUTE ${runtime.path} answered ${status}`;
-    return refuseRun("runtime_failed", message, { status, body });
-  }
-  const isOk = status === 200;
-  return {
-    kind: "report",
-    status,
-    body: {
-      ok: isOk,
-      execution_id: executionId,
-      source: plan.source,
-      declared_identity: identity.declared,
-      resolved_identity: identity.described,
-      principal_used: identity.principal,
-      runtime: { path: runtime.path, status, body },
-      warnings,
-    },
-    ...(isOk ? { output: { isOk, text: JSON.stringify(body) ?? "" } } : {}),
-  };
+/** A task that follows, or why one that might does not. */
+type Followed =
+  | { readonly kind: "follows"; readonly task: Task }
+  | { readonly kind: "not-run"; readonly task: Task; readonly reason: string };
+
+/** In the order of the manifest; tasks that are not meant are left out. */
+function tasksAfter(
+  { tasks }: Workflow,
+  parentId: string,
+  output: { readonly isOk: boolean; readonly text: string },
+): readonly Followed[] {
+  return tasks.flatMap((task): readonly Followed[] => {
+    const { trigger, enabled } = task;
+    if (trigger === undefined || trigger === null || trigger.parent !== parentId) return [];
+    if (enabled === false || !isMeant(trigger.on, output.isOk)) return [];
+    const verdict = matches(trigger.condition ?? null, output.text);
+    if (verdict === false) return [];
+    if (verdict !== true) return [{ kind: "not-run", task, reason: verdict }];
+    if ((trigger.delay_s ?? 0) > 0) {
+      const reason = "delay_s needs a scheduler: a daemon has no clock for it";
+      return [{ kind: "not-run", task, reason }];
+    }
+    return [{ kind: "follows", task }];
+  });
+}
+
+function isMeant(on: Trigger["on"], isOk: boolean): boolean {
+  return on === "complete" || (on === "success") === isOk;
+}
+
+/** A reason where it cannot be told. */
+function matches(condition: string | null, text: string): boolean | string {
+  if (condition === null) return true;
+  const [, kind, rest = ""] = /^(contains|regex):([\s\S]*)$/.exec(condition) ?? [];
+  if (kind === "contains") return text.includes(rest);
+  const compiled = compileLinearRegex(rest);
+  return compiled.kind === "regex"
+    ? compiled.regex.test(text)
+    : `the condition ${compiled.message}`;
 }

@@ -5,17 +5,24 @@
  */
 import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
 import { compileScheduler } from "../compile/scheduler.ts";
-import { SCHEDULER_FIELDS } from "../compile/scheduler-fields.ts";
 import type { SchedulerJob } from "../compile/scheduler-job.ts";
+import { SCHEDULER_FIELDS } from "../compile/scheduler-job.ts";
 import { type Failure, failure, isFailure } from "../failure.ts";
-import { type ProofReport, verifyProof } from "../governance/verify-proof.ts";
+import { type ProofReport, verifyProof } from "../governance/proof.ts";
 import { findTask } from "../identity/find-task.ts";
 import type { Manifest } from "../manifest/manifest.ts";
 import type { World } from "../world.ts";
-import { type Capabilities, checkCapabilities, readCapabilities } from "./capabilities.ts";
+import {
+  type Capabilities,
+  checkCapabilities,
+  keptFields,
+  type LostSafeguard,
+  lostSafeguards,
+  readCapabilities,
+  readJobColumns,
+} from "./capabilities.ts";
 import { SchedulerClient, type SchedulerLocation } from "./invocation.ts";
 import { type JobAction, planActions } from "./job-actions.ts";
-import { keptFields, type LostSafeguard, lostSafeguards, readJobColumns } from "./job-columns.ts";
 
 interface ApplyOptions {
   readonly location: SchedulerLocation;

@@ -1,7 +1,6 @@
 /** The call of a scheduler's command line: as a program, by Node, or out of an npm prefix. */
 import { isRecord } from "../../../base/json-value.ts";
 import { type Failure, failure, isFailure } from "../failure.ts";
-import { definedOf } from "../governance/value-source.ts";
 import type { World } from "../world.ts";
 
 const TIMEOUT_MS = 60_000;
@@ -44,7 +43,7 @@ export class SchedulerClient {
     this.#world = world;
     this.#invocation = locateScheduler(location);
     this.#env = {
-      ...definedOf(world.env),
+      ...world.env,
       ...(dbPath === undefined ? {} : { SCHEDULER_DB: dbPath }),
     };
   }

@@ -13,7 +13,7 @@ import type { Route } from "../../../dispatch/routes/route.ts";
 import type { EndpointRegistry } from "../../../endpoint/endpoint-registry.ts";
 import type { ParameterSource, RecipeStep } from "../../../endpoint/recipe.ts";
 import type { SynthesisPlan } from "../../../endpoint/synthesis-plan.ts";
-import { prepareStep } from "../../../handlers/step-input.ts";
+import { prepareStep } from "../../../handlers/composition.ts";
 import type { SchemaViolation } from "../../../schema/schema.ts";
 import type { StepReach } from "../synthesis/match-recipe.ts";
 import { factsOf, isSource, type PlannedStep } from "./planned-step.ts";

@@ -60,31 +60,26 @@ export function tooMuch({ scope, retryAfterSeconds }: RateExcess): ApiAnswer {
   return { ...no, headers: { "Retry-After": String(retryAfterSeconds) } };
 }
 
-interface Wire {
-  readonly status: number;
-  readonly error: string;
-}
-
 /** A no without the secrets that its client wrote where names belong; a yes as it is.   SR-1 */
 export function concealed(said: ApiAnswer, redact: Redact): ApiAnswer {
   return said.status < 400 ? said : { ...said, body: redact(said.body) };
 }
 
-const ON_THE_WIRE: Readonly<Record<RunRefusalCode, Wire>> = {
-  validation_error: { status: 400, error: "validation_error" },
-  agent_not_found: { status: 400, error: "validation_error" },
-  run_not_found: { status: 404, error: "not_found" },
-  run_state_conflict: { status: 409, error: "run_state_conflict" },
-  run_terminal: { status: 409, error: "run_terminal" },
-  run_already_active: { status: 409, error: "run_already_active" },
-  interrupt_not_found: { status: 404, error: "interrupt_not_found" },
-  interrupt_already_resolved: { status: 409, error: "interrupt_already_resolved" },
-  interrupt_expired: { status: 410, error: "interrupt_expired" },
-  interrupt_cancelled: { status: 422, error: "interrupt_cancelled" },
-  fork_invalid_seq: { status: 422, error: "fork_invalid_seq" },
-  forbidden: { status: 403, error: "forbidden" },
-  mock_provider_forbidden: { status: 403, error: "mock_provider_forbidden" },
-  rate_limited: { status: 429, error: "rate_limited" },
+const STATUSES: Readonly<Record<RunRefusalCode, number>> = {
+  validation_error: 400,
+  agent_not_found: 400,
+  run_not_found: 404,
+  run_state_conflict: 409,
+  run_terminal: 409,
+  run_already_active: 409,
+  interrupt_not_found: 404,
+  interrupt_already_resolved: 409,
+  interrupt_expired: 410,
+  interrupt_cancelled: 422,
+  fork_invalid_seq: 422,
+  forbidden: 403,
+  mock_provider_forbidden: 403,
+  rate_limited: 429,
 };
 
 /** A refusal that may be a yes when it is asked for again. */
@@ -92,8 +87,8 @@ const RETRIED: ReadonlySet<RunRefusalCode> = new Set(["rate_limited", "run_alrea
 
 /** A no of the runs. */
 export function refuseAs({ code, message, details }: RunRefusal): ApiAnswer {
-  const { status, error } = ON_THE_WIRE[code];
   if (code === "run_not_found") return notFound();
-  const no = refuse(status, error, message, details);
+  const error = code === "agent_not_found" ? "validation_error" : code;
+  const no = refuse(STATUSES[code], error, message, details);
   return RETRIED.has(code) ? { ...no, headers: { "Retry-After": "1" } } : no;
 }

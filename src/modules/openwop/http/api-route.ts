@@ -12,8 +12,7 @@ import type { RunHost } from "../runs/run-host.ts";
 import type { Redact } from "../runs/run-log.ts";
 import type { ToolRates } from "../turn/tool-rates.ts";
 import type { ApiAnswer } from "./answer.ts";
-import type { ApiKey, ApiKeys, ApiScope } from "./api-keys.ts";
-import type { Audience } from "./audience.ts";
+import type { ApiKey, ApiKeys, ApiScope, Audience } from "./api-keys.ts";
 import type { Idempotency } from "./idempotency.ts";
 import type { InterruptTokens } from "./interrupt-token.ts";
 
@@ -45,12 +44,17 @@ export interface ApiState {
   readonly effects: EffectLedger;
 }
 
-/** One request that may be answered. */
-export interface ApiCall {
+/** A request that may be read. */
+export interface Authorized {
   readonly parts: ApiParts;
+  readonly route: ApiRoute;
+  readonly params: Readonly<Record<string, string>>;
   readonly key: ApiKey;
   readonly caller: RunCaller;
-  readonly params: Readonly<Record<string, string>>;
+}
+
+/** One request that may be answered. */
+export interface ApiCall extends Authorized {
   readonly query: JsonRecord;
   readonly body: JsonRecord;
   header(name: string): string | undefined;

@@ -7,16 +7,8 @@
 
 import type { RunCaller } from "../runs/run-entry.ts";
 import { type ApiAnswer, notFound, otherMethods, refuse } from "./answer.ts";
-import type { ApiKey } from "./api-keys.ts";
-import type { ApiParts, ApiRoute } from "./api-route.ts";
+import type { ApiParts, Authorized } from "./api-route.ts";
 import { API_ROUTES } from "./routes.ts";
-
-/** The method and path that a route is found by. */
-interface RoutedOperation {
-  readonly method: string;
-  /** `{name}` for parameters, perhaps with `:word` behind it. */
-  readonly path: string;
-}
 
 /** The operation, or the methods that there are at this path; undefined: there is nothing. */
 type RouteMatch<Operation> =
@@ -36,7 +28,7 @@ interface CompiledRoute<Operation> {
 
 const PARAMETER = /^\{(\w+)\}(:[a-z-]+)?$/;
 
-export class RouteTable<Operation extends RoutedOperation> {
+export class RouteTable<Operation extends { readonly method: string; readonly path: string }> {
   readonly #routes: readonly CompiledRoute<Operation>[];
 
   /** The first route that matches is meant. */
@@ -92,15 +84,6 @@ function decode(text: string): string | undefined {
   }
 }
 
-/** A request that may be read. */
-export interface Authorized {
-  readonly parts: ApiParts;
-  readonly route: ApiRoute;
-  readonly params: Readonly<Record<string, string>>;
-  readonly key: ApiKey;
-  readonly caller: RunCaller;
-}
-
 const TABLE = new RouteTable(API_ROUTES);
 
 /** Lets a request in, or says why not. */
@@ -111,7 +94,10 @@ export function authorize(
   parts: ApiParts,
 ): Authorized | ApiAnswer {
   const key = parts.keys.find(headers.authorization);
-  if (key === undefined) return unauthenticated();
+  if (key === undefined) {
+    const no = refuse(401, "unauthenticated", "a bearer key that is known here is needed");
+    return { ...no, headers: { "WWW-Authenticate": "Bearer" } };
+  }
   const [path = ""] = url.split("?");
   const match = TABLE.find(method === "HEAD" ? "GET" : method, path);
   if (match === undefined) return notFound();
@@ -123,14 +109,7 @@ export function authorize(
     const message = `the key is not good for this, which needs the scope ${requiredScope}`;
     return refuse(403, "forbidden", message, { requiredScope });
   }
-  return { parts, route, params, key, caller: callerOf(key) };
-}
-
-function callerOf({ tenant, name, agtpScopes }: ApiKey): RunCaller {
-  return { owner: { tenant, principal: name, scopes: agtpScopes }, sees: "tenant" };
-}
-
-function unauthenticated(): ApiAnswer {
-  const no = refuse(401, "unauthenticated", "a bearer key that is known here is needed");
-  return { ...no, headers: { "WWW-Authenticate": "Bearer" } };
+  const { tenant, name: principal, agtpScopes } = key;
+  const caller: RunCaller = { owner: { tenant, principal, scopes: agtpScopes }, sees: "tenant" };
+  return { parts, route, params, key, caller };
 }

@@ -4,7 +4,8 @@
  */
 import type { JsonRecord } from "../../../base/json-value.ts";
 import { VERSION } from "../../../base/version.ts";
-import { MAX_NODE_EXECUTIONS, type RunLimits } from "../runs/run-limits.ts";
+import type { RunLimits } from "../config.ts";
+import { MAX_NODE_EXECUTIONS } from "../runs/run.ts";
 import type { Workflows } from "../workflows/load-workflows.ts";
 
 interface DiscoveryFacts {
@@ -13,7 +14,7 @@ interface DiscoveryFacts {
   /** Agents of the host, or of any tenant. */
   readonly agentIds: ReadonlySet<string>;
   readonly workflows: Workflows;
-  readonly limits: Pick<RunLimits, "durationMs" | "depth" | "perTree" | "loopIterations">;
+  readonly limits: Pick<RunLimits, "durationSeconds" | "depth" | "children" | "loopIterations">;
   /** Of one tool, for one principal; 0: no limit. */
   readonly toolCallsPerMinute: number;
   /** The detail in which agents' thoughts are told, unless a run says otherwise. */
@@ -39,7 +40,10 @@ export function discoveryDocument(facts: DiscoveryFacts): JsonRecord {
     schemaVersions: {},
     limits: {
       ...{ clarificationRounds: 0, schemaRounds: 1, envelopesPerTurn: 0 },
-      ...{ maxNodeExecutions: MAX_NODE_EXECUTIONS, maxRunDurationMs: limits.durationMs },
+      ...{
+        maxNodeExecutions: MAX_NODE_EXECUTIONS,
+        maxRunDurationMs: limits.durationSeconds * 1000,
+      },
       maxLoopIterations: limits.loopIterations,
     },
     implementation: { name: "agtpd", version: VERSION },
@@ -49,7 +53,7 @@ export function discoveryDocument(facts: DiscoveryFacts): JsonRecord {
     replay: { ...{ supported: true, modes: ["replay", "branch"] }, ...SUPPRESSION },
     subWorkflow: { inputMapping: true },
     // The published limits have no member for them, and take no other.
-    extensions: { agtpd: { subWorkflow: { maxDepth: limits.depth, maxRuns: limits.perTree } } },
+    extensions: { agtpd: { subWorkflow: { maxDepth: limits.depth, maxRuns: limits.children } } },
     idempotency: { crossRegion: "single-region" },
     ...(hasAgents || isConformance ? { agents: agentFamily(facts, hasAgents) } : {}),
     ...(hasAgents || isConformance

@@ -4,14 +4,12 @@
  */
 
 import { quoteValue } from "../../../base/json-value.ts";
-import { awaitPage, readPage } from "../runs/event-page.ts";
-import type { Redact, RunLog } from "../runs/run-log.ts";
+import type { Redact } from "../runs/run-log.ts";
 import { isRefused } from "../runs/run-refusal.ts";
 import { type ApiAnswer, answer, refuse, refuseAs } from "./answer.ts";
 import type { AnsweredRoute, ApiCall, ApiParameter, StreamRoute } from "./api-route.ts";
-import { Frames } from "./event-frames.ts";
+import { Frames, isShown, readModes, STREAM_MODES } from "./event-frames.ts";
 import type { EventStream } from "./event-stream.ts";
-import { isShown, readModes, STREAM_MODES, type StreamMode } from "./stream-mode.ts";
 
 const LAST_SEQUENCE: ApiParameter = {
   ...{ name: "lastSequence", in: "query", schema: { type: "integer", minimum: -1 } },
@@ -62,15 +60,19 @@ async function poll(call: ApiCall): Promise<ApiAnswer> {
   const { parts, key, params, query, signal } = call;
   const after = readSequence(query["lastSequence"], "lastSequence", parts.redact);
   if (typeof after !== "number") return after;
-  const waitMs = readTimeout(query["timeout"], parts.redact);
-  if (typeof waitMs !== "number") return waitMs;
+  const { timeout } = query;
+  const seconds = readNumber(timeout, DEFAULT_TIMEOUT_S);
+  if (seconds === undefined) {
+    return malformed("timeout", parts.redact(timeout), "a number of seconds");
+  }
   const log = await parts.host.find(params["runId"] ?? "", call.caller);
   if (isRefused(log)) return refuseAs(log);
   const leave = parts.state.audience.enter(key.tenant);
   if (leave === undefined) return tooMany();
   try {
-    const wait = parts.host.whileServing(signal, waitMs);
-    return answer(await awaitPage(parts.host, log, after, wait));
+    const waitMs = Math.min(seconds, MAX_TIMEOUT_S) * 1000;
+    await log.changed(after, parts.host.whileServing(signal, waitMs));
+    return answer(await log.page(after));
   } finally {
     leave();
   }
@@ -81,7 +83,7 @@ interface OpenedStream extends Omit<EventStream, "response" | "signal"> {
   leave(): void;
 }
 
-/** A stream, or the answer that there is instead of one. */
+/** A stream, or the answer that there is instead of one: all events, as the poll has them, for JSON. */
 export async function openStream(
   call: ApiCall,
   isJsonOnly: boolean,
@@ -89,33 +91,26 @@ export async function openStream(
   const { parts, key, params, query } = call;
   const modes = readModes(query["streamMode"]);
   if ("status" in modes) return modes;
-  const bufferMs = readBuffer(query["bufferMs"], parts.redact);
-  if (typeof bufferMs !== "number") return bufferMs;
+  const bufferMs = readNumber(query["bufferMs"], 0);
+  if (bufferMs === undefined || bufferMs > MAX_BUFFER_MS) {
+    const expected = `milliseconds from 0 to ${MAX_BUFFER_MS}`;
+    return malformed("bufferMs", parts.redact(query["bufferMs"]), expected);
+  }
   const lastEventId = call.header("last-event-id");
   const after = readSequence(lastEventId ?? query["lastSequence"], "Last-Event-ID", parts.redact);
   if (typeof after !== "number") return after;
   const log = await parts.host.find(params["runId"] ?? "", call.caller);
   if (isRefused(log)) return refuseAs(log);
   if (isJsonOnly || wantsJson(call)) {
-    return readJson(call, log, after, query["streamMode"] === undefined ? undefined : modes);
+    const page = await log.page(after);
+    if (query["streamMode"] === undefined) return answer(page);
+    return answer({ ...page, events: page.events.filter((event) => isShown(event, modes)) });
   }
   const leave = parts.state.audience.enter(key.tenant);
   if (leave === undefined) return tooMany();
   const frames = new Frames(log.run, modes);
   const isResumed = lastEventId !== undefined;
   return { host: parts.host, log, frames, after, isResumed, bufferMs, leave };
-}
-
-/** All events, as the poll has them, unless a mode is asked for. */
-async function readJson(
-  { parts }: ApiCall,
-  log: RunLog,
-  after: number,
-  modes: readonly StreamMode[] | undefined,
-): Promise<ApiAnswer> {
-  const page = await readPage(parts.host, log, after);
-  if (modes === undefined) return answer(page);
-  return answer({ ...page, events: page.events.filter((event) => isShown(event, modes)) });
 }
 
 /** A client that takes a stream as well gets the stream. */
@@ -135,32 +130,18 @@ const DEFAULT_TIMEOUT_S = 30;
 const MAX_TIMEOUT_S = 60;
 const MAX_BUFFER_MS = 5000;
 
-/**
- * The sequence that the caller has by its query or header; -1 when it has none.   OpenWOP
- * "stream-modes"
- */
+/** The sequence that the caller has; -1 when it has none.   OpenWOP "stream-modes" */
 function readSequence(value: unknown, name: string, redact: Redact): number | ApiAnswer {
-  if (value === undefined) return -1;
-  const isNumber = typeof value === "string" && /^(?:-1|\d{1,15})$/.test(value);
-  return isNumber
-    ? Math.min(Number(value), MAX_SEQUENCE)
-    : malformed(name, redact(value), "a sequence");
+  const sequence = readNumber(value, -1, /^(?:-1|\d{1,15})$/);
+  return sequence === undefined
+    ? malformed(name, redact(value), "a sequence")
+    : Math.min(sequence, MAX_SEQUENCE);
 }
 
-/** The time that a poll waits, in milliseconds; 0: not at all. */
-function readTimeout(value: unknown, redact: Redact): number | ApiAnswer {
-  if (value === undefined) return DEFAULT_TIMEOUT_S * 1000;
-  const seconds = typeof value === "string" && /^\d{1,9}$/.test(value) ? Number(value) : undefined;
-  if (seconds === undefined) return malformed("timeout", redact(value), "a number of seconds");
-  return Math.min(seconds, MAX_TIMEOUT_S) * 1000;
-}
-
-/** The time for which events are gathered, in milliseconds. */
-function readBuffer(value: unknown, redact: Redact): number | ApiAnswer {
-  if (value === undefined) return 0;
-  const ms = typeof value === "string" && /^\d{1,9}$/.test(value) ? Number(value) : undefined;
-  if (ms !== undefined && ms <= MAX_BUFFER_MS) return ms;
-  return malformed("bufferMs", redact(value), `milliseconds from 0 to ${MAX_BUFFER_MS}`);
+/** The number that a parameter states; undefined: it states none. */
+function readNumber(value: unknown, absent: number, form = /^\d{1,9}$/): number | undefined {
+  if (value === undefined) return absent;
+  return typeof value === "string" && form.test(value) ? Number(value) : undefined;
 }
 
 function malformed(name: string, value: unknown, expected: string): ApiAnswer {

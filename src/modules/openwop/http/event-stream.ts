@@ -6,12 +6,10 @@
 import { once } from "node:events";
 import type { Writable } from "node:stream";
 import { Deadline, within } from "../../../base/deadline.ts";
-import { isOver } from "../runs/run.ts";
-import { isTerminal, type RunEvent } from "../runs/run-event.ts";
+import { isOver, isTerminal, type RunEvent } from "../runs/run.ts";
 import type { RunHost } from "../runs/run-host.ts";
 import type { RunLog } from "../runs/run-log.ts";
-import type { Frame, Frames } from "./event-frames.ts";
-import { isUrgent } from "./stream-mode.ts";
+import { type Frame, type Frames, isUrgent } from "./event-frames.ts";
 
 /** The events that are sent, and their listener. */
 export interface EventStream {
@@ -83,11 +81,11 @@ class Sender {
   }
 
   async #passHistory(): Promise<void> {
-    const { host, log, frames } = this.#stream;
+    const { log, frames } = this.#stream;
     let at = -1;
     while (at < this.#after) {
       const limit = Math.min(READ_AT_ONCE, this.#after - at);
-      const page = await host.events(log.run.runId, at, limit);
+      const page = await log.events(at, limit);
       if (page.length === 0) return;
       for (const event of page) frames.pass(event);
       at = page.at(-1)?.sequence ?? this.#after;
@@ -109,8 +107,7 @@ class Sender {
   }
 
   async #page(): Promise<readonly RunEvent[]> {
-    const { host, log } = this.#stream;
-    const page = await host.events(log.run.runId, this.#after, READ_AT_ONCE);
+    const page = await this.#stream.log.events(this.#after, READ_AT_ONCE);
     this.#after = page.at(-1)?.sequence ?? this.#after;
     return page;
   }

@@ -1,8 +1,7 @@
 /** Answering what runs wait for: by the node, or by the token of a snapshot.   OpenWOP "interrupt" */
 
 import { quoteValue } from "../../../base/json-value.ts";
-import { DRAIN_POLICIES } from "../runs/pause-request.ts";
-import { isOver } from "../runs/run.ts";
+import { DRAIN_POLICIES, isOver } from "../runs/run.ts";
 import type { RunLog } from "../runs/run-log.ts";
 import { isRefused, refuseRun } from "../runs/run-refusal.ts";
 import { interruptView } from "../runs/run-snapshot.ts";

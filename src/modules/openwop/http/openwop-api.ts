@@ -5,12 +5,14 @@
  */
 
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
+import { recordIn } from "../../../base/json-value.ts";
 import type { TaskOwner } from "../../../base/task-queue.ts";
 import { traceOf } from "../../../base/thrown.ts";
-import { networkOwner, type RateExcess } from "../../../dispatch/rates/rates.ts";
+import type { RateExcess } from "../../../dispatch/rates/rates.ts";
+import { networkOwner } from "../../../dispatch/rates/rates.ts";
+import { isWholeName } from "../../../dispatch/routes/second-look.ts";
 import { parseBody } from "../../../endpoint/request-body.ts";
-import { sha256Hex } from "../../../identity/canonical-form.ts";
+import { canonicalForm, sha256Hex } from "../../../identity/canonical-form.ts";
 import { uuidv7 } from "../../../identity/uuid.ts";
 import { isStoreUnavailable } from "../../../state/store-fault.ts";
 import {
@@ -22,10 +24,9 @@ import {
   refuse,
   tooMuch,
 } from "./answer.ts";
-import { answerOnce, lookTwice } from "./answer-once.ts";
 import { payerOfKey } from "./api-keys.ts";
-import type { ApiCall, ApiParts } from "./api-route.ts";
-import { type Authorized, authorize } from "./authorize.ts";
+import type { AnsweredRoute, ApiCall, ApiParts, Authorized } from "./api-route.ts";
+import { authorize } from "./authorize.ts";
 import { openStream } from "./event-routes.ts";
 import { sendEvents } from "./event-stream.ts";
 import { openApiDocument } from "./openapi-document.ts";
@@ -111,8 +112,7 @@ function mountApi(app: FastifyInstance, parts: ApiParts, bodyBytes: number): voi
     handler: async (request, reply) => {
       const authorized = authorizations.get(request);
       if (authorized === undefined) throw new Error("the request was not authorized");
-      const body = isRecord(request.body) ? request.body : {};
-      const call = callOf(request, reply, authorized, body);
+      const call = callOf(request, reply, authorized);
       await parts.toll.measure(payerOfKey(authorized.key), () => serve(request, reply, call));
     },
   });
@@ -133,24 +133,14 @@ function readBodies(
   });
 }
 
-interface ServedCall extends ApiCall {
-  readonly authorized: Authorized;
-}
-
-function callOf(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  authorized: Authorized,
-  body: JsonRecord,
-): ServedCall {
+function callOf(request: FastifyRequest, reply: FastifyReply, authorized: Authorized): ApiCall {
   const gone = new AbortController();
   reply.raw.once("close", () => gone.abort());
-  const { headers } = request;
+  const { headers, query, body } = request;
   return {
     ...authorized,
-    authorized,
-    query: isRecord(request.query) ? request.query : {},
-    body,
+    query: recordIn(query),
+    body: recordIn(body),
     header: (name) => {
       const value = headers[name];
       return Array.isArray(value) ? value[0] : value;
@@ -160,12 +150,8 @@ function callOf(
   };
 }
 
-async function serve(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  call: ServedCall,
-): Promise<void> {
-  const { route } = call.authorized;
+async function serve(request: FastifyRequest, reply: FastifyReply, call: ApiCall): Promise<void> {
+  const { route } = call;
   if (route.streams === undefined) {
     const said = await answerOnce(route, call);
     await call.parts.toll.measure(payerOfKey(call.key), () => send(reply, said));
@@ -203,8 +189,8 @@ function sendDiscovery(
   { discovery }: ApiParts,
   maxRequestBodyBytes: number,
 ): FastifyReply {
-  const limits = isRecord(discovery["limits"]) ? discovery["limits"] : {};
-  const body = { ...discovery, limits: { ...limits, maxRequestBodyBytes } };
+  const limits = { ...recordIn(discovery["limits"]), maxRequestBodyBytes };
+  const body = { ...discovery, limits };
   const etag = `"${sha256Hex(JSON.stringify(body)).slice(0, 32)}"`;
   reply.headers({ "Cache-Control": "public, max-age=60", ETag: etag, "Capabilities-Etag": etag });
   const known = String(headers["if-none-match"] ?? "").split(",");
@@ -219,11 +205,6 @@ function send(reply: FastifyReply, { status, body, headers = {} }: ApiAnswer): F
     .headers(headers)
     .type("application/json; charset=utf-8")
     .send(JSON.stringify(body));
-}
-
-/** The store says itself, once, what is wrong with it. */
-function storeUnavailable(): ApiAnswer {
-  return refuse(503, "store_unavailable", "the server cannot keep or read what this needs");
 }
 
 /** Refusals of fastify's own, and faults; of the latter the client learns an id. */
@@ -243,14 +224,65 @@ function sendError(
     return send(reply, concealed(refuse(statusCode, "validation_error", message), redact));
   }
   if (isStoreUnavailable(error)) {
-    return send(reply.header("Retry-After", "1"), storeUnavailable());
+    // The store says itself, once, what is wrong with it.
+    const message = "the server cannot keep or read what this needs";
+    return send(reply.header("Retry-After", "1"), refuse(503, "store_unavailable", message));
   }
   const correlationId = uuidv7();
   // It may quote what the client wrote.
   const fields = { error_id: correlationId, trace: redact(traceOf(error)) };
   log.warn(fields, "a request could not be answered");
-  return send(
-    reply,
-    refuse(500, "internal_error", "the server failed to answer", { correlationId }),
-  );
+  const fault = refuse(500, "internal_error", "the server failed to answer", { correlationId });
+  return send(reply, fault);
+}
+
+const KEY = /^[\x20-\x7e]{1,255}$/;
+
+/** Answers a call, perhaps as it was answered before. */
+async function answerOnce(route: AnsweredRoute, call: ApiCall): Promise<ApiAnswer> {
+  const { redact } = call.parts;
+  // The answer is kept as it is sent.
+  const handle = async (asked: ApiCall): Promise<ApiAnswer> =>
+    concealed(await lookTwice(call, () => route.handle(asked)), redact);
+  const key = call.header("idempotency-key");
+  // Reading changes nothing, whatever header comes with it.
+  if (key === undefined || route.method === "GET") return handle(call);
+  if (!KEY.test(key)) {
+    const message = "the Idempotency-Key must be 1 to 255 printable ASCII characters";
+    return refuse(400, "validation_error", message);
+  }
+  const { parts, params, body } = call;
+  const digest = digestOf({ params, body });
+  if (digest === undefined) {
+    return refuse(400, "validation_error", "the body has no canonical form");
+  }
+  const { tenant } = call.key;
+  const operation = `${route.method} ${route.path}`;
+  const request = { tenant, operation, key, digest };
+  return parts.state.idempotency.run(request, (keep) => handle({ ...call, keep }), parts.view);
+}
+
+function digestOf(request: Parameters<typeof canonicalForm>[0]): string | undefined {
+  try {
+    return sha256Hex(canonicalForm(request));
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * A look-up over HTTP that misses, on one of several nodes, is made once more when this one has taken in
+ * what was committed by then, as over AGTP. Only keys that are known come as far, and only names that are
+ * whole; what is answered with 404 has done nothing.
+ * @throws StoreUnavailableError where it is not known whether it is there
+ */
+async function lookTwice<Said extends object = ApiAnswer>(
+  { parts: { view }, params }: Pick<ApiCall, "parts" | "params">,
+  ask: () => Promise<Said | ApiAnswer> | ApiAnswer,
+): Promise<Said | ApiAnswer> {
+  const said = await ask();
+  if (view.catchUp === undefined || !("status" in said) || said.status !== 404) return said;
+  if (!Object.values(params).some(isWholeName)) return said;
+  await view.catchUp();
+  return ask();
 }

@@ -1,7 +1,7 @@
 /** Runs over HTTP: create, read, cancel, fork.   OpenWOP "rest-endpoints" §runs */
 import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
+import { OVERLAY_SCHEMA, RUN_BODY_SCHEMA } from "../runs/make-run.ts";
 import type { RunStatus } from "../runs/run.ts";
-import { OVERLAY_SCHEMA, RUN_BODY_SCHEMA } from "../runs/run-body-schema.ts";
 import type { RunCaller } from "../runs/run-entry.ts";
 import type { RunHost } from "../runs/run-host.ts";
 import type { RunLog } from "../runs/run-log.ts";

@@ -8,7 +8,7 @@ import { canonicalOctets, sha256Hex } from "../../../identity/canonical-form.ts"
 import { uuidv7 } from "../../../identity/uuid.ts";
 import type { AgentEvent, AgentOutcome } from "../agent-executor.ts";
 import { isRefused } from "../runs/run-refusal.ts";
-import { readConfidence } from "../turn/confidence.ts";
+import { readConfidence } from "../turn/turn-rules.ts";
 import { type ApiAnswer, answer, refuse, refuseAs } from "./answer.ts";
 import type { ApiCall, ApiParts, ApiRoute } from "./api-route.ts";
 

@@ -1,10 +1,17 @@
 /**
- * The small node types of the public suite, which a deployment has only where it asks for them.
- * OpenWOP "conformance"
+ * core.conformance.mock-agent: emits the events of an agent as it is told to, in the order of a real
+ * turn, and waits for an answer where it is not sure. For the public suite alone.   OpenWOP RFC 0023
  */
+import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
+import { uuidv7 } from "../../../identity/uuid.ts";
+import { closedObject, type JsonSchema } from "../../../schema/json-schema.ts";
+import type { SchemaCompiler } from "../../../schema/schema.ts";
+import type { Verbosity } from "../config.ts";
 import type { EffectLedger } from "../runs/effect-ledger.ts";
+import { cutReasoning } from "../turn/reasoning.ts";
+import { readVerbosity, resolveThreshold } from "../turn/turn-rules.ts";
 import { waitFor } from "./core-nodes.ts";
-import type { NodeType } from "./node-type.ts";
+import { configCheck, type NodeCall, type NodeOutcome, type NodeType, TEXT } from "./node-type.ts";
 
 /**
  * core.conformance.side-effect: does something that can be counted outside of the log of its run, so that
@@ -50,3 +57,149 @@ export const REQUIRES_MISSING: NodeType = {
     },
   }),
 };
+
+/** The parts that it shares with the agents of this host. */
+export interface MockAgentOptions {
+  readonly reasoning: { readonly verbosity: Verbosity; readonly tokenLimit: number };
+  /** The threshold of an agent's manifest; undefined: it has none, or there is no such agent. */
+  thresholdOf(agentId: string, tenant: string): number | undefined;
+}
+
+/** The node type of the suite's agent. */
+export function mockAgentNode(compiler: SchemaCompiler, options: MockAgentOptions): NodeType {
+  return {
+    isEffectful: true,
+    execute: (call) => execute(call, options),
+    checkNode: configCheck(compiler, "core.conformance.mock-agent", MOCK_AGENT_SCHEMA),
+  };
+}
+
+async function execute(call: NodeCall, options: MockAgentOptions): Promise<NodeOutcome> {
+  const { config } = call.node;
+  const agentId = agentOf(call);
+  await reason(call, agentId, options.reasoning);
+  const { mockToolCalls, mockHandoff } = config;
+  if (Array.isArray(mockToolCalls)) {
+    for (const one of mockToolCalls) await callTool(call, agentId, one);
+  }
+  if (isRecord(mockHandoff)) {
+    const { toAgentId, ...why } = mockHandoff;
+    await call.emit({
+      type: "agent.handoff",
+      payload: { fromAgentId: agentId, toAgentId, ...why },
+    });
+  }
+  const { escalationThreshold } = call.run.configurable;
+  const ofManifest = options.thresholdOf(agentId, call.run.owner.tenant);
+  return decide(call, agentId, resolveThreshold(escalationThreshold, ofManifest));
+}
+
+function agentOf({ node: { id, config, agent } }: NodeCall): string {
+  const { agentId } = config;
+  return typeof agentId === "string" ? agentId : (agent?.agentId ?? `host:mock-agent:${id}`);
+}
+
+async function reason(
+  { run, node, emit }: NodeCall,
+  agentId: string,
+  { verbosity: usual, tokenLimit }: MockAgentOptions["reasoning"],
+): Promise<void> {
+  const { mockReasoning } = node.config;
+  const verbosity = readVerbosity(run.configurable) ?? usual;
+  if (mockReasoning === undefined || mockReasoning === false || verbosity === "off") return;
+  const said = isRecord(mockReasoning) ? mockReasoning : { summary: "a made-up line of thought" };
+  const { summary, trace, streamChunks } = said;
+  const chunks = Array.isArray(streamChunks) ? streamChunks.map(String) : [];
+  const show = (text: string): string => cutReasoning(text, { verbosity, tokenLimit });
+  let whole = "";
+  for (const [sequence, chunk] of chunks.entries()) {
+    const delta = show(whole + chunk).slice(show(whole).length);
+    whole += chunk;
+    if (delta === "") break;
+    await emit({
+      type: "agent.reasoning.delta",
+      payload: { agentId, delta, sequence, verbosity },
+    });
+  }
+  const text = verbosity === "full" ? (trace ?? summary) : summary;
+  const reasoning = show(chunks.length > 0 ? whole : String(text));
+  await emit({ type: "agent.reasoned", payload: { agentId, reasoning, verbosity } });
+}
+
+async function callTool({ emit }: NodeCall, agentId: string, one: JsonRecord): Promise<void> {
+  const { toolId: toolName, arguments: inputs, result, error, durationMs = 0 } = one;
+  const called = { agentId, toolName, callId: uuidv7() };
+  const causationId = await emit({
+    type: "agent.toolCalled",
+    payload: { ...called, ...(inputs === undefined ? {} : { inputs }) },
+  });
+  const outcome = isRecord(error)
+    ? {
+        status: "error",
+        error: { ...error, code: error["code"] ?? error["error"] ?? "tool_error" },
+      }
+    : { status: "ok", outcome: result };
+  await emit({
+    type: "agent.toolReturned",
+    payload: { ...called, ...outcome, durationMs },
+    causationId,
+  });
+}
+
+async function decide(call: NodeCall, agentId: string, threshold: number): Promise<NodeOutcome> {
+  const { mockDecision, mockConfidence } = call.node.config;
+  const completed: NodeOutcome = { kind: "completed", outputs: {} };
+  const said = isRecord(mockDecision)
+    ? mockDecision
+    : mockConfidence === undefined
+      ? undefined
+      : { decision: { kind: "made-up" }, confidence: mockConfidence };
+  if (said === undefined) return completed;
+  await call.emit({ type: "agent.decided", payload: { agentId, ...said } });
+  const { confidence: observed, decision } = said;
+  if (typeof observed !== "number" || observed >= threshold) return completed;
+  return { kind: "low-confidence", agentId, threshold, observed, decision, result: {} };
+}
+
+const AGENT_ID = { type: "string", minLength: 3, maxLength: 256 };
+const CONFIDENCE = { type: "number", minimum: 0, maximum: 1 };
+
+const REASONING = closedObject(
+  {
+    summary: TEXT,
+    trace: TEXT,
+    tokenCount: { type: "integer", minimum: 0 },
+    streamChunks: { type: "array", items: TEXT, maxItems: 1024 },
+  },
+  ["summary"],
+);
+
+/** The envelope that the suite writes, and the shape that events have. */
+const ERROR = {
+  type: "object",
+  properties: { error: TEXT, code: TEXT, message: TEXT, details: { type: "object" } },
+  required: ["message"],
+};
+
+const TOOL_CALL = {
+  ...closedObject(
+    {
+      ...{ toolId: { ...TEXT, minLength: 1 }, arguments: {}, result: {}, error: ERROR },
+      durationMs: { type: "integer", minimum: 0 },
+    },
+    ["toolId"],
+  ),
+  oneOf: [{ required: ["result"] }, { required: ["error"] }],
+};
+
+/** The schema of its `config`. */
+const MOCK_AGENT_SCHEMA: JsonSchema = closedObject({
+  agentId: AGENT_ID,
+  mockReasoning: { anyOf: [{ type: "boolean" }, REASONING] },
+  mockToolCalls: { type: "array", items: TOOL_CALL, maxItems: 64 },
+  mockHandoff: closedObject({ toAgentId: AGENT_ID, reason: TEXT, context: {} }, ["toAgentId"]),
+  mockDecision: closedObject({ decision: {}, confidence: CONFIDENCE, reasoning: TEXT }, [
+    "decision",
+  ]),
+  mockConfidence: CONFIDENCE,
+});

@@ -1,15 +1,18 @@
 /** The types of node that a deployment runs; those of the public suite only where that is asked for. */
 import type { SchemaCompiler } from "../../../schema/schema.ts";
-import type { AgentExecutor } from "../agent-executor.ts";
+import type { AgentExecutor, AgentOutcome, RunError } from "../agent-executor.ts";
 import type { EffectLedger } from "../runs/effect-ledger.ts";
-import { SUB_WORKFLOW } from "../workflows/sub-workflows.ts";
-import { agentNode } from "./agent-node.ts";
-import { approvalGateNode } from "./approval-gate.ts";
-import { clarificationGateNode } from "./clarification-gate.ts";
-import { HOLD, REQUIRES_MISSING, sideEffectNode } from "./conformance-nodes.ts";
+import { SUB_WORKFLOW } from "../workflows/check-workflow.ts";
+import {
+  HOLD,
+  type MockAgentOptions,
+  mockAgentNode,
+  REQUIRES_MISSING,
+  sideEffectNode,
+} from "./conformance-nodes.ts";
 import { CORE_NODES, channelWriteNode } from "./core-nodes.ts";
-import { type MockAgentOptions, mockAgentNode } from "./mock-agent.ts";
-import type { NodeTypes } from "./node-type.ts";
+import { approvalGateNode, clarificationGateNode } from "./gates.ts";
+import type { NodeCall, NodeFault, NodeOutcome, NodeType, NodeTypes } from "./node-type.ts";
 import { subWorkflowNode } from "./sub-workflow.ts";
 
 /** The type of a node that is an agent's turn. */
@@ -40,4 +43,56 @@ export function nodeTypes(options: {
         ] as const)
       : []),
   ]);
+}
+
+const MAX_HANDOFFS = 8;
+
+/** The node type of agents. */
+function agentNode(executor: AgentExecutor): NodeType {
+  return {
+    isEffectful: true,
+    execute: (call) => execute(executor, call),
+    checkNode: ({ agent }): readonly NodeFault[] =>
+      agent === undefined ? [{ key: "agent", message: "is missing, expected the agent" }] : [],
+  };
+}
+
+async function execute(executor: AgentExecutor, call: NodeCall): Promise<NodeOutcome> {
+  const { task = {} } = call.inputs;
+  let agentId = call.handedOn?.agentId ?? call.node.agent?.agentId ?? "";
+  let next: unknown = call.handedOn === undefined ? task : call.handedOn.task;
+  for (let handoffs = 0; handoffs <= MAX_HANDOFFS; handoffs += 1) {
+    const { tenant } = call.run.owner;
+    if (executor.find(agentId, tenant) === undefined) return failed(unknownAgent(agentId));
+    const outcome = await takeTurn(executor, call, agentId, next);
+    if (outcome.kind === "failed") return failed(outcome.error);
+    if (outcome.kind === "low-confidence") return { ...outcome, agentId };
+    const { result, handoffTo } = outcome;
+    if (handoffTo === undefined) return { kind: "completed", outputs: { result } };
+    agentId = handoffTo;
+    next = result;
+  }
+  const message = `the task was handed on more than ${MAX_HANDOFFS} times`;
+  return failed({ code: "handoff_limit_exceeded", message });
+}
+
+function takeTurn(
+  executor: AgentExecutor,
+  { run, node, signal, emit }: NodeCall,
+  agentId: string,
+  task: unknown,
+): Promise<AgentOutcome> {
+  return executor.takeTurn({
+    ...{ agentId, task, configurable: run.configurable, owner: run.owner },
+    ...{ runId: run.runId, nodeId: node.id, signal, emit },
+  });
+}
+
+function failed(error: RunError): NodeOutcome {
+  return { kind: "failed", error };
+}
+
+function unknownAgent(agentId: string): RunError {
+  const message = "the agent of the node is not installed here";
+  return { code: "agent_not_found", message, details: { agentId } };
 }

@@ -3,9 +3,7 @@ import type { JsonRecord } from "../../../base/json-value.ts";
 import type { JsonSchema } from "../../../schema/json-schema.ts";
 import type { SchemaCompiler } from "../../../schema/schema.ts";
 import type { AgentEvent, Handoff, RunError } from "../agent-executor.ts";
-import type { ChildRuns } from "../runs/child-request.ts";
-import type { Run } from "../runs/run.ts";
-import type { EventDraft } from "../runs/run-event.ts";
+import type { EventDraft, Run } from "../runs/run.ts";
 import type { RunState } from "../runs/run-state.ts";
 import type { WorkflowNode } from "../workflows/workflow.ts";
 
@@ -24,8 +22,9 @@ export interface NodeCall {
   readonly now: number;
   /** The sequence of the event that began it: no two executions have the same. */
   readonly startedSequence: number;
-  readonly children: ChildRuns;
   readonly signal: AbortSignal;
+  /** The run that this execution begins, begun now unless it `isBegun`; or why there is none. */
+  beginChild(request: ChildRequest, isBegun: boolean): Promise<ChildRun | RunError>;
   /** Keeps an event of an agent; resolves with its eventId once it is kept. */
   emit(event: AgentEvent): Promise<string>;
 }
@@ -98,4 +97,18 @@ export function configCheck(
       key: `config${path.replaceAll("/", ".")}`,
       message,
     }));
+}
+
+/** A run that was begun, as it stands. */
+export interface ChildRun {
+  readonly run: Run;
+  readonly state: RunState;
+}
+
+/** The run that is asked for. */
+export interface ChildRequest {
+  readonly workflowId: string;
+  readonly inputs: JsonRecord;
+  /** Variables that have no value, whatever their defaults are. */
+  readonly unset: readonly string[];
 }

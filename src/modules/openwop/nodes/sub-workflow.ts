@@ -7,12 +7,18 @@
 import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
 import { closedObject } from "../../../schema/json-schema.ts";
 import type { SchemaCompiler } from "../../../schema/schema.ts";
-import type { ChildRequest, ChildRun } from "../runs/child-request.ts";
-import { isOver } from "../runs/run.ts";
-import type { EventDraft } from "../runs/run-event.ts";
+import { type EventDraft, isOver } from "../runs/run.ts";
 import { runResult } from "../runs/run-snapshot.ts";
-import { SUB_WORKFLOW } from "../workflows/sub-workflows.ts";
-import { configCheck, NAME, type NodeCall, type NodeOutcome, type NodeType } from "./node-type.ts";
+import { SUB_WORKFLOW } from "../workflows/check-workflow.ts";
+import {
+  type ChildRequest,
+  type ChildRun,
+  configCheck,
+  NAME,
+  type NodeCall,
+  type NodeOutcome,
+  type NodeType,
+} from "./node-type.ts";
 
 const MAPPING = { type: "object", maxProperties: 256, additionalProperties: NAME };
 
@@ -38,10 +44,9 @@ export function subWorkflowNode(compiler: SchemaCompiler): NodeType {
 }
 
 async function execute(call: NodeCall): Promise<NodeOutcome> {
-  const { run, node, state, startedSequence, children } = call;
+  const { node, state } = call;
   const isDispatched = state.nodes[node.id]?.childRunId !== undefined;
-  const place = { run, nodeId: node.id, startedSequence };
-  const child = await children.begin(place, requestOf(call), isDispatched);
+  const child = await call.beginChild(requestOf(call), isDispatched);
   if ("code" in child) return { kind: "failed", error: child };
   const events = isDispatched ? [] : [dispatched(node.id, child)];
   return isOver(child.state.status) ? conclude(call, child, events) : { kind: "waiting", events };

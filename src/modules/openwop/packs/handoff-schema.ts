@@ -1,15 +1,17 @@
 /**
- * The schemas at both ends of an agent's turn, as packs bring them: checked when the pack is
- * installed, and later without generating code from them and without letting one of them keep the
- * daemon busy. What schemas may be is what callers' proposals may be, in larger numbers.
- * OpenWOP RFC 0003 §C, AGTP-API §13.2
+ * The schemas of an agent's endpoint: around the task what a dispatch may say besides, around the
+ * result what a run says of itself. References inside a pack's schema are led to its new place.
+ * OpenWOP RFC 0072 §B, AGTP-API §6.4
  */
+
+import { isRecord } from "../../../base/json-value.ts";
 import type { JsonSchema } from "../../../schema/json-schema.ts";
 import { meteredSchema } from "../../../schema/metered-schema.ts";
 import type { CompiledSchema } from "../../../schema/schema.ts";
 import { PROPOSED_SCHEMA_BOUNDS, type SchemaBounds } from "../../../schema/schema-bounds.ts";
 import { checkSchema } from "../../../schema/schema-check.ts";
 import type { SchemaFault } from "../../../schema/schema-place.ts";
+import type { InstalledAgent } from "../installed-agent.ts";
 
 /** The largest file that is read as a schema. */
 export const MAX_SCHEMA_BYTES = 262_144;
@@ -37,7 +39,7 @@ export function compileHandoffSchema(schema: JsonSchema): HandoffSchema {
 }
 
 /** Compiles the schema of an endpoint that has a pack's schema inside it. */
-export function compileOuterSchema(schema: JsonSchema): HandoffSchema {
+function compileOuterSchema(schema: JsonSchema): HandoffSchema {
   return compileWithin(schema, OUTER_BOUNDS);
 }
 
@@ -45,4 +47,106 @@ function compileWithin(schema: JsonSchema, bounds: SchemaBounds): HandoffSchema 
   const faults = checkSchema(schema, bounds);
   if (faults.length > 0) return { faults };
   return { compiled: meteredSchema(schema) };
+}
+
+/** The longest that a caller may ask to wait; the handler's own deadline may be shorter. */
+const MAX_WAIT_SECONDS = 300;
+const MAX_TAGS = 100;
+const MAX_TAG_LENGTH = 256;
+
+/** The members of a dispatch besides its task. */
+export const DISPATCH_MEMBERS: Readonly<Record<string, JsonSchema>> = {
+  configurable: { type: "object", description: "Options of the run." },
+  wait_seconds: {
+    ...{ type: "number", minimum: 0, maximum: MAX_WAIT_SECONDS },
+    description: "How long to wait for the result; without it, the run is only started.",
+  },
+  tags: {
+    ...{ type: "array", items: { type: "string", maxLength: MAX_TAG_LENGTH } },
+    maxItems: MAX_TAGS,
+  },
+  metadata: { type: "object" },
+  idempotency_key: {
+    type: "string",
+    description: "Says the same as the Idempotency-Key header.",
+  },
+};
+
+/** Both schemas of an agent's endpoint. */
+interface EndpointSchemas {
+  readonly input: CompiledSchema;
+  readonly output: CompiledSchema;
+}
+
+/**
+ * Makes the schemas of an agent's endpoint. A schema that does not bear being moved is left to the
+ * run, which checks it too.
+ */
+export function endpointSchemas({ taskSchema, returnSchema }: InstalledAgent): EndpointSchemas {
+  return {
+    input: compile(inputSchema, taskSchema?.schema),
+    output: compile(outputSchema, returnSchema?.schema),
+  };
+}
+
+function inputSchema(task: JsonSchema): JsonSchema {
+  return {
+    type: "object",
+    required: ["task"],
+    properties: { task: movedTo("#/properties/task", task), ...DISPATCH_MEMBERS },
+    additionalProperties: false,
+  };
+}
+
+function outputSchema(result: JsonSchema): JsonSchema {
+  return {
+    type: "object",
+    required: ["runId", "status"],
+    properties: {
+      runId: { type: "string" },
+      status: { type: "string" },
+      eventsUrl: { type: "string" },
+      result: movedTo("#/properties/result", result),
+    },
+  };
+}
+
+function compile(make: (inner: JsonSchema) => JsonSchema, inner: JsonSchema = {}): CompiledSchema {
+  const { compiled } = compileOuterSchema(make(inner));
+  const open = compiled ?? compileOuterSchema(make({})).compiled;
+  if (open === undefined) throw new Error("the schema of an agent's endpoint is no schema");
+  return open;
+}
+
+/** Keywords whose members are schemas by names of their own. */
+const MAPS: ReadonlySet<string> = new Set([
+  ...["properties", "patternProperties", "dependentSchemas", "$defs", "definitions"],
+]);
+/** Keywords that hold plain values. */
+const VALUES: ReadonlySet<string> = new Set(["const", "enum", "default", "examples", "required"]);
+
+/** A schema whose local references lead to where it is now. */
+function movedTo(place: string, schema: JsonSchema): JsonSchema {
+  // Only a root may have a name and a dialect.
+  const { $id: _id, $schema: _dialect, ...nameless } = schema;
+  return moveSchema(place, nameless) as JsonSchema;
+}
+
+function moveSchema(place: string, schema: unknown): unknown {
+  if (Array.isArray(schema)) return schema.map((one) => moveSchema(place, one));
+  if (!isRecord(schema)) return schema;
+  const entries = Object.entries(schema).map(([keyword, value]): [string, unknown] => {
+    if (keyword === "$ref" && typeof value === "string") return [keyword, moved(place, value)];
+    if (VALUES.has(keyword)) return [keyword, value];
+    if (!MAPS.has(keyword) || !isRecord(value)) return [keyword, moveSchema(place, value)];
+    const members = Object.entries(value).map(([name, one]) => [name, moveSchema(place, one)]);
+    return [keyword, Object.fromEntries(members)];
+  });
+  return Object.fromEntries(entries);
+}
+
+/** Anchors are found wherever they are. */
+function moved(place: string, reference: string): string {
+  const isPointer = reference === "#" || reference.startsWith("#/");
+  return isPointer ? place + reference.slice(1) : reference;
 }

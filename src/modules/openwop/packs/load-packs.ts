@@ -7,15 +7,20 @@
 
 import { existsSync, readdirSync } from "node:fs";
 import { join, relative, sep } from "node:path";
-import { describeFileError } from "../../../base/bounded-file.ts";
+import { describeFileError, readBoundedFile } from "../../../base/bounded-file.ts";
+import { joinKey } from "../../../base/dotted-key.ts";
 import { quoteValue } from "../../../base/json-value.ts";
 import { atOnce, type Paced } from "../../../base/paced.ts";
 import type { Problem } from "../../../base/problem.ts";
 import { realPath } from "../../../base/real-path.ts";
 import { codeOf } from "../../../base/thrown.ts";
+import { type Ed25519PublicKey, readPublicKey } from "../../../identity/ed25519.ts";
+import type { OpenwopSections } from "../config.ts";
 import type { InstalledAgent, InstalledPack } from "../installed-agent.ts";
+import { modelFaultOf } from "../runtime/load-runtime.ts";
 import { resolveDependencies } from "./pack-dependencies.ts";
 import { PackFiles } from "./pack-files.ts";
+import { Capabilities } from "./peer-capabilities.ts";
 import { MANIFEST_NAME, type PackPlace, PackReader, type PackRules } from "./read-pack.ts";
 
 /** The place of the packs. */
@@ -43,7 +48,7 @@ export function loadPacks(location: PacksLocation, rules: PackRules): LoadedPack
 }
 
 /** Loads packs, a pack a step. */
-export function* loadingPacks(location: PacksLocation, rules: PackRules): Paced<LoadedPacks> {
+function* loadingPacks(location: PacksLocation, rules: PackRules): Paced<LoadedPacks> {
   const listing = new Listing(location);
   const places = listing.places();
   let reader: PackReader | undefined;
@@ -193,4 +198,58 @@ class Claims {
     const message = `is one agent too many, expected at most ${MAX_AGENTS} in all`;
     return { file: agent.pack.file, key: "agents", message };
   }
+}
+
+/** The packs, and the problems with them. */
+interface ReadPacks {
+  readonly packs: readonly InstalledPack[];
+  readonly problems: readonly Problem[];
+  /** The configuration itself names keys that cannot be had. */
+  readonly blockers: readonly Problem[];
+}
+
+/** Reads them all, a pack a step. */
+export function* readingPacks({ directory, file, openwop }: OpenwopSections): Paced<ReadPacks> {
+  const { packsDir, installScope, satisfied, requireSignatures: isRequired } = openwop;
+  const { keys, problems } = readPackKeys(openwop.trustedKeys, relative(directory, file));
+  const capabilities = new Capabilities([
+    ...satisfied,
+    ...(openwop.reasoning.streaming ? ["agents.reasoning.streaming"] : []),
+  ]);
+  const loaded = yield* loadingPacks(
+    { directory, packsDir, installScope },
+    {
+      ...{ capabilities, signatures: { trustedKeys: keys, isRequired } },
+      modelFault: modelFaultOf(openwop.runtime),
+    },
+  );
+  return {
+    packs: loaded.packs,
+    problems: loaded.problems,
+    blockers: problems,
+  };
+}
+
+const MAX_KEY_BYTES = 65_536;
+
+/** The keys by publicKeyRef; `file` is the configuration. */
+export function readPackKeys(
+  paths: Readonly<Record<string, string>>,
+  file: string,
+): {
+  readonly keys: ReadonlyMap<string, Ed25519PublicKey>;
+  readonly problems: readonly Problem[];
+} {
+  const keys = new Map<string, Ed25519PublicKey>();
+  const problems: Problem[] = [];
+  for (const [name, path] of Object.entries(paths)) {
+    const { text, fault } = readBoundedFile(path, MAX_KEY_BYTES);
+    const key = text === undefined ? undefined : readPublicKey(text);
+    if (key !== undefined) keys.set(name, key);
+    else {
+      const message = `${quoteValue(path)} ${fault ?? "must be an Ed25519 public key, PEM or base64url"}`;
+      problems.push({ file, key: joinKey("openwop.trusted_keys", name), message });
+    }
+  }
+  return { keys, problems };
 }

@@ -4,6 +4,7 @@
  * others with it.   OpenWOP "Node Packs", RFC 0003 §A, RFC 0072 §C
  */
 import { closedObject, type JsonSchema } from "../../../schema/json-schema.ts";
+import { MANIFEST_CLASSES } from "../installed-agent.ts";
 
 const TEXT: JsonSchema = { type: "string", maxLength: 4096 };
 const SOME_TEXT: JsonSchema = { ...TEXT, minLength: 1 };
@@ -129,14 +130,14 @@ const runtime = closedObject(
 
 /** `tier.org.name`; packs have no `local` tier. */
 const PACK_NAME = "^(core|vendor|community|private)\\.[a-z][a-z0-9_-]*(\\.[a-z][a-zA-Z0-9_-]*)+$";
-const VERSION = "^\\d+\\.\\d+\\.\\d+(?:-[0-9A-Za-z.-]+)?(?:\\+[0-9A-Za-z.-]+)?$";
+const VERSION = "\\d+\\.\\d+\\.\\d+(?:-[0-9A-Za-z.-]+)?(?:\\+[0-9A-Za-z.-]+)?";
 
 /** A pack.json. */
 export const PACK_SCHEMA: JsonSchema = closedObject(
   {
     kind: { const: "node" },
     name: { type: "string", pattern: PACK_NAME, maxLength: 256 },
-    version: { type: "string", pattern: VERSION, maxLength: 256 },
+    version: { type: "string", pattern: `^${VERSION}$`, maxLength: 256 },
     description: { type: "string", maxLength: 1024 },
     author: TEXT,
     license: TEXT,
@@ -159,3 +160,63 @@ export const PACK_SCHEMA: JsonSchema = closedObject(
   },
   ["name", "version", "engines", "runtime"],
 );
+
+const UNBOUNDED: JsonSchema = { type: "string", minLength: 1 };
+const TEMPLATE_ID = "[a-z0-9][a-z0-9._-]{0,127}";
+const templateId: JsonSchema = { type: "string", pattern: `^${TEMPLATE_ID}$` };
+
+/** `tier.org.name`, in as many parts as it takes; a `host:` id is never a manifest's. */
+const AGENT_ID =
+  "^(core|vendor|community|private|local)\\.[a-z][a-z0-9_-]*(\\.[a-z][a-zA-Z0-9_-]*)+$";
+
+const promptReference: JsonSchema = {
+  anyOf: [
+    { type: "string", pattern: `^prompt:${TEMPLATE_ID}(@${VERSION})?$` },
+    closedObject(
+      {
+        ...{ libraryId: templateId, templateId, variableOverrides: { type: "object" } },
+        version: { type: "string", pattern: `^${VERSION}$` },
+      },
+      ["templateId"],
+    ),
+  ],
+};
+
+/**
+ * One agent's manifest, with the role that newer packs have or without it. An agent in the role of a
+ * skill keeps nothing from one task to the next.   OpenWOP RFC 0003 §B, RFC 0131 §B
+ */
+export const AGENT_SCHEMA: JsonSchema = {
+  ...closedObject(
+    {
+      agentId: { type: "string", pattern: AGENT_ID, minLength: 3, maxLength: 256 },
+      persona: { type: "string", minLength: 1, maxLength: 200 },
+      modelClass: { enum: MANIFEST_CLASSES },
+      ...{ systemPrompt: UNBOUNDED, systemPromptRef: UNBOUNDED, evalSuiteRef: UNBOUNDED },
+      toolAllowlist: listOf(UNBOUNDED),
+      requiresCapabilities: listOf(UNBOUNDED, { uniqueItems: true }),
+      role: { enum: ["skill", "assistant"] },
+      memoryShape: closedObject({ scratchpad: FLAG, conversation: FLAG, longTerm: FLAG }),
+      confidence: closedObject({ defaultThreshold: { type: "number", minimum: 0, maximum: 1 } }),
+      handoff: closedObject({ taskSchemaRef: UNBOUNDED, returnSchemaRef: UNBOUNDED }),
+      label: { type: "string", minLength: 1, maxLength: 100 },
+      description: { type: "string", maxLength: 500 },
+      promptLibraryRef: templateId,
+      promptOverrides: closedObject({
+        ...{ system: promptReference, user: promptReference },
+        ...{ "few-shot": promptReference, "schema-hint": promptReference },
+      }),
+    },
+    ["agentId", "persona", "modelClass"],
+  ),
+  if: { required: ["role"], properties: { role: { const: "skill" } } },
+  // biome-ignore lint/suspicious/noThenProperty: a JSON Schema keyword
+  then: {
+    required: ["handoff"],
+    properties: {
+      memoryShape: {
+        properties: { conversation: { const: false }, longTerm: { const: false } },
+      },
+    },
+  },
+};

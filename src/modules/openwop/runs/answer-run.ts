@@ -1,24 +1,16 @@
 /** Giving a run the answer that one of its nodes waits for: the first one counts.   OpenWOP "interrupt" */
 
-import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
-import type { SchemaCompiler } from "../../../schema/schema.ts";
+import { isRecord, type JsonRecord, recordIn } from "../../../base/json-value.ts";
 import type { AlsoChange } from "../../../state/collection-write.ts";
-import { takenLoop } from "../workflows/loops.ts";
-import { nodeFailed } from "./endings.ts";
-import {
-  type Answering,
-  type InterruptAnswer,
-  type RunWatcher,
-  resolved,
-} from "./interrupt-answer.ts";
+import { takenLoop } from "../workflows/node-order.ts";
 import { invalid, under } from "./make-run.ts";
-import { nodeDone } from "./node-events.ts";
-import type { EventDraft } from "./run-event.ts";
-import type { Redact, RunLog } from "./run-log.ts";
+import type { EventDraft } from "./run.ts";
+import { interruptResolved, nodeDone, nodeEvent, nodeFailed } from "./run-events.ts";
+import type { RunLog } from "./run-log.ts";
+import type { RunParts } from "./run-parts.ts";
 import { type RunRefusal, refuseRun } from "./run-refusal.ts";
-import type { Interrupt, Vote } from "./run-state.ts";
+import type { Answering, Interrupt, InterruptAnswer, Vote } from "./run-state.ts";
 import { decisionAnswered, interruptOf, refuseAnswer } from "./verdict.ts";
-import type { WorkflowRuns } from "./workflow-runs.ts";
 
 /** A run whose node has its answer. */
 export interface AnsweredRun {
@@ -28,28 +20,22 @@ export interface AnsweredRun {
   readonly eventId: string;
 }
 
-interface AnswerParts {
-  readonly register: WorkflowRuns;
-  readonly watcher: RunWatcher;
-  readonly compiler: SchemaCompiler;
-  readonly redact: Redact;
-  /** The changes that are made together with it. */
-  readonly alongside: readonly AlsoChange[];
-}
-
-/** Answers a node; the caller has the run executed. */
+/** Answers a node, `alongside` other changes; the caller has the run executed. */
 export async function answerRun(
   log: RunLog,
   nodeId: string,
   given: InterruptAnswer,
-  { register, watcher, alongside, compiler, redact }: AnswerParts,
+  { register, watchers, compiler, redact }: RunParts,
+  alongside: readonly AlsoChange[],
 ): Promise<AnsweredRun | RunRefusal> {
   const { run } = log;
   const interrupt = interruptOf(log.state, nodeId);
   if (interrupt === undefined) {
     return refuseRun("interrupt_not_found", "the node of this run waits for nothing");
   }
-  const answer = { ...given, resumeValue: readAnswer(interrupt, given.resumeValue) };
+  const { resumeValue: written } = given;
+  const isClarification = interrupt.kind === "clarification";
+  const answer = { ...given, resumeValue: isClarification ? readAnswers(written) : written };
   const misfit = refuseMisfit(interrupt, answer, compiler);
   if (misfit !== undefined) return redact(misfit);
   const result = await register.pendingResult(run.runId, interrupt);
@@ -61,20 +47,17 @@ export async function answerRun(
     return answered(now, answer, result, { state, run, now: register.now() });
   }, alongside);
   if (refusal !== undefined) return refusal;
-  if (interruptOf(log.state, nodeId)?.isResolved !== false)
-    watcher.onAnswer(run, interrupt, answer);
+  if (interruptOf(log.state, nodeId)?.isResolved !== false) {
+    for (const watcher of watchers) watcher.onAnswer(run, interrupt, answer);
+  }
   return { log, interruptId: interrupt.interruptId, eventId: event?.eventId ?? "" };
-}
-
-function readAnswer({ kind }: Interrupt, resumeValue: unknown): unknown {
-  return kind === "clarification" ? readAnswers(resumeValue) : resumeValue;
 }
 
 /** An answer that is none of those that are waited for changes nothing. */
 function refuseMisfit(
   { resumeSchema }: Interrupt,
   { resumeValue }: InterruptAnswer,
-  compiler: SchemaCompiler,
+  compiler: RunParts["compiler"],
 ): RunRefusal | undefined {
   if (resumeSchema === undefined) return undefined;
   const place = { file: "interrupt", key: "resumeSchema" };
@@ -103,9 +86,9 @@ function answered(
  * as a list of `{id, answer}`.   OpenWOP "interrupt" clarification
  */
 function readAnswers(resumeValue: unknown): unknown {
-  const { answers } = isRecord(resumeValue) ? resumeValue : {};
+  const { answers } = recordIn(resumeValue);
   if (!isRecord(resumeValue) || !Array.isArray(answers)) return resumeValue;
-  const ids = new Set(answers.map((one) => (isRecord(one) ? one["id"] : undefined)));
+  const ids = new Set(answers.map((one) => recordIn(one)["id"]));
   const isWhole = answers.every(
     (one) => isRecord(one) && typeof one["id"] === "string" && Object.hasOwn(one, "answer"),
   );
@@ -114,19 +97,16 @@ function readAnswers(resumeValue: unknown): unknown {
   return { ...resumeValue, answers: Object.fromEntries(read) };
 }
 
-/** The events of them. */
 function clarificationAnswered(
   interrupt: Interrupt,
   answer: InterruptAnswer,
   at: Answering,
 ): readonly EventDraft[] {
   const { nodeId, interruptId } = interrupt;
-  const { answers: read } = isRecord(answer.resumeValue) ? answer.resumeValue : {};
-  const answers = isRecord(read) ? read : {};
-  const payload = { nodeId, interruptId, answers, answeredBy: answer.by };
+  const answers = recordIn(recordIn(answer.resumeValue)["answers"]);
   return [
-    resolved(interrupt, answer, at.now),
-    { type: "clarification.resolved", nodeId, payload },
+    interruptResolved(interrupt, answer, at.now),
+    nodeEvent("clarification.resolved", nodeId, { interruptId, answers, answeredBy: answer.by }),
     nodeDone(nodeId, { ...answers, answers }, at),
   ];
 }
@@ -158,21 +138,23 @@ function approvalAnswered(
   answer: InterruptAnswer,
   at: Answering,
 ): readonly EventDraft[] {
-  const { nodeId, data } = interrupt;
-  const votes = [...interrupt.votes, voteOf(answer)];
-  const received = approvalReceived(interrupt, answer, at.now);
-  const verdict = tally(votes, data);
-  if (verdict === undefined) return [received];
-  const outputs = outputsOf(answer, votes, verdict);
-  const said = [received, { ...resolved(interrupt, answer, at.now, { outcome: verdict }) }];
-  if (verdict === "approved" || takenLoop(at.run.workflow, nodeId, outputs) !== undefined) {
+  const { nodeId, interruptId, data } = interrupt;
+  const vote = voteOf(answer);
+  const votes = [...interrupt.votes, vote];
+  const { action, by: decidedBy } = vote;
+  const contents = contentsOf(answer);
+  const decidedAt = new Date(at.now).toISOString();
+  const decided = { interruptId, action, decidedBy, decidedAt, ...contents };
+  const received = nodeEvent("approval.received", nodeId, decided);
+  const outcome = tally(votes, data);
+  if (outcome === undefined) return [received];
+  const outputs = { action, approved: outcome === "approved", decidedBy, votes, ...contents };
+  const said = [received, interruptResolved(interrupt, answer, at.now, { outcome })];
+  if (outcome === "approved" || takenLoop(at.run.workflow, nodeId, outputs) !== undefined) {
     return [...said, nodeDone(nodeId, outputs, at)];
   }
-  const error = {
-    code: "approval_rejected",
-    message: "the gate was not approved, and no edge leads back for that",
-    details: { action: outputs["action"] },
-  };
+  const message = "the gate was not approved, and no edge leads back for that";
+  const error = { code: "approval_rejected", message, details: { action } };
   return [...said, ...nodeFailed(nodeId, error, at.state, at.now)];
 }
 
@@ -187,38 +169,14 @@ function tally(
   return votes.length - granted >= vetoes ? "rejected" : undefined;
 }
 
-function approvalReceived(
-  { nodeId, interruptId }: Interrupt,
-  answer: InterruptAnswer,
-  now: number,
-): EventDraft {
-  const { by: decidedBy, action } = voteOf(answer);
-  const decided = { action, decidedBy, decidedAt: new Date(now).toISOString() };
-  return {
-    type: "approval.received",
-    nodeId,
-    payload: { nodeId, interruptId, ...decided, ...contentsOf(answer) },
-  };
-}
-
-function outputsOf(
-  answer: InterruptAnswer,
-  votes: readonly Vote[],
-  outcome: "approved" | "rejected",
-): JsonRecord {
-  const { action, by: decidedBy } = voteOf(answer);
-  const approved = outcome === "approved";
-  return { action, approved, decidedBy, votes, ...contentsOf(answer) };
-}
-
 /** The public suite names the people that it votes for; anybody else is known to the API. */
 function voteOf({ resumeValue, by }: InterruptAnswer): Vote {
-  const { action, voter } = isRecord(resumeValue) ? resumeValue : {};
+  const { action, voter } = recordIn(resumeValue);
   return { by: typeof voter === "string" ? voter : by, action: String(action) };
 }
 
 function contentsOf({ resumeValue }: InterruptAnswer): JsonRecord {
-  const said = isRecord(resumeValue) ? resumeValue : {};
+  const said = recordIn(resumeValue);
   const names = ["comment", "feedback", "refineFeedback", "editedArtifactData"];
   return Object.fromEntries(
     names.flatMap((name) => (said[name] === undefined ? [] : [[name, said[name]]])),

@@ -8,18 +8,10 @@ import type { RunError } from "../agent-executor.ts";
 import type { NodeTypes } from "../nodes/node-type.ts";
 import type { WorkflowNode } from "../workflows/workflow.ts";
 import { isEffectful, isFoundAgain, missingSource } from "./copy-history.ts";
-import { nodeHandoff, nodeStarted } from "./node-events.ts";
-import type { Run } from "./run.ts";
-import type { EventDraft } from "./run-event.ts";
-import { MAX_NODE_EXECUTIONS } from "./run-limits.ts";
-import type { RunState } from "./run-state.ts";
-
-/** The state of the run. */
-interface BeginningParts {
-  readonly run: Run;
-  readonly state: RunState;
-  readonly types: NodeTypes;
-}
+import { type EventDraft, MAX_NODE_EXECUTIONS, type Run } from "./run.ts";
+import { nodeEvent, nodeHandoff, nodeStarted } from "./run-events.ts";
+import type { RunLog } from "./run-log.ts";
+import type { NodeState } from "./run-state.ts";
 
 /** The events of a beginning, and why the node must not be executed, if it must not. */
 interface Beginning {
@@ -31,43 +23,39 @@ interface Beginning {
 export function beginNode(
   node: WorkflowNode,
   pinned: string | undefined,
-  { run, state, types }: BeginningParts,
+  log: RunLog,
+  types: NodeTypes,
 ): Beginning {
+  const { run, state } = log;
   const before = state.nodes[node.id];
-  if (before?.status === "running" && !isCopied(run, before.startedSequence)) {
+  const isReplay = run.source?.mode === "replay";
+  if (before?.status === "running" && !isDoneAgain(run, before)) {
     // Nobody has done anything since the answer was given: the next agent takes its first turn.
-    if (before.handedTo !== undefined && run.source?.mode !== "replay") return { events: [] };
-    const { event, error } = takeUp(run, node.id, state, types);
-    return {
-      events: event === undefined ? [] : [event],
-      ...(error === undefined ? {} : { error }),
-    };
+    if (before.handedTo !== undefined && !isReplay) return { events: [] };
+    return takeUp(log, node.id, before, types);
   }
   if (before === undefined) {
-    const beyond = checkLimit(node, run, state);
+    const beyond = checkLimit(node, log);
     if (beyond !== undefined) return beyond;
   }
   const events = [...nodeHandoff(node, pinned), nodeStarted(node, (before?.attempt ?? 0) + 1)];
   // A replay tells what was recorded; what its source has not done it does not do either.
-  const isLost = run.source?.mode === "replay" && isEffectful(run, node.id, types);
+  const isLost = isReplay && isEffectful(run, node.id, types);
   return isLost ? { events, error: missingSource() } : { events };
 }
 
 /** A branch does again what it has copied the beginning of. */
-function isCopied({ source }: Run, startedSequence: number | undefined): boolean {
-  return source?.mode === "branch" && (startedSequence ?? 0) < source.copied;
+function isDoneAgain({ source }: Run, { startedSequence = 0 }: NodeState): boolean {
+  return source?.mode === "branch" && startedSequence < source.copied;
 }
 
 function checkLimit(
   { id }: WorkflowNode,
-  run: Run,
-  { executions }: RunState,
+  { run, state: { executions } }: RunLog,
 ): Beginning | undefined {
   const { recursionLimit: asked } = run.configurable;
-  const limit = Math.min(
-    typeof asked === "number" ? asked : MAX_NODE_EXECUTIONS,
-    MAX_NODE_EXECUTIONS,
-  );
+  const ofRun = typeof asked === "number" ? asked : MAX_NODE_EXECUTIONS;
+  const limit = Math.min(ofRun, MAX_NODE_EXECUTIONS);
   if (executions < limit) return undefined;
   const payload = { kind: "node-executions", nodeId: id, limit, observed: executions + 1 };
   const message = `the run may execute ${limit} nodes at most`;
@@ -77,12 +65,6 @@ function checkLimit(
   };
 }
 
-/** The events of a run that is taken up, or why it does not go on. */
-interface TakenUp {
-  readonly event?: EventDraft;
-  readonly error?: RunError;
-}
-
 const PAUSED = { code: "run_paused", message: "the run was paused meanwhile" };
 const STOPPED = { code: "run_interrupted", message: "the server stopped meanwhile" };
 
@@ -90,17 +72,19 @@ const STOPPED = { code: "run_interrupted", message: "the server stopped meanwhil
  * Judges a node that was begun and is not done: by a process that is gone, before a pause, or by the
  * source of a replay. One without an effect is done again; an effect never is.   OpenWOP "replay"
  */
-function takeUp(run: Run, nodeId: string, state: RunState, types: NodeTypes): TakenUp {
-  const { startedSequence = 0, attempt = 1 } = state.nodes[nodeId] ?? {};
+function takeUp(
+  { run, state }: RunLog,
+  nodeId: string,
+  { startedSequence = 0, attempt = 1 }: NodeState,
+  types: NodeTypes,
+): Beginning {
   const isCopied = startedSequence < (run.source?.copied ?? 0);
   // It is looked for again, and was never gone.
-  if (!isCopied && isFoundAgain(run, nodeId, types)) return {};
+  if (!isCopied && isFoundAgain(run, nodeId, types)) return { events: [] };
   if (isEffectful(run, nodeId, types)) {
-    if (isCopied) return { error: missingSource() };
     const message = "the server stopped while this node was executed, and it is not done again";
-    return { error: { code: "run_interrupted", message } };
+    return { events: [], error: isCopied ? missingSource() : { code: "run_interrupted", message } };
   }
   const lastError = (state.resumedSequence ?? -1) > startedSequence ? PAUSED : STOPPED;
-  const payload = { nodeId, attempt: attempt + 1, lastError };
-  return { event: { type: "node.retried", nodeId, payload } };
+  return { events: [nodeEvent("node.retried", nodeId, { attempt: attempt + 1, lastError })] };
 }

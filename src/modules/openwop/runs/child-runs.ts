@@ -7,69 +7,66 @@
 import type { JsonRecord } from "../../../base/json-value.ts";
 import { sha256Hex } from "../../../identity/canonical-form.ts";
 import type { RunError } from "../agent-executor.ts";
-import type { ChildRequest, ChildRuns, NodeExecution } from "./child-request.ts";
-import { makeRun, type RunMaker } from "./make-run.ts";
+import type { ChildRequest, ChildRun } from "../nodes/node-type.ts";
+import { makeRun, RESERVED_OPTIONS, type RunMaker } from "./make-run.ts";
 import { isOver, type Run } from "./run.ts";
-import { RESERVED_OPTIONS } from "./run-body-schema.ts";
 import type { RunLog } from "./run-log.ts";
 import { isRefused } from "./run-refusal.ts";
-import type { LogRules, WorkflowRuns } from "./workflow-runs.ts";
 
-interface ChildRunsOptions {
-  readonly register: WorkflowRuns;
-  readonly rules: LogRules;
-  readonly maker: RunMaker;
+/** The parts that runs of nodes are begun with. */
+interface ChildHost extends RunMaker {
   /** Executes a run that nobody had begun. */
   go(log: RunLog): void;
   /** Ends a run whose parent ended while it was begun. */
   orphaned(log: RunLog): Promise<unknown>;
 }
 
-/** Makes the part that begins runs for nodes. */
-export function createChildRuns(options: ChildRunsOptions): ChildRuns {
-  return {
-    begin: async (place, request, isBegun) => {
-      const { register, rules } = options;
-      const runId = childIdOf(place);
-      const known = await register.log(runId, rules);
-      if (known !== undefined) return known;
-      if (isBegun) {
-        const message = "the run of the sub-workflow is no longer kept";
-        const details = { childRunId: runId };
-        return { code: "subworkflow_child_failed", message, details };
-      }
-      return beyond(options, place) ?? create(options, place, request, runId);
-    },
-  };
+/** One execution of a node. */
+export interface NodeExecution {
+  readonly run: Run;
+  readonly nodeId: string;
+  readonly startedSequence: number;
+}
+
+/** The run of an execution, begun now unless it `isBegun`; or why there is none. */
+export async function beginChild(
+  host: ChildHost,
+  place: NodeExecution,
+  request: ChildRequest,
+  isBegun: boolean,
+): Promise<ChildRun | RunError> {
+  const runId = childIdOf(place);
+  const known = await host.register.log(runId, host);
+  if (known !== undefined) return known;
+  if (isBegun) {
+    const message = "the run of the sub-workflow is no longer kept";
+    return { code: "subworkflow_child_failed", message, details: { childRunId: runId } };
+  }
+  return beyond(host, place) ?? create(host, place, request, runId);
 }
 
 /** Of two bounds, the one that one more run would be beyond. */
-function beyond(
-  { register, rules: { limits } }: ChildRunsOptions,
-  { run }: NodeExecution,
-): RunError | undefined {
-  const code = "recursion_limit_exceeded";
-  if (depthOf(run) >= limits.depth) {
-    const message = `sub-workflows may be nested ${limits.depth} deep`;
-    return { code, message, details: { limit: limits.depth } };
-  }
-  if (register.countOfTree(rootOf(run)) >= limits.perTree) {
-    const message = `one run may begin ${limits.perTree} others, at any depth`;
-    return { code, message, details: { limit: limits.perTree } };
-  }
-  return undefined;
+function beyond({ register, limits }: ChildHost, { run }: NodeExecution): RunError | undefined {
+  const isDeep = depthOf(run) >= limits.depth;
+  if (!isDeep && register.countOfTree(rootOf(run)) < limits.children) return undefined;
+  const limit = isDeep ? limits.depth : limits.children;
+  const message = isDeep
+    ? `sub-workflows may be nested ${limit} deep`
+    : `one run may begin ${limit} others, at any depth`;
+  return { code: "recursion_limit_exceeded", message, details: { limit } };
 }
 
 async function create(
-  { register, rules, maker, go, orphaned }: ChildRunsOptions,
+  host: ChildHost,
   { run: parent, nodeId }: NodeExecution,
   { workflowId, inputs, unset }: ChildRequest,
   runId: string,
 ): Promise<RunLog | RunError> {
+  const { register, go, orphaned } = host;
   const { scopeId, owner } = parent;
   const configurable = handedDown(parent.configurable);
   const body = { workflowId, inputs, configurable, ...(scopeId === undefined ? {} : { scopeId }) };
-  const made = makeRun(maker, body, owner);
+  const made = makeRun(host, body, owner);
   if (isRefused(made)) {
     const { code, message, details } = made;
     const told = `the sub-workflow was not begun: ${message}`;
@@ -77,7 +74,7 @@ async function create(
   }
   const link = { runId: parent.runId, nodeId, rootRunId: rootOf(parent) };
   const run = { ...made, runId, parent: { ...link, depth: depthOf(parent) + 1, unset } };
-  const log = await register.keep(run, rules);
+  const log = await register.keep(run, host);
   if (isRefused(log)) {
     return { code: "rate_limited", message: "too many runs of this owner are not over yet" };
   }

@@ -7,17 +7,11 @@ import { sha256Hex } from "../../../identity/canonical-form.ts";
 import type { Change } from "../../../state/store.ts";
 import type { RunError } from "../agent-executor.ts";
 import type { NodeType, NodeTypes } from "../nodes/node-type.ts";
-import type { ForkSource, Run } from "./run.ts";
+import type { EventDraft, ForkSource, Run, RunEvent } from "./run.ts";
 import { putPendingResult } from "./run-entry.ts";
-import type { EventDraft, RunEvent } from "./run-event.ts";
 import type { RunLog } from "./run-log.ts";
+import type { RunParts } from "./run-parts.ts";
 import type { WorkflowRuns } from "./workflow-runs.ts";
-
-/** The log of the source, and the types of its nodes. */
-export interface CopyOptions {
-  readonly types: NodeTypes;
-  readonly register: Pick<WorkflowRuns, "events" | "pendingResult" | "now">;
-}
 
 /** Why a replay cannot go on, and at which node. */
 interface ReplayFault {
@@ -31,15 +25,15 @@ const COPIED_AT_ONCE = 200;
 export async function copyHistory(
   log: RunLog,
   source: ForkSource,
-  options: CopyOptions,
+  { register }: Pick<RunParts, "register">,
 ): Promise<ReplayFault | undefined> {
   while (log.state.nextSequence < source.copied) {
     const after = log.state.nextSequence - 1;
     const limit = Math.min(COPIED_AT_ONCE, source.copied - log.state.nextSequence);
-    const page = await options.register.events(source.runId, after, limit);
+    const page = await register.events(source.runId, after, limit);
     // One after the other: what comes may depend on where the run stands.
     for (const event of page) {
-      await log.append([copyOf(event, log.run)], await heldBy(event, log.run, options), {
+      await log.append([copyOf(event, log.run)], await heldBy(event, log.run, register), {
         isHolders: true,
       });
     }
@@ -77,18 +71,13 @@ function sourceGone({ run, state }: RunLog): ReplayFault {
 async function heldBy(
   { type, runId, nodeId, payload }: RunEvent,
   fork: Run,
-  options: CopyOptions,
+  register: WorkflowRuns,
 ): Promise<readonly Change[]> {
   const isHeld = type === "node.suspended" && payload["kind"] === "low-confidence";
   if (!isHeld || nodeId === undefined) return [];
   const interruptId = String(payload["interruptId"]);
-  return [
-    putPendingResult(
-      fork.runId,
-      interruptId,
-      await options.register.pendingResult(runId, { interruptId, nodeId }),
-    ),
-  ];
+  const result = await register.pendingResult(runId, { interruptId, nodeId });
+  return [putPendingResult(fork.runId, interruptId, result)];
 }
 
 function copyOf(

@@ -3,32 +3,26 @@
  * any more.   OpenWOP "rest-endpoints" §cancel, "interrupt-profiles" parent and child
  */
 import { traceOf } from "../../../base/thrown.ts";
-import { stopped } from "./endings.ts";
 import { isOver, type Run, type RunStop } from "./run.ts";
 import { type RunEntry, scheduled } from "./run-entry.ts";
+import { stopped } from "./run-events.ts";
 import type { RunLog } from "./run-log.ts";
+import type { RunParts } from "./run-parts.ts";
 import { openInterrupt } from "./run-snapshot.ts";
 import type { Interrupt } from "./run-state.ts";
-import type { RunWorkerOptions } from "./run-worker.ts";
-import type { LogRules, WorkflowRuns } from "./workflow-runs.ts";
-
-interface EnderOptions extends Pick<RunWorkerOptions, "watcher" | "log" | "redact"> {
-  readonly register: WorkflowRuns;
-  readonly rules: LogRules;
-}
 
 type Cancelling = Extract<RunStop, { kind: "cancelled" }>;
 
 export class RunEnder {
-  readonly #options: EnderOptions;
+  readonly #parts: RunParts;
 
-  constructor(options: EnderOptions) {
-    this.#options = options;
+  constructor(parts: RunParts) {
+    this.#parts = parts;
   }
 
   /** Ends a run that is not over, and what it began; they have ended when this resolves. */
   async end(log: RunLog, stop: Cancelling): Promise<void> {
-    const { register, watcher } = this.#options;
+    const { register, watchers } = this.#parts;
     const { run } = log;
     // The end is written here: a node that does not hear the signal cannot put it off.
     let waiting: Interrupt | undefined;
@@ -36,16 +30,18 @@ export class RunEnder {
       waiting = openInterrupt(state);
       return stopped(stop, state, run, register.now());
     });
-    if (waiting !== undefined) watcher.onAnswer(run, waiting, undefined);
+    if (waiting !== undefined) {
+      for (const watcher of watchers) watcher.onAnswer(run, waiting, undefined);
+    }
     this.halt(run.runId, stop);
     await this.endChildren(run, stop.by);
   }
 
   /** Ends what a run began that is over itself. */
   async endChildren({ runId, owner }: Run, by: string = owner.principal): Promise<void> {
-    const { register, rules } = this.#options;
+    const { register } = this.#parts;
     for (const child of register.childrenOf(runId)) {
-      const log = isOver(child.status) ? undefined : await register.log(child.runId, rules);
+      const log = isOver(child.status) ? undefined : await register.log(child.runId, this.#parts);
       if (log !== undefined) await this.orphan(log, by);
     }
   }
@@ -59,10 +55,10 @@ export class RunEnder {
 
   /** Ends what an earlier process left behind when it ended its parent; whether it is such a run. */
   takeDown({ runId, parentRunId }: RunEntry): boolean {
-    const { register, rules, log: lines, redact } = this.#options;
+    const { register, log: lines, redact } = this.#parts;
     if (parentRunId === undefined) return false;
     if (!isOver(register.find(parentRunId)?.status ?? "cancelled")) return false;
-    const ending = register.log(runId, rules).then((log) => log && this.orphan(log));
+    const ending = register.log(runId, this.#parts).then((log) => log && this.orphan(log));
     ending.catch((error: unknown) => {
       lines.warn({ trace: redact(traceOf(error)), run_id: runId }, "a run could not be ended");
     });
@@ -71,7 +67,7 @@ export class RunEnder {
 
   /** Ends its execution, or its waiting for one. */
   halt(runId: string, stop: RunStop): void {
-    const { register } = this.#options;
+    const { register } = this.#parts;
     register.schedule.stop(runId, stop);
     const entry = register.find(runId);
     if (entry !== undefined) register.schedule.remove(scheduled(entry));

@@ -1,11 +1,10 @@
 /** The log of a run, folded into where it stands: event by event, by nothing but what they say. */
 import { isRecord, type JsonRecord, recordIn } from "../../../base/json-value.ts";
 import type { Handoff, RunError } from "../agent-executor.ts";
-import type { PinnedAgent } from "../workflows/workflow.ts";
+import { maxIterations, nodesFrom, takenLoop } from "../workflows/node-order.ts";
+import type { PinnedAgent, WorkflowEdge } from "../workflows/workflow.ts";
 import { afterWrite } from "./channels.ts";
-import { afterNode } from "./fold-loop.ts";
-import type { Run, RunStatus } from "./run.ts";
-import type { RunEvent } from "./run-event.ts";
+import type { Run, RunEvent, RunStatus } from "./run.ts";
 import type { Interrupt, InterruptKind, NodeState, RunState } from "./run-state.ts";
 
 /** After one more event. */
@@ -212,4 +211,46 @@ function readHandoff({ handoff }: JsonRecord): { readonly handoff?: Handoff } {
   if (!isRecord(handoff) || typeof handoff["toAgentId"] !== "string") return {};
   const { toAgentId, reason } = handoff;
   return { handoff: { toAgentId, ...(typeof reason === "string" ? { reason } : {}) } };
+}
+
+/** A loop that is to be taken once more than it may be. */
+export interface LoopExcess {
+  readonly nodeId: string;
+  readonly limit: number;
+  readonly observed: number;
+}
+
+/** After a node that is done, whose edges may lead back. */
+function afterNode(state: RunState, nodeId: string, { workflow }: Run): RunState {
+  const edge = takenLoop(workflow, nodeId, state.nodes[nodeId]?.outputs ?? {});
+  if (edge === undefined) return state;
+  const again = nodesFrom(workflow, edge.targetNodeId);
+  const nodes = Object.entries(state.nodes).filter(([id]) => !again.has(id));
+  // A loop within this one begins to count anew.
+  const inner = workflow.edges.filter(
+    ({ id, condition, sourceNodeId }) =>
+      condition !== undefined && id !== edge.id && again.has(sourceNodeId),
+  );
+  const dropped = new Set(inner.map(({ id }) => id));
+  const loops = Object.entries(state.loops).filter(([id]) => !dropped.has(id));
+  const taken = (state.loops[edge.id] ?? 0) + 1;
+  return {
+    ...{ ...state, nodes: Object.fromEntries(nodes) },
+    loops: { ...Object.fromEntries(loops), [edge.id]: taken },
+    backTo: { nodeId: edge.targetNodeId, round: (state.backTo?.round ?? 0) + 1 },
+  };
+}
+
+/** The loop that goes on for too long, if there is one. */
+export function findLoopExcess(
+  { workflow, configurable }: Run,
+  { loops }: RunState,
+  ofHost: number,
+): LoopExcess | undefined {
+  const { maxLoopIterations: asked } = configurable;
+  const ofRun = typeof asked === "number" ? asked : maxIterations(workflow);
+  const limit = Math.min(ofRun, ofHost);
+  const excess = workflow.edges.find(({ id }: WorkflowEdge) => (loops[id] ?? 0) > limit);
+  if (excess === undefined) return undefined;
+  return { nodeId: excess.sourceNodeId, limit, observed: loops[excess.id] ?? 0 };
 }

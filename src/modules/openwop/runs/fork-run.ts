@@ -8,21 +8,16 @@ import { uuidv7 } from "../../../identity/uuid.ts";
 import type { RunOwner } from "../agent-executor.ts";
 import { invalid, type RunMaker } from "./make-run.ts";
 import type { ForkMode, Run } from "./run.ts";
+import type { RunLog } from "./run-log.ts";
 import { type RunRefusal, refuseRun } from "./run-refusal.ts";
 import type { RunState } from "./run-state.ts";
-
-/** The run that is forked. */
-interface ForkedRun {
-  readonly run: Run;
-  readonly state: RunState;
-}
 
 const MODES: readonly ForkMode[] = ["replay", "branch"];
 
 /** Makes the fork that a body asks for, or says why there is none. */
 export function makeFork(
   maker: RunMaker,
-  source: ForkedRun,
+  source: RunLog,
   body: JsonRecord,
   owner: RunOwner,
 ): Run | RunRefusal {
@@ -34,22 +29,19 @@ export function makeFork(
     const message = `fromSeq ${fromSeq} is past the log, which has ${length} events`;
     return refuseRun("fork_invalid_seq", message, { fromSeq, length });
   }
-  const now = maker.now();
   const { run } = source;
   const copied = mode === "replay" ? length - endOf(source.state) : fromSeq;
   const { parent: _, ...own } = run;
   return {
     ...own,
-    ...{ runId: uuidv7(), createdAt: now },
+    ...{ runId: uuidv7(), createdAt: maker.register.now() },
     owner: { ...owner, tenant: run.owner.tenant },
     source: { runId: run.runId, mode, fromSeq, copied },
     ...maker.redact(withOverlay(run, overlay)),
   };
 }
 
-/**
- * The number of events at a log's end that cancelled the run: its replay goes on before them.
- */
+/** The number of events at a log's end that cancelled the run: its replay goes on before them. */
 function endOf({ status, nodes }: RunState): number {
   if (status !== "cancelled") return 0;
   return Object.values(nodes).some((node) => node.status === "cancelled") ? 2 : 1;

@@ -6,30 +6,24 @@
 
 import { escapeToken } from "../../../base/dotted-key.ts";
 import { isRecord, type JsonRecord, quoteValue } from "../../../base/json-value.ts";
+import { sha256Hex } from "../../../identity/canonical-form.ts";
 import { uuidv7 } from "../../../identity/uuid.ts";
 import type { JsonSchema } from "../../../schema/json-schema.ts";
 import type { CompiledSchema, SchemaCompiler, SchemaViolation } from "../../../schema/schema.ts";
-import type { AgentCatalog } from "../agent-catalog.ts";
 import type { RunOwner } from "../agent-executor.ts";
-import { agentWorkflow, findAgentWorkflow } from "../workflows/agent-workflow.ts";
-import type { Workflow, Workflows } from "../workflows/load-workflows.ts";
+import type { Workflow } from "../workflows/load-workflows.ts";
 import type { WorkflowVariable } from "../workflows/workflow.ts";
 import { findWrongPin, resolvePins } from "./agent-pins.ts";
-import type { Run } from "./run.ts";
-import { OVERLAY_SCHEMA, RUN_BODY_SCHEMA } from "./run-body-schema.ts";
-import type { Redact } from "./run-log.ts";
+import { MIN_DURATION_MS, type Run } from "./run.ts";
+import type { RunParts } from "./run-parts.ts";
 import { isRefused, type RunRefusal, refuseRun } from "./run-refusal.ts";
 
-/** The rules that requests are checked against. */
-export interface RunMaker {
-  readonly workflows: Workflows;
-  readonly catalog: AgentCatalog;
-  readonly redact: Redact;
+/** The parts that requests are made into runs with. */
+export interface RunMaker extends RunParts {
   /** The shape of a request for a run. */
   readonly body: CompiledSchema;
   /** The shape of what a fork changes. */
   readonly overlay: CompiledSchema;
-  now(): number;
 }
 
 /** Compiles the shapes of requests. */
@@ -52,8 +46,8 @@ export function makeRun(maker: RunMaker, body: JsonRecord, owner: RunOwner): Run
   const workflow = findWorkflow(maker, body, owner.tenant);
   if (isRefused(workflow)) return workflow;
   const { definition } = workflow;
-  const scope = { catalog: maker.catalog, tenant: owner.tenant };
-  const wrong = findWrongPin(definition, scope);
+  const { catalog, redact, register } = maker;
+  const wrong = findWrongPin(definition, catalog, owner.tenant);
   if (wrong !== undefined) return refusePin(wrong);
   const { inputs = {}, configurable = {}, tags = [], metadata = {}, scopeId } = body;
   const violations = [
@@ -61,10 +55,9 @@ export function makeRun(maker: RunMaker, body: JsonRecord, owner: RunOwner): Run
     ...(workflow.configurable?.check(configurable) ?? []).map(under("/configurable")),
   ];
   if (violations.length > 0) return invalid(violations);
-  const { redact } = maker;
-  const now = maker.now();
+  const resolved = resolvePins(definition, catalog, owner.tenant);
   return {
-    ...{ runId: uuidv7(), workflow: resolvePins(definition, scope), owner, createdAt: now },
+    ...{ runId: uuidv7(), workflow: resolved, owner, createdAt: register.now() },
     ...redact({
       inputs: inputs as JsonRecord,
       configurable: configurable as JsonRecord,
@@ -115,52 +108,78 @@ function checkBody(
 }
 
 function findWorkflow(
-  { workflows, catalog, redact }: RunMaker,
+  maker: RunMaker,
   { workflowId, agentId }: JsonRecord,
   tenant: string,
 ): Workflow | RunRefusal {
   if ((workflowId === undefined) === (agentId === undefined)) {
     return refuseRun("validation_error", "either workflowId or agentId must be given");
   }
+  const { catalog, redact } = maker;
   if (typeof agentId === "string") {
-    const definition = agentWorkflow(catalog, agentId, tenant);
-    if (definition !== undefined) return { definition, configurable: undefined };
+    const found = agentWorkflow(catalog, agentId, tenant);
+    if (found !== undefined) return found;
     const named = redact(agentId);
     const message = `there is no agent ${quoteValue(named)}`;
     return refuseRun("agent_not_found", message, { agentId: named });
   }
-  const workflow = findDefinition(workflows, catalog, String(workflowId), tenant);
-  if (workflow !== undefined) return isActive(workflow) ? workflow : inactive(String(workflowId));
-  const named = redact(workflowId);
-  const message = `/workflowId names no workflow of this host: ${quoteValue(named)}`;
-  return refuseRun("validation_error", message, { workflowId: named });
-}
-
-function isActive({ definition }: Workflow): boolean {
-  const { isActive: flag = true, status = "active" } = definition;
-  return flag && status === "active";
-}
-
-function inactive(workflowId: string): RunRefusal {
-  return refuseRun("validation_error", "/workflowId names a workflow that is not active", {
-    workflowId,
-  });
+  const workflow = findDefinition(maker, String(workflowId), tenant);
+  if (workflow === undefined) {
+    const named = redact(workflowId);
+    const message = `/workflowId names no workflow of this host: ${quoteValue(named)}`;
+    return refuseRun("validation_error", message, { workflowId: named });
+  }
+  const { isActive = true, status = "active" } = workflow.definition;
+  if (isActive && status === "active") return workflow;
+  const message = "/workflowId names a workflow that is not active";
+  return refuseRun("validation_error", message, { workflowId });
 }
 
 /** A workflow by id: of a file, or the one that is generated for an agent. */
 export function findDefinition(
-  workflows: Workflows,
-  catalog: AgentCatalog,
+  { workflows, catalog }: Pick<RunParts, "workflows" | "catalog">,
   workflowId: string,
   tenant: string,
 ): Workflow | undefined {
   const loaded = workflows.get(workflowId);
-  if (loaded !== undefined) {
-    const { tenantId } = loaded.definition;
-    return tenantId === undefined || tenantId === tenant ? loaded : undefined;
+  if (loaded === undefined) {
+    const agents = catalog.inventory(tenant);
+    const agent = agents.find(({ agentId }) => agentWorkflowId(agentId) === workflowId);
+    return agent && agentWorkflow(catalog, agent.agentId, tenant);
   }
-  const definition = findAgentWorkflow(catalog, workflowId, tenant);
-  return definition && { definition, configurable: undefined };
+  const { tenantId = tenant } = loaded.definition;
+  return tenantId === tenant ? loaded : undefined;
+}
+
+/**
+ * The workflow of one node that dispatching an agent comes to: the same that anybody could write
+ * with the agent pinned. Undefined: there is no such agent, for this tenant.   OpenWOP RFC 0072 §B
+ */
+function agentWorkflow(
+  catalog: RunParts["catalog"],
+  agentId: string,
+  tenant: string,
+): Workflow | undefined {
+  const agent = catalog.reference(agentId, tenant);
+  if (agent === undefined) return undefined;
+  const { name, version } = agent;
+  const node = {
+    ...{ id: "agent", typeId: "core.agent", name, position: { x: 0, y: 0 }, config: {} },
+    inputs: { task: { type: "variable", variableName: "task", optional: true } as const },
+    agent,
+  };
+  const triggers = [{ id: "manual", type: "manual" }];
+  const definition = {
+    ...{ id: agentWorkflowId(agentId), name, version, nodes: [node], edges: [], triggers },
+    ...{ variables: [], metadata: {}, settings: {} },
+  };
+  return { definition, configurable: undefined };
+}
+
+/** Two agents whose ids differ in what cannot stand in an id are told apart by a digest. */
+function agentWorkflowId(agentId: string): string {
+  const readable = agentId.toLowerCase().replaceAll(/[^a-z0-9_-]+/g, "-");
+  return `agent-${readable.slice(0, 96)}-${sha256Hex(agentId).slice(0, 8)}`;
 }
 
 function checkVariables(
@@ -186,3 +205,56 @@ function typeNameOf(value: unknown): string {
 export function under(parent: string): (violation: SchemaViolation) => SchemaViolation {
   return (violation) => ({ ...violation, path: `${parent}${violation.path}` });
 }
+
+const NAME = { type: "string", minLength: 1, maxLength: 256 };
+const COUNT = { type: "integer", minimum: 1 };
+
+/** Keys that nobody knows pass through. */
+const CONFIGURABLE = {
+  type: "object",
+  maxProperties: 128,
+  properties: {
+    recursionLimit: COUNT,
+    model: NAME,
+    temperature: { type: "number", minimum: 0, maximum: 2 },
+    maxTokens: COUNT,
+    promptOverrides: { type: "object", additionalProperties: { type: "string" } },
+    escalationThreshold: { type: "number", minimum: 0, maximum: 1 },
+    reasoningVerbosity: { enum: ["summary", "full", "off"] },
+    runTimeoutMs: { type: "integer", minimum: MIN_DURATION_MS },
+    maxLoopIterations: COUNT,
+  },
+};
+
+/** The options that the protocol knows. */
+export const RESERVED_OPTIONS: ReadonlySet<string> = new Set(Object.keys(CONFIGURABLE.properties));
+
+const OPTIONS = {
+  configurable: CONFIGURABLE,
+  tags: { type: "array", items: NAME, maxItems: 100 },
+  metadata: { type: "object", maxProperties: 128 },
+};
+
+/** The body of a request for a run, over AGTP and HTTP. */
+export const RUN_PARAMETERS: Readonly<Record<string, JsonSchema>> = {
+  workflowId: NAME,
+  agentId: NAME,
+  inputs: { type: "object", maxProperties: 1024 },
+  tenantId: NAME,
+  scopeId: NAME,
+  ...OPTIONS,
+};
+
+/** The body of POST /v1/runs. */
+export const RUN_BODY_SCHEMA: JsonSchema = {
+  type: "object",
+  additionalProperties: false,
+  properties: RUN_PARAMETERS,
+};
+
+/** The members that a branch may change. */
+export const OVERLAY_SCHEMA: JsonSchema = {
+  type: "object",
+  additionalProperties: false,
+  properties: OPTIONS,
+};

@@ -5,25 +5,21 @@
  */
 import type { NodeTypes } from "../nodes/node-type.ts";
 import { isEffectful } from "./copy-history.ts";
-import { begun, openNode } from "./endings.ts";
-import { type PauseRequest, runPaused } from "./pause-request.ts";
-import { isOver } from "./run.ts";
-import type { EventDraft } from "./run-event.ts";
+import { type EventDraft, isOver, type PauseRequest } from "./run.ts";
+import { begun, openNode, runPaused } from "./run-events.ts";
 import type { RunLog } from "./run-log.ts";
 import { type RunRefusal, refuseRun } from "./run-refusal.ts";
 import type { RunState } from "./run-state.ts";
 
-interface PauseParts {
-  readonly types: NodeTypes;
-  /** Stops the execution of the run where it is. */
-  stop(): void;
-}
-
-/** Pauses a run, or has it paused behind its node; undefined: that is how it is now. */
+/**
+ * Pauses a run, or has it paused behind its node; undefined: that is how it is now. `stop` ends the
+ * execution of the run where it is.
+ */
 export async function pauseRun(
   log: RunLog,
   request: PauseRequest,
-  { types, stop }: PauseParts,
+  types: NodeTypes,
+  stop: () => void,
 ): Promise<RunRefusal | undefined> {
   const { run } = log;
   const isDraining = request.drainPolicy === "drain-current-node";
@@ -50,8 +46,7 @@ export async function resumeRun(
   reason: string | undefined,
   resumedBy: string,
 ): Promise<RunRefusal | undefined> {
-  const why = reason === undefined ? {} : { reason };
-  const event: EventDraft = { type: "run.resumed", payload: { ...why, resumedBy } };
+  const event: EventDraft = { type: "run.resumed", payload: { reason, resumedBy } };
   let before = log.state;
   const said = await log.append((state) => {
     before = state;

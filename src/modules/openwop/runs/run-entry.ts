@@ -7,9 +7,8 @@ import type { ScheduledRun } from "../../../runs/run-schedule.ts";
 import { recordReader } from "../../../state/records/stored-record.ts";
 import type { Change } from "../../../state/store.ts";
 import type { RunOwner } from "../agent-executor.ts";
-import type { PauseRequest } from "./pause-request.ts";
-import { ownerKey, type Run, type RunStatus } from "./run.ts";
-import type { RunLimits } from "./run-limits.ts";
+import type { RunLimits } from "../config.ts";
+import { ownerKey, type PauseRequest, type Run, type RunStatus } from "./run.ts";
 
 /** The facts of a run that are known without its log. */
 export interface RunEntry {
@@ -76,7 +75,8 @@ export function workflowRunKind(limits: () => Partial<RunLimits>): RunKind<RunEn
     idOf: ({ runId }) => runId,
     ownerOf: ownerKey,
     orderOf: ({ createdAt }) => createdAt,
-    forgottenAt: ({ endedAt = Infinity }) => endedAt + (limits().retentionMs ?? Infinity),
+    forgottenAt: ({ endedAt = Infinity }) =>
+      endedAt + (limits().retentionSeconds ?? Infinity) * 1000,
     groups: { tree: ({ rootRunId }) => rootRunId },
     quota: () => {
       const { unfinishedPerOwner, perOwner, all } = limits();

@@ -1,39 +1,36 @@
 /**
- * The runs of a deployment, behind AGTP and HTTP: created, read, cancelled, forked and answered.
- * A run that a caller may not see is not there for it.
- * OpenWOP RFC 0072 §B
+ * The runs of a deployment, behind AGTP and HTTP: created, read, cancelled, forked and answered. A run
+ * that a caller may not see is not there for it. Runs that are not over are taken up, whoever left
+ * them: an earlier process, another deployment, a node that is gone, a full disk.   OpenWOP RFC 0072 §B
  */
 
 import type { Ends } from "../../../base/deadline.ts";
 import type { JsonRecord } from "../../../base/json-value.ts";
-import type { SchemaCompiler } from "../../../schema/schema.ts";
+import { traceOf } from "../../../base/thrown.ts";
 import type { AlsoChange } from "../../../state/collection-write.ts";
 import type { RunOwner } from "../agent-executor.ts";
-import type { Workflow, Workflows } from "../workflows/load-workflows.ts";
+import type { Workflow } from "../workflows/load-workflows.ts";
 import { type AnsweredRun, answerRun } from "./answer-run.ts";
-import type { ChildRuns } from "./child-request.ts";
-import { createChildRuns } from "./child-runs.ts";
+import { beginChild } from "./child-runs.ts";
 import { RunEnder } from "./end-runs.ts";
 import { makeFork } from "./fork-run.ts";
-import { type InterruptAnswer, type RunWatcher, RunWatchers } from "./interrupt-answer.ts";
 import { compileShapes, findDefinition, makeRun, type RunMaker } from "./make-run.ts";
-import type { PauseRequest } from "./pause-request.ts";
 import { pauseRun, resumeRun } from "./pause-run.ts";
-import { isOver, isWaiting, ownerKey, type Run, type RunStatus } from "./run.ts";
+import {
+  isOver,
+  isSuspended,
+  isWaiting,
+  ownerKey,
+  type PauseRequest,
+  type Run,
+  type RunStatus,
+} from "./run.ts";
 import { isVisible, type RunCaller, type RunEntry, scheduled } from "./run-entry.ts";
-import type { RunEvent } from "./run-event.ts";
 import type { RunLog } from "./run-log.ts";
+import type { RunParts } from "./run-parts.ts";
 import { isRefused, type RunRefusal, runNotFound } from "./run-refusal.ts";
-import { RunWorker, type RunWorkerOptions } from "./run-worker.ts";
-import { UnfinishedRuns } from "./unfinished-runs.ts";
-import type { LogRules } from "./workflow-runs.ts";
-
-interface RunHostOptions extends Omit<RunWorkerOptions, "watcher"> {
-  readonly workflows: Workflows;
-  readonly compiler: SchemaCompiler;
-  /** Aborted when nobody is to wait for a run any more: the server begins to stop. */
-  readonly stopping: AbortSignal;
-}
+import type { InterruptAnswer, RunWatcher } from "./run-state.ts";
+import { RunWorker } from "./run-worker.ts";
 
 /** Changes that are made together with what is answered. */
 type Alongside = (status: RunStatus, runId: string) => readonly AlsoChange[];
@@ -46,58 +43,62 @@ interface CreateOptions {
 
 /** Nothing is changed besides. */
 const NOTHING: Alongside = () => [];
+const LOOK_EVERY_MS = 60_000;
 
 export class RunHost {
-  readonly #options: RunHostOptions;
-  readonly #rules: LogRules;
-  readonly #maker: RunMaker;
+  readonly #parts: RunMaker;
   readonly #worker: RunWorker;
   readonly #ender: RunEnder;
-  readonly #unfinished: UnfinishedRuns;
-  readonly #watcher = new RunWatchers();
+  readonly #watchers = new Set<RunWatcher>();
+  #looking: NodeJS.Timeout | undefined;
+  #forgetGone: () => void = () => undefined;
 
-  constructor(options: RunHostOptions) {
-    this.#options = options;
-    this.#rules = { limits: options.limits, redact: options.redact };
-    const { workflows, catalog, redact, compiler, register } = options;
-    const shapes = compileShapes(compiler);
-    this.#maker = { workflows, catalog, redact, ...shapes, now: () => register.now() };
-    const parts = { ...options, watcher: this.#watcher };
-    this.#ender = new RunEnder({ ...parts, rules: this.#rules });
+  constructor(options: Omit<RunParts, "watchers">) {
+    const parts = { ...options, ...compileShapes(options.compiler), watchers: this.#watchers };
+    this.#parts = parts;
+    this.#ender = new RunEnder(parts);
+    const children = {
+      ...parts,
+      go: (log: RunLog) => this.#continue(log),
+      orphaned: (log: RunLog) => this.#ender.orphan(log),
+    };
     this.#worker = new RunWorker({
-      ...{ ...parts, children: this.#childRuns() },
+      ...parts,
+      beginChild: (...asked) => beginChild(children, ...asked),
       ended: (run) => this.#ender.endChildren(run),
     });
-    this.#unfinished = new UnfinishedRuns({ ...options, ender: this.#ender });
   }
 
-  /** Takes up everything that is not over, whoever left it. */
+  /** Takes up everything that is not over, at once, and now and then. */
   start(): void {
-    this.#options.register.schedule.use(this.#worker);
-    this.#unfinished.start();
+    const { register } = this.#parts;
+    register.schedule.use(this.#worker);
+    this.#look();
+    this.#looking = setInterval(() => this.#look(), LOOK_EVERY_MS).unref();
+    this.#forgetGone = register.onGone(() => this.#takeUp());
   }
 
   /** Begins nothing more; what is executed goes on as long as the process does. */
   close(): void {
-    this.#unfinished.stop();
-    this.#options.register.schedule.pause(this.#worker);
+    clearInterval(this.#looking);
+    this.#forgetGone();
+    this.#parts.register.schedule.pause(this.#worker);
   }
 
   /** Tells the watcher of every run that begins to wait, or has its answer. */
   watch(watcher: RunWatcher): void {
-    this.#watcher.add(watcher);
+    this.#watchers.add(watcher);
   }
 
   /** For how long somebody who only waits may: as long as the caller stays, and the server does. */
   whileServing(caller: AbortSignal, timeoutMs?: number): Ends {
-    const signals = [caller, this.#options.stopping];
+    const signals = [caller, this.#parts.stopping];
     return timeoutMs === undefined ? { signals } : { signals, timeoutMs };
   }
 
   /** A workflow that the caller can run. */
   workflow(workflowId: string, tenant: string): Workflow | undefined {
-    const { workflows, catalog } = this.#options;
-    return findDefinition(workflows, catalog, workflowId, tenant);
+    return findDefinition(this.#parts, workflowId, tenant);
   }
 
   /** Keeps the run that a body asks for; it is executed when its turn comes. */
@@ -106,7 +107,7 @@ export class RunHost {
     owner: RunOwner,
     options: CreateOptions = {},
   ): Promise<RunLog | RunRefusal> {
-    return this.#add(makeRun(this.#maker, body, owner), options);
+    return this.#add(makeRun(this.#parts, body, owner), options);
   }
 
   /** Keeps a fork of a run that the caller sees. */
@@ -118,35 +119,30 @@ export class RunHost {
   ): Promise<RunLog | RunRefusal> {
     const source = await this.find(runId, caller);
     if (isRefused(source)) return source;
-    return this.#add(makeFork(this.#maker, source, body, caller.owner), { alongside });
+    return this.#add(makeFork(this.#parts, source, body, caller.owner), { alongside });
   }
 
   /** A run that the caller sees, as it stands. */
   async find(runId: string, caller: RunCaller): Promise<RunLog | RunRefusal> {
-    const { register } = this.#options;
+    const { register } = this.#parts;
     const entry = register.find(runId);
     if (entry === undefined || !isVisible(entry, caller)) return runNotFound();
-    return (await register.log(runId, this.#rules)) ?? runNotFound();
+    return (await register.log(runId, this.#parts)) ?? runNotFound();
   }
 
   /** The caller's own runs, the newest first. */
   list({ owner }: RunCaller): readonly RunEntry[] {
-    return this.#options.register.newestOf(ownerKey(owner));
+    return this.#parts.register.newestOf(ownerKey(owner));
   }
 
   /** Every run that waits for an answer, and that no other node tells people of. */
   async waiting(): Promise<readonly RunLog[]> {
-    const { register } = this.#options;
+    const { register } = this.#parts;
     const waiting = register.unfinished().filter(({ status }) => isWaiting(status));
     const find = async ({ runId }: RunEntry): Promise<RunLog | undefined> =>
-      (await register.claim(runId)) ? register.log(runId, this.#rules) : undefined;
+      (await register.claim(runId)) ? register.log(runId, this.#parts) : undefined;
     const logs = await Promise.all(waiting.map(find));
     return logs.flatMap((log) => log ?? []);
-  }
-
-  /** Events behind a sequence. */
-  events(runId: string, after: number, limit: number): Promise<readonly RunEvent[]> {
-    return this.#options.register.events(runId, after, limit);
   }
 
   /** Ends a run that is not over; it has ended when this resolves. */
@@ -157,8 +153,7 @@ export class RunHost {
   ): Promise<RunLog | RunRefusal> {
     const log = await this.find(runId, caller);
     if (isRefused(log)) return log;
-    const { redact } = this.#options;
-    const why = reason === undefined ? {} : { reason: redact(reason) };
+    const why = reason === undefined ? {} : { reason: this.#parts.redact(reason) };
     await this.#ender.end(log, { kind: "cancelled", ...why, by: caller.owner.principal });
     return log;
   }
@@ -171,10 +166,10 @@ export class RunHost {
   ): Promise<RunLog | RunRefusal> {
     const log = await this.find(runId, caller);
     if (isRefused(log)) return log;
-    const { redact, types } = this.#options;
+    const { redact, types } = this.#parts;
     const asked = redact({ ...request, by: caller.owner.principal });
     const stop = (): void => this.#ender.halt(runId, { kind: "paused" });
-    return (await pauseRun(log, asked, { types, stop })) ?? log;
+    return (await pauseRun(log, asked, types, stop)) ?? log;
   }
 
   /** Lets a paused run go on. */
@@ -185,8 +180,7 @@ export class RunHost {
   ): Promise<RunLog | RunRefusal> {
     const log = await this.find(runId, caller);
     if (isRefused(log)) return log;
-    const why = reason === undefined ? undefined : this.#options.redact(reason);
-    const refusal = await resumeRun(log, why, caller.owner.principal);
+    const refusal = await resumeRun(log, this.#parts.redact(reason), caller.owner.principal);
     if (refusal !== undefined) return refusal;
     this.#continue(log);
     return log;
@@ -202,11 +196,8 @@ export class RunHost {
   ): Promise<AnsweredRun | RunRefusal> {
     const log = await this.find(runId, caller);
     if (isRefused(log)) return log;
-    const { register, compiler, redact } = this.#options;
-    const watcher = this.#watcher;
-    const answered = await answerRun(log, nodeId, answer, {
-      ...{ register, watcher, compiler, redact, alongside: alongside("running", runId) },
-    });
+    const changes = alongside("running", runId);
+    const answered = await answerRun(log, nodeId, answer, this.#parts, changes);
     if (!isRefused(answered)) this.#continue(log);
     return answered;
   }
@@ -215,26 +206,37 @@ export class RunHost {
     run: Run | RunRefusal,
     { alongside = NOTHING, isOnly = false }: CreateOptions,
   ): Promise<RunLog | RunRefusal> {
-    const { register, redact } = this.#options;
+    const { register, redact } = this.#parts;
     // Members have names that clients choose, too.
     if (isRefused(run)) return redact(run);
     const changes = alongside("pending", run.runId);
-    const log = await register.keep(run, this.#rules, { alongside: changes, isOnly });
+    const log = await register.keep(run, this.#parts, { alongside: changes, isOnly });
     if (!isRefused(log)) this.#continue(log);
     return log;
   }
 
-  #childRuns(): ChildRuns {
-    return createChildRuns({
-      ...{ register: this.#options.register, rules: this.#rules, maker: this.#maker },
-      go: (log) => this.#continue(log),
-      orphaned: (log) => this.#ender.orphan(log),
+  #continue({ run, state }: RunLog): void {
+    const { schedule } = this.#parts.register;
+    const { tenant, principal } = run.owner;
+    if (!isOver(state.status)) schedule.add(scheduled({ runId: run.runId, tenant, principal }));
+  }
+
+  /** What has been over for long is deleted on the way. */
+  #look(): void {
+    const { register, limits, log, redact } = this.#parts;
+    this.#takeUp();
+    register.forget(limits).catch((error: unknown) => {
+      log.warn({ trace: redact(traceOf(error)) }, "old runs could not be deleted");
     });
   }
 
-  #continue({ run, state }: RunLog): void {
-    const { schedule } = this.#options.register;
-    const { tenant, principal } = run.owner;
-    if (!isOver(state.status)) schedule.add(scheduled({ runId: run.runId, tenant, principal }));
+  #takeUp(): void {
+    const { register } = this.#parts;
+    for (const entry of register.unfinished()) {
+      if (!register.isOurs(entry)) continue;
+      if (this.#ender.takeDown(entry) || isSuspended(entry.status)) continue;
+      const run = scheduled(entry);
+      if (!register.schedule.has(run)) register.schedule.add(run);
+    }
   }
 }

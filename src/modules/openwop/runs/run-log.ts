@@ -10,12 +10,19 @@ import { readEvents } from "../../../runs/event-log.ts";
 import { type EventRules, numberEvents } from "../../../runs/number-events.ts";
 import type { RunRegister, RunStep, StepOptions } from "../../../runs/run-register.ts";
 import type { AlsoChange } from "../../../state/collection-write.ts";
+import type { RunLimits } from "../config.ts";
 import { applyEvent } from "./fold-run.ts";
-import type { PauseRequest } from "./pause-request.ts";
-import { isOver, isSuspended, type Run } from "./run.ts";
+import {
+  type EventDraft,
+  isOver,
+  isSuspended,
+  isTerminal,
+  type PauseRequest,
+  type Run,
+  type RunEvent,
+  type RunEventType,
+} from "./run.ts";
 import { FIRST_EVENT, type RunEntry } from "./run-entry.ts";
-import { type EventDraft, isTerminal, type RunEvent, type RunEventType } from "./run-event.ts";
-import type { RunLimits } from "./run-limits.ts";
 import type { RunState } from "./run-state.ts";
 
 /** Takes what looks like a secret out of a value, before it is kept. */
@@ -34,8 +41,18 @@ interface RunLogOptions {
   readonly run: Run;
   readonly state: RunState;
   readonly redact: Redact;
-  readonly limits: Pick<RunLimits, "eventsPerRun" | "bytesPerRun">;
+  readonly limits: Pick<RunLimits, "events" | "bytes">;
 }
+
+/** Events, and whether there will be more. */
+interface EventPage {
+  readonly events: readonly RunEvent[];
+  readonly isComplete: boolean;
+}
+
+const MAX_PAGE_EVENTS = 1000;
+const MAX_PAGE_BYTES = 8 * 1_048_576;
+const READ_AT_ONCE = 100;
 
 /** How events are kept. */
 type AppendOptions = Pick<StepOptions, "isHolders">;
@@ -60,8 +77,8 @@ export class RunLog {
     this.#rules = {
       ...{
         first: FIRST_EVENT,
-        most: limits.eventsPerRun,
-        mostBytes: limits.bytesPerRun,
+        most: limits.events,
+        mostBytes: limits.bytes,
         whenFull: "refuse",
       },
       // How a run ended, and what people said to it, is always kept.
@@ -117,6 +134,30 @@ export class RunLog {
       },
     );
     return events;
+  }
+
+  /** Events behind a sequence, in order. */
+  events(after: number, limit: number): Promise<readonly RunEvent[]> {
+    return this.#options.register.events(this.run.runId, after, limit);
+  }
+
+  /** The events behind a sequence, as far as one answer goes: bounded in number and in octets. */
+  async page(after: number): Promise<EventPage> {
+    const events: RunEvent[] = [];
+    let bytes = 0;
+    let last = after;
+    while (events.length < MAX_PAGE_EVENTS && bytes < MAX_PAGE_BYTES) {
+      const read = await this.events(last, READ_AT_ONCE);
+      for (const event of read) {
+        bytes += Buffer.byteLength(JSON.stringify(event));
+        if (bytes > MAX_PAGE_BYTES && events.length > 0) break;
+        events.push(event);
+      }
+      last = events.at(-1)?.sequence ?? last;
+      if (read.length < READ_AT_ONCE) break;
+    }
+    const { status, nextSequence } = this.#state;
+    return { events, isComplete: isOver(status) && last >= nextSequence - 1 };
   }
 
   /** Resolves when there is more than `sequence`, or when the wait is ended. */

@@ -85,3 +85,33 @@ export function initialState({ workflow, inputs, parent }: Run): RunState {
   const nothing = { nodes: {}, interrupts: {}, loops: {}, executions: 0 };
   return { status: "pending", nextSequence: 0, variables, ...nothing };
 }
+
+/** An answer, and whose it is. */
+export interface InterruptAnswer {
+  readonly resumeValue: unknown;
+  readonly by: string;
+}
+
+/** The state of the run when the answer comes. */
+export interface Answering {
+  readonly state: RunState;
+  readonly run: Run;
+  readonly now: number;
+}
+
+/** A plain yes or no, in the form that the kind of wait understands. */
+export function plainAnswer(kind: InterruptKind, isAccepted: boolean, reason?: string): JsonRecord {
+  const comment = reason === undefined ? {} : { comment: reason };
+  if (kind === "approval") return { action: isAccepted ? "accept" : "reject", ...comment };
+  return {
+    [isAccepted ? "ratified" : "rejected"]: true,
+    ...(reason === undefined ? {} : { reason }),
+  };
+}
+
+/** Hears of interrupts of runs. */
+export interface RunWatcher {
+  onInterrupt(run: Run, interrupt: Interrupt): void;
+  /** The run has its answer; undefined: it is cancelled. */
+  onAnswer(run: Run, interrupt: Interrupt, answer: InterruptAnswer | undefined): void;
+}

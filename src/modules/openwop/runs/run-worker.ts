@@ -3,72 +3,58 @@
  * whose log cannot be written is left as it is.
  */
 import { traceOf } from "../../../base/thrown.ts";
-import type { CallLog } from "../../../handlers/handler.ts";
 import { uuidv7 } from "../../../identity/uuid.ts";
 import { RunFullError } from "../../../runs/number-events.ts";
 import type { RunExecutor } from "../../../runs/run-schedule.ts";
 import { HolderLostError } from "../../../state/holders.ts";
 import { isStoreUnavailable } from "../../../state/store-fault.ts";
-import type { AgentCatalog } from "../agent-catalog.ts";
 import type { RunError } from "../agent-executor.ts";
-import type { NodeTypes } from "../nodes/node-type.ts";
 import { orderNodes } from "../workflows/node-order.ts";
 import type { WorkflowNode } from "../workflows/workflow.ts";
-import type { ChildRuns } from "./child-request.ts";
+import { checkHandoffGate } from "./agent-pins.ts";
 import { copyHistory } from "./copy-history.ts";
-import { begun, failWherever, loopExceeded, runCompleted, stopped } from "./endings.ts";
-import { findLoopExcess } from "./fold-loop.ts";
-import { checkHandoffGate } from "./handoff-gate.ts";
-import type { RunWatcher } from "./interrupt-answer.ts";
-import { runPaused } from "./pause-request.ts";
-import { isOver, isSuspended, type Run, type RunStop } from "./run.ts";
-import type { EventDraft } from "./run-event.ts";
-import { MIN_DURATION_MS, type RunLimits } from "./run-limits.ts";
-import { type Redact, type RunLog, RunOverError } from "./run-log.ts";
+import { findLoopExcess } from "./fold-run.ts";
+import {
+  type EventDraft,
+  isOver,
+  isSuspended,
+  MIN_DURATION_MS,
+  type Run,
+  type RunStop,
+} from "./run.ts";
+import {
+  begun,
+  failWherever,
+  loopExceeded,
+  runCompleted,
+  runPaused,
+  stopped,
+} from "./run-events.ts";
+import { type RunLog, RunOverError } from "./run-log.ts";
 import { openInterrupt } from "./run-snapshot.ts";
 import type { RunState } from "./run-state.ts";
-import {
-  appendUnlessStopped,
-  type Driven,
-  type DriveOptions,
-  failNode,
-  takeNode,
-} from "./take-node.ts";
-import type { WorkflowRuns } from "./workflow-runs.ts";
+import { append, type Driven, type DrivenParts, failNode, takeNode } from "./take-node.ts";
 
-/** The parts that runs are executed with. */
-export interface RunWorkerOptions {
-  readonly register: WorkflowRuns;
-  readonly types: NodeTypes;
-  readonly catalog: AgentCatalog;
-  readonly redact: Redact;
-  readonly limits: RunLimits;
-  readonly isConformance: boolean;
-  readonly log: Pick<CallLog, "warn">;
-  readonly watcher: RunWatcher;
-}
-
-/** The parts that a worker has besides: how nodes begin runs, and who hears that a run is over. */
-interface WorkerParts extends RunWorkerOptions {
-  readonly children: ChildRuns;
+/** The parts that a worker has besides: who hears that a run is over. */
+interface WorkerParts extends DrivenParts {
   ended(run: Run): Promise<void>;
 }
 
 export class RunWorker implements RunExecutor {
   readonly concurrent: number;
-  readonly #options: WorkerParts;
+  readonly #parts: WorkerParts;
 
-  constructor(options: WorkerParts) {
-    this.#options = options;
-    this.concurrent = options.limits.concurrent;
+  constructor(parts: WorkerParts) {
+    this.#parts = parts;
+    this.concurrent = parts.limits.concurrent;
   }
 
   async execute(runId: string, stop: AbortController): Promise<"left" | undefined> {
-    const { register, log: lines, redact } = this.#options;
+    const { register, log: lines, redact } = this.#parts;
     let timer: NodeJS.Timeout | undefined;
     try {
       if (!(await register.claim(runId))) return undefined;
-      const log = await register.log(runId, this.#options);
+      const log = await register.log(runId, this.#parts);
       if (log === undefined) return undefined;
       const limitMs = this.#durationOf(log.run);
       timer = setTimeout(() => stop.abort({ kind: "timeout", limitMs }), limitMs).unref();
@@ -87,10 +73,10 @@ export class RunWorker implements RunExecutor {
   }
 
   async #driveAndReport(log: RunLog, signal: AbortSignal): Promise<void> {
-    const { register, watcher } = this.#options;
+    const { register, watchers } = this.#parts;
     const { run } = log;
     try {
-      await driveUntilStopped(log, signal, this.#options);
+      await driveUntilStopped(log, signal, this.#parts);
     } catch (error) {
       if (error instanceof RunOverError) return;
       if (error instanceof HolderLostError || isStoreUnavailable(error)) throw error;
@@ -99,16 +85,17 @@ export class RunWorker implements RunExecutor {
       await log.append(failing, [], { isHolders: true });
     }
     // A run that failed may have begun others.
-    if (isOver(log.state.status)) await this.#options.ended(run);
+    if (isOver(log.state.status)) await this.#parts.ended(run);
     const interrupt = openInterrupt(log.state);
-    if (interrupt !== undefined) watcher.onInterrupt(run, interrupt);
+    if (interrupt === undefined) return;
+    for (const watcher of watchers) watcher.onInterrupt(run, interrupt);
   }
 
   #faultOf({ runId }: Run, error: unknown): RunError {
     if (error instanceof RunFullError) {
       return { code: "event_limit_exceeded", message: error.message };
     }
-    const { log, redact } = this.#options;
+    const { log, redact } = this.#parts;
     const correlationId = uuidv7();
     // An error of an agent's may quote what it was given.
     const fields = { error_id: correlationId, run_id: runId, trace: redact(traceOf(error)) };
@@ -121,8 +108,8 @@ export class RunWorker implements RunExecutor {
     const asked = [configurable["runTimeoutMs"], workflow.settings["timeout"]].filter(
       (value): value is number => typeof value === "number" && value > 0,
     );
-    const { durationMs } = this.#options.limits;
-    return Math.min(durationMs, ...asked.map((ms) => Math.max(ms, MIN_DURATION_MS)));
+    const { durationSeconds } = this.#parts.limits;
+    return Math.min(durationSeconds * 1000, ...asked.map((ms) => Math.max(ms, MIN_DURATION_MS)));
   }
 }
 
@@ -135,56 +122,53 @@ export class RunWorker implements RunExecutor {
 async function driveUntilStopped(
   log: RunLog,
   signal: AbortSignal,
-  options: DriveOptions,
+  parts: DrivenParts,
 ): Promise<void> {
   const { run } = log;
   try {
-    await driveToRest({ log, signal, options });
+    await driveToRest({ log, signal, parts });
   } catch (error) {
     if (!signal.aborted || error instanceof HolderLostError) throw error;
     const stop = signal.reason as RunStop;
     if (stop.kind === "taken") throw new HolderLostError();
-    await log.append((state) => stopped(stop, state, run, options.register.now()), [], {
+    await log.append((state) => stopped(stop, state, run, parts.register.now()), [], {
       isHolders: true,
     });
   }
 }
 
 async function driveToRest(driven: Driven): Promise<void> {
-  const { log, options } = driven;
+  const { log, parts } = driven;
   const { run } = log;
   if (run.source !== undefined) {
-    const fault = await copyHistory(log, run.source, options);
+    const fault = await copyHistory(log, run.source, parts);
     if (fault !== undefined) return failNode(driven, fault.nodeId, fault.error);
   }
-  await appendUnlessStopped(driven, (state) => begun(state, run));
+  await append(driven, (state) => begun(state, run));
   // A branch goes its own way, whether or not its source was to stop there.
   if (run.source?.mode === "branch" && log.state.status === "paused") {
-    await appendUnlessStopped(driven, () => [{ type: "run.resumed", payload: {} }]);
+    await append(driven, () => [{ type: "run.resumed", payload: {} }]);
   }
   // The events that were copied may end the run, or have it wait as its source does.
   if (isAtRest(log)) return;
   if ((await takeNodes(driven)) === "halted") return;
-  await appendUnlessStopped(driven, (state) => {
+  await append(driven, (state) => {
     const pause = askedPause(log);
-    return pause.length > 0 ? pause : [runCompleted(run, state, options.register.now())];
+    return pause.length > 0 ? pause : [runCompleted(run, state, parts.register.now())];
   });
 }
 
 /** Takes one node after the other; `halted`: the run is over, or waits. */
 async function takeNodes(driven: Driven): Promise<"done" | "halted"> {
-  const { log, options } = driven;
+  const { log, parts } = driven;
   const { run } = log;
-  const gate = log.state.executions > 0 ? undefined : checkHandoffGate(run, options);
+  const gate = log.state.executions > 0 ? undefined : checkHandoffGate(run, parts);
   const nodes = orderNodes(run.workflow) ?? [];
   let pinned: string | undefined;
   for (let at = 0; at < nodes.length; ) {
     const node = nodes[at] as WorkflowNode;
     const { backTo } = log.state;
-    await appendUnlessStopped(driven, (state) => [
-      ...loopExcess(driven, state),
-      ...askedPause(log),
-    ]);
+    await append(driven, (state) => [...loopExcess(driven, state), ...askedPause(log)]);
     if (isAtRest(log)) return "halted";
     // A loop goes on from the agent that worked last.
     const before = backTo === undefined ? pinned : log.state.agent?.agentId;
@@ -199,14 +183,10 @@ async function takeNodes(driven: Driven): Promise<"done" | "halted"> {
 }
 
 /** A loop that goes on for too long is not begun again. */
-function loopExcess(
-  { log: { run }, options: { limits, register } }: Driven,
-  state: RunState,
-): readonly EventDraft[] {
-  const excess = findLoopExcess(run, state, limits.loopIterations);
-  return excess === undefined || isOver(state.status)
-    ? []
-    : loopExceeded(excess, state, register.now());
+function loopExcess({ log: { run }, parts }: Driven, state: RunState): readonly EventDraft[] {
+  const excess = findLoopExcess(run, state, parts.limits.loopIterations);
+  if (excess === undefined || isOver(state.status)) return [];
+  return loopExceeded(excess, state, parts.register.now());
 }
 
 /** Between two nodes, and behind the last one, a run is paused that somebody wants paused. */

@@ -3,7 +3,7 @@
  * events.   OpenWOP "rest-endpoints", RFC 0072 §B
  */
 import type { JsonRecord } from "../../../base/json-value.ts";
-import type { RunOwner } from "../agent-executor.ts";
+import type { AgentEventType, RunOwner } from "../agent-executor.ts";
 import type { WorkflowDefinition } from "../workflows/workflow.ts";
 
 /** The mode in which a fork goes on from its source. */
@@ -92,3 +92,80 @@ export type RunStop =
   | { readonly kind: "paused" }
   /** Another node executes it. */
   | { readonly kind: "taken" };
+
+/** The types that this server writes. */
+export type RunEventType =
+  | "run.started"
+  | "run.paused"
+  | "run.resumed"
+  | "run.completed"
+  | "run.failed"
+  | "run.cancelled"
+  | "node.started"
+  | "node.completed"
+  | "node.failed"
+  | "node.suspended"
+  | "node.retried"
+  | "node.skipped"
+  | "node.cancelled"
+  | "node.dispatched"
+  | "interrupt.requested"
+  | "interrupt.resolved"
+  | "approval.received"
+  | "clarification.resolved"
+  | "channel.written"
+  | "variable.changed"
+  | "workflow.loopback-limit"
+  | "cap.breached"
+  | AgentEventType;
+
+/** An event that is about to be kept. */
+export interface EventDraft {
+  readonly type: RunEventType;
+  readonly payload: JsonRecord;
+  readonly nodeId?: string;
+  readonly causationId?: string;
+  /** Given for what is copied from another run; otherwise a new one is made. */
+  readonly eventId?: string;
+}
+
+/** An event as it is kept and sent. */
+export interface RunEvent {
+  readonly eventId: string;
+  readonly runId: string;
+  readonly sequence: number;
+  readonly type: RunEventType;
+  readonly timestamp: string;
+  readonly nodeId?: string;
+  readonly causationId?: string;
+  readonly payload: JsonRecord;
+}
+
+const TERMINAL: ReadonlySet<RunEventType> = new Set([
+  "run.completed",
+  "run.failed",
+  "run.cancelled",
+]);
+
+/** Tells whether nothing comes after an event of this type. */
+export function isTerminal(type: RunEventType): boolean {
+  return TERMINAL.has(type);
+}
+
+/** Pausing at once, or behind the node that is executed. */
+export const DRAIN_POLICIES = ["drain-current-node", "immediate"] as const;
+
+/** A way to pause a run. */
+type DrainPolicy = (typeof DRAIN_POLICIES)[number];
+
+/** The request, and whose it is. */
+export interface PauseRequest {
+  readonly drainPolicy: DrainPolicy;
+  readonly reason?: string;
+  readonly by: string;
+}
+
+/** Nodes that one run executes at most; a definition has no more. */
+export const MAX_NODE_EXECUTIONS = 256;
+/** The shortest `runTimeoutMs`. */
+export const MIN_DURATION_MS = 1000;

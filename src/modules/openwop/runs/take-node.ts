@@ -1,38 +1,48 @@
 /**
  * One node of a run, taken from where the log ends: begun, or taken up again, executed, and said what
- * came of it.   OpenWOP RFC 0072 §B, "replay"
+ * came of it. A node that does not hear the signal is left behind, and what it says then is not kept.
+ * OpenWOP RFC 0072 §B, "replay"
  */
 
+import { raceAbort } from "../../../base/deadline.ts";
 import { type JsonRecord, memberOf } from "../../../base/json-value.ts";
 import type { AlsoChange } from "../../../state/collection-write.ts";
-import type { RunError } from "../agent-executor.ts";
+import type { AgentEvent, RunError } from "../agent-executor.ts";
+import type { ChildRequest, ChildRun, NodeCall, NodeOutcome } from "../nodes/node-type.ts";
 import type { PortValue, WorkflowNode } from "../workflows/workflow.ts";
 import { findPinFault, pinMismatch } from "./agent-pins.ts";
 import { beginNode } from "./begin-node.ts";
-import type { ChildRuns } from "./child-request.ts";
-import type { CopyOptions } from "./copy-history.ts";
-import { begun, nodeFailed, runFailed } from "./endings.ts";
-import { executeNode } from "./execute-node.ts";
-import type { HandoffGate } from "./handoff-gate.ts";
-import { interruptRequested, nodeCompleted, nodeSuspended } from "./node-events.ts";
+import type { NodeExecution } from "./child-runs.ts";
+import type { EventDraft, RunEvent } from "./run.ts";
 import { putPendingResult } from "./run-entry.ts";
-import type { EventDraft, RunEvent } from "./run-event.ts";
-import type { RunLimits } from "./run-limits.ts";
+import {
+  begun,
+  interruptRequested,
+  nodeCompleted,
+  nodeEvent,
+  nodeFailed,
+  nodeSuspended,
+  runFailed,
+} from "./run-events.ts";
 import type { RunLog } from "./run-log.ts";
+import type { RunParts } from "./run-parts.ts";
 import type { RunState } from "./run-state.ts";
-
-/** The parts that runs are executed with. */
-export interface DriveOptions extends CopyOptions, HandoffGate {
-  readonly children: ChildRuns;
-  readonly limits: Pick<RunLimits, "loopIterations">;
-}
 
 /** A run that is being executed. */
 export interface Driven {
   readonly log: RunLog;
   /** Its reason is a `RunStop`. */
   readonly signal: AbortSignal;
-  readonly options: DriveOptions;
+  readonly parts: DrivenParts;
+}
+
+/** The parts that runs are executed with. */
+export interface DrivenParts extends RunParts {
+  beginChild(
+    place: NodeExecution,
+    request: ChildRequest,
+    isBegun: boolean,
+  ): Promise<ChildRun | RunError>;
 }
 
 /** Before a node is begun. */
@@ -49,112 +59,83 @@ export async function takeNode(
   node: WorkflowNode,
   { pinned, gate }: NodeEntry,
 ): Promise<"done" | "waiting"> {
-  const { log, signal, options } = driven;
+  const { log, signal, parts } = driven;
   const { state } = log;
   const before = state.nodes[node.id];
   if (before?.status === "completed" || before?.status === "skipped") return "done";
   if (before?.status === "failed" && before.error !== undefined) {
-    await append(driven, [runFailed(before.error, state, options.register.now(), node.id)]);
+    await append(driven, [runFailed(before.error, state, parts.register.now(), node.id)]);
     return "done";
   }
   if (node.disabled === true) {
-    const payload = { nodeId: node.id, reason: "disabled" };
-    await append(driven, [{ type: "node.skipped", nodeId: node.id, payload }]);
+    await append(driven, [nodeEvent("node.skipped", node.id, { reason: "disabled" })]);
     return "done";
   }
   signal.throwIfAborted();
-  const error = (await begin(driven, node, pinned)) ?? gate ?? checkPin(driven, node);
-  if (error === undefined) return executeAndRecord(driven, node);
-  await failNode(driven, node.id, error);
+  const { events, error } = beginNode(node, pinned, log, parts.types);
+  if (events.length > 0) await append(driven, events);
+  const fault = error ?? gate ?? checkPin(driven, node);
+  if (fault === undefined) return executeAndRecord(driven, node);
+  await failNode(driven, node.id, fault);
   return "done";
 }
 
 /** Fails a node, and the run with it. */
 export async function failNode(driven: Driven, nodeId: string, error: RunError): Promise<void> {
-  const { run } = driven.log;
-  await appendUnlessStopped(driven, (state) => [
-    ...begun(state, run),
-    ...nodeFailed(nodeId, error, state, driven.options.register.now()),
+  await append(driven, (state) => [
+    ...begun(state, driven.log.run),
+    ...nodeFailed(nodeId, error, state, driven.parts.register.now()),
   ]);
 }
 
 /** Keeps events; an execution that was stopped says nothing more: the log says who stopped it. */
-export function appendUnlessStopped(
+export function append(
   { log, signal }: Driven,
-  drafts: (state: RunState) => readonly EventDraft[],
+  drafts: readonly EventDraft[] | ((state: RunState) => readonly EventDraft[]),
   alongside: readonly AlsoChange[] = [],
 ): Promise<readonly RunEvent[]> {
-  return log.append(
-    (state) => {
-      signal.throwIfAborted();
-      return drafts(state);
-    },
-    alongside,
-    { isHolders: true },
-  );
-}
-
-function append(driven: Driven, drafts: readonly EventDraft[]): Promise<readonly RunEvent[]> {
-  return appendUnlessStopped(driven, () => drafts);
-}
-
-/** Says that the node is begun; answers the fault that keeps it from that. */
-async function begin(
-  driven: Driven,
-  node: WorkflowNode,
-  pinned: string | undefined,
-): Promise<RunError | undefined> {
-  const { run, state } = driven.log;
-  const { types } = driven.options;
-  const { events, error } = beginNode(node, pinned, { run, state, types });
-  if (events.length > 0) await append(driven, events);
-  return error;
+  const said = (state: RunState): readonly EventDraft[] => {
+    signal.throwIfAborted();
+    return typeof drafts === "function" ? drafts(state) : drafts;
+  };
+  return log.append(said, alongside, { isHolders: true });
 }
 
 /** Packs may have been changed since the run was created. */
-function checkPin({ log, options }: Driven, { agent }: WorkflowNode): RunError | undefined {
-  const scope = { catalog: options.catalog, tenant: log.run.owner.tenant };
-  const fault = agent && findPinFault(agent, scope);
+function checkPin({ log, parts }: Driven, { agent }: WorkflowNode): RunError | undefined {
+  const fault = agent && findPinFault(agent, parts.catalog, log.run.owner.tenant);
   return fault && pinMismatch(fault);
 }
 
 async function executeAndRecord(driven: Driven, node: WorkflowNode): Promise<"done" | "waiting"> {
-  const { log, signal, options } = driven;
+  const { log, parts } = driven;
   const { run, state } = log;
   const read = readInputs(node, state);
-  if (read.error !== undefined) {
-    await failNode(driven, node.id, read.error);
-    return "done";
-  }
-  const startedAt = Date.parse(state.nodes[node.id]?.startedAt ?? "");
-  const outcome = await executeNode(node, read.inputs, {
-    ...{ log, signal, startedAt, options },
-    append: (drafts) => append(driven, drafts),
-  });
+  const { startedAt, startedSequence = 0 } = state.nodes[node.id] ?? {};
+  const outcome: NodeOutcome =
+    read.error === undefined
+      ? await executeNode(driven, node, read.inputs)
+      : { kind: "failed", error: read.error };
   switch (outcome.kind) {
     case "failed":
       await failNode(driven, node.id, outcome.error);
       return "done";
     case "completed": {
-      const completed = nodeCompleted(node, outcome.outputs, options.register.now() - startedAt);
+      const elapsedMs = parts.register.now() - Date.parse(startedAt ?? "");
+      const completed = nodeCompleted(node, outcome.outputs, elapsedMs);
       await append(driven, [...(outcome.events ?? []), completed]);
       return "done";
     }
     case "waiting":
       await append(driven, outcome.events);
       return "waiting";
-    case "suspended": {
-      const startedSequence = state.nodes[node.id]?.startedSequence ?? 0;
-      const at = { run, nodeId: node.id, startedSequence };
-      await append(driven, interruptRequested(outcome.request, at));
+    case "suspended":
+      await append(driven, interruptRequested(outcome.request, run, node.id, startedSequence));
       return "done";
-    }
     case "low-confidence": {
       const suspended = nodeSuspended(node.id, outcome);
       const interruptId = String(suspended.payload["interruptId"]);
-      await appendUnlessStopped(driven, () => [suspended], [
-        putPendingResult(run.runId, interruptId, outcome.result),
-      ]);
+      await append(driven, [suspended], [putPendingResult(run.runId, interruptId, outcome.result)]);
       return "done";
     }
   }
@@ -188,4 +169,54 @@ function readPort(port: PortValue, { variables, nodes }: RunState): unknown {
     case "connection":
       return memberOf(memberOf(nodes, port.nodeId)?.outputs ?? {}, port.outputKey);
   }
+}
+
+/** Executes a node that is begun; rejects once the signal is aborted. */
+export async function executeNode(
+  driven: Driven,
+  node: WorkflowNode,
+  inputs: JsonRecord,
+): Promise<NodeOutcome> {
+  const { log, signal, parts } = driven;
+  const { run, state } = log;
+  const type = parts.types.get(node.typeId);
+  if (type === undefined) {
+    const message = `this server runs no nodes of type "${node.typeId}" any more`;
+    return { kind: "failed", error: { code: "capability_not_provided", message } };
+  }
+  let isOpen = true;
+  const emit = async (event: AgentEvent): Promise<string> => {
+    signal.throwIfAborted();
+    if (!isOpen) throw new Error("the turn is over");
+    const [kept] = await append(driven, [{ ...event, nodeId: node.id }]);
+    return kept?.eventId ?? "";
+  };
+  const { startedAt = "", startedSequence = 0 } = state.nodes[node.id] ?? {};
+  const place = { run, nodeId: node.id, startedSequence };
+  const call: NodeCall = {
+    ...{ run, state, node, inputs, startedAt: Date.parse(startedAt), startedSequence },
+    ...{ now: parts.register.now(), signal, emit },
+    beginChild: (request, isBegun) => parts.beginChild(place, request, isBegun),
+    ...(await handedOn(driven, node)),
+  };
+  // The run may have been stopped since the node was begun.
+  signal.throwIfAborted();
+  try {
+    const outcome = await raceAbort(Promise.resolve(type.execute(call)), signal);
+    if (outcome === "aborted") throw signal.reason;
+    return outcome;
+  } finally {
+    isOpen = false;
+  }
+}
+
+/** The agent that an answer has let the turn be handed to, with its task. */
+async function handedOn(
+  { log: { run, state }, parts: { register } }: Driven,
+  { id }: WorkflowNode,
+): Promise<Pick<NodeCall, "handedOn">> {
+  const agentId = state.nodes[id]?.handedTo;
+  const interrupt = state.interrupts[id];
+  if (agentId === undefined || interrupt === undefined) return {};
+  return { handedOn: { agentId, task: await register.pendingResult(run.runId, interrupt) } };
 }

@@ -3,18 +3,16 @@
  * its place, or turns it down.   OpenWOP "interrupt" low-confidence, RFC 0002 §F
  */
 import { isRecord } from "../../../base/json-value.ts";
-import { nodeFailed } from "./endings.ts";
-import { type Answering, type InterruptAnswer, resolved } from "./interrupt-answer.ts";
-import { nodeDone } from "./node-events.ts";
-import { isOver } from "./run.ts";
-import type { EventDraft } from "./run-event.ts";
+import { type EventDraft, isOver } from "./run.ts";
+import { interruptResolved, nodeDone, nodeFailed } from "./run-events.ts";
 import { type RunRefusal, refuseRun } from "./run-refusal.ts";
-import type { Interrupt, RunState } from "./run-state.ts";
+import type { Answering, Interrupt, InterruptAnswer, RunState } from "./run-state.ts";
 
-type Verdict =
-  | { readonly kind: "stands" }
-  | { readonly kind: "replaced"; readonly decision: unknown }
-  | { readonly kind: "rejected"; readonly reason: unknown };
+interface Verdict {
+  readonly kind: "stands" | "replaced" | "rejected";
+  /** The decision that holds from now on. */
+  readonly decision: unknown;
+}
 
 /** The interrupt that a node waits for, or has waited for. */
 export function interruptOf({ interrupts }: RunState, nodeId: string): Interrupt | undefined {
@@ -42,34 +40,20 @@ export function decisionAnswered(
   const { resumeValue, by } = answer;
   const { nodeId, handoff } = interrupt;
   const { agentId, decision: proposed } = interrupt.data;
-  const verdict = readVerdict(resumeValue);
-  const decision = decisionOf(verdict, proposed ?? null);
+  const { kind, decision } = readVerdict(resumeValue, proposed ?? null);
   const said: readonly EventDraft[] = [
-    resolved(interrupt, answer, at.now),
+    interruptResolved(interrupt, answer, at.now),
     { type: "agent.decided", nodeId, payload: { agentId, decision, ratifiedBy: by } },
   ];
-  if (verdict.kind === "rejected") {
+  if (kind === "rejected") {
     const error = { code: "decision_rejected", message: "the agent's decision was turned down" };
     return [...said, ...nodeFailed(nodeId, error, at.state, at.now)];
   }
-  if (verdict.kind === "stands" && handoff !== undefined) {
+  if (kind === "stands" && handoff !== undefined) {
     const payload = { fromAgentId: agentId, ...handoff, ratifiedBy: by };
     return [...said, { type: "agent.handoff", nodeId, payload }];
   }
   return [...said, nodeDone(nodeId, { result: result ?? null, decision }, at)];
-}
-
-function decisionOf(verdict: Verdict, proposed: unknown): unknown {
-  switch (verdict.kind) {
-    case "stands":
-      return proposed;
-    case "replaced":
-      return verdict.decision;
-    case "rejected": {
-      const { reason } = verdict;
-      return { rejected: true, ...(reason === undefined ? {} : { reason }) };
-    }
-  }
 }
 
 const ACCEPTING: ReadonlySet<unknown> = new Set(["accept", "accepted", "approve", "approved"]);
@@ -81,9 +65,10 @@ export function isRejection(resumeValue: unknown): boolean {
 }
 
 /** The forms that operators' tools write; any other value is the decision itself. */
-function readVerdict(value: unknown): Verdict {
-  if (value === true || ACCEPTING.has(value)) return { kind: "stands" };
-  if (value === false || REJECTING.has(value)) return { kind: "rejected", reason: undefined };
+function readVerdict(value: unknown, proposed?: unknown): Verdict {
+  const stands: Verdict = { kind: "stands", decision: proposed };
+  if (value === true || ACCEPTING.has(value)) return stands;
+  if (value === false || REJECTING.has(value)) return turnedDown();
   if (!isRecord(value)) return { kind: "replaced", decision: value };
   const { decision, ratified, approved, accepted, rejected, action, status, reason } = value;
   const words = [action, status];
@@ -91,9 +76,13 @@ function readVerdict(value: unknown): Verdict {
     rejected === true ||
     [ratified, approved, accepted].includes(false) ||
     words.some((word) => REJECTING.has(word));
-  if (isRejected) return { kind: "rejected", reason };
+  if (isRejected) return turnedDown(reason);
   if (decision !== undefined) return { kind: "replaced", decision };
   const isAccepted =
     [ratified, approved, accepted].includes(true) || words.some((word) => ACCEPTING.has(word));
-  return isAccepted ? { kind: "stands" } : { kind: "replaced", decision: value };
+  return isAccepted ? stands : { kind: "replaced", decision: value };
+}
+
+function turnedDown(reason?: unknown): Verdict {
+  return { kind: "rejected", decision: { rejected: true, reason } };
 }

@@ -14,8 +14,8 @@ import { RunRegister } from "../../../runs/run-register.ts";
 import { RunSchedule } from "../../../runs/run-schedule.ts";
 import type { AlsoChange } from "../../../state/collection-write.ts";
 import type { Store } from "../../../state/store.ts";
-import { OpenLogs } from "./open-logs.ts";
-import { isOver, isSuspended, type Run, type RunStop } from "./run.ts";
+import type { RunLimits } from "../config.ts";
+import { isOver, isSuspended, type Run, type RunEvent, type RunStop } from "./run.ts";
 import {
   entryOf,
   PENDING_RESULTS,
@@ -24,8 +24,6 @@ import {
   scheduled,
   workflowRunKind,
 } from "./run-entry.ts";
-import type { RunEvent } from "./run-event.ts";
-import type { RunLimits } from "./run-limits.ts";
 import { type Redact, RunLog } from "./run-log.ts";
 import { type RunRefusal, runAlreadyActive, tooManyRuns } from "./run-refusal.ts";
 import { type Interrupt, initialState, type RunState } from "./run-state.ts";
@@ -136,8 +134,8 @@ export class WorkflowRuns extends RunRegister<RunEntry, RunEvent> {
   }
 
   /** Forgets runs that have been over for long. */
-  async forget({ retentionMs }: Pick<RunLimits, "retentionMs">): Promise<void> {
-    this.#bounds.limits = { ...this.#bounds.limits, retentionMs };
+  async forget({ retentionSeconds }: Pick<RunLimits, "retentionSeconds">): Promise<void> {
+    this.#bounds.limits = { ...this.#bounds.limits, retentionSeconds };
     await this.sweep();
   }
 
@@ -216,4 +214,46 @@ async function countOldLogs(runs: RunRegister<RunEntry, RunEvent>): Promise<void
 /** The events of a run; of one that is gone, fewer than it ever had. */
 function countOf(entry: RunEntry | undefined): number {
   return entry === undefined ? -1 : (entry.eventCount ?? 0);
+}
+
+/** The number of remembered logs from which on those that are gone are looked for. */
+const MIN_CLEANING = 256;
+
+class OpenLogs {
+  readonly #logs = new Map<string, WeakRef<RunLog>>();
+  /** The logs that are being created or read. */
+  readonly #opening = new Map<string, Promise<RunLog | undefined>>();
+  #logsBeforeCleaning = MIN_CLEANING;
+
+  /** The log of a run; `open` is called where nobody has it. */
+  async find(runId: string, open: () => Promise<RunLog | undefined>): Promise<RunLog | undefined> {
+    const known = this.#logs.get(runId)?.deref() ?? this.#opening.get(runId);
+    if (known !== undefined) return known;
+    const opening = open()
+      .then((log) => {
+        if (log !== undefined) this.#remember(log);
+        return log;
+      })
+      .finally(() => this.#opening.delete(runId));
+    this.#opening.set(runId, opening);
+    return opening;
+  }
+
+  /** The log of a run, where somebody works with it. */
+  peek(runId: string): RunLog | undefined {
+    return this.#logs.get(runId)?.deref();
+  }
+
+  forget(runId: string): void {
+    this.#logs.delete(runId);
+  }
+
+  #remember(log: RunLog): void {
+    this.#logs.set(log.run.runId, new WeakRef(log));
+    if (this.#logs.size < this.#logsBeforeCleaning) return;
+    for (const [runId, known] of this.#logs) {
+      if (known.deref() === undefined) this.#logs.delete(runId);
+    }
+    this.#logsBeforeCleaning = 2 * this.#logs.size + MIN_CLEANING;
+  }
 }

@@ -12,14 +12,10 @@ import {
   CompletionFault,
   type CompletionListener,
   completionExtras,
+  readStream,
+  readWhole,
 } from "./completion.ts";
 import { type ModelResponse, type ModelServer, ModelStatus } from "./model-server.ts";
-import { readStream, readWhole } from "./read-completion.ts";
-
-/** Asked for a completion; rejects with a fault, a status, or whatever the way there came to. */
-interface ChatModel {
-  complete(question: ChatQuestion, listener: CompletionListener): Promise<Completion>;
-}
 
 /** The model, its place, and the form in which it is to answer. */
 interface ChatModelOptions {
@@ -30,18 +26,21 @@ interface ChatModelOptions {
   readonly isStreaming: boolean;
 }
 
-/** Nothing is asked for before the first question. */
-export function createChatModel(options: ChatModelOptions): ChatModel {
-  return {
-    async complete(question, listener) {
-      const sdk = await loadSdk();
-      try {
-        return await new ChatCall(options, sdk).complete(question, listener);
-      } catch (error) {
-        throw sdk.causeOf(error);
-      }
-    },
-  };
+/**
+ * Asks the model once for a completion; rejects with a fault, a status, or whatever the way there
+ * came to.
+ */
+export async function complete(
+  options: ChatModelOptions,
+  question: ChatQuestion,
+  listener: CompletionListener,
+): Promise<Completion> {
+  const sdk = await loadSdk();
+  try {
+    return await new ChatCall(options, sdk).complete(question, listener);
+  } catch (error) {
+    throw sdk.causeOf(error);
+  }
 }
 
 /** One question. */

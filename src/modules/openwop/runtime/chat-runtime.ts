@@ -12,7 +12,7 @@ import {
   type TokenUsage,
   type ToolAnswer,
 } from "./agent-runtime.ts";
-import { createChatModel } from "./chat-model.ts";
+import { complete } from "./chat-model.ts";
 import {
   assistantMessage,
   type ChatMessage,
@@ -79,7 +79,7 @@ class ChatTurn {
       const spoken = new SpokenReasoning();
       const { completion, error } = await this.#ask(model, spoken);
       if (completion === undefined) return this.#end({ kind: "failed", error });
-      this.#count(completion);
+      this.#usage = sumOfUsage(this.#usage, completion.usage);
       if (completion.isRefused) return this.#end(refused());
       if (completion.isCut) return this.#end(failed("model_malformed_response", CUT));
       await this.#turn.reasoning.close();
@@ -112,22 +112,16 @@ class ChatTurn {
       reasoning: say,
       content: (piece: string) => say(spoken.push(piece)),
     };
-    const model = createChatModel({ server, owner, name, isStreaming });
+    const model = { server, owner, name, isStreaming };
     const question = chatQuestion(this.#messages, this.#tools, this.#turn);
     const leaving = { kind: "model", to: PROVIDER, operation: name } as const;
-    const complete = (): Promise<Completion> =>
+    const ask = (): Promise<Completion> =>
       tellingOf(
         leaving,
-        () => model.complete(question, listener),
+        () => complete(model, question, listener),
         ({ usage }) => usage ?? {},
       );
-    return askModel(complete, {
-      ...{ retries, signal, isCommitted: () => isCommitted },
-    });
-  }
-
-  #count({ usage }: Completion): void {
-    this.#usage = sumOfUsage(this.#usage, usage);
+    return askModel(ask, { retries, signal, isCommitted: () => isCommitted });
   }
 
   async #call(completion: Completion): Promise<void> {

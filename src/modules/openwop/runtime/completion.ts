@@ -4,7 +4,14 @@
  */
 
 import type { MetadataExtractor } from "@ai-sdk/openai-compatible";
-import type { SharedV3ProviderMetadata } from "@ai-sdk/provider";
+import type {
+  LanguageModelV3FinishReason,
+  LanguageModelV3GenerateResult,
+  LanguageModelV3StreamPart,
+  LanguageModelV3ToolCall,
+  LanguageModelV3Usage,
+  SharedV3ProviderMetadata,
+} from "@ai-sdk/provider";
 import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
 import type { TokenUsage } from "./agent-runtime.ts";
 
@@ -45,7 +52,7 @@ export function tooLong(limit: number = MAX_ANSWER_BYTES): CompletionFault {
 }
 
 /** The most calls that a model may ask for at once. */
-export const MAX_CALLS = 32;
+const MAX_CALLS = 32;
 
 const KEY = "agtpd";
 
@@ -66,12 +73,12 @@ export const completionExtras: MetadataExtractor = {
 };
 
 /** The fault of a model that asks for everything. */
-export function tooManyCalls(): CompletionFault {
+function tooManyCalls(): CompletionFault {
   return new CompletionFault(`the model asks for more than ${MAX_CALLS} calls at once`);
 }
 
 /** Tells whether the model gave its own words for not answering. */
-export function isRefused(metadata: SharedV3ProviderMetadata | undefined): boolean {
+function isRefused(metadata: SharedV3ProviderMetadata | undefined): boolean {
   return metadata?.[KEY]?.["isRefused"] === true;
 }
 
@@ -96,4 +103,136 @@ function wordsOf(document: unknown, member: "message" | "delta"): JsonRecord | u
   const choice: unknown = Array.isArray(choices) ? choices[0] : undefined;
   const words = isRecord(choice) ? choice[member] : undefined;
   return isRecord(words) ? words : undefined;
+}
+
+/** With the `u` flag, a surrogate that is half of a pair does not match. */
+const LONE_SURROGATE = /\p{Surrogate}/u;
+
+/** Reads a whole answer, and tells it all at once. */
+export async function readWhole(
+  { content, ...end }: LanguageModelV3GenerateResult,
+  listener: CompletionListener,
+): Promise<Completion> {
+  const reader = new CompletionReader(listener);
+  for (const part of content) {
+    if (part.type === "reasoning") await reader.addReasoning(part.text);
+    else if (part.type === "text") await reader.addContent(part.text);
+    else if (part.type === "tool-call") reader.addCall(part);
+  }
+  return reader.end(end);
+}
+
+/** Reads an answer while it arrives; one that ends before the model says so was cut. */
+export async function readStream(
+  stream: ReadableStream<LanguageModelV3StreamPart>,
+  listener: CompletionListener,
+): Promise<Completion> {
+  const reader = new CompletionReader(listener);
+  let completion: Completion | undefined;
+  for await (const part of stream) {
+    switch (part.type) {
+      case "reasoning-delta":
+        await reader.addReasoning(part.delta);
+        break;
+      case "text-delta":
+        await reader.addContent(part.delta);
+        break;
+      case "tool-input-start":
+        reader.expectCall();
+        break;
+      case "tool-input-delta":
+        reader.grow(part.delta);
+        break;
+      case "tool-call":
+        reader.addCall(part);
+        break;
+      case "error":
+        throw readError(part.error);
+      case "finish":
+        completion = reader.end(part);
+    }
+  }
+  if (completion === undefined) throw new Error(CUT_STREAM);
+  return completion;
+}
+
+const CUT_STREAM = "the model's stream was cut";
+
+/** The error that came in the stream's place: from the server, or from the SDK. */
+function readError(error: unknown): Error {
+  if (!(error instanceof Error)) return new CompletionFault("the model's stream ended in an error");
+  // All that the SDK has against a stream as a whole is that it says nowhere why it ended.
+  return error.name === "AI_InvalidResponseDataError" ? new Error(CUT_STREAM) : error;
+}
+
+/** The end of an answer. */
+interface CompletionEnd {
+  readonly finishReason: LanguageModelV3FinishReason;
+  readonly usage: LanguageModelV3Usage;
+  readonly providerMetadata?: SharedV3ProviderMetadata;
+}
+
+class CompletionReader {
+  readonly #listener: CompletionListener;
+  readonly #calls: RequestedCall[] = [];
+  #expected = 0;
+  #length = 0;
+  #content = "";
+
+  constructor(listener: CompletionListener) {
+    this.#listener = listener;
+  }
+
+  async addReasoning(piece: string): Promise<void> {
+    await this.#listener.reasoning(checked(piece));
+  }
+
+  async addContent(piece: string): Promise<void> {
+    this.grow(piece);
+    this.#content += checked(piece);
+    await this.#listener.content(piece);
+  }
+
+  /** A call has begun. */
+  expectCall(): void {
+    this.#expected += 1;
+    if (this.#expected > MAX_CALLS) throw tooManyCalls();
+  }
+
+  addCall({ toolCallId: id, toolName: name, input }: LanguageModelV3ToolCall): void {
+    if (this.#calls.push({ id, name, arguments: input }) > MAX_CALLS) throw tooManyCalls();
+  }
+
+  grow(text: string): void {
+    this.#length += text.length;
+    if (this.#length > MAX_ANSWER_BYTES) throw tooLong();
+  }
+
+  end({ finishReason, usage, providerMetadata }: CompletionEnd): Completion {
+    const { unified, raw } = finishReason;
+    return {
+      content: this.#content,
+      calls: this.#calls,
+      isRefused: unified === "content-filter" || raw === "refusal" || isRefused(providerMetadata),
+      isCut: unified === "length",
+      usage: readUsage(usage),
+    };
+  }
+}
+
+function checked(text: string): string {
+  if (LONE_SURROGATE.test(text)) {
+    throw new CompletionFault("the model's answer has half of a surrogate pair in it");
+  }
+  return text;
+}
+
+/** Undefined: the server does not say. */
+function readUsage({ inputTokens, outputTokens }: LanguageModelV3Usage): TokenUsage | undefined {
+  if (inputTokens.total === undefined && outputTokens.total === undefined) return undefined;
+  return { inputTokens: countOf(inputTokens.total), outputTokens: countOf(outputTokens.total) };
+}
+
+function countOf(value: number | undefined): number {
+  return value !== undefined && Number.isSafeInteger(value) && value >= 0 ? value : 0;
 }

@@ -6,7 +6,12 @@
 import { setImmediate } from "node:timers/promises";
 import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
 import { type JsonDocument, parseBoundedJson } from "../../../identity/json-document.ts";
-import type { AgentRuntime, RuntimeAnswer, RuntimeTurn } from "./agent-runtime.ts";
+import {
+  type AgentRuntime,
+  type RuntimeAnswer,
+  type RuntimeTurn,
+  readHandoff,
+} from "./agent-runtime.ts";
 
 /** The operator's function. */
 export type TurnFunction = (turn: unknown) => unknown;
@@ -110,17 +115,13 @@ function readAnswer(copy: JsonDocument): RuntimeAnswer {
 
 function readMembers(answer: JsonRecord): RuntimeAnswer {
   const { result = null, reasoning, decision, confidence, handoff } = answer;
-  const toAgentId = isRecord(handoff) ? handoff["toAgentId"] : handoff;
-  const reason = isRecord(handoff) ? handoff["reason"] : undefined;
   return {
     kind: "answered",
     result,
     ...(typeof reasoning === "string" ? { reasoning } : {}),
     ...(decision === undefined ? {} : { decision }),
     ...(confidence === undefined || confidence === null ? {} : { confidence }),
-    ...(typeof toAgentId === "string"
-      ? { handoff: { toAgentId, ...(typeof reason === "string" ? { reason } : {}) } }
-      : {}),
+    ...readHandoff(handoff),
   };
 }
 

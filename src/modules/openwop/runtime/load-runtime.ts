@@ -9,17 +9,17 @@ import { traceOf } from "../../../base/thrown.ts";
 import { readCertificates } from "../../../endpoint/upstream-ca.ts";
 import { type CallLog, isHandlerError } from "../../../handlers/handler.ts";
 import type { ModuleLoader } from "../../../handlers/module-loader.ts";
-import type { CallProcess } from "../../../handlers/processes/process-function.ts";
+import type { CallProcess } from "../../../handlers/processes/process-call.ts";
 import { PLAIN_STYLE } from "../../../schema/sample-style.ts";
 import { schemaSample } from "../../../schema/schema-sample.ts";
 import type { OpenwopConfig, OpenwopSections } from "../config.ts";
 import type { ManifestClass } from "../installed-agent.ts";
 import type { Redactor } from "../redaction.ts";
-import type { AgentRuntime, RuntimeAnswer, RuntimeTurn } from "./agent-runtime.ts";
+import type { AgentRuntime } from "./agent-runtime.ts";
 import { loadSdk } from "./chat-model.ts";
 import { createChatRuntime, modelOf } from "./chat-runtime.ts";
 import { createFunctionRuntime, type TurnFunction } from "./function-runtime.ts";
-import { createModelConnection } from "./model-connection.ts";
+import { createModelConnection } from "./model-server.ts";
 
 interface RuntimeParts {
   readonly config: Pick<OpenwopSections, "directory" | "file">;
@@ -35,7 +35,7 @@ export async function loadAgentRuntime(
 ): Promise<{ readonly runtime: AgentRuntime; readonly problems: readonly Problem[] }> {
   switch (runtime.kind) {
     case "deterministic":
-      return { runtime: createDeterministicRuntime({ isConformance }), problems: [] };
+      return { runtime: createDeterministicRuntime(isConformance), problems: [] };
     case "openai-compatible": {
       const { apiKey, retries, requestTimeoutSeconds } = runtime;
       const baseUrl = (runtime.baseUrl ?? "").replace(/\/+$/, "");
@@ -104,41 +104,29 @@ function modelsOf({ models }: OpenwopConfig["runtime"]): ReadonlyMap<string, str
   return new Map(Object.entries(models));
 }
 
-/** Its behaviour. */
-interface DeterministicOptions {
-  /** True if tasks of the public suite may ask for a result that breaks the schema. */
-  readonly isConformance: boolean;
-}
-
 /** The task of the public suite that asks for it; the result is then a text, and no object. */
 const RETURN_VIOLATION = "mock-return-violation";
 
-/** A runtime without a model: the same task comes to the same result, a value of the return schema. */
-export function createDeterministicRuntime({ isConformance }: DeterministicOptions): AgentRuntime {
+/**
+ * A runtime without a model: the same task comes to the same result, a value of the return schema. In
+ * conformance, tasks of the public suite may ask for a result that breaks the schema.
+ */
+export function createDeterministicRuntime(isConformance: boolean): AgentRuntime {
   return {
-    takeTurn: (turn) => Promise.resolve(answer(turn, isConformance)),
+    takeTurn: ({ agent: { agentId, persona }, task, returnSchema }) => {
+      const isProbe = isConformance && isRecord(task) && task["scenario"] === RETURN_VIOLATION;
+      const sample = returnSchema && schemaSample(returnSchema.schema, { style: PLAIN_STYLE });
+      const result = returnSchema === undefined ? { agentId, task } : (sample ?? null);
+      return Promise.resolve({
+        kind: "answered",
+        reasoning: `${persona} takes the task without a model and answers in the form it is to have.`,
+        decision: { action: "complete" },
+        confidence: 1,
+        result: isProbe ? RETURN_VIOLATION : result,
+      });
+    },
     close: () => Promise.resolve(),
   };
-}
-
-function answer({ agent, task, returnSchema }: RuntimeTurn, isConformance: boolean): RuntimeAnswer {
-  const isProbe = isConformance && isRecord(task) && task["scenario"] === RETURN_VIOLATION;
-  return {
-    kind: "answered",
-    reasoning: `${agent.persona} takes the task without a model and answers in the form it is to have.`,
-    decision: { action: "complete" },
-    confidence: 1,
-    result: isProbe ? RETURN_VIOLATION : resultOf(agent.agentId, task, returnSchema),
-  };
-}
-
-function resultOf(
-  agentId: string,
-  task: unknown,
-  returnSchema: RuntimeTurn["returnSchema"],
-): unknown {
-  if (returnSchema === undefined) return { agentId, task };
-  return schemaSample(returnSchema.schema, { style: PLAIN_STYLE }) ?? null;
 }
 
 /** The part of a turn that is called, and not told. */

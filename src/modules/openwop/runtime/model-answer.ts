@@ -6,7 +6,7 @@
 import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
 import { parseBoundedJson } from "../../../identity/json-document.ts";
 import type { CompiledSchema } from "../../../schema/schema.ts";
-import type { RuntimeAnswer } from "./agent-runtime.ts";
+import { type RuntimeAnswer, readHandoff } from "./agent-runtime.ts";
 
 type Answered = Extract<RuntimeAnswer, { kind: "answered" }>;
 type Malformed = Extract<RuntimeAnswer, { kind: "malformed" }>;
@@ -64,17 +64,15 @@ function isEnveloped(value: JsonRecord): boolean {
 }
 
 function readEnvelope({ result, reasoning, decision, confidence, handoff }: JsonRecord): Answered {
-  const toAgentId = isRecord(handoff) ? handoff["toAgentId"] : handoff;
-  const reason = isRecord(handoff) ? handoff["reason"] : undefined;
+  const read = readHandoff(handoff);
   return {
     kind: "answered",
     result,
     ...(typeof reasoning === "string" ? { reasoning } : {}),
     ...(decision === undefined || decision === null ? {} : { decision }),
     ...readNumber(confidence),
-    ...(typeof toAgentId === "string" && toAgentId !== ""
-      ? { handoff: { toAgentId, ...(typeof reason === "string" ? { reason } : {}) } }
-      : {}),
+    // No agent has an empty name.
+    ...(read.handoff?.toAgentId === "" ? {} : read),
   };
 }
 

@@ -4,6 +4,10 @@
  */
 
 import { setTimeout as delay } from "node:timers/promises";
+import type { Agent } from "undici";
+import { FairSlots } from "../../../base/fair-shares.ts";
+import { loadLate } from "../../../base/late-load.ts";
+import { connectionOptions } from "../../../handlers/connection-options.ts";
 import type { RunError } from "../agent-executor.ts";
 import { type Completion, CompletionFault } from "./completion.ts";
 
@@ -18,18 +22,16 @@ export interface ModelResponse {
   discard(): void;
 }
 
-/** For whom a model is asked: of many who ask at once, each has its turn. */
-interface ModelQuestion {
-  readonly owner: string;
-  readonly signal: AbortSignal;
-}
-
 /** The way there. */
 export interface ModelServer {
   /** Loads what asking takes, while nobody waits for it. */
   prepare?(): void;
   /** Posts a request of chat completions; rejects when there is no answer in time. */
-  ask(body: string, question: ModelQuestion): Promise<ModelResponse>;
+  ask(
+    body: string,
+    /** Of many owners who ask at once, each has its turn. */
+    question: { readonly owner: string; readonly signal: AbortSignal },
+  ): Promise<ModelResponse>;
   close(): Promise<void>;
 }
 
@@ -59,14 +61,10 @@ export type Asked =
 
 interface Failure {
   readonly error: RunError;
-  /** Undefined: asking again is of no use. */
-  readonly again?: Again;
-}
-
-/** When to ask again. */
-interface Again {
+  /** False: asking again is of no use. */
+  readonly isPassing: boolean;
   /** Not before; undefined: the server does not say. */
-  readonly afterMs: number | undefined;
+  readonly afterMs?: number | undefined;
 }
 
 const FIRST_WAIT_MS = 500;
@@ -82,9 +80,9 @@ export async function askModel(
       return { completion: await ask() };
     } catch (fault) {
       signal.throwIfAborted();
-      const { error, again } = judge(fault);
-      if (again === undefined || attempt >= retries || isCommitted()) return { error };
-      const waitMs = again.afterMs ?? Math.min(FIRST_WAIT_MS * 2 ** attempt, MAX_WAIT_MS);
+      const { error, isPassing, afterMs } = judge(fault);
+      if (!isPassing || attempt >= retries || isCommitted()) return { error };
+      const waitMs = afterMs ?? Math.min(FIRST_WAIT_MS * 2 ** attempt, MAX_WAIT_MS);
       // A server that asks for a longer wait is not asked sooner.
       if (waitMs > MAX_WAIT_MS) return { error };
       await delay(waitMs, undefined, { signal });
@@ -95,19 +93,111 @@ export async function askModel(
 function judge(fault: unknown): Failure {
   if (fault instanceof ModelStatus) return judgeStatus(fault);
   if (fault instanceof CompletionFault) {
-    return { error: { code: "model_malformed_response", message: fault.message } };
+    const error = { code: "model_malformed_response", message: fault.message };
+    return { error, isPassing: false };
   }
   const message = "the model's server could not be reached, or broke off its answer";
-  return { error: { code: "model_unavailable", message }, again: { afterMs: undefined } };
+  return { error: { code: "model_unavailable", message }, isPassing: true };
 }
 
-function judgeStatus({ status, retryAfterMs, message }: ModelStatus): Failure {
+function judgeStatus({ status, retryAfterMs: afterMs, message }: ModelStatus): Failure {
   const details = {
     modelStatus: status,
-    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+    ...(afterMs === undefined ? {} : { retryAfterMs: afterMs }),
   };
-  const again = { afterMs: retryAfterMs };
-  if (status === 429) return { error: { code: "model_rate_limited", message, details }, again };
-  if (status >= 500) return { error: { code: "model_unavailable", message, details }, again };
-  return { error: { code: "model_refused", message, details } };
+  const isBusy = status === 429;
+  const code = isBusy
+    ? "model_rate_limited"
+    : status >= 500
+      ? "model_unavailable"
+      : "model_refused";
+  return { error: { code, message, details }, isPassing: isBusy || status >= 500, afterMs };
+}
+
+/** The address of the models. */
+interface ModelConnectionOptions {
+  /** Without a slash at its end. */
+  readonly baseUrl: string;
+  readonly apiKey: string | undefined;
+  /** PEM text to trust instead of the system's authorities. */
+  readonly ca: string | undefined;
+  /** The longest that it may say nothing. */
+  readonly timeoutMs: number;
+}
+
+const CONNECT_TIMEOUT_MS = 5_000;
+const MAX_CONNECTIONS = 32;
+const MAX_RETRY_AFTER_MS = 3_600_000;
+
+/** Connects to nothing before it is asked. */
+export function createModelConnection(options: ModelConnectionOptions): ModelServer {
+  const agent = loadLate(() => openAgent(options));
+  const slots = new FairSlots(MAX_CONNECTIONS);
+  return {
+    prepare: () => agent.prepare(),
+    async ask(body, { owner, signal }) {
+      const connected = await agent();
+      const release = await slots.take(owner, signal);
+      try {
+        return await post(connected, options, { body, signal, onEnd: release });
+      } catch (error) {
+        release();
+        throw error;
+      }
+    },
+    async close() {
+      await (await agent.begun?.catch(() => undefined))?.destroy();
+    },
+  };
+}
+
+/** The HTTP client takes long to load: a start does not wait for it. */
+async function openAgent({ timeoutMs, ca }: ModelConnectionOptions): Promise<Agent> {
+  const undici = await import("undici");
+  return new undici.Agent({
+    ...connectionOptions({
+      connections: MAX_CONNECTIONS,
+      connectTimeoutMs: CONNECT_TIMEOUT_MS,
+      ca,
+    }),
+    headersTimeout: timeoutMs,
+    bodyTimeout: timeoutMs,
+  });
+}
+
+/** `onEnd` is called when nothing more of the answer comes. */
+async function post(
+  agent: Agent,
+  { baseUrl, apiKey }: ModelConnectionOptions,
+  { body, signal, onEnd }: { body: string; signal: AbortSignal; onEnd(): void },
+): Promise<ModelResponse> {
+  const { origin, pathname, search } = new URL(`${baseUrl}/chat/completions`);
+  const response = await agent.request({
+    ...{ origin, path: `${pathname}${search}`, method: "POST", body, signal },
+    headers: {
+      accept: "application/json, text/event-stream",
+      "accept-encoding": "identity",
+      "content-type": "application/json",
+      "user-agent": "agtpd",
+      ...(apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }),
+    },
+  });
+  const { statusCode, headers, body: stream } = response;
+  // A body that is given up fails once more when it ends, with nobody left to be told.
+  stream.on("error", () => undefined);
+  stream.once("close", onEnd);
+  return {
+    status: statusCode,
+    retryAfterMs: readRetryAfter(headers["retry-after"]),
+    isEventStream: /^text\/event-stream\b/i.test(String(headers["content-type"] ?? "")),
+    body: stream,
+    discard: () => stream.destroy(),
+  };
+}
+
+/** Seconds, or a date.   RFC 9110 §10.2.3 */
+function readRetryAfter(value: string | readonly string[] | undefined): number | undefined {
+  if (typeof value !== "string") return undefined;
+  const waitMs = /^\d{1,9}$/.test(value) ? Number(value) * 1000 : Date.parse(value) - Date.now();
+  return Number.isNaN(waitMs) ? undefined : Math.min(Math.max(waitMs, 0), MAX_RETRY_AFTER_MS);
 }

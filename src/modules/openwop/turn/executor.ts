@@ -3,23 +3,57 @@
  * suspended nor retired, and take the task. Everything after that is the turn's own.
  * OpenWOP RFC 0002, RFC 0070
  */
-import { within } from "../../../base/deadline.ts";
+import { raceAbort, within } from "../../../base/deadline.ts";
 import type { AgentDocument } from "../../../identity/agent-document.ts";
 import { commonScopes } from "../../../identity/authority-scope.ts";
-import type { AgentExecutor, AgentTurn } from "../agent-executor.ts";
-import type { AgentRegistry } from "../agent-registry.ts";
-import type { InstalledAgent } from "../installed-agent.ts";
-import { failedTurn, schemaFailure } from "./outcome.ts";
-import { RunningTurn, type TurnSurroundings } from "./running-turn.ts";
+import type { AgentExecutor, AgentOutcome, AgentTurn, Handoff } from "../agent-executor.ts";
+import type { AgentRegistry, InstalledAgent } from "../installed-agent.ts";
+import type { Redactor } from "../redaction.ts";
+import {
+  type AgentRuntime,
+  sumOfUsage,
+  type TokenUsage,
+  type TurnRemark,
+} from "../runtime/agent-runtime.ts";
+import { type ReasoningRules, ReasoningWriter } from "./reasoning.ts";
+import {
+  type EndpointTool,
+  ToolCalls,
+  type ToolCallsOptions,
+  type ToolHost,
+  toolSurface,
+} from "./tool-calls.ts";
+import {
+  type Answered,
+  type FailedTurn,
+  failedTurn,
+  judgeAnswer,
+  type Malformed,
+  readConfidence,
+  readModelOptions,
+  readVerbosity,
+  resolveThreshold,
+  schemaFailure,
+} from "./turn-rules.ts";
 
-interface ExecutorOptions extends Omit<TurnSurroundings, "isInstalled"> {
+/** The parts that every turn is taken with. */
+interface ExecutorOptions {
   readonly registry: AgentRegistry;
+  readonly runtime: AgentRuntime;
+  readonly redactor: Redactor;
+  readonly reasoning: ReasoningRules;
+  readonly host: ToolHost;
+  readonly turnTimeoutMs: number;
+  readonly maxToolCalls: number;
+  takeRate: ToolCallsOptions["takeRate"];
   /** Scopes granted to an agent's tool calls. */
   grantsOf(agentId: string): readonly string[];
   /** Undefined: it has no identity here. */
   documentOf(agent: InstalledAgent): AgentDocument | undefined;
   /** Why an agent may not act, in words. */
   findInactive(document: AgentDocument): string | undefined;
+  /** Hears of a confidence that is none. */
+  onOddConfidence(agentId: string, stated: string): void;
 }
 
 /** The executor. */
@@ -41,24 +75,186 @@ export function createExecutor(options: ExecutorOptions): AgentExecutor {
       if (violations !== undefined) {
         return schemaFailure("handoff_task_schema_violation", violations, redactor);
       }
-      const { tenant } = turn.owner;
-      const surroundings: TurnSurroundings = {
-        ...options,
-        isInstalled: (agentId) => registry.find(agentId, tenant) !== undefined,
-      };
-      const scopes = scopesOf(options.grantsOf(agent.agentId), document, turn);
+      // What the operator granted, the agent's document holds, and the run's owner has.
+      const held = commonScopes(document?.scopes ?? [], turn.owner.scopes);
+      const scopes = commonScopes(options.grantsOf(agent.agentId), held);
       const taker = { agent, document, scopes, turn };
       const ends = { signals: [turn.signal], timeoutMs: options.turnTimeoutMs };
-      return within(ends, (signal) => new RunningTurn(surroundings, taker, signal).take());
+      return within(ends, (signal) => new RunningTurn(options, taker, signal).take());
     },
   };
 }
 
-/** The scopes that the operator granted, the agent's document holds, and the run's owner has. */
-function scopesOf(
-  granted: readonly string[],
-  document: AgentDocument | undefined,
-  { owner }: AgentTurn,
-): readonly string[] {
-  return commonScopes(granted, commonScopes(document?.scopes ?? [], owner.scopes));
+/** The agent that takes the turn. */
+interface TurnTaker {
+  readonly agent: InstalledAgent;
+  readonly document: AgentDocument | undefined;
+  /** The scopes of its tool calls. */
+  readonly scopes: readonly string[];
+  readonly turn: AgentTurn;
+}
+
+class RunningTurn {
+  readonly #around: ExecutorOptions;
+  readonly #agent: InstalledAgent;
+  readonly #turn: AgentTurn;
+  readonly #signal: AbortSignal;
+  readonly #reasoning: ReasoningWriter;
+  readonly #tools: ReadonlyMap<string, EndpointTool>;
+  readonly #calls: ToolCalls;
+  #usage: TokenUsage | undefined;
+  #fault: { readonly error: unknown } | undefined;
+
+  /** `signal` is aborted when the turn is over for others: its run is cancelled, or time is up. */
+  constructor(
+    around: ExecutorOptions,
+    { agent, document, scopes, turn }: TurnTaker,
+    signal: AbortSignal,
+  ) {
+    const { host, redactor, takeRate, maxToolCalls: maxCalls } = around;
+    const { agentId } = agent;
+    this.#around = around;
+    this.#agent = agent;
+    this.#turn = turn;
+    this.#signal = signal;
+    const emit: AgentTurn["emit"] = (event) => this.#guard(turn.emit(event));
+    const verbosity = readVerbosity(turn.configurable) ?? around.reasoning.verbosity;
+    const rules = { ...around.reasoning, verbosity };
+    this.#reasoning = new ReasoningWriter(agentId, rules, redactor, emit);
+    this.#tools = toolSurface(agent.toolAllowlist, host.findEndpoint);
+    this.#calls = new ToolCalls({
+      ...{ agentId, document, scopes, maxCalls, host, redactor, emit, takeRate },
+      ...{ principal: turn.owner.principal, runId: turn.runId },
+      ...{ tools: this.#tools, signal: this.#signal },
+      // Readers of events expect a reason before an act.
+      beforeFirst: ({ toolId }) => this.#reasoning.sayUnlessSpoken(`Calls ${toolId}.`),
+    });
+  }
+
+  async take(): Promise<AgentOutcome> {
+    const outcome = await this.#attempt();
+    // Nobody keeps what is told of a run that is over.
+    if (this.#turn.signal.aborted) return outcome;
+    await this.#calls.end();
+    await this.#reasoning.end();
+    if (this.#fault !== undefined) throw this.#fault.error;
+    return outcome.kind === "failed" ? this.#withUsage(outcome) : outcome;
+  }
+
+  /** A turn that failed was paid for all the same. */
+  #withUsage({ kind, error }: FailedTurn): FailedTurn {
+    if (this.#usage === undefined) return { kind, error };
+    return { kind, error: { ...error, details: { ...error.details, usage: this.#usage } } };
+  }
+
+  async #attempt(): Promise<AgentOutcome> {
+    let history: readonly TurnRemark[] = [];
+    for (const isLast of [false, true]) {
+      const answer = await this.#ask(history);
+      if (answer.kind === "failed") return answer;
+      const judged = judgeAnswer(answer, this.#agent.returnSchema, this.#around.redactor);
+      if (judged.kind === "answered") return this.#conclude(judged);
+      if (isLast) return judged.failure;
+      history = judged.remarks;
+    }
+    throw new Error("a turn has a last attempt");
+  }
+
+  /** The result is redacted before anybody looks at it. */
+  async #ask(history: readonly TurnRemark[]): Promise<Answered | Malformed | FailedTurn> {
+    const { runtime, redactor, turnTimeoutMs } = this.#around;
+    const { agentId, persona, modelClass, prompt, returnSchema } = this.#agent;
+    const callTool = this.#calls.begin();
+    const asked = runtime.takeTurn({
+      agent: { agentId, persona, modelClass },
+      owner: ownerOf(this.#turn),
+      ...{ prompt, task: this.#turn.task, history },
+      ...{ tools: [...this.#tools.values()], returnSchema },
+      options: readModelOptions(this.#turn.configurable),
+      reasoning: this.#reasoning,
+      signal: this.#signal,
+      callTool: (toolId, input) => this.#guard(callTool(toolId, input)),
+    });
+    const answer = await raceAbort(asked, this.#signal);
+    if (this.#turn.signal.aborted) return failedTurn("run_cancelled", "the run was cancelled");
+    if (answer === "aborted" || this.#signal.aborted) {
+      return failedTurn("agent_timeout", `the turn took longer than ${turnTimeoutMs} ms`);
+    }
+    // Events that the runtime did not wait for come before its decision.
+    await this.#calls.end();
+    this.#usage = sumOfUsage(this.#usage, answer.usage);
+    if (answer.kind === "malformed") return answer;
+    if (answer.kind === "failed") {
+      const { code, message, details } = answer.error;
+      return failedTurn(code, redactor.text(message), details);
+    }
+    return { ...answer, result: redactor.value(answer.result) ?? null };
+  }
+
+  async #conclude(answer: Answered): Promise<AgentOutcome> {
+    const { redactor, registry } = this.#around;
+    const { agentId } = this.#agent;
+    const { result, handoff: wish } = answer;
+    if (answer.reasoning !== undefined) await this.#reasoning.say(answer.reasoning);
+    await this.#reasoning.close();
+    await this.#reasoning.sayUnlessSpoken("No reasoning was given.");
+    await this.#reasoning.end();
+    const { tenant } = this.#turn.owner;
+    if (wish !== undefined && registry.find(wish.toAgentId, tenant) === undefined) {
+      return failedTurn("agent_not_found", "the agent hands off to an agent that is not there");
+    }
+    const { observed, stated } = readConfidence(redactor.value(answer.confidence)) ?? {};
+    const { escalationThreshold } = this.#turn.configurable;
+    const threshold = resolveThreshold(escalationThreshold, this.#agent.confidenceThreshold);
+    if (stated !== undefined) this.#around.onOddConfidence(agentId, stated);
+    const isUnsure = observed !== undefined && observed < threshold;
+    const handoff = wish && redactedHandoff(wish, redactor);
+    // An agent that is not sure hands nothing on before somebody has said so.
+    if (handoff !== undefined && !isUnsure) {
+      await this.#emit("agent.handoff", { fromAgentId: agentId, ...handoff });
+    }
+    const usual =
+      handoff === undefined
+        ? { action: "complete" }
+        : { action: "handoff", toAgentId: handoff.toAgentId };
+    const decision = redactor.value(answer.decision) ?? usual;
+    await this.#emit("agent.decided", {
+      ...{ agentId, decision },
+      ...(observed === undefined ? {} : { confidence: observed }),
+      ...(stated === undefined ? {} : { statedConfidence: stated }),
+      ...(this.#usage === undefined ? {} : { usage: this.#usage }),
+    });
+    if (isUnsure) {
+      const waits = { kind: "low-confidence", threshold, observed, decision, result } as const;
+      return handoff === undefined ? waits : { ...waits, handoff };
+    }
+    const handoffTo = handoff === undefined ? {} : { handoffTo: handoff.toAgentId };
+    return { kind: "completed", result, ...handoffTo };
+  }
+
+  async #emit(
+    type: "agent.handoff" | "agent.decided",
+    payload: Readonly<Record<string, unknown>>,
+  ): Promise<void> {
+    await this.#guard(this.#turn.emit({ type, payload }));
+  }
+
+  /** A fault stays one, whoever catches it on its way. */
+  async #guard<T>(step: Promise<T>): Promise<T> {
+    try {
+      return await step;
+    } catch (error) {
+      this.#fault ??= { error };
+      throw error;
+    }
+  }
+}
+
+function redactedHandoff({ toAgentId, reason }: Handoff, redactor: Redactor): Handoff {
+  return { toAgentId, ...(reason === undefined ? {} : { reason: redactor.text(reason) }) };
+}
+
+/** Each principal of a tenant is somebody of its own. */
+function ownerOf({ owner: { tenant, principal } }: AgentTurn): string {
+  return JSON.stringify([tenant, principal]);
 }

@@ -5,8 +5,7 @@
  */
 import type { AgentEvent } from "../agent-executor.ts";
 import type { Verbosity } from "../config.ts";
-import { RedactedStream } from "../redacted-stream.ts";
-import type { Redactor } from "../redaction.ts";
+import { RedactedStream, type Redactor } from "../redaction.ts";
 import type { ReasoningSink } from "../runtime/agent-runtime.ts";
 
 /** The limits of what is shown. */

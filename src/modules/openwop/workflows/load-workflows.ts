@@ -11,10 +11,8 @@ import type { Problem } from "../../../base/problem.ts";
 import { parseBoundedJson } from "../../../identity/json-document.ts";
 import type { CompiledSchema, SchemaCompiler } from "../../../schema/schema.ts";
 import type { NodeTypes } from "../nodes/node-type.ts";
-import { checkWorkflow, type WorkflowFault } from "./check-workflow.ts";
-import { findingDangling } from "./sub-workflows.ts";
-import type { WorkflowDefinition } from "./workflow.ts";
-import { WORKFLOW_SCHEMA } from "./workflow-schema.ts";
+import { checkWorkflow, findingDangling, type WorkflowFault } from "./check-workflow.ts";
+import { WORKFLOW_SCHEMA, type WorkflowDefinition } from "./workflow.ts";
 
 /** A workflow that can be run. */
 export interface Workflow {

@@ -3,6 +3,7 @@
  * inputs fill.   OpenWOP "workflow-definition"
  */
 import type { JsonRecord } from "../../../base/json-value.ts";
+import { closedObject, type JsonSchema } from "../../../schema/json-schema.ts";
 
 /** The agent that a node is for, as its author wrote it; closed on the wire. */
 export interface PinnedAgent {
@@ -80,3 +81,162 @@ export interface WorkflowDefinition {
   readonly metadata: JsonRecord;
   readonly settings: JsonRecord;
 }
+
+const TEXT = { type: "string", minLength: 1, maxLength: 4096 };
+const NAME = { type: "string", minLength: 1, maxLength: 256 };
+const FLAG = { type: "boolean" };
+const OPEN = { type: "object" };
+/** Names of nodes become parts of keys and paths. */
+const NODE_ID = { type: "string", pattern: "^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$" };
+const ANY = {};
+
+const AGENT_REF = {
+  ...closedObject(
+    {
+      agentId: { type: "string", minLength: 3, maxLength: 256 },
+      name: { type: "string", maxLength: 256 },
+      modelClass: {
+        enum: [
+          ...["reasoning", "tool-using", "chat", "code", "vision", "multimodal", "embedding"],
+          ...["classification", "retrieval"],
+        ],
+      },
+      memoryRef: { type: "string", minLength: 1, maxLength: 256 },
+      version: { type: "string", maxLength: 64 },
+      channel: { type: "string", minLength: 1, maxLength: 64 },
+      sourceManifestId: { type: "string", maxLength: 256 },
+    },
+    ["agentId"],
+  ),
+  // RFC 0082 §A: an exact version, or the channel that one is resolved from.
+  not: { required: ["version", "channel"] },
+};
+
+const PORT_VALUE = {
+  oneOf: [
+    closedObject({ type: { const: "static" }, value: ANY }, ["type", "value"]),
+    closedObject(
+      { type: { const: "connection" }, nodeId: NODE_ID, outputKey: NAME, optional: FLAG },
+      ["type", "nodeId", "outputKey"],
+    ),
+    closedObject({ type: { const: "variable" }, variableName: NAME, optional: FLAG }, [
+      "type",
+      "variableName",
+    ]),
+  ],
+};
+
+const POSITION = {
+  type: "object",
+  required: ["x", "y"],
+  properties: { x: { type: "number" }, y: { type: "number" } },
+};
+
+const NODE = closedObject(
+  {
+    id: NODE_ID,
+    typeId: { type: "string", pattern: "^[a-z][a-zA-Z0-9._-]{0,255}$" },
+    name: NAME,
+    position: POSITION,
+    config: OPEN,
+    inputs: {
+      type: "object",
+      propertyNames: { maxLength: 256 },
+      maxProperties: 64,
+      additionalProperties: PORT_VALUE,
+    },
+    settings: OPEN,
+    outputRole: { enum: ["primary", "secondary"] },
+    disabled: FLAG,
+    notes: { type: "string", maxLength: 4096 },
+    groupId: NAME,
+    agent: AGENT_REF,
+    artifactType: NAME,
+    cardType: NAME,
+  },
+  ["id", "typeId", "name", "position", "config", "inputs"],
+);
+
+const CONDITION = closedObject(
+  {
+    type: { enum: ["equals", "notEquals", "contains"] },
+    left: { type: "string", minLength: 1, maxLength: 1024 },
+    right: ANY,
+  },
+  ["type", "left", "right"],
+);
+
+const EDGE = closedObject(
+  {
+    id: NAME,
+    sourceNodeId: NODE_ID,
+    sourceOutput: NAME,
+    targetNodeId: NODE_ID,
+    targetInput: NAME,
+    label: { type: "string", maxLength: 256 },
+    triggerRule: { const: "all_success" },
+    condition: CONDITION,
+  },
+  ["id", "sourceNodeId", "targetNodeId"],
+);
+
+const TRIGGER = closedObject(
+  {
+    id: NAME,
+    type: { const: "manual" },
+    name: NAME,
+    description: TEXT,
+    config: OPEN,
+    enabled: FLAG,
+    nodeId: NODE_ID,
+  },
+  ["id", "type"],
+);
+
+const VARIABLE = closedObject(
+  {
+    name: NAME,
+    type: { enum: ["string", "number", "boolean", "object", "array"] },
+    description: { type: "string", maxLength: 4096 },
+    required: FLAG,
+    defaultValue: ANY,
+    // A value that must not be kept cannot be run again after a restart.
+    sensitive: { const: false },
+  },
+  ["name", "type"],
+);
+
+/** The schema of a definition. */
+export const WORKFLOW_SCHEMA: JsonSchema = closedObject(
+  {
+    id: { type: "string", pattern: "^[a-z][a-z0-9_-]{0,127}$" },
+    name: NAME,
+    description: { type: "string", maxLength: 16_384 },
+    version: NAME,
+    type: NAME,
+    isActive: FLAG,
+    status: { enum: ["active", "inactive", "draft", "archived"] },
+    tenantId: NAME,
+    scopeId: NAME,
+    slug: { type: "string", pattern: "^[a-z0-9][a-z0-9_-]*$", maxLength: 128 },
+    nodes: { type: "array", items: NODE, minItems: 1, maxItems: 256 },
+    edges: { type: "array", items: EDGE, maxItems: 1024 },
+    triggers: { type: "array", items: TRIGGER, maxItems: 64 },
+    variables: { type: "array", items: VARIABLE, maxItems: 256 },
+    groups: { type: "array", items: OPEN, maxItems: 256 },
+    configurableSchema: OPEN,
+    metadata: OPEN,
+    settings: {
+      type: "object",
+      properties: {
+        timeout: { type: "integer", minimum: 0 },
+        maxRetries: { type: "integer", minimum: 0 },
+        logLevel: { enum: ["debug", "info", "warn", "error"] },
+        maxLoopbackIterations: { type: "integer", minimum: 1 },
+      },
+    },
+    createdAt: TEXT,
+    updatedAt: TEXT,
+  },
+  ["id", "name", "version", "nodes", "edges", "triggers", "variables", "metadata", "settings"],
+);

@@ -1,0 +1,83 @@
+/**
+ * Notices a worker that answers nothing, such as one that is stopped or in a loop without end: questions
+ * to it end soon then, and after half a minute it is to be replaced. Time counts by looks, so that a
+ * host that slept ends nobody.
+ */
+import type { Link } from "../../base/link.ts";
+
+export interface WorkerWatchOptions {
+  /** It has answered nothing for a few looks. */
+  onSilent(): void;
+  /** It has answered nothing for half a minute. */
+  onHung(): void;
+  readonly everyMs?: number;
+}
+
+const EVERY_MS = 1_000;
+const SILENT_LOOKS = 3;
+const HUNG_LOOKS = 30;
+
+export class WorkerWatch {
+  readonly #link: Link;
+  readonly #options: WorkerWatchOptions;
+  #timer: NodeJS.Timeout | undefined;
+  readonly #waiting = new Set<(error: Error) => void>();
+  #isAsked = false;
+  #unanswered = 0;
+
+  constructor(link: Link, options: WorkerWatchOptions) {
+    this.#link = link;
+    this.#options = options;
+  }
+
+  /** Looks from now on: what begins may load for long. */
+  start(): void {
+    this.#timer = setInterval(() => this.#look(), this.#options.everyMs ?? EVERY_MS);
+    this.#timer.unref();
+  }
+
+  /** Asks it; rejects with what it threw, when it is gone, and once it is silent. */
+  ask<Answer>(name: string, body?: unknown): Promise<Answer> {
+    const asked = this.#link.ask<Answer>(name, body);
+    return new Promise((resolve, reject) => {
+      if (this.#isSilent) reject(silent());
+      this.#waiting.add(reject);
+      asked.then(resolve, reject).finally(() => this.#waiting.delete(reject));
+    });
+  }
+
+  close(): void {
+    clearInterval(this.#timer);
+  }
+
+  get #isSilent(): boolean {
+    return this.#unanswered >= SILENT_LOOKS;
+  }
+
+  #look(): void {
+    if (!this.#isAsked) {
+      this.#isAsked = true;
+      // One that is gone is told of by its end.
+      this.#link.ask("alive").then(
+        () => this.#answered(),
+        () => this.close(),
+      );
+      return;
+    }
+    this.#unanswered += 1;
+    if (this.#unanswered === SILENT_LOOKS) {
+      for (const reject of this.#waiting) reject(silent());
+      this.#options.onSilent();
+    }
+    if (this.#unanswered === HUNG_LOOKS) this.#options.onHung();
+  }
+
+  #answered(): void {
+    this.#isAsked = false;
+    this.#unanswered = 0;
+  }
+}
+
+function silent(): Error {
+  return new Error("the worker does not answer");
+}

@@ -1,0 +1,177 @@
+/**
+ * Verifies the authorization proof that a task needs: none, which proves nothing, JWT, or a signature
+ * that stands apart from what it is over. A proof that is not required is judged and reported; one that
+ * is required and does not hold stops everything.   agentcli execution identity "Authorization proof"
+ */
+
+import type { JWTPayload, JWTVerifyOptions } from "jose";
+import { isRecord, type JsonRecord, recordIn } from "../../../base/json-value.ts";
+import { reasonOf } from "../../../base/thrown.ts";
+import { canonicalDigest } from "../../../identity/canonical-form.ts";
+import { applyProofProfile, type EffectiveProof } from "../compile/merge.ts";
+import { type Failure, failure } from "../failure.ts";
+import type { FoundTask } from "../identity/find-task.ts";
+import type { ProfileFault } from "../manifest/finding.ts";
+import type { World } from "../world.ts";
+import { checkDetachedProfile, verifyDetachedProof } from "./detached-proof.ts";
+import { checkKeySource, findKey, loadJose, SIGNATURE_ALGORITHMS } from "./keys.ts";
+import { readSource } from "./value-source.ts";
+
+/** The verdict on a proof, with the profile that it was made by; keys are the protocol's. */
+export interface ProofReport {
+  readonly kind: "proof";
+  readonly ref: string;
+  readonly required: boolean;
+  readonly method: string;
+  readonly verified: boolean;
+  readonly reason: string | null;
+}
+
+/** Undefined where the task refers to no proof. */
+export async function verifyProof(
+  { manifest, plan }: Pick<FoundTask, "manifest" | "plan">,
+  world: World,
+  mayRunCommands = false,
+): Promise<ProofReport | Failure | undefined> {
+  if (plan.authorization_proof === null) return undefined;
+  const proof = applyProofProfile(manifest, plan.authorization_proof);
+  const { ref, verify } = proof;
+  const method = proof.method ?? "none";
+  const verifier = PROOF_VERIFIERS.get(method);
+  if (verifier === undefined) {
+    return failure("unknown_verifier", `Unknown verifier method: ${method}`);
+  }
+  const required = verify.required === true;
+  const given = await readSource(proof.proof?.value_from ?? {}, world, mayRunCommands);
+  if (required && given.kind === "absent") {
+    const message = `Authorization proof not available for profile "${ref}": ${given.message}`;
+    return failure("authorization_proof_failed", message);
+  }
+  const value = given.kind === "value" ? given.value : undefined;
+  const digest = canonicalDigest(manifest as unknown as JsonRecord);
+  const reason = (await verifier.verify(value, proof, { world, digest })) ?? null;
+  if (required && reason !== null) {
+    const message = `Authorization proof verification failed for profile "${ref}": ${reason}`;
+    return failure("authorization_proof_failed", message);
+  }
+  return { kind: "proof", ref, required, method, verified: reason === null, reason };
+}
+
+/** The rules that a proof is judged by. */
+interface ProofContext {
+  readonly world: Pick<World, "keySets" | "directory">;
+  /** `sha256:…` of the manifest that the proof must be bound to. */
+  readonly digest: string;
+}
+
+/** Why a proof does not hold; undefined when it does. */
+type Reason = string | undefined;
+
+/** Judges proofs of one method. */
+interface ProofVerifier {
+  readonly capabilities: JsonRecord;
+  /** The settings that the profile lacks; nothing is read. */
+  check(profile: JsonRecord): readonly ProfileFault[];
+  verify(
+    value: string | undefined,
+    proof: EffectiveProof,
+    context: ProofContext,
+  ): Reason | Promise<Reason>;
+}
+
+const NO_PROOF = "there is no proof";
+
+/** By method, in the order in which they are listed. */
+export const PROOF_VERIFIERS: ReadonlyMap<string, ProofVerifier> = new Map<string, ProofVerifier>([
+  [
+    "none",
+    {
+      capabilities: { key_sources: [], algorithms: [], manifest_binding: false },
+      check: ({ verify }) =>
+        recordIn(verify)["required"] === true
+          ? [["verify.required", 'method "none" cannot satisfy verify.required: true']]
+          : [],
+      verify: () => "the method verifies nothing",
+    },
+  ],
+  [
+    "jwt",
+    {
+      capabilities: {
+        key_sources: ["public_key", "jwks_uri"],
+        algorithms: SIGNATURE_ALGORITHMS,
+        manifest_binding: true,
+      },
+      check: (profile) => [...checkSource(profile), ...checkKeySource(profile)],
+      verify: (value, ...rest) => (value === undefined ? NO_PROOF : verifyJwt(value, ...rest)),
+    },
+  ],
+  [
+    "detached-signature",
+    {
+      capabilities: {
+        key_sources: ["public_key", "allowed_signers"],
+        algorithms: ["Ed25519", "ES256", "RS256", "ssh-ed25519"],
+        manifest_binding: true,
+      },
+      check: (profile) => [...checkSource(profile), ...checkDetachedProfile(profile)],
+      verify: (value, ...rest) =>
+        value === undefined ? NO_PROOF : verifyDetachedProof(value, ...rest),
+    },
+  ],
+]);
+
+/** None at all is reported by the field itself where the block is there. */
+function checkSource({ proof }: JsonRecord): readonly ProfileFault[] {
+  const source = recordIn(proof)["value_from"];
+  const named = ["env", "file", "command"].filter(
+    (one) => (recordIn(source)[one] ?? null) !== null,
+  );
+  const isOne = isRecord(source) && named.length <= 1;
+  return isOne ? [] : [["proof.value_from", "must name exactly one source"]];
+}
+
+/** Names that a profile may use for registered claims. */
+const CLAIM_NAMES: ReadonlyMap<string, string> = new Map([
+  ["subject", "sub"],
+  ["audience", "aud"],
+  ["issuer", "iss"],
+]);
+
+async function verifyJwt(
+  token: string,
+  proof: EffectiveProof,
+  { world, digest }: ProofContext,
+): Promise<Reason> {
+  const { jwtVerify } = await loadJose();
+  const options: JWTVerifyOptions = {
+    algorithms: [...SIGNATURE_ALGORITHMS],
+    ...(proof.issuer === null ? {} : { issuer: proof.issuer }),
+    ...(proof.audience === null ? {} : { audience: proof.audience }),
+  };
+  const found = await findKey({ ...proof }, world.keySets);
+  if (typeof found === "string") return found;
+  try {
+    const { payload } = await jwtVerify(token, found.key, options);
+    return checkClaims(payload, proof, digest);
+  } catch (error) {
+    return reasonOf(error);
+  }
+}
+
+function checkClaims(payload: JWTPayload, { claims }: EffectiveProof, digest: string): Reason {
+  for (const [name, wanted] of Object.entries(claims ?? {})) {
+    const claim = CLAIM_NAMES.get(name) ?? name;
+    const found = Object.hasOwn(payload, claim) ? payload[claim] : undefined;
+    if (!holds(found, wanted)) return `claim "${claim}" is not what the manifest declares`;
+  }
+  const bound = payload["manifest_digest"];
+  if (bound === digest || `sha256:${String(bound)}` === digest) return undefined;
+  return 'claim "manifest_digest" is not the digest of this manifest';
+}
+
+/** A list in the token holds when it contains what is wanted. */
+function holds(found: unknown, wanted: unknown): boolean {
+  const isEqual = (one: unknown): boolean => JSON.stringify(one) === JSON.stringify(wanted);
+  return isEqual(found) || (Array.isArray(found) && found.some(isEqual));
+}

@@ -1,0 +1,135 @@
+/**
+ * Chains of delegation. In a token its `act` is who holds it, each `act` in that who held it before, and
+ * its `sub` for whom all of them act; only a signature that verifies says any of it. A narrower scope
+ * may only tighten the policy of a broader one, and a chain has to keep within the policy.
+ * RFC 8693 §4.1, RFC 7519, agentcli execution identity "Delegation"
+ */
+import { isRecord, type JsonRecord, quoteValue } from "../../../base/json-value.ts";
+import { reasonOf } from "../../../base/thrown.ts";
+import type { EffectiveIdentity } from "../compile/merge.ts";
+import { type Failure, failure } from "../failure.ts";
+import { findKey, loadJose, SIGNATURE_ALGORITHMS } from "../governance/keys.ts";
+import type { DelegationPolicy } from "../manifest/identity-fields.ts";
+import type { World } from "../world.ts";
+import type { DelegationVerdict, Hop, Session } from "./session.ts";
+
+/** Nobody delegates this often; a token that says so is a hostile one. */
+const MAX_HOPS = 32;
+
+/** The hops, the holder first; or in words why the token has none. */
+export async function readChain(
+  token: string,
+  settings: JsonRecord,
+  keySets: World["keySets"],
+): Promise<readonly Hop[] | string> {
+  const found = await findKey(settings, keySets);
+  if (typeof found === "string") return `cannot be verified: ${found}`;
+  const { compactVerify } = await loadJose();
+  let claims: unknown;
+  try {
+    const options = { algorithms: [...SIGNATURE_ALGORITHMS] };
+    const { payload } = await compactVerify(token, found.key, options);
+    claims = JSON.parse(Buffer.from(payload).toString("utf8"));
+  } catch (error) {
+    return `does not verify: ${reasonOf(error)}`;
+  }
+  return isRecord(claims) ? hopsOf(claims) : "has no claims";
+}
+
+function hopsOf(claims: JsonRecord): readonly Hop[] | string {
+  const { sub, exp, act } = claims;
+  const hops: Hop[] = [];
+  for (let actor = act; actor !== undefined; actor = isRecord(actor) ? actor["act"] : undefined) {
+    if (!isRecord(actor) || typeof actor["sub"] !== "string")
+      return "has an actor without a subject";
+    if (hops.length >= MAX_HOPS) return `has more than ${MAX_HOPS} actors`;
+    // A claim about an actor itself is narrower than one about the whole token.
+    hops.push(hopOf(actor["sub"], actor, "delegated", actor["exp"] ?? exp));
+  }
+  if (typeof sub !== "string") return "has no subject";
+  return [...hops, hopOf(sub, claims, hops.length === 0 ? "holder" : "origin", exp)];
+}
+
+function hopOf(principal: string, { jti }: JsonRecord, kind: string, exp: unknown): Hop {
+  const isTime = typeof exp === "number" && Math.abs(exp) < 8_640_000_000_000;
+  return {
+    kind,
+    principal,
+    grant: typeof jti === "string" && jti !== "" ? jti : "bearer-token",
+    validated: true,
+    expires_at: isTime ? new Date(exp * 1000).toISOString() : null,
+  };
+}
+
+/** Depth without a policy: the subject itself, and nobody behind it. */
+const USUAL_DEPTH = 1;
+
+/** The fault of the policies of profile, workflow and task, broadest first. */
+export function checkTightening(
+  layers: readonly (DelegationPolicy | null | undefined)[],
+): Failure | undefined {
+  let broad: DelegationPolicy = {};
+  for (const layer of layers) {
+    if (layer === undefined || layer === null) continue;
+    const loosened = findLoosened(broad, layer);
+    if (loosened !== undefined) {
+      const message = `delegation_policy.${loosened} must not be looser than in the broader scope`;
+      return failure("identity_delegation_invalid", message);
+    }
+    const said = Object.entries(layer).filter(([, value]) => value !== null);
+    broad = { ...broad, ...Object.fromEntries(said) };
+  }
+  return undefined;
+}
+
+function findLoosened(broad: DelegationPolicy, narrow: DelegationPolicy): string | undefined {
+  const most = broad.max_depth ?? undefined;
+  if (most !== undefined && (narrow.max_depth ?? most) > most) return "max_depth";
+  if (broad.require_grant_per_hop === true && narrow.require_grant_per_hop === false) {
+    return "require_grant_per_hop";
+  }
+  const allowed = broad.allowed_delegators ?? [];
+  const wanted = narrow.allowed_delegators;
+  if (allowed.length === 0 || wanted === undefined || wanted === null) return undefined;
+  const isSubset = wanted.length > 0 && wanted.every((one) => allowed.includes(one));
+  return isSubset ? undefined : "allowed_delegators";
+}
+
+/** The verdict on a session's chain under the policy of its identity, at a time. */
+export function judgeDelegation(
+  { delegation_chain: chain }: Pick<Session, "delegation_chain">,
+  { auth: { delegation_policy: policy } }: Pick<EffectiveIdentity, "auth">,
+  now: number = Date.now(),
+): DelegationVerdict {
+  const principals = chain.flatMap(({ principal }) => principal ?? []);
+  const acyclic = new Set(principals).size === principals.length;
+  const hasGrants = chain.every(({ grant }) => grant !== null);
+  const most = policy.max_depth ?? USUAL_DEPTH;
+  const isUngranted = !hasGrants && policy.require_grant_per_hop !== false;
+  const reasons = [
+    ...(acyclic ? [] : ["a principal stands in the chain twice"]),
+    ...(chain.length <= most ? [] : [`the chain has ${chain.length} hops, at most ${most} may be`]),
+    ...(isUngranted ? ["a hop has no grant"] : []),
+    ...chain.slice(1).flatMap((hop) => refuseDelegator(hop, policy)),
+    ...chain.flatMap((hop, index) => refuseExpired(hop, index, now)),
+  ];
+  return {
+    ...{ valid: reasons.length === 0, depth: chain.length, acyclic },
+    ...{ all_grants_present: hasGrants, reasons },
+  };
+}
+
+/** Of those behind the subject; an empty list allows everybody. */
+function refuseDelegator(
+  { principal }: Hop,
+  { allowed_delegators }: EffectiveIdentity["auth"]["delegation_policy"],
+): readonly string[] {
+  const allowed = allowed_delegators ?? [];
+  if (allowed.length === 0 || allowed.includes(principal)) return [];
+  return [`${quoteValue(principal)} is not among the allowed delegators`];
+}
+
+function refuseExpired({ expires_at: end }: Hop, index: number, now: number): readonly string[] {
+  if (end === null || Date.parse(end) > now) return [];
+  return [`the grant of hop ${index} has expired`];
+}

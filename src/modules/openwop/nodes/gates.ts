@@ -1,0 +1,189 @@
+/**
+ * core.approvalGate: waits until somebody lets the run go on: one, or as many as it asks for. What is
+ * to be approved are its inputs. A rejection ends the run unless an edge leads back for it.
+ * OpenWOP "interrupt" approval, RFC 0051
+ */
+
+import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
+import { closedObject, type JsonSchema } from "../../../schema/json-schema.ts";
+import type { SchemaCompiler } from "../../../schema/schema.ts";
+import type { WorkflowNode } from "../workflows/workflow.ts";
+import {
+  configCheck,
+  NAME,
+  type NodeCall,
+  type NodeFault,
+  type NodeOutcome,
+  type NodeType,
+  TEXT,
+} from "./node-type.ts";
+
+/** `ask` is no way out of the wait, and nobody here keeps a conversation beside it. */
+const ACTIONS = ["accept", "reject", "refine", "edit-accept"] as const;
+const DEFAULT_ACTIONS = ["accept", "reject"];
+const MAX_APPROVALS = 64;
+
+const CONFIG: JsonSchema = closedObject({
+  ...{ title: NAME, prompt: NAME, description: TEXT, artifactId: NAME, artifactType: NAME },
+  actions: {
+    ...{ type: "array", items: { enum: ACTIONS }, minItems: 1, uniqueItems: true },
+    contains: { enum: ["accept", "edit-accept"] },
+  },
+  requiredApprovals: { type: "integer", minimum: 1, maximum: MAX_APPROVALS },
+  approversList: { type: "array", items: NAME, maxItems: 1024, uniqueItems: true },
+  rejectionPolicy: { enum: ["single-veto", "majority"] },
+});
+
+/** The rule by which several people are told apart. */
+interface ApprovalOptions {
+  /** The public suite votes for several people with one key. */
+  readonly hasVoters: boolean;
+}
+
+/** The node type. */
+export function approvalGateNode(compiler: SchemaCompiler, options: ApprovalOptions): NodeType {
+  return {
+    isEffectful: false,
+    execute: (call) => suspend(call, options),
+    checkNode: configCheck(compiler, "core.approvalGate", CONFIG),
+  };
+}
+
+function suspend({ node, inputs }: NodeCall, { hasVoters }: ApprovalOptions): NodeOutcome {
+  const { config } = node;
+  const actions = Array.isArray(config["actions"]) ? config["actions"] : DEFAULT_ACTIONS;
+  const data = { ...describe(node), actions, ...passedOn(config), ...artifactOf(inputs) };
+  const resumeSchema = wordSchema(actions, hasVoters);
+  return { kind: "suspended", request: { kind: "approval", data, resumeSchema } };
+}
+
+function describe({ id, name, config, artifactType }: WorkflowNode): JsonRecord {
+  const { title, prompt, description } = config;
+  return {
+    artifactId: config["artifactId"] ?? id,
+    artifactType: artifactType ?? config["artifactType"] ?? "workflow.approval",
+    title: title ?? prompt ?? (name || id),
+    ...(description === undefined ? {} : { description }),
+  };
+}
+
+function passedOn({ requiredApprovals, approversList, rejectionPolicy }: JsonRecord): JsonRecord {
+  return {
+    ...(requiredApprovals === undefined ? {} : { requiredApprovals }),
+    ...(approversList === undefined ? {} : { approversList }),
+    ...(rejectionPolicy === undefined ? {} : { rejectionPolicy }),
+  };
+}
+
+function artifactOf(inputs: JsonRecord): JsonRecord {
+  return Object.keys(inputs).length === 0 ? {} : { artifactData: inputs };
+}
+
+const FEEDBACK: JsonSchema = {
+  type: "object",
+  required: ["scope"],
+  properties: {
+    scope: { enum: ["whole", "section", "items"] },
+    sectionPath: TEXT,
+    itemIds: { type: "array", items: NAME, maxItems: 1024 },
+    tags: { type: "array", items: NAME, maxItems: 1024 },
+    text: TEXT,
+  },
+  additionalProperties: false,
+};
+
+/** The decider is the caller as the API knows it; `decidedBy` is taken and not believed. */
+function wordSchema(actions: readonly unknown[], hasVoters: boolean): JsonSchema {
+  const needs = (action: string, member: string): JsonSchema => ({
+    if: { properties: { action: { const: action } } },
+    // biome-ignore lint/suspicious/noThenProperty: the keyword of JSON Schema
+    then: { required: [member] },
+  });
+  return {
+    ...closedObject(
+      {
+        ...{ action: { enum: actions }, comment: TEXT, feedback: TEXT },
+        ...{ refineFeedback: FEEDBACK, editedArtifactData: {} },
+        ...{ decidedBy: NAME, decidedAt: NAME, ...(hasVoters ? { voter: NAME } : {}) },
+      },
+      ["action"],
+    ),
+    allOf: [needs("refine", "refineFeedback"), needs("edit-accept", "editedArtifactData")],
+  };
+}
+
+const MAX_QUESTIONS = 64;
+
+const QUESTION = closedObject(
+  { id: NAME, question: { ...TEXT, minLength: 1 }, schema: { type: "object" } },
+  ["id", "question"],
+);
+
+/** The short form asks one question, whose id is `answer`. */
+const CLARIFICATION: JsonSchema = {
+  ...closedObject({
+    questions: { type: "array", items: QUESTION, minItems: 1, maxItems: MAX_QUESTIONS },
+    question: { ...TEXT, minLength: 1 },
+    schema: { type: "object" },
+    contextType: NAME,
+  }),
+  oneOf: [{ required: ["questions"] }, { required: ["question"] }],
+};
+
+interface Question {
+  readonly id: string;
+  readonly question: string;
+  readonly schema?: JsonSchema;
+}
+
+/** The node type. */
+export function clarificationGateNode(compiler: SchemaCompiler): NodeType {
+  const check = configCheck(compiler, "core.clarificationGate", CLARIFICATION);
+  return {
+    isEffectful: false,
+    execute: ({ node: { config } }) => clarify(config),
+    checkNode: (node) => {
+      const faults = check(node);
+      return faults.length > 0 ? faults : checkQuestions(questionsOf(node.config), compiler);
+    },
+  };
+}
+
+function clarify(config: JsonRecord): NodeOutcome {
+  const questions = questionsOf(config);
+  const { contextType } = config;
+  const data = { questions, ...(contextType === undefined ? {} : { contextType }) };
+  const resumeSchema = answersSchema(questions);
+  return { kind: "suspended", request: { kind: "clarification", data, resumeSchema } };
+}
+
+function questionsOf({ questions, question, schema }: JsonRecord): readonly Question[] {
+  if (Array.isArray(questions)) return questions as readonly Question[];
+  const asked = { id: "answer", question: String(question) };
+  return [isRecord(schema) ? { ...asked, schema } : asked];
+}
+
+function checkQuestions(
+  questions: readonly Question[],
+  compiler: SchemaCompiler,
+): readonly NodeFault[] {
+  return questions.flatMap(({ id, schema = {} }, at): readonly NodeFault[] => {
+    const key = `config.questions[${at}]`;
+    const { problems } = compiler.compile(schema, { file: "", key: `${key}.schema` });
+    const isRepeated = questions.findIndex((one) => one.id === id) < at;
+    return [
+      ...problems.map((problem) => ({ key: problem.key, message: problem.message })),
+      ...(isRepeated ? [{ key: `${key}.id`, message: `"${id}" is there already` }] : []),
+    ];
+  });
+}
+
+/** Every question has its answer, and nothing else is answered. */
+function answersSchema(questions: readonly Question[]): JsonSchema {
+  const schemas = questions.map(({ id, schema = {} }) => [id, schema] as const);
+  const answers = closedObject(
+    Object.fromEntries(schemas),
+    questions.map(({ id }) => id),
+  );
+  return closedObject({ answers }, ["answers"]);
+}

@@ -1,0 +1,214 @@
+/**
+ * The events of a run and of its nodes. One terminal event comes last, after those that led to it; a
+ * member without a value is left out when its event is kept.   OpenWOP "run-event", "run-event-payloads"
+ */
+import type { JsonRecord } from "../../../base/json-value.ts";
+import { uuidv7 } from "../../../identity/uuid.ts";
+import type { RunError } from "../agent-executor.ts";
+import type { NodeOutcome, SuspendRequest } from "../nodes/node-type.ts";
+import { lastNodes } from "../workflows/node-order.ts";
+import type { WorkflowNode } from "../workflows/workflow.ts";
+import type { LoopExcess } from "./fold-run.ts";
+import {
+  type EventDraft,
+  isOver,
+  type PauseRequest,
+  type Run,
+  type RunEventType,
+  type RunStop,
+} from "./run.ts";
+import type { Answering, Interrupt, InterruptAnswer, RunState } from "./run-state.ts";
+
+/** An event of a node, whose payload names it. */
+export function nodeEvent(type: RunEventType, nodeId: string, payload: JsonRecord): EventDraft {
+  return { type, nodeId, payload: { nodeId, ...payload } };
+}
+
+/** A node is begun. */
+export function nodeStarted({ id, typeId, agent }: WorkflowNode, attempt: number): EventDraft {
+  return nodeEvent("node.started", id, { typeId, attempt, agent });
+}
+
+/** A node is done. */
+export function nodeCompleted(
+  { id, agent }: Pick<WorkflowNode, "id" | "agent">,
+  outputs: JsonRecord,
+  elapsedMs: number,
+): EventDraft {
+  return nodeEvent("node.completed", id, { outputs, durationMs: Math.max(0, elapsedMs), agent });
+}
+
+/** A node that has the answer it waited for is done. */
+export function nodeDone(
+  nodeId: string,
+  outputs: JsonRecord,
+  { state, run, now }: Answering,
+): EventDraft {
+  const startedAt = Date.parse(state.nodes[nodeId]?.startedAt ?? "");
+  const node = run.workflow.nodes.find(({ id }) => id === nodeId) ?? { id: nodeId };
+  return nodeCompleted(node, outputs, now - startedAt);
+}
+
+/** The run goes from one agent to another between two nodes. */
+export function nodeHandoff(
+  { id: toNodeId, agent }: WorkflowNode,
+  fromAgentId: string | undefined,
+): readonly EventDraft[] {
+  const { agentId: toAgentId } = agent ?? {};
+  if (toAgentId === undefined || fromAgentId === undefined || fromAgentId === toAgentId) return [];
+  const reason = "the next node is another agent's";
+  return [{ type: "agent.handoff", payload: { fromAgentId, toAgentId, reason, toNodeId } }];
+}
+
+/** The node waits for an answer: an event for those who follow nodes, and one for those who answer. */
+export function interruptRequested(
+  { kind, data, resumeSchema }: SuspendRequest,
+  { runId }: Run,
+  nodeId: string,
+  startedSequence: number,
+): readonly EventDraft[] {
+  const asked = { kind, key: `${runId}:${nodeId}:${startedSequence}`, data, resumeSchema };
+  return [
+    nodeEvent("node.suspended", nodeId, { interruptId: uuidv7(), reason: kind, ...asked }),
+    { type: "interrupt.requested", nodeId, payload: asked },
+  ];
+}
+
+/** RFC 0002 §F: the agent was not sure, and the run waits for an answer. */
+export function nodeSuspended(
+  nodeId: string,
+  outcome: Extract<NodeOutcome, { kind: "low-confidence" }>,
+): EventDraft {
+  const { kind, agentId, threshold, observed, decision, handoff } = outcome;
+  return nodeEvent("node.suspended", nodeId, {
+    ...{ interruptId: uuidv7(), kind, reason: kind },
+    ...{ agentId, threshold, observed, decision, handoff },
+  });
+}
+
+/** The interrupt has what it waited for. */
+export function interruptResolved(
+  { nodeId, interruptId, kind }: Interrupt,
+  { resumeValue, by }: InterruptAnswer,
+  now: number,
+  more: JsonRecord = {},
+): EventDraft {
+  const times = { resolvedBy: by, resolvedAt: new Date(now).toISOString() };
+  return nodeEvent("interrupt.resolved", nodeId, {
+    ...{ interruptId, kind, resumeValue, ...times, ...more },
+  });
+}
+
+/** Every log begins with run.started, whatever comes after it. */
+export function begun({ status }: RunState, run: Run): readonly EventDraft[] {
+  if (status !== "pending") return [];
+  const { workflow, inputs, tags, metadata, parent } = run;
+  const more = {
+    ...{ parentRunId: parent?.runId, parentNodeId: parent?.nodeId },
+    tags: tags.length === 0 ? undefined : tags,
+    metadata: Object.keys(metadata).length === 0 ? undefined : metadata,
+  };
+  return [{ type: "run.started", payload: { workflowId: workflow.id, inputs, ...more } }];
+}
+
+/** The run is paused. */
+export function runPaused({ reason, drainPolicy, by: pausedBy }: PauseRequest): EventDraft {
+  return { type: "run.paused", payload: { reason, drainPolicy, pausedBy } };
+}
+
+/** All nodes are done. The run puts out what its last node did; of several, each under its id. */
+export function runCompleted({ workflow }: Run, state: RunState, now: number): EventDraft {
+  const last = lastNodes(workflow).map(({ id }) => [id, state.nodes[id]?.outputs ?? {}] as const);
+  const outputs = last.length === 1 ? last[0]?.[1] : Object.fromEntries(last);
+  return { type: "run.completed", payload: { outputs, durationMs: durationOf(state, now) } };
+}
+
+/** A node failed, and with it the run. */
+export function nodeFailed(
+  nodeId: string,
+  error: RunError,
+  state: RunState,
+  now: number,
+): readonly EventDraft[] {
+  return [nodeEvent("node.failed", nodeId, { error }), runFailed(error, state, now, nodeId)];
+}
+
+/** The run failed. */
+export function runFailed(
+  error: RunError,
+  state: RunState,
+  now: number,
+  failedNodeId?: string,
+): EventDraft {
+  const durationMs = durationOf(state, now);
+  return { type: "run.failed", payload: { error, failedNodeId, durationMs } };
+}
+
+/** A loop was to be taken once more than it may be. */
+export function loopExceeded(
+  { nodeId, limit, observed }: LoopExcess,
+  state: RunState,
+  now: number,
+): readonly EventDraft[] {
+  const message = `a loop of the run may be taken ${limit} times`;
+  const breach = { kind: "loop-iterations", limit, observed, nodeId };
+  return [
+    nodeEvent("workflow.loopback-limit", nodeId, { iterations: observed, limit }),
+    { type: "cap.breached", nodeId, payload: breach },
+    runFailed({ code: "loop_limit_exceeded", message }, state, now, nodeId),
+  ];
+}
+
+/** A fault, or a bound, wherever the run stands; nothing for a run that is over. */
+export function failWherever(
+  error: RunError,
+  state: RunState,
+  run: Run,
+  now: number,
+): readonly EventDraft[] {
+  if (isOver(state.status)) return [];
+  const nodeId = openNode(state);
+  const failed =
+    nodeId === undefined ? [runFailed(error, state, now)] : nodeFailed(nodeId, error, state, now);
+  return [...begun(state, run), ...failed];
+}
+
+/** The events of a run that is stopped from outside; none for a run that is over. */
+export function stopped(
+  stop: RunStop,
+  state: RunState,
+  run: Run,
+  now: number,
+): readonly EventDraft[] {
+  if (isOver(state.status) || stop.kind === "paused" || stop.kind === "taken") return [];
+  const nodeId = openNode(state);
+  if (stop.kind === "timeout") {
+    const { limitMs: limit } = stop;
+    const observed = Math.max(limit, now - Date.parse(state.startedAt ?? ""));
+    const error = { code: "run_timeout", message: `the run was executed for ${limit} ms` };
+    const payload = { kind: "run-duration", limit, observed, nodeId };
+    return [
+      { type: "cap.breached", ...(nodeId === undefined ? {} : { nodeId }), payload },
+      ...failWherever(error, state, run, now),
+    ];
+  }
+  const { reason, by: cancelledBy, parentRunId } = stop;
+  const durationMs = durationOf(state, now);
+  return [
+    ...begun(state, run),
+    ...(nodeId === undefined ? [] : [nodeEvent("node.cancelled", nodeId, { reason })]),
+    { type: "run.cancelled", payload: { reason, parentRunId, cancelledBy, durationMs } },
+  ];
+}
+
+/** The node that was begun and is not done. */
+export function openNode({ nodes }: RunState): string | undefined {
+  const open = Object.entries(nodes).find(
+    ([, { status }]) => status === "running" || status === "suspended",
+  );
+  return open?.[0];
+}
+
+function durationOf({ startedAt }: RunState, now: number): number {
+  return startedAt === undefined ? 0 : Math.max(0, now - Date.parse(startedAt));
+}
