@@ -70,7 +70,8 @@ export function doctorCommand(machine: Machine = thisMachine()): Command {
       const { subject } = loaded;
       const database = offline ? undefined : await askDatabase(subject.config, machine);
       const examination = runChecks({ ...subject, database }, CHECKS);
-      printExamination(examination, config, json, terminal.out);
+      if (json) printJson(toJson(examination, config), terminal.out);
+      else printForPeople(examination, config, terminal.out);
       return exitCodeOf(examination);
     },
   });
@@ -79,17 +80,6 @@ export function doctorCommand(machine: Machine = thisMachine()): Command {
 function exitCodeOf({ findings, unasked }: Examination): number {
   if (findings.some(({ severity }) => severity !== "note")) return 1;
   return unasked.length === 0 ? 0 : 2;
-}
-
-/** Prints the findings with their remedies, for a person or as JSON. */
-function printExamination(
-  examination: Examination,
-  config: string,
-  json: boolean,
-  out: Output,
-): void {
-  if (json) printJson(toJson(examination, config), out);
-  else printForPeople(examination, config, out);
 }
 
 function toJson({ asked, findings, unasked }: Examination, config: string): object {

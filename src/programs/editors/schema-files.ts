@@ -121,33 +121,31 @@ Examples:
 Exit codes: 0 printed or written, 2 it could not be.`;
 
 /** Prints one, or writes all of them beside a deployment. */
-export function schemaCommand(): Command {
-  return command({
-    name: "agtpd schema",
-    description: "Prints the JSON Schema of a deployment's file, with descriptions and defaults.",
-    args: { "[name]": `which file's: ${SCHEMA_NAMES.join(" | ")}` },
-    options: {
-      "--write": "write all of them to .agtp/schema beside the configuration",
-      "--config <file>": { help: "configuration file", default: "agtp-server.toml" },
-    },
-    notes: NOTES,
-    run: ({ name, write, config }, { directory, out, err }) => {
-      if (name !== undefined && !isName(name)) {
-        throw usage(`there is no schema ${JSON.stringify(name)}: ${SCHEMA_NAMES.join(", ")}`);
-      }
-      if (write) {
-        const files = schemaFiles();
-        writeFiles(resolve(directory, dirname(config)), files, true);
-        for (const { path } of files) err.write(`wrote ${path}\n`);
-      } else if (name === undefined) {
-        throw usage(`which one: ${SCHEMA_NAMES.join(", ")}? Or --write`);
-      } else {
-        out.write(schemaText(name));
-      }
-      return true;
-    },
-  });
-}
+export const schemaCommand: Command = command({
+  name: "agtpd schema",
+  description: "Prints the JSON Schema of a deployment's file, with descriptions and defaults.",
+  args: { "[name]": `which file's: ${SCHEMA_NAMES.join(" | ")}` },
+  options: {
+    "--write": "write all of them to .agtp/schema beside the configuration",
+    "--config <file>": { help: "configuration file", default: "agtp-server.toml" },
+  },
+  notes: NOTES,
+  run: ({ name, write, config }, { directory, out, err }) => {
+    if (name !== undefined && !isName(name)) {
+      throw usage(`there is no schema ${JSON.stringify(name)}: ${SCHEMA_NAMES.join(", ")}`);
+    }
+    if (write) {
+      const files = schemaFiles();
+      writeFiles(resolve(directory, dirname(config)), files, true);
+      for (const { path } of files) err.write(`wrote ${path}\n`);
+    } else if (name === undefined) {
+      throw usage(`which one: ${SCHEMA_NAMES.join(", ")}? Or --write`);
+    } else {
+      out.write(schemaText(name));
+    }
+    return true;
+  },
+});
 
 function isName(text: string): text is SchemaName {
   return SCHEMA_NAMES.some((name) => name === text);

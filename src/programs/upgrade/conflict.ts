@@ -58,21 +58,30 @@ export interface CatalogStep {
   readonly newer: Catalog;
 }
 
-const METHOD_JUDGEMENTS: Readonly<
-  Record<MethodRole, { readonly group: ConflictGroup; readonly effect: ConflictEffect }>
+/** What becomes of the place where a method is named that is gone, by its role. */
+const ON_REMOVAL: Readonly<
+  Record<MethodRole, readonly [ConflictGroup, ConflictEffect, consequence: string]>
 > = {
-  endpoint: { group: "endpoint", effect: "not-served" },
-  "endpoint-successor": { group: "endpoint", effect: "not-served" },
-  step: { group: "recipe", effect: "not-served" },
-  pattern: { group: "recipe", effect: "not-served" },
-  allow: { group: "policy", effect: "skipped" },
-  disallow: { group: "policy", effect: "skipped" },
-  legacy: { group: "policy", effect: "changes-meaning" },
-  "redirect-from": { group: "policy", effect: "skipped" },
-  "redirect-to": { group: "policy", effect: "skipped" },
-  "alias-target": { group: "policy", effect: "stops-start" },
-  token: { group: "policy", effect: "skipped" },
-  "hosted-protocol": { group: "policy", effect: "changes-meaning" },
+  endpoint: ["endpoint", "not-served", "the endpoint is not served"],
+  "endpoint-successor": [
+    "endpoint",
+    "not-served",
+    "the endpoint is not served, because of the successor that it names",
+  ],
+  step: ["recipe", "not-served", "the recipe is not loaded"],
+  pattern: ["recipe", "not-served", "the recipe is not loaded"],
+  allow: ["policy", "skipped", "the entry is skipped"],
+  disallow: ["policy", "skipped", "the entry is skipped"],
+  legacy: ["policy", "changes-meaning", "it loses its place in the catalog's mapping"],
+  "redirect-from": ["policy", "skipped", "the redirect is skipped, and nobody can use the method"],
+  "redirect-to": ["policy", "skipped", "the redirect is skipped"],
+  "alias-target": ["policy", "stops-start", "the server does not start with this alias"],
+  token: ["policy", "skipped", "no request needs a token for this entry any more"],
+  "hosted-protocol": [
+    "policy",
+    "changes-meaning",
+    "the manifest would list a pair that is refused with 459",
+  ],
 };
 
 /** Roles under which an HTTP verb may stand.   AGTP-API §9.2 */
@@ -84,77 +93,58 @@ const USING_ROLES: ReadonlySet<MethodRole> = new Set([
   ...(["endpoint", "step", "pattern", "redirect-to", "alias-target", "hosted-protocol"] as const),
 ]);
 
-/** Judges one reference after the other. */
-class MethodJudge {
-  readonly #step: CatalogStep;
-  readonly #custom: ReadonlySet<string>;
-
-  constructor(step: CatalogStep, custom: ReadonlySet<string>) {
-    this.#step = step;
-    this.#custom = custom;
-  }
-
-  /** Known before and not any more. */
-  conflict(reference: Reference<MethodRole>): Conflict | undefined {
-    const { role, value } = reference;
-    const { older, newer } = this.#step;
-    if (!this.#isKnown(older, reference) || this.#isKnown(newer, reference)) return undefined;
-    const successor = successorOf(value, older, newer);
-    const what = older.legacy.has(value) ? "is no legacy verb" : "is not in the catalog";
-    return {
-      ...METHOD_JUDGEMENTS[role],
-      reference,
-      method: value,
-      ...(successor === undefined ? {} : { successor }),
-      message: `${value} ${what} of ${newer.version}: ${CONSEQUENCES[role]}`,
-      remedy: remedyOf(reference, successor),
-    };
-  }
-
-  /** In use and on its way out, or known to neither catalog. */
-  notice(reference: Reference<MethodRole>): Notice | undefined {
-    const { role, value } = reference;
-    const { older, newer } = this.#step;
-    const verb = newer.verbs.get(value);
-    if (verb === undefined) {
-      if (this.#isKnown(older, reference) || this.#isKnown(newer, reference)) return undefined;
-      const what = newer.legacy.has(value) ? "is a legacy verb" : "is in neither catalog";
-      const message = `${value} ${what}, so the upgrade changes nothing about it`;
-      return { kind: "unknown", reference, method: value, message };
-    }
-    if (verb.deprecatedIn === undefined || !USING_ROLES.has(role)) return undefined;
-    const { successor, removedIn } = verb;
-    const until = removedIn === undefined ? "" : `, to be removed in ${removedIn}`;
-    return {
-      kind: "deprecated",
-      reference,
-      method: value,
-      ...(successor === undefined ? {} : { successor }),
-      ...(removedIn === undefined ? {} : { removedIn }),
-      message: `${value} is deprecated in ${verb.deprecatedIn}${until}`,
-    };
-  }
-
-  #isKnown(catalog: Catalog, { role, value }: Reference<MethodRole>): boolean {
-    if (catalog.has(value) || this.#custom.has(value)) return true;
-    return LEGACY_ROLES.has(role) && catalog.legacy.has(value);
-  }
+/** A method that was known before and is not any more. */
+function methodConflict(
+  reference: Reference<MethodRole>,
+  { older, newer }: CatalogStep,
+  custom: ReadonlySet<string>,
+): Conflict | undefined {
+  const { role, value } = reference;
+  if (!isKnown(reference, older, custom) || isKnown(reference, newer, custom)) return undefined;
+  const successor = successorOf(value, older, newer);
+  const what = older.legacy.has(value) ? "is no legacy verb" : "is not in the catalog";
+  const [group, effect, consequence] = ON_REMOVAL[role];
+  return {
+    ...{ group, effect, reference, method: value },
+    ...(successor === undefined ? {} : { successor }),
+    message: `${value} ${what} of ${newer.version}: ${consequence}`,
+    remedy: remedyOf(reference, successor),
+  };
 }
 
-const CONSEQUENCES: Readonly<Record<MethodRole, string>> = {
-  endpoint: "the endpoint is not served",
-  "endpoint-successor": "the endpoint is not served, because of the successor that it names",
-  step: "the recipe is not loaded",
-  pattern: "the recipe is not loaded",
-  allow: "the entry is skipped",
-  disallow: "the entry is skipped",
-  legacy: "it loses its place in the catalog's mapping",
-  "redirect-from": "the redirect is skipped, and nobody can use the method",
-  "redirect-to": "the redirect is skipped",
-  "alias-target": "the server does not start with this alias",
-  token: "no request needs a token for this entry any more",
-  "hosted-protocol": "the manifest would list a pair that is refused with 459",
-};
+/** A method that is in use and on its way out, or known to neither catalog. */
+function methodNotice(
+  reference: Reference<MethodRole>,
+  { older, newer }: CatalogStep,
+  custom: ReadonlySet<string>,
+): Notice | undefined {
+  const { role, value } = reference;
+  const verb = newer.verbs.get(value);
+  if (verb === undefined) {
+    if (isKnown(reference, older, custom) || isKnown(reference, newer, custom)) return undefined;
+    const what = newer.legacy.has(value) ? "is a legacy verb" : "is in neither catalog";
+    const message = `${value} ${what}, so the upgrade changes nothing about it`;
+    return { kind: "unknown", reference, method: value, message };
+  }
+  if (verb.deprecatedIn === undefined || !USING_ROLES.has(role)) return undefined;
+  const { successor, removedIn } = verb;
+  const until = removedIn === undefined ? "" : `, to be removed in ${removedIn}`;
+  return {
+    ...{ kind: "deprecated", reference, method: value },
+    ...(successor === undefined ? {} : { successor }),
+    ...(removedIn === undefined ? {} : { removedIn }),
+    message: `${value} is deprecated in ${verb.deprecatedIn}${until}`,
+  };
+}
+
+function isKnown(
+  { role, value }: Reference<MethodRole>,
+  catalog: Catalog,
+  custom: ReadonlySet<string>,
+): boolean {
+  if (catalog.has(value) || custom.has(value)) return true;
+  return LEGACY_ROLES.has(role) && catalog.legacy.has(value);
+}
 
 function remedyOf(reference: Reference<MethodRole>, successor: string | undefined): string {
   if (successor !== undefined) return `use ${successor}`;
@@ -192,14 +182,13 @@ export function findConflicts(references: References, step: CatalogStep): Deploy
   const custom = new Set(
     references.names.filter(({ role }) => role === "custom").map(({ value }) => value),
   );
-  const judge = new MethodJudge(step, custom);
   const conflicts = [
-    ...references.methods.flatMap((one) => judge.conflict(one) ?? []),
+    ...references.methods.flatMap((one) => methodConflict(one, step, custom) ?? []),
     ...references.names.flatMap((one) => nameConflict(one, step) ?? []),
     ...pathConflicts(references.paths, step, custom),
     ...aliasSeedConflicts(references, step),
   ];
-  const notices = references.methods.flatMap((one) => judge.notice(one) ?? []);
+  const notices = references.methods.flatMap((one) => methodNotice(one, step, custom) ?? []);
   return { conflicts, notices };
 }
 
