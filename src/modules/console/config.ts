@@ -43,7 +43,6 @@ export interface OidcConfig {
   readonly ca?: string;
 }
 
-/** Its schema. */
 const oidcSection: Schema = optional(
   table(
     "Signs people in at an OpenID provider; its redirect is base_url and /oidc/callback",

@@ -4,8 +4,7 @@ import { join } from "node:path";
 import type { Config } from "../../app/config/config.ts";
 import { readBoundedFile } from "../../base/bounded-file.ts";
 import { codeOf } from "../../base/thrown.ts";
-import { findModuleFile } from "../../handlers/module-file.ts";
-import { parseFunctionReference } from "../../handlers/registered-function.ts";
+import { findModuleFile, parseFunctionReference } from "../../handlers/module-file.ts";
 import { stateDirectory } from "../../state/state-directory.ts";
 import type { Subject } from "./check.ts";
 

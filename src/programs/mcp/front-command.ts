@@ -81,7 +81,6 @@ function bearerField(bearer: string | undefined, { directory }: Terminal): Heade
 const TASKS = { extensions: { [TASKS_EXTENSION]: {} } };
 const INFO: Implementation = { name: "agtp-mcp", version: VERSION };
 
-/** Says something to a person. */
 type Tell = (message: string) => void;
 
 /** Serves on standard input and output, for both protocols; resolves once the client has gone.   MCP "stdio" */

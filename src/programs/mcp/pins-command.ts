@@ -35,7 +35,6 @@ A changed tool is not called: its endpoint answers upstream_definition_changed u
 accepted here or by CONFIRM. The new pin is kept in the state; the line for the file is printed.
 Exit codes: 0 every tool is as it was pinned, 1 one is not, 2 it could not be asked.`;
 
-/** How a pinned tool stands. */
 interface PinState extends PinnedTool {
   readonly status: "pinned" | "changed" | "gone" | "unreachable";
   /** The pin that counts: the file's, or the one that was accepted in its place. */

@@ -12,7 +12,6 @@ import type { ContractRegister } from "../../../state/registers/contract-registe
 import { describeTool } from "../tools/tool-description.ts";
 import { byName, type ListedTool, type McpTool } from "../tools/toolbox.ts";
 
-/** A contract as it is listed. */
 interface ContractTool extends ListedTool {
   readonly contract: Contract;
 }
