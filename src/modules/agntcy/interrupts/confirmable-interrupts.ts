@@ -24,7 +24,7 @@ import {
 import type { EscalationRegister } from "../../../state/registers/escalation-register.ts";
 import type { HostedRuns } from "../endpoints/hosted-runs.ts";
 import { answerInterrupt } from "./answer-interrupt.ts";
-import { INTERRUPTS, type InterruptSubject } from "./interrupt-escalation.ts";
+import { INTERRUPTS, type InterruptSubject } from "./interrupt-desk.ts";
 
 /** Its parts. */
 interface ConfirmableInterruptsOptions {
