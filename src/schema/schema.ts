@@ -61,6 +61,7 @@ export function createSchemaCompiler(
   const createValidator = createValidatorFactory();
   const word = createWording();
   const known = new Map<string, CompiledSchema>();
+  const judged: LastJudged = { validate: undefined, value: undefined, errors: [] };
   return {
     compile(schema, where) {
       const text = textOf(schema);
@@ -68,7 +69,7 @@ export function createSchemaCompiler(
       if (before !== undefined) return { compiled: before, problems: [] };
       const faults = checkSchema(schema, bounds);
       if (faults.length > 0) return { problems: faults.map((fault) => toProblem(fault, where)) };
-      const compiled = compileLazily(schema, createValidator, word);
+      const compiled = compileLazily(schema, createValidator, { word, judged });
       if (text !== undefined) known.set(text, compiled);
       return { compiled, problems: [] };
     },
@@ -85,10 +86,17 @@ function textOf(schema: JsonSchema): string | undefined {
   }
 }
 
+/** The last small value whose members were renamed, against whichever schema: it comes again under other names. */
+interface LastJudged {
+  validate: Validator | undefined;
+  value: unknown;
+  errors: readonly ErrorObject[];
+}
+
 function compileLazily(
   schema: JsonSchema,
   createValidator: ValidatorFactory,
-  word: Wording,
+  { word, judged }: { readonly word: Wording; readonly judged: LastJudged },
 ): CompiledSchema {
   // The root's own name matters to other documents only, and two endpoints may use the same.
   const { $id: _id, $schema: _dialect, ...nameless } = schema;
@@ -97,8 +105,18 @@ function compileLazily(
     schema,
     check(value, isSmall, sent) {
       try {
+        const isRenamed = isSmall === true && sent !== undefined;
+        if (isRenamed && judged.value === value && judged.validate === validate) {
+          return toViolations(judged.errors, word, sent);
+        }
         const errors = validate(value, isSmall);
-        return errors && toViolations(errors, word, sent);
+        if (errors === undefined) return undefined;
+        if (isRenamed) {
+          judged.validate = validate;
+          judged.value = value;
+          judged.errors = errors;
+        }
+        return toViolations(errors, word, sent);
       } catch (error) {
         // A recursive schema follows a deep value down; the end of the stack is the value's fault.
         if (error instanceof RangeError) return TOO_DEEP;

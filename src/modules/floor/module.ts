@@ -15,7 +15,7 @@ import {
 import { type ProtocolEndpoint, protocolRoutes } from "../../dispatch/routes/protocol-endpoint.ts";
 import type { RouteHandler } from "../../dispatch/routes/route.ts";
 import type { AgentDirectory } from "../../identity/agent-directory.ts";
-import type { Attributor } from "../../state/records/attributor.ts";
+import type { Attributor } from "../../state/records/ledger.ts";
 import { LIFECYCLE_METHODS } from "../../state/registers/lifecycle.ts";
 import type { ServerState } from "../../state/state.ts";
 import type { ContractMethodsOptions } from "./contracts.ts";
