@@ -1,13 +1,11 @@
 /** The server manifest's content, from what the server loaded.   AGTP-API §8 */
 
-import type { Catalog } from "../../catalog/catalog.ts";
-import { FLOOR_GROUPS, FLOOR_METHODS } from "../../catalog/catalog.ts";
+import { type Catalog, FLOOR_GROUPS, FLOOR_METHODS } from "../../catalog/catalog.ts";
 import type { ApiEntry } from "../../dispatch/module/listing-sections.ts";
 import type { EndpointDefinition } from "../../endpoint/endpoint.ts";
 import type { AgentDocument, AgentStatus } from "../../identity/agent-document.ts";
 import type { DiscoverySections } from "./config.ts";
-import type { ManifestContent } from "./document.ts";
-import type { LongList } from "./long-list.ts";
+import type { LongList, ManifestContent } from "./document.ts";
 
 /** The parts that a manifest is made from. */
 export interface ManifestSource {

@@ -18,9 +18,16 @@ import type { Call, Handler, HandlerResult, HandlerSuccess } from "../../handler
 import { MANIFEST_TYPE } from "../../identity/manifest-signature.ts";
 import type { JsonSchema } from "../../schema/json-schema.ts";
 import type { CompiledSchema, SchemaCompiler } from "../../schema/schema.ts";
-import { arrayOf, type Builtin } from "./builtin.ts";
 import type { ManifestDocument } from "./document.ts";
-import type { Inventory } from "./inventory.ts";
+import {
+  arrayOf,
+  type Builtin,
+  type Inventory,
+  type Listed,
+  Listing,
+  persistentEndpoints,
+  sharing,
+} from "./inventory.ts";
 import {
   agentsBuiltin,
   apisBuiltin,
@@ -30,8 +37,6 @@ import {
   toolsBuiltin,
 } from "./inventory-builtins.ts";
 import { legacyTargetHandler, withTarget } from "./legacy-target.ts";
-import { type Listed, Listing, sharing } from "./listing.ts";
-import { persistentEndpoints } from "./persistent-endpoints.ts";
 
 interface BuiltinOptions {
   readonly inventory: Inventory;

@@ -9,7 +9,7 @@ import { projectEndpoint } from "../../endpoint/project.ts";
 import type { AgentDocument } from "../../identity/agent-document.ts";
 import type { ManifestSource } from "./build.ts";
 import type { DiscoveryContext, DiscoverySections } from "./config.ts";
-import { type EncodedItems, encodingItems } from "./long-list.ts";
+import { type EncodedItems, encodingItems } from "./document.ts";
 import { type PublishedManifest, publishManifest } from "./publish.ts";
 
 /** Keeps the one that was made last. */

@@ -22,8 +22,13 @@ import {
   type CapabilitySubject,
   capabilityDocument,
 } from "./describe-capabilities.ts";
-import { chooseForm, type DescriptionForm, FORMAT_NAMES } from "./describe-format.ts";
-import { createIdentityReplies, type IdentityReply } from "./describe-identity.ts";
+import {
+  chooseForm,
+  createIdentityReplies,
+  type DescriptionForm,
+  FORMAT_NAMES,
+  type IdentityReply,
+} from "./describe-identity.ts";
 import {
   agentNotFound,
   type DescribedAgents,

@@ -13,9 +13,7 @@ import { contractEntry } from "../../endpoint/contract.ts";
 import { patternEntry } from "../../endpoint/project.ts";
 import type { Call } from "../../handlers/handler.ts";
 import type { AgentDocument } from "../../identity/agent-document.ts";
-import { arrayOf, type Builtin } from "./builtin.ts";
-import type { Inventory } from "./inventory.ts";
-import { answerWith, Listing } from "./listing.ts";
+import { answerWith, arrayOf, type Builtin, type Inventory, Listing } from "./inventory.ts";
 
 /** A bare array of contracts. */
 export function contractsBuiltin({

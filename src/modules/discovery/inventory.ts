@@ -1,10 +1,17 @@
 /** The inventory of the reserved DISCOVER built-ins, decided at start-up.   AGTP-API §5.8 */
 
-import type { Drive } from "../../base/paced.ts";
+import { sharingList } from "../../base/kept-text.ts";
+import { Latest } from "../../base/latest.ts";
+import { type Drive, mapPaced, type Paced } from "../../base/paced.ts";
 import type { Disclosure } from "../../dispatch/caller/disclosure.ts";
 import type { ApiEntry } from "../../dispatch/module/listing-sections.ts";
+import type { RouteHandler } from "../../dispatch/routes/route.ts";
 import type { ListedDefinition } from "../../dispatch/tools/tool.ts";
+import { contractDefinition } from "../../endpoint/contract-definition.ts";
+import type { EndpointDefinition } from "../../endpoint/endpoint.ts";
 import type { Recipe } from "../../endpoint/recipe.ts";
+import type { HandlerResult } from "../../handlers/handler.ts";
+import type { JsonSchema } from "../../schema/json-schema.ts";
 import type { ContractRegister } from "../../state/registers/contract-register.ts";
 
 /** Everything of this server that can be discovered. */
@@ -23,4 +30,93 @@ export interface Inventory extends Disclosure {
   readonly isNegotiating: boolean;
   /** Lists may be long: they are made in steps, with everybody else's turn in between. */
   readonly drive: Drive;
+}
+
+/** One reserved path of DISCOVER. */
+export interface Builtin {
+  /** The reserved name; the path is `/name`. */
+  readonly name: string;
+  readonly description: string;
+  /** Parameters of this built-in alone. */
+  readonly inputProperties?: Readonly<Record<string, unknown>>;
+  readonly outputSchema: JsonSchema;
+  readonly handler: RouteHandler;
+  /** Makes what the handler answers with, where that takes long. */
+  prepare?(): Promise<void>;
+}
+
+/** Schema of a bare array of objects with some required members. */
+export function arrayOf(required: readonly string[]): JsonSchema {
+  return { type: "array", items: { type: "object", required } };
+}
+
+/** Of JSON; what an agent negotiates beyond it is in DISCOVER /contracts alone. */
+const MOST_CHARACTERS = 256 * 1024;
+
+/** Each pair once, as it is answered now: the newest contract, where nothing is registered. */
+export function persistentEndpoints(
+  inventory: Pick<Inventory, "contracts" | "isListed">,
+  agentId: string | undefined,
+): readonly EndpointDefinition[] {
+  if (agentId === undefined) return [];
+  const active = inventory.contracts.active(agentId);
+  if (!active.some(({ isPersistent }) => isPersistent)) return [];
+  const taken = new Set<string>();
+  const persistent: EndpointDefinition[] = [];
+  let characters = 0;
+  for (const { endpoint, isPersistent } of active) {
+    const { method, path } = endpoint;
+    const pair = `${method} ${path}`;
+    if (taken.has(pair) || inventory.isListed(method, path)) continue;
+    taken.add(pair);
+    if (!isPersistent) continue;
+    characters += JSON.stringify(endpoint).length;
+    if (characters > MOST_CHARACTERS) break;
+    persistent.push(contractDefinition(endpoint));
+  }
+  return persistent;
+}
+
+/** The entries of a list. */
+export type Listed = readonly object[];
+
+/** Such a list. */
+export class Listing {
+  readonly #latest: Latest<Listed>;
+
+  constructor(make: () => Paced<Listed>, drive: Drive) {
+    this.#latest = new Latest(async () => drive(sharing(make())));
+  }
+
+  /** Makes it. */
+  async prepare(): Promise<void> {
+    await this.#latest.get();
+  }
+
+  /** Answers with it, or with what is made of it. */
+  answer(
+    answerOf: (entries: Listed) => HandlerResult | Promise<HandlerResult> = (body) => ({ body }),
+  ): HandlerResult | Promise<HandlerResult> {
+    const entries = this.#latest.get();
+    return entries instanceof Promise ? entries.then(answerOf) : answerOf(entries);
+  }
+}
+
+/** Entries that belong to one answer alone, encoded in steps where there are many. */
+export function answerWith<T>(
+  items: readonly T[],
+  entryOf: (item: T) => object,
+  drive: Drive,
+): HandlerResult | Promise<HandlerResult> {
+  if (items.length <= FEW) return { body: items.map(entryOf) };
+  const body = drive(sharing(mapPaced(items, entryOf)));
+  return Promise.resolve(body).then((entries) => ({ body: entries }));
+}
+
+/** They take less than a millisecond. */
+const FEW = 100;
+
+/** Makes a list and encodes it for all who are answered with it, in steps. */
+export function* sharing(making: Paced<Listed>): Paced<Listed> {
+  return yield* sharingList(yield* making);
 }

@@ -3,23 +3,25 @@
  * AGTP-API §5.8, §8, AGTP "DESCRIBE"
  */
 import { relative } from "node:path";
+import { filterPaced, type Paced } from "../../base/paced.ts";
 import type { Problem } from "../../base/problem.ts";
 import { reasonOf } from "../../base/thrown.ts";
-import { isDisclosedTo } from "../../dispatch/caller/disclosure.ts";
+import { FLOOR_METHODS } from "../../catalog/catalog.ts";
+import { type Disclosure, isDisclosedTo } from "../../dispatch/caller/disclosure.ts";
 import type { Module } from "../../dispatch/module/module.ts";
 import { whileServing } from "../../dispatch/module/while-serving.ts";
 import { describeBy, floorEndpoints } from "../../dispatch/routes/floor.ts";
 import { protocolRoutes } from "../../dispatch/routes/protocol-endpoint.ts";
+import { listingMethods } from "../../dispatch/routes/supported-methods.ts";
 import type { Handler } from "../../handlers/handler.ts";
 import type { ModuleLoader } from "../../handlers/module-loader.ts";
-import { describeAgents } from "./agent-descriptions.ts";
 import { builtinEndpoints } from "./builtin-endpoints.ts";
 import type { DiscoveryContext, DiscoverySections } from "./config.ts";
 import { CurrentManifest } from "./current-manifest.ts";
+import { createDescription, type Description } from "./describe.ts";
 import { loadYaml } from "./describe-identity.ts";
 import type { ManifestDocument } from "./document.ts";
-import type { Inventory } from "./inventory.ts";
-import { persistentEndpoints } from "./persistent-endpoints.ts";
+import { type Inventory, persistentEndpoints } from "./inventory.ts";
 import { checkKeepable, manifestFile, type PublishedManifest } from "./publish.ts";
 
 /** It goes last: what it shows is what the others have contributed. */
@@ -120,4 +122,41 @@ function warningOf({ directory }: DiscoverySections, keep: () => void): readonly
     const message = `the manifest's dates cannot be kept: ${reasonOf(error)}`;
     return [{ file, key: "", message, severity: "warning" }];
   }
+}
+
+/** The description of this server's agents. */
+async function describeAgents(
+  context: DiscoveryContext,
+  disclosure: Disclosure,
+): Promise<Description> {
+  const { config, directory, inventory, drive } = context;
+  const { ledger, lifecycle } = context.state;
+  const { server, agents } = config;
+  return createDescription(
+    {
+      ...{ directory, server, methods: await drive(filteringServed(context)) },
+      defaultAgent: agents.default === undefined ? undefined : directory.resolve(agents.default),
+      isDisclosedTo: (agentId) => isDisclosedTo(disclosure, agentId),
+      standing: {
+        statusOf: (agent) => lifecycle.statusOf(agent),
+        statusSince: (agent) => lifecycle.statusSince(agent),
+        lastAction: (agentId) => ledger.currentHeadOf(agentId),
+      },
+      findEntry: (name, callerId) => inventory?.find(name, callerId),
+      listsEntries: inventory?.isEmpty === false,
+      toolsOf: (agent) => inventory?.toolsOf(agent) ?? [],
+    },
+    describeBy(context.catalog),
+  );
+}
+
+/** The operator's endpoints and the floor, of which this module answers two methods itself. */
+function* filteringServed({ routes, methodPolicy }: DiscoveryContext): Paced<readonly string[]> {
+  const floor: ReadonlySet<string> = new Set(FLOOR_METHODS);
+  const shown = yield* filterPaced(
+    routes,
+    ({ tier, method, path }) => tier === "B" || (path === "/" && floor.has(method)),
+  );
+  const own = ["DESCRIBE", "DISCOVER"].map((method) => ({ method, path: "/" }));
+  return yield* listingMethods([...shown, ...own], methodPolicy);
 }

@@ -16,14 +16,16 @@ import { projectEndpoint } from "../../endpoint/project.ts";
 import { agentReference, buildManifest, type ManifestSource } from "./build.ts";
 import {
   documentVersionOf,
+  type EncodedItems,
   encodeManifest,
+  encodingItems,
   hashingContent,
+  LongList,
   type ManifestContent,
   type ManifestDates,
   type ManifestDocument,
   type ManifestEncoding,
 } from "./document.ts";
-import { type EncodedItems, encodingItems, LongList } from "./long-list.ts";
 
 /** Both variants, encoded. */
 export interface PublishedManifest {

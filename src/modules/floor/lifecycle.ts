@@ -31,8 +31,7 @@ import type { CertificateRegister } from "../../state/registers/certificate-regi
 import { LIFECYCLE_METHODS, type LifecycleMethod } from "../../state/registers/lifecycle.ts";
 import type { LifecycleRegister } from "../../state/registers/lifecycle-register.ts";
 import { StoreUnavailableError } from "../../state/store-fault.ts";
-import { type ContractMethodsOptions, revokeContract } from "./contracts.ts";
-import { sweepContracts } from "./stale-contracts.ts";
+import { type ContractMethodsOptions, revokeContract, sweepContracts } from "./contracts.ts";
 
 /** The parts that the lifecycle methods work on. */
 export interface LifecycleOptions {

@@ -10,8 +10,8 @@ import { type Candidates, findingBestHits, findingMostProminent, type Hit } from
 import { type QuestionWord, weighWords } from "./confidence.ts";
 import type { Asker, SearchEntry } from "./entry.ts";
 import { type Condition, compileFilter, type Filter } from "./filter.ts";
-import { liveEntries } from "./live-entry.ts";
 import { KINDS, readScope, type Scope, selectingListed } from "./narrow-search.ts";
+import { liveEntries } from "./other-entries.ts";
 import type { Question } from "./question.ts";
 import { questionWork, scoringWords } from "./scores.ts";
 import { buildingIndex, frequencyOf, type SearchIndex } from "./search-index.ts";

@@ -21,13 +21,11 @@ import type {
 import { isStronger } from "../synthesis/impact.ts";
 import { membersOf } from "../synthesis/object-members.ts";
 import { wordsOf } from "../synthesis/similar-endpoints.ts";
-import { describeSteps, type StepPlaces } from "./describe-steps.ts";
+import { describeSteps, type PlannedStep, type StepPlaces } from "./describe-steps.ts";
 import type { GoalIndex, GoalMatch } from "./goal-index.ts";
-import { proposalOfGoal } from "./goal-proposal.ts";
-import type { ValueDescriber } from "./offered-values.ts";
+import { proposalOfGoal, type ValueDescriber } from "./goal-proposal.ts";
 import { findObstacle, type PermitRules, planLimits } from "./plan-permits.ts";
 import type { PlanRequest } from "./plan-request.ts";
-import type { PlannedStep } from "./planned-step.ts";
 
 /** The parts that plans are found with. */
 export interface PlanPlaces extends StepPlaces, PermitRules {

@@ -13,7 +13,7 @@ import type { ExchangeView, Route } from "../../../dispatch/routes/route.ts";
 import type { Contract } from "../../../endpoint/contract.ts";
 import type { Call, HandlerSuccess } from "../../../handlers/handler.ts";
 import type { NegotiationContext } from "../config.ts";
-import { acceptedBody, previewContract } from "../contracts/contract-bodies.ts";
+import { acceptedBody, previewContract } from "../contracts/grant-contract.ts";
 import { type ProposeOptions, proposeMethod } from "./propose.ts";
 
 /** The routes of offers: one that proposes, and one that decides on what was offered. */

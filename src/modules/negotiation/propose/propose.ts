@@ -13,17 +13,25 @@ import {
   proposalRejected,
   type Refusal,
   rateLimited,
+  refusalBody,
+  serverError,
 } from "../../../dispatch/refusals/refusal.ts";
 import type { FloorMethod } from "../../../dispatch/routes/floor.ts";
 import type { RouteHandler } from "../../../dispatch/routes/route.ts";
 import type { CausingRequest } from "../../../dispatch/stream-events.ts";
 import type { HandlerSuccess } from "../../../handlers/handler.ts";
+import { compileGrants } from "../../../identity/authority-scope.ts";
+import { uuidv7 } from "../../../identity/uuid.ts";
 import { type GrantParts, grantContract, offerContract } from "../contracts/grant-contract.ts";
-import { checkProposal, refuseForm } from "./check-proposal.ts";
-import type { NegotiationTurns } from "./negotiation-turns.ts";
-import type { PendingProposals } from "./pending-proposals.ts";
-import { readProposal } from "./read-proposal.ts";
-import { type SynthesisParts, synthesizeInTurn } from "./synthesize-proposal.ts";
+import type { NegotiationTurns } from "../state.ts";
+import {
+  checkProposal,
+  refuseForm,
+  type SynthesisParts,
+  synthesizeInTurn,
+} from "./evaluate-proposal.ts";
+import type { PendingProposals, ProposalAnswer } from "./pending-proposals.ts";
+import { readProposal, type SubmittedProposal } from "./read-proposal.ts";
 
 /** The parts that make a contract of a proposal, at once or later. */
 export interface EvaluationParts extends SynthesisParts, GrantParts {
@@ -32,7 +40,6 @@ export interface EvaluationParts extends SynthesisParts, GrantParts {
 
 /** The parts of PROPOSE. */
 export interface ProposeOptions extends EvaluationParts {
-  readonly synthesisEnabled: boolean;
   /** The proposals that are answered with 261, where `async_evaluation` is on. */
   readonly proposals: PendingProposals;
   /** True: the answer is 461 and an offer, at once, for agents that want to see it first. */
@@ -70,7 +77,7 @@ type Answer = HandlerSuccess | Refusal;
 /** PROPOSE on "/". */
 export function proposeMethod(options: ProposeOptions): FloorMethod {
   const handler: RouteHandler = (call, exchange) => {
-    if (!options.synthesisEnabled) {
+    if (!options.context.config.policies.synthesisEnabled) {
       return proposalRejected("synthesis-disabled", "this server does not synthesize endpoints");
     }
     if (exchange.contract !== undefined) {
@@ -106,20 +113,21 @@ async function evaluate(
   const { agentId = "", authority, document } = exchange.caller;
   const reading = readProposal(call.input);
   if (reading.kind === "fault") return refuseForm(reading);
-  const { work, rules, proposals, isOffering = false } = options;
+  const { context, proposals, isOffering = false } = options;
+  const { work, config } = context;
   const owner = payerOf(exchange);
   if (!work.hasRoom(owner)) return rateLimited("work", 1);
-  const checked = await work.run(() => checkProposal(reading.proposal, rules), owner);
+  const checked = await work.run(() => checkProposal(reading.proposal, context), owner);
   if (checked.kind === "refusal") return checked;
   // Contracts are kept, and only agents that this server knows make it write.
   if (document === undefined) return unknownAgent();
   const { proposal } = checked;
   const { scopes } = authority;
   const submitted = { agentId, sessionId: call.sessionId, negotiationId, scopes, proposal };
-  if (options.synthesis.asyncEvaluation && !isOffering) return proposals.submit(submitted);
+  if (config.synthesis.asyncEvaluation && !isOffering) return proposals.submit(submitted);
   const planned = await synthesizeInTurn(options, proposal, { authority, owner });
   if (planned.kind === "refusal") return planned;
-  if (isOffering) return offerContract(options, submitted, planned.plan);
+  if (isOffering) return offerContract(context, submitted, planned.plan);
   return grantContract(options, submitted, planned.plan, request);
 }
 
@@ -138,4 +146,47 @@ function withNegotiation(answer: Answer, negotiationId: string): Answer {
   const headers = { ...answer.headers, "Negotiation-ID": negotiationId };
   if (!("kind" in answer)) return { ...answer, headers };
   return { ...carryMore(answer, { negotiation_id: negotiationId }), headers };
+}
+
+/**
+ * Answers a proposal that was taken on with 261, under the authority that it was made with: what
+ * PROPOSE would have said, and 500 where that was a fault. Never rejects.   AGTP-API §10.6, §11
+ */
+export async function evaluatePending(
+  parts: EvaluationParts,
+  submitted: SubmittedProposal,
+): Promise<ProposalAnswer> {
+  try {
+    return await answerPending(parts, submitted);
+  } catch (error) {
+    // A caller that asks for the answer must not ask for ever.
+    const errorId = uuidv7();
+    parts.context.log.warn({ error, error_id: errorId }, "a proposal could not be evaluated");
+    return { status: 500, body: refusalBody(serverError(errorId)) };
+  }
+}
+
+async function answerPending(
+  parts: EvaluationParts,
+  submitted: SubmittedProposal,
+): Promise<ProposalAnswer> {
+  const { agentId, negotiationId } = submitted;
+  const outcome = await synthesizeAndGrant(parts, submitted);
+  if (!("kind" in outcome)) return { status: outcome.status ?? 200, body: outcome.body };
+  if (outcome.status === 463) parts.turns.reject(agentId, negotiationId);
+  const refused = carryMore(outcome, { negotiation_id: negotiationId });
+  return { status: refused.status, body: refusalBody(refused) };
+}
+
+async function synthesizeAndGrant(
+  parts: EvaluationParts,
+  submitted: SubmittedProposal,
+): Promise<HandlerSuccess | Refusal> {
+  const { agentId, scopes, proposal } = submitted;
+  // Only agents that this server knows have their proposals taken on.
+  const owner = { key: agentId, isKnown: true };
+  const authority = compileGrants(scopes);
+  const planned = await synthesizeInTurn(parts, proposal, { authority, owner });
+  if (planned.kind === "refusal") return planned;
+  return grantContract(parts, submitted, planned.plan, undefined);
 }

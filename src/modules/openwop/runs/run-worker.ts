@@ -4,7 +4,7 @@
  */
 import { traceOf } from "../../../base/thrown.ts";
 import { uuidv7 } from "../../../identity/uuid.ts";
-import { RunFullError } from "../../../runs/number-events.ts";
+import { RunFullError } from "../../../runs/run-kind.ts";
 import type { RunExecutor } from "../../../runs/run-schedule.ts";
 import { HolderLostError } from "../../../state/holders.ts";
 import { isStoreUnavailable } from "../../../state/store-fault.ts";
