@@ -1,3 +1,9 @@
+/**
+ * Everything about contracts that a deployment needs, put together: what the gates ask, the route
+ * that negotiates, PROPOSE, and PLAN. Each deployment has its own; what it keeps outlives it.
+ * AGTP-API §10
+ */
+
 import { recordAccepted, recordContractEvents } from "../../dispatch/contracts/contract-events.ts";
 import { ContractRoutes } from "../../dispatch/contracts/contract-routes.ts";
 import type { Module, Negotiation } from "../../dispatch/module/module.ts";
