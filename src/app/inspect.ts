@@ -74,7 +74,7 @@ async function serve(
     onFault: (error) => reportFault("", error),
   });
   const { collection } = createProcessState(state);
-  const { openInspection } = await import("../modules/console/open-inspection.ts");
+  const { openInspection } = await import("../modules/console/open-console.ts");
   const parts = { config, journal, names, publicKey, collection, reportFault };
   const { side, commands, close } = await openInspection(parts);
   const limits = () => config.limits;

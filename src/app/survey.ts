@@ -7,7 +7,7 @@
 import type { Environment } from "../base/environment.ts";
 import type { Drive } from "../base/paced.ts";
 import type { Problem } from "../base/problem.ts";
-import type { McpServers } from "../handlers/mcp/mcp-servers.ts";
+import type { McpServers } from "../handlers/call-upstream.ts";
 import { createModuleLoader } from "../handlers/module-loader.ts";
 import { withProcesses } from "../handlers/process-functions.ts";
 import { chooseGatewayAgent } from "../modules/gateway/gateway-agent.ts";

@@ -10,7 +10,7 @@ import type { Duplex } from "node:stream";
 /** A frame that has arrived. */
 interface Frame {
   readonly text: string;
-  /** Held only until the next frames are taken, unless it is copied. */
+  /** In memory that nothing else is read into. */
   readonly octets: Buffer;
 }
 

@@ -31,20 +31,21 @@ import {
 } from "./gates/01-04-05-14-15-18-kept-state.ts";
 import {
   aliasGate,
+  bodyGate,
   compilingPathCheck,
-  endpointGate,
+  inputGate,
   methodGate,
   type PathCheck,
   pathGate,
   policyGate,
-} from "./gates/06-07-08-09-11-endpoint.ts";
+} from "./gates/06-07-08-09-13-16-request.ts";
 import {
   type ContractGateOptions,
   contractGate,
+  endpointGate,
   type NegotiationGateOptions,
   negotiationGate,
-} from "./gates/10-12-contract.ts";
-import { bodyGate, inputGate } from "./gates/13-16-input.ts";
+} from "./gates/10-11-12-endpoint.ts";
 import { type Gates, Pipeline, type PipelineParts } from "./pipeline.ts";
 import type { MethodPolicy } from "./policy/method-policy.ts";
 import type { PoliciesConfig } from "./policy/policies-config.ts";

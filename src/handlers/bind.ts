@@ -15,14 +15,17 @@ import type {
 } from "../endpoint/endpoint.ts";
 import type { Recipe, RecipeStep } from "../endpoint/recipe.ts";
 import type { SchemaViolation } from "../schema/schema.ts";
-import type { UpstreamHandler } from "./call-upstream.ts";
-import { checkComposition } from "./check-composition.ts";
+import type { McpServers, UpstreamHandler } from "./call-upstream.ts";
+import {
+  checkComposition,
+  compilingStepTargets,
+  type StepTarget,
+  type StepTargetOptions,
+} from "./check-composition.ts";
 import { checkSignature } from "./check-signature.ts";
 import { createComposition } from "./composition.ts";
 import { createExternalService } from "./external-service.ts";
-import type { McpServers } from "./mcp/mcp-servers.ts";
 import type { ModuleLoader } from "./module-loader.ts";
-import { compilingStepTargets, type StepTarget, type StepTargetOptions } from "./step-target.ts";
 import type { UpstreamPools } from "./upstream-pools.ts";
 import { parseUpstreamUrl } from "./upstream-url.ts";
 

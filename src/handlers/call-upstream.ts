@@ -4,6 +4,8 @@
  * docs/mcp-servers.md
  */
 import type { JsonRecord } from "../base/json-value.ts";
+import type { McpToolBinding } from "../endpoint/endpoint.ts";
+import type { JsonSchema } from "../schema/json-schema.ts";
 import type { Call, HandlerResult } from "./handler.ts";
 
 /** A question that an upstream asks before it goes on with a call. */
@@ -78,3 +80,14 @@ export type UpstreamHandler = (
 ) => UpstreamOutcome | Promise<UpstreamOutcome>;
 
 type UpstreamOutcome = HandlerResult | AwaitedAnswer;
+
+/**
+ * The MCP servers of a deployment, as endpoints see them. Whoever has none loads nothing of MCP.
+ */
+export interface McpServers {
+  readonly names: readonly string[];
+  /** How long a call of a server's may take; undefined: there is no such server. */
+  timeoutMs(server: string): number | undefined;
+  /** The handler of a tool; undefined: there is no such server. */
+  bind(binding: McpToolBinding, outputSchema: JsonSchema): UpstreamHandler | undefined;
+}

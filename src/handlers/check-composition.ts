@@ -4,13 +4,15 @@
  * the values of a call is left to the dispatcher.   AGTP-API §12.1
  */
 
+import type { Paced } from "../base/paced.ts";
 import type { Problem } from "../base/problem.ts";
+import { templateShape } from "../base/template.ts";
 import type { EndpointDefinition } from "../endpoint/endpoint.ts";
 import type { Recipe, RecipeStep } from "../endpoint/recipe.ts";
-import { isTemplate, type StepTarget } from "./step-target.ts";
+import type { FloorCheck } from "./composition.ts";
 
 /** The facts about all other endpoints that the check of one composition needs. */
-export interface CompositionSurroundings {
+interface CompositionSurroundings {
   readonly recipes: ReadonlyMap<string, Recipe>;
   readonly targetOf: (step: RecipeStep) => StepTarget;
   /** Tells whether granted scopes, wildcards included, cover a required one. */
@@ -82,4 +84,108 @@ function findCycle(
 
 function nameOf({ method, path }: EndpointDefinition): string {
   return `${method} ${path}`;
+}
+
+/** The endpoint that a step will meet. */
+export type StepTarget =
+  /** The server itself: a floor method or a built-in. */
+  | { readonly kind: "server" }
+  | { readonly kind: "endpoint"; readonly endpoint: EndpointDefinition }
+  /** A parameterised path: which of these is known when it runs. */
+  | { readonly kind: "any-of"; readonly endpoints: readonly EndpointDefinition[] }
+  | { readonly kind: "none" };
+
+/** A method and path after alias and redirect. */
+type CanonicalPair = Pick<RecipeStep, "method" | "path">;
+
+/** Everything that a step could reach. */
+export interface StepTargetOptions {
+  readonly endpoints: readonly EndpointDefinition[];
+  readonly isFloor: FloorCheck;
+  /** Applies the server's aliases and redirects to a pair; without it there are none. */
+  readonly canonical?: (pair: CanonicalPair) => CanonicalPair;
+}
+
+interface Known {
+  readonly endpoint: EndpointDefinition;
+  readonly segments: readonly string[];
+}
+
+/**
+ * Finds the endpoint that a step of a recipe reaches, as far as that can be said before it runs:
+ * for a path without parameters exactly what the dispatcher would find, for one with parameters the
+ * endpoint whose template it repeats, else all that could match.   AGTP-API §5.3, §12.1
+ */
+export function* compilingStepTargets(
+  options: StepTargetOptions,
+): Paced<(step: RecipeStep) => StepTarget> {
+  const byMethod = new Map<string, Known[]>();
+  const byShape = new Map<string, EndpointDefinition>();
+  for (const endpoint of options.endpoints) {
+    const known = byMethod.get(endpoint.method) ?? [];
+    known.push({ endpoint, segments: endpoint.path.split("/") });
+    byMethod.set(endpoint.method, known);
+    byShape.set(`${endpoint.method} ${templateShape(endpoint.path)}`, endpoint);
+    yield;
+  }
+
+  function find(step: RecipeStep): StepTarget {
+    const { method, path } = options.canonical?.(step) ?? step;
+    const same = byShape.get(`${method} ${templateShape(path)}`);
+    if (same !== undefined) return { kind: "endpoint", endpoint: same };
+    const known = byMethod.get(method) ?? [];
+    const found = isTemplate(path) ? findPossible(path, known) : findMatching(path, known);
+    return found.kind === "none" && options.isFloor(method, path) ? { kind: "server" } : found;
+  }
+
+  const found = new Map<RecipeStep, StepTarget>();
+  return (step) => {
+    const target = found.get(step) ?? find(step);
+    found.set(step, target);
+    return target;
+  };
+}
+
+/** Tells whether part of a path is known only when the step runs. */
+export function isTemplate(path: string): boolean {
+  return path.includes("{");
+}
+
+/** The most specific template that a path matches. */
+function findMatching(path: string, known: readonly Known[]): StepTarget {
+  const segments = path.split("/");
+  const [best] = known
+    .filter((candidate) => matches(candidate.segments, segments))
+    .sort((a, b) => countParameters(a) - countParameters(b));
+  return best === undefined ? { kind: "none" } : { kind: "endpoint", endpoint: best.endpoint };
+}
+
+/** A parameter of the template takes any segment but an empty one. */
+function matches(template: readonly string[], segments: readonly string[]): boolean {
+  return (
+    template.length === segments.length &&
+    template.every((part, at) => part === segments[at] || (isTemplate(part) && segments[at] !== ""))
+  );
+}
+
+function countParameters({ segments }: Known): number {
+  return segments.filter(isTemplate).length;
+}
+
+/** All that a parameterised path could lead to. */
+function findPossible(path: string, known: readonly Known[]): StepTarget {
+  const segments = path.split("/");
+  const endpoints = known
+    .filter((candidate) => canMatch(candidate.segments, segments))
+    .map(({ endpoint }) => endpoint);
+  return endpoints.length === 0 ? { kind: "none" } : { kind: "any-of", endpoints };
+}
+
+function canMatch(template: readonly string[], segments: readonly string[]): boolean {
+  return (
+    template.length === segments.length &&
+    template.every(
+      (part, at) => part === segments[at] || isTemplate(part) || isTemplate(segments[at] ?? ""),
+    )
+  );
 }

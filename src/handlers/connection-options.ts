@@ -2,14 +2,13 @@
  * Connections to somebody else's HTTP server, the same for all: kept alive, HTTP/1.1 without
  * pipelining, verified, and to no address that an upstream may not have.   AGTP-API §12.3
  */
-
 import { type LookupAddress, type LookupOptions, lookup } from "node:dns";
 import type { LookupFunction } from "node:net";
-import type { Pool } from "undici";
+import type { Dispatcher, Pool } from "undici";
 import { isLoopbackAddress, isNobodysAddress } from "../base/addresses.ts";
 
 /** The options in which connections differ. */
-export interface ConnectionNeeds {
+interface ConnectionNeeds {
   /** The most at once to one origin. */
   readonly connections: number;
   readonly connectTimeoutMs: number;
@@ -78,4 +77,25 @@ function isOwnName(hostname: string): boolean {
 function refused(hostname: string): NodeJS.ErrnoException {
   const message = `${JSON.stringify(hostname)} stands for no address that an upstream may have`;
   return Object.assign(new Error(message), { code: "ERR_AGTP_UPSTREAM_ADDRESS" });
+}
+
+/** The whole body, or undefined when it is too long; the rest is then never received. */
+export async function readBoundedBody(
+  limit: number,
+  { body, headers }: Pick<Dispatcher.ResponseData, "body" | "headers">,
+): Promise<Buffer | undefined> {
+  const announced = Number(headers["content-length"] ?? 0);
+  if (announced > limit) {
+    body.destroy();
+    return undefined;
+  }
+  const chunks: Buffer[] = [];
+  let length = 0;
+  for await (const chunk of body as AsyncIterable<Buffer>) {
+    length += chunk.length;
+    // Leaving the loop destroys the body, and the connection with it.
+    if (length > limit) return undefined;
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks, length);
 }

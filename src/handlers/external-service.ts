@@ -11,10 +11,9 @@ import type { ExternalServiceBinding } from "../endpoint/endpoint.ts";
 import { checkHeader, PLAIN_ENCODING, type UpstreamEncoding } from "../endpoint/upstream-format.ts";
 import type { SchemaViolation } from "../schema/schema.ts";
 import type { Call, Handler, HandlerError } from "./handler.ts";
-import { upstreamFailure } from "./upstream-failure.ts";
 import type { UpstreamPools } from "./upstream-pools.ts";
 import { compileUpstreamRequest, headerText } from "./upstream-request.ts";
-import { compileUpstreamResponse } from "./upstream-response.ts";
+import { compileUpstreamResponse, upstreamFailure } from "./upstream-response.ts";
 import { checkUrlInput, type UpstreamUrl } from "./upstream-url.ts";
 
 /** The handler, and the check its input has to pass first. */

@@ -4,14 +4,15 @@
  * AGTP-API §12.2
  */
 import { readdirSync, realpathSync, statSync } from "node:fs";
-import { basename, dirname, join, sep } from "node:path";
-import { describeFileError } from "../base/bounded-file.ts";
+import { basename, dirname, join, relative, resolve, sep } from "node:path";
+import { pathToFileURL } from "node:url";
+import { describeFileError, readBoundedFile } from "../base/bounded-file.ts";
 import { suggest } from "../base/close-matches.ts";
 import { codeOf } from "../base/thrown.ts";
-import { MODULE_EXTENSIONS } from "./module-extensions.ts";
+import { loadTranspiler, MODULE_EXTENSIONS, type TranspilerFault } from "./transpiler.ts";
 
 /** The real path of a module's file, or why there is none. */
-export type ModuleFile =
+type ModuleFile =
   | { readonly path: string; readonly fault?: undefined }
   | { readonly path?: undefined; readonly fault: string; readonly hint?: string };
 
@@ -56,4 +57,85 @@ function isAbsent(error: unknown): boolean {
 
 function isBelow(root: string, path: string): boolean {
   return path.startsWith(root.endsWith(sep) ? root : root + sep);
+}
+
+const MAX_MESSAGE_LENGTH = 500;
+
+/**
+ * Says why a module could not be imported, and where: `"endpoints/rooms.ts" threw on import:
+ * TypeError: …, at endpoints/rooms.ts:12`. Paths are given relative to the handlers root.
+ */
+export function describeImportFault(error: unknown, modulePath: string, root: string): string {
+  const name = `"${relativePath(modulePath, root)}"`;
+  if (!(error instanceof Error)) return `${name} threw on import: ${brief(String(error))}`;
+  const message = brief(relativize(error.message, root));
+  const place = placeOf(error, modulePath, root);
+  if (isMissingImport(error)) return `${name} imports what does not exist: ${message}`;
+  const where = place === undefined || message.includes(place) ? "" : `, at ${place}`;
+  if (error instanceof SyntaxError) return `${name} does not parse: ${message}${where}`;
+  return `${name} threw on import: ${error.name}: ${message}${where}`;
+}
+
+/** A path below the root, with forward slashes. */
+export function relativePath(path: string, root: string): string {
+  return relative(root, path).split(sep).join("/");
+}
+
+/** A module, package or export; for the latter Node has a SyntaxError. */
+function isMissingImport(error: Error): boolean {
+  const isUnresolved = "code" in error && error.code === "ERR_MODULE_NOT_FOUND";
+  return isUnresolved || error.message.includes("does not provide an export named");
+}
+
+/** The innermost stack frame of the operator's own code. */
+function placeOf(error: Error, modulePath: string, root: string): string | undefined {
+  const stack = relativize(error.stack ?? "", root).replace(error.message, "");
+  const line = stack.split("\n").find((text) => /(?:^|\(|at )(?!node:|\/|file:)\S+:\d+/.test(text));
+  const frame = /(?:^|\(|at (?:async )?)([^\s(]+:\d+)(?::\d+)?\)?$/.exec(line ?? "")?.[1];
+  if (frame !== undefined || !(error instanceof SyntaxError)) return frame;
+  const fault = findSyntaxFault(modulePath);
+  return fault && `${relativePath(fault.path, root)}:${fault.line}`;
+}
+
+/** Absolute paths and URLs below the root, made relative; generations taken off. */
+function relativize(text: string, root: string): string {
+  const prefix = root.endsWith(sep) ? root : root + sep;
+  return text
+    .replaceAll(pathToFileURL(prefix).href, "")
+    .replaceAll(prefix, "")
+    .replaceAll(/\?agtpd=\w+/g, "");
+}
+
+function brief(message: string): string {
+  const line = message.split("\n", 1)[0] ?? "";
+  return line.length > MAX_MESSAGE_LENGTH ? `${line.slice(0, MAX_MESSAGE_LENGTH)}…` : line;
+}
+
+/** A place in a file that is no JavaScript. */
+interface SyntaxFault {
+  readonly path: string;
+  readonly line: number;
+}
+
+const MAX_FILES = 200;
+const MAX_BYTES = 16 * 1024 * 1024;
+const IMPORT = /\b(?:from|import)\s*["'](\.{1,2}\/[^"'\n]+\.m?js)["']/g;
+
+/** The first fault in a module or in what it imports relatively; undefined when all of it parses. */
+function findSyntaxFault(modulePath: string): SyntaxFault | undefined {
+  const { transformSync } = loadTranspiler();
+  const paths = new Set([modulePath]);
+  for (const path of paths) {
+    const source = readBoundedFile(path, MAX_BYTES).text;
+    if (source === undefined) continue;
+    try {
+      transformSync(source, { mode: "strip-only", module: true });
+    } catch (error) {
+      return { path, line: (error as TranspilerFault).startLine ?? 1 };
+    }
+    for (const [, specifier = ""] of source.matchAll(IMPORT)) {
+      if (paths.size < MAX_FILES) paths.add(resolve(dirname(path), specifier));
+    }
+  }
+  return undefined;
 }

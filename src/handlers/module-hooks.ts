@@ -8,8 +8,7 @@ import { readFile } from "node:fs/promises";
 import type { LoadHook, ResolveHook } from "node:module";
 import { basename } from "node:path";
 import { fileURLToPath } from "node:url";
-import { MODULE_EXTENSIONS } from "./module-extensions.ts";
-import { loadTranspiler, type TranspilerFault } from "./transpiler.ts";
+import { loadTranspiler, MODULE_EXTENSIONS, type TranspilerFault } from "./transpiler.ts";
 
 const GENERATION = /\?agtpd=\w+$/;
 const RELATIVE = /^(?:\.{1,2}\/|file:)/;

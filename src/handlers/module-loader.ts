@@ -13,9 +13,8 @@ import { suggest } from "../base/close-matches.ts";
 import type { JsonRecord } from "../base/json-value.ts";
 import type { Problem } from "../base/problem.ts";
 import type { Handler } from "./handler.ts";
-import { describeImportFault, relativePath } from "./import-fault.ts";
-import { findModuleFile } from "./module-file.ts";
-import type { CallProcess } from "./processes/process-function.ts";
+import { describeImportFault, findModuleFile, relativePath } from "./module-file.ts";
+import type { CallProcess } from "./processes/process-call.ts";
 import {
   createRegisteredFunction,
   type ExportedFunction,

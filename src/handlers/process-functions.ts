@@ -7,7 +7,7 @@ import type { JsonRecord } from "../base/json-value.ts";
 import type { Problem } from "../base/problem.ts";
 import type { Handler } from "./handler.ts";
 import type { ModuleLoader, ReferencePlace } from "./module-loader.ts";
-import type { CallProcess } from "./processes/process-function.ts";
+import type { CallProcess } from "./processes/process-call.ts";
 
 /** A function that there is, or why there is not. */
 export type FoundFunction =

@@ -3,10 +3,12 @@
  * handler. The function is the operator's code; the dispatcher judges what it answers.
  * AGTP-API §12.2
  */
+
+import { path, type Schema, table } from "../schema/section-field.ts";
 import type { Handler, HandlerResult } from "./handler.ts";
 
 /** `a.b.c`: export `c` of the module `a/b`. */
-export interface FunctionReference {
+interface FunctionReference {
   /** Path of the module below the handlers root, without its extension. */
   readonly modulePath: string;
   readonly exportName: string;
@@ -48,3 +50,13 @@ function isForeignThenable(value: unknown): value is PromiseLike<HandlerResult> 
     typeof value.then === "function"
   );
 }
+
+/** `[handlers]` */
+export interface HandlersConfig {
+  readonly root: string;
+}
+
+/** Its schema. */
+export const handlersSection: Schema = table("Handler modules", {
+  root: path(".", "Dotted handler paths start here; nothing outside is reachable"),
+});

@@ -28,3 +28,6 @@ export function loadTranspiler(): Transpiler {
   loaded = createRequire(import.meta.url)("@swc/wasm-typescript") as Transpiler;
   return loaded;
 }
+
+/** The extensions of handler modules, in order of preference. */
+export const MODULE_EXTENSIONS = [".ts", ".mts", ".js", ".mjs"] as const;

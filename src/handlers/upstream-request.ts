@@ -8,12 +8,11 @@ import { isRecord, type JsonRecord } from "../base/json-value.ts";
 import type { ExternalServiceBinding, UpstreamMethod } from "../endpoint/endpoint.ts";
 import { type BodyFormat, PLAIN_ENCODING, type ValueStyle } from "../endpoint/upstream-format.ts";
 import { fillUrl, type UpstreamUrl } from "./upstream-url.ts";
-import { appendValue, joinValues, renameKeys, textOf } from "./upstream-values.ts";
 
 type Input = Readonly<Record<string, unknown>>;
 
 /** One request, as undici takes it. */
-export interface UpstreamRequest {
+interface UpstreamRequest {
   readonly method: UpstreamMethod;
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -206,4 +205,72 @@ function partOf(
 /** As browsers write names: nothing in them ends the quotes or the line. */
 function quotable(text: string): string {
   return text.replace(/["\r\n]/g, encodeURIComponent);
+}
+
+const SEPARATORS: Readonly<Record<Exclude<ValueStyle, "deep">, string>> = {
+  comma: ",",
+  space: " ",
+  pipe: "|",
+};
+
+/**
+ * Values of an input as text for a query, a form or a header: lists and objects in the style that
+ * the upstream reads.   AGTP-API §12.3
+ */
+function appendValue(
+  target: URLSearchParams,
+  name: string,
+  value: unknown,
+  style?: ValueStyle,
+): void {
+  if (style === "deep") {
+    appendDeep(target, name, value);
+    return;
+  }
+  if (style !== undefined && typeof value === "object" && value !== null) {
+    target.append(name, joinValues(value, SEPARATORS[style]));
+    return;
+  }
+  for (const item of Array.isArray(value) ? value : [value]) {
+    if (item !== undefined && item !== null) target.append(name, textOf(item));
+  }
+}
+
+/** The text of one value. */
+function textOf(value: unknown): string {
+  return typeof value === "object" ? JSON.stringify(value) : String(value);
+}
+
+/** A list or an object on one line: `a,b`, or `key,value,key,value`. */
+function joinValues(value: object, separator: string): string {
+  const parts: readonly unknown[] = Array.isArray(value) ? value : Object.entries(value).flat();
+  return parts
+    .filter((part) => part !== null)
+    .map(textOf)
+    .join(separator);
+}
+
+/** `name[key][0]=…`; an input is nested 64 levels at most. */
+function appendDeep(target: URLSearchParams, name: string, value: unknown): void {
+  if (typeof value !== "object" || value === null) {
+    if (value !== undefined && value !== null) target.append(name, String(value));
+    return;
+  }
+  for (const [key, member] of Object.entries(value)) appendDeep(target, `${name}[${key}]`, member);
+}
+
+/** Renames the top-level keys of an object, which is a new one; a renamed value wins over one that had the name already.   AGTP-API §12.3 */
+export function renameKeys(
+  record: Readonly<Record<string, unknown>>,
+  names: ReadonlyMap<string, string>,
+): Record<string, unknown> {
+  const kept: [string, unknown][] = [];
+  const renamed: [string, unknown][] = [];
+  for (const [key, value] of Object.entries(record)) {
+    const name = names.get(key);
+    if (name === undefined) kept.push([key, value]);
+    else renamed.push([name, value]);
+  }
+  // fromEntries defines properties, so a key "__proto__" is a key like any other.
+  return Object.fromEntries([...kept, ...renamed]);
 }

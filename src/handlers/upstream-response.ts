@@ -5,11 +5,12 @@
  */
 import type { Dispatcher } from "undici";
 import { isDeeperThan, isRecord, parseJson } from "../base/json-value.ts";
+import { codeOf } from "../base/thrown.ts";
 import type { ExternalServiceBinding } from "../endpoint/endpoint.ts";
 import { PLAIN_ENCODING } from "../endpoint/upstream-format.ts";
-import { readBoundedBody } from "./bounded-body.ts";
+import { readBoundedBody } from "./connection-options.ts";
 import type { HandlerError, HandlerResult } from "./handler.ts";
-import { renameKeys } from "./upstream-values.ts";
+import { renameKeys } from "./upstream-request.ts";
 
 /** The octets of an unread body that are drained so that its connection can be used again. */
 const DRAINED_BYTES = 65_536;
@@ -120,4 +121,28 @@ function renameOutput(value: unknown, names: ReadonlyMap<string, string>): unkno
     return value.map((item) => (isRecord(item) ? renameKeys(item, names) : item));
   }
   return isRecord(value) ? renameKeys(value, names) : value;
+}
+
+const TIMEOUT_CODES: ReadonlySet<string> = new Set([
+  "UND_ERR_HEADERS_TIMEOUT",
+  "UND_ERR_BODY_TIMEOUT",
+]);
+
+/**
+ * Names the `upstream_*` error of an upstream call that failed. The system's own words about it are
+ * for the log.   AGTP-API §12.3, Table 8
+ */
+export function upstreamFailure(error: unknown, isAborted: boolean): HandlerError {
+  const code = codeOf(error);
+  // When the caller left, nobody reads the answer; it only has to be one.
+  if (isAborted || TIMEOUT_CODES.has(code)) {
+    return { error: "upstream_timeout", message: "the upstream did not answer in time" };
+  }
+  // A request undici will not send is a fault of ours, not of the upstream.
+  if (code === "UND_ERR_INVALID_ARG") throw error;
+  if (code.startsWith("HPE_")) {
+    const message = "the upstream's response is not HTTP";
+    return { error: "upstream_malformed_response", message };
+  }
+  return { error: "upstream_connection_error", message: "the upstream cannot be reached" };
 }

@@ -4,15 +4,17 @@
  * have is described less deeply: what is left out of it accepts anything.   AGTP-API §6.4
  */
 
+import { unescapeToken } from "../base/dotted-key.ts";
 import { isRecord } from "../base/json-value.ts";
 import type { JsonSchema } from "../schema/json-schema.ts";
 import { OPERATOR_SCHEMA_BOUNDS, type SchemaBounds } from "../schema/schema-bounds.ts";
 import { checkSchema } from "../schema/schema-check.ts";
-import { DefinitionNames, keepSchema, MAX_WRITTEN_DEPTH } from "./keep-schema.ts";
+import { rewriteSchema } from "./export-schema.ts";
 import { isPlainObject, mergeAllOf } from "./merge-all-of.ts";
-import { DATA, MAPS, referencesIn } from "./schema-graph.ts";
-import { isAnnotation } from "./schema-null.ts";
+import { isAnnotation } from "./schema-dialect.ts";
+import { DATA, mapSchemas, referencesIn } from "./schema-graph.ts";
 import type { SchemaReader } from "./schema-reader.ts";
+import { UniqueNames } from "./words.ts";
 
 /** A schema without references out of it. */
 interface AssembledSchema {
@@ -21,12 +23,10 @@ interface AssembledSchema {
   readonly isCut: boolean;
 }
 
+/** TOML nests two tables for each schema in a schema. */
+const KEPT_BOUNDS: SchemaBounds = { ...OPERATOR_SCHEMA_BOUNDS, maxDepth: 26 };
 /** Agents read every schema of a manifest. */
-const BOUNDS: SchemaBounds = {
-  ...OPERATOR_SCHEMA_BOUNDS,
-  maxLength: 32_768,
-  maxDepth: MAX_WRITTEN_DEPTH,
-};
+const BOUNDS: SchemaBounds = { ...KEPT_BOUNDS, maxLength: 32_768 };
 /** A schema that is no longer than this with everything written out, is written out. */
 const MAX_INLINED = 16_384;
 /** One that is used in a longer schema may still be written out at this length. */
@@ -103,25 +103,10 @@ class Assembly {
     const rest = Object.fromEntries(
       Object.entries(siblings).map(([keyword, value]) => [
         keyword,
-        this.#writeValue(keyword, value),
+        mapSchemas(keyword, value, (schema) => this.#write(schema)),
       ]),
     );
     return typeof $ref === "string" ? this.#writeReference($ref, rest) : mergeAllOf(rest);
-  }
-
-  #writeValue(keyword: string, value: unknown): unknown {
-    if (DATA.has(keyword)) return value;
-    if (Array.isArray(value)) {
-      return value.map((item: unknown) => (isRecord(item) ? this.#write(item) : item));
-    }
-    if (!isRecord(value)) return value;
-    if (!MAPS.has(keyword)) return keyword === "dependentRequired" ? value : this.#write(value);
-    return Object.fromEntries(
-      Object.entries(value).map(([name, member]) => [
-        name,
-        isRecord(member) ? this.#write(member) : member,
-      ]),
-    );
   }
 
   #writeReference(reference: string, siblings: JsonSchema): JsonSchema {
@@ -167,18 +152,45 @@ function prune(schema: JsonSchema, depth: number): JsonSchema {
 }
 
 function pruneValue(keyword: string, value: unknown, depth: number): unknown {
-  if (DATA.has(keyword) || typeof value !== "object" || value === null) return value;
-  if (Array.isArray(value)) {
-    if (!value.some(isRecord)) return value;
-    return depth < 1 ? undefined : value.map((item: unknown) => pruneMember(item, depth));
-  }
-  if (keyword === "dependentRequired") return value;
-  if (!MAPS.has(keyword)) return pruneMember(value, depth);
-  const members = Object.entries(value).map(([name, member]) => [name, pruneMember(member, depth)]);
-  return Object.fromEntries(members);
+  const isSchemaList = !DATA.has(keyword) && Array.isArray(value) && value.some(isRecord);
+  if (depth < 1 && isSchemaList) return undefined;
+  return mapSchemas(keyword, value, (schema) => (depth < 1 ? {} : prune(schema, depth - 1)));
 }
 
-function pruneMember(member: unknown, depth: number): unknown {
-  if (!isRecord(member)) return member;
-  return depth < 1 ? {} : prune(member, depth - 1);
+/**
+ * The schema of an endpoint that was exported, as it was: what it refers to goes back under `$defs`,
+ * under the name that it had, and nothing is written out, merged or left out. Whoever imports an
+ * export gets the same endpoints, however long their schemas are.   AGTP-API §6.4, §14.2
+ */
+function keepSchema(root: JsonSchema, reader: SchemaReader): JsonSchema | undefined {
+  const names = new DefinitionNames();
+  const locate = (reference: string): string => `#/$defs/${names.of(reference)}`;
+  const schema = rewriteSchema(root, locate);
+  const written: [string, JsonSchema][] = [];
+  // One definition may bring others, which come behind it.
+  for (const [reference, name] of names.all) {
+    if (written.length >= KEPT_BOUNDS.maxReferences) return undefined;
+    written.push([name, rewriteSchema(reader.definition(reference), locate)]);
+  }
+  const kept = written.length === 0 ? schema : { ...schema, $defs: Object.fromEntries(written) };
+  return checkSchema(kept, KEPT_BOUNDS).length === 0 ? kept : undefined;
+}
+
+/** Names under `$defs` by reference, each after the last part of its reference. */
+class DefinitionNames {
+  readonly #unique = new UniqueNames("_");
+  readonly #names = new Map<string, string>();
+
+  get all(): ReadonlyMap<string, string> {
+    return this.#names;
+  }
+
+  of(reference: string): string {
+    const known = this.#names.get(reference);
+    if (known !== undefined) return known;
+    const last = unescapeToken(reference.slice(reference.lastIndexOf("/") + 1));
+    const name = this.#unique.take(last.replace(/[^A-Za-z0-9_-]+/g, "_").slice(0, 64) || "schema");
+    this.#names.set(reference, name);
+    return name;
+  }
 }

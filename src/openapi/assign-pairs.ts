@@ -9,13 +9,11 @@ import type { Catalog } from "../catalog/catalog.ts";
 import { checkTemplate, type MethodNames } from "../catalog/path-grammar.ts";
 import type { UpstreamMethod } from "../endpoint/endpoint.ts";
 import { checkReservation } from "../endpoint/method-rule.ts";
-import { type EndpointPath, freeName, makePath } from "./endpoint-path.ts";
+import { type EndpointPath, freeName, makePath, PairSet } from "./endpoint-path.ts";
 import { readExtension } from "./extension.ts";
 import { canRead, isReading, liftVerb, methodReader } from "./lift-verb.ts";
-import { Notes } from "./notes.ts";
 import type { Operation } from "./operations.ts";
-import { PairSet } from "./pair-set.ts";
-import { kebab, wordsOf } from "./words.ts";
+import { kebab, Notes, wordsOf } from "./words.ts";
 
 /** The pair of an operation, and what is to be said about it. */
 export interface AssignedPair {

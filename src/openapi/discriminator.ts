@@ -4,7 +4,7 @@
  */
 import { isRecord, type JsonRecord, recordIn } from "../base/json-value.ts";
 import type { JsonSchema } from "../schema/json-schema.ts";
-import { resolveReference } from "./reference.ts";
+import { resolveReference } from "./read-document.ts";
 import { kebab } from "./words.ts";
 
 /** A converted schema with the discriminator of its source in its branches. */

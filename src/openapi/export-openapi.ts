@@ -10,9 +10,14 @@ import { propertiesOf } from "../endpoint/input-shape.ts";
 import { checkReservation } from "../endpoint/method-rule.ts";
 import type { JsonSchema } from "../schema/json-schema.ts";
 import { SchemaComponents } from "./export-schema.ts";
-import type { ExportedEndpoint } from "./exported-endpoint.ts";
 import { DERIVED_FROM, EXTENSION } from "./extension.ts";
-import { type HttpAliases, type HttpForm, httpForm, otherFields } from "./http-form.ts";
+import {
+  type ExportedEndpoint,
+  type HttpAliases,
+  type HttpForm,
+  httpForm,
+  otherFields,
+} from "./http-form.ts";
 import { snake, UniqueNames } from "./words.ts";
 
 /** The source of a document. */

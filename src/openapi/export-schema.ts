@@ -8,7 +8,7 @@ import { unescapeToken } from "../base/dotted-key.ts";
 import { isRecord } from "../base/json-value.ts";
 import type { JsonSchema } from "../schema/json-schema.ts";
 import { decodeFragment, resolveLocalReference } from "../schema/local-reference.ts";
-import { DATA, MAPS, referencesIn } from "./schema-graph.ts";
+import { mapSchemas, referencesIn } from "./schema-graph.ts";
 import { UniqueNames } from "./words.ts";
 
 /** Rewrites a schema that is part of an adopted one. */
@@ -112,12 +112,8 @@ export function rewriteSchema(schema: JsonSchema, locate: Locate): JsonSchema {
 }
 
 function rewriteValue(keyword: string, value: unknown, locate: Locate): unknown {
-  if (DATA.has(keyword)) return value;
   if (keyword === "$ref" && typeof value === "string") return locate(value);
-  const inner = (member: unknown): unknown =>
-    isRecord(member) ? rewriteSchema(member, locate) : member;
-  if (Array.isArray(value)) return value.map(inner);
-  if (!isRecord(value) || keyword === "dependentRequired") return value;
-  if (!MAPS.has(keyword) && keyword !== "definitions") return inner(value);
-  return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, inner(member)]));
+  // The older name of `$defs`.
+  const known = keyword === "definitions" ? "$defs" : keyword;
+  return mapSchemas(known, value, (schema) => rewriteSchema(schema, locate));
 }

@@ -7,7 +7,7 @@
 import { isRecord, type JsonRecord } from "../base/json-value.ts";
 import type { SemanticBlock } from "../endpoint/endpoint.ts";
 import { readProposedSemantic } from "../endpoint/semantic-block.ts";
-import type { Notes } from "./notes.ts";
+import type { Notes } from "./words.ts";
 
 /** The members of an operation that are about AGTP. */
 export const EXTENSION = {

@@ -7,7 +7,7 @@ import type { BodyTarget } from "./input-body.ts";
 import type { ParameterTargets } from "./input-parameters.ts";
 import type { Operation } from "./operations.ts";
 import type { Output } from "./output.ts";
-import type { Credentials } from "./security.ts";
+import type { Credentials } from "./servers-and-security.ts";
 import { snake, UniqueNames, wordsOf } from "./words.ts";
 
 /** The source of a handler. */

@@ -3,11 +3,14 @@
  * method is, or the method's name behind the path, from where the sidecar lifts it. The import reads
  * both back.   AGTP-API §9.2, §14.2
  */
+
+import { isRecord, recordIn, textsIn } from "../base/json-value.ts";
 import { type Catalog, HTTP_VERBS } from "../catalog/catalog.ts";
 import { templateParameters } from "../catalog/path-grammar.ts";
+import type { EndpointDefinition } from "../endpoint/endpoint.ts";
 import { declaredTypes, propertiesOf } from "../endpoint/input-shape.ts";
+import { readProposedSemantic } from "../endpoint/semantic-block.ts";
 import type { JsonSchema } from "../schema/json-schema.ts";
-import type { ExportedEndpoint } from "./exported-endpoint.ts";
 import { canRead } from "./lift-verb.ts";
 
 /** The HTTP request that asks for an endpoint. */
@@ -70,4 +73,42 @@ function isScalar(schema: unknown, root: JsonSchema): boolean {
 
 function lower(verb: (typeof HTTP_VERBS)[number]): HttpForm["method"] {
   return verb.toLowerCase() as HttpForm["method"];
+}
+
+/** The part of a definition that is public. */
+export type ExportedEndpoint = Pick<
+  EndpointDefinition,
+  | "method"
+  | "path"
+  | "description"
+  | "namespace"
+  | "semantic"
+  | "inputSchema"
+  | "outputSchema"
+  | "errors"
+  | "requiredScopes"
+  | "deprecated"
+>;
+
+/** Reads an entry of a manifest's `endpoints`; undefined for what is none. */
+export function readManifestEndpoint(entry: unknown): ExportedEndpoint | undefined {
+  if (!isRecord(entry)) return undefined;
+  const { method, path, description, namespace, deprecated } = entry;
+  const { input_schema: inputSchema, output_schema: outputSchema } = entry;
+  const block = readProposedSemantic(entry["semantic"]);
+  if (typeof method !== "string" || typeof path !== "string" || !("semantic" in block)) {
+    return undefined;
+  }
+  if (!isRecord(inputSchema) || !isRecord(outputSchema)) return undefined;
+  const since = recordIn(deprecated)["deprecated_in"];
+  return {
+    ...{ method, path, semantic: block.semantic, inputSchema, outputSchema },
+    description: typeof description === "string" ? description : `${method} ${path}`,
+    ...(typeof namespace === "string" ? { namespace } : {}),
+    errors: textsIn(entry["errors"]),
+    requiredScopes: textsIn(entry["required_scopes"]),
+    ...(typeof since === "string" && isRecord(deprecated)
+      ? { deprecated: { ...deprecated, deprecated_in: since } }
+      : {}),
+  };
 }

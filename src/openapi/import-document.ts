@@ -9,14 +9,17 @@ import { templateShape } from "../base/template.ts";
 import type { Catalog } from "../catalog/catalog.ts";
 import { methodNames } from "../catalog/path-grammar.ts";
 import { assignPairs, type PairRules } from "./assign-pairs.ts";
-import { endpointText, findEndpointFault } from "./endpoint-text.ts";
-import { type DraftedEndpoint, type ImportContext, importOperation } from "./import-operation.ts";
-import { Notes } from "./notes.ts";
+import {
+  type DraftedEndpoint,
+  endpointText,
+  findEndpointFault,
+  type ImportContext,
+  importOperation,
+} from "./import-operation.ts";
 import { type Operation, operationsOf } from "./operations.ts";
 import { SchemaReader } from "./schema-reader.ts";
-import type { Variable } from "./security.ts";
-import { type BaseUrl, checkBaseUrl, findBaseUrl } from "./server-url.ts";
-import { firstSentence, kebab, snake, UniqueNames } from "./words.ts";
+import { type BaseUrl, checkBaseUrl, findBaseUrl, type Variable } from "./servers-and-security.ts";
+import { firstSentence, kebab, Notes, snake, UniqueNames } from "./words.ts";
 
 /** An endpoint with its file. */
 export interface ImportedEndpoint extends DraftedEndpoint {

@@ -3,25 +3,27 @@
  * external service behind it. The endpoint is a table as an endpoint file has it, with a remark
  * behind every value that somebody has to judge.   AGTP-API §6.2, §12.3, §14.1
  */
-
 import type { JsonRecord } from "../base/json-value.ts";
+import { formatProblem, isError } from "../base/problem.ts";
 import { UPSTREAM_ERRORS } from "../endpoint/endpoint.ts";
+import { parseEndpointFile } from "../endpoint/endpoint-file.ts";
 import { isScopeToken } from "../identity/authority-scope.ts";
 import type { JsonSchema } from "../schema/json-schema.ts";
+import { OPERATOR_SCHEMA_BOUNDS } from "../schema/schema-bounds.ts";
+import { checkSchema } from "../schema/schema-check.ts";
 import { assembleSchema } from "./assemble-schema.ts";
 import type { AssignedPair, PairRules } from "./assign-pairs.ts";
 import { describeOperation, draftSemantic } from "./draft-semantic.ts";
 import { type AgtpExtension, readExtension } from "./extension.ts";
-import { FieldSet } from "./field-set.ts";
 import { makeHandler, nameErrors } from "./handler-draft.ts";
 import { addBody, type BodyTarget } from "./input-body.ts";
-import { addParameters, type ParameterTargets } from "./input-parameters.ts";
-import { Notes } from "./notes.ts";
+import { addParameters, FieldSet, type ParameterTargets } from "./input-parameters.ts";
 import type { Operation } from "./operations.ts";
 import { type Output, readOutput } from "./output.ts";
 import type { SchemaReader } from "./schema-reader.ts";
-import { type Credentials, readCredentials, type Variable } from "./security.ts";
-import { firstSentence, kebab } from "./words.ts";
+import { type Credentials, readCredentials, type Variable } from "./servers-and-security.ts";
+import { firstSentence, kebab, Notes, onOneLine } from "./words.ts";
+import { writeToml } from "./write-toml.ts";
 
 /** Shared by the operations of one document. */
 export interface ImportContext extends PairRules {
@@ -191,4 +193,55 @@ function descriptionOf(operation: Operation, { catalog }: PairRules): string {
 function deprecation({ raw }: Operation, told: AgtpExtension, version: string): JsonRecord {
   if (told.deprecated !== undefined) return { deprecated: told.deprecated };
   return raw["deprecated"] === true ? { deprecated: { deprecated_in: version } } : {};
+}
+
+/** In front of everything that a person has to judge; `agtpd doctor` looks for it. */
+export const REVIEW_MARK = "REVIEW:";
+
+/** The file of an endpoint. */
+export function endpointText(endpoint: DraftedEndpoint, source: string): string {
+  const { operation, table, reviews } = endpoint;
+  const { httpMethod, path, id } = operation;
+  const name = id === undefined ? "" : ` (${onOneLine(id)})`;
+  const general = reviews.filter(({ key }) => key === "");
+  const header = [
+    `# ${httpMethod} ${onOneLine(path)}${name} of ${onOneLine(source)}.`,
+    ...(reviews.length === 0
+      ? []
+      : ["# Judge what is marked REVIEW, and take the mark away when it is right."]),
+    ...general.map(({ message }) => `# ${REVIEW_MARK} ${onOneLine(message)}`),
+  ];
+  const remarks = new Map(
+    reviews
+      .filter(({ key }) => key !== "")
+      .map(({ key, message }) => [key, `${REVIEW_MARK} ${onOneLine(message)}`]),
+  );
+  return `${header.join("\n")}\n\n${writeToml({ endpoint: table }, remarks)}`;
+}
+
+/** A file of more is refused at load. */
+const MAX_BYTES = 1_048_576;
+
+/**
+ * Reads the file as the daemon will, before anything is written: why it would not be served; undefined:
+ * it would.   AGTP-API §13.2
+ */
+export function findEndpointFault(
+  text: string,
+  { variables }: Pick<DraftedEndpoint, "variables">,
+  { catalog, names }: PairRules,
+): string | undefined {
+  if (Buffer.byteLength(text) > MAX_BYTES) return "it is too large for an endpoint file";
+  const env = Object.fromEntries(variables.map(({ name }) => [name, "secret"]));
+  const vocabulary = { catalog, names, customMethods: new Set<string>() };
+  const context = { ...vocabulary, directory: "/", env };
+  const { definition, problems } = parseEndpointFile(text, "the endpoint", context);
+  const problem = problems.find(isError);
+  if (problem !== undefined) return formatProblem(problem);
+  if (definition === undefined) return "it is no endpoint";
+  for (const schema of [definition.inputSchema, definition.outputSchema]) {
+    const [fault] = checkSchema(schema, OPERATOR_SCHEMA_BOUNDS);
+    if (fault !== undefined) return `its schema at ${fault.key || "the root"} ${fault.message}`;
+  }
+  return undefined;
 }

@@ -9,13 +9,12 @@ import type { UpstreamMethod } from "../endpoint/endpoint.ts";
 import type { BodyFormat, ValueStyle } from "../endpoint/upstream-format.ts";
 import type { JsonSchema } from "../schema/json-schema.ts";
 import { EXTENSION } from "./extension.ts";
-import type { FieldSet } from "./field-set.ts";
-import { styleOf } from "./input-parameters.ts";
-import { type Content, contentsOf } from "./media-type.ts";
-import type { Notes } from "./notes.ts";
+import { type FieldSet, styleOf } from "./input-parameters.ts";
+import { expandRoot, type ObjectShape, objectShape } from "./merge-all-of.ts";
 import type { Operation } from "./operations.ts";
-import { expandRoot, type ObjectShape, objectShape } from "./root-schema.ts";
+import { type Content, contentsOf } from "./output.ts";
 import type { SchemaReader } from "./schema-reader.ts";
+import type { Notes } from "./words.ts";
 
 /** The media type and encoding of the body. */
 export interface BodyTarget {

@@ -5,13 +5,12 @@
 import { quoteValue, recordIn } from "../base/json-value.ts";
 import { checkHeader, type ValueStyle } from "../endpoint/upstream-format.ts";
 import type { JsonSchema } from "../schema/json-schema.ts";
-import { parameterName } from "./endpoint-path.ts";
-import type { FieldSet } from "./field-set.ts";
-import { contentsOf } from "./media-type.ts";
-import type { Notes } from "./notes.ts";
+import { freeName, parameterName } from "./endpoint-path.ts";
+import { expandRoot, objectShape } from "./merge-all-of.ts";
 import type { Operation, Parameter } from "./operations.ts";
-import { expandRoot, objectShape } from "./root-schema.ts";
+import { contentsOf } from "./output.ts";
 import type { SchemaReader } from "./schema-reader.ts";
+import type { Notes } from "./words.ts";
 import { firstSentence, snake } from "./words.ts";
 
 /** The fields that parameters go to: names here to names there. */
@@ -152,4 +151,47 @@ function schemaOf({ raw }: Parameter, { reader }: ParameterContext): JsonSchema 
     ...(text === "" ? {} : { description: text }),
     ...(raw["deprecated"] === true ? { deprecated: true } : {}),
   };
+}
+
+/** One field. */
+interface Field {
+  readonly name: string;
+  readonly schema: JsonSchema;
+  readonly isRequired: boolean;
+}
+
+/** Fields by name, in the order in which they came. */
+export class FieldSet {
+  readonly #fields = new Map<string, Field>();
+  #rules: JsonSchema = {};
+
+  /** Adds a field; answers with its name, which has the place in front where it was taken. */
+  add(wanted: string, place: string, field: Omit<Field, "name">): string {
+    const taken = this.#fields;
+    const name = taken.has(wanted) ? freeName(`${place}_${wanted}`, taken) : wanted;
+    this.#fields.set(name, { ...field, name });
+    return name;
+  }
+
+  /** Keywords about which fields go together. */
+  setRules(rules: JsonSchema): void {
+    this.#rules = rules;
+  }
+
+  get names(): readonly string[] {
+    return [...this.#fields.keys()];
+  }
+
+  /** The closed object that they make. */
+  toSchema(): JsonSchema {
+    const fields = [...this.#fields.values()];
+    const required = fields.filter(({ isRequired }) => isRequired).map(({ name }) => name);
+    return {
+      type: "object",
+      ...(required.length === 0 ? {} : { required }),
+      additionalProperties: false,
+      properties: Object.fromEntries(fields.map(({ name, schema }) => [name, schema])),
+      ...this.#rules,
+    };
+  }
 }

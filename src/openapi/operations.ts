@@ -5,8 +5,7 @@
 
 import { isRecord, type JsonRecord, recordIn } from "../base/json-value.ts";
 import { UPSTREAM_METHODS, type UpstreamMethod } from "../endpoint/endpoint.ts";
-import { pathItems } from "./check-document.ts";
-import { recordAt } from "./reference.ts";
+import { pathItems, recordAt } from "./read-document.ts";
 
 /** The place of a parameter in a request. */
 const PARAMETER_PLACES = ["path", "query", "header", "cookie"] as const;

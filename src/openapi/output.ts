@@ -3,13 +3,12 @@
  * that a document calls successes are alternatives of one output.   AGTP-API §6.4, §12.3
  */
 import { isDeepStrictEqual } from "node:util";
-import type { JsonRecord } from "../base/json-value.ts";
+import { isRecord, type JsonRecord, recordIn } from "../base/json-value.ts";
 import type { ResponseFormat } from "../endpoint/upstream-format.ts";
 import type { JsonSchema } from "../schema/json-schema.ts";
-import { type Content, contentsOf } from "./media-type.ts";
-import type { Notes } from "./notes.ts";
 import type { Operation } from "./operations.ts";
 import type { SchemaReader } from "./schema-reader.ts";
+import type { Notes } from "./words.ts";
 
 /** The output of an endpoint, with references into the document. */
 export interface Output {
@@ -105,4 +104,36 @@ function anyOf(schemas: readonly JsonSchema[]): JsonSchema {
   const [only = { type: "object" }] = different;
   if (different.length < 2) return only === EMPTY ? { type: "object" } : only;
   return { anyOf: different };
+}
+
+/** The kind of content that a media type is. */
+type ContentKind = "json" | "form" | "multipart" | "text" | "binary";
+
+/** One entry of `content`. */
+export interface Content {
+  /** Lower case, without parameters. */
+  readonly mediaType: string;
+  readonly kind: ContentKind;
+  /** The media type object. */
+  readonly raw: JsonRecord;
+}
+
+const ORDER: readonly ContentKind[] = ["json", "form", "multipart", "text", "binary"];
+
+/** The entries of a `content` map, those that say most of their values first. */
+export function contentsOf(content: unknown): readonly Content[] {
+  if (!isRecord(content)) return [];
+  return Object.entries(content)
+    .map(([name, raw]): Content => {
+      const mediaType = (name.split(";", 1)[0] ?? "").trim().toLowerCase();
+      return { mediaType, kind: kindOf(mediaType), raw: recordIn(raw) };
+    })
+    .toSorted((a, b) => ORDER.indexOf(a.kind) - ORDER.indexOf(b.kind));
+}
+
+function kindOf(mediaType: string): ContentKind {
+  if (/^(?:application\/json|\*\/\*|application\/\*)$|[/+.]json$/.test(mediaType)) return "json";
+  if (mediaType === "application/x-www-form-urlencoded") return "form";
+  if (mediaType.startsWith("multipart/")) return "multipart";
+  return /^text\/|[/+]xml$|[/+]yaml$/.test(mediaType) ? "text" : "binary";
 }

@@ -16,9 +16,22 @@ const HUGE = 1e9;
 /** Keywords whose values are data. */
 export const DATA: ReadonlySet<string> = new Set(["enum", "const", "default", "examples"]);
 /** Keywords whose members have names of their own. */
-export const MAPS: ReadonlySet<string> = new Set([
+const MAPS: ReadonlySet<string> = new Set([
   ...["properties", "patternProperties", "dependentSchemas", "$defs"],
 ]);
+
+/** The value of a keyword with each schema in it written anew; data stays as it is. */
+export function mapSchemas(
+  keyword: string,
+  value: unknown,
+  write: (schema: JsonSchema) => unknown,
+): unknown {
+  if (DATA.has(keyword) || keyword === "dependentRequired") return value;
+  const member = (one: unknown): unknown => (isRecord(one) ? write(one) : one);
+  if (Array.isArray(value)) return value.map(member);
+  if (!isRecord(value) || !MAPS.has(keyword)) return member(value);
+  return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, member(one)]));
+}
 
 /** The graph of one reader's schemas. */
 export class SchemaGraph {

@@ -9,15 +9,12 @@ import type { JsonSchema } from "../schema/json-schema.ts";
 import { checkPlainValue, isPattern, type PlainValue } from "../schema/keyword-value.ts";
 import { FORMATS } from "../schema/keywords-and-formats.ts";
 import { KEYWORDS, SCHEMA_TYPES } from "../schema/schema-vocabulary.ts";
-import { hasOldSchemas } from "./check-document.ts";
 import { discriminate } from "./discriminator.ts";
 import { isDerived } from "./extension.ts";
-import { Notes } from "./notes.ts";
-import { dereference, resolveReference } from "./reference.ts";
-import { modernise } from "./schema-dialect.ts";
+import { dereference, hasOldSchemas, resolveReference } from "./read-document.ts";
+import { allowNull, modernise, withoutNulls } from "./schema-dialect.ts";
 import { SchemaGraph } from "./schema-graph.ts";
-import { allowNull, withoutNulls } from "./schema-null.ts";
-import { firstSentence } from "./words.ts";
+import { firstSentence, Notes } from "./words.ts";
 
 /** The use of a schema: an input has nothing that is read-only, an output nothing write-only. */
 export type Direction = "input" | "output";

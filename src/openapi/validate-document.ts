@@ -6,7 +6,7 @@
  */
 import { isRecord, type JsonRecord, recordIn } from "../base/json-value.ts";
 import { reasonOf } from "../base/thrown.ts";
-import { recordAt } from "./reference.ts";
+import { recordAt } from "./read-document.ts";
 
 const MAX_WARNINGS = 20;
 /** Values in one portion; a path of more is one that nobody wrote by hand. */

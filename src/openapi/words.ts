@@ -108,3 +108,18 @@ function withoutControls(text: string): string {
     .replace(/\s+/g, " ")
     .trim();
 }
+
+const MAX_NOTES = 200;
+
+/** Notes of a conversion for its reviewer: parts that it left out or read in its own way, each said once. */
+export class Notes {
+  readonly #messages = new Set<string>();
+
+  add(message: string): void {
+    if (this.#messages.size < MAX_NOTES) this.#messages.add(message);
+  }
+
+  get messages(): readonly string[] {
+    return [...this.#messages];
+  }
+}

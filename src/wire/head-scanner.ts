@@ -157,6 +157,13 @@ export class HeadScanner {
     return undefined;
   }
 
+  /** The length of a start line that lies here whole, and of which nothing was looked at yet; undefined of any other. */
+  measureLine(bytes: Uint8Array, start: number, end: number): number | undefined {
+    if (this.#scanned > 0) return undefined;
+    const at = skipText(bytes, start, Math.min(end, start + this.#room));
+    return bytes[at] === CR && at + 1 < end && bytes[at + 1] === LF ? at - start : undefined;
+  }
+
   /** Forgets the message, so that the next one can be scanned. */
   reset(): void {
     this.#scanned = 0;

@@ -4,6 +4,7 @@
  * Content-Length.   AGTP "Wire Format", RFC 9110 §5
  */
 
+import { flatText } from "../base/kept-text.ts";
 import type { HeaderFields, WireFault } from "./message.ts";
 
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
@@ -59,18 +60,32 @@ export interface FieldLine {
 }
 
 /**
- * The fields of one head. A value becomes a string when it is first asked for: most fields of most
- * messages never are.
+ * The fields of one head. A value becomes a string when it is asked for: most fields of most messages
+ * never are.
  */
-class FieldList implements HeaderFields {
+export class FieldList implements HeaderFields {
   readonly #names: readonly string[];
   readonly #lines: readonly FieldLine[];
   readonly #block: string;
+  /** Undefined: they are not kept. */
+  readonly #values: readonly string[] | undefined;
 
-  constructor(names: readonly string[], lines: readonly FieldLine[], block: string) {
+  constructor(
+    names: readonly string[],
+    lines: readonly FieldLine[],
+    block: string,
+    values?: readonly string[],
+  ) {
     this.#names = names;
     this.#lines = lines;
     this.#block = block;
+    this.#values = values;
+  }
+
+  /** The same fields for many messages, in texts of their own. */
+  keep(): FieldList {
+    const values = this.#lines.map((line) => flatText(fieldValue(line, this.#block)));
+    return new FieldList(this.#names.map(flatText), [], "", values);
   }
 
   get size(): number {
@@ -84,15 +99,18 @@ class FieldList implements HeaderFields {
   get(name: string): string | undefined {
     const names = this.#names;
     for (let index = 0; index < names.length; index += 1) {
-      if (names[index] === name) return fieldValue(this.#lines[index]!, this.#block);
+      if (names[index] === name) return this.#valueAt(index);
     }
     return undefined;
   }
 
   *[Symbol.iterator](): Generator<readonly [string, string]> {
-    for (const [index, line] of this.#lines.entries()) {
-      yield [this.#names[index]!, fieldValue(line, this.#block)];
-    }
+    for (const [index, name] of this.#names.entries()) yield [name, this.#valueAt(index)];
+  }
+
+  #valueAt(index: number): string {
+    const values = this.#values;
+    return values === undefined ? fieldValue(this.#lines[index]!, this.#block) : values[index]!;
   }
 }
 

@@ -6,8 +6,16 @@
  */
 import { flatText } from "../base/kept-text.ts";
 import { HeadScanner, ReceiveBuffer, type StartLineRules } from "./head-scanner.ts";
-import { clip, collectFields, isToken, quote, SINGLETON_FIELDS } from "./header-fields.ts";
+import {
+  clip,
+  collectFields,
+  FieldList,
+  isToken,
+  quote,
+  SINGLETON_FIELDS,
+} from "./header-fields.ts";
 import type { HeaderFields, Request, WireFault, WireLimits } from "./message.ts";
+import { RepeatedFields } from "./repeated-fields.ts";
 
 /** The rules in which requests and responses differ. */
 export interface MessageRules<Start extends { readonly kind: string }, Message extends object> {
@@ -34,6 +42,7 @@ export class MessageParser<Start extends { readonly kind: string }, Message exte
   readonly #limits: WireLimits;
   readonly #received = new ReceiveBuffer();
   readonly #scanner: HeadScanner;
+  readonly #repeated = new RepeatedFields();
   /** Set when the start line was complete before the rest of its head. */
   #start: Start | undefined;
   #head: Head<Start> | undefined;
@@ -69,7 +78,8 @@ export class MessageParser<Start extends { readonly kind: string }, Message exte
   /** The next complete message, a fault once, or undefined when more octets are needed. */
   next(): Message | WireFault | undefined {
     if (this.#head === undefined) {
-      const read = this.#received.length === 0 ? undefined : this.#readHead();
+      const read =
+        this.#received.length === 0 ? undefined : (this.#readRepeated() ?? this.#readHead());
       if (read === undefined) return undefined;
       if (isWireFault(read)) return this.#fail(read);
       this.#head = read;
@@ -88,6 +98,23 @@ export class MessageParser<Start extends { readonly kind: string }, Message exte
     if (this.#failed || this.phase === "idle") return undefined;
     const message = `the message was cut short in its ${this.phase}`;
     return this.#fail({ kind: "wire-fault", code: "invalid-framing", message });
+  }
+
+  /** Reads a head that lies here whole and repeats the fields of the one before; any other is read below. */
+  #readRepeated(): Head<Start> | WireFault | undefined {
+    if (!this.#repeated.isKnown) return undefined;
+    const { bytes, start: from, end } = this.#received;
+    const length = this.#scanner.measureLine(bytes, from, end);
+    if (length === undefined) return undefined;
+    const known = this.#repeated.find(bytes, from + length + 2, end);
+    if (known === undefined) return undefined;
+    const start =
+      this.#rules.remembered.find(bytes, from, length) ??
+      this.#parseStart(bytes.toString("latin1", from, from + length), length);
+    if (isWireFault(start)) return start;
+    const { octets, headers, contentLength } = known;
+    this.#received.skip(length + 2 + octets.length);
+    return { kind: "head", start, headers, contentLength };
   }
 
   #readHead(): Head<Start> | WireFault | undefined {
@@ -131,6 +158,11 @@ export class MessageParser<Start extends { readonly kind: string }, Message exte
     const contentLength = readContentLength(headers, this.#limits.bodyBytes);
     if (typeof contentLength !== "number") return contentLength;
     this.#start = undefined;
+    const { bytes, start: from } = this.#received;
+    const blockStart = from + this.#scanner.startLineLength! + 2;
+    if (headers instanceof FieldList) {
+      this.#repeated.note([bytes, blockStart, from + length], headers, contentLength);
+    }
     this.#scanner.reset();
     this.#received.skip(length);
     return { kind: "head", start, headers, contentLength };

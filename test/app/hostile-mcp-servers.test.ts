@@ -1,6 +1,6 @@
 /** MCP servers that misbehave, behind a daemon that an MCP client calls.   formats §10 */
 import { describe, expect, it } from "vitest";
-import { definitionPin, readDefinition } from "../../src/handlers/mcp/definition.ts";
+import { definitionPin, readDefinition } from "../../src/handlers/mcp/tool-pins.ts";
 import { endpointFile } from "../support/deployment.ts";
 import {
   type HttpPlay,

@@ -8,7 +8,7 @@ import type { EndpointDefinition } from "../../src/endpoint/endpoint.ts";
 import { UPSTREAM_ERRORS } from "../../src/endpoint/endpoint.ts";
 import { parseEndpointFile } from "../../src/endpoint/endpoint-file.ts";
 import { type ExportSource, exportOpenapi } from "../../src/openapi/export-openapi.ts";
-import type { ExportedEndpoint } from "../../src/openapi/exported-endpoint.ts";
+import type { ExportedEndpoint } from "../../src/openapi/http-form.ts";
 import { importDocument } from "../../src/openapi/import-document.ts";
 import { liftVerb, methodReader } from "../../src/openapi/lift-verb.ts";
 import { loadShippedCatalog } from "../../src/openapi/shipped-catalog-text.ts";

@@ -1,7 +1,6 @@
 /** Texts that are documents, and texts that would be too much. */
 import { describe, expect, it } from "vitest";
-import { checkDocument } from "../../src/openapi/check-document.ts";
-import { readDocument } from "../../src/openapi/read-document.ts";
+import { checkDocument, readDocument } from "../../src/openapi/read-document.ts";
 import { validateDocument } from "../../src/openapi/validate-document.ts";
 
 async function faultOf(text: string): Promise<string> {

@@ -1,7 +1,7 @@
 /** Schemas of tools as those of the endpoints that they become.   formats §10 */
 import { parse } from "smol-toml";
 import { describe, expect, it } from "vitest";
-import { readDefinition } from "../../src/handlers/mcp/definition.ts";
+import { readDefinition } from "../../src/handlers/mcp/tool-pins.ts";
 import { loadShippedCatalog } from "../../src/openapi/shipped-catalog-text.ts";
 import { draftTools } from "../../src/programs/mcp/draft-tools.ts";
 import type { EndpointTable } from "../support/openapi-program.ts";

@@ -5,8 +5,7 @@
 import { Agent, request } from "undici";
 import { within } from "../../base/deadline.ts";
 import { reasonOf } from "../../base/thrown.ts";
-import { readBoundedBody } from "../../handlers/bounded-body.ts";
-import { connectionOptions } from "../../handlers/connection-options.ts";
+import { connectionOptions, readBoundedBody } from "../../handlers/connection-options.ts";
 import { type KeySet, readKeySet } from "../../identity/bearer-keys.ts";
 import { parseBoundedJson } from "../../identity/json-document.ts";
 

@@ -30,7 +30,7 @@ import type { Approvals } from "../approvals/approvals.ts";
 import type { DelegationReader } from "../caller/delegation.ts";
 import type { ContractOffers } from "../contracts/contract-offers.ts";
 import type { Dispatcher } from "../dispatcher.ts";
-import type { ContractGateOptions, NegotiationGateOptions } from "../gates/10-12-contract.ts";
+import type { ContractGateOptions, NegotiationGateOptions } from "../gates/10-11-12-endpoint.ts";
 import type { ActAs } from "../handling/acting.ts";
 import type { MethodPolicy } from "../policy/method-policy.ts";
 import type { ProcessState } from "../process-state.ts";

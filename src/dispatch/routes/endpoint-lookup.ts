@@ -9,9 +9,9 @@ import type { Exchange } from "../exchange.ts";
 import {
   followRedirect,
   type PathCheck,
-  resolveRoute,
   translateMethod,
-} from "../gates/06-07-08-09-11-endpoint.ts";
+} from "../gates/06-07-08-09-13-16-request.ts";
+import { resolveRoute } from "../gates/10-11-12-endpoint.ts";
 import { compileCatalogWarnings } from "../policy/catalog-warnings.ts";
 import type { MethodPolicy } from "../policy/method-policy.ts";
 import type { Route } from "./route.ts";

@@ -1,7 +1,8 @@
 /** The MCP servers that a deployment names, taken from those that are there or made anew. */
+
+import type { McpServers } from "../call-upstream.ts";
 import type { McpServerOptions } from "./kept-connection.ts";
 import { McpServer } from "./mcp-server.ts";
-import type { McpServers } from "./mcp-servers.ts";
 import { createMcpTool } from "./mcp-tool.ts";
 import type { McpServerSettings } from "./read-settings.ts";
 import type { ToolPins } from "./tool-pins.ts";

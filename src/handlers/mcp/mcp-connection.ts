@@ -6,9 +6,9 @@ import { Client, isInputRequiredResult, type StandardSchemaV1 } from "@modelcont
 import { type JsonRecord, recordIn } from "../../base/json-value.ts";
 import type { TraceFields } from "../../base/leaving.ts";
 import { VERSION } from "../../base/version.ts";
-import { readDefinition, type ToolDefinition } from "./definition.ts";
 import { type OpenedTransport, openTransport } from "./open-transport.ts";
 import type { McpServerSettings } from "./read-settings.ts";
+import { readDefinition, type ToolDefinition } from "./tool-pins.ts";
 
 /** One call of a tool. */
 export interface ToolRequest {

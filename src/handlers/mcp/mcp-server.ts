@@ -1,9 +1,7 @@
 /** An MCP server behind this one: asked from time to time what its tools are, because it may change them unseen. */
 import { Deadline } from "../../base/deadline.ts";
 import type { JsonRecord } from "../../base/json-value.ts";
-import { definitionPin, type ToolDefinition } from "./definition.ts";
-import type { CallListener, CallOutcome } from "./held-call.ts";
-import { HeldCalls } from "./held-calls.ts";
+import { type CallListener, type CallOutcome, HeldCalls } from "./held-calls.ts";
 import {
   KeptConnection,
   type McpServerHealth,
@@ -14,6 +12,7 @@ import {
 import type { ToolRequest } from "./mcp-connection.ts";
 import type { McpServerSettings } from "./read-settings.ts";
 import { Secrets } from "./secrets.ts";
+import { definitionPin, type ToolDefinition } from "./tool-pins.ts";
 
 /** A tool as it is offered now. */
 export interface OfferedTool {

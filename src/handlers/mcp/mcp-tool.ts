@@ -20,7 +20,7 @@ import type {
 } from "../call-upstream.ts";
 import type { Call, HandlerError, HandlerResult } from "../handler.ts";
 import { askBack, resumptionOf } from "./ask-back.ts";
-import type { CallListener } from "./held-call.ts";
+import type { CallListener } from "./held-calls.ts";
 import type { McpServer, PinnedAnswer } from "./mcp-server.ts";
 import type { Secrets } from "./secrets.ts";
 import type { ToolPins } from "./tool-pins.ts";

@@ -19,11 +19,10 @@ import {
   recordIn,
 } from "../../base/json-value.ts";
 import type { HandlerError, HandlerResult } from "../handler.ts";
-import { MessageTooLong } from "./bounded-fetch.ts";
 import { Unreachable } from "./kept-connection.ts";
 import { MalformedAnswer } from "./mcp-connection.ts";
+import { ENDED_EARLY, isEndedEarly, MessageTooLong } from "./open-transport.ts";
 import type { Secrets } from "./secrets.ts";
-import { ENDED_EARLY, isEndedEarly } from "./whole-answers.ts";
 
 /** How an endpoint reads its tool's results. */
 export interface ResultOptions {

@@ -9,11 +9,15 @@ import type { Problem } from "../../base/problem.ts";
 import { ProcessGroups } from "../../base/process-groups.ts";
 import type { HandlerResult } from "../handler.ts";
 import type { FoundFunction, ProcessFunctions } from "../process-functions.ts";
-import { type ProcessCall, ProcessFault, type ProcessLog } from "./process-call.ts";
-import { type CallProcess, createProcessFunction } from "./process-function.ts";
+import {
+  type CallProcess,
+  createProcessFunction,
+  type ProcessCall,
+  ProcessFault,
+  type ProcessLog,
+} from "./process-call.ts";
 import { type ProcessHealth, ProcessPool } from "./process-pool.ts";
-import { processSettings } from "./process-settings.ts";
-import type { ProcessConfig } from "./processes-section.ts";
+import { type ProcessConfig, processSettings } from "./processes-section.ts";
 
 /** The parts that outlive a reload. */
 export interface ProcessHouse {

@@ -1,5 +1,6 @@
 /** A call on its way to a process, and what the process is told of it. */
 import { isRecord, type JsonRecord } from "../../base/json-value.ts";
+import type { CallSurroundings } from "../call-upstream.ts";
 import type { Call, CallLog, DispatchResult, HandlerResult } from "../handler.ts";
 
 /** The log of processes. */
@@ -58,4 +59,54 @@ export function readResult(result: unknown): HandlerResult {
 
 function isAbsentOr(type: string, value: unknown): boolean {
   return value === undefined || value === null || typeof value === type;
+}
+
+/** Makes a call of one function. */
+export type CallProcess = (call: Omit<ProcessCall, "function">) => Promise<HandlerResult>;
+
+/** A function of a process; without surroundings nothing but its signal ends a call. */
+type ProcessHandler = (call: Call, surroundings?: CallSurroundings) => Promise<HandlerResult>;
+
+/**
+ * A function of a process as a handler: what the process is told of a call, and in whose name it may
+ * dispatch.   AGTP-API §12.2
+ */
+export function createProcessFunction(
+  callProcess: CallProcess,
+  handlerTimeoutMs: number,
+): ProcessHandler {
+  return (call, surroundings) =>
+    callProcess({
+      params: describeCall(call, surroundings),
+      endsAt: endOf(surroundings, handlerTimeoutMs),
+      signal: call.signal,
+      log: call.log,
+      dispatch: (method, path, input) => call.dispatch(method, path, input),
+    });
+}
+
+function describeCall(call: Call, surroundings: CallSurroundings | undefined) {
+  return {
+    input: call.input,
+    agent: {
+      agent_id: call.agentId ?? null,
+      name: surroundings?.caller?.document?.name ?? null,
+      scopes: call.scopes,
+      trust_tier: call.trustTier ?? null,
+    },
+    principal: call.principalId ?? null,
+    method: call.method,
+    path: call.path,
+    request_id: call.requestId ?? null,
+  };
+}
+
+/** A call that another one dispatches ends with it. */
+function endOf(
+  surroundings: CallSurroundings | undefined,
+  handlerTimeoutMs: number,
+): number | undefined {
+  const { inner, startedAt } = surroundings ?? {};
+  if (inner !== undefined) return endOf(inner.parent, handlerTimeoutMs);
+  return startedAt === undefined ? undefined : startedAt + handlerTimeoutMs;
 }

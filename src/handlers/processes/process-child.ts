@@ -7,7 +7,7 @@ import type { Readable } from "node:stream";
 import { type Line, LineReader } from "../../base/line-reader.ts";
 import { killGroup, type ProcessGroups } from "../../base/process-groups.ts";
 import { codeOf, reasonOf } from "../../base/thrown.ts";
-import type { ProcessSettings } from "./process-settings.ts";
+import type { ProcessSettings } from "./processes-section.ts";
 
 /** The listener of a process. */
 export interface ChildListener {

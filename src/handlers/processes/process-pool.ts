@@ -6,8 +6,7 @@ import type { HandlerResult } from "../handler.ts";
 import { type ProcessCall, ProcessFault } from "./process-call.ts";
 import { publishCallEnd } from "./process-channels.ts";
 import type { OfferedFunctions, ProcessSession, SessionParts } from "./process-session.ts";
-import { ProcessWorker } from "./process-worker.ts";
-import { isStartFault, type StartFault } from "./start-fault.ts";
+import { isStartFault, ProcessWorker, type StartFault } from "./process-worker.ts";
 
 /** How an entry does. */
 export interface ProcessHealth {

@@ -5,22 +5,20 @@
  */
 
 import { quietened } from "../../base/back-off.ts";
-import { isRecord } from "../../base/json-value.ts";
+import { isRecord, type JsonRecord } from "../../base/json-value.ts";
 import type { Line } from "../../base/line-reader.ts";
 import type { ProcessGroups } from "../../base/process-groups.ts";
-import type { HandlerResult } from "../handler.ts";
-import { PendingCalls } from "./pending-calls.ts";
+import type { CallLog, HandlerResult } from "../handler.ts";
+import { PendingCalls, ProcessDispatches } from "./pending-calls.ts";
 import { type ProcessCall, ProcessFault, type ProcessLog } from "./process-call.ts";
 import { ProcessChild } from "./process-child.ts";
-import { ProcessDispatches } from "./process-dispatches.ts";
-import { writeProcessLog } from "./process-log.ts";
 import {
   type FunctionSignature,
   PROTOCOL,
   type ProcessMessage,
   readProcessLine,
 } from "./process-message.ts";
-import type { ProcessSettings } from "./process-settings.ts";
+import type { ProcessSettings } from "./processes-section.ts";
 
 /** The parts that sessions have in common. */
 export interface SessionParts {
@@ -36,7 +34,7 @@ export interface SessionParts {
 export type OfferedFunctions = ReadonlyMap<string, FunctionSignature | undefined>;
 
 /** The listener of a session. */
-export interface SessionListener {
+interface SessionListener {
   onReady(functions: OfferedFunctions): void;
   /** A call is over: there may be room for another. */
   onRoom(): void;
@@ -206,5 +204,62 @@ export class ProcessSession {
     const { settings, log } = this.#parts;
     const place = { event: "process-stray", process: settings.name, pid: this.pid };
     log.warn({ ...place, ...fields }, message);
+  }
+}
+
+/** Where the lines of one process go. */
+interface LinePlace {
+  readonly settings: { readonly name: string };
+  readonly log: ProcessLog;
+  readonly pid: number | undefined;
+}
+
+const MAX_MESSAGE = 8_192;
+
+/** Members of every line, which no process may writeAt over. */
+const OURS: ReadonlySet<string> = new Set([
+  ...["level", "time", "event", "message", "process", "pid"],
+  ...["endpoint", "agent_id", "request_id", "task_id", "trace_id"],
+]);
+
+/** Writes a line that a process wants to be logged. */
+function writeProcessLog(
+  { call, level, message, fields }: JsonRecord,
+  calls: Pick<PendingCalls, "unanswered">,
+  { settings, log, pid }: LinePlace,
+): void {
+  const text = typeof message === "string" ? message : JSON.stringify(message ?? "");
+  const line = { event: "process-log", process: settings.name, pid, ...fieldsOf(fields) };
+  writeAt(calls.unanswered(call)?.log ?? log, level, line, text.slice(0, MAX_MESSAGE));
+}
+
+function fieldsOf(fields: unknown): JsonRecord {
+  if (!isRecord(fields)) return {};
+  return Object.fromEntries(Object.entries(fields).filter(([name]) => !OURS.has(name)));
+}
+
+/** By the names that logs of other languages have as well. */
+function writeAt(
+  log: ProcessLog & Partial<CallLog>,
+  level: unknown,
+  fields: object,
+  message: string,
+): void {
+  switch (level) {
+    case "trace":
+    case "debug":
+      log.debug?.(fields, message);
+      break;
+    case "warn":
+    case "warning":
+      log.warn(fields, message);
+      break;
+    case "error":
+    case "critical":
+    case "fatal":
+      log.error(fields, message);
+      break;
+    default:
+      log.info(fields, message);
   }
 }

@@ -5,10 +5,9 @@
 import { type BackOff, pauseAfter } from "../../base/back-off.ts";
 import { publishRestart } from "./process-channels.ts";
 import { type OfferedFunctions, ProcessSession, type SessionParts } from "./process-session.ts";
-import { isStartFault, type StartFault, startFault } from "./start-fault.ts";
 
 /** The listener of a worker. */
-export interface WorkerListener {
+interface WorkerListener {
   onReady(functions: OfferedFunctions): void;
   onRoom(): void;
   /** Nobody is in its place for so long. */
@@ -112,4 +111,34 @@ export class ProcessWorker {
     const { name } = settings;
     log[level]({ event, process: name, pid: session.pid }, `process "${name}" ${message}`);
   }
+}
+
+/** The reason, as it follows the name of the process. */
+export interface StartFault {
+  readonly message: string;
+  readonly hint?: string;
+}
+
+const MAX_WORDS = 200;
+const MAX_HINT = 600;
+const SERVES =
+  "it has to say hello, and to serve until its standard input ends; in Python, run() has to be called";
+
+/** The fault of a process that was over before its hello: it has most often said why. */
+function startFault(reason: string, { lastLines }: Pick<ProcessSession, "lastLines">): StartFault {
+  const last = lastLines.at(-1);
+  if (last === undefined) {
+    return reason === "ended with code 0"
+      ? { message: `${reason} before its hello`, hint: SERVES }
+      : { message: reason };
+  }
+  const message = `${reason}: ${last.trim().slice(0, MAX_WORDS)}`;
+  if (lastLines.length === 1) return { message };
+  const before = lastLines.slice(0, -1).map((line) => line.trim());
+  return { message, hint: `it wrote before: ${before.join(" | ").slice(-MAX_HINT)}` };
+}
+
+/** Tells it from the functions of a process that was started. */
+export function isStartFault(outcome: OfferedFunctions | StartFault): outcome is StartFault {
+  return "message" in outcome;
 }

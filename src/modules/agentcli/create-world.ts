@@ -9,8 +9,7 @@ import type { JsonRecord } from "../../base/json-value.ts";
 import { loadLate } from "../../base/late-load.ts";
 import { killGroup, ProcessGroups } from "../../base/process-groups.ts";
 import { codeOf, reasonOf } from "../../base/thrown.ts";
-import { readBoundedBody } from "../../handlers/bounded-body.ts";
-import { connectionOptions } from "../../handlers/connection-options.ts";
+import { connectionOptions, readBoundedBody } from "../../handlers/connection-options.ts";
 import { KeySets } from "./governance/keys.ts";
 import type { AskJson, JsonAnswer, ProgramCall, ProgramEnd, World } from "./world.ts";
 

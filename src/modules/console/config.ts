@@ -2,7 +2,18 @@
 import type { ConfigPlace } from "../../base/deployment-files.ts";
 import type { ModuleContext } from "../../dispatch/module/module.ts";
 import type { ServerConfig } from "../../identity/identity-sections.ts";
-import type { ConsoleConfig } from "./console-section.ts";
+import {
+  count,
+  flag,
+  list,
+  optional,
+  path,
+  port,
+  type Schema,
+  table,
+  text,
+} from "../../schema/section-field.ts";
+import { host, safeUrl, secret, webUrl } from "../../schema/section-words.ts";
 
 /** They, and where the configuration lies. */
 export interface ConsoleSections extends ConfigPlace {
@@ -12,3 +23,65 @@ export interface ConsoleSections extends ConfigPlace {
 
 /** The input of this module. */
 export type ConsoleContext = ModuleContext<ConsoleSections>;
+
+/** `[console.oidc]` */
+export interface OidcConfig {
+  readonly issuer: string;
+  readonly clientId: string;
+  /** Absent for a public client, which PKCE alone protects. */
+  readonly clientSecret?: string;
+  /** The scopes that the provider is asked for, with spaces between them. */
+  readonly scope: string;
+  /** The claim that is looked up in the lists; dots lead into objects. */
+  readonly roleClaim: string;
+  readonly viewers: readonly string[];
+  readonly operators: readonly string[];
+  /** Path of the certificates to trust instead of the system's. */
+  readonly ca?: string;
+}
+
+/** Its schema. */
+const oidcSection: Schema = optional(
+  table(
+    "Signs people in at an OpenID provider; its redirect is base_url and /oidc/callback",
+    {
+      issuer: optional(safeUrl("The provider, as the iss of its tokens names it")),
+      client_id: optional(text("", "The console's name at the provider")),
+      client_secret: optional(secret("Its secret; a public client has none")),
+      scope: text("openid profile email", "Scopes that the provider is asked for"),
+      role_claim: text("groups", "The claim that the lists are about, such as groups or email"),
+      viewers: list(text("", ""), "Values of the claim that make a viewer"),
+      operators: list(text("", ""), "Values of the claim that make an operator"),
+      ca: optional(path("", "CA certificates in PEM to trust there, instead of the system's")),
+    },
+    ["issuer", "client_id"],
+  ),
+);
+
+/** `[console]` */
+export interface ConsoleConfig {
+  readonly enabled: boolean;
+  readonly host: string;
+  readonly port: number;
+  /** Without cert and key, plain HTTP. */
+  readonly cert?: string;
+  readonly key?: string;
+  /** The address that people find it at; `http://localhost:PORT` without this. */
+  readonly baseUrl?: string;
+  /** Counted from the last use. */
+  readonly sessionMinutes: number;
+  /** Absent: only links of `agtpd login` sign people in. */
+  readonly oidc?: OidcConfig;
+}
+
+/** Its schema. */
+export const consoleSection: Schema = table("The operator's console", {
+  enabled: flag(false, "Whether the console is served"),
+  host: host("127.0.0.1", "Address to listen on"),
+  port: port(4490, "TCP port to listen on; 0 takes any free one"),
+  cert: optional(path("", "Certificate chain in PEM; needed beyond loopback")),
+  key: optional(path("", "Private key of the certificate, in PEM")),
+  base_url: optional(webUrl("Where people find it, if not at localhost and port")),
+  session_minutes: count(480, "How long a session lasts that is not used, in minutes", 44_640),
+  oidc: oidcSection,
+});

@@ -38,34 +38,39 @@ export interface ApiRoute {
 /** Says who asks. @throws ConsoleFault */
 export type Admit = (request: FastifyRequest, isChange: boolean) => SignedIn;
 
-/** All routes, and what they hold open. */
-export interface ConsoleApi {
-  register(app: FastifyInstance, admit: Admit): Promise<void>;
+/** A route that shows something. */
+export function get(path: string, answer: ApiRoute["answer"]): ApiRoute {
+  return { method: "GET", path, answer };
+}
+
+/** A route that changes something. */
+export function post(path: string, answer: ApiRoute["answer"]): ApiRoute {
+  return { method: "POST", path, answer };
+}
+
+/** A route that holds streams open until it is closed. */
+export interface Events {
+  register(app: FastifyInstance, admit: Admit): void;
   close(): void;
 }
 
 /** The parts of the API. */
-export interface ConsoleApiParts {
+export interface ConsoleApi {
   readonly routes: readonly ApiRoute[];
   /** Noted when somebody does something. */
   touch(signedIn: SignedIn): Promise<void>;
   actAs(): ActAs;
-  /** Streams, which are routes of their own. */
-  readonly events: ConsoleApi;
+  /** A route of its own, which holds streams open. */
+  readonly events: Events;
 }
 
-/** Puts the routes together. */
-export function createConsoleApi(parts: ConsoleApiParts): ConsoleApi {
-  return {
-    register: async (app, admit) => {
-      for (const route of parts.routes) addRoute(app, route, { ...parts, admit });
-      await parts.events.register(app, admit);
-    },
-    close: () => parts.events.close(),
-  };
+/** Adds all routes. */
+export function addApi(app: FastifyInstance, api: ConsoleApi, admit: Admit): void {
+  for (const route of api.routes) addRoute(app, route, { ...api, admit });
+  api.events.register(app, admit);
 }
 
-interface Adding extends ConsoleApiParts {
+interface Adding extends ConsoleApi {
   readonly admit: Admit;
 }
 

@@ -12,19 +12,17 @@ import {
   type FastifyRequest,
   fastify,
 } from "fastify";
-import type { Gateway } from "../../dispatch/module/http-gateway.ts";
+import type { Gateway, HttpAnswer } from "../../dispatch/module/http-gateway.ts";
 import { uuidv7 } from "../../identity/uuid.ts";
-import { answerFields, faultAnswer } from "./answer-fields.ts";
-import type { Admit, ConsoleApi } from "./console-api.ts";
-import { ConsoleFault } from "./console-fault.ts";
-import { clearCookie, readCookie, setCookie } from "./cookie.ts";
-import type { LoginLinks } from "./login-links.ts";
-import { addOidc, type OidcParts } from "./oidc-routes.ts";
-import { refuseOtherMethods } from "./other-methods.ts";
+import type { WireFault, WireFaultCode } from "../../wire/message.ts";
+import { type Admit, addApi, type ConsoleApi } from "./console-api.ts";
+import { ConsoleFault, refuseOtherMethods } from "./console-fault.ts";
+import { addOidc, type OidcParts } from "./oidc.ts";
 import type { PageFiles } from "./page-files.ts";
 import { addPages } from "./page-routes.ts";
 import type { ConsolePlace } from "./place.ts";
-import type { Session, Sessions, SignedIn } from "./sessions.ts";
+import type { LoginLinks, Session, Sessions, SignedIn } from "./sessions.ts";
+import { clearCookie, readCookie, setCookie } from "./sessions.ts";
 import { signInPage } from "./sign-in-page.ts";
 
 /** The parts of a console. */
@@ -79,14 +77,14 @@ export async function createConsole(parts: ConsoleParts): Promise<Gateway> {
   if (parts.oidc !== undefined) addOidc(app, parts.oidc);
   const admitted: Admit = (request, isChange) => admit(request, isChange, parts);
   addPages(app, { ...parts, admit: admitted, signedInBy: (request) => signedInBy(request, parts) });
-  await parts.api.register(app, admitted);
+  addApi(app, parts.api, admitted);
   allowed.close();
   await app.ready();
   return {
     handle: (request, reply) => app.routing(request, reply),
     answerFault: async (fault) => faultAnswer(fault, fields),
     close: async () => {
-      parts.api.close();
+      parts.api.events.close();
       await app.close();
     },
   };
@@ -173,4 +171,39 @@ function parameterOf(url: string, name: string): string | undefined {
 
 function sendHtml(reply: FastifyReply, html: string): FastifyReply {
   return reply.type("text/html; charset=utf-8").send(html);
+}
+
+/** Field lines by lower-case name. */
+type AnswerFields = Readonly<Record<string, string>>;
+
+const FIELDS = {
+  "x-content-type-options": "nosniff",
+  // Without it a browser says "null" for the Origin of the form that signs in.
+  "referrer-policy": "same-origin",
+  "cross-origin-opener-policy": "same-origin",
+  "cross-origin-resource-policy": "same-origin",
+  "cache-control": "no-store",
+} as const;
+
+/** Of every answer: scripts of this console alone, and of those in a document the one with this hash. */
+function answerFields({ scriptHash }: PageFiles): AnswerFields {
+  const policy =
+    `default-src 'none'; script-src 'self' '${scriptHash}'; style-src 'self'; img-src 'self' data:; ` +
+    "font-src 'self'; connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'";
+  return { "content-security-policy": policy, ...FIELDS };
+}
+
+const STATUS: Readonly<Partial<Record<WireFaultCode, number>>> = {
+  "header-too-large": 431,
+  "request-timeout": 408,
+};
+
+/** The answer to octets that are no request of HTTP. */
+function faultAnswer({ code, message }: WireFault, fields: AnswerFields): HttpAnswer {
+  const all = { ...fields, "content-type": "application/json; charset=utf-8" };
+  return {
+    status: STATUS[code] ?? 400,
+    fields: new Map(Object.entries(all).map(([name, value]) => [name, [value]])),
+    body: JSON.stringify({ error: { code, message } }),
+  };
 }

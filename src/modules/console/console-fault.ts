@@ -1,4 +1,6 @@
 /** Refusals of the console's API: a status, a code and a message for the person. */
+import type { FastifyInstance } from "fastify";
+import { HTTP_METHODS } from "../../dispatch/module/http-gateway.ts";
 
 /** Thrown by what answers; the API sends it as `{error: {code, message}}`. */
 export class ConsoleFault extends Error {
@@ -17,7 +19,43 @@ export function unknown(what: string): ConsoleFault {
   return new ConsoleFault(404, "not-found", `there is no such ${what}`);
 }
 
+/** The thing that was asked for. @throws ConsoleFault 404, where there is none */
+export function found<T>(thing: T | undefined, what: string): T {
+  if (thing === undefined) throw unknown(what);
+  return thing;
+}
+
 /** 422 */
 export function malformed(message: string): ConsoleFault {
   return new ConsoleFault(422, "malformed", message);
+}
+
+/** 405 for methods that a path does not have, with those that it has.   RFC 9110 §15.5.6 */
+export function refuseOtherMethods(app: FastifyInstance): { close(): void } {
+  const known = new Map<string, Set<string>>();
+  app.addHook("onRoute", ({ url, method }) => {
+    const methods = known.get(url) ?? new Set();
+    known.set(url, methods);
+    for (const one of [method].flat()) methods.add(one);
+  });
+  return {
+    close: () => {
+      for (const [url, has] of [...known]) {
+        const others = HTTP_METHODS.filter((method) => !has.has(method));
+        const allow = HTTP_METHODS.filter((method) => has.has(method)).join(", ");
+        app.route({
+          ...{ url, method: others, exposeHeadRoute: false },
+          handler: (_request, reply) => {
+            reply.header("allow", allow);
+            throw methodNotAllowed(allow);
+          },
+        });
+      }
+    },
+  };
+}
+
+/** 405 */
+export function methodNotAllowed(allow: string): ConsoleFault {
+  return new ConsoleFault(405, "method-not-allowed", `what is at this path has ${allow}`);
 }

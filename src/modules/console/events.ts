@@ -3,7 +3,7 @@
  * for anybody: one that does not read gets the newest once there is room, and how much it missed.
  */
 import type { FastifyReply } from "fastify";
-import type { Admit, ConsoleApi } from "./console-api.ts";
+import type { Events } from "./console-api.ts";
 import { ConsoleFault } from "./console-fault.ts";
 import type { SignedIn } from "./sessions.ts";
 import type { Traffic } from "./traffic.ts";
@@ -36,7 +36,7 @@ interface Onlooker {
 }
 
 /** `GET /api/events`: server-sent events. */
-export function createEvents(parts: EventParts): ConsoleApi {
+export function createEvents(parts: EventParts): Events {
   const onlookers = new Set<Onlooker>();
   let timer: NodeJS.Timeout | undefined;
   let ticks = 0;
@@ -58,7 +58,7 @@ export function createEvents(parts: EventParts): ConsoleApi {
     timer = undefined;
   };
   return {
-    register: async (app, admit: Admit) => {
+    register: (app, admit) => {
       // Nobody is to be told nothing for as long as a stream lasts.
       app.get("/api/events", { exposeHeadRoute: false }, (request, reply) => {
         const signedIn = admit(request, false);

@@ -3,11 +3,12 @@
  * what its signed tokens say. Code flow with PKCE, state and nonce.   OpenID Connect Core §3.1, RFC 9700
  */
 import * as client from "openid-client";
-import type { OidcAttempt } from "./oidc-attempts.ts";
+import { Agent, request } from "undici";
+import { isLoopbackHost } from "../../base/addresses.ts";
+import { connectionOptions, readBoundedBody } from "../../handlers/connection-options.ts";
+import type { OidcConfig } from "./config.ts";
 import { asOidcFailure, OidcFailure } from "./oidc-failure.ts";
-import { createOidcFetch } from "./oidc-fetch.ts";
-import { type Claims, claimOf, isNamed } from "./oidc-roles.ts";
-import type { OidcConfig } from "./oidc-section.ts";
+import { type Claims, claimOf, isNamed } from "./person.ts";
 
 /** The parts of a provider. */
 export interface OidcProviderOptions {
@@ -16,6 +17,14 @@ export interface OidcProviderOptions {
   readonly ca: string | undefined;
   /** Of each request to it. */
   readonly timeoutMs?: number;
+}
+
+/** The parts that one answer is checked against. */
+export interface OidcAttempt {
+  readonly state: string;
+  readonly nonce: string;
+  /** PKCE's, RFC 7636. */
+  readonly verifier: string;
 }
 
 /** Where somebody is sent, and what came back. */
@@ -144,4 +153,65 @@ async function readClaims(
   if (isEnough || configuration.serverMetadata().userinfo_endpoint === undefined) return claims;
   const more = await client.fetchUserInfo(configuration, tokens.access_token, claims.sub);
   return { ...more, ...claims };
+}
+
+const MAX_ANSWER_BYTES = 262_144;
+const MAX_CONNECTIONS = 8;
+const CONNECT_TIMEOUT_MS = 5_000;
+/** A `Response` takes no body with them. */
+const WITHOUT_BODY: ReadonlySet<number> = new Set([204, 205, 304]);
+
+/** The request that the library makes. */
+interface Asked {
+  readonly method: string;
+  readonly headers: Record<string, string>;
+  readonly body?: unknown;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Asks, and owns the connections. */
+export interface OidcFetch {
+  fetch(url: string, asked: Asked): Promise<Response>;
+  close(): Promise<void>;
+}
+
+/**
+ * The way to an OpenID provider: verified connections, no redirects, answers that are read up to a
+ * length. Plain HTTP is for providers on this machine.
+ */
+export function createOidcFetch(ca: string | undefined): OidcFetch {
+  const needs = { connections: MAX_CONNECTIONS, connectTimeoutMs: CONNECT_TIMEOUT_MS, ca };
+  const dispatcher = new Agent(connectionOptions(needs));
+  return {
+    async fetch(url, { method, headers, body, signal }) {
+      checkAddress(url);
+      const answer = await request(url, {
+        ...{ dispatcher, method: method as "GET", signal: signal ?? null },
+        headers: { ...headers, "accept-encoding": "identity", "user-agent": "agtpd" },
+        ...(body === undefined || body === null ? {} : { body: String(body) }),
+      });
+      // A body that is given up fails once more when it ends, with nobody left to be told.
+      answer.body.on("error", () => undefined);
+      const octets = await readBoundedBody(MAX_ANSWER_BYTES, answer);
+      if (octets === undefined) {
+        throw new OidcFailure("unacceptable", `an answer is longer than ${MAX_ANSWER_BYTES} bytes`);
+      }
+      const { statusCode: status } = answer;
+      const fields = new Headers();
+      for (const [name, value] of Object.entries(answer.headers)) {
+        for (const one of [value ?? []].flat()) fields.append(name, one);
+      }
+      const sent = WITHOUT_BODY.has(status) ? null : new Uint8Array(octets);
+      return new Response(sent, { status, headers: fields });
+    },
+    close: () => dispatcher.destroy(),
+  };
+}
+
+/** Addresses come from the provider's own document. */
+function checkAddress(url: string): void {
+  const { protocol, hostname } = new URL(url);
+  if (protocol === "https:") return;
+  if (protocol === "http:" && isLoopbackHost(hostname.replace(/^\[|\]$/g, ""))) return;
+  throw new OidcFailure("unacceptable", "it names an address that is not https");
 }

@@ -1,37 +1,42 @@
-/** Puts the console of a deployment together: its people, its pages and what they show. */
-
+/**
+ * Puts a console together: its people, its pages and what they show. That of a server which was not
+ * started because of its journal, or is only to be looked at, shows records and the keys that sign
+ * them, and changes nothing.
+ */
 import type { JsonRecord } from "../../base/json-value.ts";
 import type { Problem } from "../../base/problem.ts";
-import type { ConsoleSide, DaemonFacts } from "../../dispatch/module/http-gateway.ts";
-import { publicKeyOf } from "../../identity/ed25519.ts";
-import type { ConsoleContext } from "./config.ts";
-import { createConsoleApi } from "./console-api.ts";
-import { createConsole } from "./console-app.ts";
+import type { ConsoleSide, Gateway } from "../../dispatch/module/http-gateway.ts";
+import type { ProcessState } from "../../dispatch/process-state.ts";
+import { type Ed25519PublicKey, publicKeyOf } from "../../identity/ed25519.ts";
+import type { ServerConfig } from "../../identity/identity-sections.ts";
+import type { InspectedJournal } from "../../state/journal/inspected-journal.ts";
+import type { ConsoleConfig, ConsoleContext } from "./config.ts";
+import { type ApiRoute, type ConsoleApi, get, post } from "./console-api.ts";
+import { type ConsoleParts, createConsole } from "./console-app.ts";
+import { ConsoleFault } from "./console-fault.ts";
 import { createEvents } from "./events.ts";
-import { isKnownPage } from "./known-pages.ts";
-import { LoginLinks } from "./login-links.ts";
-import { openOidc } from "./open-oidc.ts";
+import { openOidc } from "./oidc.ts";
 import { loadPageFiles } from "./page-files.ts";
-import { PasskeyChallenges } from "./passkey-challenges.ts";
-import { openDesk, type PasskeyDesk } from "./passkey-desk.ts";
-import { listPasskeys, recordingPasskeys } from "./passkey-records.ts";
-import { Passkeys } from "./passkeys.ts";
+import { isKnownPage } from "./page-routes.ts";
+import { listPasskeys, openDesk } from "./passkey-desk.ts";
 import { type Person, ROLES, type Role } from "./person.ts";
 import { ConsolePlace } from "./place.ts";
-import { SessionRules } from "./session-rules.ts";
-import { Sessions } from "./sessions.ts";
+import { LoginLinks, SessionRules, Sessions } from "./sessions.ts";
 import { Traffic } from "./traffic.ts";
 import { agentRoutes } from "./views/agents.ts";
 import { approvalRoutes } from "./views/approvals.ts";
-import { contractRoutes } from "./views/contracts.ts";
-import { endpointRoutes } from "./views/endpoints.ts";
-import { nodeRoute } from "./views/nodes.ts";
-import { historyRoute, overview, overviewRoute, waitingCount } from "./views/overview.ts";
+import { contractRoutes, endpointRoutes, tryRoutes } from "./views/endpoints.ts";
+import {
+  nodeRoutes,
+  type OverviewParts,
+  overview,
+  overviewRoutes,
+  waitingCount,
+} from "./views/overview.ts";
 import { passkeyRoutes } from "./views/passkeys.ts";
-import { recordRoutes } from "./views/records.ts";
-import { sessionRoute } from "./views/session.ts";
+import { hasChain, recordRoutes } from "./views/records.ts";
+import type { Sources } from "./views/sources.ts";
 import { trafficRoutes } from "./views/traffic-routes.ts";
-import { tryRoutes } from "./views/try.ts";
 import { upstreamRoutes } from "./views/upstreams.ts";
 
 /** The console, its commands, and its end. */
@@ -44,46 +49,48 @@ export interface OpenedConsole {
   close(): Promise<void>;
 }
 
-/** Opens it; it listens to nothing yet. */
+const VIEWS = [
+  ...[trafficRoutes, approvalRoutes, agentRoutes, endpointRoutes, tryRoutes, contractRoutes],
+  ...[recordRoutes, upstreamRoutes, nodeRoutes, passkeyRoutes],
+];
+
+/** Opens that of a deployment; it listens to nothing yet. */
 export async function openConsole(context: ConsoleContext): Promise<OpenedConsole> {
-  const { config } = context;
+  const { config, log, signingKey, deployment: served } = context;
+  const { state, directory, mcpServers, processes } = context;
+  const { serverId } = config.server;
   const links = await context.once(openLinks);
   const traffic = await context.once(openTraffic);
   const rules = await context.once(openRules);
   rules.begin(config.console);
   const sessions = await Sessions.open(context, rules);
   const place = new ConsolePlace(config.console);
-  const challenges = await context.once(openChallenges);
-  const desk = openDesk({ passkeys: await Passkeys.open(context), challenges, place });
-  let daemon: () => DaemonFacts | undefined = () => undefined;
-  const api = apiOf(context, { sessions, traffic, desk, daemon: () => daemon() });
-  const reportFault = reporting(context);
-  const record = recordingPasskeys(context);
-  const pages = await loadPageFiles();
+  const desk = await openDesk(context, place);
   const provider = await openOidc(context, { place, sessions });
-  const { oidc } = provider;
+  const publicKey = signingKey && publicKeyOf(signingKey);
+  const reportFault = (errorId: string, error: unknown): void =>
+    log.error({ event: "fault", error_id: errorId, error }, "the console failed");
+  const sources: Sources = {
+    ...{ state, directory, mcpServers, processes, serverId, publicKey, traffic, desk, served },
+  };
+  const gateway = await serve({
+    ...{ place, sessions, links, oidc: provider.oidc, reportFault },
+    isThere: (segments) => isKnownPage(sources, segments),
+    actAs: () => served().actAs,
+    routes: VIEWS.flatMap((routesOf) => routesOf(sources)),
+    facts: {
+      ...{ serverId, traffic, state, place, passkeys: desk.passkeys },
+      documentVersion: () => served().documentVersion(),
+    },
+  });
   const sweep = (): void => {
     void sessions.sweep().catch((error: unknown) => reportFault("", error));
   };
-  const { state, directory, signingKey, deployment: served } = context;
-  const publicKey = signingKey && publicKeyOf(signingKey);
-  const { serverId } = config.server;
-  const known = { state, directory, publicKey, serverId, traffic, served };
-  const gateway = await createConsole({
-    ...{ place, sessions, links, pages, api, oidc, reportFault },
-    isThere: (segments) => isKnownPage(known, segments),
-  });
   return {
-    side: {
-      gateway: () => gateway,
-      bind: (port, facts) => {
-        place.bind(port);
-        daemon = facts;
-      },
-    },
+    side: sideOf(gateway, place),
     commands: new Map<string, (options: JsonRecord) => unknown>([
-      ["login", openLogin(links, place)],
-      ["passkeys", (options) => listPasskeys(options, { passkeys: desk.passkeys, record })],
+      ["login", (options) => login(options, links, place)],
+      ["passkeys", (options) => listPasskeys(options, desk)],
     ]),
     problems: provider.problems,
     start: () => {
@@ -102,8 +109,6 @@ export async function openConsole(context: ConsoleContext): Promise<OpenedConsol
 /** Kept through reloads: a link that was printed is good. */
 const openLinks = (): LoginLinks => new LoginLinks();
 
-const openChallenges = (): PasskeyChallenges => new PasskeyChallenges();
-
 const openRules = (): SessionRules => new SessionRules();
 
 const openTraffic = (): Traffic => {
@@ -112,65 +117,103 @@ const openTraffic = (): Traffic => {
   return traffic;
 };
 
-interface ApiSources {
-  readonly sessions: Sessions;
-  readonly traffic: Traffic;
-  readonly desk: PasskeyDesk;
-  daemon(): DaemonFacts | undefined;
+/** The records that can be looked at, and the console for them. */
+export interface InspectionParts extends Pick<ProcessState, "collection"> {
+  readonly config: { readonly console: ConsoleConfig; readonly server: ServerConfig };
+  readonly journal: Pick<
+    InspectedJournal,
+    "currentHeadOf" | "currentHeadsOf" | "openReader" | "whereCut" | "agentIds"
+  >;
+  /** Names of agents, as far as they are known. */
+  readonly names: ReadonlyMap<string, string>;
+  readonly publicKey: Ed25519PublicKey | undefined;
+  reportFault(errorId: string, error: unknown): void;
 }
 
-function apiOf(context: ConsoleContext, { sessions, traffic, desk, daemon }: ApiSources) {
-  const { config, directory, state, mcpServers, processes, deployment, signingKey } = context;
-  const publicKey = signingKey && publicKeyOf(signingKey);
-  const documentVersion = (): Promise<string | undefined> => deployment().documentVersion();
+const UNSERVED = [
+  ...["traffic", "approvals", "agents", "endpoints", "try", "contracts", "upstreams", "nodes"],
+  "passkeys",
+];
+
+/** Opens that of records alone; it listens to nothing yet. */
+export async function openInspection(parts: InspectionParts): Promise<OpenedConsole> {
+  const { config, journal, names, publicKey, reportFault } = parts;
   const { serverId } = config.server;
-  const sources = { serverId, traffic, state, documentVersion, daemon };
-  const parts = { state, directory, desk };
-  return createConsoleApi({
-    touch: ({ token }) => sessions.touch(token),
-    actAs: () => deployment().actAs,
-    routes: [
-      sessionRoute(serverId, desk.passkeys),
-      overviewRoute(sources),
-      historyRoute(sources.traffic),
-      ...trafficRoutes(traffic, directory),
-      ...approvalRoutes(parts),
-      ...agentRoutes(parts),
-      ...endpointRoutes(deployment),
-      ...tryRoutes({ ...parts, served: deployment }),
-      ...contractRoutes(state),
-      ...recordRoutes({ ...parts, publicKey, serverId }),
-      ...upstreamRoutes({
-        servers: mcpServers,
-        processes,
-        ...{ state, desk },
-        served: deployment,
-        health: traffic.upstreams,
-      }),
-      nodeRoute(daemon),
-      ...passkeyRoutes({ desk, state, record: recordingPasskeys(context) }),
-    ],
-    events: createEvents({
-      traffic,
-      overview: () => overview(sources),
-      waiting: () => waitingCount(state),
-      isStanding: ({ token }) => sessions.find(token) !== undefined,
-      reportFault: (error) => reporting(context)("", error),
-    }),
+  const links = new LoginLinks();
+  const rules = new SessionRules();
+  rules.enforce(config.console);
+  const place = new ConsolePlace(config.console);
+  const directory = {
+    list: () => journal.agentIds.map((agentId) => ({ agentId, name: names.get(agentId) ?? null })),
+  };
+  const records = { state: { ledger: journal }, directory, publicKey, serverId };
+  const gateway = await serve({
+    ...{ place, links, reportFault },
+    sessions: await Sessions.open(parts, rules),
+    // Whom a provider lets in is nothing to ask while nothing is served.
+    oidc: undefined,
+    // Records are named with their journal; of all others the API says that they are not served.
+    isThere: ([page, id]) => page !== "records" || id === undefined || hasChain(records, id),
+    actAs: () => () => Promise.reject(notStarted()),
+    routes: [...recordRoutes(records), ...UNSERVED.flatMap(unserved)],
+    facts: {
+      ...{ serverId, traffic: new Traffic(), place, passkeys: undefined },
+      state: { escalations: { list: () => [] }, ledger: { isWritable: false } },
+      documentVersion: async () => undefined,
+    },
   });
+  return {
+    side: sideOf(gateway, place),
+    commands: new Map([["login", (options: JsonRecord) => login(options, links, place)]]),
+    problems: [],
+    start: () => undefined,
+    close: () => gateway.close(),
+  };
 }
 
-function reporting({ log }: ConsoleContext): (errorId: string, error: unknown) => void {
-  return (errorId, error) =>
-    log.error({ event: "fault", error_id: errorId, error }, "the console failed");
+function unserved(name: string): readonly ApiRoute[] {
+  const answer = (): never => {
+    throw notStarted();
+  };
+  return ["", "/*"].flatMap((rest) => [
+    get(`/${name}${rest}`, answer),
+    post(`/${name}${rest}`, answer),
+  ]);
+}
+
+function notStarted(): ConsoleFault {
+  const message = "the daemon was not started: its records can be looked at, and nothing else";
+  return new ConsoleFault(503, "inspect-only", message);
+}
+
+interface Serving
+  extends Omit<ConsoleParts, "pages" | "api">,
+    Pick<ConsoleApi, "routes" | "actAs"> {
+  readonly facts: OverviewParts;
+}
+
+async function serve({ facts, routes, actAs, ...parts }: Serving): Promise<Gateway> {
+  const { sessions, reportFault } = parts;
+  const api = {
+    touch: ({ token }) => sessions.touch(token),
+    actAs,
+    routes: [...overviewRoutes(facts), ...routes],
+    events: createEvents({
+      traffic: facts.traffic,
+      overview: () => overview(facts),
+      waiting: () => waitingCount(facts.state),
+      isStanding: ({ token }) => sessions.find(token) !== undefined,
+      reportFault: (error) => reportFault("", error),
+    }),
+  } satisfies ConsoleApi;
+  return createConsole({ ...parts, api, pages: await loadPageFiles() });
+}
+
+function sideOf(gateway: Gateway, place: ConsolePlace): ConsoleSide {
+  return { gateway: () => gateway, bind: (port, daemon) => place.bind(port, daemon) };
 }
 
 const MAX_NAME = 128;
-
-/** The command that prints links. */
-export function openLogin(links: LoginLinks, place: ConsolePlace): (options: JsonRecord) => object {
-  return (options) => login(options, links, place);
-}
 
 /** `agtpd login`: a link for whoever may use the control socket, which is the daemon's own user. */
 function login(

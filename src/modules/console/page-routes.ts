@@ -4,13 +4,15 @@
  */
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import type { Admit } from "./console-api.ts";
-import { ConsoleFault } from "./console-fault.ts";
-import { methodNotAllowed } from "./other-methods.ts";
+import { ConsoleFault, methodNotAllowed } from "./console-fault.ts";
 import type { PageFiles } from "./page-files.ts";
 import type { SignedIn } from "./sessions.ts";
+import { findEndpoint } from "./views/endpoints.ts";
+import { hasChain } from "./views/records.ts";
+import type { Sources } from "./views/sources.ts";
 
 /** The parts of these routes. */
-export interface PageParts {
+interface PageParts {
   readonly pages: PageFiles;
   readonly admit: Admit;
   signedInBy(request: FastifyRequest): SignedIn | undefined;
@@ -85,5 +87,29 @@ function decodeSegment(segment: string): string {
     return decodeURIComponent(segment);
   } catch {
     return segment;
+  }
+}
+
+/** True for pages without an id. */
+export function isKnownPage(
+  sources: Sources,
+  [page = "", ...rest]: readonly string[],
+): boolean | Promise<boolean> {
+  const { state, directory, traffic, served } = sources;
+  const [id, ...more] = rest;
+  if (id === undefined) return true;
+  switch (page) {
+    case "traffic":
+      return traffic.find(id) !== undefined;
+    case "approvals":
+      return state.escalations.find(id) !== undefined;
+    case "agents":
+      return directory.find(id) !== undefined;
+    case "records":
+      return hasChain(sources, id);
+    default:
+      return (
+        findEndpoint(served().listed, { method: id, path: `/${more.join("/")}` }) !== undefined
+      );
   }
 }

@@ -3,35 +3,41 @@
  * approving takes its signature, and so does having another or one less: a session that somebody
  * took is not enough. The library is loaded for whoever uses one.
  */
-
 import type { JsonRecord } from "../../base/json-value.ts";
 import { loadLate } from "../../base/late-load.ts";
+import { recordStreamEvents } from "../../dispatch/stream-events.ts";
 import { canonicalDigest } from "../../identity/canonical-form.ts";
 import type { PasskeyAttestation, SignedDecision } from "../../identity/passkey-attestation.ts";
+import { serverChainId } from "../../state/records/record.ts";
 import type { Escalation, Verdict } from "../../state/registers/escalation.ts";
+import type { Operator } from "../../state/registers/operator.ts";
+import type { ConsoleContext } from "./config.ts";
 import type { ApiRequest } from "./console-api.ts";
 import { ConsoleFault } from "./console-fault.ts";
-import type { CeremonyParts } from "./passkey-ceremonies.ts";
-import type { PasskeyChallenges } from "./passkey-challenges.ts";
-import type { Passkeys } from "./passkeys.ts";
+import { type Passkey, PasskeyChallenges, Passkeys } from "./passkeys.ts";
 import type { ConsolePlace } from "./place.ts";
 
-/** The parts of a desk. */
-export interface DeskParts {
+/** The passkeys, and what they are used with. */
+export interface PasskeyDesk {
   readonly passkeys: Passkeys;
   readonly challenges: PasskeyChallenges;
   readonly place: ConsolePlace;
-}
-
-/** The ceremonies over these parts. */
-export interface PasskeyDesk extends DeskParts {
+  readonly record: RecordPasskey;
   ceremonies(): Promise<typeof import("./passkey-ceremonies.ts")>;
 }
 
-/** Loads nothing yet. */
-export function openDesk(parts: DeskParts): PasskeyDesk {
-  return { ...parts, ceremonies: loadLate(() => import("./passkey-ceremonies.ts")) };
+/** Opens the passkeys that are kept; loads no library yet. */
+export async function openDesk(context: ConsoleContext, place: ConsolePlace): Promise<PasskeyDesk> {
+  return {
+    passkeys: await Passkeys.open(context),
+    challenges: await context.once(openChallenges),
+    place,
+    record: recordingPasskeys(context),
+    ceremonies: loadLate(() => import("./passkey-ceremonies.ts")),
+  };
 }
+
+const openChallenges = (): PasskeyChallenges => new PasskeyChallenges();
 
 /** The decision that a passkey signs. */
 export function signedDecision(escalation: Escalation, decision: Verdict): SignedDecision {
@@ -69,5 +75,56 @@ export async function signatureIn(
     throw new ConsoleFault(403, "passkey-required", "this takes the signature of your passkey");
   }
   const { endSignature } = await desk.ceremonies();
-  return endSignature(desk satisfies CeremonyParts, signedIn, { subject, response });
+  return endSignature(desk, signedIn, { subject, response });
+}
+
+type PasskeyChange = "passkey_registered" | "passkey_removed";
+
+/** Writes one record; `operator` is undefined where the control socket was asked. */
+type RecordPasskey = (
+  change: PasskeyChange,
+  passkey: Passkey,
+  operator: Operator | undefined,
+) => Promise<void>;
+
+const LOGGED = {
+  passkey_registered: "console-passkey-registered",
+  passkey_removed: "console-passkey-removed",
+} as const;
+
+/**
+ * Records that somebody's passkeys are others: in the chain of the server, with the public key, so
+ * that whoever reads an approval later can say whose key signed it.   docs/console.md
+ */
+function recordingPasskeys(context: ConsoleContext): RecordPasskey {
+  const record = recordStreamEvents(context);
+  const agentId = serverChainId(context.config.server.serverId);
+  return async (change, { id, personId, name, jwk }, operator) => {
+    const about = { method: "POST", path: "/api/passkeys" };
+    const said = operator === undefined ? { via: "control-socket" } : { operator };
+    const passkey = { person: personId, name, credential_id: id, public_key: jwk };
+    await record([{ agentId, extension: { event_type: change, ...passkey, ...said }, about }]);
+    const event = LOGGED[change];
+    context.log.info({ event, passkey: id, person: personId }, "somebody's passkeys are others");
+  };
+}
+
+/** `agtpd passkeys`, the way on for a person who has lost them: lists all; `forget` names a person whose passkeys go first. @throws where that person has none */
+export async function listPasskeys(
+  { forget }: JsonRecord,
+  { passkeys, record }: PasskeyDesk,
+): Promise<JsonRecord> {
+  const gone = typeof forget === "string" ? passkeys.of(forget) : [];
+  if (forget !== undefined && gone.length === 0) {
+    throw new Error(`${JSON.stringify(forget)} has no passkey: expected a person that is listed`);
+  }
+  await passkeys.remove(gone.map(({ id }) => id));
+  for (const passkey of gone) await record("passkey_removed", passkey, undefined);
+  return {
+    forgotten: gone.length,
+    passkeys: passkeys.list().map(({ personId, name, createdAt, usedAt }) => ({
+      ...{ person: personId, name, created_at: new Date(createdAt).toISOString() },
+      used_at: usedAt === undefined ? null : new Date(usedAt).toISOString(),
+    })),
+  };
 }

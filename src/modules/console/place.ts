@@ -1,18 +1,26 @@
 /** The place of the console: the link that signs somebody in, and the names it answers to. */
 import { urlHost } from "../../base/addresses.ts";
-import type { ConsoleConfig } from "./console-section.ts";
+import type { DaemonFacts } from "../../dispatch/module/http-gateway.ts";
+import type { ConsoleConfig } from "./config.ts";
 
 /** Known once the port is bound. */
 export class ConsolePlace {
   readonly #config: ConsoleConfig;
   #port = 0;
+  #daemon: (() => DaemonFacts) | undefined;
 
   constructor(config: ConsoleConfig) {
     this.#config = config;
   }
 
-  bind(port: number): void {
+  bind(port: number, daemon: () => DaemonFacts): void {
     this.#port = port;
+    this.#daemon = daemon;
+  }
+
+  /** The daemon as it is now; undefined until it is served. */
+  get daemon(): DaemonFacts | undefined {
+    return this.#daemon?.();
   }
 
   get isSecure(): boolean {

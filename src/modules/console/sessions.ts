@@ -2,14 +2,12 @@
  * Sessions of people at the console, known by the digest of a cookie. One ends by itself when it was
  * not used for `session_minutes`, at once when somebody logs out, and when nobody may have it any more.
  */
-import { randomBytes } from "node:crypto";
+import { createHash, randomBytes } from "node:crypto";
 import { isRecord } from "../../base/json-value.ts";
 import type { ProcessState } from "../../dispatch/process-state.ts";
 import type { Collection } from "../../state/collection.ts";
-import { digestOf } from "./login-links.ts";
-import { type Grant, isGranted } from "./oidc-roles.ts";
-import { type Person, ROLES } from "./person.ts";
-import type { SessionRules } from "./session-rules.ts";
+import type { ConsoleConfig } from "./config.ts";
+import { type Grant, isGranted, type Person, ROLES } from "./person.ts";
 
 /** A session that stands. */
 export interface Session {
@@ -115,4 +113,118 @@ function isPerson(value: unknown): value is Person {
   const { id, name, role, via } = value;
   const isNamed = typeof id === "string" && typeof name === "string";
   return isNamed && ROLES.some((one) => one === role) && (via === "link" || via === "oidc");
+}
+
+type Rules = Pick<ConsoleConfig, "sessionMinutes" | "oidc">;
+
+/** One in a process; each deployment that begins to be served puts its own rules in force. */
+export class SessionRules {
+  #current: Rules | undefined;
+
+  /** @throws before the first were put in force */
+  get current(): Rules {
+    if (this.#current === undefined) throw new Error("no rules are in force yet");
+    return this.#current;
+  }
+
+  /** The rules from now on. */
+  enforce(rules: Rules): void {
+    this.#current = rules;
+  }
+
+  /** The rules until a deployment is served, for sessions that are read before. */
+  begin(rules: Rules): void {
+    this.#current ??= rules;
+  }
+}
+
+const TTL_MS = 5 * 60_000;
+/** Nobody needs as many at a time; the oldest goes. */
+const MAX_LINKS = 64;
+
+interface Link {
+  readonly person: Person;
+  readonly until: number;
+}
+
+/**
+ * Links that sign a person in: made by whoever may use the control socket, good for one use and for
+ * five minutes. Only a digest of each is kept, and in memory alone: a restart ends them all.
+ */
+export class LoginLinks {
+  readonly #links = new Map<string, Link>();
+  readonly #now: () => number;
+
+  constructor(now: () => number = Date.now) {
+    this.#now = now;
+  }
+
+  /** The secret of a new link. */
+  create(person: Person): string {
+    const token = randomBytes(32).toString("base64url");
+    for (const [key, { until }] of this.#links) {
+      if (until <= this.#now() || this.#links.size >= MAX_LINKS) this.#links.delete(key);
+    }
+    this.#links.set(digestOf(token), { person, until: this.#now() + TTL_MS });
+    return token;
+  }
+
+  /** The person that a link signs in; it uses nothing up. */
+  find(token: string): Person | undefined {
+    const link = this.#links.get(digestOf(token));
+    return link === undefined || link.until <= this.#now() ? undefined : link.person;
+  }
+
+  /** Finds the person of a link, and uses the link up. */
+  redeem(token: string): Person | undefined {
+    const person = this.find(token);
+    this.#links.delete(digestOf(token));
+    return person;
+  }
+}
+
+/** The key of a secret, from which nobody gets the secret. */
+function digestOf(token: string): string {
+  return createHash("sha256").update(token).digest("hex");
+}
+
+/**
+ * The cookies of the console: of a session, and of an attempt to sign in at a provider. Over TLS
+ * their names keep other hosts and paths from setting them.
+ */
+const COOKIES = {
+  session: { name: "agtpd_console", sameSite: "Strict" },
+  attempt: { name: "agtpd_console_oidc", sameSite: "Lax" },
+} as const;
+type CookieKind = keyof typeof COOKIES;
+
+/** The value of the cookie; the first, where there are several. */
+export function readCookie(
+  field: string | undefined,
+  isSecure: boolean,
+  kind: CookieKind = "session",
+): string | undefined {
+  const name = nameOf(kind, isSecure);
+  for (const part of (field ?? "").split(";")) {
+    const [key, value] = part.trim().split("=", 2);
+    if (key === name) return value;
+  }
+  return undefined;
+}
+
+/** The field that sets it, until the browser is closed. */
+export function setCookie(value: string, isSecure: boolean, kind: CookieKind = "session"): string {
+  const { sameSite } = COOKIES[kind];
+  const attributes = `Path=/; HttpOnly; SameSite=${sameSite}${isSecure ? "; Secure" : ""}`;
+  return `${nameOf(kind, isSecure)}=${value}; ${attributes}`;
+}
+
+/** The field that ends it. */
+export function clearCookie(isSecure: boolean, kind: CookieKind = "session"): string {
+  return `${setCookie("", isSecure, kind)}; Max-Age=0`;
+}
+
+function nameOf(kind: CookieKind, isSecure: boolean): string {
+  const { name } = COOKIES[kind];
+  return isSecure ? `__Host-${name}` : name;
 }

@@ -4,14 +4,19 @@
  */
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { CHANNELS, type RequestEnd, type RequestRefusal } from "../../dispatch/request-channels.ts";
+import type { EndpointDefinition } from "../../endpoint/endpoint.ts";
 import type { Operator } from "../../state/registers/operator.ts";
-import { History, quantile, STEP_S } from "./history.ts";
-import { MAX_REQUESTS, RequestRing } from "./request-ring.ts";
-import { entryOf, meets, type TrafficEntry, type TrafficFilter } from "./traffic-entry.ts";
-import { UpstreamHealth } from "./upstream-health.ts";
+import {
+  entryOf,
+  MAX_REQUESTS,
+  meets,
+  RequestRing,
+  type TrafficEntry,
+  type TrafficFilter,
+} from "./request-ring.ts";
 
 /** Counts since the start of the process. */
-export interface TrafficCounts {
+interface TrafficCounts {
   readonly requests: number;
   readonly by_status: Readonly<Record<string, number>>;
   readonly by_gate: Readonly<Record<string, number>>;
@@ -156,4 +161,118 @@ export class Traffic {
 
 function nameOf(person: Operator | undefined): string | undefined {
   return person && (person.name ?? person.id);
+}
+
+/** One step: when it ended in seconds since the epoch, what came in it, and its latencies in milliseconds. */
+type HistoryPoint = readonly [
+  at: number,
+  requests: number,
+  refused: number,
+  p50: number | null,
+  p99: number | null,
+];
+
+/** The source of the figures. */
+interface HistorySource {
+  /** Since the start. */
+  readonly last: number;
+  readonly refusals: number;
+  /** The durations of the last `count` requests, in milliseconds, shortest first. */
+  sortedDurations(count: number): Float64Array;
+}
+
+export const STEP_S = 5;
+const MAX_POINTS = 720;
+/** Latencies of a step are told by so many of its requests. */
+const MAX_DURATIONS = 1_000;
+
+/** The traffic of the last hour in steps of five seconds, for plots: bounded, whoever looks on. */
+class History {
+  readonly #source: HistorySource;
+  readonly #points: HistoryPoint[] = [];
+  #requests = 0;
+  #refusals = 0;
+
+  constructor(source: HistorySource) {
+    this.#source = source;
+  }
+
+  /** Ends a step. */
+  step(now: number = Date.now()): void {
+    const { last, refusals } = this.#source;
+    const requests = last - this.#requests;
+    const refused = refusals - this.#refusals;
+    this.#requests = last;
+    this.#refusals = refusals;
+    const durations = this.#source.sortedDurations(Math.min(requests, MAX_DURATIONS));
+    const at = (share: number): number | null => quantile(durations, share);
+    this.#points.push([Math.round(now / 1000), requests, refused, at(0.5), at(0.99)]);
+    if (this.#points.length > MAX_POINTS) this.#points.shift();
+  }
+
+  /** The steps that ended behind a moment, in seconds since the epoch. */
+  points(after = 0): readonly HistoryPoint[] {
+    return this.#points.filter(([at]) => at > after);
+  }
+
+  get latest(): HistoryPoint | undefined {
+    return this.#points.at(-1);
+  }
+}
+
+/** The value below which a share of sorted values lies, to the microsecond; null without any. */
+function quantile(sorted: Float64Array, share: number): number | null {
+  const value = sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))];
+  return value === undefined ? null : Math.round(value * 1000) / 1000;
+}
+
+/** One API, since the start of the process. */
+interface HttpHealth {
+  readonly calls: number;
+  readonly faults: number;
+  /** By the last call: `answers`, or `failing` where the API was at fault. */
+  readonly state: "answers" | "failing";
+  /** Milliseconds since the epoch. */
+  readonly at: number;
+  /** The code of the last failure; undefined while there was none. */
+  readonly fault?: string;
+}
+
+type Mutable<T> = { -readonly [Key in keyof T]: T[Key] };
+
+/** The health of the HTTP APIs behind endpoints, by the outcome of the calls to them. */
+export class UpstreamHealth {
+  readonly #byOrigin = new Map<string, Mutable<HttpHealth>>();
+  readonly #byEndpoint = new WeakMap<EndpointDefinition, Mutable<HttpHealth>>();
+
+  /** Notes a call that reached its handler; `code` is that of its refusal. */
+  note(definition: EndpointDefinition, code: string | undefined, at: number): void {
+    if (definition.handler.type !== "external_service") return;
+    const health = this.#byEndpoint.get(definition) ?? this.#open(definition);
+    if (health === undefined) return;
+    const isFault = code?.startsWith("upstream_") === true;
+    health.calls += 1;
+    if (isFault) {
+      health.faults += 1;
+      health.fault = code;
+    }
+    health.state = isFault ? "failing" : "answers";
+    health.at = at;
+  }
+
+  /** Undefined for an API that was not called yet. */
+  of(origin: string): HttpHealth | undefined {
+    return this.#byOrigin.get(origin);
+  }
+
+  /** Endpoints of one API have one account. */
+  #open(definition: EndpointDefinition): Mutable<HttpHealth> | undefined {
+    const { handler } = definition;
+    if (handler.type !== "external_service" || !URL.canParse(handler.url)) return undefined;
+    const { origin } = new URL(handler.url);
+    const health = this.#byOrigin.get(origin) ?? { calls: 0, faults: 0, state: "answers", at: 0 };
+    this.#byOrigin.set(origin, health);
+    this.#byEndpoint.set(definition, health);
+    return health;
+  }
 }

@@ -9,7 +9,7 @@ import type { BoundPorts } from "../../dispatch/module/http-gateway.ts";
 import type { HttpApi, HttpRoute } from "../../dispatch/module/http-route.ts";
 import type { ApiEntry } from "../../dispatch/module/listing-sections.ts";
 import type { GatewaySections } from "./config.ts";
-import { OPENAPI_PATH } from "./openapi-path.ts";
+import { OPENAPI_PATH } from "./http-methods.ts";
 
 const WILDCARDS: ReadonlySet<string> = new Set(["0.0.0.0", "::"]);
 const DEFAULT_PORTS: Readonly<Record<string, number>> = { http: 80, https: 443 };

@@ -15,9 +15,8 @@ import { isWireFault } from "../../wire/message-parser.ts";
 import { type Asked, writeAnswer } from "./http-answer.ts";
 import type { HttpEntrance } from "./http-entrance.ts";
 import { FURTHER_METHODS, METHODS } from "./http-methods.ts";
-import { faultStatus } from "./http-status.ts";
+import { errorBody, faultStatus, sendAnswer, sendRefusal } from "./http-status.ts";
 import { readTarget } from "./http-target.ts";
-import { errorBody, sendAnswer, sendRefusal } from "./send-answer.ts";
 import type { VerbRoutes } from "./verb-routes.ts";
 
 interface EndpointApiParts {

@@ -25,12 +25,10 @@ import type { GatewaySections } from "./config.ts";
 import { AGTP_ROUTE, createEndpointApi } from "./endpoint-api.ts";
 import { writeAnswer } from "./http-answer.ts";
 import { createHttpEntrance, type HttpEntranceParts } from "./http-entrance.ts";
-import { METHODS } from "./http-methods.ts";
-import { faultStatus } from "./http-status.ts";
+import { METHODS, OPENAPI_PATH } from "./http-methods.ts";
+import { errorBody, faultStatus, sendRefusal } from "./http-status.ts";
 import { readAuthority } from "./http-target.ts";
-import { OPENAPI_PATH } from "./openapi-path.ts";
 import { createOpenapiRoutes } from "./openapi-routes.ts";
-import { errorBody, sendRefusal } from "./send-answer.ts";
 
 /** The parts that a sidecar is made from. */
 export interface GatewayParts extends HttpEntranceParts {

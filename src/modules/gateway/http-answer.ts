@@ -3,10 +3,11 @@
  * that are a connection's own, the content type that it takes, and what HTTP wants to be said
  * beside a status. AGTP "HTTP Gateway", RFC 9110 §11.6.1, §12.5.1, §15.5.6
  */
+
+import { hash } from "node:crypto";
 import { isRecord, type JsonRecord, parseRecord, recordIn } from "../../base/json-value.ts";
 import type { HttpAnswer } from "../../dispatch/module/http-gateway.ts";
 import type { Response } from "../../wire/message.ts";
-import { entityTag, isNoneMatch } from "./entity-tag.ts";
 import { httpStatus } from "./http-status.ts";
 
 /** The parts of the request that the answer depends on. */
@@ -184,4 +185,22 @@ function qualityOf(type: string, ranges: readonly MediaRange[]): number {
     if (range !== undefined) return range.quality;
   }
   return 0;
+}
+
+/** The tag of a body under its content type. */
+export function entityTag(body: string | Uint8Array, contentType: string): string {
+  const digest = hash("sha256", body, "base64url");
+  const type = hash("sha256", contentType, "base64url");
+  return `"${digest.slice(0, 27)}.${type.slice(0, 6)}"`;
+}
+
+const TAG = /(?:W\/)?("[^"]*")/g;
+
+/** Tells whether an If-None-Match names the tag; compared as weak tags are. */
+export function isNoneMatch(field: string | undefined, tag: string): boolean {
+  if (field === undefined) return false;
+  if (field.trim() === "*") return true;
+  const own = tag.replace(/^W\//, "");
+  for (const [, opaque] of field.matchAll(TAG)) if (opaque === own) return true;
+  return false;
 }

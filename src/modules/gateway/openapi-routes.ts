@@ -7,9 +7,9 @@ import type { HttpPlugin } from "../../dispatch/module/http-route.ts";
 import { networkOwner } from "../../dispatch/rates/rates.ts";
 import type { Toll } from "../../dispatch/rates/toll.ts";
 import { type ExportSource, exportOpenapi } from "../../openapi/export-openapi.ts";
-import { entityTag, isNoneMatch } from "./entity-tag.ts";
-import { OPENAPI_PATH } from "./openapi-path.ts";
-import { errorBody, sendRefusal } from "./send-answer.ts";
+import { entityTag, isNoneMatch } from "./http-answer.ts";
+import { OPENAPI_PATH } from "./http-methods.ts";
+import { errorBody, sendRefusal } from "./http-status.ts";
 
 const TYPE = "application/json; charset=utf-8";
 

@@ -6,9 +6,12 @@
 import { isRecord } from "../../base/json-value.ts";
 import { TaskQueue } from "../../base/task-queue.ts";
 import type { CallLog } from "../../handlers/handler.ts";
-import { definitionDifferences } from "../../handlers/mcp/definition.ts";
 import type { McpServer, OfferedTool, OfferedTools } from "../../handlers/mcp/mcp-server.ts";
-import type { PinnedTool, ToolPins } from "../../handlers/mcp/tool-pins.ts";
+import {
+  definitionDifferences,
+  type PinnedTool,
+  type ToolPins,
+} from "../../handlers/mcp/tool-pins.ts";
 import { sha256Hex } from "../../identity/canonical-form.ts";
 import { uuidv7 } from "../../identity/uuid.ts";
 import { type Escalation, isOpen } from "../../state/registers/escalation.ts";

@@ -10,7 +10,6 @@ import { recorded, recordOf } from "../../dispatch/stamp.ts";
 import type { RecordDraft } from "../../state/records/draft.ts";
 import type { Response } from "../../wire/message.ts";
 import type { McpRequest } from "./front.ts";
-import type { TellProgress } from "./tools/tool-call.ts";
 
 /** A request of a client, as the pipeline is asked. */
 export interface Asking {
@@ -74,4 +73,30 @@ function exchangeOf({ caller }: McpRequest, asking: Asking): Exchange {
   exchange.route = route;
   exchange.entryRefusal = refusal;
   return exchange;
+}
+
+/** Tells a client how far its call is. */
+export type TellProgress = (
+  done: number,
+  total: number | undefined,
+  message: string | undefined,
+) => void;
+
+/** A call, and what its client can do. */
+export interface ToolCall {
+  readonly name: string;
+  readonly arguments: JsonRecord;
+  readonly meta: unknown;
+  /** Calls back if its client leaves, or cancels it. */
+  onLeave(listener: () => void): void;
+  /** True for a client of 2026-07-28. */
+  readonly isCurrent: boolean;
+  readonly knowsTasks: boolean;
+  /** True if its client can ask its user. */
+  readonly canElicit: boolean;
+  /** The state that its client brings back, and the answers of its user. */
+  readonly requestState: string | undefined;
+  readonly inputResponses: JsonRecord | undefined;
+  /** Tells its client how far it is; undefined: the client does not want to know. */
+  progress?: TellProgress | undefined;
 }

@@ -4,10 +4,13 @@
  * 401 nobody vouches for the caller · 403 its scopes do not reach.   RFC 6750 §3, RFC 9728 §5.1
  */
 
-import { textsIn } from "../../base/json-value.ts";
+import type { FastifyReply } from "fastify";
+import { recordIn, textsIn } from "../../base/json-value.ts";
 import type { Answer } from "./ask.ts";
-import type { Challenge, Protection } from "./front.ts";
-import { bodyText, refusalWords } from "./tools/answer-body.ts";
+import type { Challenge, McpFront, Protection } from "./front.ts";
+import { isMessageId } from "./plain-request.ts";
+import { REFUSED } from "./report-fault.ts";
+import { bodyText, refusalWords } from "./tools/content.ts";
 
 /** Codes of 262 that a scope lifts. */
 const SCOPE_CODES: ReadonlySet<string> = new Set(["scope-required", "scope-claim-invalid"]);
@@ -34,7 +37,7 @@ export function challengeFor(
 }
 
 /** The WWW-Authenticate field of a challenge. */
-export function challengeField(
+function challengeField(
   { error, message, scopes }: Challenge,
   protection: Protection | undefined,
 ): string {
@@ -50,4 +53,40 @@ export function challengeField(
 /** The characters that may stand between quotes there. */
 function plain(text: string): string {
   return text.replaceAll(/[^\x20-\x21\x23-\x5b\x5d-\x7e]/g, "'");
+}
+
+/** Asks for a token, or for another one. */
+export function sendChallenge(
+  reply: FastifyReply,
+  challenge: Challenge,
+  { protection }: McpFront,
+): FastifyReply {
+  reply.header("www-authenticate", challengeField(challenge, protection));
+  return sendError(reply, challenge.status, REFUSED, challenge.message);
+}
+
+/** 500: the client learns the id of the fault. */
+export function sendFault(
+  reply: FastifyReply,
+  error: Error,
+  { reportFault }: McpFront,
+  body: unknown,
+): FastifyReply {
+  const id = recordIn(body)["id"];
+  const { code, message, data } = reportFault(error, id ?? null);
+  const told = { jsonrpc: "2.0", error: { code, message, data }, id: isMessageId(id) ? id : null };
+  return reply.code(500).header("content-type", "application/json").send(JSON.stringify(told));
+}
+
+/** Answers where no message was understood. */
+export function sendError(
+  reply: FastifyReply,
+  status: number,
+  code: number,
+  message: string,
+): FastifyReply {
+  return reply
+    .code(status)
+    .header("content-type", "application/json")
+    .send(JSON.stringify({ jsonrpc: "2.0", error: { code, message }, id: null }));
 }

@@ -1,7 +1,7 @@
 /** `[mcp]`: MCP on the listener of the HTTP sidecar. */
 import type { ModuleContext } from "../../dispatch/module/module.ts";
 import type { Taking } from "../../dispatch/module/shared-sections.ts";
-import { type McpServerConfig, mcpServerSection } from "../../handlers/mcp/mcp-server-section.ts";
+import { type McpServerConfig, mcpServerSection } from "../../handlers/mcp/read-settings.ts";
 import { choice, flag, list, type Schema, table, word } from "../../schema/section-field.ts";
 
 /** `[mcp]` */

@@ -8,17 +8,15 @@ import type { CallRules } from "../../dispatch/routes/may-call.ts";
 import { isOpen } from "../../state/registers/escalation.ts";
 import type { EscalationRegister } from "../../state/registers/escalation-register.ts";
 import type { McpContext, McpSections } from "./config.ts";
-import { APPROVED_CALL, APPROVED_CALL_TOOL } from "./contracts/approved-call-tool.ts";
 import { creatingFrontContracts, type FrontContracts } from "./contracts/front-contracts.ts";
-import { PROPOSE, PROPOSE_TOOL } from "./contracts/propose-tool.ts";
+import { APPROVED_CALL, APPROVED_CALL_TOOL, PROPOSE, PROPOSE_TOOL } from "./contracts/own-tools.ts";
 import type { McpFront, Projection, Protection } from "./front.ts";
 import { reportingTo } from "./report-fault.ts";
 import { METADATA_PREFIX } from "./resource-metadata.ts";
 import type { McpState } from "./state.ts";
 import type { AskedCall } from "./tasks/task.ts";
-import { createToolListing } from "./tools/tool-listing.ts";
+import { createToolListing, type VisibleTools, visibleTools } from "./tools/tool-listing.ts";
 import { type ListedTool, Toolbox } from "./tools/toolbox.ts";
-import { type VisibleTools, visibleTools } from "./tools/visible-tools.ts";
 
 /** Makes what clients meet, once the deployment is put together. */
 export function* creatingFront(

@@ -13,11 +13,11 @@ import {
 } from "@modelcontextprotocol/server";
 import { LRUCache } from "lru-cache";
 import { isRecord, type JsonRecord, presentMembers, recordIn } from "../../base/json-value.ts";
-import { canElicitBy } from "./client-capabilities.ts";
 import type { McpFront, McpRequest } from "./front.ts";
 import { authInfoOf, createMcpServer } from "./library-server.ts";
 import type { Audience } from "./listening/audience.ts";
 import { Subscriptions } from "./listening/subscriptions.ts";
+import { canElicitBy } from "./opaque-server.ts";
 import { answerPlain, type OnLeave, type PlainAnswer } from "./plain-answer.ts";
 import {
   CURRENT_VERSION,
@@ -27,7 +27,7 @@ import {
   VERSION_CLAIM,
 } from "./plain-request.ts";
 import { jsonError, Sessions } from "./sessions.ts";
-import { disagreement } from "./tools/param-headers.ts";
+import { disagreement } from "./tools/tool-description.ts";
 
 /** The library says that it failed, and tells the reason elsewhere. */
 interface Failure {

@@ -14,24 +14,29 @@ import {
   type ServerContext,
 } from "@modelcontextprotocol/server";
 import { VERSION } from "../../base/version.ts";
-import { ask } from "./ask.ts";
-import { canElicit } from "./client-capabilities.ts";
+import { ask, type ToolCall } from "./ask.ts";
 import { callAsking } from "./contracts/ask-user.ts";
-import { COURTESIES, handleCourtesies, OLDER_COURTESIES } from "./courtesies.ts";
 import { findResource, listResources } from "./described-resources.ts";
 import type { McpRequest } from "./front.ts";
-import { SCHEMAS_UNUSED } from "./no-validator.ts";
-import { OpaqueServer } from "./opaque-server.ts";
-import { LIST_PARAMS, refuseCursor, withText } from "./params.ts";
-import { refuseRequest } from "./refuse-request.ts";
+import {
+  COURTESIES,
+  canElicit,
+  handleCourtesies,
+  LIST_PARAMS,
+  OLDER_COURTESIES,
+  OpaqueServer,
+  refuseCursor,
+  SCHEMAS_UNUSED,
+  withText,
+} from "./opaque-server.ts";
+import { refuseRequest } from "./protocol-errors.ts";
 import { tasksOf } from "./tasks/run-task.ts";
 import { handleTasks, knowsTasks, TASKS_EXTENSION } from "./tasks/task-requests.ts";
-import { bodyText } from "./tools/answer-body.ts";
 import { answerMeta } from "./tools/answer-meta.ts";
 import { isDone } from "./tools/call-result.ts";
 import { callTool } from "./tools/call-tool.ts";
+import { bodyText } from "./tools/content.ts";
 import { listTools } from "./tools/list-tools.ts";
-import type { ToolCall } from "./tools/tool-call.ts";
 
 const CAPABILITIES: ServerCapabilities = { tools: { listChanged: true }, resources: {} };
 const OLDER: ServerCapabilities = { ...CAPABILITIES, ...OLDER_COURTESIES };

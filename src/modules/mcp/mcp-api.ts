@@ -7,9 +7,9 @@
 import { Readable } from "node:stream";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { isTooDeep } from "../../base/nesting.ts";
+import { sendChallenge, sendError, sendFault } from "./challenge.ts";
 import type { McpEndpoint } from "./endpoint.ts";
 import type { McpFront, McpRequest } from "./front.ts";
-import { sendChallenge, sendError, sendFault } from "./http-errors.ts";
 import { identify } from "./identify.ts";
 import type { PlainAnswer } from "./plain-answer.ts";
 import { REFUSED } from "./report-fault.ts";

@@ -4,7 +4,7 @@ import type { Module } from "../../dispatch/module/module.ts";
 import type { OpenKept } from "../../dispatch/process-state.ts";
 import { openSecret } from "../../state/kept-secret.ts";
 import type { McpContext, McpSections } from "./config.ts";
-import { RequestStates } from "./contracts/request-state.ts";
+import { RequestStates } from "./contracts/front-contracts.ts";
 import { creatingFront } from "./create-front.ts";
 import type { McpFront } from "./front.ts";
 import { payerOfMessage } from "./identify.ts";

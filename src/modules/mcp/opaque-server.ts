@@ -5,12 +5,16 @@
  */
 import {
   type Implementation,
+  type jsonSchemaValidator,
   ProtocolError,
   ProtocolErrorCode,
   Server,
+  type ServerCapabilities,
   type ServerContext,
   type ServerOptions,
+  type StandardSchemaV1,
 } from "@modelcontextprotocol/server";
+import { isRecord, type JsonRecord, recordIn } from "../../base/json-value.ts";
 import { invalidParams, ReportedFault } from "./protocol-errors.ts";
 import type { ToldError } from "./report-fault.ts";
 
@@ -55,4 +59,94 @@ function isFault(error: ProtocolError, isResult: boolean): boolean {
   const { code } = error;
   if (isResult && code === ProtocolErrorCode.InvalidParams) return true;
   return code === ProtocolErrorCode.InternalError && !(error instanceof ReportedFault);
+}
+
+/** The capabilities that both protocols are told of. */
+export const COURTESIES: ServerCapabilities = { completions: {} };
+/** And the older one alone, in which logging is no thing of the past. */
+export const OLDER_COURTESIES: ServerCapabilities = { ...COURTESIES, logging: {} };
+
+/**
+ * Requests that clients make of every server and that change nothing here: nothing is completed, since
+ * there is nothing to choose from, and no log is sent, whatever the level is. Clients that ask all the
+ * same are answered.   MCP "Completion", MCP 2025-11-25 "Logging"
+ */
+export function handleCourtesies(server: Server): void {
+  server.setRequestHandler("completion/complete", { params: ANY_PARAMS }, () => ({
+    completion: { values: [], total: 0, hasMore: false },
+  }));
+}
+
+/** The library makes a validator for each server unless it is given one; no answer of a user needs it. */
+export const SCHEMAS_UNUSED: jsonSchemaValidator = {
+  getValidator: () => {
+    throw new Error("the library is not asked to judge by a schema");
+  },
+};
+
+/** Parameters of which one is a text that has to be there; the others are handed on. */
+export function withText<N extends string>(
+  name: N,
+): StandardSchemaV1<unknown, Readonly<Record<N, string>>> {
+  return schemaOf((params) =>
+    typeof params[name] === "string" ? undefined : `${name} must be a string`,
+  );
+}
+
+/**
+ * Parameters of requests, in the form that the library takes schemas in. A request whose parameters
+ * are others is -32602; the library's own schemas make a fault of this server of it.
+ */
+const ANY_PARAMS: StandardSchemaV1 = schemaOf(() => undefined);
+
+/** The parameters of a list. */
+export const LIST_PARAMS: StandardSchemaV1<unknown, { readonly cursor?: string }> = schemaOf(
+  ({ cursor }) =>
+    cursor === undefined || typeof cursor === "string" ? undefined : "cursor must be a string",
+);
+
+/** Refuses a cursor to a list that has one page only. */
+export function refuseCursor(cursor: string | undefined): void {
+  if (cursor !== undefined) throw invalidParams("cursor must be a cursor that this server gave");
+}
+
+function schemaOf<T>(
+  faultOf: (params: JsonRecord) => string | undefined,
+): StandardSchemaV1<unknown, T> {
+  return {
+    "~standard": {
+      version: 1,
+      vendor: "agtpd",
+      validate: (value) => {
+        const message = isRecord(value) ? faultOf(value) : "params must be an object";
+        return message === undefined ? { value: value as T } : { issues: [{ message }] };
+      },
+    },
+  };
+}
+
+const CAPABILITIES = "io.modelcontextprotocol/clientCapabilities";
+
+/** By a form; one that knows elicitation and names no mode does. */
+export function canElicit(
+  server: Pick<Server, "getClientCapabilities">,
+  { mcpReq }: Pick<ServerContext, "mcpReq">,
+): boolean {
+  const envelope: unknown = mcpReq.envelope;
+  const declared: unknown = isRecord(envelope)
+    ? envelope[CAPABILITIES]
+    : server.getClientCapabilities();
+  return knowsForms(declared);
+}
+
+/** Tells by an envelope of the current protocol whether the client can ask its user. */
+export function canElicitBy(envelope: JsonRecord): boolean {
+  return knowsForms(envelope[CAPABILITIES]);
+}
+
+/** Tells by declared capabilities whether the client can ask its user. */
+export function knowsForms(declared: unknown): boolean {
+  const elicitation = recordIn(declared)["elicitation"];
+  if (!isRecord(elicitation)) return false;
+  return isRecord(elicitation["form"]) || Object.keys(elicitation).length === 0;
 }

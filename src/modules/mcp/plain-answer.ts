@@ -6,13 +6,13 @@
 import { ProtocolError } from "@modelcontextprotocol/server";
 import type { JsonRecord } from "../../base/json-value.ts";
 import { VERSION } from "../../base/version.ts";
+import type { ToolCall } from "./ask.ts";
 import type { McpRequest } from "./front.ts";
 import type { PlainRequest } from "./plain-request.ts";
-import { refuseRequest } from "./refuse-request.ts";
+import { refuseRequest } from "./protocol-errors.ts";
 import { declaresTasks } from "./tasks/task-requests.ts";
 import { callTool } from "./tools/call-tool.ts";
 import { askForTools, listCaching } from "./tools/list-tools.ts";
-import type { ToolCall } from "./tools/tool-call.ts";
 
 /** Calls back if the client leaves before it is answered. */
 export type OnLeave = (listener: () => void) => void;

@@ -1,8 +1,12 @@
 /** Errors of JSON-RPC, as MCP uses them.   MCP "Error Handling" */
 import { ProtocolError, ProtocolErrorCode } from "@modelcontextprotocol/server";
 import type { JsonRecord } from "../../base/json-value.ts";
-import type { Challenge } from "./front.ts";
+import type { Answer } from "./ask.ts";
+import { challengeFor } from "./challenge.ts";
+import type { Challenge, McpRequest } from "./front.ts";
 import { REFUSED } from "./report-fault.ts";
+import { answerMeta } from "./tools/answer-meta.ts";
+import { bodyText, refusalWords } from "./tools/content.ts";
 
 /** A request that cannot be understood. */
 export function invalidParams(message: string, data?: JsonRecord): ProtocolError {
@@ -25,4 +29,23 @@ export function challenged({ message }: Challenge): ProtocolError {
 /** A request that was understood and refused, where the method has no result that says so. */
 export function refused(message: string, data: JsonRecord): ProtocolError {
   return new ProtocolError(REFUSED, message, data);
+}
+
+/** Said where the record of an answer could not be kept, so that nothing may be answered. */
+export const UNRECORDED = "the record of the answer could not be kept";
+
+/** The error that a refusal is; one that a token may lift is HTTP's to say. */
+export function refuseRequest(request: McpRequest, answer: Answer | undefined): Error {
+  if (answer === undefined) return internalError(UNRECORDED, {});
+  const { protection, serverId } = request.front;
+  const challenge = challengeFor(protection, answer);
+  if (challenge !== undefined) {
+    request.challenge = challenge;
+    return challenged(challenge);
+  }
+  const { message, error } = refusalWords(bodyText(answer.response));
+  const data = { ...error, ...answerMeta(answer, serverId, {}) };
+  const { status } = answer.response;
+  if (status === 422) return invalidParams(message, data);
+  return status === 500 ? internalError(message, data) : refused(message, data);
 }

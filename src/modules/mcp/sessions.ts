@@ -12,11 +12,10 @@ import {
 } from "@modelcontextprotocol/server";
 import { LRUCache } from "lru-cache";
 import { isRecord, recordIn } from "../../base/json-value.ts";
-import { knowsForms } from "./client-capabilities.ts";
 import type { McpRequest } from "./front.ts";
 import { authInfoOf, createMcpServer } from "./library-server.ts";
-import type { Audience, Listener } from "./listening/audience.ts";
-import { BoundedNews } from "./listening/bounded-news.ts";
+import { type Audience, BoundedNews, type Listener } from "./listening/audience.ts";
+import { knowsForms } from "./opaque-server.ts";
 import { answerPlain, type PlainAnswer } from "./plain-answer.ts";
 import {
   type HttpFields,

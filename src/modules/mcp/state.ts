@@ -1,6 +1,6 @@
 /** Streams, sessions and tasks of a process; nothing is loaded before the first client may ask. */
 import type { ProcessState } from "../../dispatch/process-state.ts";
-import type { RequestStates } from "./contracts/request-state.ts";
+import type { RequestStates } from "./contracts/front-contracts.ts";
 import type { McpEndpoint } from "./endpoint.ts";
 import type { McpFront } from "./front.ts";
 import { Audience } from "./listening/audience.ts";

@@ -11,7 +11,7 @@ import { canonicalPair, isProtocolPair } from "../../dispatch/routes/pairs.ts";
 import type { Route } from "../../dispatch/routes/route.ts";
 import type { EndpointDefinition } from "../../endpoint/endpoint.ts";
 import type { Synthesizer } from "../../endpoint/synthesis-plan.ts";
-import { compilingStepTargets } from "../../handlers/step-target.ts";
+import { compilingStepTargets } from "../../handlers/check-composition.ts";
 import { exceptStoreFaults } from "../../state/store-fault.ts";
 import type { NegotiationContext } from "./config.ts";
 import type { StepReaches } from "./synthesis/match-recipe.ts";

@@ -4,12 +4,18 @@
  */
 import type { AsyncLocalStorage } from "node:async_hooks";
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
-import { ATTRIBUTES } from "./attributes.ts";
-import { now } from "./clock.ts";
-import type { HttpMessage, HttpRequest, Place } from "./place.ts";
-import { SPAN_KINDS, type SpanLink, SpanRecord } from "./span-record.ts";
+import {
+  ATTRIBUTES,
+  type HttpMessage,
+  type HttpRequest,
+  now,
+  type Place,
+  SPAN_KINDS,
+  type SpanLink,
+  SpanRecord,
+} from "./span-record.ts";
 import type { Spans } from "./spans.ts";
-import { readParent } from "./trace-context.ts";
+import { readParent } from "./traced-route.ts";
 
 const START = "http.server.request.start";
 const FINISH = "http.server.response.finish";

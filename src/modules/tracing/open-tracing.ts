@@ -6,18 +6,20 @@ import { fileURLToPath } from "node:url";
 import { reasonOf } from "../../base/thrown.ts";
 import { VERSION } from "../../base/version.ts";
 import type { Contribution } from "../../dispatch/module/module.ts";
-import { type CollectorAddress, collectorAddress, LAST_SENDING_MS } from "./collector-address.ts";
-import type { TracingContext, TracingSections } from "./config.ts";
+import {
+  type CollectorAddress,
+  collectorAddress,
+  LAST_SENDING_MS,
+  type TracingContext,
+  type TracingSections,
+} from "./config.ts";
 import { listenToHttp } from "./http-requests.ts";
-import { listenToLeaving } from "./leaving-spans.ts";
-import type { Place } from "./place.ts";
+import { listenToLeaving, listenToUndici } from "./leaving-spans.ts";
 import { RequestSpans } from "./request-spans.ts";
-import type { SenderOptions, SpanSender } from "./sending.ts";
-import { SpanIds } from "./span-ids.ts";
 import { SpanQueue } from "./span-queue.ts";
-import { Spans } from "./spans.ts";
-import { ThreadSender } from "./thread-sender.ts";
-import { listenToUndici } from "./undici-spans.ts";
+import type { Place } from "./span-record.ts";
+import { SpanIds, Spans } from "./spans.ts";
+import { type SenderOptions, type SpanSender, ThreadSender } from "./thread-sender.ts";
 
 /** The contribution of a deployment that is traced. */
 export function openTracing({ config, catalog, log }: TracingContext): Contribution {

@@ -5,8 +5,8 @@ import {
   createOtlpHttpExportDelegate,
 } from "@opentelemetry/otlp-exporter-base/node-http";
 import { VERSION } from "../../base/version.ts";
-import type { SenderOptions, SpanBatch, SpanSender } from "./sending.ts";
 import { traceRequest } from "./span-octets.ts";
+import type { SenderOptions, SpanBatch, SpanSender } from "./thread-sender.ts";
 
 const PROTOBUF = { "Content-Type": "application/x-protobuf" };
 /** By this name the library knows its own. */

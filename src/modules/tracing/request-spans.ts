@@ -13,15 +13,18 @@ import {
   type RequestEnd,
   type RequestRefusal,
 } from "../../dispatch/request-channels.ts";
-import { ATTRIBUTES } from "./attributes.ts";
-import { timeOf } from "./clock.ts";
 import { httpSpan } from "./http-requests.ts";
-import type { Place } from "./place.ts";
-import { SPAN_KINDS, type SpanLink, SpanRecord } from "./span-record.ts";
+import { markFailed } from "./leaving-spans.ts";
+import {
+  ATTRIBUTES,
+  type Place,
+  SPAN_KINDS,
+  type SpanLink,
+  SpanRecord,
+  timeOf,
+} from "./span-record.ts";
 import type { Spans } from "./spans.ts";
-import { readParent } from "./trace-context.ts";
-import { tracedRoute } from "./traced-route.ts";
-import { markFailed } from "./undici-spans.ts";
+import { readParent, tracedRoute } from "./traced-route.ts";
 
 /** The parts that spans of requests are made with. */
 export interface RequestSpansParts {

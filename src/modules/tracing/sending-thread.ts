@@ -1,8 +1,7 @@
 /** The thread that sends spans: batches in, their fate out. */
 import { parentPort, workerData } from "node:worker_threads";
 import { createOtlpSender } from "./otlp-sender.ts";
-import type { SenderOptions } from "./sending.ts";
-import type { Fate, NumberedBatch } from "./thread-sender.ts";
+import type { Fate, NumberedBatch, SenderOptions } from "./thread-sender.ts";
 
 const sender = createOtlpSender(workerData as SenderOptions);
 parentPort?.on("message", async ({ id, ...batch }: NumberedBatch) => {

@@ -4,12 +4,13 @@
  */
 import { channel } from "node:diagnostics_channel";
 import { DROPPED_CHANNEL } from "../../dispatch/request-channels.ts";
+import { RecordDraft } from "../../state/records/draft.ts";
 import type { LateFields } from "../../wire/message.ts";
-import { EndedSpans } from "./ended-spans.ts";
 import { ProtobufOctets } from "./protobuf-octets.ts";
-import type { SpanBatch, SpanSender } from "./sending.ts";
 import { writeSpan } from "./span-octets.ts";
 import type { SpanRecord } from "./span-record.ts";
+import { ATTRIBUTES } from "./span-record.ts";
+import type { SpanBatch, SpanSender } from "./thread-sender.ts";
 
 /** Spans that wait or are on their way; beyond it the newest are dropped. */
 const MAX_WAITING = 8_192;
@@ -120,5 +121,68 @@ export class SpanQueue {
     if (count === 0) return;
     this.#lost += count;
     if (dropped.hasSubscribers) dropped.publish({ count });
+  }
+}
+
+/** The interval of looking for a record whose sealing takes longer than a turn. */
+const LOOK_MS = 20;
+const MAX_LOOKS = 50;
+
+interface Ended {
+  readonly span: SpanRecord;
+  readonly draft: RecordDraft;
+  looks: number;
+}
+
+/**
+ * Spans that are over, for as long as the record that they are to name has no id yet: it has one when
+ * it is sealed, a moment later. They are written as soon as they can, since everything else that hangs
+ * on a request is to be forgotten with it.
+ */
+class EndedSpans {
+  readonly #take: (span: SpanRecord) => void;
+  #waiting: Ended[] = [];
+  #immediate: NodeJS.Immediate | undefined;
+  #timer: NodeJS.Timeout | undefined;
+
+  /** `take` gets each of them once. */
+  constructor(take: (span: SpanRecord) => void) {
+    this.#take = take;
+  }
+
+  get count(): number {
+    return this.#waiting.length;
+  }
+
+  add(span: SpanRecord, late: LateFields | undefined): void {
+    if (late instanceof RecordDraft && !late.isKnown) {
+      this.#waiting.push({ span, draft: late, looks: 0 });
+      this.#immediate ??= setImmediate(() => this.#look());
+    } else this.#give(span, late);
+  }
+
+  /** Gives them all, also those that name no record. */
+  close(): void {
+    clearImmediate(this.#immediate);
+    clearTimeout(this.#timer);
+    for (const { span, draft } of this.#waiting.splice(0)) this.#give(span, draft);
+  }
+
+  #look(): void {
+    this.#immediate = undefined;
+    this.#timer = undefined;
+    const before = this.#waiting;
+    this.#waiting = [];
+    for (const one of before) {
+      one.looks += 1;
+      if (one.draft.isKnown || one.looks > MAX_LOOKS) this.#give(one.span, one.draft);
+      else this.#waiting.push(one);
+    }
+    if (this.#waiting.length > 0) this.#timer ??= setTimeout(() => this.#look(), LOOK_MS).unref();
+  }
+
+  #give(span: SpanRecord, late: LateFields | undefined): void {
+    if (late instanceof RecordDraft && late.isKnown) span.set(ATTRIBUTES.auditId, late.auditId);
+    this.#take(span);
   }
 }

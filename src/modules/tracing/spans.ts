@@ -1,9 +1,9 @@
 /** Begins and ends spans. */
+
+import { randomFillSync } from "node:crypto";
 import type { LateFields } from "../../wire/message.ts";
-import { now } from "./clock.ts";
-import type { SpanIds } from "./span-ids.ts";
 import type { SpanQueue } from "./span-queue.ts";
-import { type SpanKind, type SpanLink, SpanRecord } from "./span-record.ts";
+import { now, type SpanKind, type SpanLink, SpanRecord } from "./span-record.ts";
 
 export class Spans {
   readonly #ids: SpanIds;
@@ -42,4 +42,61 @@ export class Spans {
     span.endedAt = at;
     this.#queue.add(span, late);
   }
+}
+
+const TRACE_BYTES = 16;
+const SPAN_BYTES = 8;
+const POOL_BYTES = 1_024;
+const WORDS = 2 ** 32;
+
+/** Randomness is drawn, and written as digits, for many at a time. */
+const pool = Buffer.alloc(POOL_BYTES);
+let digits = "";
+let drawn = POOL_BYTES;
+
+/**
+ * Ids of traces and spans, and the decision about traces that nobody else has decided about: it is
+ * made with the id, before anything else is, since most requests are in no trace that is sent.
+ */
+export class SpanIds {
+  readonly #bound: number;
+  /** True if the trace that was made last is sampled. */
+  isChosen = false;
+
+  /** `ratio` from 0 to 1: the part of the traces that is sampled. */
+  constructor(ratio: number) {
+    this.#bound = ratio * WORDS;
+  }
+
+  /** The id of a new trace; `isChosen` is set. */
+  newTrace(): string {
+    const at = draw(TRACE_BYTES);
+    // As the library's sampler by ratio has it, so that others decide likewise by the id.
+    const word =
+      pool.readInt32BE(at) ^
+      pool.readInt32BE(at + 4) ^
+      pool.readInt32BE(at + 8) ^
+      pool.readInt32BE(at + 12);
+    this.isChosen = word >>> 0 < this.#bound;
+    return digits.slice(2 * at, 2 * (at + TRACE_BYTES));
+  }
+
+  newSpan(): string {
+    const at = draw(SPAN_BYTES);
+    return digits.slice(2 * at, 2 * (at + SPAN_BYTES));
+  }
+}
+
+/** The place of unused randomness; takes whole spans of it. */
+function draw(bytes: number): number {
+  if (drawn + bytes > POOL_BYTES) {
+    randomFillSync(pool);
+    // An id of nothing but zeros is none.   W3C Trace Context §3.2.2
+    for (let last = SPAN_BYTES - 1; last < POOL_BYTES; last += SPAN_BYTES) pool[last]! ||= 1;
+    digits = pool.toString("hex");
+    drawn = 0;
+  }
+  const at = drawn;
+  drawn += bytes;
+  return at;
 }

@@ -1,8 +1,8 @@
 /** Sends spans by a thread of its own, so that no request waits for them. */
 import { Worker } from "node:worker_threads";
-import type { SenderOptions, SpanBatch, SpanSender } from "./sending.ts";
+import type { CollectorAddress } from "./config.ts";
 
-export interface ThreadSenderOptions extends SenderOptions {
+interface ThreadSenderOptions extends SenderOptions {
   /** The built sending-thread.js. */
   readonly script: URL;
   /** How long none is started after one failed; 10 seconds unless given. */
@@ -83,4 +83,25 @@ export class ThreadSender implements SpanSender {
     this.#restUntil = restUntil;
     for (const id of this.#waiting.keys()) this.#settle(id, false);
   }
+}
+
+/** Everything that sending needs to know, in a form that another thread can be given. */
+export interface SenderOptions {
+  readonly collector: CollectorAddress;
+  /** The attributes of the daemon in the eyes of the collector. */
+  readonly resource: Readonly<Record<string, string>>;
+}
+
+/** Spans that go together. */
+export interface SpanBatch {
+  readonly count: number;
+  /** As `writeSpan` writes them; the sender's from then on. */
+  readonly octets: Uint8Array<ArrayBuffer>;
+}
+
+export interface SpanSender {
+  /** True once the collector has taken them. Never rejects. */
+  send(batch: SpanBatch): Promise<boolean>;
+  /** Sends no more. Never rejects. */
+  close(): Promise<void>;
 }

@@ -1,7 +1,11 @@
 /** The parts of spans that are the same for all requests of a route: found and written once. */
+
+import { parseTraceParent, TraceState } from "@opentelemetry/core";
+import type { TraceFields } from "../../base/leaving.ts";
 import type { Route } from "../../dispatch/routes/route.ts";
-import { ATTRIBUTES } from "./attributes.ts";
 import { spanShape } from "./span-octets.ts";
+import type { SpanLink } from "./span-record.ts";
+import { ATTRIBUTES } from "./span-record.ts";
 
 const known = new WeakMap<Route, TracedRoute>();
 
@@ -15,7 +19,7 @@ export function tracedRoute(route: Route): TracedRoute {
   return traced;
 }
 
-export class TracedRoute {
+class TracedRoute {
   readonly #route: Pick<Route, "method" | "path" | "tier">;
   readonly #shapes = new Map<number, Uint8Array>();
   /** The shape of its handler's spans. */
@@ -59,4 +63,33 @@ function staysInside(definition: Route["definition"]): boolean {
   if (handler.type === "composition") return true;
   const isModules = handler.type === "registered_function" && !handler.function.includes(":");
   return isModules && file.endsWith(".toml");
+}
+
+/** A longer one is cut off by nobody, so it is not taken. */
+const MAX_STATE = 512;
+const SAMPLED = 1;
+
+/**
+ * Trace context as it comes in and goes out: `traceparent` and `tracestate`, and no baggage, which is
+ * the callers' own.   W3C Trace Context
+ */
+export function readParent(field: (name: string) => string | undefined): SpanLink | undefined {
+  const traceparent = field("traceparent");
+  if (traceparent === undefined) return undefined;
+  const named = parseTraceParent(traceparent);
+  if (named === null) return undefined;
+  const { traceId, spanId, traceFlags } = named;
+  const isSampled = (traceFlags & SAMPLED) !== 0;
+  return { traceId, spanId, isSampled, state: readState(field("tracestate")) };
+}
+
+function readState(field: string | undefined): string | undefined {
+  if (field === undefined || field.length > MAX_STATE) return undefined;
+  return new TraceState(field).serialize() || undefined;
+}
+
+/** The fields that name a span. */
+export function fieldsOf({ traceId, spanId, isSampled, state }: SpanLink): TraceFields {
+  const traceparent = `00-${traceId}-${spanId}-0${isSampled ? SAMPLED : 0}`;
+  return state === undefined ? { traceparent } : { traceparent, tracestate: state };
 }

@@ -3,22 +3,19 @@
  * less well: so it becomes one, and is imported as any other. What a server says about its tools'
  * effects is its own word, and is marked as such.
  */
-
-import type { JsonRecord } from "../../base/json-value.ts";
+import { isRecord, type JsonRecord } from "../../base/json-value.ts";
 import type { Catalog } from "../../catalog/catalog.ts";
 import { methodNames } from "../../catalog/path-grammar.ts";
 import { DEFINITION_CHANGED, type Impact, UPSTREAM_ERRORS } from "../../endpoint/endpoint.ts";
-import { definitionPin, type ToolDefinition } from "../../handlers/mcp/definition.ts";
+import { definitionPin, type ToolDefinition } from "../../handlers/mcp/tool-pins.ts";
 import type { PairRules } from "../../openapi/assign-pairs.ts";
 import { makePath } from "../../openapi/endpoint-path.ts";
-import { findEndpointFault, REVIEW_MARK } from "../../openapi/endpoint-text.ts";
 import { SchemaComponents } from "../../openapi/export-schema.ts";
 import { EXTENSION } from "../../openapi/extension.ts";
 import { type ImportedEndpoint, importDocument } from "../../openapi/import-document.ts";
-import type { Review } from "../../openapi/import-operation.ts";
+import { findEndpointFault, REVIEW_MARK, type Review } from "../../openapi/import-operation.ts";
 import { kebab, onOneLine, UniqueNames, wordsOf } from "../../openapi/words.ts";
 import { writeToml } from "../../openapi/write-toml.ts";
-import { closeInput } from "./own-schema.ts";
 
 /** A tool as an endpoint. */
 interface DraftedTool {
@@ -264,4 +261,28 @@ function textOf(
 function toolOf(operation: string, definitions: readonly ToolDefinition[]): string {
   const index = Number(operation.slice(operation.lastIndexOf("/") + 1));
   return definitions[index]?.name ?? operation;
+}
+
+/** Keywords that may declare properties in other places. */
+const ELSEWHERE = [
+  "$ref",
+  "allOf",
+  "anyOf",
+  "oneOf",
+  "if",
+  "dependentSchemas",
+  "patternProperties",
+];
+
+/**
+ * The input schema of a tool as an endpoint's. MCP's schemas are JSON Schema 2020-12, as those of
+ * endpoints are: nothing has to be translated, and what clients go by stands in them.   MCP "Tools"
+ */
+function closeInput(schema: JsonRecord): JsonRecord | undefined {
+  const { type, properties, additionalProperties } = schema;
+  if (type !== "object" || (properties !== undefined && !isRecord(properties))) return undefined;
+  if (additionalProperties === false) return schema;
+  const isOpen = additionalProperties !== undefined || ELSEWHERE.some((name) => name in schema);
+  if (isOpen) return undefined;
+  return { ...schema, properties: properties ?? {}, additionalProperties: false };
 }

@@ -10,10 +10,16 @@ import { reasonOf } from "../../base/thrown.ts";
 import { VERSION } from "../../base/version.ts";
 import { createClient } from "../../client/client.ts";
 import { parseUri } from "../../client/uri.ts";
-import { COURTESIES, handleCourtesies, OLDER_COURTESIES } from "../../modules/mcp/courtesies.ts";
-import { SCHEMAS_UNUSED } from "../../modules/mcp/no-validator.ts";
-import { OpaqueServer } from "../../modules/mcp/opaque-server.ts";
-import { LIST_PARAMS, refuseCursor, withText } from "../../modules/mcp/params.ts";
+import {
+  COURTESIES,
+  handleCourtesies,
+  LIST_PARAMS,
+  OLDER_COURTESIES,
+  OpaqueServer,
+  refuseCursor,
+  SCHEMAS_UNUSED,
+  withText,
+} from "../../modules/mcp/opaque-server.ts";
 import { handleTasks, knowsTasks, TASKS_EXTENSION } from "../../modules/mcp/tasks/task-requests.ts";
 import type { HeaderField } from "../../wire/message.ts";
 import { clientOptions } from "../shell/ask-server.ts";

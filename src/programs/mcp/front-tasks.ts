@@ -9,10 +9,16 @@ import { isRecord, type JsonRecord } from "../../base/json-value.ts";
 import type { ClientResponse } from "../../client/agtp-client.ts";
 import { AgtpClientError } from "../../client/client-error.ts";
 import { isAccepted } from "../../client/exchange.ts";
-import { followingIn, saidIn, waitingText } from "../../modules/mcp/tasks/following.ts";
 import { type Following, type McpTask, TASK_TTL_MS } from "../../modules/mcp/tasks/task.ts";
 import type { ClientTasks } from "../../modules/mcp/tasks/task-requests.ts";
-import { changeByWork, type TaskChange, workState } from "../../modules/mcp/tasks/work-state.ts";
+import {
+  changeByWork,
+  followingIn,
+  saidIn,
+  type TaskChange,
+  waitingText,
+  workState,
+} from "../../modules/mcp/tasks/work-state.ts";
 import { type Asked, responseResult } from "./response-result.ts";
 
 /** A request of the server, with header fields beside those of the caller. */

@@ -9,9 +9,13 @@ import type { Config } from "../../app/config/config.ts";
 import type { Environment } from "../../base/environment.ts";
 import { formatProblem, isError, type Problem } from "../../base/problem.ts";
 import { reasonOf } from "../../base/thrown.ts";
-import { type DefinitionDifference, definitionDifferences } from "../../handlers/mcp/definition.ts";
 import type { OfferedTool, OfferedTools } from "../../handlers/mcp/mcp-server.ts";
-import { type PinnedTool, ToolPins } from "../../handlers/mcp/tool-pins.ts";
+import {
+  type DefinitionDifference,
+  definitionDifferences,
+  type PinnedTool,
+  ToolPins,
+} from "../../handlers/mcp/tool-pins.ts";
 import { createMemoryStore } from "../../state/memory-store.ts";
 import { readStoreCopy } from "../../state/moving/read-copy.ts";
 import type { Store } from "../../state/store.ts";

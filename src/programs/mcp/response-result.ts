@@ -6,11 +6,10 @@ import type { CallToolResult } from "@modelcontextprotocol/server";
 import { isTooDeep } from "../../base/nesting.ts";
 import type { ClientResponse } from "../../client/agtp-client.ts";
 import { isAccepted } from "../../client/exchange.ts";
-import { laterText } from "../../modules/mcp/tasks/following.ts";
 import type { Following } from "../../modules/mcp/tasks/task.ts";
-import { refusalWords } from "../../modules/mcp/tools/answer-body.ts";
+import { laterText } from "../../modules/mcp/tasks/work-state.ts";
 import { metaMembers, type RequestMeta } from "../../modules/mcp/tools/answer-meta.ts";
-import { readContent, resultOf } from "../../modules/mcp/tools/content.ts";
+import { readContent, refusalWords, resultOf } from "../../modules/mcp/tools/content.ts";
 
 /** How a call was asked for. */
 export interface Asked {

@@ -9,9 +9,8 @@ import { isTooDeep } from "../../base/nesting.ts";
 import type { ClientRequest, ClientResponse } from "../../client/agtp-client.ts";
 import { toolHints } from "../../dispatch/tools/tool.ts";
 import { nextToolName } from "../../dispatch/tools/tool-names.ts";
-import { saidIn } from "../../modules/mcp/tasks/following.ts";
-import { withOutput } from "../../modules/mcp/tools/tool-description.ts";
-import { toolInputSchema } from "../../modules/mcp/tools/tool-schema.ts";
+import { saidIn } from "../../modules/mcp/tasks/work-state.ts";
+import { toolInputSchema, withOutput } from "../../modules/mcp/tools/tool-description.ts";
 import type { ServerTool } from "./server-tools.ts";
 
 interface ContractParts {

@@ -16,23 +16,26 @@ import { reasonOf } from "../../base/thrown.ts";
 import type { AgtpClient, ClientRequest, ClientResponse } from "../../client/agtp-client.ts";
 import { AgtpClientError } from "../../client/client-error.ts";
 import { fillPath } from "../../endpoint/path-template.ts";
-import { APPROVED_CALL } from "../../modules/mcp/contracts/approved-call-tool.ts";
+import type { ToolCall } from "../../modules/mcp/ask.ts";
 import { PRESENTED } from "../../modules/mcp/contracts/front-contracts.ts";
-import { contractToolText, PROPOSE, proposalOf } from "../../modules/mcp/contracts/propose-tool.ts";
+import {
+  APPROVED_CALL,
+  contractToolText,
+  PROPOSE,
+  proposalOf,
+} from "../../modules/mcp/contracts/own-tools.ts";
 import { findResource, listResources } from "../../modules/mcp/described-resources.ts";
 import { internalError, invalidParams, refused } from "../../modules/mcp/protocol-errors.ts";
-import { followingIn } from "../../modules/mcp/tasks/following.ts";
 import { taskView } from "../../modules/mcp/tasks/task-requests.ts";
+import { followingIn } from "../../modules/mcp/tasks/work-state.ts";
 import { metaFields, readMeta } from "../../modules/mcp/tools/answer-meta.ts";
 import { unknownToolText } from "../../modules/mcp/tools/call-result.ts";
-import type { ToolCall } from "../../modules/mcp/tools/tool-call.ts";
 import { BAD_CURSOR, pageAt } from "../../modules/mcp/tools/tool-listing.ts";
 import { byName } from "../../modules/mcp/tools/toolbox.ts";
 import type { HeaderField } from "../../wire/message.ts";
 import { FrontTasks } from "./front-tasks.ts";
-import { OWN_TOOLS } from "./own-tools.ts";
 import { failure, refusalText, responseResult } from "./response-result.ts";
-import { ServerList } from "./server-list.ts";
+import { OWN_TOOLS, ServerList } from "./server-list.ts";
 import type { ServerTool } from "./server-tools.ts";
 
 interface MadeCall {

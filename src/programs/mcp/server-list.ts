@@ -9,9 +9,15 @@ import type { ClientRequest, ClientResponse } from "../../client/agtp-client.ts"
 import { AgtpClientError } from "../../client/client-error.ts";
 import { compileGrants } from "../../identity/authority-scope.ts";
 import { MANIFEST_TYPE } from "../../identity/manifest-signature.ts";
-import { byName as inOrder } from "../../modules/mcp/tools/toolbox.ts";
+import {
+  APPROVED_CALL,
+  APPROVED_CALL_TOOL,
+  PROPOSE,
+  PROPOSE_AT_ONCE,
+} from "../../modules/mcp/contracts/own-tools.ts";
+import { withOutput } from "../../modules/mcp/tools/tool-description.ts";
+import { byName as inOrder, type ListedTool } from "../../modules/mcp/tools/toolbox.ts";
 import type { JsonSchema } from "../../schema/json-schema.ts";
-import { OWN_NAMES } from "./own-tools.ts";
 import { refusalText } from "./response-result.ts";
 import { ServerContracts } from "./server-contracts.ts";
 import { readServerTools, type ServerTool, type ServerTools } from "./server-tools.ts";
@@ -227,3 +233,12 @@ function readScopes({ status, body }: ClientResponse): readonly string[] | undef
   if (!Array.isArray(held)) return undefined;
   return held.filter((scope) => typeof scope === "string");
 }
+
+/** The tools, as clients are shown them. */
+export const OWN_TOOLS: readonly ListedTool[] = [
+  { name: APPROVED_CALL, description: withOutput(APPROVED_CALL_TOOL, {}) },
+  { name: PROPOSE, description: withOutput(PROPOSE_AT_ONCE, {}) },
+];
+
+/** The names of the program's own tools. */
+const OWN_NAMES: ReadonlySet<string> = new Set(OWN_TOOLS.map(({ name }) => name));

@@ -6,8 +6,7 @@
 import type { Tool } from "@modelcontextprotocol/server";
 import { isRecord, type JsonRecord } from "../../base/json-value.ts";
 import { isTooDeep } from "../../base/nesting.ts";
-import { withOutput } from "../../modules/mcp/tools/tool-description.ts";
-import { toolInputSchema } from "../../modules/mcp/tools/tool-schema.ts";
+import { toolInputSchema, withOutput } from "../../modules/mcp/tools/tool-description.ts";
 import { byName as inOrder, type ListedTool } from "../../modules/mcp/tools/toolbox.ts";
 import type { JsonSchema } from "../../schema/json-schema.ts";
 

@@ -8,7 +8,7 @@ import { isRecord, type JsonRecord, recordIn } from "../../base/json-value.ts";
 import { AgtpClientError } from "../../client/client-error.ts";
 import { MANIFEST_TYPE } from "../../identity/manifest-signature.ts";
 import { type ExportSource, exportOpenapi } from "../../openapi/export-openapi.ts";
-import { readManifestEndpoint } from "../../openapi/exported-endpoint.ts";
+import { readManifestEndpoint } from "../../openapi/http-form.ts";
 import { loadShippedCatalog } from "../../openapi/shipped-catalog-text.ts";
 import { askServer } from "../shell/ask-server.ts";
 import { type Command, CommandRefusal, command } from "../shell/command.ts";

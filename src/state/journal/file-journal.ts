@@ -9,12 +9,13 @@ import { makeDirectory } from "../../base/make-directory.ts";
 import { type StateNotice, syncFailed, tailCut } from "../notice.ts";
 import { openChainReader } from "../records/chain-reader.ts";
 import { FinishedSegments, readRecord } from "./finished-segments.ts";
-import type {
-  Journal,
-  JournalPosition,
-  JournalRecord,
-  RecordPlace,
-  RecordReader,
+import {
+  type Journal,
+  type JournalPosition,
+  type JournalRecord,
+  lengthOf,
+  type RecordPlace,
+  type RecordReader,
 } from "./journal.ts";
 import { DISK, type JournalDisk } from "./journal-disk.ts";
 import { DurableWrites, JournalSync } from "./journal-sync.ts";
@@ -89,7 +90,7 @@ export class FileJournal implements Journal {
     this.#active = active;
     this.#records = records;
     this.#durable = new DurableWrites({
-      append: (batch) => this.#append(batch),
+      append: (records, lines) => this.#append(records, lines),
       sync: () => this.#syncActive(),
       abandon: (position, error) => this.#abandon(position, error),
       kept: () => {
@@ -163,8 +164,8 @@ export class FileJournal implements Journal {
     }
   }
 
-  write(records: readonly JournalRecord[]): JournalPosition {
-    const position = this.#append(records);
+  write(records: readonly JournalRecord[], lines?: Uint8Array): JournalPosition {
+    const position = this.#append(records, lines);
     this.#finishIfFull();
     return position;
   }
@@ -173,22 +174,23 @@ export class FileJournal implements Journal {
    * As `write`, and resolves once a power cut cannot lose them either: one call at a time. After a
    * sync that failed they are written once more, to the next segment.
    */
-  writeDurably(records: readonly JournalRecord[]): Promise<JournalPosition> {
-    return this.#durable.write(records);
+  writeDurably(records: readonly JournalRecord[], lines?: Uint8Array): Promise<JournalPosition> {
+    return this.#durable.write(records, lines);
   }
 
-  #append(records: readonly JournalRecord[]): JournalPosition {
+  #append(records: readonly JournalRecord[], lines?: Uint8Array): JournalPosition {
     const position = this.#end;
     let { offset } = position;
-    this.#active.append(records);
+    this.#active.append(records, lines);
     this.#sync.mark();
-    for (const { auditId, jws } of records) {
-      this.#records.add(auditId, offset, jws.length);
-      offset += jws.length + 1;
+    for (const record of records) {
+      const length = lengthOf(record);
+      this.#records.add(record.auditId, offset, length);
+      offset += length + 1;
     }
     const newest = records.at(-1);
     if (newest !== undefined) {
-      const { length } = newest.jws;
+      const length = lengthOf(newest);
       this.#newest = [newest, { segment: position.segment, offset: offset - length - 1, length }];
     }
     return position;

@@ -44,7 +44,7 @@ export class JournalSync {
 
 /** The operations of a journal that make a write durable. */
 interface DurableParts {
-  append(records: readonly JournalRecord[]): JournalPosition;
+  append(records: readonly JournalRecord[], lines: Uint8Array | undefined): JournalPosition;
   /** Resolves once what was appended is on the disk. */
   sync(): Promise<void>;
   /** Called once the last records that were appended are synced. */
@@ -86,10 +86,10 @@ export class DurableWrites {
     return this.#pending;
   }
 
-  async write(records: readonly JournalRecord[]): Promise<JournalPosition> {
+  async write(records: readonly JournalRecord[], lines?: Uint8Array): Promise<JournalPosition> {
     this.check();
     try {
-      return await this.#attempt(records);
+      return await this.#attempt(records, lines);
     } finally {
       const written = this.#pending;
       // Whoever waited has moved the heads of chains by then.
@@ -99,9 +99,12 @@ export class DurableWrites {
     }
   }
 
-  async #attempt(records: readonly JournalRecord[]): Promise<JournalPosition> {
+  async #attempt(
+    records: readonly JournalRecord[],
+    lines: Uint8Array | undefined,
+  ): Promise<JournalPosition> {
     for (let isSecond = false; ; isSecond = true) {
-      const position = this.#parts.append(records);
+      const position = this.#parts.append(records, lines);
       this.#pending = position;
       try {
         await this.#parts.sync();

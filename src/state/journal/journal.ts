@@ -9,6 +9,13 @@ export interface JournalRecord {
   readonly auditId: string;
   /** Compact serialization; printable ASCII. */
   readonly jws: string;
+  /** That of `jws`, where it is known without it. */
+  readonly length?: number;
+}
+
+/** The length of a record's serialization, in octets. */
+export function lengthOf(record: JournalRecord): number {
+  return record.length ?? record.jws.length;
 }
 
 /** Where in a journal that is kept a record would be appended. */
@@ -39,8 +46,12 @@ export interface Journal {
   /**
    * Writes all of them or none, and throws when it cannot. Returns once a crash of the process cannot
    * lose them: where the first one stands, each other one behind the line feed of the one before.
+   * `lines` are all of them with their line feeds, where they came as octets.
    */
-  write(records: readonly JournalRecord[]): Omit<RecordPlace, "length"> | undefined;
+  write(
+    records: readonly JournalRecord[],
+    lines?: Uint8Array,
+  ): Omit<RecordPlace, "length"> | undefined;
   /** Throws while nothing can be written. */
   probe(): void;
   /** Reads beside what is being written, and never holds it up. */

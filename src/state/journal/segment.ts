@@ -27,7 +27,9 @@ export interface Extent {
 }
 
 /** A record that was read, and where. */
-export interface StoredRecord extends JournalRecord, Extent {}
+export interface StoredRecord extends JournalRecord, Extent {
+  readonly length: number;
+}
 
 /** A segment, and the directory that it is in. */
 export interface SegmentPlace {
@@ -126,11 +128,18 @@ export class ActiveSegment {
     return this.#size;
   }
 
-  /** Appends records, a line each, all of them or none; throws when they cannot be written. */
-  append(records: readonly JournalRecord[]): void {
+  /**
+   * Appends records, a line each, all of them or none; throws when they cannot be written. `lines` are
+   * theirs, where they came as octets.
+   */
+  append(records: readonly JournalRecord[], lines?: Uint8Array): void {
     if (this.#isTorn) this.#cut();
     try {
-      this.#size += this.#writeLines(records);
+      if (lines === undefined) this.#size += this.#writeLines(records);
+      else {
+        this.#write(lines);
+        this.#size += lines.length;
+      }
     } catch (error) {
       this.#isTorn = true;
       this.#cut();

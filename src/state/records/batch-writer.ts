@@ -15,7 +15,7 @@ import {
   type Settled,
   type WriterOptions,
 } from "./draft-writer.ts";
-import type { Appended, RecordBatch } from "./record-store.ts";
+import type { Appended, ChainedRecord, RecordBatch } from "./record-store.ts";
 import type { Sealer, SealingJob } from "./sealer.ts";
 import { WaitingDrafts } from "./waiting-drafts.ts";
 
@@ -141,7 +141,11 @@ export class BatchWriter implements DraftWriter {
     if (records.length < drafts.length) throw new Error("a record was not sealed");
     const batch = batchOf(drafts, records, this.#headOf);
     const sent: Sent = { drafts, records, batch };
-    const last = new Map(batch.records.map((record) => [record.chain.agentId, record]));
+    const last = new Map<string, ChainedRecord>();
+    for (const [index, record] of batch.records.entries()) {
+      const { agentId } = record.chain;
+      if (batch.records[index + 1]?.chain.agentId !== agentId) last.set(agentId, record);
+    }
     for (const [agentId, { auditId, chain }] of last) {
       this.#tips.send(agentId, { auditId, at: chain.at, method: chain.method });
     }
@@ -168,6 +172,8 @@ export class BatchWriter implements DraftWriter {
       const { agentId, at, method } = chain;
       const place = next && { ...next, length: jws.length };
       next = next && { segment: next.segment, offset: next.offset + jws.length + 1 };
+      // The chain ends with the last of them.
+      if (drafts[index + 1]?.chain?.agentId === agentId) continue;
       this.#options.heads.move(agentId, { auditId, at, method, place });
     }
     for (const [agentId, head] of moved ?? []) {

@@ -32,11 +32,16 @@ export interface RecordBatch {
   readonly expected: ReadonlyMap<string, string>;
   /** By agent when that record was made, in milliseconds since the epoch. */
   readonly since?: ReadonlyMap<string, number>;
+  /** All records with a line feed each, where they came as octets. */
+  readonly lines?: Uint8Array | undefined;
 }
 
 /** A journal that resolves once a power cut cannot lose a record; one call at a time. */
 interface DurableJournal extends Journal {
-  writeDurably(records: readonly JournalRecord[]): Promise<Omit<RecordPlace, "length">>;
+  writeDurably(
+    records: readonly JournalRecord[],
+    lines?: Uint8Array,
+  ): Promise<Omit<RecordPlace, "length">>;
 }
 
 /** A batch that was decided. */
@@ -103,7 +108,7 @@ export class UnknownOutcomeError extends Error {
 export function createJournalStore(journal: Journal): RecordStore {
   return {
     isImmediate: true,
-    append: ({ records }) => ({ first: journal.write(records) }),
+    append: ({ records, lines }) => ({ first: journal.write(records, lines) }),
     probe: () => journal.probe(),
     find: (auditId) => journal.find(auditId),
     openReader: () => journal.openReader?.() ?? journal,
@@ -116,6 +121,6 @@ export function createPowerSafeStore(journal: DurableJournal): RecordStore {
   return {
     ...createJournalStore(journal),
     isImmediate: false,
-    append: async ({ records }) => ({ first: await journal.writeDurably(records) }),
+    append: async ({ records, lines }) => ({ first: await journal.writeDurably(records, lines) }),
   };
 }

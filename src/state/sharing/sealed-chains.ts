@@ -4,11 +4,12 @@
  * arrives in one turn of the loop is written together.   AGTP-IDENTIFIERS "Attribution Chain"
  */
 import type { WhereCut } from "../journal/archived-records.ts";
-import type { JournalRecord } from "../journal/journal.ts";
+import { type JournalRecord, lengthOf } from "../journal/journal.ts";
 import { ChainHeads } from "../records/chain-heads.ts";
 import type { GrowingChains } from "../records/open-ledger.ts";
 import { NO_AUDIT_ID } from "../records/record.ts";
 import type {
+  Appended,
   ChainedRecord,
   ChainHead,
   RecordBatch,
@@ -109,7 +110,8 @@ export class SealedChains implements GrowingChains {
     try {
       if (kept.length > 0) {
         // The heads were compared here: nobody else writes to the journal.
-        const { first } = await this.#records.append({ records: kept, expected: new Map() });
+        const lines = lost.some(({ length }) => length > 0) ? undefined : linesOf(group);
+        const { first } = await this.#records.append({ records: kept, expected: new Map(), lines });
         this.#adopt(kept, first);
       }
     } catch (error) {
@@ -132,29 +134,39 @@ export class SealedChains implements GrowingChains {
       const head = heads.get(agentId) ?? this.#heads.get(agentId);
       if ((head?.auditId ?? NO_AUDIT_ID) !== auditId) lost.push(agentId);
     }
-    for (const record of records) {
+    for (const [index, record] of records.entries()) {
       const { agentId, at, method } = record.chain;
       if (lost.includes(agentId)) continue;
-      heads.set(agentId, { auditId: record.auditId, at, method });
       kept.push(record);
+      if (isLastOfRun(records, index)) heads.set(agentId, { auditId: record.auditId, at, method });
     }
     return lost;
   }
 
-  #adopt(kept: readonly ChainedRecord[], first: Parameters<typeof placed>[0]): void {
-    let next = first;
-    for (const { auditId, jws, chain } of kept) {
+  #adopt(kept: readonly ChainedRecord[], first: Appended["first"]): void {
+    let offset = first?.offset ?? 0;
+    for (const [index, record] of kept.entries()) {
+      const { auditId, chain } = record;
       const { agentId, at, method, isEvent } = chain;
-      this.#heads.move(agentId, { auditId, at, method, place: placed(next, jws) });
-      next = next && { segment: next.segment, offset: next.offset + jws.length + 1 };
-      if (isEvent === true) this.#events.push({ auditId, jws });
+      const length = lengthOf(record);
+      if (isLastOfRun(kept, index)) {
+        const place = first && { segment: first.segment, offset, length };
+        this.#heads.move(agentId, { auditId, at, method, place });
+      }
+      offset += length + 1;
+      if (isEvent === true) this.#events.push({ auditId, jws: record.jws });
     }
   }
 }
 
-function placed(
-  first: { readonly segment: number; readonly offset: number } | undefined,
-  { length }: string,
-): ChainHead["place"] {
-  return first && { ...first, length };
+/** False where the next record is of the same chain, which then ends with that. */
+function isLastOfRun(records: readonly ChainedRecord[], index: number): boolean {
+  return records[index + 1]?.chain.agentId !== records[index]?.chain.agentId;
+}
+
+/** The lines of some batches; undefined where not all of them came as octets. */
+function linesOf(group: readonly PendingBatch[]): Uint8Array | undefined {
+  const lines = group.flatMap(({ batch }) => batch.lines ?? []);
+  if (lines.length < group.length) return undefined;
+  return lines.length === 1 ? lines[0] : Buffer.concat(lines);
 }

@@ -3,7 +3,7 @@ import { atOnce } from "../../../src/base/paced.ts";
 import {
   compilingPathCheck,
   pathGate,
-} from "../../../src/dispatch/gates/06-07-08-09-11-endpoint.ts";
+} from "../../../src/dispatch/gates/06-07-08-09-13-16-request.ts";
 import { createRegistry } from "../../../src/endpoint/endpoint-registry.ts";
 import { makeExchange } from "../../support/exchange.ts";
 import { smallVocabulary } from "../../support/vocabulary.ts";

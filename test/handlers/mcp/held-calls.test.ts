@@ -1,7 +1,6 @@
 /** Calls that stop to ask, as a server of the older protocol holds them. */
 import { describe, expect, it } from "vitest";
-import type { CallListener } from "../../../src/handlers/mcp/held-call.ts";
-import { HELD_LIMITS, HeldCalls } from "../../../src/handlers/mcp/held-calls.ts";
+import { type CallListener, HELD_LIMITS, HeldCalls } from "../../../src/handlers/mcp/held-calls.ts";
 import type { ToolAnswer } from "../../../src/handlers/mcp/mcp-connection.ts";
 
 const QUESTION = { message: "which?" };

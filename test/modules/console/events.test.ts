@@ -42,7 +42,7 @@ describe("an onlooker that never reads", () => {
     const app = fastify();
     const sockets: Socket[] = [];
     app.server.on("connection", (socket) => sockets.push(socket));
-    await events.register(app, () => NINA);
+    events.register(app, () => NINA);
     await app.listen({ host: "127.0.0.1", port: 0 });
     onTestFinished(async () => {
       events.close();

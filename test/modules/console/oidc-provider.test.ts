@@ -1,12 +1,12 @@
 /** An OpenID provider as the console asks it: in good faith, and however it lies or fails. */
 import type { ServerResponse } from "node:http";
 import { describe, expect, it, onTestFinished } from "vitest";
+import type { OidcConfig } from "../../../src/modules/console/config.ts";
 import type { OidcFailure } from "../../../src/modules/console/oidc-failure.ts";
 import {
   createOidcProvider,
   type OidcProvider,
 } from "../../../src/modules/console/oidc-provider.ts";
-import type { OidcConfig } from "../../../src/modules/console/oidc-section.ts";
 import {
   CLIENT_ID,
   type Forgery,

@@ -2,7 +2,7 @@
 import { createHash, X509Certificate } from "node:crypto";
 import type { Progress } from "@modelcontextprotocol/client";
 import { describe, expect, it } from "vitest";
-import { definitionPin } from "../../../src/handlers/mcp/definition.ts";
+import { definitionPin } from "../../../src/handlers/mcp/tool-pins.ts";
 import { makeCertificate } from "../../support/certificate.ts";
 import { endpointFile } from "../../support/deployment.ts";
 import { encodeRequest } from "../../support/dispatch.ts";

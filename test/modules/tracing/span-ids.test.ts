@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { SpanIds } from "../../../src/modules/tracing/span-ids.ts";
+import { SpanIds } from "../../../src/modules/tracing/spans.ts";
 
 /** So many traces, and the decisions about them. */
 function decide(ratio: number, times: number): { id: string; isChosen: boolean }[] {

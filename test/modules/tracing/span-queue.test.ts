@@ -2,10 +2,10 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { DROPPED_CHANNEL } from "../../../src/dispatch/request-channels.ts";
-import type { SpanBatch, SpanSender } from "../../../src/modules/tracing/sending.ts";
 import { traceRequest } from "../../../src/modules/tracing/span-octets.ts";
 import { SpanQueue } from "../../../src/modules/tracing/span-queue.ts";
 import { SPAN_KINDS, SpanRecord } from "../../../src/modules/tracing/span-record.ts";
+import type { SpanBatch, SpanSender } from "../../../src/modules/tracing/thread-sender.ts";
 import { readTraces } from "../../support/collector.ts";
 
 const WAITING = 8_192;

@@ -4,10 +4,9 @@ import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { ProtobufOctets } from "../../../src/modules/tracing/protobuf-octets.ts";
-import type { SpanBatch } from "../../../src/modules/tracing/sending.ts";
 import { writeSpan } from "../../../src/modules/tracing/span-octets.ts";
 import { SPAN_KINDS, SpanRecord } from "../../../src/modules/tracing/span-record.ts";
-import { ThreadSender } from "../../../src/modules/tracing/thread-sender.ts";
+import { type SpanBatch, ThreadSender } from "../../../src/modules/tracing/thread-sender.ts";
 import { openCollector } from "../../support/collector.ts";
 import { makeDirectory } from "../../support/directory.ts";
 

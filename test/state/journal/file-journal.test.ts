@@ -81,6 +81,27 @@ describe("FileJournal", () => {
     );
   });
 
+  it("appends records that came as octets, and finds each of them", async () => {
+    const directory = makeDirectory();
+    const journal = await openJournal(directory);
+    const records = makeRecords(5);
+    journal.write(records.slice(0, 1));
+    const lines = Buffer.from(
+      records
+        .slice(1)
+        .map(({ jws }) => `${jws}\n`)
+        .join(""),
+    );
+    // Nobody reads them as texts.
+    const arrived = records.slice(1).map(({ auditId, jws: { length } }): JournalRecord => {
+      return { auditId, length, jws: "" };
+    });
+    journal.write(arrived, lines);
+    for (const { auditId, jws } of records) expect(await journal.find(auditId)).toBe(jws);
+    await journal.close();
+    expect(readJournal(directory).map(({ jws }) => jws)).toEqual(records.map(({ jws }) => jws));
+  });
+
   it("lets nobody else read it", async () => {
     const { directory } = await makeJournal(7);
     for (const name of readdirSync(directory)) {

@@ -33,11 +33,21 @@ function linesOf(lines: readonly string[]): Buffer {
 
 it("arrive as they were sent", () => {
   const { message, lines } = encodeBatch(BATCH);
-  expect(decodeBatch(JSON.parse(JSON.stringify(message)), linesOf(lines))).toEqual(BATCH);
+  const octets = linesOf(lines);
+  const arrived = decodeBatch(JSON.parse(JSON.stringify(message)), octets);
+  const records = arrived.records.map(({ auditId, jws, chain }) => ({ auditId, jws, chain }));
+  expect({ records, expected: arrived.expected }).toEqual(BATCH);
+  expect(arrived.records.map(({ length }) => length)).toEqual([6, 6, 7]);
+  expect(arrived.lines).toBe(octets);
 });
 
 it("are refused where a record is missing, or belongs to no chain", () => {
   const { message, lines } = encodeBatch(BATCH);
   expect(() => decodeBatch(message, linesOf(lines.slice(0, 2)))).toThrow("a torn batch");
   expect(() => decodeBatch({ ...message, expected: [] }, linesOf(lines))).toThrow("a torn batch");
+  expect(() => decodeBatch({ ...message, methods: [] }, linesOf(lines))).toThrow("a torn batch");
+  const [, ...ids] = message.ids;
+  expect(() => decodeBatch({ ...message, ids }, linesOf(lines))).toThrow("a torn batch");
+  const short = { ...message, fields: message.fields.slice(0, -1) };
+  expect(() => decodeBatch(short, linesOf(lines))).toThrow("a torn batch");
 });

@@ -57,6 +57,30 @@ it("keeps the first of two that follow the same record, and tells the other the 
   expect(await chains.append(batch("a", "2", "x"))).toEqual([]);
 });
 
+it("writes the octets that came, and none of a chain that has moved", async () => {
+  const written: (string | undefined)[] = [];
+  const store = makeStore();
+  const noting: RecordStore = {
+    ...store,
+    append: (appended) => {
+      written.push(appended.lines && Buffer.from(appended.lines).toString());
+      return store.append(appended);
+    },
+  };
+  const chains = new SealedChains(noting, new Map());
+  const withLines = (one: RecordBatch): RecordBatch => ({
+    ...one,
+    lines: Buffer.from(one.records.map(({ jws }) => `${jws}\n`).join("")),
+  });
+  const [a, b] = [batch("a", NO_AUDIT_ID, "1", "2"), batch("b", NO_AUDIT_ID, "3")];
+  await Promise.all([chains.append(withLines(a)), chains.append(withLines(b))]);
+  const late = [batch("a", "1", "x"), batch("b", "3", "4")];
+  await Promise.all(late.map((one) => chains.append(withLines(one))));
+  await chains.append(batch("a", "2", "5"));
+  expect(written).toEqual(["jws of 1\njws of 2\njws of 3\n", undefined, undefined]);
+  expect(store.records.map(({ auditId }) => auditId)).toEqual(["1", "2", "3", "4", "5"]);
+});
+
 it("writes what arrives in one turn at once", async () => {
   const store = makeStore();
   const chains = new SealedChains(store, new Map());

@@ -6,9 +6,9 @@
 import { Deadline } from "../../../base/deadline.ts";
 import { isRecord } from "../../../base/json-value.ts";
 import { codeOf, reasonOf } from "../../../base/thrown.ts";
-import { readBoundedBody } from "../../../handlers/bounded-body.ts";
-import { upstreamFailure } from "../../../handlers/upstream-failure.ts";
+import { readBoundedBody } from "../../../handlers/connection-options.ts";
 import type { UpstreamPools } from "../../../handlers/upstream-pools.ts";
+import { upstreamFailure } from "../../../handlers/upstream-response.ts";
 import { type JsonDocument, parseBoundedJson } from "../../../identity/json-document.ts";
 import type { UpstreamAddress } from "../upstream-address.ts";
 import { type CredentialShield, shieldCredentials } from "./credential-shield.ts";

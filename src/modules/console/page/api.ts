@@ -2,6 +2,13 @@
  * The daemon's side of the console: JSON over the session's cookie. Changes bring the token that
  * only this page knows; without a session the browser goes to the sign-in page.
  */
+import {
+  startAuthentication,
+  startRegistration,
+  useCallback,
+  useEffect,
+  useState,
+} from "./preact.ts";
 
 /** A request that the daemon refused, or that did not reach it. */
 export class ApiError extends Error {
@@ -81,4 +88,103 @@ function errorOf(status: number, answer: unknown): ApiError {
   const { error } = (answer ?? {}) as { error?: { code?: unknown; message?: unknown } };
   const { code = "failed", message = `the daemon answered ${status}` } = error ?? {};
   return new ApiError(status, String(code), String(message));
+}
+
+let current: Session | undefined;
+
+/** Remembers who is signed in; called once, before any page is drawn. */
+export function rememberSession(session: Session): void {
+  current = session;
+}
+
+/** The signed-in person. */
+export function session(): Session {
+  if (current === undefined) throw new Error("nobody is signed in yet");
+  return current;
+}
+
+/** Tells whether the person may change anything. */
+export function isOperator(): boolean {
+  return current?.role === "operator";
+}
+
+/** An answer, and a way to ask again. */
+export interface Answer<T> {
+  readonly data: T | undefined;
+  readonly error: ApiError | undefined;
+  readonly reload: () => void;
+}
+
+interface Known<T> {
+  readonly path: string;
+  readonly data?: T;
+  readonly error?: ApiError;
+}
+
+/** Asks once for each address, and again by `reload`; a late answer to an earlier one is dropped. */
+export function useApi<T>(path: string): Answer<T> {
+  const [known, setKnown] = useState<Known<T>>({ path });
+  const [round, setRound] = useState(0);
+  useEffect(() => {
+    const abort = new AbortController();
+    get<T>(path, abort.signal).then(
+      (data) => setKnown({ path, data }),
+      (error: unknown) => {
+        if (!abort.signal.aborted) setKnown({ path, error: asApiError(error) });
+      },
+    );
+    return () => abort.abort();
+  }, [path, round]);
+  const reload = useCallback(() => setRound((count) => count + 1), []);
+  const current = known.path === path ? known : { path };
+  return { data: current.data, error: current.error, reload };
+}
+
+/** Any fault as one that can be shown. */
+export function asApiError(error: unknown): ApiError {
+  if (error instanceof ApiError) return error;
+  return new ApiError(0, "failed", error instanceof Error ? error.message : String(error));
+}
+
+/** The thing that is signed, as the daemon makes a challenge for it. */
+type Subject = Readonly<Record<string, string>>;
+
+type RegistrationOptions = Parameters<typeof startRegistration>[0]["optionsJSON"];
+type SigningOptions = Parameters<typeof startAuthentication>[0]["optionsJSON"];
+
+let known: boolean | undefined;
+
+/** Notes whether the person has a passkey by now. */
+export function notePasskeys(hasOne: boolean): void {
+  known = hasOne;
+}
+
+/** Changes something, with the person's signature where it takes one. @throws ApiError */
+export async function postSigned<T>(path: string, body: object, subject?: Subject): Promise<T> {
+  const hasOne = known ?? session().has_passkey;
+  if (subject === undefined) return post<T>(path, body);
+  try {
+    return await post<T>(path, hasOne ? { ...body, assertion: await sign(subject) } : body);
+  } catch (error) {
+    const code = error instanceof ApiError ? error.code : "";
+    if (code !== (hasOne ? "no-passkey" : "passkey-required")) throw error;
+  }
+  notePasskeys(!hasOne);
+  return post<T>(path, hasOne ? body : { ...body, assertion: await sign(subject) });
+}
+
+/** Makes a passkey and registers it; another one is signed for by one that is there. */
+export async function registerPasskey(name: string, hasOne: boolean): Promise<void> {
+  const assertion = hasOne ? { assertion: await sign({ for: "addition" }) } : {};
+  const { options } = await post<{ options: RegistrationOptions }>("/api/passkeys/challenge", {
+    for: "registration",
+  });
+  const registration = await startRegistration({ optionsJSON: options });
+  await post("/api/passkeys", { name, registration, ...assertion });
+  notePasskeys(true);
+}
+
+async function sign(subject: Subject): Promise<object> {
+  const { options } = await post<{ options: SigningOptions }>("/api/passkeys/challenge", subject);
+  return startAuthentication({ optionsJSON: options });
 }

@@ -1,16 +1,30 @@
 /** The whole console: who is signed in, the navigation, the page of the address, and news. */
-
 import type { Overview } from "./answers.ts";
-import { type ApiError, openSession, type Session, signOut } from "./api.ts";
+import {
+  type ApiError,
+  asApiError,
+  openSession,
+  rememberSession,
+  type Session,
+  session,
+  signOut,
+  useApi,
+} from "./api.ts";
 import { useEvents } from "./events.ts";
-import { Notice } from "./parts/notice.ts";
-import { Pending } from "./parts/page.ts";
+import { AccountPage } from "./pages/account.ts";
+import { AgentPage, AgentsPage } from "./pages/agents.ts";
+import { ApprovalPage, ApprovalsPage } from "./pages/approvals.ts";
+import { ContractsPage } from "./pages/contracts.ts";
+import { EndpointPage, EndpointsPage } from "./pages/endpoints.ts";
+import { NodesPage } from "./pages/nodes.ts";
+import { OverviewPage } from "./pages/overview.ts";
+import { ChainPage, RecordsPage } from "./pages/records.ts";
+import { TrafficEntryPage, TrafficPage } from "./pages/traffic.ts";
+import { UpstreamsPage } from "./pages/upstreams.ts";
+import { Notice, Page, Pending } from "./parts/page.ts";
 import { html, useEffect, useErrorBoundary, useRef, useState, type VNode } from "./preact.ts";
-import { type Place, usePlace } from "./router.ts";
-import { entriesOf, isWithin, pageOf } from "./routes.ts";
-import { rememberSession, session } from "./session.ts";
+import { type Place, segmentsOf, usePlace } from "./router.ts";
 import { visible } from "./text.ts";
-import { asApiError, useApi } from "./use-api.ts";
 
 const ICON = new URL("icon.svg", import.meta.url).pathname;
 
@@ -94,4 +108,63 @@ function useFocusOnHeading(path: string): void {
     scrollTo(0, 0);
     document.querySelector<HTMLElement>("h1")?.focus();
   }, [path]);
+}
+
+/** The pages at one address and right below it. */
+interface Entry {
+  /** Undefined where the navigation does not list it. */
+  readonly name?: string;
+  readonly path: string;
+  readonly list: (props: { readonly query: URLSearchParams }) => VNode;
+  readonly one?: (props: { readonly id: string }) => VNode;
+}
+
+const ENTRIES: readonly Entry[] = [
+  { name: "Overview", path: "/", list: OverviewPage },
+  { name: "Traffic", path: "/traffic", list: TrafficPage, one: TrafficEntryPage },
+  { name: "Approvals", path: "/approvals", list: ApprovalsPage, one: ApprovalPage },
+  { name: "Agents", path: "/agents", list: AgentsPage, one: AgentPage },
+  { name: "Endpoints", path: "/endpoints", list: EndpointsPage },
+  { name: "Contracts", path: "/contracts", list: ContractsPage },
+  { name: "Records", path: "/records", list: RecordsPage, one: ChainPage },
+  { name: "Upstreams", path: "/upstreams", list: UpstreamsPage },
+  { name: "Nodes", path: "/nodes", list: NodesPage },
+  { path: "/account", list: AccountPage },
+];
+
+/** Pages that are there while the daemon is not. */
+const OF_INSPECTION: ReadonlySet<string> = new Set(["/", "/records"]);
+
+/** The navigation of a session. */
+function entriesOf({ inspect_only }: Session): readonly Entry[] {
+  return ENTRIES.filter(
+    ({ name, path }) => name !== undefined && (!inspect_only || OF_INSPECTION.has(path)),
+  );
+}
+
+/** Tells whether an entry of the navigation is where the page is. */
+function isWithin(path: string, entry: Entry): boolean {
+  return path === entry.path || (entry.path !== "/" && path.startsWith(`${entry.path}/`));
+}
+
+/** The page of an address; an endpoint's has a path of its own behind the method. */
+function pageOf({ path, query }: Place): VNode {
+  const [first = "", id, ...rest] = segmentsOf(path);
+  if (first === "endpoints" && id !== undefined) {
+    const tail = path.slice("/endpoints/".length);
+    return html`<${EndpointPage} key=${tail} tail=${tail} />`;
+  }
+  const { list, one } = ENTRIES.find((entry) => entry.path === `/${first}`) ?? {};
+  if (id === undefined && list !== undefined) {
+    return html`<${list} key=${query.toString()} query=${query} />`;
+  }
+  if (id === undefined || one === undefined || rest.length > 0) return html`<${MissingPage} />`;
+  return html`<${one} key=${id} id=${id} />`;
+}
+
+/** The page of any other address. */
+function MissingPage(): VNode {
+  return html`<${Page} name="Not found">
+    <p role="alert">There is no page at this address. <a href="/">Go to the overview</a>.</p>
+  <//>`;
 }

@@ -22,3 +22,6 @@ export { default as UPlot } from "uplot";
 export const html: (strings: TemplateStringsArray, ...values: unknown[]) => VNode = htm.bind(
   h,
 ) as never;
+
+/** The browser's side of passkeys, and the only file that names its package. */
+export { startAuthentication, startRegistration } from "@simplewebauthn/browser";

@@ -1,6 +1,5 @@
 /** Escalations that wait for a decision, and the decision. */
 import { isRecord, type JsonRecord, recordIn } from "../../../base/json-value.ts";
-import type { AgentDirectory } from "../../../identity/agent-directory.ts";
 import {
   type Escalation,
   escalationView,
@@ -8,57 +7,37 @@ import {
   VERDICTS,
   type Verdict,
 } from "../../../state/registers/escalation.ts";
-import type { ServerState } from "../../../state/state.ts";
-import { type ApiRoute, reasonIn, textIn } from "../console-api.ts";
-import { unknown } from "../console-fault.ts";
-import { confirmSigned, type PasskeyDesk } from "../passkey-desk.ts";
+import { type ApiRoute, get, post, reasonIn, textIn } from "../console-api.ts";
+import { found } from "../console-fault.ts";
+import { confirmSigned } from "../passkey-desk.ts";
 import type { Role } from "../person.ts";
-
-/** The sources of these routes. */
-export interface ApprovalParts {
-  readonly state: Pick<ServerState, "escalations" | "lifecycle">;
-  readonly directory: AgentDirectory;
-  readonly desk: PasskeyDesk;
-}
+import type { Sources } from "./sources.ts";
 
 const MAX_DECIDED = 100;
 
 /** `/api/approvals` and `/api/approvals/{escalation_id}` */
-export function approvalRoutes(parts: ApprovalParts): readonly ApiRoute[] {
+export function approvalRoutes(parts: Sources): readonly ApiRoute[] {
   return [
-    {
-      method: "GET",
-      path: "/approvals",
-      answer: ({ signedIn }) => list(parts, signedIn.person.role),
-    },
-    {
-      method: "GET",
-      path: "/approvals/:id",
-      answer: ({ signedIn, params }) =>
-        show(parts, find(parts, params["id"]), signedIn.person.role),
-    },
-    {
-      method: "POST",
-      path: "/approvals/:id",
-      answer: async (request) => {
-        const { params, body } = request;
-        const escalation = find(parts, params["id"]);
-        const status = textIn(body, "decision", VERDICTS) as Verdict;
-        const asked = { request, input: reasonIn(body) };
-        const result = await confirmSigned(parts.desk, escalation, status, asked);
-        return { escalation: result["escalation"] ?? result };
-      },
-    },
+    get("/approvals", ({ signedIn }) => list(parts, signedIn.person.role)),
+    get("/approvals/:id", ({ signedIn, params }) =>
+      show(parts, find(parts, params["id"]), signedIn.person.role),
+    ),
+    post("/approvals/:id", async (request) => {
+      const { params, body } = request;
+      const escalation = find(parts, params["id"]);
+      const status = textIn(body, "decision", VERDICTS) as Verdict;
+      const asked = { request, input: reasonIn(body) };
+      const result = await confirmSigned(parts.desk, escalation, status, asked);
+      return { escalation: result["escalation"] ?? result };
+    }),
   ];
 }
 
-function find({ state }: ApprovalParts, id = ""): Escalation {
-  const escalation = state.escalations.find(id);
-  if (escalation === undefined) throw unknown("escalation");
-  return escalation;
+function find({ state }: Sources, id = ""): Escalation {
+  return found(state.escalations.find(id), "escalation");
 }
 
-function list(parts: ApprovalParts, role: Role): object {
+function list(parts: Sources, role: Role): object {
   const now = Date.now();
   const all = parts.state.escalations.list();
   const view = (one: Escalation): JsonRecord => viewOf(parts, one, role);
@@ -71,12 +50,12 @@ function list(parts: ApprovalParts, role: Role): object {
   };
 }
 
-function viewOf({ directory }: ApprovalParts, one: Escalation, role: Role): JsonRecord {
+function viewOf({ directory }: Sources, one: Escalation, role: Role): JsonRecord {
   const name = directory.find(one.agentId)?.name ?? null;
   return { ...escalationFor(escalationView(one, Date.now()), role), agent_name: name };
 }
 
-function show(parts: ApprovalParts, escalation: Escalation, role: Role): object {
+function show(parts: Sources, escalation: Escalation, role: Role): object {
   const agent = parts.directory.find(escalation.agentId);
   const last = lastApproved(parts, escalation);
   return {
@@ -93,7 +72,7 @@ function show(parts: ApprovalParts, escalation: Escalation, role: Role): object 
 }
 
 /** The call of the same endpoint by the same agent that was approved last. */
-function lastApproved({ state }: ApprovalParts, escalation: Escalation): Escalation | undefined {
+function lastApproved({ state }: Sources, escalation: Escalation): Escalation | undefined {
   const wanted = pairOf(escalation);
   if (wanted === undefined) return undefined;
   return state.escalations

@@ -1,43 +1,43 @@
 /** The endpoints that are served, each with its contract and schemas. */
+
+import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
+import { templateNames } from "../../../base/template.ts";
+import { actingCaller } from "../../../dispatch/handling/acting.ts";
 import type { AssembledDeployment } from "../../../dispatch/module/module.ts";
 import type { RegisteredRoute } from "../../../dispatch/routes/route.ts";
+import type { Contract } from "../../../endpoint/contract.ts";
+import { fillPath } from "../../../endpoint/path-template.ts";
 import { projectEndpoint } from "../../../endpoint/project.ts";
-import type { ApiRequest, ApiRoute } from "../console-api.ts";
-import { unknown } from "../console-fault.ts";
+import { schemaSample } from "../../../schema/schema-sample.ts";
+import { type ApiRequest, type ApiRoute, get, post, reasonIn, textIn } from "../console-api.ts";
+import { found, malformed } from "../console-fault.ts";
+import { operatorOfPerson } from "../person.ts";
+import type { Sources } from "./sources.ts";
+import { wayOf } from "./traffic-routes.ts";
 
 /** `GET /api/endpoints` and `/api/endpoints/{METHOD}/{PATH}` */
-export function endpointRoutes(served: () => AssembledDeployment): readonly ApiRoute[] {
+export function endpointRoutes({ served }: Sources): readonly ApiRoute[] {
   return [
-    {
-      method: "GET",
-      path: "/endpoints",
-      answer: () => ({ endpoints: served().listed.map(viewOf) }),
-    },
-    {
-      method: "GET",
-      path: "/endpoints/:method/*",
-      answer: ({ params }) => {
-        const route = namedEndpoint(served(), params);
-        const { definition } = route;
-        return {
-          endpoint: { ...viewOf(route), ...projectEndpoint(definition) },
-          input_schema: definition.inputSchema,
-          output_schema: definition.outputSchema,
-        };
-      },
-    },
+    get("/endpoints", () => ({ endpoints: served().listed.map(viewOf) })),
+    get("/endpoints/:method/*", ({ params }) => {
+      const route = namedEndpoint(served(), params);
+      const { definition } = route;
+      return {
+        endpoint: { ...viewOf(route), ...projectEndpoint(definition) },
+        input_schema: definition.inputSchema,
+        output_schema: definition.outputSchema,
+      };
+    }),
   ];
 }
 
 /** The endpoint that an address of the interface names. @throws ConsoleFault */
-export function namedEndpoint(
+function namedEndpoint(
   { listed }: AssembledDeployment,
   params: ApiRequest["params"],
 ): RegisteredRoute {
   const { method = "", "*": rest = "" } = params;
-  const route = findEndpoint(listed, { method, path: `/${rest}` });
-  if (route === undefined) throw unknown("endpoint");
-  return route;
+  return found(findEndpoint(listed, { method, path: `/${rest}` }), "endpoint");
 }
 
 /** The endpoint of a method and a path, as it is registered. */
@@ -58,4 +58,109 @@ function viewOf({ method, path, tier, definition }: RegisteredRoute): object {
     deprecated: deprecated !== undefined,
     file,
   };
+}
+
+/** `/api/contracts` and `/api/contracts/{synthesis_id}` */
+export function contractRoutes({ state: { contracts } }: Sources): readonly ApiRoute[] {
+  return [
+    get("/contracts", () => ({ contracts: contracts.open().map(contractView) })),
+    post("/contracts/:id", async ({ params, body, act }) => {
+      textIn(body, "action", ["withdraw"]);
+      const contract = found(contracts.find(params["id"] ?? ""), "contract");
+      const named = { target: "contract", synthesis_id: contract.synthesisId };
+      return act("REVOKE", "/", { ...named, ...reasonIn(body) });
+    }),
+  ];
+}
+
+function contractView({
+  synthesisId,
+  agentId,
+  endpoint,
+  state,
+  issuedAt,
+  expiresAt,
+}: Contract): object {
+  return {
+    ...{ synthesis_id: synthesisId, agent_id: agentId, status: state },
+    ...{ method: endpoint.method, path: endpoint.path, description: endpoint.description },
+    created_at: new Date(issuedAt).toISOString(),
+    expires_at: Number.isFinite(expiresAt) ? new Date(expiresAt).toISOString() : null,
+  };
+}
+
+/** An answer is shown up to here. */
+const MAX_SHOWN = 262_144;
+
+/**
+ * Try: an operator has an agent of this server make a real call. It passes the gates with the agent's
+ * scopes and on its account, its record stands in the agent's chain and names the person; who the
+ * person is opens nothing that the agent may not have.
+ */
+export function tryRoutes(parts: Sources): readonly ApiRoute[] {
+  return [
+    get("/try/:method/*", ({ params }) => {
+      const { definition, path } = namedEndpoint(parts.served(), params);
+      return { input: sampleOf(definition.inputSchema, path), agents: speakersOf(parts) };
+    }),
+    post("/try/:method/*", (request) =>
+      tryOut(parts, namedEndpoint(parts.served(), request.params), request),
+    ),
+  ];
+}
+
+/** Agents of this server that are not retired: an operator may have each of them act. */
+function speakersOf({ state, directory }: Sources): readonly object[] {
+  return directory.list().flatMap((agent) => {
+    const status = state.lifecycle.statusOf(agent);
+    return status === "retired" ? [] : [{ agent_id: agent.agentId, name: agent.name, status }];
+  });
+}
+
+/** An input that the schema describes, to begin with. */
+function sampleOf(schema: JsonRecord, path: string): unknown {
+  const required: readonly unknown[] = Array.isArray(schema["required"]) ? schema["required"] : [];
+  const whole = { ...schema, required: [...required, ...templateNames(path)] };
+  return schemaSample(whole) ?? {};
+}
+
+async function tryOut(
+  { directory, served }: Sources,
+  { method, path: template }: RegisteredRoute,
+  { signedIn, body }: ApiRequest,
+): Promise<object> {
+  const agent = found(directory.find(textIn(body, "agent_id")), "agent of this server");
+  const { input } = body;
+  if (!isRecord(input)) throw malformed("input must be an object");
+  const { target, rest } = addressed(template, input);
+  const escalationId =
+    body["escalation_id"] === undefined ? undefined : textIn(body, "escalation_id");
+  const startedAt = performance.now();
+  const acted = await served().actAs({
+    ...{ caller: actingCaller(agent, agent.scopes), askedBy: operatorOfPerson(signedIn.person) },
+    ...{ method, target, input: rest, taskId: undefined, escalationId },
+    signal: new AbortController().signal,
+  });
+  return {
+    ...{ method, path: target, status: acted.status, response_id: acted.responseId },
+    audit_id: acted.auditId ?? null,
+    duration_ms: Math.round((performance.now() - startedAt) * 1000) / 1000,
+    gates: wayOf(acted.refusedBy ?? null),
+    ...shown(acted.body),
+  };
+}
+
+/** The path with its values, which the input has beside the others. */
+function addressed(template: string, input: JsonRecord) {
+  const names: readonly string[] = templateNames(template);
+  const filled = fillPath(template, new Map(Object.entries(input)));
+  if (filled.fault !== undefined) throw malformed(filled.fault);
+  const rest = Object.entries(input).filter(([name]) => !names.includes(name));
+  return { target: filled.path, rest: Object.fromEntries(rest) };
+}
+
+function shown(body: unknown): object {
+  const text = JSON.stringify(body) ?? "";
+  if (text.length <= MAX_SHOWN) return { body: body ?? null, is_whole: true };
+  return { body: text.slice(0, MAX_SHOWN), is_whole: false };
 }

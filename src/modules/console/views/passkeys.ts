@@ -2,20 +2,12 @@
 import { isIP } from "node:net";
 import type { JsonRecord } from "../../../base/json-value.ts";
 import { VERDICTS, type Verdict } from "../../../state/registers/escalation.ts";
-import type { ServerState } from "../../../state/state.ts";
-import { type ApiRequest, type ApiRoute, textIn } from "../console-api.ts";
-import { ConsoleFault, malformed, unknown } from "../console-fault.ts";
+import { type ApiRequest, type ApiRoute, get, post, textIn } from "../console-api.ts";
+import { ConsoleFault, found, malformed } from "../console-fault.ts";
 import { type PasskeyDesk, signatureIn, signedDecision } from "../passkey-desk.ts";
-import type { RecordPasskey } from "../passkey-records.ts";
 import { MAX_PASSKEYS, type Passkey } from "../passkeys.ts";
 import { operatorOfPerson } from "../person.ts";
-
-/** The sources of these routes. */
-export interface PasskeyParts {
-  readonly desk: PasskeyDesk;
-  readonly state: Pick<ServerState, "escalations">;
-  readonly record: RecordPasskey;
-}
+import type { Sources } from "./sources.ts";
 
 const MAX_NAME = 64;
 const ADDITION: JsonRecord = { purpose: "another passkey" };
@@ -25,29 +17,21 @@ function removal(id: string): JsonRecord {
 }
 
 /** `/api/passkeys`, `/api/passkeys/challenge` and `/api/passkeys/{id}` */
-export function passkeyRoutes(parts: PasskeyParts): readonly ApiRoute[] {
+export function passkeyRoutes(parts: Sources): readonly ApiRoute[] {
   const { desk } = parts;
   return [
-    {
-      method: "GET",
-      path: "/passkeys",
-      answer: ({ signedIn: { person } }) => ({
-        passkeys: desk.passkeys.of(person.id).map(viewOf),
-        ...placeOf(desk),
-      }),
-    },
-    {
-      method: "POST",
-      path: "/passkeys/challenge",
-      answer: (request) => challenge(parts, request),
-    },
-    { method: "POST", path: "/passkeys", answer: (request) => register(parts, request) },
-    { method: "POST", path: "/passkeys/:id", answer: (request) => remove(parts, request) },
+    get("/passkeys", ({ signedIn: { person } }) => ({
+      passkeys: desk.passkeys.of(person.id).map(viewOf),
+      ...placeOf(desk),
+    })),
+    post("/passkeys/challenge", (request) => challenge(parts, request)),
+    post("/passkeys", (request) => register(parts, request)),
+    post("/passkeys/:id", (request) => remove(parts, request)),
   ];
 }
 
 /** `{for: "registration" | "addition" | "removal" | "decision", …}` */
-async function challenge({ desk, state }: PasskeyParts, request: ApiRequest): Promise<object> {
+async function challenge({ desk, state }: Sources, request: ApiRequest): Promise<object> {
   const { body, signedIn } = request;
   const { beginRegistration, beginSignature } = await desk.ceremonies();
   switch (textIn(body, "for", ["registration", "addition", "removal", "decision"])) {
@@ -61,8 +45,8 @@ async function challenge({ desk, state }: PasskeyParts, request: ApiRequest): Pr
         options: await beginSignature(desk, signedIn, removal(textIn(body, "passkey_id"))),
       };
     default: {
-      const escalation = state.escalations.find(textIn(body, "escalation_id"));
-      if (escalation === undefined) throw unknown("escalation");
+      const id = textIn(body, "escalation_id");
+      const escalation = found(state.escalations.find(id), "escalation");
       const decision = textIn(body, "decision", VERDICTS) as Verdict;
       const subject = signedDecision(escalation, decision);
       return { options: await beginSignature(desk, signedIn, subject) };
@@ -70,7 +54,7 @@ async function challenge({ desk, state }: PasskeyParts, request: ApiRequest): Pr
   }
 }
 
-async function register({ desk, record }: PasskeyParts, request: ApiRequest): Promise<object> {
+async function register({ desk }: Sources, request: ApiRequest): Promise<object> {
   const { body, signedIn } = request;
   const name = textIn(body, "name");
   if (name.length > MAX_NAME) throw malformed(`name must be at most ${MAX_NAME} characters long`);
@@ -83,7 +67,7 @@ async function register({ desk, record }: PasskeyParts, request: ApiRequest): Pr
   if (!(await desk.passkeys.add(passkey))) throw full();
   const signed = own.length > 0 ? ({ ...operator, via: "passkey" } as const) : operator;
   try {
-    await record("passkey_registered", passkey, signed);
+    await desk.record("passkey_registered", passkey, signed);
   } catch (error) {
     // A key that no record names signs for nobody.
     await desk.passkeys.remove([passkey.id]);
@@ -92,15 +76,15 @@ async function register({ desk, record }: PasskeyParts, request: ApiRequest): Pr
   return { passkey: viewOf(passkey) };
 }
 
-async function remove({ desk, record }: PasskeyParts, request: ApiRequest): Promise<object> {
+async function remove({ desk }: Sources, request: ApiRequest): Promise<object> {
   const { body, params, signedIn } = request;
   textIn(body, "action", ["remove"]);
-  const passkey = desk.passkeys.find(signedIn.person.id, params["id"] ?? "");
-  if (passkey === undefined) throw unknown("passkey of yours");
+  const own = desk.passkeys.find(signedIn.person.id, params["id"] ?? "");
+  const passkey = found(own, "passkey of yours");
   await signatureIn(desk, request, removal(passkey.id));
   await desk.passkeys.remove([passkey.id]);
   const operator = operatorOfPerson(signedIn.person);
-  await record("passkey_removed", passkey, { ...operator, via: "passkey" });
+  await desk.record("passkey_removed", passkey, { ...operator, via: "passkey" });
   return {};
 }
 

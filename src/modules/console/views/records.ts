@@ -5,7 +5,7 @@ import { isSha256 } from "../../../identity/identifiers.ts";
 import { decodeJws, keyId } from "../../../identity/jws.ts";
 import type { Ledger } from "../../../state/records/ledger.ts";
 import { NO_AUDIT_ID, serverChainId } from "../../../state/records/record.ts";
-import type { ApiRequest, ApiRoute } from "../console-api.ts";
+import { type ApiRequest, type ApiRoute, get } from "../console-api.ts";
 import { malformed, unknown } from "../console-fault.ts";
 
 /** The sources of these routes. */
@@ -31,13 +31,9 @@ const HEAD = "head";
 /** `GET /api/records`, `/api/records/{agent_id}` and `/api/keys` */
 export function recordRoutes(parts: RecordParts): readonly ApiRoute[] {
   return [
-    { method: "GET", path: "/records", answer: async () => ({ chains: await chainsOf(parts) }) },
-    {
-      method: "GET",
-      path: "/records/:id",
-      answer: ({ params, query }) => walk(parts, params["id"] ?? "", query),
-    },
-    { method: "GET", path: "/keys", answer: () => ({ keys: keysOf(parts) }) },
+    get("/records", async () => ({ chains: await chainsOf(parts) })),
+    get("/records/:id", ({ params, query }) => walk(parts, params["id"] ?? "", query)),
+    get("/keys", () => ({ keys: keysOf(parts) })),
   ];
 }
 

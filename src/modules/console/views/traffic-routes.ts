@@ -1,32 +1,19 @@
 /** The requests of late, and the way of one of them through the gates. */
 import { GATE_NAMES } from "../../../dispatch/gates/gate.ts";
-import type { AgentDirectory } from "../../../identity/agent-directory.ts";
-import type { ApiRequest, ApiRoute } from "../console-api.ts";
-import { malformed, unknown } from "../console-fault.ts";
-import type { Traffic } from "../traffic.ts";
-import type { TrafficEntry, TrafficFilter } from "../traffic-entry.ts";
+import { type ApiRequest, type ApiRoute, get } from "../console-api.ts";
+import { found, malformed } from "../console-fault.ts";
+import type { TrafficEntry, TrafficFilter } from "../request-ring.ts";
+import type { Sources } from "./sources.ts";
 
 /** `GET /api/traffic` and `/api/traffic/{response_id}` */
-export function trafficRoutes(
-  traffic: Traffic,
-  directory: Pick<AgentDirectory, "find">,
-): readonly ApiRoute[] {
+export function trafficRoutes({ traffic, directory }: Sources): readonly ApiRoute[] {
   return [
-    {
-      method: "GET",
-      path: "/traffic",
-      answer: ({ query }) => ({ entries: traffic.list(readFilter(query)) }),
-    },
-    {
-      method: "GET",
-      path: "/traffic/:id",
-      answer: ({ params }) => {
-        const entry = traffic.find(params["id"] ?? "");
-        if (entry === undefined) throw unknown("request, or it is forgotten");
-        const name = entry.agent_id === null ? undefined : directory.find(entry.agent_id)?.name;
-        return { entry, agent_name: name ?? null, gates: wayOf(entry.gate) };
-      },
-    },
+    get("/traffic", ({ query }) => ({ entries: traffic.list(readFilter(query)) })),
+    get("/traffic/:id", ({ params }) => {
+      const entry = found(traffic.find(params["id"] ?? ""), "request, or it is forgotten");
+      const name = entry.agent_id === null ? undefined : directory.find(entry.agent_id)?.name;
+      return { entry, agent_name: name ?? null, gates: wayOf(entry.gate) };
+    }),
   ];
 }
 

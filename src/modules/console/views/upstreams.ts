@@ -1,54 +1,34 @@
 /** Upstreams of the endpoints: HTTP APIs, MCP servers with the pins of their tools, agents elsewhere. */
 
 import { isRecord, recordIn } from "../../../base/json-value.ts";
-import type { AssembledDeployment, ModuleContext } from "../../../dispatch/module/module.ts";
 import type { EndpointDefinition } from "../../../endpoint/endpoint.ts";
 import type { DeployedServers } from "../../../handlers/mcp/deployed-servers.ts";
 import type { PinnedTool } from "../../../handlers/mcp/tool-pins.ts";
 import type { ProcessHealth } from "../../../handlers/processes/process-pool.ts";
 import { type Escalation, isOpen, type Verdict } from "../../../state/registers/escalation.ts";
-import type { ServerState } from "../../../state/state.ts";
-import { type ApiRoute, reasonIn, textIn } from "../console-api.ts";
-import { unknown } from "../console-fault.ts";
-import { confirmSigned, type PasskeyDesk } from "../passkey-desk.ts";
-import type { UpstreamHealth } from "../upstream-health.ts";
-
-/** The sources of these routes. */
-export interface UpstreamParts {
-  readonly servers: DeployedServers | undefined;
-  readonly state: Pick<ServerState, "escalations">;
-  readonly desk: PasskeyDesk;
-  readonly health: Pick<UpstreamHealth, "of">;
-  readonly processes: ModuleContext["processes"];
-  served(): AssembledDeployment;
-}
+import { type ApiRoute, get, post, reasonIn, textIn } from "../console-api.ts";
+import { found } from "../console-fault.ts";
+import { confirmSigned } from "../passkey-desk.ts";
+import type { Sources } from "./sources.ts";
 
 const VERDICTS: Readonly<Record<string, Verdict>> = { accept: "accepted", refuse: "rejected" };
 
 /** `/api/upstreams` and `/api/upstreams/{server}/{tool}` */
-export function upstreamRoutes(parts: UpstreamParts): readonly ApiRoute[] {
+export function upstreamRoutes(parts: Sources): readonly ApiRoute[] {
   return [
-    {
-      method: "GET",
-      path: "/upstreams",
-      answer: () => {
-        const agents = parts.served().upstreamAgents();
-        const processes = (parts.processes?.health ?? []).map(processView);
-        return { http: httpUpstreams(parts), mcp: mcpUpstreams(parts), agents, processes };
-      },
-    },
-    {
-      method: "POST",
-      path: "/upstreams/:server/:tool",
-      answer: async (request) => {
-        const { params, body } = request;
-        const status = VERDICTS[textIn(body, "action", Object.keys(VERDICTS))] ?? "rejected";
-        const waiting = changeOf(parts, params["server"], params["tool"]);
-        if (waiting === undefined) throw unknown("changed definition");
-        await confirmSigned(parts.desk, waiting, status, { request, input: reasonIn(body) });
-        return {};
-      },
-    },
+    get("/upstreams", () => {
+      const agents = parts.served().upstreamAgents();
+      const processes = (parts.processes?.health ?? []).map(processView);
+      return { http: httpUpstreams(parts), mcp: mcpUpstreams(parts), agents, processes };
+    }),
+    post("/upstreams/:server/:tool", async (request) => {
+      const { params, body } = request;
+      const status = VERDICTS[textIn(body, "action", Object.keys(VERDICTS))] ?? "rejected";
+      const change = changeOf(parts, params["server"], params["tool"]);
+      const waiting = found(change, "changed definition");
+      await confirmSigned(parts.desk, waiting, status, { request, input: reasonIn(body) });
+      return {};
+    }),
   ];
 }
 
@@ -59,14 +39,14 @@ function processView({ name, count, ready, calls, waiting, ...more }: ProcessHea
   return { name, state, count, ready, calls, waiting, restarts, latency_ms: latencyMs ?? null };
 }
 
-function definitionsOf({ served }: UpstreamParts): readonly EndpointDefinition[] {
+function definitionsOf({ served }: Sources): readonly EndpointDefinition[] {
   return served()
     .listed.filter(({ tier }) => tier === "B")
     .map(({ definition }) => definition);
 }
 
 /** By where they are, without what a URL may hold beside that. */
-function httpUpstreams(parts: UpstreamParts): readonly object[] {
+function httpUpstreams(parts: Sources): readonly object[] {
   const counts = new Map<string, number>();
   for (const { handler } of definitionsOf(parts)) {
     if (handler.type !== "external_service" || !URL.canParse(handler.url)) continue;
@@ -74,7 +54,13 @@ function httpUpstreams(parts: UpstreamParts): readonly object[] {
     counts.set(origin, (counts.get(origin) ?? 0) + 1);
   }
   return Array.from(counts, ([url, endpoints]) => {
-    const { state = "unused", calls = 0, faults = 0, at, fault } = parts.health.of(url) ?? {};
+    const {
+      state = "unused",
+      calls = 0,
+      faults = 0,
+      at,
+      fault,
+    } = parts.traffic.upstreams.of(url) ?? {};
     const last_at = at === undefined ? null : new Date(at).toISOString();
     const last_fault = fault === undefined ? {} : { last_fault: fault };
     return { url, endpoints, state, calls, faults, last_at, ...last_fault };
@@ -85,7 +71,7 @@ interface BoundTool extends PinnedTool {
   readonly endpoint: string;
 }
 
-function boundTools(parts: UpstreamParts): readonly BoundTool[] {
+function boundTools(parts: Sources): readonly BoundTool[] {
   return definitionsOf(parts).flatMap(({ method, path, handler }) => {
     if (handler.type !== "mcp_tool") return [];
     const { server, tool, definition } = handler;
@@ -93,8 +79,8 @@ function boundTools(parts: UpstreamParts): readonly BoundTool[] {
   });
 }
 
-function mcpUpstreams(parts: UpstreamParts): readonly object[] {
-  const { servers } = parts;
+function mcpUpstreams(parts: Sources): readonly object[] {
+  const { mcpServers: servers } = parts;
   if (servers === undefined) return [];
   const bound = boundTools(parts);
   return [...servers.servers].map(([name, server]) => {
@@ -104,11 +90,7 @@ function mcpUpstreams(parts: UpstreamParts): readonly object[] {
   });
 }
 
-function toolView(
-  parts: UpstreamParts,
-  { servers, pins }: DeployedServers,
-  bound: BoundTool,
-): object {
+function toolView(parts: Sources, { servers, pins }: DeployedServers, bound: BoundTool): object {
   const pin = pins.pinOf(bound);
   const offered = servers.get(bound.server)?.offered;
   const now = offered?.get(bound.tool)?.pin;
@@ -134,7 +116,7 @@ function changeView({ escalationId, context }: Escalation): object {
 
 /** The change of a tool that waits for a decision. */
 function changeOf(
-  { state }: UpstreamParts,
+  { state }: Sources,
   server: string | undefined,
   tool: string | undefined,
 ): Escalation | undefined {

@@ -6,12 +6,12 @@
 import type { InputRequests, ServerContext } from "@modelcontextprotocol/server";
 import { raceAbort } from "../../../base/deadline.ts";
 import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
+import type { ToolCall } from "../ask.ts";
 import type { McpRequest } from "../front.ts";
 import type { Result } from "../tools/call-result.ts";
 import { callTool } from "../tools/call-tool.ts";
-import type { ToolCall } from "../tools/tool-call.ts";
 import { QUESTION } from "./contract-question.ts";
-import { LIFE_MS } from "./request-state.ts";
+import { LIFE_MS } from "./front-contracts.ts";
 
 type Send = ServerContext["mcpReq"]["send"];
 

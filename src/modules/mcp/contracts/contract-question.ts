@@ -6,12 +6,12 @@
 import { type InputResponses, inputRequired, inputResponse } from "@modelcontextprotocol/server";
 import { isRecord, parseJson, recordIn, textsIn, valueAt } from "../../../base/json-value.ts";
 import type { OfferDecision } from "../../../dispatch/contracts/contract-offers.ts";
+import type { ToolCall } from "../ask.ts";
 import type { McpRequest } from "../front.ts";
-import { bodyText } from "../tools/answer-body.ts";
 import { answerMeta } from "../tools/answer-meta.ts";
 import { type Answered, type Result, refusalResult, successResult } from "../tools/call-result.ts";
-import type { ToolCall } from "../tools/tool-call.ts";
-import { contractToolText } from "./propose-tool.ts";
+import { bodyText } from "../tools/content.ts";
+import { contractToolText } from "./own-tools.ts";
 
 /** The name of the question. */
 export const QUESTION = "contract";

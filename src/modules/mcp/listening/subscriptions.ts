@@ -15,8 +15,7 @@ import {
   withTaskNews,
 } from "../tasks/task-news.ts";
 import { declaresTasks, TASKS_EXTENSION } from "../tasks/task-requests.ts";
-import type { Audience } from "./audience.ts";
-import { BoundedNews } from "./bounded-news.ts";
+import { type Audience, BoundedNews } from "./audience.ts";
 
 /** A client that hears of tasks has to say that it knows them. */
 const UNDECLARED = {

@@ -6,16 +6,20 @@
 import { randomUUID } from "node:crypto";
 import { ProtocolError } from "@modelcontextprotocol/server";
 import { type JsonRecord, parseJson } from "../../../base/json-value.ts";
-import { type Answer, type Asking, ask } from "../ask.ts";
-import { approvedCall } from "../contracts/approved-call-tool.ts";
+import { type Answer, type Asking, ask, type TellProgress } from "../ask.ts";
+import { approvedCall } from "../contracts/own-tools.ts";
 import type { McpRequest } from "../front.ts";
-import { bodyText } from "../tools/answer-body.ts";
 import { isDone, refusalResult, successResult } from "../tools/call-result.ts";
-import type { TellProgress } from "../tools/tool-call.ts";
-import { followingOf, waitingText } from "./following.ts";
+import { bodyText } from "../tools/content.ts";
 import type { AskedCall, Following, McpTask, McpTasks } from "./task.ts";
 import type { ClientTasks } from "./task-requests.ts";
-import { changeByWork, type TaskChange, workState } from "./work-state.ts";
+import {
+  changeByWork,
+  followingOf,
+  type TaskChange,
+  waitingText,
+  workState,
+} from "./work-state.ts";
 
 /** Keeps a task; undefined: there is no room for one. */
 export async function beginTask(

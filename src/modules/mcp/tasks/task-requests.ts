@@ -9,7 +9,7 @@ import {
   type ServerContext,
 } from "@modelcontextprotocol/server";
 import { isRecord, type JsonRecord, recordIn } from "../../../base/json-value.ts";
-import { withText } from "../params.ts";
+import { withText } from "../opaque-server.ts";
 import { invalidParams } from "../protocol-errors.ts";
 import { type McpTask, TASK_TTL_MS } from "./task.ts";
 

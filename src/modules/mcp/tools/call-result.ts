@@ -6,11 +6,10 @@
 import type { CallToolResult } from "@modelcontextprotocol/server";
 import type { Answer } from "../ask.ts";
 import { internalError, invalidParams } from "../protocol-errors.ts";
-import { laterText } from "../tasks/following.ts";
 import type { Following } from "../tasks/task.ts";
-import { bodyText, refusalWords } from "./answer-body.ts";
+import { laterText } from "../tasks/work-state.ts";
 import { answerMeta, type RequestMeta } from "./answer-meta.ts";
-import { contentOf, resultOf } from "./content.ts";
+import { bodyText, contentOf, refusalWords, resultOf } from "./content.ts";
 import type { McpTool } from "./toolbox.ts";
 
 /** A result, or what stands for one. */

@@ -7,19 +7,23 @@
 import { actionNotFound } from "../../../dispatch/refusals/floor-refusals.ts";
 import { badRequest, schemaViolation } from "../../../dispatch/refusals/refusal.ts";
 import { fillPath } from "../../../endpoint/path-template.ts";
-import { type Asking, ask } from "../ask.ts";
+import { type Asking, ask, type ToolCall } from "../ask.ts";
 import { challengeFor } from "../challenge.ts";
-import { APPROVED_CALL, askForApproved } from "../contracts/approved-call-tool.ts";
 import { acceptedResult, decisionOf, offerResult } from "../contracts/contract-question.ts";
 import { PRESENTED } from "../contracts/front-contracts.ts";
-import { askToPropose, askToSettle, PROPOSE } from "../contracts/propose-tool.ts";
+import {
+  APPROVED_CALL,
+  askForApproved,
+  askToPropose,
+  askToSettle,
+  PROPOSE,
+} from "../contracts/own-tools.ts";
 import type { McpRequest } from "../front.ts";
-import { challenged, internalError, invalidParams } from "../protocol-errors.ts";
-import { UNRECORDED } from "../refuse-request.ts";
-import { followingOf } from "../tasks/following.ts";
+import { challenged, internalError, invalidParams, UNRECORDED } from "../protocol-errors.ts";
 import { beginTask } from "../tasks/run-task.ts";
 import type { Following } from "../tasks/task.ts";
 import { taskView } from "../tasks/task-requests.ts";
+import { followingOf } from "../tasks/work-state.ts";
 import { metaFields, readMeta } from "./answer-meta.ts";
 import {
   isDone,
@@ -30,7 +34,6 @@ import {
   successResult,
   unknownTool,
 } from "./call-result.ts";
-import type { ToolCall } from "./tool-call.ts";
 import type { McpTool } from "./toolbox.ts";
 
 /** Calls a tool. Throws what is an error of the protocol. */

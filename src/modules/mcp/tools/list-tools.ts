@@ -5,7 +5,7 @@
 import type { ListToolsResult } from "@modelcontextprotocol/server";
 import { type Answer, ask } from "../ask.ts";
 import type { McpFront, McpRequest } from "../front.ts";
-import { refuseRequest } from "../refuse-request.ts";
+import { refuseRequest } from "../protocol-errors.ts";
 
 /**
  * How long a client may go on with a list that it has; who listens hears of changes at once. Where

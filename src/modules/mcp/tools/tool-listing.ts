@@ -5,12 +5,16 @@
  */
 import type { Tool } from "@modelcontextprotocol/server";
 import { shareEncoded } from "../../../base/kept-text.ts";
+import { isExemptFromLifecycle } from "../../../catalog/catalog.ts";
+import type { CallerState } from "../../../dispatch/caller/caller-state.ts";
+import { refuseInactive } from "../../../dispatch/gates/00-02-03-17-caller.ts";
 import { schemaViolation } from "../../../dispatch/refusals/refusal.ts";
+import type { Candidate } from "../../../dispatch/routes/may-call.ts";
 import { protocolRoute } from "../../../dispatch/routes/protocol-endpoint.ts";
 import type { ExchangeView, Route } from "../../../dispatch/routes/route.ts";
+import type { ContractTools } from "../contracts/contract-tools.ts";
 import { toolText } from "./tool-description.ts";
-import type { ListedTool } from "./toolbox.ts";
-import type { VisibleTools } from "./visible-tools.ts";
+import type { ListedTool, McpTool, Toolbox } from "./toolbox.ts";
 
 /** Many clients read one page and no more. */
 const PAGE_SIZE = 500;
@@ -131,4 +135,34 @@ function encodeCursor(name: string): string {
 
 function decodeCursor(cursor: string): string | undefined {
   return /^after:([A-Za-z0-9_-]{1,64})$/.exec(Buffer.from(cursor, "base64url").toString())?.[1];
+}
+
+/** Where they are looked up. */
+interface VisibleParts {
+  readonly toolbox: Pick<Toolbox, "visibleTo">;
+  readonly contracts: { readonly tools: Pick<ContractTools, "withOwn"> };
+  readonly lifecycle: CallerState["lifecycle"];
+}
+
+/** Lists tools; the same list as long as nothing has changed for the caller. */
+export type VisibleTools = (candidate: Candidate) => readonly ListedTool[];
+
+/**
+ * The tools that a caller may call: of those that everybody has and of its own contracts, what its
+ * authority reaches, and nothing while it may not act but what it may call even then.
+ */
+export function visibleTools({ toolbox, contracts, lifecycle }: VisibleParts): VisibleTools {
+  const exempt = new WeakMap<readonly ListedTool[], readonly ListedTool[]>();
+  return (candidate) => {
+    const all = toolbox.visibleTo(candidate);
+    const isActive = refuseInactive(candidate.caller.document, lifecycle) === undefined;
+    if (isActive) return contracts.tools.withOwn(all, candidate);
+    const known = exempt.get(all) ?? all.filter(isExempt);
+    exempt.set(all, known);
+    return known;
+  };
+}
+
+function isExempt(tool: ListedTool & Partial<McpTool>): boolean {
+  return tool.route !== undefined && isExemptFromLifecycle(tool.route.method);
 }

@@ -14,7 +14,7 @@ import type { Impact } from "../../../endpoint/endpoint.ts";
 import type { EndpointRegistry } from "../../../endpoint/endpoint-registry.ts";
 import type { ParameterSource, RecipeStep } from "../../../endpoint/recipe.ts";
 import type { SynthesisPlan } from "../../../endpoint/synthesis-plan.ts";
-import { prepareStep } from "../../../handlers/step-input.ts";
+import { prepareStep } from "../../../handlers/composition.ts";
 import type { JsonSchema } from "../../../schema/json-schema.ts";
 import type { SchemaViolation } from "../../../schema/schema.ts";
 import { strongestImpact } from "../synthesis/impact.ts";

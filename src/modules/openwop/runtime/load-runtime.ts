@@ -9,7 +9,7 @@ import { traceOf } from "../../../base/thrown.ts";
 import { readCertificates } from "../../../endpoint/upstream-ca.ts";
 import { type CallLog, isHandlerError } from "../../../handlers/handler.ts";
 import type { ModuleLoader } from "../../../handlers/module-loader.ts";
-import type { CallProcess } from "../../../handlers/processes/process-function.ts";
+import type { CallProcess } from "../../../handlers/processes/process-call.ts";
 import { PLAIN_STYLE } from "../../../schema/sample-style.ts";
 import { schemaSample } from "../../../schema/schema-sample.ts";
 import type { OpenwopConfig, OpenwopSections } from "../config.ts";

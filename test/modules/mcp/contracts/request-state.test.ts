@@ -1,7 +1,7 @@
 /** What a client brings back with the answer to a question.   MCP "Multi Round-Trip Requests" */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { RequestStates } from "../../../../src/modules/mcp/contracts/request-state.ts";
+import { RequestStates } from "../../../../src/modules/mcp/contracts/front-contracts.ts";
 import { openSecret } from "../../../../src/state/kept-secret.ts";
 import { createMemoryStore } from "../../../../src/state/memory-store.ts";
 

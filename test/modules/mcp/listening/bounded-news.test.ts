@@ -1,6 +1,6 @@
 /** News for readers that are slow. */
 import { describe, expect, it } from "vitest";
-import { BoundedNews } from "../../../../src/modules/mcp/listening/bounded-news.ts";
+import { BoundedNews } from "../../../../src/modules/mcp/listening/audience.ts";
 
 /** News on a stream, as the library sends them. */
 function openNews() {

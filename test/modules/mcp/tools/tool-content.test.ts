@@ -1,6 +1,6 @@
 /** Content that a tool gives part by part, and arguments in header fields.   MCP "Tools", "Custom Headers" */
 import { describe, expect, it } from "vitest";
-import { isContentSchema, partsIn } from "../../../../src/modules/mcp/tools/tool-content.ts";
+import { isContentSchema, partsIn } from "../../../../src/modules/mcp/tools/content.ts";
 import { endpointFile } from "../../../support/deployment.ts";
 import { mcpFiles, openMcp, VERSIONS } from "../../../support/mcp.ts";
 import { current, currentFields, messageOf, post } from "../../../support/mcp-session.ts";

@@ -2,7 +2,10 @@
 import { Ajv2020 } from "ajv/dist/2020.js";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { isObjectSchema, toolInputSchema } from "../../../../src/modules/mcp/tools/tool-schema.ts";
+import {
+  isObjectSchema,
+  toolInputSchema,
+} from "../../../../src/modules/mcp/tools/tool-description.ts";
 
 const name = fc.constantFrom("a", "b", "c");
 const leaf = fc.constantFrom(

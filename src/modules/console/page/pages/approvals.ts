@@ -1,47 +1,46 @@
 /** Approvals: what waits for a decision, and what was decided of late. */
-import type { ApprovalList, Escalation } from "../answers.ts";
-import { subjectOf } from "../approvals/subject.ts";
+import type { ApprovalDetail, ApprovalList, Decision, Escalation } from "../answers.ts";
+import { isOperator, postSigned, useApi } from "../api.ts";
 import { useEvents } from "../events.ts";
-import { Badge } from "../parts/badge.ts";
-import { AgentLink, Moment, Stranger } from "../parts/facts.ts";
-import { Page, Pending, Section } from "../parts/page.ts";
-import { Table } from "../parts/table.ts";
+import { CallView, callOf, isObject, subjectOf } from "../parts/call-view.ts";
+import { type Action, Change } from "../parts/change.ts";
+import {
+  AgentLink,
+  Badge,
+  type Fact,
+  Facts,
+  Json,
+  LongId,
+  Moment,
+  Stranger,
+} from "../parts/facts.ts";
+import { loaded, Page, Section } from "../parts/page.ts";
+import { type Column, Table } from "../parts/table.ts";
 import { html, type VNode } from "../preact.ts";
 import { address } from "../router.ts";
-import { untilText } from "../text.ts";
-import { useApi } from "../use-api.ts";
+import { untilText, visible } from "../text.ts";
 
-const SUBJECT = {
-  title: "Question",
-  cell: (one: Escalation) =>
+const SUBJECT: Column<Escalation> = [
+  "Question",
+  (one) =>
     html`<a href=${address("approvals", one.escalation_id)}><${Stranger} text=${subjectOf(one)} /></a>`,
-};
-const AGENT = {
-  title: "Agent",
-  cell: (one: Escalation) => html`<${AgentLink} id=${one.agent_id} name=${one.agent_name} />`,
-};
-const WAITING = [
-  SUBJECT,
-  AGENT,
-  {
-    title: "Priority",
-    cell: ({ priority }: Escalation) => priority && html`<${Badge} word=${priority} />`,
-  },
-  {
-    title: "Asked",
-    kind: "optional",
-    cell: (one: Escalation) => html`<${Moment} at=${one.opened_at} />`,
-  },
-  { title: "Ends", cell: ({ deadline }: Escalation) => untilText(deadline) },
 ];
-const DECIDED = [
+const AGENT: Column<Escalation> = [
+  "Agent",
+  (one) => html`<${AgentLink} id=${one.agent_id} name=${one.agent_name} />`,
+];
+const WAITING: readonly Column<Escalation>[] = [
   SUBJECT,
   AGENT,
-  { title: "Decision", cell: ({ status }: Escalation) => html`<${Badge} word=${status} />` },
-  {
-    title: "When",
-    cell: ({ decision }: Escalation) => html`<${Moment} at=${decision?.timestamp} />`,
-  },
+  ["Priority", ({ priority }) => priority && html`<${Badge} word=${priority} />`],
+  ["Asked", (one) => html`<${Moment} at=${one.opened_at} />`, "optional"],
+  ["Ends", ({ deadline }) => untilText(deadline)],
+];
+const DECIDED: readonly Column<Escalation>[] = [
+  SUBJECT,
+  AGENT,
+  ["Decision", ({ status }) => html`<${Badge} word=${status} />`],
+  ["When", ({ decision }) => html`<${Moment} at=${decision?.timestamp} />`],
 ];
 
 const NOTHING_WAITS =
@@ -49,22 +48,114 @@ const NOTHING_WAITS =
 
 /** The page at `/approvals`. */
 export function ApprovalsPage(): VNode {
-  const { data, error, reload } = useApi<ApprovalList>("/api/approvals");
-  useEvents("approvals", reload);
+  const answer = useApi<ApprovalList>("/api/approvals");
+  useEvents("approvals", answer.reload);
   return html`<${Page} name="Approvals">
-    ${
-      data === undefined
-        ? html`<${Pending} error=${error} reload=${reload} />`
-        : html`<${Section} title="Waiting">
+    ${loaded(
+      answer,
+      (data) => html`<${Section} title="Waiting">
             <${Table} label="Waiting" columns=${WAITING} rows=${data.waiting} keyOf=${idOf} empty=${NOTHING_WAITS} />
           <//>
           <${Section} title="Decided">
             <${Table} label="Decided" columns=${DECIDED} rows=${data.decided} keyOf=${idOf} empty="Nothing was decided yet." />
-          <//>`
-    }
+          <//>`,
+    )}
   <//>`;
 }
 
 function idOf({ escalation_id }: Escalation): string {
   return escalation_id;
+}
+
+/** The page at `/approvals/ID`. */
+export function ApprovalPage({ id }: { readonly id: string }): VNode {
+  const answer = useApi<ApprovalDetail>(`/api${address("approvals", id)}`);
+  return html`<${Page} name="Approvals">
+    <p><a href="/approvals">All approvals</a></p>
+    ${loaded(answer, questionOf, "approval")}
+  <//>`;
+}
+
+function questionOf(
+  { escalation, agent, last_approved }: ApprovalDetail,
+  reload: () => void,
+): VNode {
+  const call = callOf(escalation);
+  const isOpen = escalation.status === "pending_review" || escalation.status === "deferred";
+  return html`<div class="subject"><h2><${Stranger} text=${subjectOf(escalation)} /></h2> <${Badge} word=${escalation.status} /></div>
+    <div class="split">
+      <div>
+        ${
+          call === undefined
+            ? html`<${Section} title="Context"><${Json} value=${escalation.context} label="Context" /><//>`
+            : html`<${CallView} call=${call} lastApproved=${last_approved} agentName=${agent?.name} isRejected=${escalation.status === "rejected"} />`
+        }
+      </div>
+      <div class="side">
+        ${isOpen && isOperator() && decide(escalation, reload)}
+        ${isOpen && !isOperator() && html`<p class="quiet">An operator decides.</p>`}
+        ${decisionOf(escalation)}
+        <${Section} title="Who asks"><${Facts} facts=${askerOf(escalation, agent)} /><//>
+        <${Section} title="The question"><${Facts} facts=${factsOf(escalation, isOpen)} /><//>
+      </div>
+    </div>`;
+}
+
+function factsOf(escalation: Escalation, isOpen: boolean): readonly Fact[] {
+  const { kind, reason, priority, opened_at, escalation_id } = escalation;
+  const deadline = isOpen ? escalation.deadline : undefined;
+  return [
+    ["Kind", kind && html`<${Stranger} text=${kind} />`],
+    ["Reason", reason && visible(reason).replaceAll("_", " ")],
+    ["Priority", priority && html`<${Badge} word=${priority} />`],
+    ["Asked", html`<${Moment} at=${opened_at} isWhole />`],
+    ["Ends", deadline && html`<${Moment} at=${deadline} isWhole />`],
+    ["Escalation-ID", html`<${LongId} id=${escalation_id} />`],
+  ];
+}
+
+/** The agent that asks, with its standing. */
+function askerOf({ agent_id, agent_name }: Escalation, agent: ApprovalDetail["agent"]): Fact[] {
+  const name = agent?.name ?? agent_name;
+  const asks: Fact = ["Asked by", html`<${AgentLink} id=${agent_id} name=${name} />`];
+  if (agent === null) return [asks, ["Standing", "not an agent of this server"]];
+  const tier = agent.trust_tier === null ? "" : `, trust tier ${visible(agent.trust_tier)}`;
+  return [asks, ["Standing", html`<${Badge} word=${agent.status} />${tier}`]];
+}
+
+function decisionOf({ decision }: Escalation): VNode | undefined {
+  if (decision === undefined || decision === null) return undefined;
+  const facts: readonly Fact[] = [
+    ["Decision", decision.status && html`<${Badge} word=${decision.status} />`],
+    ["By", personOf(decision)],
+    ["When", html`<${Moment} at=${decision.timestamp} isWhole />`],
+    ["Reason", decision.reason && html`<${Stranger} text=${decision.reason} />`],
+  ];
+  return html`<${Section} title="Decision"><${Facts} facts=${facts} /><//>`;
+}
+
+function personOf({ operator }: Decision): VNode | undefined {
+  if (operator === undefined || operator === null) return undefined;
+  const { name, id, via } = isObject(operator) ? operator : { id: operator };
+  return html`<${Stranger} text=${name ?? id} />${via === "passkey" && ", signed with a passkey"}`;
+}
+
+function decide({ escalation_id }: Escalation, reload: () => void): VNode {
+  const action = (name: string, decision: string, tone?: "good" | "bad"): Action => ({
+    name,
+    done: `${name === "Approve" ? "Approved" : name === "Reject" ? "Rejected" : "Deferred"}.`,
+    ...(tone && { tone }),
+    run: (reason) =>
+      postSigned(
+        `/api${address("approvals", escalation_id)}`,
+        { decision, reason },
+        decision === "accepted" ? { for: "decision", escalation_id, decision } : undefined,
+      ),
+  });
+  const actions = [
+    action("Approve", "accepted", "good"),
+    action("Reject", "rejected", "bad"),
+    action("Defer", "deferred"),
+  ];
+  return html`<${Section} title="Decide"><${Change} id="decision" actions=${actions} onDone=${reload} /><//>`;
 }

@@ -1,45 +1,30 @@
 /** Contracts: those that agents negotiated at run time, and their withdrawal. */
 
 import type { Contract } from "../answers.ts";
-import { post } from "../api.ts";
-import { Badge } from "../parts/badge.ts";
+import { isOperator, post, useApi } from "../api.ts";
 import { Change } from "../parts/change.ts";
-import { AgentLink, Moment, Stranger } from "../parts/facts.ts";
-import { Page, Pending } from "../parts/page.ts";
-import { Table } from "../parts/table.ts";
+import { AgentLink, Badge, Moment, Stranger } from "../parts/facts.ts";
+import { loaded, Page } from "../parts/page.ts";
+import { type Column, Table } from "../parts/table.ts";
 import { html, type VNode } from "../preact.ts";
 import { address } from "../router.ts";
-import { isOperator } from "../session.ts";
 import { shortId, visible } from "../text.ts";
-import { useApi } from "../use-api.ts";
 
-const COLUMNS = [
-  {
-    title: "Contract",
-    cell: ({ synthesis_id }: Contract) =>
+const COLUMNS: readonly Column<Contract>[] = [
+  [
+    "Contract",
+    ({ synthesis_id }) =>
       html`<code title=${visible(synthesis_id)}>${shortId(synthesis_id)}</code>`,
-  },
-  {
-    title: "Serves",
-    cell: ({ method, path }: Contract) =>
-      html`<${Stranger} text=${method} /> <${Stranger} text=${path} />`,
-  },
-  {
-    title: "Does",
-    kind: "optional",
-    cell: ({ description }: Contract) => html`<${Stranger} text=${description} />`,
-  },
-  { title: "Agent", cell: ({ agent_id }: Contract) => html`<${AgentLink} id=${agent_id} />` },
-  { title: "Status", cell: ({ status }: Contract) => html`<${Badge} word=${status} />` },
-  {
-    title: "Made",
-    kind: "optional",
-    cell: ({ created_at }: Contract) => html`<${Moment} at=${created_at} />`,
-  },
-  {
-    title: "Ends",
-    cell: ({ expires_at }: Contract) => html`<${Moment} at=${expires_at} />`,
-  },
+  ],
+  [
+    "Serves",
+    ({ method, path }) => html`<${Stranger} text=${method} /> <${Stranger} text=${path} />`,
+  ],
+  ["Does", ({ description }) => html`<${Stranger} text=${description} />`, "optional"],
+  ["Agent", ({ agent_id }) => html`<${AgentLink} id=${agent_id} />`],
+  ["Status", ({ status }) => html`<${Badge} word=${status} />`],
+  ["Made", ({ created_at }) => html`<${Moment} at=${created_at} />`, "optional"],
+  ["Ends", ({ expires_at }) => html`<${Moment} at=${expires_at} />`],
 ];
 
 /** Contracts that nothing can end any more. */
@@ -47,21 +32,20 @@ const OVER: ReadonlySet<string> = new Set(["withdrawn", "revoked", "expired", "s
 
 /** The page at `/contracts`. */
 export function ContractsPage(): VNode {
-  const { data, error, reload } = useApi<{ readonly contracts: readonly Contract[] }>(
-    "/api/contracts",
-  );
-  const withdrawal = {
-    title: "Change",
-    cell: (contract: Contract) => html`<${Withdraw} contract=${contract} reload=${reload} />`,
-  };
+  const answer = useApi<{ readonly contracts: readonly Contract[] }>("/api/contracts");
+  const withdrawal: Column<Contract> = [
+    "Change",
+    (contract) => html`<${Withdraw} contract=${contract} reload=${answer.reload} />`,
+  ];
   return html`<${Page} name="Contracts">
-    ${
-      data === undefined
-        ? html`<${Pending} error=${error} reload=${reload} />`
-        : html`<${Table} label="Contracts" columns=${isOperator() ? [...COLUMNS, withdrawal] : COLUMNS}
+    ${loaded(
+      answer,
+      (
+        data,
+      ) => html`<${Table} label="Contracts" columns=${isOperator() ? [...COLUMNS, withdrawal] : COLUMNS}
             rows=${data.contracts} keyOf=${({ synthesis_id }: Contract) => synthesis_id}
-            empty="No agent has negotiated a contract. With enabled = true under [policies.rcns], agents propose what the recipes under recipes/ allow." />`
-    }
+            empty="No agent has negotiated a contract. With enabled = true under [policies.rcns], agents propose what the recipes under recipes/ allow." />`,
+    )}
   <//>`;
 }
 

@@ -1,35 +1,29 @@
 /** Nodes: the processes that serve this deployment together. */
 import type { ServerNode } from "../answers.ts";
-import { Badge } from "../parts/badge.ts";
-import { Moment, Stranger } from "../parts/facts.ts";
-import { Page, Pending } from "../parts/page.ts";
-import { Table } from "../parts/table.ts";
+import { useApi } from "../api.ts";
+import { Badge, Moment, Stranger } from "../parts/facts.ts";
+import { loaded, Page } from "../parts/page.ts";
+import { type Column, Table } from "../parts/table.ts";
 import { html, type VNode } from "../preact.ts";
 import { millisecondsText, visible } from "../text.ts";
-import { useApi } from "../use-api.ts";
 
-const COLUMNS = [
-  { title: "Node", cell: ({ node }: ServerNode) => html`<${Stranger} text=${node} />` },
-  { title: "State", cell: ({ state }: ServerNode) => html`<${Badge} word=${state} />` },
-  { title: "Address", cell: ({ address }: ServerNode) => html`<${Stranger} text=${address} />` },
-  { title: "Version", cell: ({ version }: ServerNode) => visible(version) },
-  {
-    title: "Lease",
-    kind: "optional",
-    cell: ({ lease_ms }: ServerNode) => (lease_ms === 0 ? "over" : millisecondsText(lease_ms)),
-  },
-  { title: "Since", cell: ({ since }: ServerNode) => html`<${Moment} at=${since} />` },
+const COLUMNS: readonly Column<ServerNode>[] = [
+  ["Node", ({ node }) => html`<${Stranger} text=${node} />`],
+  ["State", ({ state }) => html`<${Badge} word=${state} />`],
+  ["Address", ({ address }) => html`<${Stranger} text=${address} />`],
+  ["Version", ({ version }) => visible(version)],
+  ["Lease", ({ lease_ms }) => (lease_ms === 0 ? "over" : millisecondsText(lease_ms)), "optional"],
+  ["Since", ({ since }) => html`<${Moment} at=${since} />`],
 ];
 
 /** The page at `/nodes`. */
 export function NodesPage(): VNode {
-  const { data, error, reload } = useApi<{ readonly nodes: readonly ServerNode[] }>("/api/nodes");
+  const answer = useApi<{ readonly nodes: readonly ServerNode[] }>("/api/nodes");
   return html`<${Page} name="Nodes">
-    ${
-      data === undefined
-        ? html`<${Pending} error=${error} reload=${reload} />`
-        : html`<${Table} label="Nodes" columns=${COLUMNS} rows=${data.nodes}
-            keyOf=${({ node }: ServerNode) => node} empty="No node is known." />`
-    }
+    ${loaded(
+      answer,
+      (data) => html`<${Table} label="Nodes" columns=${COLUMNS} rows=${data.nodes}
+            keyOf=${({ node }: ServerNode) => node} empty="No node is known." />`,
+    )}
   <//>`;
 }

@@ -1,34 +1,37 @@
 /** Overview: how the daemon does, what it refuses and where, and what waits for a decision. */
 import type { Overview, Problem } from "../answers.ts";
+import { session, useApi } from "../api.ts";
 import { useEvents } from "../events.ts";
-import { Badge, StatusBadge } from "../parts/badge.ts";
-import { Facts, LongId, Stranger } from "../parts/facts.ts";
-import { Page, Pending, Section } from "../parts/page.ts";
-import { Table } from "../parts/table.ts";
-import { HistoryPlots } from "../plots/history.ts";
+import { Badge, Facts, LongId, StatusBadge, Stranger } from "../parts/facts.ts";
+import { loaded, Page, Section } from "../parts/page.ts";
+import { type Column, Table } from "../parts/table.ts";
+import { HistoryPlots } from "../plots.ts";
 import { type ComponentChildren, html, useState, type VNode } from "../preact.ts";
-import { session } from "../session.ts";
 import { countText, durationText, millisecondsText, visible } from "../text.ts";
-import { useApi } from "../use-api.ts";
+
+const PROBLEMS: readonly Column<Problem>[] = [
+  ["Where", ({ file, key }) => html`<code>${visible(file)}</code> ${visible(key)}`],
+  ["Problem", ({ message }) => html`<${Stranger} text=${message} />`],
+  ["Kind", ({ severity = "error" }) => html`<${Badge} word=${severity} />`],
+];
 
 /** The page at `/`. */
 export function OverviewPage(): VNode {
-  const { data, error, reload } = useApi<Overview>("/api/overview");
+  const answer = useApi<Overview>("/api/overview");
   const [live, setLive] = useState<Overview | undefined>(undefined);
   useEvents("overview", setLive);
-  const overview = live ?? data;
   return html`<${Page} name="Overview">
-    ${
-      overview === undefined
-        ? html`<${Pending} error=${error} reload=${reload} />`
-        : html`<${Figures} overview=${overview} />`
-    }
+    ${loaded({ ...answer, data: live ?? answer.data }, figures)}
   <//>`;
 }
 
-function Figures({ overview }: { readonly overview: Overview }): VNode {
+function figures(overview: Overview): VNode {
   const { by_status, by_gate, problems } = overview;
-  const told = html`<${Section} title="Problems"><${Problems} problems=${problems} /><//>`;
+  const told = html`<${Section} title="Problems">
+    <${Table} label="Problems" columns=${PROBLEMS} rows=${problems}
+      keyOf=${({ file, key, message }: Problem) => `${file} ${key} ${message}`}
+      empty="The deployment was loaded without a problem." />
+  <//>`;
   // Errors are what somebody has come for.
   const isUrgent = problems.some(({ severity = "error" }) => severity === "error");
   return html`<${Tiles} overview=${overview} />
@@ -90,23 +93,6 @@ function Bars(props: {
       </li>`,
     )}
   </ul>`;
-}
-
-function Problems({ problems }: { readonly problems: readonly Problem[] }): VNode {
-  const columns = [
-    {
-      title: "Where",
-      cell: ({ file, key }: Problem) => html`<code>${visible(file)}</code> ${visible(key)}`,
-    },
-    { title: "Problem", cell: ({ message }: Problem) => html`<${Stranger} text=${message} />` },
-    {
-      title: "Kind",
-      cell: ({ severity = "error" }: Problem) => html`<${Badge} word=${severity} />`,
-    },
-  ];
-  return html`<${Table} label="Problems" columns=${columns} rows=${problems}
-    keyOf=${({ file, key, message }: Problem) => `${file} ${key} ${message}`}
-    empty="The deployment was loaded without a problem." />`;
 }
 
 function Server({ server }: { readonly server: Overview["server"] }): VNode {

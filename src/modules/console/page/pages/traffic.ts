@@ -1,52 +1,38 @@
 /** Traffic: the requests of late, live, and those that meet the filters. */
-import type { TrafficEntry } from "../answers.ts";
-import { StatusBadge } from "../parts/badge.ts";
-import { AgentLink, Moment, Stranger } from "../parts/facts.ts";
-import { Page, Pending } from "../parts/page.ts";
-import { VirtualList } from "../parts/virtual-list.ts";
+import type { TrafficDetail, TrafficEntry } from "../answers.ts";
+import { useApi } from "../api.ts";
+import { AgentLink, Facts, Gates, LongId, Moment, StatusBadge, Stranger } from "../parts/facts.ts";
+import { loaded, Page, Pending, Section } from "../parts/page.ts";
+import { type ListColumn, VirtualList } from "../parts/virtual-list.ts";
 import { html, type VNode } from "../preact.ts";
 import { address } from "../router.ts";
 import { countText, millisecondsText, visible } from "../text.ts";
-import { Filters } from "../traffic/filters.ts";
-import { useTraffic } from "../traffic/use-traffic.ts";
+import { Filters, useTraffic } from "../use-traffic.ts";
 
-const columnsOf = (names: ReadonlyMap<string, string>) => [
-  {
-    title: "Time",
-    name: "c-time",
-    cell: ({ at }: TrafficEntry) => html`<${Moment} at=${at} isShort />`,
-  },
-  {
-    title: "Request",
-    name: "c-request",
-    cell: ({ method, path, response_id }: TrafficEntry) =>
+const columnsOf = (names: ReadonlyMap<string, string>): readonly ListColumn<TrafficEntry>[] => [
+  ["Time", "c-time", ({ at }) => html`<${Moment} at=${at} isShort />`],
+  [
+    "Request",
+    "c-request",
+    ({ method, path, response_id }) =>
       html`<a href=${address("traffic", response_id)}><${Stranger} text=${method} /> <${Stranger} text=${path} /></a>`,
-  },
-  {
-    title: "Status",
-    name: "c-status",
-    cell: ({ status }: TrafficEntry) => html`<${StatusBadge} status=${status} />`,
-  },
-  {
-    title: "Refusal",
-    name: "c-gate",
-    // What fails behind the gates has its code alone.
-    cell: ({ gate, code }: TrafficEntry) =>
+  ],
+  ["Status", "c-status", ({ status }) => html`<${StatusBadge} status=${status} />`],
+  [
+    "Refusal",
+    "c-gate",
+    ({ gate, code }) =>
       html`<span title=${visible(code ?? "")}><${Stranger} text=${gate ?? code ?? ""} /></span>`,
-  },
-  {
-    title: "Agent",
-    name: "c-agent",
-    cell: ({ agent_id, operator }: TrafficEntry) =>
+  ],
+  [
+    "Agent",
+    "c-agent",
+    ({ agent_id, operator }) =>
       agent_id === null && operator !== null
         ? html`<${Stranger} text=${operator} /> <span class="quiet">operator</span>`
         : html`<${AgentLink} id=${agent_id} name=${names.get(agent_id ?? "")} />`,
-  },
-  {
-    title: "Took",
-    name: "c-took",
-    cell: ({ duration_ms }: TrafficEntry) => millisecondsText(duration_ms),
-  },
+  ],
+  ["Took", "c-took", ({ duration_ms }) => millisecondsText(duration_ms)],
 ];
 
 /** The page at `/traffic`; its query holds the filters. */
@@ -75,4 +61,38 @@ function summary(shown: number, held: number, skipped: number): string {
   if (held > 0) parts.push(`${countText(held)} more since the pause`);
   if (skipped > 0) parts.push(`${countText(skipped)} left out, too many at once`);
   return parts.join(" · ");
+}
+
+/** The page at `/traffic/ID`. */
+export function TrafficEntryPage({ id }: { readonly id: string }): VNode {
+  const answer = useApi<TrafficDetail>(`/api${address("traffic", id)}`);
+  return html`<${Page} name="Traffic">
+    <p><a href="/traffic">All requests</a></p>
+    ${loaded(answer, requestOf, "request")}
+  <//>`;
+}
+
+function requestOf({ entry, gates, agent_name }: TrafficDetail): VNode {
+  const facts = [
+    ["Status", html`<${StatusBadge} status=${entry.status} />`],
+    ["Refusal", entry.code === null ? undefined : html`<code>${visible(entry.code)}</code>`],
+    ["When", html`<${Moment} at=${entry.at} isWhole />`],
+    ["Took", millisecondsText(entry.duration_ms)],
+    ["Agent", html`<${AgentLink} id=${entry.agent_id} name=${agent_name} />`],
+    [
+      "Operator",
+      entry.operator === null ? undefined : html`<${Stranger} text=${entry.operator} />`,
+    ],
+    ["Agent-ID", entry.agent_id && html`<${LongId} id=${entry.agent_id} />`],
+    ["Response-ID", html`<${LongId} id=${entry.response_id} />`],
+    [
+      "Records",
+      entry.agent_id === null
+        ? undefined
+        : html`<a href=${address("records", entry.agent_id)}>The agent's chain of records</a>`,
+    ],
+  ];
+  return html`<h2><${Stranger} text=${entry.method} /> <${Stranger} text=${entry.path} /></h2>
+    <${Facts} facts=${facts} />
+    <${Section} title="Way through the gates"><${Gates} gates=${gates} status=${entry.status} code=${entry.code} /><//>`;
 }

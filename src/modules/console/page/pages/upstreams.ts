@@ -1,78 +1,59 @@
 /** Upstreams: whom this server calls, whether they answer, and which definitions are pinned. */
 
-import { differenceOf } from "../approvals/call-view.ts";
-import { isObject } from "../approvals/subject.ts";
-import { Badge } from "../parts/badge.ts";
+import type { HttpUpstream, UpstreamAgent, Upstreams, UpstreamTool } from "../answers.ts";
+import { isOperator, postSigned, useApi } from "../api.ts";
+import { differenceOf, isObject } from "../parts/call-view.ts";
 import { type Action, Change } from "../parts/change.ts";
-import { type Fact, Facts, LongId, Moment, Stranger } from "../parts/facts.ts";
-import { Page, Pending, Section } from "../parts/page.ts";
-import { Table } from "../parts/table.ts";
-import { postSigned } from "../passkeys/sign.ts";
+import { Badge, type Fact, Facts, LongId, Moment, Stranger } from "../parts/facts.ts";
+import { loaded, Page, Section } from "../parts/page.ts";
+import { type Column, Table } from "../parts/table.ts";
 import { html, type VNode } from "../preact.ts";
 import { address } from "../router.ts";
-import { isOperator } from "../session.ts";
 import { countText, visible } from "../text.ts";
-import { UpstreamAgents } from "../upstreams/agents.ts";
-import type { HttpUpstream, Upstreams, UpstreamTool } from "../upstreams/answers.ts";
-import { useApi } from "../use-api.ts";
 
 type McpServer = Upstreams["mcp"][number];
 
-const HTTP = [
-  { title: "Address", cell: ({ url }: HttpUpstream) => html`<${Stranger} text=${url} />` },
-  { title: "State", cell: ({ state }: HttpUpstream) => html`<${Badge} word=${state} />` },
-  {
-    title: "Endpoints",
-    kind: "number",
-    cell: ({ endpoints }: HttpUpstream) => countText(endpoints),
-  },
-  { title: "Calls", kind: "number", cell: ({ calls }: HttpUpstream) => countText(calls) },
-  { title: "Failed", kind: "number", cell: ({ faults }: HttpUpstream) => countText(faults) },
-  {
-    title: "Last failure",
-    cell: ({ last_fault: code }: HttpUpstream) =>
-      code === undefined ? "" : html`<code>${visible(code)}</code>`,
-  },
-  {
-    title: "Last call",
-    kind: "optional",
-    cell: ({ last_at }: HttpUpstream) => html`<${Moment} at=${last_at} />`,
-  },
+const HTTP: readonly Column<HttpUpstream>[] = [
+  ["Address", ({ url }) => html`<${Stranger} text=${url} />`],
+  ["State", ({ state }) => html`<${Badge} word=${state} />`],
+  ["Endpoints", ({ endpoints }) => countText(endpoints), "number"],
+  ["Calls", ({ calls }) => countText(calls), "number"],
+  ["Failed", ({ faults }) => countText(faults), "number"],
+  [
+    "Last failure",
+    ({ last_fault: code }) => (code === undefined ? "" : html`<code>${visible(code)}</code>`),
+  ],
+  ["Last call", ({ last_at }) => html`<${Moment} at=${last_at} />`, "optional"],
 ];
 
 type Process = Upstreams["processes"][number];
 
-const PROCESSES = [
-  { title: "Name", cell: ({ name }: Process) => html`<${Stranger} text=${name} />` },
-  { title: "State", cell: ({ state }: Process) => html`<${Badge} word=${state} />` },
-  { title: "Running", kind: "number", cell: ({ ready, count }: Process) => `${ready} of ${count}` },
-  { title: "Calls", kind: "number", cell: ({ calls }: Process) => countText(calls) },
-  { title: "Waiting", kind: "number", cell: ({ waiting }: Process) => countText(waiting) },
-  { title: "Restarts", kind: "number", cell: ({ restarts }: Process) => countText(restarts) },
-  {
-    title: "Mean time",
-    kind: "optional",
-    cell: ({ latency_ms: mean }: Process) => (mean === null ? "" : `${mean.toFixed(2)} ms`),
-  },
+const PROCESSES: readonly Column<Process>[] = [
+  ["Name", ({ name }) => html`<${Stranger} text=${name} />`],
+  ["State", ({ state }) => html`<${Badge} word=${state} />`],
+  ["Running", ({ ready, count }) => `${ready} of ${count}`, "number"],
+  ["Calls", ({ calls }) => countText(calls), "number"],
+  ["Waiting", ({ waiting }) => countText(waiting), "number"],
+  ["Restarts", ({ restarts }) => countText(restarts), "number"],
+  [
+    "Mean time",
+    ({ latency_ms: mean }) => (mean === null ? "" : `${mean.toFixed(2)} ms`),
+    "optional",
+  ],
 ];
 
 /** The page at `/upstreams`. */
 export function UpstreamsPage(): VNode {
-  const { data, error, reload } = useApi<Upstreams>("/api/upstreams");
+  const answer = useApi<Upstreams>("/api/upstreams");
   return html`<${Page} name="Upstreams">
-    ${
-      data === undefined
-        ? html`<${Pending} error=${error} reload=${reload} />`
-        : html`<${Whole} upstreams=${data} reload=${reload} />`
-    }
+    ${loaded(answer, wholeOf)}
   <//>`;
 }
 
-function Whole(props: { readonly upstreams: Upstreams; readonly reload: () => void }): VNode {
-  const { http, mcp, agents, processes } = props.upstreams;
+function wholeOf({ http, mcp, agents, processes }: Upstreams, reload: () => void): VNode {
   return html`<${Section} title="MCP servers">
       ${mcp.length === 0 && html`<p class="quiet">None is configured. [[mcp.servers]] names one, and agtp-mcp import makes endpoints of its tools.</p>`}
-      ${mcp.map((server) => html`<${Server} key=${server.server} server=${server} reload=${props.reload} />`)}
+      ${mcp.map((server) => html`<${Server} key=${server.server} server=${server} reload=${reload} />`)}
     <//>
     <${Section} title="HTTP APIs">
       <${Table} label="HTTP APIs" columns=${HTTP} rows=${http} keyOf=${({ url }: HttpUpstream) => url} empty="No endpoint calls one. agtp-openapi import makes endpoints of an API." />
@@ -81,7 +62,8 @@ function Whole(props: { readonly upstreams: Upstreams; readonly reload: () => vo
       <${Table} label="Processes" columns=${PROCESSES} rows=${processes} keyOf=${({ name }: Process) => name} empty="None is configured. [[processes]] names one that functions of endpoints run in, such as Python." />
     <//>
     <${Section} title="AGNTCY agents">
-      <${UpstreamAgents} agents=${agents} />
+      ${agents.length === 0 && html`<p class="quiet">None is configured. Their manifests stand under [agntcy].</p>`}
+      ${agents.map((agent) => html`<${Agent} key=${agent.base} agent=${agent} />`)}
     <//>`;
 }
 
@@ -150,4 +132,24 @@ function actionsOn(server: string, tool: string, escalationId = ""): readonly Ac
       tone: "bad",
     },
   ];
+}
+
+function Agent({ agent }: { readonly agent: UpstreamAgent }): VNode {
+  const { name, version, base, url, state, reason, dependencies } = agent;
+  const facts: readonly Fact[] = [
+    ["Served on", html`<code><${Stranger} text=${base} /></code>`],
+    ["Version", html`<${Stranger} text=${version} />`],
+    ["Address", url === null ? "not known" : html`<${Stranger} text=${url} />`],
+    ["Reason", reason === undefined ? undefined : html`<${Stranger} text=${reason} />`],
+    ["Depends on", dependencies.length === 0 ? undefined : dependencies.map(dependencyOf)],
+  ];
+  return html`<article>
+    <h3><${Stranger} text=${name} /> <${Badge} word=${state} /></h3>
+    <${Facts} facts=${facts} />
+  </article>`;
+}
+
+function dependencyOf({ name, status, reason }: UpstreamAgent["dependencies"][number]): VNode {
+  return html`<div key=${name}><${Stranger} text=${name} /> <${Badge} word=${status} />
+    ${reason !== undefined && html` <span class="quiet"><${Stranger} text=${reason} /></span>`}</div>`;
 }

@@ -1,4 +1,6 @@
 /** Names and values beside each other, and other small pieces that many pages have. */
+
+import type { TrafficDetail } from "../answers.ts";
 import { type ComponentChildren, html, type VNode } from "../preact.ts";
 import { address } from "../router.ts";
 import {
@@ -72,4 +74,63 @@ export function LongId(props: { readonly id: string | null | undefined }): VNode
   return text.length > MUCH
     ? html`<code class="long much" title=${text}>${text}</code>`
     : html`<code class="long">${text}</code>`;
+}
+
+const TONES: Readonly<Record<string, string>> = {
+  ...{ active: "good", accepted: "good", pinned: "good", ready: "good", connected: "good" },
+  ...{
+    answers: "good",
+    available: "good",
+    up: "good",
+    alive: "good",
+    serving: "good",
+    used: "good",
+    verified: "good",
+  },
+  ...{ pending_review: "wait", deferred: "wait", changed: "wait", deprecated: "wait" },
+  ...{ suspended: "wait", connecting: "wait", draining: "wait", leaving: "wait", warning: "wait" },
+  ...{ rejected: "bad", retired: "bad", revoked: "bad", missing: "bad", failed: "bad" },
+  ...{ failing: "bad", down: "bad", lost: "bad", expired: "bad", error: "bad", unavailable: "bad" },
+};
+
+/** Longer words may be cut off where there is no room for them. */
+const MUCH_WORD = 24;
+
+/** The badge of a word. */
+export function Badge(props: { readonly word: string }): VNode {
+  const { word } = props;
+  const tone = Object.hasOwn(TONES, word) ? TONES[word] : "";
+  const text = visible(word).replaceAll("_", " ");
+  return html`<span class=${`badge ${tone}`} title=${text.length > MUCH_WORD ? text : undefined}>${text}</span>`;
+}
+
+/** The badge of a response's status. */
+export function StatusBadge(props: { readonly status: number }): VNode {
+  const { status } = props;
+  const tone = status < 260 ? "good" : status < 400 ? "wait" : "bad";
+  return html`<span class=${`badge ${tone}`}>${String(status)}</span>`;
+}
+
+/** The gates in their order. */
+export function Gates(props: {
+  readonly gates: TrafficDetail["gates"];
+  readonly status: number;
+  /** The code of the refusal. */
+  readonly code: string | null;
+}): VNode {
+  const { gates, status, code } = props;
+  const isRefused = gates.some(({ passed }) => !passed);
+  const refused = code === null ? "refused" : `refused: ${visible(code)}`;
+  return html`<ol class="gates">
+    ${gates.map(
+      ({ name, passed }) => html`<li key=${name} class=${passed ? "passed" : "refused"}>
+        <span class="gate-name">${visible(name)}</span>
+        <span>${passed ? "passed" : refused}</span>
+      </li>`,
+    )}
+    ${
+      !isRefused &&
+      html`<li class="answered"><span class="gate-name">answer</span><span>${String(status)}</span></li>`
+    }
+  </ol>`;
 }

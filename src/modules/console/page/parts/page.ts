@@ -1,6 +1,6 @@
 /** The frame of every page: its heading, and what stands there while there is nothing to show. */
-import type { ApiError } from "../api.ts";
-import { type ComponentChildren, html, useEffect, type VNode } from "../preact.ts";
+import type { Answer, ApiError } from "../api.ts";
+import { type ComponentChildren, html, useEffect, useState, type VNode } from "../preact.ts";
 import { visible } from "../text.ts";
 
 /** A page with its heading, which a change of the page moves the focus to. */
@@ -33,6 +33,16 @@ export function Pending(props: {
   </div>`;
 }
 
+/** An answer as a piece of the page, once it is here. */
+export function loaded<T>(
+  { data, error, reload }: Answer<T>,
+  view: (data: T, reload: () => void) => VNode,
+  thing?: string,
+): VNode {
+  if (data !== undefined) return view(data, reload);
+  return html`<${Pending} error=${error} thing=${thing} reload=${reload} />`;
+}
+
 /** A section with a heading of its own. */
 export function Section(props: {
   readonly title: string;
@@ -43,4 +53,30 @@ export function Section(props: {
     <div class="section-head"><h2>${props.title}</h2>${props.aside}</div>
     ${props.children}
   </section>`;
+}
+
+interface Said {
+  readonly text: string;
+  readonly isFault: boolean;
+}
+
+const NEWS = "console:said";
+
+/** Says how something went. */
+export function say(text: string, isFault = false): void {
+  dispatchEvent(new CustomEvent<Said>(NEWS, { detail: { text, isFault } }));
+}
+
+/** The place where it stands; one on the whole page. */
+export function Notice(): VNode {
+  const [said, setSaid] = useState<Said | undefined>(undefined);
+  useEffect(() => {
+    const update = (event: Event): void => setSaid((event as CustomEvent<Said>).detail);
+    addEventListener(NEWS, update);
+    return () => removeEventListener(NEWS, update);
+  }, []);
+  const dismiss = html`<button type="button" onClick=${() => setSaid(undefined)}>Dismiss</button>`;
+  return html`<div role="status" aria-live="polite" class="notice">
+    ${said && html`<p class=${said.isFault ? "warning" : "done"}>${visible(said.text)} ${dismiss}</p>`}
+  </div>`;
 }

@@ -1,13 +1,12 @@
 /** A table of rows; on a telephone each row is a card, with the headings beside its values. */
 import { type ComponentChildren, html, type VNode } from "../preact.ts";
 
-/** One column: its heading, and its cell of a row. */
-export interface Column<T> {
-  readonly title: string;
-  readonly cell: (row: T) => ComponentChildren;
-  /** `number` stands to the right; `optional` gives way on a narrow screen. */
-  readonly kind?: "number" | "optional";
-}
+/** One column; `number` stands to the right, `optional` gives way on a narrow screen. */
+export type Column<T> = readonly [
+  title: string,
+  cell: (row: T) => ComponentChildren,
+  kind?: "number" | "optional",
+];
 
 /** The rows under their headings; the first column heads its row. */
 export function Table<T>(props: {
@@ -20,7 +19,7 @@ export function Table<T>(props: {
 }): VNode {
   const { label, columns, rows, keyOf, empty } = props;
   if (rows.length === 0) return html`<p class="quiet">${empty}</p>`;
-  const heads = columns.map(({ title, kind }) => html`<th scope="col" class=${kind}>${title}</th>`);
+  const heads = columns.map(([title, , kind]) => html`<th scope="col" class=${kind}>${title}</th>`);
   return html`<div class="scroll cards" tabindex="0" role="region" aria-label=${label}>
     <table>
       <thead><tr>${heads}</tr></thead>
@@ -30,7 +29,7 @@ export function Table<T>(props: {
 }
 
 function cellOf<T>(row: T): (column: Column<T>, index: number) => VNode {
-  return ({ title, cell, kind }, index) =>
+  return ([title, cell, kind], index) =>
     index === 0
       ? html`<th scope="row" class=${kind}>${cell(row)}</th>`
       : html`<td class=${kind} data-title=${title}><div>${cell(row)}</div></td>`;

@@ -11,13 +11,12 @@ import {
   type VNode,
 } from "../preact.ts";
 
-/** One column of the list. */
-export interface ListColumn<T> {
-  readonly title: string;
-  readonly cell: (row: T) => ComponentChildren;
-  /** The column's class, which has its width. */
-  readonly name: string;
-}
+/** One column of the list; its class has its width. */
+export type ListColumn<T> = readonly [
+  title: string,
+  name: string,
+  cell: (row: T) => ComponentChildren,
+];
 
 interface ListProps<T> {
   readonly label: string;
@@ -49,7 +48,7 @@ export function VirtualList<T>(props: ListProps<T>): VNode {
   if (rows.length === 0) return html`<p class="quiet">${empty}</p>`;
   const shown = rows.slice(first, end);
   const heads = columns.map(
-    ({ title, name }) => html`<span role="columnheader" class=${name}>${title}</span>`,
+    ([title, name]) => html`<span role="columnheader" class=${name}>${title}</span>`,
   );
   return html`<div class="list" role="table" aria-label=${label} aria-rowcount=${rows.length + 1}>
     <div role="rowgroup" class="list-head"><div role="row" aria-rowindex="1" class="list-row">${heads}</div></div>
@@ -72,7 +71,7 @@ function cellsOf<T>(
     ];
   }
   return columns.map(
-    ({ name, cell }) => html`<span key=${name} role="cell" class=${name}>${cell(row)}</span>`,
+    ([, name, cell]) => html`<span key=${name} role="cell" class=${name}>${cell(row)}</span>`,
   );
 }
 

@@ -1,7 +1,4 @@
 /** Finds out about a record what takes the browser long: its hash, and who signed it. */
-import { fromBase64url, sha256, utf8 } from "./bytes.ts";
-import { type DecodedRecord, decodeRecord } from "./decode-record.ts";
-import type { PinnedKey } from "./pins.ts";
 
 /** A pinned key, ready to verify with. */
 export interface ImportedKey {
@@ -53,7 +50,85 @@ function isSigned(
 }
 
 /** Makes a pinned key ready. */
-export async function importKey({ kid, x }: PinnedKey): Promise<ImportedKey> {
+export async function importKey({
+  kid,
+  x,
+}: {
+  readonly kid: string;
+  readonly x: string;
+}): Promise<ImportedKey> {
   const octets = fromBase64url(x) ?? new Uint8Array();
   return { kid, key: await crypto.subtle.importKey("raw", octets, "Ed25519", false, ["verify"]) };
+}
+
+type Members = Readonly<Record<string, unknown>>;
+
+/** A record whose signature was not looked at yet. */
+export interface DecodedRecord {
+  readonly header: Members;
+  readonly payload: Members;
+  /** So many octets from the beginning on are signed. */
+  readonly inputLength: number;
+  readonly signature: Uint8Array<ArrayBuffer>;
+}
+
+const DECODER = new TextDecoder("utf-8", { fatal: true });
+const COMPACT = /^([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]*)$/;
+
+/** The parts of a record; undefined for anything else. */
+function decodeRecord(jws: string): DecodedRecord | undefined {
+  const [, head = "", body = "", end = ""] = COMPACT.exec(jws) ?? [];
+  const header = decodeObject(head);
+  const payload = decodeObject(body);
+  const signature = fromBase64url(end);
+  if (header === undefined || payload === undefined || signature === undefined) return undefined;
+  return { header, payload, inputLength: head.length + 1 + body.length, signature };
+}
+
+/** What a record says, and nothing of who signed it; undefined for anything else. */
+export function payloadOf(jws: string): Members | undefined {
+  const [, , body = ""] = COMPACT.exec(jws) ?? [];
+  return decodeObject(body);
+}
+
+function decodeObject(text: string): Members | undefined {
+  const octets = fromBase64url(text);
+  if (octets === undefined) return undefined;
+  try {
+    const value: unknown = JSON.parse(DECODER.decode(octets));
+    const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
+    return isObject ? (value as Members) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+const BASE64URL = /^[A-Za-z0-9_-]*$/;
+const ENCODER = new TextEncoder();
+const HEX = Array.from({ length: 256 }, (_, octet) => octet.toString(16).padStart(2, "0"));
+
+/** The octets of a base64url text; undefined for another text. */
+export function fromBase64url(text: string): Uint8Array<ArrayBuffer> | undefined {
+  if (!BASE64URL.test(text)) return undefined;
+  try {
+    const binary = atob(text.replaceAll("-", "+").replaceAll("_", "/"));
+    const octets = new Uint8Array(binary.length);
+    for (let at = 0; at < octets.length; at += 1) octets[at] = binary.charCodeAt(at);
+    return octets;
+  } catch {
+    return undefined;
+  }
+}
+
+/** SHA-256 in lower-case hex. */
+export async function sha256(octets: Uint8Array<ArrayBuffer>): Promise<string> {
+  const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", octets));
+  let hex = "";
+  for (const octet of digest) hex += HEX[octet];
+  return hex;
+}
+
+/** The octets of a text in UTF-8. */
+function utf8(text: string): Uint8Array<ArrayBuffer> {
+  return ENCODER.encode(text) as Uint8Array<ArrayBuffer>;
 }

@@ -1,11 +1,10 @@
 /** The records of one chain as the page lists them: page after page, from the newest back. */
 
 import type { ChainPage } from "../answers.ts";
-import { type ApiError, get } from "../api.ts";
+import { type ApiError, asApiError, get } from "../api.ts";
 import { useCallback, useEffect, useRef, useState } from "../preact.ts";
 import { address } from "../router.ts";
-import { asApiError } from "../use-api.ts";
-import { payloadOf } from "./decode-record.ts";
+import { payloadOf } from "./examine-record.ts";
 
 /** A record in the list, as it says of itself; a hundred thousand of them have to fit. */
 export interface ListedRecord {

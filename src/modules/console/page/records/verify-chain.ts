@@ -4,16 +4,16 @@
  * those of `agtp-keys verify --chain`. What the daemon says about a record is never taken for proof.
  */
 import type { ChainPage } from "../answers.ts";
-import type { DecodedRecord } from "./decode-record.ts";
 import {
   ALGORITHMS,
   candidatesFor,
+  type DecodedRecord,
   type Examined,
   examine,
   type ImportedKey,
   importKey,
 } from "./examine-record.ts";
-import type { PinnedKey } from "./pins.ts";
+import type { PinnedKey } from "./keys.ts";
 
 /** The chain, and what it is checked with. */
 export interface ChainSource {

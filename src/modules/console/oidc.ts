@@ -1,0 +1,213 @@
+/**
+ * Signing in at the provider: `POST /oidc/sign-in` sends the person there, `/oidc/callback` takes
+ * them back. Both answer pages that go on by themselves: a form may not lead to another host, and a
+ * browser brings its session to no page that another host sent it to.
+ * 403 not this browser's, declined, in no list · 502, 503, 504 the provider
+ */
+
+import { randomBytes } from "node:crypto";
+import { relative } from "node:path";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { EncryptJWT, jwtDecrypt } from "jose";
+import { LRUCache } from "lru-cache";
+import { quietened } from "../../base/back-off.ts";
+import { isRecord } from "../../base/json-value.ts";
+import type { Problem } from "../../base/problem.ts";
+import { readCertificates } from "../../endpoint/upstream-ca.ts";
+import type { ConsoleContext, OidcConfig } from "./config.ts";
+import { asOidcFailure, OidcFailure } from "./oidc-failure.ts";
+import type { OidcAttempt, OidcProvider } from "./oidc-provider.ts";
+import { type Grant, type Person, personOf, roleOf } from "./person.ts";
+import type { ConsolePlace } from "./place.ts";
+import { clearCookie, readCookie, type Sessions, setCookie } from "./sessions.ts";
+import { onwardPage, refusalPage } from "./sign-in-page.ts";
+
+/** The parts of these routes. */
+export interface OidcParts {
+  readonly oidc: OidcConfig;
+  readonly provider: OidcProvider;
+  readonly attempts: OidcAttempts;
+  readonly place: ConsolePlace;
+  /** Begins the person's session, and answers the cookie's value. */
+  begin(person: Person, grant: Grant): Promise<string>;
+  reportFailure(failure: OidcFailure): void;
+}
+
+const CALLBACK = "/oidc/callback";
+
+/** Adds the routes. */
+export function addOidc(app: FastifyInstance, parts: OidcParts): void {
+  app.post("/oidc/sign-in", (request, reply) =>
+    telling(reply, parts, () => sendAway(request, reply, parts)),
+  );
+  app.get(CALLBACK, (request, reply) =>
+    telling(reply, parts, () => takeBack(request, reply, parts)),
+  );
+}
+
+/** A failure is a page that says so, and a line of the log. */
+async function telling(
+  reply: FastifyReply,
+  { reportFailure }: OidcParts,
+  work: () => Promise<FastifyReply>,
+): Promise<FastifyReply> {
+  try {
+    return await work();
+  } catch (error) {
+    const failure = asOidcFailure(error);
+    reportFailure(failure);
+    return sendHtml(reply.code(failure.status), refusalPage(failure.message));
+  }
+}
+
+async function sendAway(
+  { headers }: FastifyRequest,
+  reply: FastifyReply,
+  { provider, attempts, place }: OidcParts,
+): Promise<FastifyReply> {
+  // The provider sends people to that name alone, and the cookie has to be there.
+  if (headers.origin !== new URL(place.baseUrl).origin) {
+    return sendHtml(reply, onwardPage(`${place.baseUrl}/sign-in`));
+  }
+  const { attempt, cookie } = await attempts.begin();
+  const address = await provider.authorizationUrl(attempt, place.baseUrl + CALLBACK);
+  reply.header("set-cookie", setCookie(cookie, place.isSecure, "attempt"));
+  return sendHtml(reply, onwardPage(address.href));
+}
+
+async function takeBack(
+  { url, headers }: FastifyRequest,
+  reply: FastifyReply,
+  parts: OidcParts,
+): Promise<FastifyReply> {
+  const { oidc, provider, attempts, place } = parts;
+  const [, ...query] = url.split("?");
+  const answer = new URL(`${place.baseUrl}${CALLBACK}?${query.join("?")}`);
+  const cookie = readCookie(headers.cookie, place.isSecure, "attempt");
+  const attempt = await attempts.take(cookie, answer.searchParams.get("state"));
+  if (attempt === undefined) throw new OidcFailure("state", "the state is not this browser's");
+  reply.header("set-cookie", clearCookie(place.isSecure, "attempt"));
+  const claims = await provider.claimsOf(answer, attempt);
+  const granted = roleOf(claims, oidc);
+  if (granted === undefined) {
+    const { id } = personOf(claims, "viewer");
+    throw new OidcFailure("no-role", `${oidc.roleClaim} has no value of the lists`, id);
+  }
+  const person = personOf(claims, granted.role);
+  const session = setCookie(await parts.begin(person, granted.grant), place.isSecure);
+  reply.header("set-cookie", session);
+  return sendHtml(reply, onwardPage("/"));
+}
+
+function sendHtml(reply: FastifyReply, html: string): FastifyReply {
+  return reply.type("text/html; charset=utf-8").send(html);
+}
+
+/** The way in, and its end. */
+interface OpenedOidc {
+  /** Undefined: there is none. */
+  readonly oidc: OidcParts | undefined;
+  readonly problems: readonly Problem[];
+  close(): Promise<void>;
+}
+
+const NONE: OpenedOidc = { oidc: undefined, problems: [], close: async () => undefined };
+
+/** Connects to nothing. */
+export async function openOidc(
+  context: ConsoleContext,
+  { place, sessions }: { readonly place: ConsolePlace; readonly sessions: Sessions },
+): Promise<OpenedOidc> {
+  const { directory, file, console: section } = context.config;
+  const { oidc } = section;
+  if (oidc === undefined) return NONE;
+  const read = oidc.ca === undefined ? undefined : readCertificates(directory, oidc.ca);
+  if (read?.fault !== undefined) {
+    const problem = {
+      file: relative(directory, file),
+      key: "console.oidc.ca",
+      message: read.fault,
+    };
+    return { ...NONE, problems: [problem] };
+  }
+  const { createOidcProvider } = await import("./oidc-provider.ts");
+  const provider = createOidcProvider({ oidc, ca: read?.text });
+  const attempts = await context.once(openAttempts);
+  const { log } = context;
+  const begin: OidcParts["begin"] = async (person, grant) => {
+    const token = await sessions.begin(person, grant);
+    const { id, role } = person;
+    log.info({ event: "console-signed-in", person: id, role, via: "oidc" }, "somebody signed in");
+    return token;
+  };
+  // Strangers can bring the same line about as often as they like.
+  const reportFailure = quietened(({ kind, reason, personId }: OidcFailure) =>
+    log.warn(
+      { event: "console-sign-in-refused", kind, reason, ...(personId && { person: personId }) },
+      "somebody was not signed in by the provider",
+    ),
+  );
+  const parts = { oidc, provider, attempts, place, begin, reportFailure };
+  return { oidc: parts, problems: [], close: () => provider.close() };
+}
+
+/** Kept through reloads: who is at the provider meanwhile comes back. */
+const openAttempts = (): OidcAttempts => new OidcAttempts();
+
+const TTL_S = 600;
+const MAX_USED = 4_096;
+const HEADER = { alg: "dir", enc: "A256GCM" } as const;
+
+/**
+ * Sign-ins that somebody has begun at a provider: what the answer is checked against travels in a
+ * cookie of the browser that began, sealed with a key of this process, so that nothing is kept for
+ * whoever begins and never comes back. Each is good once, and for ten minutes.
+ */
+class OidcAttempts {
+  readonly #key = randomBytes(32);
+  readonly #used = new LRUCache<string, true>({ max: MAX_USED, ttl: TTL_S * 1_000 });
+
+  /** Begins one, and answers the value of its cookie. */
+  async begin(): Promise<{ readonly attempt: OidcAttempt; readonly cookie: string }> {
+    const attempt = { state: secret(), nonce: secret(), verifier: secret() };
+    const cookie = await new EncryptJWT({ ...attempt })
+      .setProtectedHeader(HEADER)
+      .setExpirationTime(`${TTL_S} seconds`)
+      .encrypt(this.#key);
+    return { attempt, cookie };
+  }
+
+  /** The attempt of a cookie that an answer is to, which is used up; undefined: it is to none. */
+  async take(cookie: string | undefined, state: string | null): Promise<OidcAttempt | undefined> {
+    const attempt = cookie === undefined ? undefined : await this.#open(cookie);
+    if (attempt === undefined || attempt.state !== state) return undefined;
+    if (this.#used.has(attempt.state)) return undefined;
+    this.#used.set(attempt.state, true);
+    return attempt;
+  }
+
+  async #open(cookie: string): Promise<OidcAttempt | undefined> {
+    try {
+      const { payload } = await jwtDecrypt(cookie, this.#key, {
+        keyManagementAlgorithms: [HEADER.alg],
+        contentEncryptionAlgorithms: [HEADER.enc],
+        requiredClaims: ["exp"],
+      });
+      return readAttempt(payload);
+    } catch {
+      return undefined;
+    }
+  }
+}
+
+function readAttempt(payload: unknown): OidcAttempt | undefined {
+  if (!isRecord(payload)) return undefined;
+  const { state, nonce, verifier } = payload;
+  const isWhole =
+    typeof state === "string" && typeof nonce === "string" && typeof verifier === "string";
+  return isWhole ? { state, nonce, verifier } : undefined;
+}
+
+function secret(): string {
+  return randomBytes(32).toString("base64url");
+}

@@ -1,0 +1,154 @@
+/** A call that waits, as a person reads it: what is called with which input, and what is new. */
+import type { Escalation } from "../answers.ts";
+import { html, type VNode } from "../preact.ts";
+import { address } from "../router.ts";
+import { jsonText, visible } from "../text.ts";
+import { AgentLink, type Fact, Facts, LongId, Moment, Stranger } from "./facts.ts";
+import { Section } from "./page.ts";
+
+/** Members that are new in every call, and say nothing about it. */
+const EVER_NEW: ReadonlySet<string> = new Set(["nonce", "expires_at"]);
+
+/** In the place of an input that a viewer may not see. */
+const CONCEALED = "[operators only]";
+
+/** The call, and its differences to the last one that was approved. */
+export function CallView(props: {
+  readonly call: ApprovedCall;
+  readonly lastApproved: Escalation | null;
+  readonly agentName: string | undefined;
+  /** It is good for no time. */
+  readonly isRejected: boolean;
+}): VNode {
+  const { call, lastApproved, agentName, isRejected } = props;
+  return html`<${Section} title="Input"><${Input} input=${call["input"]} /><//>
+    <${Section} title="New since the last approved call"><${News} call=${call} lastApproved=${lastApproved} /><//>
+    <${Section} title="The call"><${Call} call=${call} agentName=${agentName} isRejected=${isRejected} /><//>`;
+}
+
+function Call(props: {
+  readonly call: ApprovedCall;
+  readonly agentName: string | undefined;
+  readonly isRejected: boolean;
+}): VNode {
+  const { call, agentName, isRejected } = props;
+  const { agent, principal } = call as { agent?: unknown; principal?: unknown };
+  const facts: readonly Fact[] = [
+    [
+      "Calls",
+      html`<strong><${Stranger} text=${call["method"]} /> <${Stranger} text=${call["path"]} /></strong>`,
+    ],
+    ["As", html`<${AgentLink} id=${typeof agent === "string" ? agent : null} name=${agentName} />`],
+    ["For", principal === null ? "nobody else" : html`<${Stranger} text=${principal} />`],
+    [
+      "Good until",
+      isRejected ? undefined : html`<${Moment} at=${String(call["expires_at"])} isWhole />`,
+    ],
+    ["Endpoint's version", html`<${LongId} id=${String(call["endpoint_version"])} />`],
+    ["Policy's version", html`<${LongId} id=${String(call["policy_version"])} />`],
+  ];
+  return html`<${Facts} facts=${facts} />`;
+}
+
+/** Each member of the input on a line; what is nested as JSON. */
+function Input({ input }: { readonly input: unknown }): VNode {
+  if (!isObject(input)) return html`<p class="value">${valueText(input)}</p>`;
+  const entries = Object.entries(input);
+  if (entries.length === 0) return html`<p class="quiet">The call has no input.</p>`;
+  return html`<dl class="facts input">
+    ${entries.map(
+      ([name, value], index) => html`<div key=${index}>
+        <dt><${Stranger} text=${name} /></dt><dd class="value"><bdi>${valueText(value)}</bdi></dd>
+      </div>`,
+    )}
+  </dl>`;
+}
+
+function News(props: {
+  readonly call: ApprovedCall;
+  readonly lastApproved: Escalation | null;
+}): VNode {
+  const { call, lastApproved } = props;
+  const before = lastApproved === null ? undefined : callOf(lastApproved);
+  if (before === undefined || lastApproved === null) {
+    return html`<p>No call to this endpoint was approved before.</p>`;
+  }
+  if (call["input"] === CONCEALED) return html`<p>Operators see what is new.</p>`;
+  const found = differencesOf(comparable(before), comparable(call));
+  const link = html`<p class="quiet">Compared with <a href=${address("approvals", lastApproved.escalation_id)}>the last approved call</a>, <${Moment} at=${lastApproved.decision?.timestamp} />.</p>`;
+  if (found.length === 0) return html`<p>Nothing: it is the same call again.</p>${link}`;
+  return html`<ul class="differences">${found.map(differenceOf)}</ul>${link}`;
+}
+
+/** One difference: its place, and both values. */
+export function differenceOf({ pointer, before, after }: Difference): VNode {
+  return html`<li key=${pointer}>
+    <code><${Stranger} text=${pointer} /></code>
+    ${before === undefined ? html`<span class="quiet">was not there</span>` : html`<del><bdi>${valueText(before)}</bdi></del>`}
+    ${after === undefined ? html`<span class="quiet">is gone</span>` : html`<ins><bdi>${valueText(after)}</bdi></ins>`}
+  </li>`;
+}
+
+function comparable(call: ApprovedCall): ApprovedCall {
+  return Object.fromEntries(Object.entries(call).filter(([name]) => !EVER_NEW.has(name)));
+}
+
+/** Texts that could be taken for another value. */
+const AMBIGUOUS = /^(?:|\s.*|.*\s|-?[\d.]+(?:[eE][+-]?\d+)?|true|false|null|["[{].*)$/s;
+
+/** Texts as they are, unless they look like another value; everything else as JSON. */
+function valueText(value: unknown): string {
+  return typeof value === "string" && !AMBIGUOUS.test(value) ? visible(value) : jsonText(value);
+}
+
+/** One place in which two values differ; undefined where one of them has nothing. */
+interface Difference {
+  readonly pointer: string;
+  readonly before: unknown;
+  readonly after: unknown;
+}
+
+/** Every difference, in the order of the later value's members. */
+function differencesOf(before: unknown, after: unknown, pointer = ""): Difference[] {
+  if (Array.isArray(before) && Array.isArray(after)) {
+    return differencesOf({ ...before }, { ...after }, pointer);
+  }
+  if (!isObject(before) || !isObject(after)) {
+    const isSame = JSON.stringify(before) === JSON.stringify(after);
+    return isSame ? [] : [{ pointer: pointer === "" ? "/" : pointer, before, after }];
+  }
+  const names = new Set([...Object.keys(after), ...Object.keys(before)]);
+  return [...names].flatMap((name) =>
+    differencesOf(own(before, name), own(after, name), `${pointer}/${escapedName(name)}`),
+  );
+}
+
+function own(value: Readonly<Record<string, unknown>>, name: string): unknown {
+  return Object.hasOwn(value, name) ? value[name] : undefined;
+}
+
+function escapedName(name: string): string {
+  return name.replaceAll("~", "~0").replaceAll("/", "~1");
+}
+
+/** The call of an approval, as its digest is taken. */
+type ApprovedCall = Readonly<Record<string, unknown>>;
+
+/** The call that waits; undefined for another kind of question. */
+export function callOf({ context }: Escalation): ApprovedCall | undefined {
+  const call = isObject(context) ? context["call"] : undefined;
+  return isObject(call) ? call : undefined;
+}
+
+/** An escalation in one line. */
+export function subjectOf(escalation: Escalation): string {
+  const call = callOf(escalation);
+  if (call !== undefined) return `${String(call["method"])} ${String(call["path"])}`;
+  const { kind = "question", reason } = escalation;
+  return reason === undefined ? kind : `${kind}: ${reason.replaceAll("_", " ")}`;
+}
+
+/** Tells whether a value is a JSON object. */
+export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,210 @@
+/** The traffic of the last hour as plots: requests, refusals, and how long they took. */
+import type { History, HistoryPoint, Overview } from "./answers.ts";
+import { get } from "./api.ts";
+import { Section } from "./parts/page.ts";
+import { html, UPlot, useEffect, useRef, useState, type VNode } from "./preact.ts";
+import { countText, millisecondsText, momentText } from "./text.ts";
+
+/** An hour of steps of five seconds. */
+const MAX_POINTS = 720;
+
+/** The plots; `latest` is the step that ended last. */
+export function HistoryPlots({ latest }: Pick<Overview, "latest">): VNode {
+  const { points, step } = useHistory(latest);
+  if (points.length < 2) {
+    return html`<${Section} title="The last hour"><p class="quiet">Plots begin ten seconds after the start.</p><//>`;
+  }
+  const moments = points.map(([at]) => at);
+  const perSecond = (count: number): number => Math.round((count / step) * 10) / 10;
+  const traffic = [
+    {
+      ...{ name: "Requests", colour: "--accent" },
+      values: points.map(([, requests]) => perSecond(requests)),
+    },
+    {
+      ...{ name: "Refused", colour: "--bad" },
+      values: points.map(([, , refused]) => perSecond(refused)),
+    },
+  ];
+  const latency = [
+    { name: "Median", colour: "--accent", values: points.map(([, , , p50]) => p50) },
+    { name: "99 %", colour: "--wait", values: points.map(([, , , , p99]) => p99) },
+  ];
+  return html`<${Section} title="The last hour"><div class="columns plots">
+    <${Plot} title="Requests per second" moments=${moments} lines=${traffic} text=${countText} />
+    <${Plot} title="Latency" moments=${moments} lines=${latency} text=${millisecondsText} />
+  </div><//>`;
+}
+
+/** Asked for once; what comes after it comes with the overview. */
+function useHistory(latest: HistoryPoint | null) {
+  const [step, setStep] = useState(5);
+  const [points, setPoints] = useState<readonly HistoryPoint[]>([]);
+  useEffect(() => {
+    const abort = new AbortController();
+    get<History>("/api/history", abort.signal).then(
+      (history) => {
+        setStep(history.step_s);
+        setPoints(history.points);
+      },
+      () => undefined,
+    );
+    return () => abort.abort();
+  }, []);
+  const at = latest?.[0] ?? 0;
+  useEffect(() => {
+    if (latest === null) return;
+    setPoints((known) => {
+      const isNew = at > (known.at(-1)?.[0] ?? 0);
+      return isNew ? [...known, latest].slice(-MAX_POINTS) : known;
+    });
+  }, [at]);
+  return { points, step };
+}
+
+/** One line of a plot. */
+interface Line {
+  readonly name: string;
+  /** A colour of the style, by its name: `--accent`. */
+  readonly colour: string;
+  /** One for each moment; null where nothing is known. */
+  readonly values: readonly (number | null)[];
+}
+
+/** A plot, and how its figures are written. */
+interface PlotProps {
+  readonly title: string;
+  /** Seconds since the epoch, in order. */
+  readonly moments: readonly number[];
+  readonly lines: readonly Line[];
+  readonly text: (value: number | null) => string;
+}
+
+const HEIGHT = 180;
+/** Pixels from one time to the next. */
+const CLOCK_WIDTH = 96;
+/** Below the plot. */
+const CLOCK_HEIGHT = 28;
+
+/**
+ * A plot over time. Its colours are those of the page, light or dark; screen readers get a sentence,
+ * and everybody the same figures as a table.
+ */
+function Plot(props: PlotProps): VNode {
+  const { title, lines, moments, text } = props;
+  const box = usePlot(props);
+  return html`<figure class="plot">
+    <figcaption><span class="plot-title">${title}</span>
+      <span class="legend">${lines.map(
+        ({ name, values }, index) => html`<span key=${name} class=${`legend-entry line-${index}`}>
+          <span class="swatch" aria-hidden="true"></span>${name} <strong>${text(values.at(-1) ?? null)}</strong></span>`,
+      )}</span>
+    </figcaption>
+    <div class="plot-box" role="img" aria-label=${sentence(props)} ref=${box}></div>
+    <${PlotTable} title=${title} moments=${moments} lines=${lines} text=${text} />
+  </figure>`;
+}
+
+/** The picture as a sentence, for readers who do not see it. */
+function sentence({ title, lines, text }: PlotProps): string {
+  const parts = lines.map(({ name, values }) => {
+    const known = values.filter((value) => value !== null);
+    if (known.length === 0) return `${name}: nothing yet`;
+    return `${name}: now ${text(values.at(-1) ?? null)}, at most ${text(Math.max(...known))}`;
+  });
+  return `${title}. ${parts.join("; ")}.`;
+}
+
+/** Draws into a box, anew where the colours or the lines are others, and as wide as the box is. */
+function usePlot({ moments, lines }: PlotProps) {
+  const box = useRef<HTMLElement | null>(null);
+  const plot = useRef<UPlot | undefined>(undefined);
+  const data = [moments, ...lines.map(({ values }) => values)] as unknown as UPlot.AlignedData;
+  const latest = useRef(data);
+  latest.current = data;
+  const key = lines.map(({ name }) => name).join("\n");
+  useEffect(() => {
+    const element = box.current;
+    if (element === null) return undefined;
+    const draw = (): void => {
+      plot.current?.destroy();
+      plot.current = new UPlot(optionsOf(element, lines), latest.current, element);
+    };
+    draw();
+    const scheme = matchMedia("(prefers-color-scheme: dark)");
+    scheme.addEventListener("change", draw);
+    const resize = new ResizeObserver(() => {
+      plot.current?.setSize({ width: element.clientWidth, height: HEIGHT });
+    });
+    resize.observe(element);
+    return () => {
+      resize.disconnect();
+      scheme.removeEventListener("change", draw);
+      plot.current?.destroy();
+    };
+  }, [key]);
+  useEffect(() => plot.current?.setData(latest.current));
+  return box;
+}
+
+function optionsOf(element: HTMLElement, lines: readonly Line[]): UPlot.Options {
+  const style = getComputedStyle(element);
+  const colour = (name: string): string => style.getPropertyValue(name).trim();
+  const axis = {
+    stroke: colour("--quiet"),
+    font: `12px ${style.fontFamily}`,
+    grid: { stroke: colour("--line"), width: 1 },
+    ticks: { show: false },
+  };
+  return {
+    ...{ width: element.clientWidth, height: HEIGHT, legend: { show: false } },
+    cursor: { show: false },
+    padding: [8, 8, 0, 0],
+    scales: { y: { range: (_plot, _low, high) => [0, high > 0 ? high * 1.1 : 1] } },
+    axes: [
+      {
+        ...axis,
+        size: CLOCK_HEIGHT,
+        space: CLOCK_WIDTH,
+        values: (_plot, moments) => moments.map(clockOf),
+      },
+      { ...axis, size: 48 },
+    ],
+    series: [
+      {},
+      ...lines.map((line) => ({
+        ...{ label: line.name, stroke: colour(line.colour), width: 2, spanGaps: false },
+        points: { show: false },
+        fill: `${colour(line.colour)}1f`,
+      })),
+    ],
+  };
+}
+
+/** An hour needs no day. */
+function clockOf(seconds: number): string {
+  return momentText(isoOf(seconds));
+}
+
+const MAX_ROWS = 60;
+
+/** Shut until somebody opens it. */
+function PlotTable({ title, moments, lines, text }: PlotProps): VNode {
+  const count = Math.min(MAX_ROWS, moments.length);
+  const rows = Array.from({ length: count }, (_, index) => moments.length - 1 - index);
+  return html`<details class="plot-table"><summary>${title} as a table</summary>
+    <div class="scroll" tabindex="0" role="region" aria-label=${`${title} as a table`}>
+      <table>
+        <thead><tr><th scope="col">Time</th>${lines.map(({ name }) => html`<th scope="col" class="number">${name}</th>`)}</tr></thead>
+        <tbody>${rows.map(
+          (at) => html`<tr key=${moments[at]}><th scope="row">${momentText(isoOf(moments[at]))}</th>
+            ${lines.map(({ name, values }) => html`<td key=${name} class="number">${text(values[at] ?? null)}</td>`)}</tr>`,
+        )}</tbody>
+      </table>
+    </div>
+  </details>`;
+}
+
+function isoOf(seconds = 0): string {
+  return new Date(seconds * 1000).toISOString();
+}

@@ -1,0 +1,152 @@
+/** The server's signing keys beside those that are pinned in this browser. */
+import type { ServerKey } from "../answers.ts";
+import type { ApiError } from "../api.ts";
+import { session, useApi } from "../api.ts";
+import { Moment } from "../parts/facts.ts";
+import { Pending } from "../parts/page.ts";
+import { html, useEffect, useState, type VNode } from "../preact.ts";
+import { visible } from "../text.ts";
+import { fromBase64url, sha256 } from "./examine-record.ts";
+
+/** The keys, and ways to change the pins. */
+export interface Keys {
+  readonly pins: readonly PinnedKey[];
+  /** Keys of the server that are not pinned; undefined until they are known. */
+  readonly offered: readonly PinnedKey[] | undefined;
+  readonly error: ApiError | undefined;
+  readonly pin: (key: PinnedKey) => void;
+  readonly unpin: (key: PinnedKey) => void;
+}
+
+const CHANGED = "console:pins";
+
+/** The keys; every part of the page sees a change at once. */
+export function useKeys(): Keys {
+  const serverId = session().server_id;
+  const { data, error } = useApi<{ readonly keys: readonly ServerKey[] }>("/api/keys");
+  const [served, setServed] = useState<readonly PinnedKey[] | undefined>(undefined);
+  const [pins, setPins] = useState(() => readPins(serverId));
+  useEffect(() => {
+    const update = (): void => setPins(readPins(serverId));
+    for (const name of [CHANGED, "storage"]) addEventListener(name, update);
+    return () => {
+      for (const name of [CHANGED, "storage"]) removeEventListener(name, update);
+    };
+  }, [serverId]);
+  useEffect(() => {
+    if (data === undefined) return;
+    void Promise.all(data.keys.map(pinOf)).then((keys) => setServed(keys.filter(isThere)));
+  }, [data]);
+  const keep = (next: readonly PinnedKey[]): void => {
+    writePins(serverId, next);
+    dispatchEvent(new Event(CHANGED));
+  };
+  return {
+    ...{ pins, error },
+    offered: served?.filter((key) => !pins.some(({ x }) => x === key.x)),
+    pin: (key) => keep([...readPins(serverId), { ...key, pinnedAt: new Date().toISOString() }]),
+    unpin: ({ x }) => keep(readPins(serverId).filter((pin) => pin.x !== x)),
+  };
+}
+
+function isThere(key: PinnedKey | undefined): key is PinnedKey {
+  return key !== undefined;
+}
+
+/** The keys, with the question whether to trust those that are new. */
+export function KeyPanel(): VNode {
+  const keys = useKeys();
+  if (keys.offered === undefined) return html`<${Pending} error=${keys.error} />`;
+  return html`<div class="keys">
+    <${Offered} keys=${keys} offered=${keys.offered} />
+    <${Pinned} keys=${keys} />
+  </div>`;
+}
+
+function Offered(props: {
+  readonly keys: Keys;
+  readonly offered: readonly PinnedKey[];
+}): VNode | undefined {
+  const { keys, offered } = props;
+  if (offered.length === 0) {
+    if (keys.pins.length > 0) return undefined;
+    return html`<p class="warning">This server does not sign its records: nothing can vouch for them.</p>`;
+  }
+  const isFirst = keys.pins.length === 0;
+  return html`<div class="warning" role="note" aria-label=${isFirst ? "Pin a key" : "New key"}>
+    <p>${
+      isFirst
+        ? "No key is pinned in this browser. Compare the fingerprint with the one that the operator of the server gave you, and pin the key if it is the same."
+        : "The server signs with a key that is not pinned in this browser. Unless its operator has told you of a new key, somebody else may be signing."
+    }</p>
+    <ul class="key-list">${offered.map(
+      (key) => html`<li key=${key.x}><${KeyName} pinned=${key} />
+        <button type="button" onClick=${() => keys.pin(key)}>Pin key</button></li>`,
+    )}</ul>
+  </div>`;
+}
+
+function Pinned({ keys }: { readonly keys: Keys }): VNode | undefined {
+  if (keys.pins.length === 0) return undefined;
+  return html`<ul class="key-list" aria-label="Pinned keys">${keys.pins.map(
+    (key) => html`<li key=${key.x}><${KeyName} pinned=${key} />
+      <span class="quiet">pinned <${Moment} at=${key.pinnedAt} /></span>
+      <button type="button" onClick=${() => keys.unpin(key)}>Remove pin</button></li>`,
+  )}</ul>`;
+}
+
+function KeyName({ pinned }: { readonly pinned: PinnedKey }): VNode {
+  return html`<span class="key"><strong>${visible(pinned.kid)}</strong> <span class="quiet">SHA-256</span>${" "}
+    <code class="long">${visible(pinned.fingerprint)}</code></span>`;
+}
+
+/** A pinned Ed25519 key. */
+export interface PinnedKey {
+  /** `ed25519-` and the first 16 hex digits of the fingerprint. */
+  readonly kid: string;
+  /** SHA-256 of the raw public key, in hex. */
+  readonly fingerprint: string;
+  /** The raw public key, base64url. */
+  readonly x: string;
+  /** RFC 3339. */
+  readonly pinnedAt: string;
+}
+
+const KEY_OCTETS = 32;
+
+/**
+ * The keys that a person pinned in this browser, for each server. They stand in the browser's own
+ * storage: the daemon cannot exchange them. The fingerprint is computed here, from the key itself.
+ */
+function readPins(serverId: string): readonly PinnedKey[] {
+  try {
+    const kept: unknown = JSON.parse(localStorage.getItem(placeOf(serverId)) ?? "[]");
+    return Array.isArray(kept) ? kept.filter(isPin) : [];
+  } catch {
+    return [];
+  }
+}
+
+/** Keeps the pins of a server. */
+function writePins(serverId: string, pins: readonly PinnedKey[]): void {
+  localStorage.setItem(placeOf(serverId), JSON.stringify(pins));
+}
+
+/** A key as it would be pinned; undefined for one that is no Ed25519 key. */
+async function pinOf({ jwk }: ServerKey): Promise<PinnedKey | undefined> {
+  const octets = jwk.kty === "OKP" && jwk.crv === "Ed25519" ? fromBase64url(jwk.x) : undefined;
+  if (octets?.length !== KEY_OCTETS) return undefined;
+  const fingerprint = await sha256(octets);
+  const kid = `ed25519-${fingerprint.slice(0, 16)}`;
+  return { kid, fingerprint, x: jwk.x, pinnedAt: new Date().toISOString() };
+}
+
+function placeOf(serverId: string): string {
+  return `agtpd.pins.${serverId}`;
+}
+
+function isPin(value: unknown): value is PinnedKey {
+  if (typeof value !== "object" || value === null) return false;
+  const { kid, fingerprint, x, pinnedAt } = value as Record<string, unknown>;
+  return [kid, fingerprint, x, pinnedAt].every((one) => typeof one === "string");
+}

@@ -1,0 +1,192 @@
+/**
+ * The entries of the traffic page: first those that the daemon remembers, then what comes. Without
+ * filters an event brings them; with filters it is the sign to ask for what came since, so that
+ * the daemon alone decides which entries meet them.
+ */
+import type { Agent, TrafficAnswer, TrafficEntry } from "./answers.ts";
+import { type ApiError, asApiError, get, useApi } from "./api.ts";
+import { type EventKinds, useEvents } from "./events.ts";
+import { html, useEffect, useMemo, useRef, useState, type VNode } from "./preact.ts";
+import { replaceQuery } from "./router.ts";
+import { visible } from "./text.ts";
+
+/** Entries that the page keeps; the oldest go first. */
+const MAX_KEPT = 100_000;
+
+/** The traffic as the page shows it. */
+interface Traffic {
+  readonly entries: readonly TrafficEntry[] | undefined;
+  readonly error: ApiError | undefined;
+  readonly isPaused: boolean;
+  /** Entries that came since the pause. */
+  readonly held: number;
+  /** Entries that the daemon left out, as there were too many at once. */
+  readonly skipped: number;
+  readonly pause: () => void;
+  readonly filters: TrafficFilters;
+  /** Names of the agents of this server, by their ids. */
+  readonly names: ReadonlyMap<string, string>;
+  readonly setFilters: (filters: TrafficFilters) => void;
+}
+
+/** Follows the traffic. */
+export function useTraffic(query: URLSearchParams): Traffic {
+  const [filters, setFilters] = useState(() => filtersOf(query));
+  const agents = useApi<{ readonly agents: readonly Agent[] }>("/api/agents");
+  const isNamed = filters.agent !== "";
+  const isReady = !isNamed || agents.data !== undefined || agents.error !== undefined;
+  const wanted = isReady ? apiQuery(filters, agents.data?.agents ?? []).toString() : undefined;
+  const { entries, error, add } = useEntries(wanted);
+  const [isPaused, setPaused] = useState(false);
+  const held = useRef<TrafficEntry[]>([]);
+  const [heldCount, setHeldCount] = useState(0);
+  const [skipped, setSkipped] = useState(0);
+  useEvents("traffic", (event) => {
+    setSkipped((count) => count + event.skipped);
+    void newEntries(event, wanted, entries?.[0]?.number ?? 0).then((fresh) => {
+      if (!isPaused) return add(fresh);
+      held.current = merge(held.current, fresh);
+      setHeldCount(held.current.length);
+    });
+  });
+  const pause = (): void => {
+    if (isPaused) add(held.current);
+    held.current = [];
+    setHeldCount(0);
+    setPaused(!isPaused);
+  };
+  const change = (next: TrafficFilters): void => {
+    replaceQuery(addressQuery(next));
+    held.current = [];
+    setHeldCount(0);
+    setFilters(next);
+  };
+  const known = agents.data?.agents;
+  const names = useMemo(() => new Map(known?.map((one) => [one.agent_id, one.name])), [known]);
+  return {
+    ...{ entries, error, isPaused, held: heldCount, skipped, pause, filters, names },
+    setFilters: change,
+  };
+}
+
+/** The entries that meet a query, from the newest. */
+function useEntries(query: string | undefined) {
+  const [entries, setEntries] = useState<readonly TrafficEntry[] | undefined>(undefined);
+  const [error, setError] = useState<ApiError | undefined>(undefined);
+  useEffect(() => {
+    if (query === undefined) return;
+    const abort = new AbortController();
+    setEntries(undefined);
+    setError(undefined);
+    get<TrafficAnswer>(`/api/traffic?${query}`, abort.signal).then(
+      (answer) => setEntries((known) => merge(known ?? [], answer.entries)),
+      (fault: unknown) => {
+        if (!abort.signal.aborted) setError(asApiError(fault));
+      },
+    );
+    return () => abort.abort();
+  }, [query]);
+  const add = (fresh: readonly TrafficEntry[]): void =>
+    setEntries((known) => (known === undefined ? known : merge(known, fresh)));
+  return { entries, error, add };
+}
+
+async function newEntries(
+  event: EventKinds["traffic"],
+  query: string | undefined,
+  newest: number,
+): Promise<readonly TrafficEntry[]> {
+  if (query === undefined || query === "") return event.entries;
+  const path = `/api/traffic?${query}&after=${newest}`;
+  const answer = await get<TrafficAnswer>(path).catch(() => undefined);
+  return answer?.entries ?? [];
+}
+
+/** Two lists as one, the newest first, each entry once. */
+function merge(known: readonly TrafficEntry[], fresh: readonly TrafficEntry[]): TrafficEntry[] {
+  const newest = known[0]?.number ?? 0;
+  const later = fresh.filter(({ number }) => number > newest);
+  later.sort((a, b) => b.number - a.number);
+  return [...later, ...known].slice(0, MAX_KEPT);
+}
+
+/** The filters by their names in the interface; an empty text lets all pass. */
+type TrafficFilters = Readonly<Record<FilterName, string>>;
+
+type FilterName = "agent" | "method" | "path" | "status" | "gate" | "since";
+
+const FIELDS: readonly {
+  readonly name: FilterName;
+  readonly label: string;
+  readonly more?: object;
+}[] = [
+  {
+    name: "agent",
+    label: "Agent",
+    more: { list: "agents-known", placeholder: "name or Agent-ID" },
+  },
+  { name: "method", label: "Method", more: { placeholder: "BOOK", autocapitalize: "characters" } },
+  { name: "path", label: "Path", more: { placeholder: "begins with" } },
+  { name: "status", label: "Status", more: { inputmode: "numeric", placeholder: "455" } },
+  { name: "gate", label: "Gate", more: { placeholder: "scope" } },
+  { name: "since", label: "Since", more: { type: "datetime-local", step: "1" } },
+];
+
+/** The filters of an address. */
+function filtersOf(query: URLSearchParams): TrafficFilters {
+  const entries = FIELDS.map(({ name }) => [name, query.get(name) ?? ""] as const);
+  return Object.fromEntries(entries) as TrafficFilters;
+}
+
+/** The filters that are set, for the address bar. */
+function addressQuery(filters: TrafficFilters): URLSearchParams {
+  return new URLSearchParams(Object.entries(filters).filter(([, value]) => value !== ""));
+}
+
+/** The filters as the interface reads them: an agent by its id, a time in RFC 3339. */
+function apiQuery(filters: TrafficFilters, agents: readonly Agent[]): URLSearchParams {
+  const query = addressQuery(filters);
+  const named = agents.find(({ name }) => [name, visible(name)].includes(filters.agent));
+  if (named !== undefined) query.set("agent", named.agent_id);
+  const since = new Date(filters.since);
+  if (filters.since !== "" && !Number.isNaN(since.getTime())) {
+    query.set("since", since.toISOString());
+  }
+  return query;
+}
+
+/** The fields; a change counts once a field is left or Enter is pressed. */
+export function Filters(props: {
+  readonly filters: TrafficFilters;
+  readonly onChange: (filters: TrafficFilters) => void;
+}): VNode {
+  const { filters, onChange } = props;
+  const { data } = useApi<{ readonly agents: readonly Agent[] }>("/api/agents");
+  const [form, setForm] = useState<HTMLFormElement | null>(null);
+  const apply = (event: Event): void => {
+    event.preventDefault();
+    if (form !== null) onChange(readForm(form));
+  };
+  const clear = (): void => onChange(filtersOf(new URLSearchParams()));
+  const isSet = Object.values(filters).some((value) => value !== "");
+  return html`<form class="filters" ref=${setForm} onSubmit=${apply} onChange=${apply} aria-label="Filters">
+    ${FIELDS.map(
+      ({
+        name,
+        label,
+        more,
+      }) => html`<label key=${name} class="field" for=${`filter-${name}`}>${label}
+        <input id=${`filter-${name}`} name=${name} value=${filters[name]} autocomplete="off" spellcheck=${false} ...${more} />
+      </label>`,
+    )}
+    <datalist id="agents-known">${data?.agents.map((agent) => html`<option key=${agent.agent_id} value=${visible(agent.name)}></option>`)}</datalist>
+    <div class="buttons"><button type="submit">Filter</button>
+      ${isSet && html`<button type="button" onClick=${clear}>Clear</button>`}</div>
+  </form>`;
+}
+
+function readForm(form: HTMLFormElement): TrafficFilters {
+  const data = new FormData(form);
+  const entries = FIELDS.map(({ name }) => [name, String(data.get(name) ?? "").trim()] as const);
+  return Object.fromEntries(entries) as TrafficFilters;
+}

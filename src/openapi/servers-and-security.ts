@@ -1,0 +1,199 @@
+/**
+ * The authentication of an operation upstream: security schemes become headers, a cookie or a query
+ * parameter with a `${VAR}` in it. No secret is ever in a file.   AGTP-API §12.3
+ */
+import { importedVariable, variableReference } from "../base/environment.ts";
+import { isRecord, type JsonRecord, recordIn } from "../base/json-value.ts";
+import { checkHeader } from "../endpoint/upstream-format.ts";
+import { recordAt } from "./read-document.ts";
+import { type Notes, snake } from "./words.ts";
+
+/** The place of a credential. */
+interface CredentialVariable {
+  readonly name: string;
+  /** The text to put there. */
+  readonly purpose: string;
+}
+
+/** A variable of the environment that a deployment needs. */
+export interface Variable extends CredentialVariable {
+  /** The addresses that its value goes to. */
+  readonly sentTo: readonly string[];
+}
+
+/** Credentials of every request of an operation. */
+export interface Credentials {
+  readonly headers: Readonly<Record<string, string>>;
+  /** For the URL, percent-encoded but for the variables in it. */
+  readonly query: readonly string[];
+  readonly variables: readonly CredentialVariable[];
+  /** Scopes that the document asks for. */
+  readonly scopes: readonly string[];
+  /** Schemes that an external service cannot follow. */
+  readonly unsupported: readonly string[];
+}
+
+const NOTHING: Credentials = {
+  headers: {},
+  query: [],
+  variables: [],
+  scopes: [],
+  unsupported: [],
+};
+
+/** The credentials of the first requirement that can be met. */
+export function readCredentials(
+  security: readonly unknown[],
+  document: JsonRecord,
+  prefix: string,
+): Credentials {
+  const schemes = recordAt(recordAt(document["components"], document)["securitySchemes"], document);
+  const alternatives = security.filter(isRecord).map((requirement) =>
+    Object.entries(requirement).map(([name, scopes]) => {
+      const scheme = Object.hasOwn(schemes, name) ? recordAt(schemes[name], document) : {};
+      return readScheme({ name, scheme, prefix }, scopes);
+    }),
+  );
+  const named = alternatives.filter((parts) => parts.length > 0);
+  const isMet = (parts: readonly Credentials[]): boolean =>
+    parts.every(({ unsupported }) => unsupported.length === 0);
+  const chosen = named.find(isMet);
+  if (chosen !== undefined) return chosen.reduce(join, NOTHING);
+  // Where nothing is asked for, or nothing can be given, the request goes without.
+  const isOptional = alternatives.some((parts) => parts.length === 0);
+  const [first = []] = isOptional ? [] : named;
+  return { ...NOTHING, unsupported: first.flatMap(({ unsupported }) => unsupported) };
+}
+
+interface NamedScheme {
+  readonly name: string;
+  readonly scheme: JsonRecord;
+  readonly prefix: string;
+}
+
+function readScheme({ name, scheme, prefix }: NamedScheme, scopes: unknown): Credentials {
+  const { type, scheme: kind, in: place, name: parameter } = scheme;
+  const variable = variableName(prefix, name);
+  const reference = variableReference(variable);
+  const asked = Array.isArray(scopes) ? scopes.filter((scope) => typeof scope === "string") : [];
+  const make = (part: Partial<Credentials>, purpose: string): Credentials => ({
+    ...NOTHING,
+    ...part,
+    variables: [{ name: variable, purpose }],
+    scopes: asked,
+  });
+  const authorization = (word: string): Partial<Credentials> => ({
+    headers: { Authorization: `${word} ${reference}` },
+  });
+  const kindName = typeof kind === "string" ? kind.toLowerCase() : "";
+  if (type === "http" && kindName === "basic") {
+    return make(authorization("Basic"), "base64 of user:password");
+  }
+  if (type === "http" && kindName === "bearer") return make(authorization("Bearer"), "a token");
+  if (type === "oauth2" || type === "openIdConnect") {
+    return make(authorization("Bearer"), "an access token; renewing it is left to you");
+  }
+  if (type !== "apiKey" || typeof parameter !== "string" || parameter === "") {
+    return { ...NOTHING, unsupported: [name] };
+  }
+  const key = { name, parameter, place, reference };
+  const part = placeKey(key);
+  if (part === undefined) return { ...NOTHING, unsupported: [name] };
+  const encoded = place === "query" ? ", percent-encoded" : "";
+  return make(part, `the key that is sent as ${parameter}${encoded}`);
+}
+
+interface ApiKey {
+  readonly parameter: string;
+  readonly place: unknown;
+  readonly reference: string;
+}
+
+function placeKey({ parameter, place, reference }: ApiKey): Partial<Credentials> | undefined {
+  switch (place) {
+    case "header":
+      return checkHeader(parameter, "") === undefined
+        ? { headers: { [parameter]: reference } }
+        : undefined;
+    case "cookie":
+      return /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/.test(parameter)
+        ? { headers: { Cookie: `${parameter}=${reference}` } }
+        : undefined;
+    case "query":
+      return { query: [`${encodeURIComponent(parameter)}=${reference}`] };
+    default:
+      return undefined;
+  }
+}
+
+function join(first: Credentials, second: Credentials): Credentials {
+  const cookies = [first.headers["Cookie"], second.headers["Cookie"]].filter(Boolean).join("; ");
+  return {
+    headers: {
+      ...first.headers,
+      ...second.headers,
+      ...(cookies === "" ? {} : { Cookie: cookies }),
+    },
+    query: [...first.query, ...second.query],
+    variables: [...first.variables, ...second.variables],
+    scopes: [...first.scopes, ...second.scopes],
+    unsupported: [...first.unsupported, ...second.unsupported],
+  };
+}
+
+/** `IMPORT_PETSTORE_API_KEY` */
+function variableName(prefix: string, scheme: string): string {
+  return importedVariable(snake(`${prefix} ${scheme}`) || "api_key");
+}
+
+/** A base URL without a slash at its end, or why there is none. */
+export type BaseUrl =
+  | { readonly url: string; readonly fault?: undefined }
+  | { readonly url?: undefined; readonly fault: string };
+
+const VARIABLE = /\{([^{}]*)\}/g;
+
+/**
+ * The address of the first server that can be used, variables at their defaults. An external service
+ * is reached by https only, so a plain http address becomes an https one, and that is said.   AGTP-API §12.3
+ */
+export function findBaseUrl(servers: readonly unknown[], notes: Notes): BaseUrl {
+  const urls = servers.flatMap((server) => {
+    const url = expandServer(server, notes);
+    return url === undefined ? [] : [url];
+  });
+  const [relative] = urls;
+  if (relative === undefined) return { fault: "the document names no server, give --base-url" };
+  const secure = urls.find((url) => /^https:\/\//i.test(url));
+  if (secure !== undefined) return checkBaseUrl(secure);
+  const plain = urls.find((url) => /^http:\/\//i.test(url));
+  if (plain === undefined) {
+    return { fault: `the server ${JSON.stringify(relative)} is no https address, give --base-url` };
+  }
+  notes.add(`the server ${plain} is asked by https, which is the only way`);
+  return checkBaseUrl(plain.replace(/^http:/i, "https:"));
+}
+
+/** Checks an address that others are made from. */
+export function checkBaseUrl(written: string): BaseUrl {
+  const url = written.replace(/\/+$/, "");
+  const shown = JSON.stringify(url.slice(0, 100));
+  if (!/^https:\/\/[^/?#\s]+(?:\/[^?#\s]*)?$/i.test(url) || !URL.canParse(url)) {
+    return { fault: `the base URL ${shown} must be an https address without query and fragment` };
+  }
+  const { username, password } = new URL(url);
+  if (username === "" && password === "" && !/[{}"<>\\^`|]/.test(url)) return { url };
+  return { fault: `the base URL ${shown} must have no credentials and no variables` };
+}
+
+function expandServer(server: unknown, notes: Notes): string | undefined {
+  if (!isRecord(server) || typeof server["url"] !== "string") return undefined;
+  const variables = recordIn(server["variables"]);
+  return server["url"].slice(0, 2048).replace(VARIABLE, (whole, name: string) => {
+    const variable = Object.hasOwn(variables, name) ? variables[name] : undefined;
+    const value = recordIn(variable)["default"];
+    if (typeof value !== "string" && typeof value !== "number") return whole;
+    notes.add(`the variable {${name}} of the server's address is ${JSON.stringify(value)} here`);
+    return String(value);
+  });
+}
