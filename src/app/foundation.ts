@@ -11,7 +11,7 @@ import type { Route } from "../dispatch/routes/route.ts";
 import { createModuleLoader } from "../handlers/module-loader.ts";
 import { NO_PROCESSES, withProcesses } from "../handlers/process-functions.ts";
 import type { AgentDocument } from "../identity/agent-document.ts";
-import { Attributor } from "../state/records/attributor.ts";
+import { Attributor } from "../state/records/ledger.ts";
 import { openSealer } from "../state/records/open-sealer.ts";
 import { createRecordSigner, type RecordSigner } from "../state/records/sealer.ts";
 import type { Config } from "./config/config.ts";

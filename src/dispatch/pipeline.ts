@@ -14,7 +14,7 @@ import type { DispatchResult } from "../handlers/handler.ts";
 import type { AgentDirectory } from "../identity/agent-directory.ts";
 import type { AgentDocument } from "../identity/agent-document.ts";
 import type { TokenVerifier } from "../identity/bearer-syntax.ts";
-import type { Attributor } from "../state/records/attributor.ts";
+import type { Attributor } from "../state/records/ledger.ts";
 import type { IdempotencyRegister } from "../state/registers/idempotency-register.ts";
 import type { Response, WireFault } from "../wire/message.ts";
 import type { Approvals } from "./approvals/approvals.ts";

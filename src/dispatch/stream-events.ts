@@ -6,7 +6,7 @@
 
 import type { Call } from "../handlers/handler.ts";
 import { uuidv7 } from "../identity/uuid.ts";
-import type { Attributor } from "../state/records/attributor.ts";
+import type { Attributor } from "../state/records/ledger.ts";
 import type { ServerState } from "../state/state.ts";
 import type { ExchangeView } from "./routes/route.ts";
 

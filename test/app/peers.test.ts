@@ -4,7 +4,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
 import { sha256Hex } from "../../src/identity/canonical-form.ts";
-import { taskHash } from "../../src/modules/delegation/task.ts";
+import { taskHash } from "../../src/modules/delegation/request.ts";
 import { signToken, type TokenClaims } from "../../src/modules/delegation/token.ts";
 import { createRecordSigner } from "../../src/state/records/sealer.ts";
 import { type AgtpPeer, reply as peerReply, startPeer } from "../support/agtp-peer.ts";

@@ -4,7 +4,7 @@
  */
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { ClientCertificate } from "../../src/identity/client-certificate.ts";
-import { SeenTokens } from "../../src/modules/delegation/seen-tokens.ts";
+import { SeenTokens } from "../../src/modules/delegation/token.ts";
 import { NotificationRegister } from "../../src/modules/delivery/notification-register.ts";
 import { WebhookOutbox } from "../../src/modules/delivery/webhook-outbox.ts";
 import { openState } from "../../src/state/state.ts";

@@ -3,7 +3,7 @@
  * notifications and keys. The fixture has its entries, and the answers that it gave of them.
  */
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { SeenTokens } from "../../src/modules/delegation/seen-tokens.ts";
+import { SeenTokens } from "../../src/modules/delegation/token.ts";
 import { NotificationRegister } from "../../src/modules/delivery/notification-register.ts";
 import { WebhookOutbox } from "../../src/modules/delivery/webhook-outbox.ts";
 import { IdempotencyRegister } from "../../src/state/registers/idempotency-register.ts";

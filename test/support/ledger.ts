@@ -1,8 +1,8 @@
 /** Drafts, and a journal that a test can break. */
 
 import type { Journal, JournalRecord } from "../../src/state/journal/journal.ts";
-import { RecordDraft } from "../../src/state/records/draft.ts";
-import { createRecordSigner, createSealer, type Sealer } from "../../src/state/records/sealer.ts";
+import { RecordDraft, type Sealer } from "../../src/state/records/record.ts";
+import { createRecordSigner, createSealer } from "../../src/state/records/sealer.ts";
 
 const SEALER = createSealer(createRecordSigner());
 

@@ -5,7 +5,7 @@ import { importState } from "../../src/state/moving/import-state.ts";
 import type { StateNotice } from "../../src/state/notice.ts";
 import { type NodeIdentity, openNode, openPostgres } from "../../src/state/postgres/open.ts";
 import type { PostgresStore } from "../../src/state/postgres/store.ts";
-import { Attributor } from "../../src/state/records/attributor.ts";
+import { Attributor } from "../../src/state/records/ledger.ts";
 import { createSealer, type RecordSigner } from "../../src/state/records/sealer.ts";
 import { openState, type ServerState } from "../../src/state/state.ts";
 import { makeDirectory } from "./directory.ts";

@@ -26,7 +26,7 @@
  * answered already is answered again, and what is refused otherwise is put before nobody.
  */
 
-import type { Attributor } from "../../state/records/attributor.ts";
+import type { Attributor } from "../../state/records/ledger.ts";
 import type { ViewLease } from "../../state/state.ts";
 import type { Approvals } from "../approvals/approvals.ts";
 import { ANONYMOUS } from "../caller/caller.ts";

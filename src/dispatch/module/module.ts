@@ -23,7 +23,7 @@ import type { AgentDirectory } from "../../identity/agent-directory.ts";
 import type { AgentDocument } from "../../identity/agent-document.ts";
 import type { TokenVerifier } from "../../identity/bearer-syntax.ts";
 import type { SchemaCompiler } from "../../schema/schema.ts";
-import type { Attributor } from "../../state/records/attributor.ts";
+import type { Attributor } from "../../state/records/ledger.ts";
 import type { ContractRegister } from "../../state/registers/contract-register.ts";
 import type { ApprovalKind } from "../approvals/approval-kind.ts";
 import type { Approvals } from "../approvals/approvals.ts";

@@ -5,12 +5,14 @@
 import type { Validation } from "./manifest/finding.ts";
 
 /** The closed categories that a client may branch on. */
-type ErrorType =
-  | "validation_error"
-  | "unknown_command"
-  | "invalid_argument"
-  | "parse_error"
-  | "internal_error";
+const ERROR_TYPES = [
+  "validation_error",
+  "unknown_command",
+  "invalid_argument",
+  "parse_error",
+  "internal_error",
+] as const;
+type ErrorType = (typeof ERROR_TYPES)[number];
 
 /** Detailed codes; each belongs to one category. */
 export type FailureCode =
@@ -72,19 +74,11 @@ export function isFailure(outcome: unknown): outcome is Failure {
   );
 }
 
-const TYPES: ReadonlySet<string> = new Set<ErrorType>([
-  "validation_error",
-  "unknown_command",
-  "invalid_argument",
-  "parse_error",
-  "internal_error",
-]);
-
 /** The category of a code. */
 export function errorTypeOf(code: FailureCode): ErrorType {
-  if (TYPES.has(code)) return code as ErrorType;
   if (code === "unsupported_capability") return "invalid_argument";
-  return code === "scheduler_error" ? "internal_error" : "validation_error";
+  if (code === "scheduler_error") return "internal_error";
+  return ERROR_TYPES.find((type) => type === code) ?? "validation_error";
 }
 
 /** The `data` of an error. */

@@ -6,7 +6,7 @@
 import { suggest } from "../../base/close-matches.ts";
 import { quoteValue } from "../../base/json-value.ts";
 import type { AgentManifest, DeploymentOption, RemoteService } from "./manifest/manifest.ts";
-import { variablePrefix } from "./upstream-access.ts";
+import { variablePrefix } from "./upstream.ts";
 
 /** An option as callers are shown it. */
 export interface OptionView {

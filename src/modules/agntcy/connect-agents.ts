@@ -12,14 +12,12 @@ import { AcpClient } from "./acp/acp-client.ts";
 import type { AgntcyConfig } from "./config.ts";
 import type { DeclaredAgent, Upstream } from "./declare-agents.ts";
 import type { DependencyNode } from "./dependencies/dependency-tree.ts";
-import { type DependencyView, viewDependencies } from "./dependencies/dependency-view.ts";
+import { type DependencyView, viewDependencies } from "./dependencies/dependency-tree.ts";
 import type { AgentManifest } from "./manifest/manifest.ts";
 import type { AgentUnavailable, Readiness, RemoteAgent } from "./remote-agent.ts";
-import { credentialHint, readAccess } from "./upstream-access.ts";
-import { readAddress } from "./upstream-address.ts";
-import { probeCancel } from "./verification/probe-cancel.ts";
+import { credentialHint, readAccess, readAddress } from "./upstream.ts";
 import { LazyReadiness } from "./verification/readiness.ts";
-import { verifyAgent } from "./verification/verify-agent.ts";
+import { probeCancel, verifyAgent } from "./verification/verify-agent.ts";
 
 /** An agent, found or to be found; without `remote` it is declared and not callable. */
 export interface ConnectedAgent {

@@ -17,9 +17,10 @@ import {
   credentialHint,
   lacksCredentials,
   readAccess,
+  readAddress,
   type UpstreamAccess,
-} from "./upstream-access.ts";
-import { readAddress, type UpstreamAddress } from "./upstream-address.ts";
+  type UpstreamAddress,
+} from "./upstream.ts";
 
 /** The address of an agent's server. */
 export interface Upstream {

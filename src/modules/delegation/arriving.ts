@@ -16,8 +16,8 @@ import { parseBody, unwrapEnvelope } from "../../endpoint/request-body.ts";
 import type { Request } from "../../wire/message.ts";
 import { type ChainRules, type VerifiedChain, verifyTokens } from "./chain.ts";
 import type { PeerDirectory } from "./peers.ts";
-import type { SeenTokens } from "./seen-tokens.ts";
-import { taskHash } from "./task.ts";
+import { taskHash } from "./request.ts";
+import type { SeenTokens } from "./token.ts";
 
 /** The rules that arriving tasks are judged by. */
 interface ArrivalRules extends ChainRules {

@@ -7,8 +7,8 @@ import { quoteValue } from "../../base/json-value.ts";
 import { type Refusal, schemaViolation } from "../../dispatch/refusals/refusal.ts";
 import { canonicalPair } from "../../dispatch/routes/pairs.ts";
 import { creatingRegistry } from "../../endpoint/endpoint-registry.ts";
-import { readAction } from "./action.ts";
 import type { DelegationContext } from "./config.ts";
+import { readAction } from "./execute-request.ts";
 
 /** A place of this server. */
 export type Callback =

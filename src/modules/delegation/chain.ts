@@ -3,7 +3,7 @@
  * speaks for the agent in it, each by whom the one before handed on to, each narrower, none twice. The first link that does not hold
  * is named.   AGTP "DELEGATE", AGTP "Status Codes" (551)
  */
-import type { DelegationLink } from "../../dispatch/caller/delegation.ts";
+import type { DelegationLink, PriorAction } from "../../dispatch/caller/delegation.ts";
 import {
   type BrokenLink,
   chainBroken,
@@ -13,9 +13,9 @@ import type { Refusal } from "../../dispatch/refusals/refusal.ts";
 import { compileGrants } from "../../identity/authority-scope.ts";
 import { sha256Hex } from "../../identity/canonical-form.ts";
 import type { Ed25519PublicKey } from "../../identity/ed25519.ts";
+import type { PeerDirectory, PeerServer } from "./peers.ts";
 import { beyond, isNarrower } from "./scopes.ts";
 import { isTokenFault, type TokenClaims, verifyToken } from "./token.ts";
-import type { Vouching } from "./vouching.ts";
 
 /** The rules that a chain is held against. */
 export interface ChainRules {
@@ -24,7 +24,7 @@ export interface ChainRules {
   readonly maxDepth: number;
   /** Finds the key of this server or of a peer. */
   keyFor(serverId: string): Ed25519PublicKey | undefined;
-  readonly vouching: Pick<Vouching, "findFault">;
+  readonly vouching: VouchingRules;
   now(): number;
 }
 
@@ -102,7 +102,7 @@ async function findForeign(
   { vouching }: ChainRules,
 ): Promise<Refusal | undefined> {
   for (const [index, one] of claims.entries()) {
-    const fault = await vouching.findFault(one.issuer, one.subject);
+    const fault = await findVouchingFault(vouching, one.issuer, one.subject);
     if (fault !== undefined) return broken("subject", fault, linkOf(index, one));
   }
   return undefined;
@@ -141,4 +141,68 @@ function asLink(
   token: string | undefined,
 ): DelegationLink {
   return { agentId: subject, target, serverId: issuer, scopes, token };
+}
+
+/**
+ * Which agents a server may speak for: its own, and nobody else's. Its entry in the configuration lists
+ * them, or else its manifest shows them; an agent of this server is never one of them, and neither is one
+ * that another peer's entry lists.
+ */
+export interface VouchingRules {
+  readonly serverId: string;
+  readonly peers: PeerDirectory;
+  /** Tells whether an agent is, or ever was, one of this server. */
+  isOwn(agentId: string): boolean;
+  /** The agents that a peer's manifest shows, name by Agent-ID; undefined where it cannot be had. */
+  shownBy(peer: PeerServer): Promise<ReadonlyMap<string, string> | undefined>;
+  /** Tells whether this server has kept that record of that agent. */
+  hasRecord(agentId: string, auditId: string): Promise<boolean>;
+}
+
+/** Why a server does not speak for an agent; undefined: it does. */
+async function findVouchingFault(
+  rules: VouchingRules,
+  issuer: string,
+  agentId: string,
+): Promise<string | undefined> {
+  const { serverId, peers } = rules;
+  // Its own signature is its own word, which it gives for its own agents alone.
+  if (issuer === serverId) return undefined;
+  const peer = peers.findByServerId(issuer);
+  if (peer === undefined) return "its issuer is no peer of this server";
+  if (rules.isOwn(agentId)) return "a peer does not speak for an agent of this server";
+  if (peer.agents.includes(agentId)) return undefined;
+  return peers.listsElsewhere(agentId, peer)
+    ? "a peer does not speak for an agent of another one"
+    : findUnlisted(rules, peer, agentId);
+}
+
+/** Tells whether an action that a peer's record names may have been that agent's. */
+export async function isCredible(
+  { isOwn, hasRecord }: VouchingRules,
+  peer: PeerServer,
+  { agent_id: agentId, audit_id: auditId }: PriorAction,
+): Promise<boolean> {
+  return !isOwn(agentId) || peer.agents.includes(agentId) || hasRecord(agentId, auditId);
+}
+
+/** A peer that has neither a list nor an address is held against what others have alone. */
+async function findUnlisted(
+  { shownBy }: VouchingRules,
+  peer: PeerServer,
+  agentId: string,
+): Promise<string | undefined> {
+  if (peer.agents.length === 0 && peer.address === undefined) return undefined;
+  // An Agent-ID that is not in a list of Agent-IDs is answered without asking anybody.
+  const named = peer.agents.filter((one) => !/^[0-9a-f]{64}$/.test(one));
+  const isListed = peer.agents.length > 0;
+  const unlisted = "the agent is none that the configuration lists for the peer";
+  if ((isListed && named.length === 0) || peer.address === undefined) return unlisted;
+  const shown = await shownBy(peer);
+  if (shown === undefined) {
+    return isListed ? unlisted : "the peer's manifest, which is to show the agent, cannot be had";
+  }
+  const name = shown.get(agentId);
+  if (name === undefined) return "the agent is none that the peer's manifest shows";
+  return isListed && !named.includes(name) ? unlisted : undefined;
 }

@@ -11,16 +11,15 @@ import { floorResult } from "../../dispatch/routes/floor-result.ts";
 import type { ExchangeView, RouteHandler } from "../../dispatch/routes/route.ts";
 import type { Call, HandlerSuccess } from "../../handlers/handler.ts";
 import { uuidv7 } from "../../identity/uuid.ts";
-import { pollOf } from "./ask-delegation.ts";
 import type { Background } from "./background.ts";
-import { type Callback, type CallbackPlaces, readCallback } from "./callback.ts";
-import { TaskTime } from "./deadline.ts";
+import { type CallbackPlaces, readCallback } from "./callback.ts";
 import { type Hop, type HopRules, prepareHop } from "./hop.ts";
 import type { Outcome } from "./outcome.ts";
+import { TaskTime } from "./outcome.ts";
 import type { RecentRuns, RunEnd, RunStart } from "./recent-runs.ts";
 import type { DelegationRegister, KeptDelegation } from "./register.ts";
-import { type DelegationRequest, readDelegation } from "./request.ts";
-import { describeTask } from "./task.ts";
+import { pollOf } from "./register.ts";
+import { type DelegationRequest, describeTask, readDelegation } from "./request.ts";
 
 /** A task that is about to be done. */
 export interface Performance {
@@ -96,7 +95,7 @@ async function takeOn(options: DelegateOptions, asked: Asked): Promise<Answer> {
   }
   const { agentId } = document;
   const callback = readCallback(request.callback, agentId, options.callbacks);
-  if (isRefusal(callback)) return callback;
+  if (callback.kind === "refusal") return callback;
   const kept: KeptDelegation = {
     id: uuidv7(),
     agentId,
@@ -126,10 +125,6 @@ async function takeOn(options: DelegateOptions, asked: Asked): Promise<Answer> {
 function performanceOf({ call, exchange, request, hop }: Asked, time: TaskTime): Performance {
   const escalationId = exchange.header("escalation-id");
   return { hop, request, taskId: call.taskId, escalationId, time };
-}
-
-function isRefusal(read: Callback | Refusal): read is Refusal {
-  return read.kind === "refusal";
 }
 
 function runStart({ call, request, hop }: Asked): RunStart {

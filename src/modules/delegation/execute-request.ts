@@ -1,13 +1,118 @@
 /**
- * A request of EXECUTE: an action and its input, or a carried tool call. 422 where that cannot
- * be told · 400 `unsupported-content-type` for a carried protocol that this server does not speak.
- * AGTP "EXECUTE"
+ * A request of EXECUTE: an action and its input, or a tool call of MCP, carried in AGTP with or without
+ * its JSON-RPC frame. An action is a pair ("BOOK /rooms", or its two members), or a name: of a tool, of
+ * an agent, of a floor method. 422 where that cannot be told · 400 `unsupported-content-type` for a
+ * carried protocol that this server does not speak.   AGTP "EXECUTE", MCP "tools/call"
  */
-
 import { isRecord, type JsonRecord, quoteValue } from "../../base/json-value.ts";
+import { FLOOR_METHODS } from "../../catalog/catalog.ts";
 import { badRequest, type Refusal, schemaViolation } from "../../dispatch/refusals/refusal.ts";
-import { type Action, readAction } from "./action.ts";
-import { isMcpType, MCP_TOOLS_CALL, type McpCall, readMcpCall } from "./carried-mcp.ts";
+
+/** An action, not looked up yet. */
+export type Action =
+  | { readonly kind: "pair"; readonly method: string; readonly path: string }
+  | { readonly kind: "name"; readonly name: string };
+
+/** Longer ones name nothing. */
+const MAX_ACTION_LENGTH = 2048;
+
+const PAIR = /^(\S+)[ \t]+(\/\S*)$/;
+
+/** The action, or what is wrong with it, in words. */
+export function readAction(value: unknown): Action | string {
+  if (isRecord(value)) return readPair(value["method"], value["path"] ?? "/");
+  if (typeof value !== "string") return 'must be an action like "BOOK /rooms", or its name';
+  const text = value.trim();
+  if (text === "") return "must not be empty";
+  if (text.length > MAX_ACTION_LENGTH) {
+    return `must be at most ${MAX_ACTION_LENGTH} characters long`;
+  }
+  const [, method, path] = PAIR.exec(text) ?? [];
+  if (method !== undefined && path !== undefined) return { kind: "pair", method, path };
+  if ((FLOOR_METHODS as readonly string[]).includes(text)) {
+    return { kind: "pair", method: text, path: "/" };
+  }
+  return { kind: "name", name: text };
+}
+
+function readPair(method: unknown, path: unknown): Action | string {
+  const isWritten = typeof method === "string" && typeof path === "string";
+  if (!isWritten || method === "") return 'must be {"method": "BOOK", "path": "/rooms"}';
+  if (method.length + path.length > MAX_ACTION_LENGTH) {
+    return `must be at most ${MAX_ACTION_LENGTH} characters long`;
+  }
+  return { kind: "pair", method, path };
+}
+
+/** As it is named in an answer and in a run. */
+export function describeAction(action: Action): string {
+  return action.kind === "pair" ? `${action.method} ${action.path}` : action.name;
+}
+
+/** The action that stands for a carried tool call. */
+const MCP_TOOLS_CALL = "mcp.tools.call";
+
+/** A tool call. */
+interface McpCall {
+  readonly tool: string;
+  readonly arguments: JsonRecord;
+  /** The id of a message in JSON-RPC's frame. */
+  readonly id: string | number | undefined;
+}
+
+/** The fault of a message, and where. */
+interface CarriedFault {
+  readonly path: string;
+  readonly message: string;
+}
+
+/** Tells whether a content type is MCP's: `application/vnd.mcp.tools+json` and its kin. */
+function isMcpType(contentType: string | undefined): boolean {
+  const [type = ""] = (contentType ?? "").split(";", 1);
+  return /^application\/(?:vnd\.)?mcp(?:\.[a-z.]+)?\+json$/.test(type.trim().toLowerCase());
+}
+
+/** Reads a message; `name` and `arguments` are MCP's words, `tool` and `input` are taken for them. */
+function readMcpCall(message: unknown): McpCall | CarriedFault {
+  if (!isRecord(message)) return { path: "", message: "must be the body of an MCP tools/call" };
+  if (message["jsonrpc"] === undefined) return readParameters(message, undefined, "");
+  const { jsonrpc, id, method, params } = message;
+  if (jsonrpc !== "2.0") {
+    return { path: "/jsonrpc", message: `must be "2.0", got ${quoteValue(jsonrpc)}` };
+  }
+  if (method !== "tools/call") {
+    return { path: "/method", message: `must be "tools/call", got ${quoteValue(method)}` };
+  }
+  if (id !== undefined && typeof id !== "string" && typeof id !== "number") {
+    return { path: "/id", message: "must be a string or a number" };
+  }
+  if (!isRecord(params)) return { path: "/params", message: "must be an object" };
+  return readParameters(params, id, "/params");
+}
+
+function readParameters(
+  { name, tool = name, arguments: given, input = given }: JsonRecord,
+  id: McpCall["id"],
+  at: string,
+): McpCall | CarriedFault {
+  if (typeof tool !== "string" || tool === "") {
+    return { path: `${at}/name`, message: "must be the name of a tool" };
+  }
+  if (input !== undefined && !isRecord(input)) {
+    return { path: `${at}/arguments`, message: "must be an object" };
+  }
+  return { tool, arguments: input ?? {}, id };
+}
+
+/** The answer of a tool, as the result of `tools/call`. */
+export function mcpResult(body: unknown, { id }: Pick<McpCall, "id">): JsonRecord {
+  const result = {
+    content: body === undefined ? [] : [{ type: "text", text: JSON.stringify(body) }],
+    ...(isRecord(body) ? { structuredContent: body } : {}),
+    isError: false,
+  };
+  return id === undefined ? result : { jsonrpc: "2.0", id, result };
+}
 
 /** One execution. */
 export interface ExecutionRequest {
@@ -71,6 +176,7 @@ function unknownCarrier(type: string): Refusal {
   return badRequest("unsupported-content-type", message, { parameter: "payload_type" });
 }
 
-function violation(path: string, keyword: string, message: string): Refusal {
+/** 422: one parameter is wrong. */
+export function violation(path: string, keyword: string, message: string): Refusal {
   return schemaViolation([{ path, keyword, message }]);
 }

@@ -8,9 +8,12 @@ import type { Pair } from "../../catalog/pair.ts";
 import type { Refusal } from "../../dispatch/refusals/refusal.ts";
 import type { ExchangeView, LeadsTo, RouteHandler } from "../../dispatch/routes/route.ts";
 import type { Call, DispatchResult, HandlerSuccess } from "../../handlers/handler.ts";
-import { describeAction } from "./action.ts";
-import { mcpResult } from "./carried-mcp.ts";
-import { type ExecutionRequest, readExecution } from "./execute-request.ts";
+import {
+  describeAction,
+  type ExecutionRequest,
+  mcpResult,
+  readExecution,
+} from "./execute-request.ts";
 import { type InnerAnswer, readInnerAnswer } from "./inner-answer.ts";
 import type { RecentRuns, RunEnd } from "./recent-runs.ts";
 import type { ActionResolver } from "./resolver.ts";

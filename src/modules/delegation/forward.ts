@@ -16,26 +16,14 @@ import type { Refusal } from "../../dispatch/refusals/refusal.ts";
 import { sha256Hex } from "../../identity/canonical-form.ts";
 import { uuidv7 } from "../../identity/uuid.ts";
 import { isStatus, isSuccess } from "../../wire/message.ts";
-import type { TaskTime } from "./deadline.ts";
+import { isCredible, type VouchingRules } from "./chain.ts";
+import type { Performance } from "./delegate.ts";
 import { failed, type Outcome } from "./outcome.ts";
 import type { PeerCaller, PeerMessage } from "./peer-clients.ts";
 import { type Answered, priorActionsOf, verifyPeerRecord } from "./peer-record.ts";
 import type { PeerServer } from "./peers.ts";
-import { taskHash } from "./task.ts";
+import { taskHash } from "./request.ts";
 import { signToken } from "./token.ts";
-import type { Vouching } from "./vouching.ts";
-
-/** The task that is sent, and its peer. */
-interface Forwarding {
-  readonly peer: PeerServer;
-  /** Its last link is the hop that is being made. */
-  readonly delegation: Delegation;
-  readonly written: unknown;
-  readonly taskId: string | undefined;
-  /** The approval that the request brings for what is done. */
-  readonly escalationId: string | undefined;
-  readonly time: TaskTime;
-}
 
 /** With what it is sent. */
 interface ForwardOptions {
@@ -43,21 +31,26 @@ interface ForwardOptions {
   /** Undefined: nothing can be handed on to others. */
   readonly key: KeyObject | undefined;
   readonly caller: PeerCaller;
-  readonly vouching: Pick<Vouching, "isCredible">;
+  readonly vouching: VouchingRules;
 }
 
 const GRACE_MS = 1_000;
 
 /** Sends a task, and judges what comes back. */
-export async function forward(options: ForwardOptions, task: Forwarding): Promise<Outcome> {
-  const { peer, delegation, taskId, escalationId, time, written } = task;
-  const hash = taskHash(written);
+export async function forward(
+  options: ForwardOptions,
+  peer: PeerServer,
+  task: Performance,
+): Promise<Outcome> {
+  const { taskId, escalationId, time, request } = task;
+  const { delegation } = task.hop;
+  const hash = taskHash(request.written);
   const { key } = options;
   if (hash === undefined || key === undefined) {
     const explanation = "the task cannot be signed, and is not handed on without a signature";
     return failed(delegationFailed("peer-untrusted", explanation, "not-begun"));
   }
-  const tokens = await signLinks({ ...options, key }, task, hash);
+  const tokens = await signLinks({ ...options, key }, peer, delegation, hash);
   const link = delegation.links.at(-1);
   const message: PeerMessage = {
     agentId: link?.agentId ?? "",
@@ -68,7 +61,7 @@ export async function forward(options: ForwardOptions, task: Forwarding): Promis
     signal: time.signal,
   };
   const answer = await options.caller.call(peer, message);
-  if (answer.kind === "answered") return judge(answer, message, task, options);
+  if (answer.kind === "answered") return judge(answer, message, peer, delegation, options);
   if (time.isOver) return failed(time.refusal(answer.outcome));
   const { reason, message: explanation, outcome } = answer;
   return failed(delegationFailed(reason, explanation, outcome, named(peer)));
@@ -77,7 +70,8 @@ export async function forward(options: ForwardOptions, task: Forwarding): Promis
 /** Every link as a token, the oldest first; those of this server are signed now. */
 async function signLinks(
   { serverId, key }: ForwardOptions & { readonly key: KeyObject },
-  { peer, delegation: { links, deadline } }: Forwarding,
+  peer: PeerServer,
+  { links, deadline }: Delegation,
   hash: string,
 ): Promise<readonly string[]> {
   const tokens: string[] = [];
@@ -100,7 +94,7 @@ async function signLinks(
 }
 
 function bodyOf(
-  { written, taskId, delegation }: Forwarding,
+  { request: { written }, taskId, hop: { delegation } }: Performance,
   tokens: readonly string[],
   link: DelegationLink | undefined,
 ): string {
@@ -120,7 +114,8 @@ function bodyOf(
 async function judge(
   answer: Answered,
   message: PeerMessage,
-  { peer, delegation }: Forwarding,
+  peer: PeerServer,
+  delegation: Delegation,
   { vouching }: ForwardOptions,
 ): Promise<Outcome> {
   const { status, body } = answer;
@@ -131,7 +126,7 @@ async function judge(
     return failed(chainBroken("record-unverified", explanation, link, { outcome: "unknown" }));
   }
   const priorActions = priorActionsOf(record.payload, peer);
-  const credible = await Promise.all(priorActions.map((one) => vouching.isCredible(peer, one)));
+  const credible = await Promise.all(priorActions.map((one) => isCredible(vouching, peer, one)));
   if (credible.includes(false)) {
     const explanation =
       "the peer's record names an action of this server's agent that there is not";

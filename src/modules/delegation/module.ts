@@ -12,24 +12,23 @@ import { protocolRoutes } from "../../dispatch/routes/protocol-endpoint.ts";
 import { type Ed25519PublicKey, publicKeyOf } from "../../identity/ed25519.ts";
 import { decodeJws } from "../../identity/jws.ts";
 import { createArrivals } from "./arriving.ts";
-import { delegationEndpoint } from "./ask-delegation.ts";
 import { Background } from "./background.ts";
 import { callbackPlaces } from "./callback.ts";
+import type { VouchingRules } from "./chain.ts";
 import type { DelegationContext, DelegationSections } from "./config.ts";
 import { delegateHandler, type Performance } from "./delegate.ts";
 import { EXECUTE_SCHEMA, executeHandler, executionTarget } from "./execute.ts";
 import { forward } from "./forward.ts";
+import type { Outcome } from "./outcome.ts";
 import { createPeerClients } from "./peer-clients.ts";
 import { createPeerManifests } from "./peer-manifests.ts";
-import { readPeers } from "./peer-settings.ts";
-import { PeerDirectory } from "./peers.ts";
+import { PeerDirectory, readPeers } from "./peers.ts";
 import { runSource } from "./recent-runs.ts";
-import { openDelegation } from "./register.ts";
+import { delegationEndpoint, openDelegation } from "./register.ts";
 import { DELEGATE_SCHEMA } from "./request.ts";
 import { ActionResolver } from "./resolver.ts";
 import type { AgentUri, TargetSources } from "./targets.ts";
 import { loadJose } from "./token.ts";
-import { createVouching } from "./vouching.ts";
 import { work } from "./work.ts";
 
 export const delegationModule: Module<DelegationSections> = {
@@ -100,26 +99,22 @@ async function provisionDelegate(
   const peers = new PeerDirectory(settings.facts);
   const caller = createPeerClients(settings.connections);
   const manifests = createPeerManifests(settings.connections);
-  const vouching = createVouching({
+  const vouching: VouchingRules = {
     ...{ serverId, peers },
     isOwn: ownAgents(context),
     shownBy: (peer) => manifests.agentsOf(peer),
     hasRecord: async (agentId, auditId) => agentOf(await state.ledger.find(auditId)) === agentId,
-  });
+  };
   const actAs: ActAs = (acting) => context.deployment().actAs(acting);
   const background = new Background({
     ...{ register, schedule, runs, log, actAs },
     findAgent: (agentId) => context.directory.find(agentId),
   });
-  const perform = ({ hop, request, taskId, escalationId, time }: Performance) => {
-    const { target, delegation } = hop;
-    const carried = { taskId, escalationId, time };
-    if (target.kind === "remote") {
-      const sent = { peer: target.peer, delegation, written: request.written, ...carried };
-      return forward({ serverId, key: signingKey, caller, vouching }, sent);
-    }
-    const task = { agent: target.agent, task: request.task, delegation, ...carried };
-    return work({ actAs, resolver, isFloor: isFloorPair }, task);
+  const perform = (performance: Performance): Promise<Outcome> => {
+    const { target } = performance.hop;
+    return target.kind === "remote"
+      ? forward({ serverId, key: signingKey, caller, vouching }, target.peer, performance)
+      : work({ actAs, resolver, isFloor: isFloorPair }, target.agent, performance);
   };
   const handler = delegateHandler({
     rules: { ...hopLimits(config), targets: targetSources(context, peers) },

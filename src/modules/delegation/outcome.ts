@@ -5,9 +5,11 @@
  * AGTP "DELEGATE", "NOTIFY"
  */
 
+import { Deadline, raceAbort } from "../../base/deadline.ts";
 import type { JsonRecord } from "../../base/json-value.ts";
 import type { PriorAction } from "../../dispatch/caller/delegation.ts";
 import { MAX_CONTENT_BYTES } from "../../dispatch/notification-limits.ts";
+import { delegationFailed, type WorkOutcome } from "../../dispatch/refusals/delegation-refusals.ts";
 import type { Refusal } from "../../dispatch/refusals/refusal.ts";
 import type { Status } from "../../wire/message.ts";
 
@@ -63,4 +65,45 @@ export function outcomeNews(outcome: JsonRecord): JsonRecord {
 
 function octetsOf(value: unknown): number {
   return Buffer.byteLength(JSON.stringify(value) ?? "");
+}
+
+/** Clear it, whatever the task came to. */
+export class TaskTime {
+  readonly deadline: number;
+  readonly #time: Deadline;
+
+  /** `deadline` is in milliseconds since the epoch; `caller` aborts when nobody waits any more. */
+  constructor(deadline: number, caller: AbortSignal) {
+    this.deadline = deadline;
+    this.#time = new Deadline({ signals: [caller], timeoutMs: Math.max(0, deadline - Date.now()) });
+  }
+
+  get signal(): AbortSignal {
+    return this.#time.signal;
+  }
+
+  get isOver(): boolean {
+    return this.signal.aborted;
+  }
+
+  /**
+   * The result of the work, unless its time was over before; a fault that comes later is nobody's.
+   */
+  race<T>(work: Promise<T>): Promise<T | "aborted"> {
+    return raceAbort(work, this.signal);
+  }
+
+  /** Why the task is over, and what is known of the work. */
+  refusal(outcome: WorkOutcome): Refusal {
+    if (!this.#time.isTimeOver) {
+      return delegationFailed("aborted", "the task was given up before it was done", outcome);
+    }
+    const explanation = "the task was not done by its deadline";
+    const deadline = new Date(this.deadline).toISOString();
+    return delegationFailed("deadline", explanation, outcome, { deadline });
+  }
+
+  clear(): void {
+    this.#time.clear();
+  }
 }

@@ -5,14 +5,14 @@
 import { within } from "../../base/deadline.ts";
 import { type TraceFields, tellingOf } from "../../base/leaving.ts";
 import { Places } from "../../base/places.ts";
-import type { AgtpClient, Peer } from "../../client/agtp-client.ts";
+import type { AgtpClient } from "../../client/agtp-client.ts";
 import { createClient } from "../../client/client.ts";
 import { AgtpClientError, type AgtpClientErrorCode } from "../../client/client-error.ts";
 import type {
   DelegationFailure,
   WorkOutcome,
 } from "../../dispatch/refusals/delegation-refusals.ts";
-import type { PeerServer } from "./peers.ts";
+import type { PeerConnection, PeerServer } from "./peers.ts";
 
 /** The request that is sent: DELEGATE on "/". */
 export interface PeerMessage {
@@ -52,44 +52,58 @@ export interface PeerCaller {
   close(): Promise<void>;
 }
 
-/** Options of the connection to a peer. */
-export interface PeerConnection extends Peer {
-  readonly maxConnections: number;
-}
-
 /** The bounds of one answer. */
 const LIMITS = { headBytes: 128 * 1024, bodyBytes: 8 * 1024 * 1024 };
 const CONNECT_TIMEOUT_MS = 10_000;
 
-interface OpenPeer {
-  readonly client: AgtpClient;
-  readonly places: Places;
+/** The clients of peers by name, each made when it is first needed. */
+export class PeerPool {
+  readonly #connections: ReadonlyMap<string, PeerConnection>;
+  readonly #options: { readonly timeoutMs?: number; readonly connectTimeoutMs: number };
+  readonly #clients = new Map<string, AgtpClient>();
+
+  constructor(
+    connections: ReadonlyMap<string, PeerConnection>,
+    options: { readonly timeoutMs?: number; readonly connectTimeoutMs: number },
+  ) {
+    this.#connections = connections;
+    this.#options = options;
+  }
+
+  /** Undefined for a peer without an address. */
+  find(name: string): AgtpClient | undefined {
+    const known = this.#clients.get(name);
+    const connection = this.#connections.get(name);
+    if (known !== undefined || connection === undefined) return known;
+    const { maxConnections: _, ...peer } = connection;
+    const made = createClient({ ...peer, ...this.#options, limits: LIMITS });
+    this.#clients.set(name, made);
+    return made;
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#clients.values()].map((client) => client.close()));
+  }
 }
 
 /** Clients of all peers, by name; none is connected before its first task. */
 export function createPeerClients(connections: ReadonlyMap<string, PeerConnection>): PeerCaller {
-  const open = new Map<string, OpenPeer>();
+  const pool = new PeerPool(connections, { connectTimeoutMs: CONNECT_TIMEOUT_MS });
+  const places = new Map<string, Places>();
   const ending = new AbortController();
-
-  const openPeer = (name: string): OpenPeer | undefined => {
-    const known = open.get(name);
-    const connection = connections.get(name);
-    if (known !== undefined || connection === undefined) return known;
-    const options = { ...connection, limits: LIMITS, connectTimeoutMs: CONNECT_TIMEOUT_MS };
-    const made = {
-      client: createClient(options),
-      places: new Places(connection.maxConnections),
-    };
-    open.set(name, made);
-    return made;
+  const placesOf = (name: string): Places => {
+    const known = places.get(name) ?? new Places(connections.get(name)?.maxConnections ?? 0);
+    places.set(name, known);
+    return known;
   };
 
   return {
     async call({ name }, message) {
-      const peer = openPeer(name);
-      if (peer === undefined)
+      const client = pool.find(name);
+      if (client === undefined) {
         return unanswered("peer-unreachable", "not-begun", "it has no address");
-      const leave = peer.places.take({ key: message.agentId, isKnown: true });
+      }
+      const leave = placesOf(name).take({ key: message.agentId, isKnown: true });
       if (leave === undefined) {
         return unanswered("peer-busy", "not-begun", "too many tasks are under way there");
       }
@@ -97,7 +111,7 @@ export function createPeerClients(connections: ReadonlyMap<string, PeerConnectio
         const { signal: left } = message;
         const signals = [left, ending.signal];
         return await tellingOf({ kind: "peer", to: name, operation: "DELEGATE" }, (fields) =>
-          within({ signals }, (signal) => ask(peer.client, { ...message, signal }, fields)),
+          within({ signals }, (signal) => ask(client, { ...message, signal }, fields)),
         );
       } catch (error) {
         return explain(error);
@@ -107,7 +121,7 @@ export function createPeerClients(connections: ReadonlyMap<string, PeerConnectio
     },
     async close() {
       ending.abort();
-      await Promise.all([...open.values()].map(({ client }) => client.close()));
+      await pool.close();
     },
   };
 }

@@ -6,12 +6,11 @@
 
 import { isRecord } from "../../base/json-value.ts";
 import type { AgtpClient } from "../../client/agtp-client.ts";
-import { createClient } from "../../client/client.ts";
 import { AgtpClientError } from "../../client/client-error.ts";
 import { isAgentId } from "../../identity/identifiers.ts";
 import { MANIFEST_TYPE, verifyManifest } from "../../identity/manifest-signature.ts";
-import type { PeerConnection } from "./peer-clients.ts";
-import type { PeerServer } from "./peers.ts";
+import { PeerPool } from "./peer-clients.ts";
+import type { PeerConnection, PeerServer } from "./peers.ts";
 
 /** Names by Agent-ID; undefined: the manifest cannot be had, or proves nothing. */
 type ShownAgents = ReadonlyMap<string, string> | undefined;
@@ -27,7 +26,6 @@ const KEPT_MS = 60_000;
 /** A peer that does not answer is not asked again with each of its tasks. */
 const FAILURE_KEPT_MS = 1_000;
 const TIMEOUT_MS = 5_000;
-const LIMITS = { headBytes: 128 * 1024, bodyBytes: 8 * 1024 * 1024 };
 
 interface Asked {
   readonly agents: Promise<ShownAgents>;
@@ -39,25 +37,15 @@ export function createPeerManifests(
   connections: ReadonlyMap<string, PeerConnection>,
   now: () => number = () => performance.now(),
 ): PeerManifests {
-  const clients = new Map<string, AgtpClient>();
+  const timing = { timeoutMs: TIMEOUT_MS, connectTimeoutMs: TIMEOUT_MS };
+  const pool = new PeerPool(connections, timing);
   const asked = new Map<string, Asked>();
-
-  const clientOf = ({ name }: PeerServer): AgtpClient | undefined => {
-    const known = clients.get(name);
-    const connection = connections.get(name);
-    if (known !== undefined || connection === undefined) return known;
-    const { maxConnections: _, ...peer } = connection;
-    const timing = { timeoutMs: TIMEOUT_MS, connectTimeoutMs: TIMEOUT_MS };
-    const made = createClient({ ...peer, ...timing, limits: LIMITS });
-    clients.set(name, made);
-    return made;
-  };
 
   return {
     agentsOf(peer) {
       const known = asked.get(peer.name);
       if (known !== undefined && known.expiresAt > now()) return known.agents;
-      const agents = readAgents(clientOf(peer), peer);
+      const agents = readAgents(pool.find(peer.name), peer);
       const entry: Asked = { agents, expiresAt: Number.POSITIVE_INFINITY };
       asked.set(peer.name, entry);
       void agents.then((shown) => {
@@ -65,9 +53,7 @@ export function createPeerManifests(
       });
       return agents;
     },
-    async close() {
-      await Promise.all([...clients.values()].map((client) => client.close()));
-    },
+    close: () => pool.close(),
   };
 }
 

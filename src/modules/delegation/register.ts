@@ -4,10 +4,14 @@
  * after that. What was running then is not run again: whether it was done is not known, and that is
  * its outcome.   AGTP "DELEGATE"
  */
-
 import type { ForwardClock } from "../../base/forward-clock.ts";
 import type { JsonRecord } from "../../base/json-value.ts";
+import { seesAll } from "../../dispatch/caller/caller.ts";
 import type { PriorAction } from "../../dispatch/caller/delegation.ts";
+import { notFound } from "../../dispatch/refusals/refusal.ts";
+import { floorResult } from "../../dispatch/routes/floor-result.ts";
+import type { ProtocolEndpoint } from "../../dispatch/routes/protocol-endpoint.ts";
+import type { ExchangeView } from "../../dispatch/routes/route.ts";
 import type { RunKind } from "../../runs/run-kind.ts";
 import { openRegister, type RunRegister } from "../../runs/run-register.ts";
 import { RunSchedule } from "../../runs/run-schedule.ts";
@@ -15,9 +19,10 @@ import type { Holders } from "../../state/holders.ts";
 import { recordReader } from "../../state/records/stored-record.ts";
 import type { ServerState } from "../../state/state.ts";
 import type { Store } from "../../state/store.ts";
+import { isSuccess } from "../../wire/message.ts";
 import type { Callback } from "./callback.ts";
 import { RecentRuns } from "./recent-runs.ts";
-import { SeenTokens } from "./seen-tokens.ts";
+import { SeenTokens } from "./token.ts";
 
 /** A delegation as it is kept. */
 export interface KeptDelegation {
@@ -104,4 +109,52 @@ export async function openDelegation(
     schedule: new RunSchedule(),
     seen: await SeenTokens.open(store, now),
   };
+}
+
+/** The place where a delegation can be asked for. */
+export function pollOf(id: string): { readonly method: string; readonly path: string } {
+  return { method: "QUERY", path: `/delegations/${id}` };
+}
+
+/** The endpoint. */
+export function delegationEndpoint(register: Pick<DelegationRegister, "find">): ProtocolEndpoint {
+  return {
+    ...{ method: "QUERY", path: "/delegations/{delegation_id}" },
+    description: "Returns how a task stands that was handed on with a callback, and its outcome.",
+    ...{ capability: "retrieval", impact: "informational", isReading: true, isListed: false },
+    inputSchema: {
+      type: "object",
+      properties: { delegation_id: { type: "string", minLength: 1, maxLength: 128 } },
+    },
+    looksUp: ["delegation_id"],
+    handler: (call, exchange) => {
+      const delegation = register.find(String(call.input["delegation_id"]));
+      if (delegation === undefined || !maySee(delegation, exchange)) {
+        return notFound("record-not-found", "no delegation of the caller has this id");
+      }
+      return floorResult(call, viewOf(delegation));
+    },
+  };
+}
+
+function maySee({ agentId }: KeptDelegation, { caller }: ExchangeView): boolean {
+  return caller.document?.agentId === agentId || seesAll(caller);
+}
+
+function viewOf(delegation: KeptDelegation) {
+  const { id, target, action, taskId, callback, outcome, delivery } = delegation;
+  return {
+    ...{ delegation_id: id, target_agent_id: target, action },
+    ...(taskId === undefined ? {} : { task_id: taskId }),
+    state: stateOf(delegation),
+    ...outcome?.body,
+    ...(outcome === undefined ? {} : { prior_actions: outcome.priorActions }),
+    callback,
+    delivery: delivery === undefined ? "pending" : delivery.isDelivered ? "delivered" : "failed",
+  };
+}
+
+function stateOf({ outcome }: KeptDelegation): "running" | "completed" | "failed" {
+  if (outcome === undefined) return "running";
+  return isSuccess(outcome.status) ? "completed" : "failed";
 }

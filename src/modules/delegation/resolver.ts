@@ -19,7 +19,7 @@ import { type ListedDefinition, listingTools, type Tool } from "../../dispatch/t
 import { formerToolNames } from "../../dispatch/tools/tool-names.ts";
 import { fillPath } from "../../endpoint/path-template.ts";
 import type { AgentDocument } from "../../identity/agent-document.ts";
-import { type Action, describeAction } from "./action.ts";
+import { type Action, describeAction } from "./execute-request.ts";
 
 /** The things that actions may name. */
 export interface ActionSources {

@@ -7,7 +7,7 @@
 
 import { isRecord } from "../../base/json-value.ts";
 import type { Pair } from "../../catalog/pair.ts";
-import type { Delegation, PriorAction } from "../../dispatch/caller/delegation.ts";
+import type { PriorAction } from "../../dispatch/caller/delegation.ts";
 import { type ActAs, type Acted, actingCaller } from "../../dispatch/handling/acting.ts";
 import {
   chainBroken,
@@ -16,24 +16,12 @@ import {
 } from "../../dispatch/refusals/delegation-refusals.ts";
 import { type Refusal, refusalBody } from "../../dispatch/refusals/refusal.ts";
 import type { AgentDocument } from "../../identity/agent-document.ts";
-import { mcpResult } from "./carried-mcp.ts";
-import type { TaskTime } from "./deadline.ts";
+import type { Performance } from "./delegate.ts";
 import type { ExecutionRequest } from "./execute-request.ts";
+import { mcpResult } from "./execute-request.ts";
 import { type InnerAnswer, readInnerAnswer } from "./inner-answer.ts";
 import { failed, type Outcome } from "./outcome.ts";
 import type { ActionResolver } from "./resolver.ts";
-import type { Task } from "./task.ts";
-
-/** The agent that works, and its task. */
-interface Work {
-  readonly agent: AgentDocument;
-  readonly task: Task;
-  readonly delegation: Delegation;
-  readonly taskId: string | undefined;
-  /** The approval that the request brings for what is done. */
-  readonly escalationId: string | undefined;
-  readonly time: TaskTime;
-}
 
 interface WorkOptions {
   readonly actAs: ActAs;
@@ -42,14 +30,19 @@ interface WorkOptions {
 }
 
 /** Does the work, as far as it goes. */
-export async function work(options: WorkOptions, work: Work): Promise<Outcome> {
-  const { agent, task, time } = work;
+export async function work(
+  options: WorkOptions,
+  agent: AgentDocument,
+  performance: Performance,
+): Promise<Outcome> {
+  const { time, request } = performance;
+  const { task } = request;
   const priorActions: PriorAction[] = [];
   const results: unknown[] = [];
   for (const [index, step] of task.steps.entries()) {
     if (time.isOver)
       return failed(time.refusal(index === 0 ? "not-begun" : "unknown"), priorActions);
-    const done = await time.race(takeStep(options, work, step));
+    const done = await time.race(takeStep(options, agent, performance, step));
     if (done === "aborted") return failed(time.refusal("unknown"), priorActions);
     const { pair, answer, auditId } = done;
     if (auditId !== undefined) priorActions.push({ agent_id: agent.agentId, audit_id: auditId });
@@ -72,7 +65,8 @@ interface StepDone {
 
 async function takeStep(
   { actAs, resolver, isFloor }: WorkOptions,
-  { agent, delegation, taskId, escalationId, time }: Work,
+  agent: AgentDocument,
+  { hop: { delegation }, taskId, escalationId, time }: Performance,
   { action, input }: ExecutionRequest,
 ): Promise<StepDone> {
   const pair = resolver.resolve(action, input, agent.agentId);

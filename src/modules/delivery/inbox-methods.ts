@@ -17,7 +17,7 @@ import { floorResult } from "../../dispatch/routes/floor-result.ts";
 import type { ProtocolEndpoint } from "../../dispatch/routes/protocol-endpoint.ts";
 import type { RouteHandler } from "../../dispatch/routes/route.ts";
 import type { Call, HandlerSuccess } from "../../handlers/handler.ts";
-import { isRead } from "./inbox.ts";
+import { isRead } from "./inboxes.ts";
 import type { Confirmation } from "./notification.ts";
 import type { NotificationRegister } from "./notification-register.ts";
 import { readInboxEntry } from "./notification-sources.ts";

@@ -1,9 +1,87 @@
 /**
- * Every notification in the inboxes of those who got it, with what they have said of it. It follows
- * the collections of both, whoever writes them.
+ * The inboxes of agents: what is new in each, what its agent has confirmed, and whether there is room. No
+ * sender can fill one alone, and what has expired is not shown. They follow the collections of
+ * notifications and confirmations, whoever writes them.   AGTP "NOTIFY" expiry
  */
-import { Inbox, type InboxEntry } from "./inbox.ts";
+import type { InboxLimits } from "../../dispatch/notification-limits.ts";
 import type { Confirmation, Notification } from "./notification.ts";
+
+/** One notification in an inbox. */
+export interface InboxEntry {
+  readonly notification: Notification;
+  readonly confirmation: Confirmation | undefined;
+}
+
+class Inbox {
+  readonly #entries = new Map<string, InboxEntry>();
+  /** Serials of what is new, by sender. */
+  readonly #unread = new Map<string, Set<string>>();
+  #unreadCount = 0;
+
+  get isEmpty(): boolean {
+    return this.#entries.size === 0;
+  }
+
+  /** Tells whether a sender may put something here. */
+  hasRoom(sender: string, { perInbox, perSender }: InboxLimits, now: number): boolean {
+    const isFull = (): boolean =>
+      this.#unreadCount >= perInbox || (this.#unread.get(sender)?.size ?? 0) >= perSender;
+    if (!isFull()) return true;
+    for (const entry of this.#entries.values()) if (isOver(entry, now)) this.#markRead(entry);
+    return !isFull();
+  }
+
+  /** Takes a notification in, or how it is now. */
+  put(notification: Notification): void {
+    const { serial, sender } = notification;
+    const before = this.#entries.get(serial);
+    this.#entries.set(serial, { notification, confirmation: before?.confirmation });
+    if (before !== undefined) return;
+    const own = this.#unread.get(sender) ?? new Set();
+    this.#unread.set(sender, own.add(serial));
+    this.#unreadCount += 1;
+  }
+
+  delete(serial: string): void {
+    const entry = this.#entries.get(serial);
+    if (entry === undefined) return;
+    this.#markRead(entry);
+    this.#entries.delete(serial);
+  }
+
+  /** The last word of its agent counts. */
+  confirm(serial: string, confirmation: Confirmation): void {
+    const entry = this.#entries.get(serial);
+    if (entry === undefined) return;
+    this.#entries.set(serial, { ...entry, confirmation });
+    if (isRead({ ...entry, confirmation })) this.#markRead(entry);
+  }
+
+  find(serial: string): InboxEntry | undefined {
+    return this.#entries.get(serial);
+  }
+
+  /** Notifications that have not expired, the newest first. */
+  newest(now: number): readonly InboxEntry[] {
+    return [...this.#entries.values()].filter((entry) => !isOver(entry, now)).reverse();
+  }
+
+  #markRead({ notification: { serial, sender } }: InboxEntry): void {
+    const own = this.#unread.get(sender);
+    if (own === undefined || !own.delete(serial)) return;
+    this.#unreadCount -= 1;
+    if (own.size === 0) this.#unread.delete(sender);
+  }
+}
+
+/** Tells whether its agent has done with it. */
+export function isRead({ confirmation }: InboxEntry): boolean {
+  return confirmation !== undefined && confirmation.status !== "deferred";
+}
+
+function isOver({ notification }: InboxEntry, now: number): boolean {
+  return notification.expiresAt <= now;
+}
 
 export class Inboxes {
   readonly #inboxes = new Map<string, Inbox>();

@@ -11,8 +11,7 @@ import { uuidv7 } from "../../identity/uuid.ts";
 import { Collection } from "../../state/collection.ts";
 import type { Draft } from "../../state/collection-write.ts";
 import type { Store } from "../../state/store.ts";
-import { type InboxEntry, isRead } from "./inbox.ts";
-import { Inboxes } from "./inboxes.ts";
+import { type InboxEntry, Inboxes, isRead } from "./inboxes.ts";
 import type {
   Acceptance,
   Confirmation,
@@ -32,7 +31,7 @@ import {
   nameOf,
   readConfirmationKey,
   type StoredNotification,
-} from "./notification-storage.ts";
+} from "./notification.ts";
 import type { WebhookOutbox } from "./webhook-outbox.ts";
 
 /** The surroundings of the register. */

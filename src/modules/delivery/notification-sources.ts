@@ -3,7 +3,7 @@
  * `notifications` what it has sent and what became of that. Each agent sees its own.   AGTP "QUERY"
  */
 import type { QueryCaller, QueryEntry, QuerySource } from "../../dispatch/module/query-source.ts";
-import { type InboxEntry, isRead } from "./inbox.ts";
+import { type InboxEntry, isRead } from "./inboxes.ts";
 import type { NotificationRegister } from "./notification-register.ts";
 import { currentReceipt, type ReceiptSources } from "./receipt.ts";
 

@@ -3,7 +3,7 @@
  * is what NOTIFY answers however often it is repeated, and as it stands now, which is what INSPECT
  * and QUERY show.   AGTP "NOTIFY"
  */
-import { isRead } from "./inbox.ts";
+import { isRead } from "./inboxes.ts";
 import type { Delivery, Notification, Recipient } from "./notification.ts";
 import type { NotificationRegister } from "./notification-register.ts";
 import type { DeliveryState } from "./webhook-delivery.ts";

@@ -18,13 +18,16 @@ import { type Holders, holding, holds, mayHold, SOLE_HOLDER } from "../../state/
 import type { Store } from "../../state/store.ts";
 import { type CourierOptions, WebhookCourier } from "./webhook-courier.ts";
 import {
+  BODIES,
+  DELIVERY_COLLECTION,
+  deleteBody,
   expire,
   isQueued,
   newDelivery,
+  putBody,
   recover,
   type WebhookDelivery,
 } from "./webhook-delivery.ts";
-import { BODIES, DELIVERY_COLLECTION, deleteBody, putBody } from "./webhook-storage.ts";
 
 /** The parts that the outbox needs of its surroundings. */
 interface OutboxOptions {
@@ -43,14 +46,6 @@ const TAKEN_AT_ONCE = 64;
 /** Of news that is over, of all together: telling people something new makes the outbox no larger. */
 const SPENT_KEPT = 1000;
 
-interface OutboxParts {
-  readonly store: Store;
-  readonly deliveries: Collection<WebhookDelivery>;
-  /** The states that the store has not been told of. */
-  readonly ahead: Map<string, WebhookDelivery>;
-  readonly holders: Holders;
-}
-
 export class WebhookOutbox implements WebhookQueue {
   readonly #store: Store;
   readonly #holders: Holders;
@@ -61,7 +56,12 @@ export class WebhookOutbox implements WebhookQueue {
   readonly #keeping = new Map<string, Promise<boolean>>();
   #courier: WebhookCourier | undefined;
 
-  private constructor({ store, deliveries, ahead, holders }: OutboxParts) {
+  private constructor(
+    store: Store,
+    holders: Holders,
+    deliveries: Collection<WebhookDelivery>,
+    ahead: Map<string, WebhookDelivery>,
+  ) {
     this.#store = store;
     this.#deliveries = deliveries;
     this.#ahead = ahead;
@@ -79,7 +79,7 @@ export class WebhookOutbox implements WebhookQueue {
       },
       now,
     });
-    const outbox = new WebhookOutbox({ store, deliveries, ahead, holders });
+    const outbox = new WebhookOutbox(store, holders, deliveries, ahead);
     if (holders.self === undefined) await outbox.#recover();
     else await outbox.#takeOver();
     await outbox.#forgetSpent();

@@ -7,7 +7,7 @@ import { Exchange } from "../../dispatch/exchange.ts";
 import type { Refusal } from "../../dispatch/refusals/refusal.ts";
 import type { Route } from "../../dispatch/routes/route.ts";
 import { recorded, recordOf } from "../../dispatch/stamp.ts";
-import type { RecordDraft } from "../../state/records/draft.ts";
+import type { RecordDraft } from "../../state/records/record.ts";
 import type { Response } from "../../wire/message.ts";
 import type { McpRequest } from "./front.ts";
 

@@ -24,7 +24,7 @@ import type { Call, HandlerSuccess } from "../../handlers/handler.ts";
 import { uuidv7 } from "../../identity/uuid.ts";
 import { prepareMeteredCheck } from "../../schema/metered-schema.ts";
 import type { SchemaViolation } from "../../schema/schema.ts";
-import type { Attributor } from "../../state/records/attributor.ts";
+import type { Attributor } from "../../state/records/ledger.ts";
 import {
   type Decision,
   decisionView,

@@ -3,16 +3,15 @@
  * and RESUME of sessions; and the clock that closes what nobody came back to.
  * AGTP "ESCALATE", "CONFIRM", "SUSPEND"
  */
-
 import { maySee } from "../../dispatch/approvals/escalation-authority.ts";
 import { escalationEvent } from "../../dispatch/approvals/escalation-events.ts";
 import { recordContractEvents } from "../../dispatch/contracts/contract-events.ts";
-import type { Contribution, Module } from "../../dispatch/module/module.ts";
+import type { Contribution, Module, ModuleContext } from "../../dispatch/module/module.ts";
+import type { Taking } from "../../dispatch/module/shared-sections.ts";
 import { describeBy, type FloorMethod, floorEndpoints } from "../../dispatch/routes/floor.ts";
 import { protocolRoutes } from "../../dispatch/routes/protocol-endpoint.ts";
 import { recordStreamEvents } from "../../dispatch/stream-events.ts";
 import { exceptStoreFaults } from "../../state/store-fault.ts";
-import type { TasksContext, TasksSections } from "./config.ts";
 import { confirmableEscalations, confirmMethod } from "./confirm-escalation.ts";
 import { endSessionContracts, endSessionHandler } from "./end-session.ts";
 import { escalateMethod } from "./escalate.ts";
@@ -132,3 +131,11 @@ function repeatedly(
     },
   };
 }
+
+/** The sections that this module takes. */
+interface TasksSections extends Taking<"policies" | "server"> {
+  readonly webhooks: { readonly escalations?: string };
+}
+
+/** The input of this module. */
+type TasksContext = ModuleContext<TasksSections>;

@@ -4,7 +4,7 @@
  */
 import { channel } from "node:diagnostics_channel";
 import { DROPPED_CHANNEL } from "../../dispatch/request-channels.ts";
-import { RecordDraft } from "../../state/records/draft.ts";
+import { RecordDraft } from "../../state/records/record.ts";
 import type { LateFields } from "../../wire/message.ts";
 import { ProtobufOctets } from "./protobuf-octets.ts";
 import { writeSpan } from "./span-octets.ts";

@@ -5,9 +5,13 @@
 import { isAbsolute } from "node:path";
 import type { Config } from "../../app/config/config.ts";
 import { readBoundedFile } from "../../base/bounded-file.ts";
-import { isRecord, type JsonRecord, recordIn } from "../../base/json-value.ts";
+import { isRecord, type JsonRecord, recordIn, textIn, textsIn } from "../../base/json-value.ts";
 import { ManifestLibrary } from "../../modules/agntcy/dependencies/manifest-library.ts";
-import type { AcpSpecs, AgentManifest } from "../../modules/agntcy/manifest/manifest.ts";
+import {
+  type AcpSpecs,
+  type AgentManifest,
+  schemasOf,
+} from "../../modules/agntcy/manifest/manifest.ts";
 import { MAX_MANIFEST_BYTES } from "../../modules/agntcy/manifest/read-manifest.ts";
 import { serverUri } from "../shell/read-config.ts";
 import {
@@ -49,8 +53,8 @@ function exportManifest(
     .flatMap(optionPart)
     .filter(({ type }) => showsUpstream || type !== "remote_service");
   const { name, version, description, specs } = manifest;
-  const authors = listOf(raw["authors"]).filter((one) => typeof one === "string");
-  const createdAt = raw["created_at"];
+  const authors = textsIn(raw["authors"]);
+  const createdAt = textIn(raw["created_at"]);
   return {
     ...{ name, version, description, options },
     authors: authors.length === 0 ? authorsOf(config) : authors,
@@ -61,15 +65,14 @@ function exportManifest(
     locators: locatorsOf(raw, options),
     uri: `${serverUri(config)}${base}`,
     method: "EXECUTE",
-    ...(typeof createdAt === "string" ? { createdAt } : {}),
+    ...(createdAt === undefined ? {} : { createdAt }),
   };
 }
 
 /** It was read before, and was JSON then. */
 function readRaw(path: string): JsonRecord {
   const { text = "{}" } = readBoundedFile(path, MAX_MANIFEST_BYTES);
-  const value: unknown = JSON.parse(text);
-  return recordIn(value);
+  return recordIn(JSON.parse(text));
 }
 
 function deploymentOf(raw: JsonRecord): JsonRecord {
@@ -82,13 +85,9 @@ function deploymentOf(raw: JsonRecord): JsonRecord {
 }
 
 function specsOf(specs: AcpSpecs): JsonRecord {
-  const { capabilities, input, output, config, threadState, customStreamingUpdate } = specs;
   return {
-    ...{ capabilities, input: input.schema, output: output.schema, config: config.schema },
-    ...(threadState === undefined ? {} : { thread_state: threadState.schema }),
-    ...(customStreamingUpdate === undefined
-      ? {}
-      : { custom_streaming_update: customStreamingUpdate.schema }),
+    capabilities: specs.capabilities,
+    ...schemasOf(specs),
     interrupts: specs.interrupts.map(({ type, payload, resume }) => ({
       interrupt_type: type,
       interrupt_payload: payload.schema,

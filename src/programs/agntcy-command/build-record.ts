@@ -7,7 +7,7 @@ import type { Config } from "../../app/config/config.ts";
 import type { Environment } from "../../base/environment.ts";
 import type { JsonRecord } from "../../base/json-value.ts";
 import type { Problem } from "../../base/problem.ts";
-import { AGTP_ANNOTATION, RUNTIME_EXTENSION } from "../../modules/agntcy/manifest/oasf-record.ts";
+import { AGTP_ANNOTATION, RUNTIME_EXTENSION } from "../../modules/agntcy/manifest/read-manifest.ts";
 
 /** An agent as its record describes it. */
 export interface ExportedAgent {

@@ -8,8 +8,7 @@ import { resolveDependencies } from "../../modules/agntcy/dependencies/dependenc
 import { ManifestLibrary } from "../../modules/agntcy/dependencies/manifest-library.ts";
 import type { AgentManifest } from "../../modules/agntcy/manifest/manifest.ts";
 import { MAX_MANIFEST_BYTES, readManifest } from "../../modules/agntcy/manifest/read-manifest.ts";
-import { readAccess } from "../../modules/agntcy/upstream-access.ts";
-import { readAddress } from "../../modules/agntcy/upstream-address.ts";
+import { readAccess, readAddress } from "../../modules/agntcy/upstream.ts";
 import { type Command, command } from "../shell/command.ts";
 import { usage } from "../shell/command-file.ts";
 import { describeProblem, printJson } from "../shell/findings.ts";

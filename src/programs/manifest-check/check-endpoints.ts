@@ -5,7 +5,7 @@
 import type { DocumentPlace } from "../../base/document-place.ts";
 import { describeValue, isRecord, type JsonRecord, quoteValue } from "../../base/json-value.ts";
 import type { Pair } from "../../catalog/pair.ts";
-import { checkTemplate, RESERVED_NAMES, templateParameters } from "../../catalog/path-grammar.ts";
+import { RESERVED_NAMES, templateParameters } from "../../catalog/path-grammar.ts";
 import { UPSTREAM_ERRORS } from "../../endpoint/endpoint.ts";
 import { SEMANTIC_KEYS } from "../../endpoint/endpoint-file-schema.ts";
 import { createRegistry } from "../../endpoint/endpoint-registry.ts";
@@ -15,7 +15,7 @@ import { isScopeToken } from "../../identity/authority-scope.ts";
 import { OPERATOR_SCHEMA_BOUNDS, type SchemaBounds } from "../../schema/schema-bounds.ts";
 import { checkSchema } from "../../schema/schema-check.ts";
 import { warnOfOthers } from "./findings.ts";
-import { type ManifestVocabulary, readMethod } from "./vocabulary.ts";
+import { type ManifestVocabulary, readMethod, readTemplate } from "./vocabulary.ts";
 
 interface PlacedPair extends Pair {
   readonly place: DocumentPlace;
@@ -62,7 +62,7 @@ function checkEndpoint(endpoint: DocumentPlace, vocabulary: ManifestVocabulary):
   const method = has("method")
     ? readMethod(endpoint.at("method").under("6.4"), vocabulary)
     : undefined;
-  const path = has("path") ? readPath(endpoint.at("path"), vocabulary) : undefined;
+  const path = has("path") ? readTemplate(endpoint.at("path"), vocabulary) : undefined;
   if (has("description")) endpoint.at("description").under("6.4").text();
   endpoint.at("namespace").under("6.4").optional?.text();
   if (has("semantic")) checkSemantic(endpoint.at("semantic").under("7.1").record());
@@ -85,12 +85,6 @@ function checkSemantic(block: DocumentPlace | undefined): void {
   if (block === undefined) return;
   warnOfOthers(block, Object.keys(SEMANTIC_KEYS));
   readSemanticBlock(block);
-}
-
-function readPath(place: DocumentPlace, { names }: ManifestVocabulary): string | undefined {
-  const path = place.text();
-  const fault = path === undefined ? undefined : checkTemplate(path, names);
-  return fault === undefined ? path : place.under("5.1").fail(fault.message);
 }
 
 function checkScopes(scopes: DocumentPlace): void {
@@ -155,9 +149,7 @@ function checkDeprecation(block: DocumentPlace, vocabulary: ManifestVocabulary):
   const [method, path] = [successor.at("method"), successor.at("path")];
   if (method.isAbsent && path.isAbsent) successor.fail("is empty, expected method or path");
   if (!method.isAbsent) readMethod(method, vocabulary);
-  const template = path.optional?.text();
-  const fault = template === undefined ? undefined : checkTemplate(template, vocabulary.names);
-  if (fault !== undefined) path.under("5.1").fail(fault.message);
+  readTemplate(path.optional, vocabulary);
 }
 
 /** Unknown keywords are for other readers: another server may have some. */

@@ -2,18 +2,15 @@
  * Checks a server manifest by every rule of the draft, in the order in which it is written down.
  * AGTP-API §8
  */
-
 import type { DocumentPlace } from "../../base/document-place.ts";
 import { isRecord, type JsonRecord, quoteValue, recordIn } from "../../base/json-value.ts";
 import type { Catalog } from "../../catalog/catalog.ts";
 import { canonicalForm } from "../../identity/canonical-form.ts";
 import type { Ed25519PublicKey } from "../../identity/ed25519.ts";
-import type { ManifestVerdict } from "../../identity/manifest-signature.ts";
+import { type ManifestVerdict, verifyManifestByAny } from "../../identity/manifest-signature.ts";
 import { checkEndpoints } from "./check-endpoints.ts";
-import { checkPolicies } from "./check-policies.ts";
 import { checkMethods, checkServer, checkVersions } from "./check-server.ts";
-import { checkSignature } from "./check-signature.ts";
-import { checkAgents, checkSurface } from "./check-surface.ts";
+import { checkAgents, checkPolicies, checkSurface } from "./check-surface.ts";
 import { manifestPlace, type ReportFinding, warnOfOthers } from "./findings.ts";
 import { createVocabulary } from "./vocabulary.ts";
 
@@ -124,5 +121,43 @@ function contentOf(manifest: JsonRecord): Buffer {
     return canonicalForm({ ...manifest, server }, ["document_version", "manifest_signature"]);
   } catch {
     return Buffer.alloc(0);
+  }
+}
+
+/** Judges the signature by the first of some keys that made it, or by the key that it brings. */
+function checkSignature(
+  manifest: DocumentPlace,
+  value: JsonRecord,
+  keys: readonly Ed25519PublicKey[],
+): ManifestVerdict {
+  const verdict = verifyManifestByAny(value, keys);
+  const place = manifest.at("manifest_signature").under("8.8");
+  switch (verdict.kind) {
+    case "unsigned":
+      // Without a key nobody expects a signature; whoever names one does.
+      if (keys.length === 0) place.warn("there is none, so nobody vouches for the manifest");
+      else place.fail("there is none, expected one by the key that was named");
+      break;
+    case "invalid":
+      place.fail(verdict.fault);
+      break;
+    case "verified":
+    case "intact":
+      break;
+  }
+  return verdict;
+}
+
+/** A verdict in a sentence. */
+export function describeVerdict(verdict: ManifestVerdict): string {
+  switch (verdict.kind) {
+    case "verified":
+      return `verified, by ${verdict.kid}`;
+    case "intact":
+      return `intact, by ${verdict.kid}, a key that it brings itself: no --key says whose it is`;
+    case "unsigned":
+      return "there is none";
+    case "invalid":
+      return verdict.fault;
   }
 }

@@ -4,7 +4,7 @@ import type { DocumentPlace } from "../../base/document-place.ts";
 import { describeValue, isRecord, quoteValue } from "../../base/json-value.ts";
 import { type Catalog, FLOOR_METHODS, isMethodName } from "../../catalog/catalog.ts";
 import { warnOfOthers } from "./findings.ts";
-import { isFloorMethod, isHttpVerb } from "./vocabulary.ts";
+import { isFloorMethod, isHttpVerb, refuseName } from "./vocabulary.ts";
 
 const KNOWN = [
   ...["server_id", "domain", "operator", "contact", "supported_features"],
@@ -141,11 +141,8 @@ function checkCustom(list: DocumentPlace, catalog: Catalog | undefined): readonl
   for (const entry of list.items() ?? []) {
     const name = nameOf(entry);
     if (name === undefined) continue;
-    if (!isMethodName(name)) {
-      entry
-        .under("3.2")
-        .fail(`${quoteValue(name)} is no method name, expected 3 to 32 letters A to Z`);
-    } else if (isFloorMethod(name) || isHttpVerb(name)) {
+    if (!isMethodName(name)) refuseName(entry, name);
+    else if (isFloorMethod(name) || isHttpVerb(name)) {
       const what = isHttpVerb(name) ? "an HTTP verb" : "a floor method";
       entry.under("3.3").fail(`${quoteValue(name)} is ${what}, and no server's own`);
     } else if (names.has(name)) {

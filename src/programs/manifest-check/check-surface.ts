@@ -1,12 +1,19 @@
 /**
- * The rest that a manifest tells of a server: HTTP APIs, hosted protocols, hosted agents.
- * AGTP-API §8.5, §8.6
+ * The rest that a manifest tells of a server: HTTP APIs, hosted protocols, hosted agents, the operational
+ * toggles and the method policy.   AGTP-API §8.5, §8.6, §8.7, §9.2, §9.4
  */
 import type { DocumentPlace } from "../../base/document-place.ts";
-import { isRecord, quoteValue } from "../../base/json-value.ts";
-import { checkTemplate } from "../../catalog/path-grammar.ts";
+import { describeValue, isRecord, quoteValue } from "../../base/json-value.ts";
+import { HTTP_VERBS, isMethodName } from "../../catalog/catalog.ts";
 import { isAgentId } from "../../identity/identifiers.ts";
-import { type ManifestVocabulary, readMethod } from "./vocabulary.ts";
+import { warnOfOthers } from "./findings.ts";
+import {
+  isHttpVerb,
+  type ManifestVocabulary,
+  readMethod,
+  readTemplate,
+  refuseName,
+} from "./vocabulary.ts";
 
 const URL_MEMBERS = ["base_url", "http_documentation", "url"];
 
@@ -16,12 +23,10 @@ export function checkSurface(
   vocabulary: ManifestVocabulary,
   pairs: ReadonlySet<string>,
 ): void {
-  const apis = manifest.at("apis").under("8.6");
-  for (const api of apis.isAbsent ? [] : (apis.items() ?? [])) checkApi(api);
-  const protocols = manifest.at("hosted_protocols").under("8.6");
-  for (const entry of protocols.isAbsent ? [] : (protocols.items() ?? [])) {
-    checkProtocol(entry, vocabulary, pairs);
-  }
+  const apis = manifest.at("apis").under("8.6").optional;
+  for (const api of apis?.items() ?? []) checkApi(api);
+  const protocols = manifest.at("hosted_protocols").under("8.6").optional;
+  for (const entry of protocols?.items() ?? []) checkProtocol(entry, vocabulary, pairs);
 }
 
 function checkApi(api: DocumentPlace): void {
@@ -49,13 +54,9 @@ function checkProtocol(
   const named = entry.at("protocol").isAbsent ? entry.at("name") : entry.at("protocol");
   (named.isAbsent ? entry.at("protocol") : named).text();
   const method = readMethod(entry.at("method"), vocabulary);
-  const path = entry.at("path").text();
-  if (path === undefined) return;
-  const fault = checkTemplate(path, vocabulary.names);
-  if (fault !== undefined) entry.at("path").under("5.1").fail(fault.message);
-  else if (method !== undefined && !pairs.has(`${method} ${path}`)) {
-    entry.warn(`${method} ${path} is not among the endpoints`);
-  }
+  const path = readTemplate(entry.at("path"), vocabulary);
+  if (path === undefined || method === undefined || pairs.has(`${method} ${path}`)) return;
+  entry.warn(`${method} ${path} is not among the endpoints`);
 }
 
 const DISCLOSURES = ["public", "authenticated", "private"] as const;
@@ -95,4 +96,99 @@ function checkAgent(agent: DocumentPlace, seen: Set<unknown>): void {
     id.warn(`is ${quoteValue(id.value)}, expected 64 lower-case hexadecimal digits`);
   } else if (seen.has(id.value)) id.fail("is listed twice");
   seen.add(id.value);
+}
+
+const FLAGS = [
+  "wildcards_accepted",
+  "anonymous_discovery",
+  "scope_required_for_invocation",
+  "synthesis_enabled",
+];
+const KNOWN = [...FLAGS, "max_synthesis_depth", "methods"];
+
+/** Checks the block, and the method policy in it. */
+export function checkPolicies(policies: DocumentPlace, vocabulary: ManifestVocabulary): void {
+  if (policies.record() === undefined) return;
+  warnOfOthers(policies, KNOWN);
+  for (const name of FLAGS) policies.at(name).flag();
+  const depth = policies.at("max_synthesis_depth");
+  if (!Number.isSafeInteger(depth.value) || Number(depth.value) < 1) {
+    depth.fail(`${describeValue(depth.value)}, expected a positive integer`);
+  }
+  const methods = policies.at("methods").under("9.2");
+  if (!methods.isAbsent) checkMethodPolicy(methods, vocabulary);
+}
+
+const POLICY_FIELDS = ["allow", "disallow", "legacy", "aliases", "redirects", "custom"];
+
+/** Checks the method policy; every field may be absent.   AGTP-API §9.2, §9.4 */
+function checkMethodPolicy(policy: DocumentPlace, vocabulary: ManifestVocabulary): void {
+  if (policy.record() === undefined) return;
+  warnOfOthers(policy, POLICY_FIELDS);
+  const allow = policy.at("allow");
+  if (!allow.isAbsent && allow.value !== "*") checkNames(allow, '"*" or an array', vocabulary);
+  const disallow = policy.at("disallow");
+  if (!disallow.isAbsent) checkNames(disallow, "an array", vocabulary);
+  checkLegacy(policy.at("legacy"));
+  checkAliases(policy.at("aliases"), vocabulary);
+  const redirects = policy.at("redirects").optional;
+  for (const redirect of redirects?.items() ?? []) checkRedirect(redirect, vocabulary);
+}
+
+function checkNames(list: DocumentPlace, expected: string, vocabulary: ManifestVocabulary): void {
+  if (!Array.isArray(list.value)) {
+    list.fail(`${describeValue(list.value)}, expected ${expected}`);
+    return;
+  }
+  for (const entry of list.textItems()) checkName(entry, vocabulary);
+}
+
+/** The server skips names that the catalog does not have, so they should not be here. */
+function checkName(entry: DocumentPlace, { catalog, custom }: ManifestVocabulary): void {
+  const name = entry.text();
+  if (name === undefined) return;
+  if (!isMethodName(name)) refuseName(entry, name);
+  else if (catalog !== undefined && !catalog.has(name) && !custom.has(name)) {
+    if (isHttpVerb(name)) return;
+    entry.under("9.4").warn(`${quoteValue(name)} is not in the catalog, so it has no effect`);
+  }
+}
+
+function checkLegacy(legacy: DocumentPlace): void {
+  const { value } = legacy;
+  if (legacy.isAbsent || value === "*" || value === "NONE") return;
+  if (!Array.isArray(value)) {
+    legacy.fail(`${describeValue(value)}, expected "*", "NONE" or an array`);
+    return;
+  }
+  for (const entry of legacy.textItems()) {
+    if (isHttpVerb(String(entry.value))) continue;
+    const expected = `expected one of ${HTTP_VERBS.join(", ")}`;
+    entry.under("9.4").fail(`${quoteValue(entry.value)} is no legacy verb, ${expected}`);
+  }
+}
+
+/** An alias resolves to a method in one hop. */
+function checkAliases(aliases: DocumentPlace, vocabulary: ManifestVocabulary): void {
+  if (aliases.isAbsent || aliases.record() === undefined) return;
+  for (const name of aliases.names) {
+    const alias = aliases.at(name);
+    const method = alias.text();
+    if (method === undefined) continue;
+    if (!aliases.at(method).isAbsent) {
+      alias.fail(`${quoteValue(method)} is an alias itself, and aliases must not chain`);
+    } else checkName(alias, vocabulary);
+  }
+}
+
+function checkRedirect(redirect: DocumentPlace, vocabulary: ManifestVocabulary): void {
+  if (redirect.record() === undefined) return;
+  warnOfOthers(redirect, ["from_method", "from_path", "to_method", "to_path"]);
+  for (const name of ["from_method", "to_method"]) {
+    if (redirect.at(name).isAbsent) redirect.at(name).fail("is missing, expected a method");
+    else checkName(redirect.at(name), vocabulary);
+  }
+  for (const name of ["from_path", "to_path"]) {
+    readTemplate(redirect.at(name).optional, vocabulary);
+  }
 }

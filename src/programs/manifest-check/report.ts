@@ -4,7 +4,7 @@ import { textIn, valueAt } from "../../base/json-value.ts";
 import { describeCounts, printJson, severityMark } from "../shell/findings.ts";
 import { defuseLine, type Output, type Terminal } from "../shell/terminal.ts";
 import type { ManifestCheck } from "./check-manifest.ts";
-import { describeVerdict } from "./check-signature.ts";
+import { describeVerdict } from "./check-manifest.ts";
 import type { ManifestFinding } from "./findings.ts";
 
 /** A manifest, checked; `check` is undefined where a server answered with something else. */

@@ -6,7 +6,7 @@
 import type { DocumentPlace } from "../../base/document-place.ts";
 import { quoteValue } from "../../base/json-value.ts";
 import { type Catalog, FLOOR_METHODS, HTTP_VERBS, isMethodName } from "../../catalog/catalog.ts";
-import { type MethodNames, methodNames } from "../../catalog/path-grammar.ts";
+import { checkTemplate, type MethodNames, methodNames } from "../../catalog/path-grammar.ts";
 
 const HTTP: readonly string[] = HTTP_VERBS;
 const FLOOR: readonly string[] = FLOOR_METHODS;
@@ -49,12 +49,7 @@ export function readMethod(
 ): string | undefined {
   const method = place.text();
   if (method === undefined) return undefined;
-  if (!isMethodName(method)) {
-    place
-      .under("3.2")
-      .fail(`${quoteValue(method)} is no method name, expected 3 to 32 letters A to Z`);
-    return undefined;
-  }
+  if (!isMethodName(method)) return refuseName(place, method);
   if (isHttpVerb(method)) {
     place.under("3.6").fail(`${quoteValue(method)} is a legacy verb, which no definition may use`);
     return undefined;
@@ -64,4 +59,20 @@ export function readMethod(
   const fault = `is neither in the catalog ${catalog.version} nor among custom_methods`;
   place.under("6.4").fail(`${quoteValue(method)} ${fault}`);
   return undefined;
+}
+
+/** Reports a text that no method is called by. */
+export function refuseName(place: DocumentPlace, name: string): undefined {
+  const expected = "expected 3 to 32 letters A to Z";
+  return place.under("3.2").fail(`${quoteValue(name)} is no method name, ${expected}`);
+}
+
+/** The path template that a place holds. */
+export function readTemplate(
+  place: DocumentPlace | undefined,
+  { names }: ManifestVocabulary,
+): string | undefined {
+  const path = place?.text();
+  const fault = path === undefined ? undefined : checkTemplate(path, names);
+  return fault === undefined ? path : place?.under("5.1").fail(fault.message);
 }

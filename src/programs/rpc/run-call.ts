@@ -94,7 +94,7 @@ async function callMethod(
   if (line.write === undefined) return result;
   const { file, member } = line.write;
   const written = writeArtifact(file, terminal.directory, result[member]);
-  return isFailure(written) ? written : { ...result, written_to: written.path };
+  return isFailure(written) ? written : { ...result, written_to: written };
 }
 
 async function readParams(
@@ -146,17 +146,12 @@ function parse(text: string, where: string): ManifestInput | Failure {
   }
 }
 
-/** The absolute path of what was written. */
-interface WrittenFile {
-  readonly kind: "written";
-  readonly path: string;
-}
-
 /**
  * Writes JSON to a file in the present directory or below it, whole or not at all, and makes the
- * directories on the way. Links that lead out of the directory are not followed.
+ * directories on the way; answers the absolute path. Links that lead out of the directory are not
+ * followed.
  */
-function writeArtifact(file: string, directory: string, value: unknown): WrittenFile | Failure {
+function writeArtifact(file: string, directory: string, value: unknown): string | Failure {
   try {
     const root = realpathSync(directory);
     const wanted = dirname(resolve(root, file));
@@ -174,7 +169,7 @@ function writeArtifact(file: string, directory: string, value: unknown): Written
       rmSync(draft, { force: true });
       throw error;
     }
-    return { kind: "written", path };
+    return path;
   } catch (error) {
     return invalidArgument(`Output cannot be written: ${reasonOf(error)}`);
   }

@@ -11,8 +11,7 @@ import type { CutSegment, JournalCut } from "./cut-record.ts";
 import { digestOf } from "./cut-survey.ts";
 import type { JournalRecord } from "./journal.ts";
 import { DISK, isThere } from "./journal-disk.ts";
-import { RecordPlaces } from "./record-places.ts";
-import { segmentNumber } from "./segment.ts";
+import { RecordPlaces, segmentNumber } from "./segment.ts";
 import { writeIndex } from "./segment-index.ts";
 
 /** So many characters are written at once. */

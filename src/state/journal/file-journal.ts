@@ -17,12 +17,11 @@ import {
   type RecordPlace,
   type RecordReader,
 } from "./journal.ts";
-import { DISK, type JournalDisk } from "./journal-disk.ts";
-import { DurableWrites, JournalSync } from "./journal-sync.ts";
-import { RecordPlaces } from "./record-places.ts";
+import { DISK, DurableWrites, type JournalDisk, JournalSync } from "./journal-disk.ts";
 import {
   ActiveSegment,
   listSegments,
+  RecordPlaces,
   readSegment,
   type StoredRecord,
   segmentName,

@@ -5,8 +5,7 @@
 import { hash } from "node:crypto";
 import { codeOf } from "../../base/thrown.ts";
 import type { RecordPlace } from "./journal.ts";
-import { RecordPlaces } from "./record-places.ts";
-import { type ActiveSegment, type Extent, segmentName } from "./segment.ts";
+import { type ActiveSegment, type Extent, RecordPlaces, segmentName } from "./segment.ts";
 import { findInIndex, readExtent, readRecords, writeIndex } from "./segment-index.ts";
 import { describeSegments, type FinishedSegment, forgetSegments } from "./segment-manifest.ts";
 

@@ -14,8 +14,7 @@ import { readCutHeads } from "./cut-heads.ts";
 import type { JournalCut } from "./cut-record.ts";
 import type { RecordPlace, RecordReader } from "./journal.ts";
 import { readChainRecord } from "./journal-replay.ts";
-import { RecordPlaces } from "./record-places.ts";
-import { listSegments, readSegment } from "./segment.ts";
+import { listSegments, RecordPlaces, readSegment } from "./segment.ts";
 
 /** The journal, and that with which it is compared. */
 interface InspectionOptions {

@@ -8,8 +8,7 @@ import { join } from "node:path";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { replaceDerivedFile } from "../../base/state-files.ts";
 import { codeOf } from "../../base/thrown.ts";
-import { RecordPlaces } from "./record-places.ts";
-import { type Extent, readSegment, segmentName } from "./segment.ts";
+import { type Extent, RecordPlaces, readSegment, segmentName } from "./segment.ts";
 
 /** The beginning of an Audit-ID tells it from any other; then offset and length, 4 octets each. */
 const ID_OCTETS = 16;

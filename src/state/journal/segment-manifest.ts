@@ -8,8 +8,7 @@ import { join } from "node:path";
 import { readBoundedFile } from "../../base/bounded-file.ts";
 import { isRecord, parseRecord } from "../../base/json-value.ts";
 import { replaceDerivedFile } from "../../base/state-files.ts";
-import type { RecordPlaces } from "./record-places.ts";
-import { segmentName } from "./segment.ts";
+import { type RecordPlaces, segmentName } from "./segment.ts";
 import { readRecords } from "./segment-index.ts";
 
 /** One finished segment. */

@@ -5,7 +5,6 @@
  */
 import type { JournalRecord } from "../journal/journal.ts";
 import { ChainTips } from "./chain-tips.ts";
-import type { Chain, RecordDraft } from "./draft.ts";
 import {
   asError,
   batchOf,
@@ -15,8 +14,8 @@ import {
   type Settled,
   type WriterOptions,
 } from "./draft-writer.ts";
+import type { Chain, RecordDraft, Sealer, SealingJob } from "./record.ts";
 import type { Appended, ChainedRecord, RecordBatch } from "./record-store.ts";
-import type { Sealer, SealingJob } from "./sealer.ts";
 import { WaitingDrafts } from "./waiting-drafts.ts";
 
 /** A chain that others have moved so often is no race any more. */

@@ -3,7 +3,7 @@
  * next record is signed already, and the drafts of chains that cannot go on before they have come
  * back. A chain that others have moved goes on slowly for a while: signing ahead would be in vain.
  */
-import type { RecordDraft } from "./draft.ts";
+import type { RecordDraft } from "./record.ts";
 import type { ChainHead } from "./record-store.ts";
 
 interface Tip {

@@ -1,10 +1,22 @@
-/** The seam between the ledger and those who seal its drafts, and what they have in common. */
-import type { JournalRecord } from "../journal/journal.ts";
-import type { ChainHeads } from "./chain-heads.ts";
-import type { Chain, RecordDraft } from "./draft.ts";
-import { NO_AUDIT_ID } from "./record.ts";
-import type { ChainedRecord, ChainHead, RecordBatch, RecordStore } from "./record-store.ts";
-import type { SealingJob } from "./sealer.ts";
+/**
+ * The seam between the ledger and those who seal its drafts and have them kept, what they have in common,
+ * and the one for a store that answers at once and has no other writer.   AGTP-IDENTIFIERS "Attribution Chain"
+ */
+import type { JournalRecord, RecordPlace } from "../journal/journal.ts";
+import {
+  type Chain,
+  NO_AUDIT_ID,
+  type RecordDraft,
+  type Sealer,
+  type SealingJob,
+} from "./record.ts";
+import type {
+  ChainedRecord,
+  ChainHead,
+  ChainHeads,
+  RecordBatch,
+  RecordStore,
+} from "./record-store.ts";
 
 /** Told once the drafts before it are sealed and written, or with why they could not be. */
 export type Settled = (failure: Error | undefined) => void;
@@ -74,4 +86,177 @@ export function batchOf(
 /** An error of whatever was thrown. */
 export function asError(error: unknown): Error {
   return error instanceof Error ? error : new Error(String(error));
+}
+
+/** Drafts that are sealed together, and who waits for them. */
+interface Group {
+  readonly sealer: Sealer;
+  readonly drafts: RecordDraft[];
+  /** In order; each waits for so many of the drafts. */
+  readonly waiting: { readonly count: number; readonly done: Settled }[];
+  /** Drafts that are sealed and written. */
+  taken: number;
+  /** Once set, nothing more of the group can be kept: its chains have a gap. */
+  failure: Error | undefined;
+}
+
+/** The outcome of writing records. */
+type Kept =
+  | {
+      readonly isKept: true;
+      /** Where the first of them stands, where that is known. */
+      readonly first: Omit<RecordPlace, "length"> | undefined;
+      readonly failure?: undefined;
+    }
+  | { readonly isKept: false; readonly first?: undefined; readonly failure: Error };
+
+/**
+ * Seals drafts for a store that answers at once and has no other writer: those of one turn of the
+ * loop form a group, one group is sealed after another, and what is sealed is written while the rest
+ * of its group is still being signed.
+ */
+export class GroupWriter implements DraftWriter {
+  readonly #options: WriterOptions;
+  readonly #headOf: HeadOf;
+  /** The first one is being sealed if `#isSealing`; the last one takes what is added. */
+  readonly #groups: Group[] = [];
+  #isSealing = false;
+  #isScheduled = false;
+
+  constructor(options: WriterOptions) {
+    this.#options = options;
+    this.#headOf = (agentId) => options.heads.get(agentId);
+  }
+
+  add(draft: RecordDraft): void {
+    this.#openGroup(draft.sealer).drafts.push(draft);
+    if (this.#isScheduled || this.#isSealing) return;
+    this.#isScheduled = true;
+    // After all that arrived in this turn of the loop was answered.
+    setImmediate(() => this.#sealNext());
+  }
+
+  whenSettled(done: Settled): void {
+    const group = this.#groups.at(-1);
+    if (group === undefined) done(undefined);
+    else group.waiting.push({ count: group.drafts.length, done });
+  }
+
+  *pending(): Generator<Chain> {
+    for (const { drafts, taken } of this.#groups) {
+      for (let index = taken; index < drafts.length; index += 1) {
+        const chain = drafts[index]?.chain;
+        if (chain !== undefined) yield chain;
+      }
+    }
+  }
+
+  /** The group that a draft joins: one that is being sealed takes no more. */
+  #openGroup(sealer: Sealer): Group {
+    const last = this.#groups.at(-1);
+    const isTaken = this.#isSealing && this.#groups.length === 1;
+    if (last !== undefined && !isTaken && last.sealer === sealer) return last;
+    const group: Group = { sealer, drafts: [], waiting: [], taken: 0, failure: undefined };
+    this.#groups.push(group);
+    return group;
+  }
+
+  #sealNext(): void {
+    this.#isScheduled = false;
+    const group = this.#groups[0];
+    if (group === undefined || this.#isSealing) return;
+    this.#isSealing = true;
+    const { sealer, drafts } = group;
+    const fail = (error: unknown): void => {
+      this.#fail(group, asError(error));
+      this.#finish(group);
+    };
+    let sealed: ReturnType<Sealer["seal"]>;
+    try {
+      const job = jobOf(drafts, this.#headOf);
+      sealed = sealer.seal(job, (records) => this.#take(group, records));
+    } catch (error) {
+      fail(error);
+      return;
+    }
+    if (sealed instanceof Promise) sealed.then((records) => this.#finish(group, records), fail);
+    else this.#finish(group, sealed);
+  }
+
+  /** Keeps the next records of a group, and tells those who wait for no later ones. */
+  #take(group: Group, records: readonly JournalRecord[]): void {
+    const drafts = group.drafts.slice(group.taken, group.taken + records.length);
+    group.taken += records.length;
+    const kept: Kept =
+      group.failure === undefined
+        ? this.#keep(drafts, records)
+        : { isKept: false, failure: group.failure };
+    if (kept.failure !== undefined && group.failure === undefined) this.#fail(group, kept.failure);
+    this.#seal(drafts, records, kept);
+    tell(group, ({ count }) => count <= group.taken);
+  }
+
+  #keep(drafts: readonly RecordDraft[], records: readonly JournalRecord[]): Kept {
+    const batch = batchOf(drafts, records, this.#headOf);
+    if (batch.records.length === 0) return { isKept: true, first: undefined };
+    try {
+      const appended = this.#options.store.append(batch);
+      if (appended instanceof Promise) throw new Error("an immediate store of records waits");
+      this.#options.onKept();
+      return { isKept: true, first: appended.first };
+    } catch (error) {
+      return { isKept: false, failure: asError(error) };
+    }
+  }
+
+  /** Seals the drafts, and moves the heads; what is in no chain is sealed though nothing is kept. */
+  #seal(drafts: readonly RecordDraft[], records: readonly JournalRecord[], kept: Kept): void {
+    const { isKept, first } = kept;
+    let offset = first?.offset ?? 0;
+    for (const [index, draft] of drafts.entries()) {
+      const record = records[index];
+      const { chain } = draft;
+      if (record === undefined || (chain !== undefined && !isKept)) continue;
+      const { auditId, jws } = record;
+      draft.seal(jws, auditId);
+      if (chain === undefined) continue;
+      const { length } = jws;
+      const { agentId, at, method } = chain;
+      // Of those of one chain that follow each other, the last is its head.
+      if (drafts[index + 1]?.chain?.agentId !== agentId) {
+        const place = first && { segment: first.segment, offset, length };
+        this.#options.heads.move(agentId, { auditId, at, method, place });
+      }
+      offset += length + 1;
+    }
+  }
+
+  #fail(group: Group, failure: Error): void {
+    group.failure ??= failure;
+    this.#options.onFailure(failure);
+  }
+
+  #finish(group: Group, rest: readonly JournalRecord[] = []): void {
+    this.#groups.shift();
+    this.#isSealing = false;
+    this.#take(group, rest);
+    if (group.failure === undefined && group.taken < group.drafts.length) {
+      this.#fail(group, new Error("a record was not sealed"));
+    }
+    tell(group, () => true);
+    if (this.#groups.length > 0 && !this.#isScheduled) this.#sealNext();
+  }
+}
+
+/** Calls back those whose turn has come; a callback may add more. */
+function tell(group: Group, isDue: (one: Group["waiting"][number]) => boolean): void {
+  for (let next = group.waiting[0]; next !== undefined && isDue(next); next = group.waiting[0]) {
+    group.waiting.shift();
+    next.done(isKept(group, next.count) ? undefined : group.failure);
+  }
+}
+
+/** Tells whether so many drafts of a group were kept, whatever became of those behind them. */
+function isKept({ drafts, failure }: Group, count: number): boolean {
+  return failure === undefined || drafts.slice(0, count).every(({ isKnown }) => isKnown);
 }

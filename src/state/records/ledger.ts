@@ -4,17 +4,14 @@
  * written together. A head moves only when its record is written, so that a chain never names a
  * record that was lost.   AGTP-IDENTIFIERS "Attribution Chain"
  */
-
 import type { LateFields } from "../../wire/message.ts";
 import type { WhereCut } from "../journal/archived-records.ts";
 import type { RecordReader } from "../journal/journal.ts";
 import { BatchWriter } from "./batch-writer.ts";
-import { ChainClock, ChainHeads } from "./chain-heads.ts";
-import { RecordDraft } from "./draft.ts";
-import type { DraftWriter, Settled, WriterOptions } from "./draft-writer.ts";
-import { GroupWriter } from "./group-writer.ts";
+import { type DraftWriter, GroupWriter, type Settled, type WriterOptions } from "./draft-writer.ts";
 import { HeadQuestions } from "./head-questions.ts";
-import type { ChainHead, RecordStore } from "./record-store.ts";
+import { type Chain, RecordDraft, type RecordFacts, recordPayload, type Sealer } from "./record.ts";
+import { ChainClock, type ChainHead, ChainHeads, type RecordStore } from "./record-store.ts";
 
 export type { ChainHead, Settled };
 
@@ -209,4 +206,53 @@ export function newestOf(heads: Iterable<ChainHead>): number {
   let newest = Number.NEGATIVE_INFINITY;
   for (const { at } of heads) if (at > newest) newest = at;
   return newest;
+}
+
+interface AttributorOptions {
+  readonly serverId: string;
+  readonly sealer: Sealer;
+  readonly ledger: Ledger;
+}
+
+/**
+ * Drafts the Attribution-Record of a response, and says where it belongs: in the chain of the agent
+ * it is about, or nowhere. Records of nobody in particular are signed and sent, and kept nowhere: no
+ * stranger can make the server write.   AGTP-IDENTIFIERS "Attribution-Record"
+ */
+export class Attributor {
+  readonly #serverId: string;
+  readonly #sealer: Sealer;
+  readonly #ledger: Ledger;
+
+  constructor({ serverId, sealer, ledger }: AttributorOptions) {
+    this.#serverId = serverId;
+    this.#sealer = sealer;
+    this.#ledger = ledger;
+  }
+
+  /** True while records can be kept. */
+  get isWritable(): boolean {
+    return this.#ledger.isWritable;
+  }
+
+  /** True where it is the store that they cannot be kept in. */
+  get isInStore(): boolean {
+    return this.#ledger.isInStore;
+  }
+
+  /** The next record of the agent's chain; sealed and kept once the ledger has settled. */
+  chained(facts: RecordFacts): RecordDraft {
+    const { agentId, method } = facts;
+    const at = this.#ledger.timeFor(agentId);
+    const payload = recordPayload(facts, this.#serverId, at);
+    const isEvent = facts.extension?.["event_type"] !== undefined;
+    const chain: Chain = isEvent ? { agentId, at, method, isEvent } : { agentId, at, method };
+    return this.#ledger.add(new RecordDraft(payload, this.#sealer, chain));
+  }
+
+  /** A record that is in no chain; sealed once the ledger has settled. */
+  unchained(facts: RecordFacts): RecordDraft {
+    const payload = recordPayload(facts, this.#serverId, Date.now());
+    return this.#ledger.add(new RecordDraft(payload, this.#sealer, undefined));
+  }
 }

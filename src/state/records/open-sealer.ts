@@ -9,14 +9,8 @@ import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
 import { Worker } from "node:worker_threads";
 import type { JournalRecord } from "../journal/journal.ts";
-import {
-  createSealer,
-  type Deliver,
-  type RecordSigner,
-  type Sealer,
-  type SealingJob,
-  sealAll,
-} from "./sealer.ts";
+import type { Deliver, Sealer, SealingJob } from "./record.ts";
+import { createSealer, type RecordSigner, sealAll } from "./sealer.ts";
 import type { SealingThreadData } from "./sealing-thread.ts";
 
 /** By the thread that answers, and by whoever asks. */

@@ -1,11 +1,14 @@
 /**
- * The payload of an Attribution-Record: who asked, for what, and what the answer was, as one JSON
- * text. Every record names the one before it in its agent's chain. Fields stand at top level.
+ * An Attribution-Record before it is sealed. Its payload is who asked, for what, and what the answer was,
+ * as one JSON text; the draft has everything but the record it follows, its signature and its Audit-ID.
+ * Every record names the one before it in its agent's chain. Fields stand at top level.
  * AGTP-IDENTIFIERS "Attribution-Record", AGTP-API §10.1.6
  */
 import { jsonMembers, jsonText } from "../../base/json-value.ts";
 import { bodySha256, flatText, RepeatedTexts } from "../../base/kept-text.ts";
 import { sha256Hex } from "../../identity/canonical-form.ts";
+import type { LateFields } from "../../wire/message.ts";
+import type { JournalRecord } from "../journal/journal.ts";
 
 /** `previous_audit_id` of the first record of a chain, and of a record that is in none. */
 export const NO_AUDIT_ID: string = "0".repeat(64);
@@ -42,7 +45,7 @@ export interface RecordFacts {
 type Assurance = "certificate-bound" | "unverified";
 
 /** The JSON text of a record, without the Audit-ID of the one before, which stands between. */
-export interface RecordPayload {
+interface RecordPayload {
   readonly before: string;
   readonly after: string;
 }
@@ -113,7 +116,7 @@ const ISSUED_AT = '","issued_at":"';
 const TIMESTAMP_LENGTH = "1970-01-01T00:00:00.000Z".length;
 
 /** Issues a record at another time; only for payloads that `recordPayload` made. */
-export function reissued({ before, after }: RecordPayload, at: number): RecordPayload {
+function reissued({ before, after }: RecordPayload, at: number): RecordPayload {
   const rest = after.slice(ISSUED_AT.length + TIMESTAMP_LENGTH);
   return { before, after: ISSUED_AT + timestamp(at) + rest };
 }
@@ -143,4 +146,89 @@ function timestamp(now: number): string {
  */
 export function serverChainId(serverId: string): string {
   return sha256Hex(`agtp://${serverId}`);
+}
+
+/** Where a record belongs. */
+export interface Chain {
+  readonly agentId: string;
+  /** Milliseconds since the epoch. */
+  readonly at: number;
+  /** The method of the recorded request. */
+  readonly method: string;
+  /** Set where the record says what has happened to its agent. */
+  readonly isEvent?: true;
+}
+
+/** A record that is not sealed yet. Drafts are sealed together, when the replies that carry them are about to leave. */
+export class RecordDraft implements LateFields {
+  readonly sealer: Sealer;
+  #payload: RecordPayload;
+  #chain: Chain | undefined;
+  /** Compact serialization; empty before it is sealed. */
+  jws = "";
+  /** SHA-256 of the JWS, 64 lower-case hex digits; empty before it is sealed. */
+  auditId = "";
+  /** Its place among the drafts that wait for their store, from 1 on; 0: it does not. */
+  number = 0;
+
+  constructor(payload: RecordPayload, sealer: Sealer, chain: Chain | undefined) {
+    this.#payload = payload;
+    this.sealer = sealer;
+    this.#chain = chain;
+  }
+
+  get payload(): RecordPayload {
+    return this.#payload;
+  }
+
+  /** Undefined: the record is in no chain, and kept nowhere. */
+  get chain(): Chain | undefined {
+    return this.#chain;
+  }
+
+  /** Moves the record to a later time, in milliseconds since the epoch: its chain has gone on. */
+  reissue(at: number): void {
+    if (this.#chain === undefined || this.#chain.at === at) return;
+    this.#chain = { ...this.#chain, at };
+    this.#payload = reissued(this.#payload, at);
+  }
+
+  seal(jws: string, auditId: string): void {
+    this.jws = jws;
+    this.auditId = auditId;
+  }
+
+  get isKnown(): boolean {
+    return this.auditId !== "";
+  }
+
+  /** As they stand in a response. */
+  get lines(): string {
+    return `Attribution-Record: ${this.jws}\r\nAudit-ID: ${this.auditId}\r\n`;
+  }
+}
+
+/** Drafts as they are sealed, apart from what else is known of them. */
+export interface SealingJob {
+  readonly payloads: readonly RecordPayload[];
+  /** For each payload the number of its chain in this job; -1: none. */
+  readonly chains: readonly number[];
+  /** For each chain the Audit-ID that its first payload follows. */
+  readonly previous: readonly string[];
+}
+
+/** Takes records of a job, in order, while the others are still being sealed. */
+export type Deliver = (records: readonly JournalRecord[]) => void;
+
+export interface Sealer {
+  /**
+   * One record a payload; at once where nothing has to be waited for. What was delivered before is
+   * not in the result again.
+   */
+  seal(
+    job: SealingJob,
+    deliver: Deliver,
+  ): readonly JournalRecord[] | Promise<readonly JournalRecord[]>;
+  /** Finishes the records that are being sealed, then closes. */
+  close(): Promise<void>;
 }

@@ -10,32 +10,7 @@ import { createRequire } from "node:module";
 import { type Ed25519PublicKey, publicKeyOf } from "../../identity/ed25519.ts";
 import { keyId } from "../../identity/jws.ts";
 import type { JournalRecord } from "../journal/journal.ts";
-import { NO_AUDIT_ID, type RecordPayload } from "./record.ts";
-
-/** Drafts as they are sealed, apart from what else is known of them. */
-export interface SealingJob {
-  readonly payloads: readonly RecordPayload[];
-  /** For each payload the number of its chain in this job; -1: none. */
-  readonly chains: readonly number[];
-  /** For each chain the Audit-ID that its first payload follows. */
-  readonly previous: readonly string[];
-}
-
-/** Takes records of a job, in order, while the others are still being sealed. */
-export type Deliver = (records: readonly JournalRecord[]) => void;
-
-export interface Sealer {
-  /**
-   * One record a payload; at once where nothing has to be waited for. What was delivered before is
-   * not in the result again.
-   */
-  seal(
-    job: SealingJob,
-    deliver: Deliver,
-  ): readonly JournalRecord[] | Promise<readonly JournalRecord[]>;
-  /** Finishes the records that are being sealed, then closes. */
-  close(): Promise<void>;
-}
+import { NO_AUDIT_ID, type Sealer, type SealingJob } from "./record.ts";
 
 /** Seals on the thread that asks. */
 export function createSealer(signer: RecordSigner): Sealer {

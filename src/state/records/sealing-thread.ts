@@ -5,7 +5,8 @@
 import { createPrivateKey } from "node:crypto";
 import { parentPort, workerData } from "node:worker_threads";
 import type { JournalRecord } from "../journal/journal.ts";
-import { createRecordSigner, type SealingJob, sealAll } from "./sealer.ts";
+import type { SealingJob } from "./record.ts";
+import { createRecordSigner, sealAll } from "./sealer.ts";
 
 /** The data that the thread is started with. */
 export interface SealingThreadData {

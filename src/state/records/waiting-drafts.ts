@@ -4,8 +4,9 @@
  * generation keeps all later ones, with their drafts, until that is collected. Without, a worker's process
  * takes 20 % less CPU at 16 x 16.
  */
-import type { Chain, RecordDraft } from "./draft.ts";
+
 import type { Settled } from "./draft-writer.ts";
+import type { Chain, RecordDraft } from "./record.ts";
 
 interface Waiter {
   /** The number of the last draft that it waits for. */

@@ -3,7 +3,7 @@
  * which the parent writes to the journal as they are; of the rest nothing is said twice, and most of it
  * in small numbers. Reading them as texts, and an array for each, took the parent twice the time.
  */
-import type { Chain } from "../records/draft.ts";
+import type { Chain } from "../records/record.ts";
 import type { ChainedRecord, RecordBatch } from "../records/record-store.ts";
 
 /** A batch without its records' texts. */

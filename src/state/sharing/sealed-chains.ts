@@ -5,15 +5,15 @@
  */
 import type { WhereCut } from "../journal/archived-records.ts";
 import { type JournalRecord, lengthOf } from "../journal/journal.ts";
-import { ChainHeads } from "../records/chain-heads.ts";
 import type { GrowingChains } from "../records/open-ledger.ts";
 import { NO_AUDIT_ID } from "../records/record.ts";
-import type {
-  Appended,
-  ChainedRecord,
-  ChainHead,
-  RecordBatch,
-  RecordStore,
+import {
+  type Appended,
+  type ChainedRecord,
+  type ChainHead,
+  ChainHeads,
+  type RecordBatch,
+  type RecordStore,
 } from "../records/record-store.ts";
 
 /** By agent, where chains end otherwise than was expected; null: such a chain has no record. */

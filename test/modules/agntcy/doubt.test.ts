@@ -2,7 +2,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { shieldCredentials } from "../../../src/modules/agntcy/acp/credential-shield.ts";
+import { shieldCredentials } from "../../../src/modules/agntcy/acp/acp-call.ts";
 import { type AcpServer, send } from "../../support/acp-server.ts";
 import {
   agentManifest,

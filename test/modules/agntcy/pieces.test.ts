@@ -1,15 +1,14 @@
 /** Addresses, credentials, options, event streams and schemas: the pieces that need no server. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import {
-  EventStreamParser,
-  MAX_FRAME_LENGTH,
-} from "../../../src/modules/agntcy/acp/event-stream.ts";
 import { chooseOption } from "../../../src/modules/agntcy/choose-option.ts";
 import { nestSchema } from "../../../src/modules/agntcy/endpoints/endpoint-schemas.ts";
 import { readManifest } from "../../../src/modules/agntcy/manifest/read-manifest.ts";
-import { readAccess, variablePrefix } from "../../../src/modules/agntcy/upstream-access.ts";
-import { readAddress } from "../../../src/modules/agntcy/upstream-address.ts";
+import {
+  EventStreamParser,
+  MAX_FRAME_LENGTH,
+} from "../../../src/modules/agntcy/runs/run-stream.ts";
+import { readAccess, readAddress, variablePrefix } from "../../../src/modules/agntcy/upstream.ts";
 import { prepareMeteredCheck } from "../../../src/schema/metered-schema.ts";
 import { agentManifest, remote, SOURCE } from "../../support/agntcy.ts";
 

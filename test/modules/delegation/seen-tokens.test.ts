@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { SeenTokens } from "../../../src/modules/delegation/seen-tokens.ts";
+import { SeenTokens } from "../../../src/modules/delegation/token.ts";
 import { createMemoryStore } from "../../../src/state/memory-store.ts";
 
 /** The register of a store, over a clock that the test moves. */

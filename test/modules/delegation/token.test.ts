@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { taskHash } from "../../../src/modules/delegation/task.ts";
+import { taskHash } from "../../../src/modules/delegation/request.ts";
 import {
   isTokenFault,
   signToken,

@@ -22,8 +22,8 @@ import { listSegments, segmentName } from "../../../src/state/journal/segment.ts
 import { createMemoryStore } from "../../../src/state/memory-store.ts";
 import { importState } from "../../../src/state/moving/import-state.ts";
 import type { StateNotice } from "../../../src/state/notice.ts";
-import { Attributor } from "../../../src/state/records/attributor.ts";
 import { readKnownChains } from "../../../src/state/records/known-chains.ts";
+import { Attributor } from "../../../src/state/records/ledger.ts";
 import { createRecordSigner, createSealer } from "../../../src/state/records/sealer.ts";
 import { openState, type ServerState } from "../../../src/state/state.ts";
 import type { Store } from "../../../src/state/store.ts";

@@ -3,14 +3,9 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { RecordDraft } from "../../../src/state/records/draft.ts";
 import { Ledger } from "../../../src/state/records/ledger.ts";
-import { NO_AUDIT_ID } from "../../../src/state/records/record.ts";
-import {
-  createRecordSigner,
-  createSealer,
-  type Sealer,
-} from "../../../src/state/records/sealer.ts";
+import { NO_AUDIT_ID, type RecordDraft, type Sealer } from "../../../src/state/records/record.ts";
+import { createRecordSigner, createSealer } from "../../../src/state/records/sealer.ts";
 import { makeDraft } from "../../support/ledger.ts";
 import { readJws } from "../../support/records.ts";
 import { SharedRecords } from "../../support/shared-records.ts";

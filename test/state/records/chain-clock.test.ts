@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { verifyJournalChain } from "../../../src/state/journal/journal-chain.ts";
-import { ChainClock } from "../../../src/state/records/chain-heads.ts";
+import { ChainClock } from "../../../src/state/records/record-store.ts";
 import { makeDirectory } from "../../support/directory.ts";
 import { readJournal } from "../../support/records.ts";
 import { makeFacts, makeLastingStore, openTestState } from "../../support/state.ts";

@@ -2,15 +2,14 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { JournalRecord } from "../../../src/state/journal/journal.ts";
 import { type ChainHead, Ledger } from "../../../src/state/records/ledger.ts";
-import { NO_AUDIT_ID } from "../../../src/state/records/record.ts";
-import { createJournalStore } from "../../../src/state/records/record-store.ts";
 import {
-  createRecordSigner,
   type Deliver,
+  NO_AUDIT_ID,
   type Sealer,
   type SealingJob,
-  sealAll,
-} from "../../../src/state/records/sealer.ts";
+} from "../../../src/state/records/record.ts";
+import { createJournalStore } from "../../../src/state/records/record-store.ts";
+import { createRecordSigner, sealAll } from "../../../src/state/records/sealer.ts";
 import { BreakableJournal, makeDraft } from "../../support/ledger.ts";
 import { readJws, walkChain } from "../../support/records.ts";
 

@@ -1,9 +1,8 @@
 /** Ledgers of several writers over the same chains. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { RecordDraft } from "../../../src/state/records/draft.ts";
 import { Ledger } from "../../../src/state/records/ledger.ts";
-import { NO_AUDIT_ID } from "../../../src/state/records/record.ts";
+import { NO_AUDIT_ID, type RecordDraft } from "../../../src/state/records/record.ts";
 import { makeDraft } from "../../support/ledger.ts";
 import { readJws } from "../../support/records.ts";
 import { SharedRecords } from "../../support/shared-records.ts";

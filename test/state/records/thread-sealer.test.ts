@@ -5,7 +5,8 @@ import { pathToFileURL } from "node:url";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { JournalRecord } from "../../../src/state/journal/journal.ts";
 import { openSealer, ThreadSealer } from "../../../src/state/records/open-sealer.ts";
-import { createRecordSigner, type SealingJob } from "../../../src/state/records/sealer.ts";
+import type { SealingJob } from "../../../src/state/records/record.ts";
+import { createRecordSigner } from "../../../src/state/records/sealer.ts";
 import { makeDirectory } from "../../support/directory.ts";
 import { isSigned, readJws } from "../../support/records.ts";
 

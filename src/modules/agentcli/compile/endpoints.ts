@@ -7,7 +7,13 @@ import type { SemanticBlock } from "../../../endpoint/endpoint.ts";
 import type { JsonSchema } from "../../../schema/json-schema.ts";
 import type { Manifest, Workflow } from "../manifest/manifest.ts";
 import { findUnenforceable } from "./merge.ts";
-import { type Compiled, expandWorkflows, planTask, type TaskPlan } from "./task-plan.ts";
+import {
+  type Compiled,
+  expandWorkflows,
+  explainPlan,
+  planTask,
+  type TaskPlan,
+} from "./task-plan.ts";
 
 /** An endpoint before it is bound; keys are those of an endpoint file. */
 interface TaskEndpoint {
@@ -71,13 +77,9 @@ export function compileEndpoints(manifest: Manifest): Compiled {
       .filter(({ plan }) => plan.enabled)
       .map(({ endpoint }) => ({ ...endpoint, handler: { type: "registered_function" } })),
   };
-  const explain = planned.map(({ plan, endpoint }) => ({
-    ...plan.source,
-    compiled_id: plan.id,
-    target: "agtp",
-    invocation_mode: plan.invocation.mode,
-    notes: notesOf(plan, endpoint),
-  }));
+  const explain = planned.map(({ plan, endpoint }) => {
+    return explainPlan(plan, "agtp", notesOf(plan, endpoint));
+  });
   return { output, explain };
 }
 

@@ -14,7 +14,13 @@ import {
   SENTINEL_CRON,
   schedulerJob,
 } from "./scheduler-job.ts";
-import { type Compiled, expandWorkflows, planTask, type TaskPlan } from "./task-plan.ts";
+import {
+  type Compiled,
+  expandWorkflows,
+  explainPlan,
+  planTask,
+  type TaskPlan,
+} from "./task-plan.ts";
 
 /** Longest texts that the scheduler keeps. */
 const LIMITS: Readonly<Record<string, number>> = {
@@ -101,11 +107,7 @@ function explainJob(plan: TaskPlan): object {
         ]
       : ["A scheduled root maps directly to the scheduler's cron fields."];
   return {
-    ...plan.source,
-    compiled_id: plan.id,
-    target: "openclaw-scheduler",
-    invocation_mode: plan.invocation.mode,
-    notes,
+    ...explainPlan(plan, "openclaw-scheduler", notes),
     model_policy: plan.execution.model_policy,
     intent: plan.intent,
     output: plan.output,

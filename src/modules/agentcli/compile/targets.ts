@@ -3,7 +3,13 @@ import type { Failure } from "../failure.ts";
 import type { Manifest, Workflow } from "../manifest/manifest.ts";
 import { compileEndpoints } from "./endpoints.ts";
 import { compileScheduler } from "./scheduler.ts";
-import { type Compiled, expandWorkflows, planTask, type TaskPlan } from "./task-plan.ts";
+import {
+  type Compiled,
+  expandWorkflows,
+  explainPlan,
+  planTask,
+  type TaskPlan,
+} from "./task-plan.ts";
 
 /** A target as clients see it. */
 interface TargetRecord {
@@ -99,7 +105,9 @@ const NOTES = {
 /** Compiles to a portable plan, bound to no runtime.   agentcli spec "standalone" */
 function compileStandalone(manifest: Manifest): Compiled {
   const workflows = expandWorkflows(manifest).map(planWorkflow);
-  const explain = workflows.flatMap(({ tasks }) => tasks).map(explainTask);
+  const explain = workflows
+    .flatMap(({ tasks }) => tasks)
+    .map((task) => explainPlan(task, "standalone", [NOTES[task.invocation.mode]]));
   const plan = { target: "standalone", version: "0.2", capabilities: CAPABILITIES, workflows };
   return { output: plan, explain };
 }
@@ -119,14 +127,4 @@ function planWorkflow(workflow: Workflow): PlannedWorkflow {
     return [{ from, to: id, on, condition, delay_s }];
   });
   return { id: workflow.id, name: workflow.name, tasks, edges };
-}
-
-function explainTask({ source, id, invocation }: TaskPlan): object {
-  return {
-    ...source,
-    compiled_id: id,
-    target: "standalone",
-    invocation_mode: invocation.mode,
-    notes: [NOTES[invocation.mode]],
-  };
 }

@@ -312,3 +312,12 @@ function failureTarget(parent: Target, { target, shell }: FailureHandler): Targe
     payload_kind: target?.payload_kind ?? null,
   };
 }
+
+/** What became of a task, for whoever asks for it. */
+export function explainPlan(
+  { source, id, invocation: { mode } }: TaskPlan,
+  target: string,
+  notes: readonly string[],
+): Readonly<Record<string, unknown>> {
+  return { ...source, compiled_id: id, target, invocation_mode: mode, notes };
+}

@@ -51,15 +51,8 @@ function convertTask(task: Task, workflow: Workflow, profiles: Profiles): JsonRe
   const { on_failure: handler } = task;
   const converted = withReferences(task, merge(workflow.identity, task.identity), profiles);
   if (handler === undefined || handler === null) return converted;
-  return { ...converted, on_failure: convertHandler(handler, workflow, profiles) };
-}
-
-function convertHandler(
-  handler: FailureHandler,
-  workflow: Workflow,
-  profiles: Profiles,
-): JsonRecord {
-  return withReferences(handler, merge(workflow.identity, handler.identity), profiles);
+  const identity = merge(workflow.identity, handler.identity);
+  return { ...converted, on_failure: withReferences(handler, identity, profiles) };
 }
 
 /** Null where the narrower scope says nothing: it inherits the reference as well. */
@@ -101,7 +94,7 @@ class Profiles {
   }
 
   identityFor({ principal, run_as }: Identity): string | undefined {
-    if (isBlank(principal) && isBlank(run_as)) return undefined;
+    if (!principal && !run_as) return undefined;
     const key = JSON.stringify({ principal: principal ?? null, run_as: run_as ?? null });
     const known = this.#identities.get(key)?.["id"];
     if (typeof known === "string") return known;
@@ -130,10 +123,6 @@ class Profiles {
     this.#proofs.set(id, { id, method: "none", verify: { required: false } });
     return id;
   }
-}
-
-function isBlank(text: string | null | undefined): boolean {
-  return text === undefined || text === null || text === "";
 }
 
 function slug(text: string | null | undefined, fallback: string): string {

@@ -85,3 +85,9 @@ export const REQUIRED_STRING: Field = { kind: "string", required: true };
 export const REQUIRED_TOKEN: Field = { kind: "token", required: true };
 /** An identifier that must be there. */
 export const REQUIRED_IDENTIFIER: Field = { kind: "identifier", required: true };
+
+/** Members that a manifest may leave out, or have null, which is the same. */
+export type Loose<Members> = { readonly [Name in keyof Members]?: Members[Name] | null };
+
+/** Texts that a manifest may leave out. */
+export type LooseTexts<Name extends string> = Loose<Record<Name, string>>;

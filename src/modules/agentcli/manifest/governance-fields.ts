@@ -9,6 +9,8 @@ import {
   type Field,
   type Fields,
   integer,
+  type Loose,
+  type LooseTexts,
   list,
   MAP,
   MERGED_MAP,
@@ -130,103 +132,77 @@ export const EVIDENCE_PROFILE: Fields = {
   verify: VERIFY_REQUIRED,
 };
 
-type Maybe<T> = T | null;
-
 /** The rules that an execution is bound by. */
-export interface Contract {
-  readonly sandbox?: Maybe<"none" | "permissive" | "strict">;
-  readonly allowed_paths?: Maybe<readonly string[]>;
-  readonly network?: Maybe<"unrestricted" | "restricted" | "none">;
-  readonly max_cost_usd?: Maybe<number>;
-  readonly audit?: Maybe<"none" | "on-failure" | "always">;
-  readonly required_trust_level?: Maybe<TrustLevel>;
-  readonly trust_enforcement?: Maybe<"none" | "advisory" | "strict">;
-}
+export type Contract = Loose<{
+  sandbox: "none" | "permissive" | "strict";
+  allowed_paths: readonly string[];
+  network: "unrestricted" | "restricted" | "none";
+  max_cost_usd: number;
+  audit: "none" | "on-failure" | "always";
+  required_trust_level: TrustLevel;
+  trust_enforcement: "none" | "advisory" | "strict";
+}>;
 
 /** A check when the task is done. */
-export interface Verify {
+export interface Verify extends Loose<{ timeout_seconds: number; on_failure: "error" | "warn" }> {
   readonly shell: string;
-  readonly timeout_seconds?: Maybe<number>;
-  readonly on_failure?: Maybe<"error" | "warn">;
 }
 
 /** True if something that may be checked must be. */
-type Required = Maybe<{ readonly required?: Maybe<boolean> }>;
+type Required = Loose<{ required: boolean }>;
 
 /** A reference to a proof profile. */
-export interface ProofReference {
+export interface ProofReference extends Loose<{ claims: JsonRecord; verify: Required }> {
   readonly ref: string;
-  readonly claims?: Maybe<JsonRecord>;
-  readonly verify?: Required;
 }
 
 /** The source of a value. */
-export interface ValueSource {
-  readonly env?: Maybe<string>;
-  readonly file?: Maybe<string>;
-  readonly command?: Maybe<string>;
-}
+export type ValueSource = LooseTexts<"env" | "file" | "command">;
 
 /** An entry of authorization_proof_profiles. */
-export interface ProofProfile {
+export interface ProofProfile
+  extends LooseTexts<"method" | "issuer" | "audience" | "jwks_uri" | "public_key">,
+    LooseTexts<"allowed_signers" | "principal" | "namespace">,
+    Loose<{ proof: Loose<{ value_from: ValueSource }>; claims: JsonRecord; verify: Required }> {
   readonly id: string;
-  readonly method?: Maybe<string>;
-  readonly issuer?: Maybe<string>;
-  readonly audience?: Maybe<string>;
-  readonly jwks_uri?: Maybe<string>;
-  readonly public_key?: Maybe<string>;
-  readonly allowed_signers?: Maybe<string>;
-  readonly principal?: Maybe<string>;
-  readonly namespace?: Maybe<string>;
-  readonly proof?: Maybe<{ readonly value_from?: Maybe<ValueSource> }>;
-  readonly claims?: Maybe<JsonRecord>;
-  readonly verify?: Required;
 }
+
+/** The demands of a task on an authorization. */
+type AuthorizationParts = Loose<{
+  provider_config: JsonRecord;
+  on_error: "deny" | "warn";
+  request: Loose<{ include: readonly string[] }>;
+  /** Words of a provider, by what they mean. */
+  decision: Loose<Record<"allow_values" | "deny_values" | "escalate_values", readonly string[]>>;
+}>;
 
 /** A reference to an authorization profile. */
-export interface AuthorizationReference {
+export interface AuthorizationReference extends AuthorizationParts {
   readonly ref: string;
-  readonly provider_config?: Maybe<JsonRecord>;
-  readonly on_error?: Maybe<"deny" | "warn">;
-  readonly request?: Maybe<{ readonly include?: Maybe<readonly string[]> }>;
-  readonly decision?: Maybe<DecisionMap>;
-}
-
-/** Words of a provider, by what they mean. */
-export interface DecisionMap {
-  readonly allow_values?: Maybe<readonly string[]>;
-  readonly deny_values?: Maybe<readonly string[]>;
-  readonly escalate_values?: Maybe<readonly string[]>;
 }
 
 /** An entry of authorization_profiles. */
-export interface AuthorizationProfile extends Omit<AuthorizationReference, "ref"> {
+export interface AuthorizationProfile extends AuthorizationParts {
   readonly id: string;
   readonly provider: string;
 }
 
 /** The subject of evidence. */
-export interface EvidencePayload {
-  readonly bind?: Maybe<readonly unknown[]>;
-  readonly context?: Maybe<JsonRecord>;
-  readonly format?: Maybe<"canonical-json" | "json">;
-}
+type EvidencePayload = Loose<{
+  bind: readonly unknown[];
+  context: JsonRecord;
+  format: "canonical-json" | "json";
+}>;
 
 /** A reference to an evidence profile. */
-export interface EvidenceReference {
-  readonly ref?: Maybe<string>;
-  readonly payload?: Maybe<EvidencePayload>;
-  readonly verify?: Required;
-}
+export type EvidenceReference = Loose<{ ref: string; payload: EvidencePayload; verify: Required }>;
 
 /** An entry of evidence_profiles. */
-export interface EvidenceProfile {
+export interface EvidenceProfile
+  extends Loose<{ payload: EvidencePayload; verify: Required }>,
+    Loose<{ methods: readonly unknown[]; provider_config: JsonRecord }> {
   readonly id: string;
   readonly provider: string;
-  readonly methods?: Maybe<readonly unknown[]>;
-  readonly provider_config?: Maybe<JsonRecord>;
-  readonly payload?: Maybe<EvidencePayload>;
-  readonly verify?: Required;
 }
 
 /** Fields of an entry of each list of profiles, in the order in which they are checked. */

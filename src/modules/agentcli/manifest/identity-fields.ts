@@ -11,6 +11,8 @@ import {
   type Field,
   type Fields,
   integer,
+  type Loose,
+  type LooseTexts,
   list,
   MAP,
   MERGED_MAP,
@@ -124,96 +126,59 @@ export function isStructuredIdentity(identity: object): boolean {
   );
 }
 
-type Maybe<T> = T | null;
-
 /** Both forms; which of them counts is decided by the keys that are there. */
-export interface Identity extends IdentityParts {
-  readonly principal?: Maybe<string>;
-  readonly run_as?: Maybe<string>;
-  readonly attestation?: Maybe<string>;
-  readonly ref?: Maybe<string>;
-  readonly scope?: Maybe<string>;
-}
+export type Identity = IdentityParts &
+  LooseTexts<"principal" | "run_as" | "attestation" | "ref" | "scope">;
 
 /** The members that profiles and structured identities share. */
-export interface IdentityParts {
-  readonly subject?: Maybe<Subject>;
-  readonly auth?: Maybe<Auth>;
-  readonly trust?: Maybe<Trust>;
-  readonly presentation?: Maybe<Presentation>;
-}
+export type IdentityParts = Loose<{
+  subject: Subject;
+  auth: Auth;
+  trust: Loose<{ level: TrustLevel; constraints: TrustConstraints }>;
+  presentation: Presentation;
+}>;
 
 /** An entry of identity_profiles. */
-export interface IdentityProfile extends IdentityParts {
+export interface IdentityProfile extends IdentityParts, Loose<{ provider_config: JsonRecord }> {
   readonly id: string;
   readonly provider: string;
-  readonly provider_config?: Maybe<JsonRecord>;
 }
 
 /** The identity that a task acts under. */
-export interface Subject {
-  readonly kind?: Maybe<string>;
-  readonly principal?: Maybe<string>;
-  readonly display_name?: Maybe<string>;
-  readonly run_as?: Maybe<string>;
-  readonly issuer?: Maybe<string>;
-  readonly delegation_mode?: Maybe<string>;
-  readonly attributes?: Maybe<JsonRecord>;
-}
+export type Subject = Loose<{ attributes: JsonRecord }> &
+  LooseTexts<"kind" | "principal" | "display_name" | "run_as" | "issuer" | "delegation_mode">;
 
 /** Its way of authenticating. */
-export interface Auth {
-  readonly mode?: Maybe<string>;
-  readonly scopes?: Maybe<readonly unknown[]>;
-  readonly audience?: Maybe<string>;
-  readonly resource?: Maybe<string>;
-  readonly cache?: Maybe<string>;
-  readonly refresh?: Maybe<string>;
-  readonly required?: Maybe<boolean>;
-  readonly delegation_policy?: Maybe<DelegationPolicy>;
-  readonly provider_config?: Maybe<JsonRecord>;
-  readonly inputs?: Maybe<JsonRecord>;
-}
+export type Auth = LooseTexts<"mode" | "audience" | "resource" | "cache" | "refresh"> &
+  Loose<{
+    scopes: readonly unknown[];
+    required: boolean;
+    delegation_policy: DelegationPolicy;
+    provider_config: JsonRecord;
+    inputs: JsonRecord;
+  }>;
 
 /** The bounds of handing authority on. */
-export interface DelegationPolicy {
-  readonly max_depth?: Maybe<number>;
-  readonly allowed_delegators?: Maybe<readonly unknown[]>;
-  readonly require_grant_per_hop?: Maybe<boolean>;
-}
-
-/** Its trust. */
-export interface Trust {
-  readonly level?: Maybe<TrustLevel>;
-  readonly constraints?: Maybe<TrustConstraints>;
-}
+export type DelegationPolicy = Loose<{
+  max_depth: number;
+  allowed_delegators: readonly unknown[];
+  require_grant_per_hop: boolean;
+}>;
 
 /** The bound of its trust, and what happens beyond it. */
-interface TrustConstraints {
-  readonly escalation?: Maybe<string>;
-  readonly max_autonomy?: Maybe<TrustLevel>;
-  readonly escalation_timeout?: Maybe<string>;
-  readonly require_justification?: Maybe<boolean>;
-}
+type TrustConstraints = LooseTexts<"escalation" | "escalation_timeout"> &
+  Loose<{ max_autonomy: TrustLevel; require_justification: boolean }>;
 
 /** The way in which credentials reach a program. */
-export interface Presentation {
-  readonly bindings?: Maybe<readonly Binding[]>;
-  readonly handoff?: Maybe<string>;
-  readonly cleanup?: Maybe<string>;
-  readonly default_redaction?: Maybe<boolean>;
-}
+type Presentation = LooseTexts<"handoff" | "cleanup"> &
+  Loose<{ bindings: readonly Binding[]; default_redaction: boolean }>;
 
 /** One credential, and where it goes. */
-export interface Binding {
+export interface Binding
+  extends Loose<{ required: boolean; redact: boolean; format: "raw" | "json" | "base64" }> {
   readonly source: string;
-  readonly target?: Maybe<{
-    readonly kind?: Maybe<"env" | "file" | "stdin" | "none">;
-    readonly name?: Maybe<string>;
-    readonly prefix?: Maybe<string>;
-    readonly expose_as?: Maybe<string>;
-  }>;
-  readonly required?: Maybe<boolean>;
-  readonly redact?: Maybe<boolean>;
-  readonly format?: Maybe<"raw" | "json" | "base64">;
+  readonly target?:
+    | (LooseTexts<"name" | "prefix" | "expose_as"> &
+        Loose<{ kind: "env" | "file" | "stdin" | "none" }>)
+    | null;
 }

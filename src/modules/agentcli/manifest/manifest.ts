@@ -1,5 +1,6 @@
 /** A manifest that was found valid; keys are the manifest's own, and null is the same as absent. */
 
+import type { Loose, LooseTexts } from "./field.ts";
 import type {
   AuthorizationProfile,
   AuthorizationReference,
@@ -12,30 +13,32 @@ import type {
 } from "./governance-fields.ts";
 import type { Identity, IdentityProfile } from "./identity-fields.ts";
 
-type Maybe<T> = T | null;
-
 /** A whole manifest. */
-export interface Manifest {
+export interface Manifest
+  extends Loose<{
+    identity_profiles: readonly IdentityProfile[];
+    authorization_proof_profiles: readonly ProofProfile[];
+    authorization_profiles: readonly AuthorizationProfile[];
+    evidence_profiles: readonly EvidenceProfile[];
+  }> {
   readonly version: "0.1" | "0.2";
-  readonly identity_profiles?: Maybe<readonly IdentityProfile[]>;
-  readonly authorization_proof_profiles?: Maybe<readonly ProofProfile[]>;
-  readonly authorization_profiles?: Maybe<readonly AuthorizationProfile[]>;
-  readonly evidence_profiles?: Maybe<readonly EvidenceProfile[]>;
   readonly workflows: readonly Workflow[];
 }
 
 /** The members that a workflow and a task share. */
-export interface Governed {
+export interface Governed
+  extends Loose<{
+    model_policy: LooseTexts<"provider" | "model" | "thinking">;
+    identity: Identity;
+    contract: Contract;
+    authorization_proof: ProofReference;
+    authorization: AuthorizationReference;
+    evidence: EvidenceReference;
+    child_credential_policy: string;
+    verify: Verify;
+  }> {
   readonly id: string;
   readonly name: string;
-  readonly model_policy?: Maybe<ModelPolicy>;
-  readonly identity?: Maybe<Identity>;
-  readonly contract?: Maybe<Contract>;
-  readonly authorization_proof?: Maybe<ProofReference>;
-  readonly authorization?: Maybe<AuthorizationReference>;
-  readonly evidence?: Maybe<EvidenceReference>;
-  readonly child_credential_policy?: Maybe<string>;
-  readonly verify?: Maybe<Verify>;
 }
 
 /** A workflow. */
@@ -44,108 +47,79 @@ export interface Workflow extends Governed {
 }
 
 /** The members of a task beside its name and when it runs. */
-interface TaskBody {
-  readonly prompt?: Maybe<string>;
-  readonly shell?: Maybe<Shell>;
-  readonly intent?: Maybe<{
-    readonly mode?: Maybe<"execute" | "plan">;
-    readonly read_only?: Maybe<boolean>;
+type TaskBody = Loose<{
+  prompt: string;
+  shell: Shell;
+  intent: Loose<{ mode: "execute" | "plan"; read_only: boolean }>;
+  output: LooseTexts<"offload" | "retrieve"> &
+    Loose<{ preview_bytes: number; format: "json" | "ndjson" | "text" }>;
+  budgets: Budgets;
+  delivery: LooseTexts<"mode" | "channel" | "to">;
+  /** The policy for runs of one task, one after the other and at once. */
+  reliability: Loose<{
+    guarantee: string;
+    max_retries: number;
+    overlap_policy: "skip" | "allow" | "queue";
   }>;
-  readonly output?: Maybe<Output>;
-  readonly budgets?: Maybe<Budgets>;
-  readonly delivery?: Maybe<Readonly<Record<"mode" | "channel" | "to", Maybe<string> | undefined>>>;
-  readonly reliability?: Maybe<Reliability>;
-  readonly runtime?: Maybe<{ readonly timeout_ms?: Maybe<number> }>;
-  readonly approval?: Maybe<Approval>;
-  readonly context?: Maybe<{ readonly retrieval?: Maybe<string>; readonly limit?: Maybe<number> }>;
-  readonly session?: Maybe<{ readonly preferred_key?: Maybe<string> }>;
-  readonly auth_profile?: Maybe<string>;
-  readonly delete_after_run?: Maybe<boolean>;
-}
+  runtime: Loose<{ timeout_ms: number }>;
+  approval: Approval;
+  context: Loose<{ retrieval: string; limit: number }>;
+  session: LooseTexts<"preferred_key">;
+  auth_profile: string;
+  delete_after_run: boolean;
+}>;
 
 /** A task. */
-export interface Task extends Governed, TaskBody {
-  readonly enabled?: Maybe<boolean>;
+export interface Task
+  extends Governed,
+    TaskBody,
+    Loose<{
+      enabled: boolean;
+      schedule: Loose<{ tz: string }> & { readonly cron: string };
+      trigger: Trigger;
+      on_failure: FailureHandler;
+    }> {
   readonly target: Target;
-  readonly schedule?: Maybe<{ readonly cron: string; readonly tz?: Maybe<string> }>;
-  readonly trigger?: Maybe<Trigger>;
-  readonly on_failure?: Maybe<FailureHandler>;
 }
 
 /** The short form of a task that runs when another has failed. */
-export interface FailureHandler extends Partial<Governed>, TaskBody {
-  readonly enabled?: Maybe<boolean>;
-  readonly target?: Maybe<Target>;
-  readonly delay_s?: Maybe<number>;
-  readonly condition?: Maybe<string>;
-}
+export interface FailureHandler
+  extends Partial<Governed>,
+    TaskBody,
+    Loose<{ enabled: boolean; target: Target; delay_s: number; condition: string }> {}
 
 /** The target that a task runs on. */
-export interface Target {
+export interface Target extends LooseTexts<"agent_id" | "payload_kind"> {
   readonly session_target: "main" | "isolated" | "shell";
-  readonly agent_id?: Maybe<string>;
-  readonly payload_kind?: Maybe<string>;
 }
 
 /** After what a task runs. */
-export interface Trigger {
+export interface Trigger extends Loose<{ delay_s: number; condition: string }> {
   readonly parent: string;
   readonly on: "success" | "failure" | "complete";
-  readonly delay_s?: Maybe<number>;
-  readonly condition?: Maybe<string>;
 }
 
 /** The bounds of a task's runs. */
-type Budgets = Readonly<
-  Partial<
-    Record<
-      | "max_iterations"
-      | "max_fanout"
-      | "max_context_items"
-      | "max_pending_approvals"
-      | "max_queued_dispatches",
-      Maybe<number>
-    >
-  >
->;
+type Budgets = Loose<{
+  max_iterations: number;
+  max_fanout: number;
+  max_context_items: number;
+  max_pending_approvals: number;
+  max_queued_dispatches: number;
+}>;
 
 /** A program and what it is given. */
-interface Shell {
+interface Shell
+  extends LooseTexts<"cwd" | "stdin">,
+    Loose<{ args: readonly string[]; env: Readonly<Record<string, string>> }> {
   readonly program: string;
-  readonly args?: Maybe<readonly string[]>;
-  readonly env?: Maybe<Readonly<Record<string, string>>>;
-  readonly cwd?: Maybe<string>;
-  readonly stdin?: Maybe<string>;
-}
-
-/** The model that answers a prompt. */
-interface ModelPolicy {
-  readonly provider?: Maybe<string>;
-  readonly model?: Maybe<string>;
-  readonly thinking?: Maybe<string>;
-}
-
-/** The use that is made of the output. */
-interface Output {
-  readonly preview_bytes?: Maybe<number>;
-  readonly offload?: Maybe<string>;
-  readonly retrieve?: Maybe<string>;
-  readonly format?: Maybe<"json" | "ndjson" | "text">;
-}
-
-/** The policy for runs of one task, one after the other and at once. */
-interface Reliability {
-  readonly guarantee?: Maybe<string>;
-  readonly max_retries?: Maybe<number>;
-  readonly overlap_policy?: Maybe<"skip" | "allow" | "queue">;
 }
 
 /** The approval that a run needs. */
-export interface Approval {
-  readonly required?: Maybe<boolean>;
-  readonly policy?: Maybe<"manual" | "auto-approve" | "auto-reject">;
-  readonly risk_level?: Maybe<string>;
-  readonly approver_scope?: Maybe<string>;
-  readonly timeout_s?: Maybe<number>;
-  readonly auto?: Maybe<"approve" | "reject">;
-}
+export type Approval = LooseTexts<"risk_level" | "approver_scope"> &
+  Loose<{
+    required: boolean;
+    policy: "manual" | "auto-approve" | "auto-reject";
+    timeout_s: number;
+    auto: "approve" | "reject";
+  }>;

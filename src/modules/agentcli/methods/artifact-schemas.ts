@@ -4,87 +4,6 @@ import { SCHEDULER_FIELDS } from "../compile/scheduler-job.ts";
 import type { Descriptor } from "../manifest/field-schemas.ts";
 import { MANIFEST_VERSION } from "../manifest/validate.ts";
 
-/** A job of the scheduler. */
-export function jobSchema(): JsonSchema {
-  const properties = SCHEDULER_FIELDS["2"].map((name) => [name, jobFieldSchema(JOB_TYPES[name])]);
-  return {
-    type: "object",
-    required: ["id", "name", "session_target", "payload_kind", "payload_message"],
-    properties: {
-      ...Object.fromEntries(properties),
-      source: {
-        type: "object",
-        properties: { workflow_id: { type: "string" }, task_id: { type: "string" } },
-      },
-    },
-  };
-}
-
-function jobFieldSchema(type: JobType = "string"): JsonSchema {
-  return type === "flag" ? { enum: [0, 1, null] } : { type: [type, "null"] };
-}
-
-/** A standalone plan. */
-export function planSchema(): JsonSchema {
-  const capabilities = Object.fromEntries(CAPABILITIES.map((name) => [name, { type: "boolean" }]));
-  const list = { type: "array", items: { type: "object" } };
-  return {
-    type: "object",
-    required: ["target", "version", "capabilities", "workflows"],
-    properties: {
-      target: { const: "standalone" },
-      version: { const: MANIFEST_VERSION },
-      capabilities: { type: "object", properties: capabilities },
-      workflows: {
-        type: "array",
-        minItems: 1,
-        items: {
-          type: "object",
-          required: ["id", "name", "tasks", "edges"],
-          properties: {
-            id: { type: "string" },
-            name: { type: "string" },
-            tasks: list,
-            edges: list,
-          },
-        },
-      },
-      explain: list,
-    },
-  };
-}
-
-const CAPABILITIES = [
-  ...["authoring", "planning", "runtime_execution", "rpc", "model_policy", "execution_intent"],
-  ...["output_hints", "budgets", "identity", "contracts"],
-];
-
-/** Describes a job in the descriptors of old. */
-export function legacyJob(): Descriptor {
-  const fields = SCHEDULER_FIELDS["2"].map((name) => {
-    const type = JOB_TYPES[name] ?? "string";
-    return [name, type === "flag" ? { type: "integer", note: "1 or 0" } : { type, nullable: true }];
-  });
-  return { type: "object", fields: Object.fromEntries(fields) };
-}
-
-/** Describes a plan in the descriptors of old. */
-export function legacyPlan(): Descriptor {
-  return {
-    type: "object",
-    fields: {
-      target: { type: "string", const: "standalone" },
-      version: { type: "string", const: MANIFEST_VERSION },
-      capabilities: {
-        type: "object",
-        fields: Object.fromEntries(CAPABILITIES.map((name) => [name, { type: "boolean" }])),
-      },
-      workflows: { type: "array", minItems: 1 },
-      explain: { type: "array", nullable: true },
-    },
-  };
-}
-
 /** A flag is 0 or 1. */
 type JobType = "string" | "integer" | "number" | "object" | "flag";
 
@@ -105,3 +24,82 @@ const JOB_TYPES: Readonly<Record<string, JobType>> = Object.fromEntries([
   ...OBJECTS.map((name) => [name, "object"] as const),
   ["contract_max_cost_usd", "number"] as const,
 ]);
+
+const JOB_FIELDS = SCHEDULER_FIELDS["2"].map(
+  (name) => [name, JOB_TYPES[name] ?? "string"] as const,
+);
+
+/** A job of the scheduler. */
+export const JOB_SCHEMA: JsonSchema = {
+  type: "object",
+  required: ["id", "name", "session_target", "payload_kind", "payload_message"],
+  properties: {
+    ...Object.fromEntries(
+      JOB_FIELDS.map(([name, type]) => [
+        name,
+        type === "flag" ? { enum: [0, 1, null] } : { type: [type, "null"] },
+      ]),
+    ),
+    source: {
+      type: "object",
+      properties: { workflow_id: { type: "string" }, task_id: { type: "string" } },
+    },
+  },
+};
+
+/** A job in the descriptors of old. */
+export const LEGACY_JOB: Descriptor = {
+  type: "object",
+  fields: Object.fromEntries(
+    JOB_FIELDS.map(([name, type]) => [
+      name,
+      type === "flag" ? { type: "integer", note: "1 or 0" } : { type, nullable: true },
+    ]),
+  ),
+};
+
+const CAPABILITIES = Object.fromEntries(
+  [
+    ...["authoring", "planning", "runtime_execution", "rpc", "model_policy", "execution_intent"],
+    ...["output_hints", "budgets", "identity", "contracts"],
+  ].map((name) => [name, { type: "boolean" }]),
+);
+const LIST = { type: "array", items: { type: "object" } };
+
+/** A standalone plan. */
+export const PLAN_SCHEMA: JsonSchema = {
+  type: "object",
+  required: ["target", "version", "capabilities", "workflows"],
+  properties: {
+    target: { const: "standalone" },
+    version: { const: MANIFEST_VERSION },
+    capabilities: { type: "object", properties: CAPABILITIES },
+    workflows: {
+      type: "array",
+      minItems: 1,
+      items: {
+        type: "object",
+        required: ["id", "name", "tasks", "edges"],
+        properties: {
+          id: { type: "string" },
+          name: { type: "string" },
+          tasks: LIST,
+          edges: LIST,
+        },
+      },
+    },
+    explain: LIST,
+  },
+};
+
+/** A plan in the descriptors of old. */
+export const LEGACY_PLAN: Descriptor = {
+  type: "object",
+  fields: {
+    target: { type: "string", const: "standalone" },
+    version: { type: "string", const: MANIFEST_VERSION },
+    capabilities: { type: "object", fields: CAPABILITIES },
+    workflows: { type: "array", minItems: 1 },
+    explain: { type: "array", nullable: true },
+  },
+};

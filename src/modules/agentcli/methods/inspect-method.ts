@@ -6,9 +6,10 @@
  */
 import { statSync } from "node:fs";
 import { resolve } from "node:path";
-import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
+import { isRecord, type JsonRecord, parseJson, recordIn } from "../../../base/json-value.ts";
 import { reasonOf } from "../../../base/thrown.ts";
 import { type Failure, failure, invalidArgument, isFailure } from "../failure.ts";
+import { readDatabase } from "../scheduler/capabilities.ts";
 import type { MethodContext } from "./method.ts";
 
 const USUAL_LIMIT = 20;
@@ -20,7 +21,7 @@ export async function inspectMethod(
   { world, defaults }: MethodContext,
 ): Promise<JsonRecord | Failure> {
   const entity = given(params["entity"]) ?? "jobs";
-  if (typeof entity !== "string" || !isEntity(entity)) {
+  if (typeof entity !== "string" || !ENTITIES.has(entity)) {
     return invalidArgument(`Unsupported inspect entity: ${String(entity)}`);
   }
   const sanitize = given(params["sanitize"]) ?? "none";
@@ -87,11 +88,6 @@ const ENTITIES: ReadonlyMap<string, readonly [table: string, order: string]> = n
   ["approvals", ["approvals", "requested_at"]],
 ]);
 
-/** Tells whether rows of this kind can be read. */
-function isEntity(name: string): boolean {
-  return ENTITIES.has(name);
-}
-
 /** The tables to read. */
 interface InspectOptions {
   /** Absolute; the file exists. */
@@ -104,10 +100,12 @@ interface InspectOptions {
 
 /** The rows, or why there are none to be had. */
 async function inspectScheduler(options: InspectOptions): Promise<JsonRecord | Failure> {
-  const { entity, fields, sanitize } = options;
+  const { dbPath, entity, limit, fields, sanitize } = options;
   let rows: readonly JsonRecord[];
   try {
-    rows = await readRows(options);
+    const [table, order] = ENTITIES.get(entity) ?? [];
+    const query = `SELECT * FROM ${table} ORDER BY ${order} DESC LIMIT ?`;
+    rows = await readDatabase(dbPath, query, limit);
   } catch (error) {
     return failure("scheduler_error", `Scheduler database cannot be read: ${reasonOf(error)}`);
   }
@@ -116,19 +114,6 @@ async function inspectScheduler(options: InspectOptions): Promise<JsonRecord | F
     return sanitize === "basic" ? sanitizeValue(masked) : masked;
   });
   return { ok: true, target: "openclaw-scheduler", entity, count: items.length, items };
-}
-
-async function readRows({ dbPath, entity, limit }: InspectOptions): Promise<readonly JsonRecord[]> {
-  const [table, order] = ENTITIES.get(entity) ?? [];
-  const { default: Database } = await import("libsql");
-  const database = new Database(dbPath, { timeout: 5_000 });
-  try {
-    database.exec("PRAGMA query_only = ON");
-    const statement = database.prepare(`SELECT * FROM ${table} ORDER BY ${order} DESC LIMIT ?`);
-    return statement.all(limit) as readonly JsonRecord[];
-  } finally {
-    database.close();
-  }
 }
 
 // The CSI form, the OSC form with either end, and two-character escapes.
@@ -172,7 +157,7 @@ function maskFields(row: JsonRecord, fields: readonly string[]): JsonRecord {
 function reach(value: unknown, path: readonly string[]): unknown {
   const [key, ...rest] = path;
   if (key === undefined) return value;
-  const record = typeof value === "string" ? parse(value) : value;
+  const record = typeof value === "string" ? parseJson(value) : value;
   return isRecord(record) && Object.hasOwn(record, key) ? reach(record[key], rest) : undefined;
 }
 
@@ -183,13 +168,5 @@ function put(
 ): JsonRecord {
   if (rest.length === 0) return { ...record, [key]: value };
   const inner = Object.hasOwn(record, key) ? record[key] : undefined;
-  return { ...record, [key]: put(isRecord(inner) ? inner : {}, rest, value) };
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    return undefined;
-  }
+  return { ...record, [key]: put(recordIn(inner), rest, value) };
 }

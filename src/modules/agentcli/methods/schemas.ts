@@ -5,7 +5,7 @@ import { blockSchema, type Descriptor, describeBlock } from "../manifest/field-s
 import { PROFILE_LISTS } from "../manifest/governance-fields.ts";
 import { TASK, WORKFLOW } from "../manifest/task-fields.ts";
 import { MANIFEST_VERSION, MANIFEST_VERSIONS } from "../manifest/validate.ts";
-import { jobSchema, legacyJob, legacyPlan, planSchema } from "./artifact-schemas.ts";
+import { JOB_SCHEMA, LEGACY_JOB, LEGACY_PLAN, PLAN_SCHEMA } from "./artifact-schemas.ts";
 
 /** The names of old, in the way of command lines. */
 const ALIASES: ReadonlyMap<unknown, string> = new Map([
@@ -33,10 +33,10 @@ const MAKERS: ReadonlyMap<string, Maker> = new Map<string, Maker>([
   ["manifest", { schema: manifestSchema, legacy: legacyManifest }],
   ["workflow", { schema: () => withDefinitions(workflowSchema()), legacy: legacyWorkflow }],
   ["task", { schema: taskSchema, legacy: () => describeBlock(TASK, ["id", "name", "target"]) }],
-  ["schedulerJob", { schema: jobSchema, legacy: legacyJob }],
-  ["standalonePlan", { schema: planSchema, legacy: legacyPlan }],
-  ["rpcRequest", { schema: requestSchema, legacy: legacyRequest }],
-  ["rpcResponse", { schema: responseSchema, legacy: legacyResponse }],
+  ["schedulerJob", { schema: () => JOB_SCHEMA, legacy: () => LEGACY_JOB }],
+  ["standalonePlan", { schema: () => PLAN_SCHEMA, legacy: () => LEGACY_PLAN }],
+  ["rpcRequest", { schema: () => REQUEST_SCHEMA, legacy: () => LEGACY_REQUEST }],
+  ["rpcResponse", { schema: () => RESPONSE_SCHEMA, legacy: () => LEGACY_RESPONSE }],
 ]);
 
 function manifestSchema(): JsonSchema {
@@ -127,65 +127,53 @@ function legacyWorkflow(): Descriptor {
 
 const RPC_ID: JsonSchema = { type: ["string", "number", "null"] };
 
-/** A request. */
-function requestSchema(): JsonSchema {
-  return {
-    type: "object",
-    required: ["jsonrpc", "method"],
-    properties: {
-      jsonrpc: { const: "2.0" },
-      id: RPC_ID,
-      method: { type: "string" },
-      params: { type: ["object", "null"] },
-    },
-  };
-}
+const REQUEST_SCHEMA: JsonSchema = {
+  type: "object",
+  required: ["jsonrpc", "method"],
+  properties: {
+    jsonrpc: { const: "2.0" },
+    id: RPC_ID,
+    method: { type: "string" },
+    params: { type: ["object", "null"] },
+  },
+};
 
-/** A response. */
-function responseSchema(): JsonSchema {
-  return {
-    type: "object",
-    required: ["jsonrpc", "id"],
-    properties: {
-      jsonrpc: { const: "2.0" },
-      id: RPC_ID,
-      result: { type: "object" },
-      error: {
-        type: "object",
-        required: ["code", "message"],
-        properties: { code: { type: "integer" }, message: { type: "string" }, data: {} },
-      },
+const RESPONSE_SCHEMA: JsonSchema = {
+  type: "object",
+  required: ["jsonrpc", "id"],
+  properties: {
+    jsonrpc: { const: "2.0" },
+    id: RPC_ID,
+    result: { type: "object" },
+    error: {
+      type: "object",
+      required: ["code", "message"],
+      properties: { code: { type: "integer" }, message: { type: "string" }, data: {} },
     },
-    oneOf: [{ required: ["result"] }, { required: ["error"] }],
-  };
-}
+  },
+  oneOf: [{ required: ["result"] }, { required: ["error"] }],
+};
 
 const LEGACY_ID = { type: ["string", "number"], nullable: true };
 
-/** A request, in the descriptors of old. */
-function legacyRequest(): Descriptor {
-  return {
-    type: "object",
-    required: ["jsonrpc", "method"],
-    fields: {
-      jsonrpc: { type: "string", const: "2.0" },
-      id: LEGACY_ID,
-      method: { type: "string" },
-      params: { type: "object", nullable: true },
-    },
-  };
-}
+const LEGACY_REQUEST: Descriptor = {
+  type: "object",
+  required: ["jsonrpc", "method"],
+  fields: {
+    jsonrpc: { type: "string", const: "2.0" },
+    id: LEGACY_ID,
+    method: { type: "string" },
+    params: { type: "object", nullable: true },
+  },
+};
 
-/** A response, in the descriptors of old. */
-function legacyResponse(): Descriptor {
-  return {
-    type: "object",
-    required: ["jsonrpc"],
-    fields: {
-      jsonrpc: { type: "string", const: "2.0" },
-      id: LEGACY_ID,
-      result: { type: "object", nullable: true },
-      error: { type: "object", nullable: true },
-    },
-  };
-}
+const LEGACY_RESPONSE: Descriptor = {
+  type: "object",
+  required: ["jsonrpc"],
+  fields: {
+    jsonrpc: { type: "string", const: "2.0" },
+    id: LEGACY_ID,
+    result: { type: "object", nullable: true },
+    error: { type: "object", nullable: true },
+  },
+};

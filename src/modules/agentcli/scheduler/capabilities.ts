@@ -138,18 +138,27 @@ function holds(columns: ReadonlySet<string>, fields: readonly string[]): boolean
 }
 
 async function readTable(file: string): Promise<ReadonlySet<string>> {
-  const { default: Database } = await import("libsql");
   try {
-    const database = new Database(file, { timeout: 5_000 });
-    try {
-      database.exec("PRAGMA query_only = ON");
-      const rows = database.prepare("SELECT name FROM pragma_table_info('jobs')").all();
-      return new Set((rows as readonly { readonly name: string }[]).map(({ name }) => name));
-    } finally {
-      database.close();
-    }
+    const rows = await readDatabase(file, "SELECT name FROM pragma_table_info('jobs')");
+    return new Set(rows.map(({ name }) => String(name)));
   } catch {
     // A file that is no database yet has no columns that anybody can count on.
     return new Set();
+  }
+}
+
+/** The rows of a query to a scheduler's database, which is not written to. Rejects as SQLite does. */
+export async function readDatabase(
+  file: string,
+  query: string,
+  ...values: readonly unknown[]
+): Promise<readonly JsonRecord[]> {
+  const { default: Database } = await import("libsql");
+  const database = new Database(file, { timeout: 5_000 });
+  try {
+    database.exec("PRAGMA query_only = ON");
+    return database.prepare(query).all(...values) as readonly JsonRecord[];
+  } finally {
+    database.close();
   }
 }

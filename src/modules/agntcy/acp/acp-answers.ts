@@ -2,7 +2,7 @@
  * The answers of ACP servers, as their implementations write them: a run, what waiting for one
  * came to, an agent. Anything else is malformed.   Agent Connect Protocol "Run", "RunOutput"
  */
-import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
+import { isRecord, type JsonRecord, recordIn, textIn } from "../../../base/json-value.ts";
 import { type AcpAnswer, type AcpFailure, malformed } from "./acp-call.ts";
 
 /** The standing of a run with its server. */
@@ -50,19 +50,17 @@ export function readRun(value: unknown): AcpRun | undefined {
   const { run_id: runId, status: written = "pending" } = value;
   const status = RUN_STATUSES.find((one) => one === written);
   if (!isId(runId) || status === undefined) return undefined;
-  const creation = isRecord(value["creation"]) ? value["creation"] : {};
-  const own = isRecord(value["metadata"]) ? value["metadata"] : {};
-  const created = isRecord(creation["metadata"]) ? creation["metadata"] : {};
-  return { runId, status, metadata: { ...created, ...own } };
+  const created = recordIn(recordIn(value["creation"])["metadata"]);
+  return { runId, status, metadata: { ...created, ...recordIn(value["metadata"]) } };
 }
 
 /** Undefined: it is no answer of `wait`. An empty one says that the time was up. */
 export function readVerdict(value: unknown): Verdict | undefined {
   if (value === undefined) return { kind: "pending" };
   if (!isRecord(value)) return undefined;
-  const run = isRecord(value["run"]) ? value["run"] : {};
-  const status = RUN_STATUSES.find((one) => one === run["status"]);
-  const output = isRecord(value["output"]) ? value["output"] : {};
+  const written = recordIn(value["run"])["status"];
+  const status = RUN_STATUSES.find((one) => one === written);
+  const output = recordIn(value["output"]);
   switch (status) {
     case undefined:
       return undefined;
@@ -96,12 +94,8 @@ export function readAgent(value: unknown): AcpAgent | undefined {
 
 /** Name and version in an agent's metadata, as far as they are there. */
 export function readReference(metadata: unknown): Pick<AcpAgent, "name" | "version"> {
-  const ref = isRecord(metadata) && isRecord(metadata["ref"]) ? metadata["ref"] : {};
-  const { name, version } = ref;
-  return {
-    name: typeof name === "string" ? name : undefined,
-    version: typeof version === "string" ? version : undefined,
-  };
+  const { name, version } = recordIn(recordIn(metadata)["ref"]);
+  return { name: textIn(name), version: textIn(version) };
 }
 
 /** Undefined: it is no thread. */
@@ -110,9 +104,9 @@ export function readThread(value: unknown): AcpThread | undefined {
   const { status, metadata } = value;
   return {
     threadId: value["thread_id"],
-    status: typeof status === "string" ? status.slice(0, 64) : undefined,
+    status: textIn(status)?.slice(0, 64),
     values: value["values"],
-    metadata: isRecord(metadata) ? metadata : {},
+    metadata: recordIn(metadata),
   };
 }
 

@@ -4,14 +4,13 @@
  * answer that says no is handed on with its status.   Agent Connect Protocol, AGTP-API §12.3
  */
 import { Deadline } from "../../../base/deadline.ts";
-import { isRecord } from "../../../base/json-value.ts";
+import { isRecord, parseJson } from "../../../base/json-value.ts";
 import { codeOf, reasonOf } from "../../../base/thrown.ts";
 import { readBoundedBody } from "../../../handlers/connection-options.ts";
 import type { UpstreamPools } from "../../../handlers/upstream-pools.ts";
 import { upstreamFailure } from "../../../handlers/upstream-response.ts";
 import { type JsonDocument, parseBoundedJson } from "../../../identity/json-document.ts";
-import type { UpstreamAddress } from "../upstream-address.ts";
-import { type CredentialShield, shieldCredentials } from "./credential-shield.ts";
+import type { UpstreamAddress } from "../upstream.ts";
 
 /** The errors of AGTP-API's Table 8. */
 export type UpstreamError =
@@ -218,14 +217,32 @@ function parseBody(
   const shielded = shield(text);
   const parsed = parseBoundedJson(shielded);
   // The parser quotes what it stumbled over, which is nothing for callers.
-  return parsed.fault === undefined || isJson(shielded) ? parsed : { fault: "is not JSON" };
+  const isJson = parsed.fault === undefined || parseJson(shielded) !== undefined;
+  return isJson ? parsed : { fault: "is not JSON" };
 }
 
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
+const CONCEALED = "[credential]";
+const MIN_LENGTH = 6;
+/** `Bearer …`, `Basic …`: the scheme is no secret, what follows is. */
+const SCHEME = /^\S+ +/;
+
+/** A text without the credentials. */
+export type CredentialShield = (text: string) => string;
+
+/** The shield for the header fields that carry credentials. */
+export function shieldCredentials(headers: Readonly<Record<string, string>>): CredentialShield {
+  const secrets = Object.values(headers).flatMap((value) => {
+    const bare = value.replace(SCHEME, "");
+    return [value, bare, ...(/^basic /i.test(value) ? passwordIn(bare) : [])];
+  });
+  const spellings = secrets.flatMap((secret) => [secret, JSON.stringify(secret).slice(1, -1)]);
+  const sought = [...new Set(spellings)].filter((one) => one.length >= MIN_LENGTH);
+  // The longest first: what is left of it would tell where the shorter one stood.
+  sought.sort((left, right) => right.length - left.length);
+  return (text) => sought.reduce((rest, secret) => rest.replaceAll(secret, CONCEALED), text);
+}
+
+function passwordIn(encoded: string): readonly string[] {
+  const pair = Buffer.from(encoded, "base64").toString("utf8");
+  return [pair, pair.slice(pair.indexOf(":") + 1)];
 }

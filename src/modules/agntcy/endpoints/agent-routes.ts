@@ -16,14 +16,14 @@ import type { AgntcyConfig } from "../config.ts";
 import type { AgentManifest } from "../manifest/manifest.ts";
 import { type AgentDescription, describeAgent } from "./describe-agent.ts";
 import {
+  CREATE_THREAD_SCHEMA,
   confirmSchema,
-  createThreadSchema,
-  emptySchema,
-  eventsSchema,
+  EMPTY_SCHEMA,
+  EVENTS_SCHEMA,
   executeSchema,
+  RUN_SCHEMA,
   runOutputSchema,
-  runSchema,
-  threadSchema,
+  THREAD_SCHEMA,
 } from "./endpoint-schemas.ts";
 import { executeAgent } from "./execute-agent.ts";
 import type { HostedRuns } from "./hosted-runs.ts";
@@ -68,7 +68,7 @@ export function describeRoute(context: RouteContext, description: AgentDescripti
     outcome: "The agent's schemas, deployment options and dependencies are returned.",
     capability: "discovery",
     impact: "informational",
-    inputSchema: emptySchema(),
+    inputSchema: EMPTY_SCHEMA,
     outputSchema: { type: "object", required: ["name", "version", "callable"] },
     handler: () => ({ body: describeAgent(description) }),
   });
@@ -106,14 +106,14 @@ function runEndpoints(
       ...{ method: "QUERY", path: "/runs/{run_id}", ...reading, outputSchema },
       intent: `Learn how one of your runs of ${name} stands.`,
       outcome: "The run is returned with its output, its question or its error.",
-      inputSchema: runSchema(),
+      inputSchema: RUN_SCHEMA,
       handler: queryRun(hosted),
     },
     {
       ...{ method: "QUERY", path: "/runs/{run_id}/events", ...reading },
       intent: `Follow what happens in one of your runs of ${name}.`,
       outcome: "A page of the run's events is returned, the oldest first.",
-      inputSchema: eventsSchema(),
+      inputSchema: EVENTS_SCHEMA,
       outputSchema: { type: "object", required: ["run_id", "events", "continuation_token"] },
       handler: queryEvents(hosted),
     },
@@ -141,7 +141,7 @@ function cancelEndpoint({ manifest }: RouteContext, hosted: HostedRuns): AgentEn
     outcome: "The run is over; what it has done stays done.",
     capability: "domain_spanning",
     impact: "irreversible",
-    inputSchema: runSchema(),
+    inputSchema: RUN_SCHEMA,
     outputSchema: runOutputSchema(manifest.specs),
     handler: (call) => cancelRun(hosted, call),
   };
@@ -157,7 +157,7 @@ function threadEndpoints({ manifest }: RouteContext, hosted: HostedRuns): readon
       outcome: "The thread's id is returned, to be sent with each run.",
       capability: "creation",
       impact: "reversible",
-      inputSchema: createThreadSchema(),
+      inputSchema: CREATE_THREAD_SCHEMA,
       handler: (call) => createThread(hosted, call),
     },
     {
@@ -166,7 +166,7 @@ function threadEndpoints({ manifest }: RouteContext, hosted: HostedRuns): readon
       outcome: "The thread is returned with its state.",
       capability: "retrieval",
       impact: "informational",
-      inputSchema: threadSchema(),
+      inputSchema: THREAD_SCHEMA,
       handler: queryThread(hosted),
     },
   ];

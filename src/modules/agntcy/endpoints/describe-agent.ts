@@ -5,8 +5,8 @@
  */
 import type { JsonRecord } from "../../../base/json-value.ts";
 import { type OptionView, viewOptions } from "../choose-option.ts";
-import type { DependencyView } from "../dependencies/dependency-view.ts";
-import type { AcpSpecs, AgentManifest } from "../manifest/manifest.ts";
+import type { DependencyView } from "../dependencies/dependency-tree.ts";
+import { type AcpSpecs, type AgentManifest, schemasOf } from "../manifest/manifest.ts";
 import type { LazyReadiness } from "../verification/readiness.ts";
 
 /** The parts of a description. */
@@ -46,28 +46,19 @@ export function describeAgent(description: AgentDescription): JsonRecord {
     option: option ?? null,
     options: viewOptions(manifest, endpoint),
     capabilities: { ...specs.capabilities, cancel: description.canCancel },
-    schemas: schemasOf(specs),
+    schemas: describeSchemas(specs),
     dependencies: description.dependencies(),
     endpoints: description.endpoints,
     required_scopes: description.requiredScopes,
   };
 }
 
-function schemasOf(specs: AcpSpecs): JsonRecord {
-  const { input, output, config, threadState, customStreamingUpdate, interrupts } = specs;
-  return {
-    input: input.schema,
-    output: output.schema,
-    config: config.schema,
-    ...(threadState === undefined ? {} : { thread_state: threadState.schema }),
-    ...(customStreamingUpdate === undefined
-      ? {}
-      : { custom_streaming_update: customStreamingUpdate.schema }),
-    interrupts: interrupts.map(({ type, payload, resume, asksAgent }) => ({
-      interrupt_type: type,
-      asks: asksAgent ? "agent" : "people",
-      interrupt_payload: payload.schema,
-      resume_payload: resume.schema,
-    })),
-  };
+function describeSchemas(specs: AcpSpecs): JsonRecord {
+  const interrupts = specs.interrupts.map(({ type, payload, resume, asksAgent }) => ({
+    interrupt_type: type,
+    asks: asksAgent ? "agent" : "people",
+    interrupt_payload: payload.schema,
+    resume_payload: resume.schema,
+  }));
+  return { ...schemasOf(specs), interrupts };
 }

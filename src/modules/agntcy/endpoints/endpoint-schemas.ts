@@ -43,21 +43,17 @@ export function executeSchema({ input, config, capabilities }: AcpSpecs): JsonSc
 }
 
 /** The parameters that name a run. */
-export function runSchema(): JsonSchema {
-  return closedObject({ run_id: ID }, ["run_id"]);
-}
+export const RUN_SCHEMA: JsonSchema = closedObject({ run_id: ID }, ["run_id"]);
 
 /** The parameters that ask for the events of a run. */
-export function eventsSchema(): JsonSchema {
-  return closedObject(
-    {
-      run_id: ID,
-      limit: { type: "integer", minimum: 1, maximum: MAX_EVENTS_PAGE },
-      continuation_token: { type: "string", maxLength: 32 },
-    },
-    ["run_id"],
-  );
-}
+export const EVENTS_SCHEMA: JsonSchema = closedObject(
+  {
+    run_id: ID,
+    limit: { type: "integer", minimum: 1, maximum: MAX_EVENTS_PAGE },
+    continuation_token: { type: "string", maxLength: 32 },
+  },
+  ["run_id"],
+);
 
 /**
  * The parameters of CONFIRM. Which of several interrupts is answered is known when it is, and `any`
@@ -93,19 +89,13 @@ export function confirmSchema({ interrupts }: AcpSpecs, taken: "declared" | "any
 }
 
 /** The parameters that create a thread. */
-export function createThreadSchema(): JsonSchema {
-  return closedObject({ metadata: METADATA }, []);
-}
+export const CREATE_THREAD_SCHEMA: JsonSchema = closedObject({ metadata: METADATA }, []);
 
 /** The parameters that name a thread. */
-export function threadSchema(): JsonSchema {
-  return closedObject({ thread_id: ID }, ["thread_id"]);
-}
+export const THREAD_SCHEMA: JsonSchema = closedObject({ thread_id: ID }, ["thread_id"]);
 
 /** Nothing is asked. */
-export function emptySchema(): JsonSchema {
-  return closedObject({}, []);
-}
+export const EMPTY_SCHEMA: JsonSchema = closedObject({}, []);
 
 /** A run, however it stands. */
 export function runOutputSchema({ output, interrupts }: AcpSpecs): JsonSchema {

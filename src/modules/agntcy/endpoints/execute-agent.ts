@@ -12,13 +12,22 @@ import { uuidv7 } from "../../../identity/uuid.ts";
 import type { AcpOutcome } from "../acp/acp-answers.ts";
 import type { AcpFailure } from "../acp/acp-call.ts";
 import { type AgentUnavailable, type RemoteAgent, streams } from "../remote-agent.ts";
-import type { BegunRun } from "../runs/begin-by-streaming.ts";
+import type { BegunRun } from "../runs/begin-run.ts";
 import { beginRun } from "../runs/begin-run.ts";
-import type { RunStream } from "../runs/record-stream.ts";
 import type { AgentRun } from "../runs/run.ts";
+import type { RunStream } from "../runs/run-stream.ts";
 import type { AgentThread } from "../runs/thread-register.ts";
-import { askServer, awaitSettled, type HostedRuns, remainingWait } from "./hosted-runs.ts";
-import { answerRun, refuse, threadNotFound, tooMany, upstreamError } from "./run-answers.ts";
+import {
+  answerRun,
+  askServer,
+  awaitSettled,
+  type HostedRuns,
+  refuse,
+  remainingWait,
+  threadNotFound,
+  tooMany,
+  upstreamError,
+} from "./hosted-runs.ts";
 
 /** Answers EXECUTE. */
 export async function executeAgent(

@@ -10,16 +10,19 @@ import { answerInterrupt, notWaiting } from "../interrupts/answer-interrupt.ts";
 import type { Approval } from "../interrupts/interrupt-desk.ts";
 import { addressOf, isOver } from "../runs/run.ts";
 import { MAX_EVENTS_PAGE, USUAL_EVENTS_PAGE } from "./endpoint-schemas.ts";
-import { askServer, awaitSettled, type HostedRuns, remainingWait } from "./hosted-runs.ts";
 import {
   answerRun,
+  askServer,
+  awaitSettled,
   findRun,
+  type HostedRuns,
   refuse,
+  remainingWait,
   runConflict,
   runNotFound,
   showRun,
   upstreamError,
-} from "./run-answers.ts";
+} from "./hosted-runs.ts";
 
 /** Answers with the run. */
 export function queryRun(hosted: HostedRuns): RouteHandler {

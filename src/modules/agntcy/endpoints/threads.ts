@@ -10,8 +10,13 @@ import type { Call, HandlerResult } from "../../../handlers/handler.ts";
 import { uuidv7 } from "../../../identity/uuid.ts";
 import type { AcpThread } from "../acp/acp-answers.ts";
 import type { AgentThread } from "../runs/thread-register.ts";
-import { askServer, type HostedRuns } from "./hosted-runs.ts";
-import { threadNotFound, tooMany, upstreamError } from "./run-answers.ts";
+import {
+  askServer,
+  type HostedRuns,
+  threadNotFound,
+  tooMany,
+  upstreamError,
+} from "./hosted-runs.ts";
 
 /** The member of a thread's metadata that holds this server's id of it. */
 const THREAD_ID_MEMBER = "agtp_thread_id";

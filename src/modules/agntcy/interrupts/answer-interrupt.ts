@@ -8,8 +8,14 @@ import { isDeepStrictEqual } from "node:util";
 import { isRecord } from "../../../base/json-value.ts";
 import type { Call, HandlerResult } from "../../../handlers/handler.ts";
 import type { AcpFailure } from "../acp/acp-call.ts";
-import { askServer, type HostedRuns } from "../endpoints/hosted-runs.ts";
-import { invalidValue, runConflict, runNotFound, upstreamError } from "../endpoints/run-answers.ts";
+import {
+  askServer,
+  type HostedRuns,
+  invalidValue,
+  runConflict,
+  runNotFound,
+  upstreamError,
+} from "../endpoints/hosted-runs.ts";
 import { type AgentUnavailable, streams } from "../remote-agent.ts";
 import { type AgentRun, addressOf, isSettled, type RunResult } from "../runs/run.ts";
 import type { Approval } from "./interrupt-desk.ts";

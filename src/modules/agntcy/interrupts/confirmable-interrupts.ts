@@ -14,7 +14,7 @@ import { floorResult } from "../../../dispatch/routes/floor-result.ts";
 import type { ExchangeView } from "../../../dispatch/routes/route.ts";
 import type { Call, HandlerResult } from "../../../handlers/handler.ts";
 import { subjectOf } from "../../../runs/interrupt-escalations.ts";
-import type { Attributor } from "../../../state/records/attributor.ts";
+import type { Attributor } from "../../../state/records/ledger.ts";
 import {
   decisionView,
   type Escalation,
@@ -24,7 +24,7 @@ import {
 import type { EscalationRegister } from "../../../state/registers/escalation-register.ts";
 import type { HostedRuns } from "../endpoints/hosted-runs.ts";
 import { answerInterrupt } from "./answer-interrupt.ts";
-import { INTERRUPTS, type InterruptSubject } from "./interrupt-escalation.ts";
+import { INTERRUPTS, type InterruptSubject } from "./interrupt-desk.ts";
 
 /** Its parts. */
 interface ConfirmableInterruptsOptions {

@@ -3,7 +3,6 @@
  * answer; the agent that began the run does where the manifest's interrupt asks it and the operator
  * lets it.   AGTP "ESCALATE", "CONFIRM"
  */
-
 import { authorityOver } from "../../../dispatch/approvals/escalation-authority.ts";
 import type { OperatorPolicy } from "../../../dispatch/caller/operator.ts";
 import type { QueryCaller } from "../../../dispatch/module/query-source.ts";
@@ -12,6 +11,7 @@ import { confirmationForbidden } from "../../../dispatch/refusals/task-refusals.
 import type { CausingRequest, RecordStreamEvents } from "../../../dispatch/stream-events.ts";
 import {
   InterruptEscalations,
+  type InterruptKind,
   type InterruptQuestion,
   type InterruptSource,
   type InterruptVerdict,
@@ -20,8 +20,7 @@ import type { Decision, Escalation } from "../../../state/registers/escalation.t
 import type { EscalationRegister } from "../../../state/registers/escalation-register.ts";
 import type { RemoteAgent } from "../remote-agent.ts";
 import type { AgentRuns } from "../runs/agent-runs.ts";
-import type { AgentRun } from "../runs/run.ts";
-import { INTERRUPTS, type InterruptSubject, questionOf } from "./interrupt-escalation.ts";
+import type { AgentRun, RunResult } from "../runs/run.ts";
 
 /** The decision that somebody brings with an answer. */
 export interface Approval extends InterruptVerdict {
@@ -173,4 +172,60 @@ function withoutApproval(run: AgentRun | undefined): InterruptVerdict {
         ? (["accepted", "answered where the agent runs"] as const)
         : (["rejected", `the run is over: ${run.status}`] as const);
   return { status, reason, authority: "operator" };
+}
+
+/** The question of a run that an escalation is about. */
+export interface InterruptSubject {
+  readonly runId: string;
+  readonly interruptId: string;
+}
+
+/** As long as a run is kept that waits. */
+const DEADLINE_MS = 30 * 24 * 3_600_000;
+/** A queue that people read is no place for more. */
+const MAX_PART_BYTES = 16_384;
+
+/** The kind of its escalations, which tells them from others. */
+export const INTERRUPTS: InterruptKind<InterruptSubject> = {
+  name: "agntcy",
+  readSubject: ({ run_id: runId, interrupt_id: interruptId }) =>
+    typeof runId === "string" && typeof interruptId === "string"
+      ? { runId, interruptId }
+      : undefined,
+};
+
+/** The question that a run waits for an answer to; undefined: it waits for nothing. */
+function questionOf(
+  run: AgentRun,
+  { payload }: RunResult,
+  { manifest, approverScope }: Pick<RemoteAgent, "manifest" | "approverScope">,
+  now: number,
+): InterruptQuestion | undefined {
+  const { runId, base, owner, interrupt } = run;
+  if (run.status !== "interrupted" || interrupt === undefined) return undefined;
+  const { interruptId, type } = interrupt;
+  const asked = manifest.specs.interrupts.find((one) => one.type === type);
+  return {
+    interruptId,
+    request: {
+      agentId: owner,
+      // The draft has no word for what needs somebody's approval; this is the nearest.
+      reason: "scope_limit",
+      priority: "normal",
+      context: {
+        kind: "agntcy.interrupt",
+        ...{ run_id: runId, interrupt_id: interruptId, path: `${base}/runs/${runId}` },
+        ...{ agent: manifest.name, interrupt_type: type },
+        ...part("payload", payload ?? null),
+        ...part("resume_schema", asked?.resume.schema ?? {}),
+      },
+      deadlineAt: now + DEADLINE_MS,
+      ...(approverScope === undefined ? {} : { approverScope }),
+    },
+  };
+}
+
+function part(name: string, value: unknown): Record<string, unknown> {
+  const isLong = Buffer.byteLength(JSON.stringify(value)) > MAX_PART_BYTES;
+  return isLong ? { [`${name}_omitted`]: true } : { [name]: value };
 }

@@ -3,7 +3,10 @@
  * common, under the names of the newest.   Agent Manifest "Agent Manifest Structure"
  */
 
+import { type DocumentPlace, documentAt } from "../../../base/document-place.ts";
+import { type DocumentStyle, JSON_STYLE } from "../../../base/document-style.ts";
 import type { JsonRecord } from "../../../base/json-value.ts";
+import type { Problem } from "../../../base/problem.ts";
 import type { CompiledSchema } from "../../../schema/schema.ts";
 
 /** The shape that a manifest was written in. */
@@ -36,6 +39,18 @@ export interface AcpSpecs {
   readonly threadState?: CompiledSchema;
   /** In the manifest's order, which decides what an interrupt is taken for. */
   readonly interrupts: readonly Interrupt[];
+}
+
+/** The schemas of an agent's specs, under the names that manifests have for them. */
+export function schemasOf(specs: AcpSpecs): Readonly<Record<string, CompiledSchema["schema"]>> {
+  const { input, output, config, threadState, customStreamingUpdate } = specs;
+  return {
+    ...{ input: input.schema, output: output.schema, config: config.schema },
+    ...(threadState === undefined ? {} : { thread_state: threadState.schema }),
+    ...(customStreamingUpdate === undefined
+      ? {}
+      : { custom_streaming_update: customStreamingUpdate.schema }),
+  };
 }
 
 /** The abilities of an agent's server; one that is not named is not there. */
@@ -93,4 +108,22 @@ export interface Dependency {
 export interface EnvironmentValues {
   readonly values: Readonly<Record<string, string>>;
   readonly dependencies: Readonly<Record<string, EnvironmentValues>>;
+}
+
+/** The longest text of a manifest. */
+export const MAX_TEXT_LENGTH = 4096;
+/** A hostile manifest may be wrong in a hundred thousand places. */
+const MAX_PROBLEMS = 100;
+
+const STYLE: DocumentStyle = {
+  ...JSON_STYLE,
+  text: `a text of at most ${MAX_TEXT_LENGTH} characters`,
+  longestText: MAX_TEXT_LENGTH,
+  isNullAbsent: true,
+  quotesWords: true,
+};
+
+/** The root of a manifest; problems name it `file`. */
+export function manifestRoot(value: unknown, file: string, problems: Problem[]): DocumentPlace {
+  return documentAt(value, { file, key: "" }, problems, { style: STYLE, most: MAX_PROBLEMS });
 }

@@ -4,17 +4,13 @@
  * `deployment`), and the OASF record whose runtime extension has both. Answers with one model, or
  * with everything that is wrong, under JSON Pointers.
  */
-
 import type { DocumentPlace } from "../../../base/document-place.ts";
 import { describeValue, isRecord, quoteValue } from "../../../base/json-value.ts";
 import { isError, type Problem } from "../../../base/problem.ts";
 import { parseBoundedJson } from "../../../identity/json-document.ts";
 import { readAcpSpecs } from "./acp-specs.ts";
-import { readOptions } from "./deployment-options.ts";
-import type { AgentManifest, ManifestShape } from "./manifest.ts";
-import { MAX_DEPENDENCIES, readDependencies, readVariables } from "./manifest-dependencies.ts";
-import { manifestRoot } from "./manifest-root.ts";
-import { AGTP_ANNOTATION, RUNTIME_EXTENSION, readRecord } from "./oasf-record.ts";
+import { MAX_DEPENDENCIES, readDependencies, readOptions, readVariables } from "./deployment.ts";
+import { type AgentManifest, type ManifestShape, manifestRoot } from "./manifest.ts";
 
 /** The largest manifest that is read. */
 export const MAX_MANIFEST_BYTES = 1_048_576;
@@ -163,4 +159,68 @@ function readName(owner: DocumentPlace, member: "name" | "version"): string | un
   if (text === undefined || NAME.test(text)) return text;
   const expected = "expected at most 256 characters without line breaks or spaces around them";
   return owner.at(member).fail(`is ${quoteValue(text)}, ${expected}`);
+}
+
+/** The extension that a manifest is in. */
+export const RUNTIME_EXTENSION = "schema.oasf.agntcy.org/features/runtime/manifest";
+/** Its other names: the SDK's own example has an older one, and modules have newer ones. */
+const RUNTIME_MODULES: ReadonlySet<string> = new Set([
+  RUNTIME_EXTENSION,
+  "oasf.agntcy.org/feature/runtime/manifest",
+  "runtime/manifest",
+  "integration/acp",
+  "integration/acp_manifest",
+  "acp_manifest",
+]);
+/** The annotation that says where an agent is reached over AGTP. */
+export const AGTP_ANNOTATION = "agtp.uri";
+const LOCATOR_TYPES = [
+  ...["binary", "unspecified", "helm-chart", "helm_chart", "docker-image", "docker_image"],
+  ...["py-package", "python_package", "source-code", "source_code", "container_image", "url"],
+];
+const MAX_ITEMS = 256;
+
+/** The extension's data, with everything that is wrong around it reported. */
+function readRecord(root: DocumentPlace): DocumentPlace | undefined {
+  root.at("schema_version").text();
+  readAuthors(root);
+  readSkills(root);
+  readLocators(root);
+  const extensions = root.at(["extensions", "modules"]).records({ most: MAX_ITEMS });
+  const found = extensions.filter((one) => {
+    const { value } = one.at("name");
+    return typeof value === "string" && RUNTIME_MODULES.has(value);
+  });
+  const [extension, second] = found;
+  if (second !== undefined) second.at("name").fail("stands in the record twice");
+  if (extension !== undefined) return extension.at("data").record();
+  return root.at(["extensions", "modules"]).fail(`has no extension called "${RUNTIME_EXTENSION}"`);
+}
+
+function readAuthors(root: DocumentPlace): void {
+  const { value } = root.at("authors");
+  const isList = Array.isArray(value) && value.every((author) => typeof author === "string");
+  if (!isList) root.at("authors").fail("must be an array of names");
+}
+
+function readSkills(root: DocumentPlace): void {
+  if (!root.has("skills")) root.at("skills").fail("is missing, expected an array");
+  for (const skill of root.at("skills").records({ most: MAX_ITEMS })) {
+    const { value } = skill.at(["class_uid", "id"]);
+    if (typeof value === "number" && Number.isSafeInteger(value) && value >= 0) continue;
+    // Records since 0.8 name a skill.
+    if (typeof skill.at("name").value === "string") continue;
+    skill.at("class_uid").fail("must be a whole number");
+  }
+}
+
+function readLocators(root: DocumentPlace): void {
+  if (!root.has("locators")) root.at("locators").fail("is missing, expected an array");
+  for (const locator of root.at("locators").records({ most: MAX_ITEMS })) {
+    const type = locator.at("type").text();
+    if (!locator.has("urls")) locator.at("url").text();
+    if (type === undefined || LOCATOR_TYPES.includes(type)) continue;
+    const message = `${quoteValue(type)} is not a type that OASF defines`;
+    locator.at("type").warn(message);
+  }
 }

@@ -2,9 +2,10 @@
  * The runs of AGNTCY agents: each is changed only where it stands as the change expects, with its result
  * and the events that say so.
  */
-
 import type { Ends } from "../../../base/deadline.ts";
 import { isRecord } from "../../../base/json-value.ts";
+import { mayHold } from "../../../base/places.ts";
+import type { TaskOwner } from "../../../base/task-queue.ts";
 import { type NumberedEvent, numberEvents } from "../../../runs/run-kind.ts";
 import {
   openParts,
@@ -25,7 +26,6 @@ import {
   type RunResult,
   type RunState,
 } from "./run.ts";
-import { type Reservation, RunPlaces, type WantedRun } from "./run-places.ts";
 
 /** A run that begins. */
 type NewRun = Pick<
@@ -195,4 +195,51 @@ function sizeOf(value: unknown): number {
 function compact(run: { readonly [Member in keyof AgentRun]: AgentRun[Member] | undefined }) {
   const members = Object.entries(run).filter(([, value]) => value !== undefined);
   return Object.fromEntries(members) as unknown as AgentRun;
+}
+
+/** Bounds of the runs that are under way. */
+interface PlaceLimits {
+  readonly activePerOwner: number;
+  readonly activePerBase: number;
+}
+
+/** A run that is about to begin. */
+type WantedRun = Pick<AgentRun, "owner" | "base" | "stranger" | "threadId">;
+
+/** Room for it. */
+interface Reservation {
+  release(): void;
+}
+
+class RunPlaces {
+  readonly #limits: PlaceLimits;
+  readonly #reserved = new Set<WantedRun>();
+
+  constructor(limits: PlaceLimits) {
+    this.#limits = limits;
+  }
+
+  /** Tells whether a run of the thread is about to begin. */
+  isThreadTaken(threadId: string): boolean {
+    return [...this.#reserved].some((one) => one.threadId === threadId);
+  }
+
+  /** Keeps room for one more beside those that run; undefined: there is none. */
+  reserve(wanted: WantedRun, running: readonly WantedRun[]): Reservation | undefined {
+    const { activePerOwner, activePerBase } = this.#limits;
+    const owner = ownerOf(wanted);
+    const active = [...running, ...this.#reserved].map((one) => {
+      return { owner: ownerOf(one), base: one.base };
+    });
+    const own = active.filter((one) => one.owner.key === owner.key).length;
+    const there = active.filter(({ base }) => base === wanted.base);
+    if (own >= activePerOwner || !mayHold(owner, activePerBase, there)) return undefined;
+    this.#reserved.add(wanted);
+    return { release: () => void this.#reserved.delete(wanted) };
+  }
+}
+
+/** A caller that is not known can be another each time, but not from elsewhere. */
+function ownerOf({ owner, stranger }: WantedRun): TaskOwner {
+  return { key: stranger ?? owner, isKnown: stranger === undefined };
 }

@@ -12,8 +12,8 @@ import type { AcpSpecs, Interrupt } from "../manifest/manifest.ts";
 import { type RemoteAgent, streams } from "../remote-agent.ts";
 import type { AgentRuns, RunChange } from "./agent-runs.ts";
 import { awaitVerdict, type Patience } from "./await-verdict.ts";
-import { RunStream } from "./record-stream.ts";
 import { type AgentRun, addressOf, type RunError, type RunResult } from "./run.ts";
+import { RunStream } from "./run-stream.ts";
 
 interface OutcomeContext {
   readonly register: Pick<AgentRuns, "record">;

@@ -12,9 +12,9 @@ import type { RemoteAgent } from "../remote-agent.ts";
 import type { AgentRuns } from "./agent-runs.ts";
 import { PATIENCE, type Patience } from "./await-verdict.ts";
 import { obtainOutcome } from "./obtain-outcome.ts";
-import type { RunStream } from "./record-stream.ts";
 import { type AgentRun, addressOf, isSettled, type RunEvent } from "./run.ts";
 import { RunReview } from "./run-review.ts";
+import type { RunStream } from "./run-stream.ts";
 
 interface FollowerOptions {
   readonly register: AgentRuns;

@@ -3,16 +3,22 @@
  * says of it with its manifest. An agent that is not there, or is another one, is not served.
  */
 
+import { randomUUID } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import { escapeToken } from "../../../base/dotted-key.ts";
 import { isRecord, type JsonRecord, memberOf, quoteValue } from "../../../base/json-value.ts";
 import { isError, type Problem } from "../../../base/problem.ts";
 import { mapSubschemas } from "../../../schema/local-reference.ts";
 import { readReference } from "../acp/acp-answers.ts";
+import type { AcpAnswer, AcpFailure } from "../acp/acp-call.ts";
 import type { AcpClient } from "../acp/acp-client.ts";
 import { readAcpSpecs } from "../manifest/acp-specs.ts";
-import type { AcpSpecs, AgentManifest } from "../manifest/manifest.ts";
-import { manifestRoot } from "../manifest/manifest-root.ts";
+import {
+  type AcpSpecs,
+  type AgentManifest,
+  manifestRoot,
+  schemasOf,
+} from "../manifest/manifest.ts";
 import type { Readiness } from "../remote-agent.ts";
 
 const MAX_DIFFERENCES = 8;
@@ -82,7 +88,7 @@ function compareDescriptor(
   compare("version", version, theirs.version);
   const read = readSpecs(descriptor);
   if (typeof read === "string") return [...differences, `/specs (${read})`];
-  return [...differences, ...compareSpecs(specs, read)];
+  return [...differences, ...findDifferences(meaningOf(specs), meaningOf(read), "/specs")];
 }
 
 function readSpecs(descriptor: JsonRecord): AcpSpecs | string {
@@ -95,13 +101,12 @@ function readSpecs(descriptor: JsonRecord): AcpSpecs | string {
   return fault === undefined ? "they are missing" : `${fault.key}: ${fault.message}`;
 }
 
-function compareSpecs(ours: AcpSpecs, theirs: AcpSpecs): readonly string[] {
-  return findDifferences(meaningOf(ours), meaningOf(theirs), "/specs");
-}
-
 /** The specs without what says nothing; interrupts by their type, which is what their order is for. */
 function meaningOf(specs: AcpSpecs): JsonRecord {
-  const { capabilities, input, output, config, threadState, customStreamingUpdate } = specs;
+  const schemas = Object.entries(schemasOf(specs)).map(([name, schema]) => [
+    name,
+    withoutAnnotations(schema),
+  ]);
   const interrupts = specs.interrupts.map(({ type, payload, resume }) => [
     type,
     {
@@ -110,14 +115,8 @@ function meaningOf(specs: AcpSpecs): JsonRecord {
     },
   ]);
   return {
-    capabilities,
-    input: withoutAnnotations(input.schema),
-    output: withoutAnnotations(output.schema),
-    config: withoutAnnotations(config.schema),
-    ...(threadState === undefined ? {} : { thread_state: withoutAnnotations(threadState.schema) }),
-    ...(customStreamingUpdate === undefined
-      ? {}
-      : { custom_streaming_update: withoutAnnotations(customStreamingUpdate.schema) }),
+    capabilities: specs.capabilities,
+    ...Object.fromEntries(schemas),
     ...(interrupts.length === 0 ? {} : { interrupts: Object.fromEntries(interrupts) }),
   };
 }
@@ -172,4 +171,41 @@ function collect(ours: unknown, theirs: unknown, pointer: string, found: string[
 
 function wordsFor(value: unknown): string {
   return value === undefined ? "is absent" : `is ${quoteValue(value)}`;
+}
+
+const CALL = "cancel";
+/** A call that no server has; as long as the other, so that nothing but the name differs. */
+const NO_CALL = "agtp-x";
+const DESCRIBED = /^\/.*\{[^/{}]+\}\/cancel$/;
+
+/** Nothing is called off: the run's id is made up. */
+export async function probeCancel(client: AcpClient, signal: AbortSignal): Promise<boolean> {
+  const runId = randomUUID();
+  const [described, known, unknown] = await Promise.all([
+    client.description(signal),
+    client.probe(runId, CALL, signal),
+    client.probe(runId, NO_CALL, signal),
+  ]);
+  if (isDenied(described)) return false;
+  if (known.kind === "answered") return unknown.kind !== "answered";
+  // The run is not there, or not to be called off: whoever says so has looked.
+  const hasLooked = known.status === 404 || known.status === 409;
+  return hasLooked && (unknown.kind !== "failed" || !isSameAnswer(known, unknown));
+}
+
+/** The server describes itself, and says nothing of the call. */
+function isDenied(answer: AcpAnswer): boolean {
+  const paths = answer.kind === "answered" && isRecord(answer.body) ? answer.body["paths"] : null;
+  if (!isRecord(paths)) return false;
+  const own = Object.entries(paths).filter(([path]) => path.includes("/runs"));
+  const isDescribed = own.some(
+    ([path, item]) => DESCRIBED.test(path) && isRecord(item) && Object.hasOwn(item, "post"),
+  );
+  return own.length > 0 && !isDescribed;
+}
+
+/** Some servers repeat the path that they do not know. */
+function isSameAnswer(known: AcpFailure, unknown: AcpFailure): boolean {
+  const said = known.detail?.replaceAll(CALL, NO_CALL);
+  return known.status === unknown.status && said === unknown.detail;
 }

@@ -1,11 +1,51 @@
 /**
- * The environment's settings of an agent's server: where it is, which agent is meant, and the
- * credentials, under the names that the AGNTCY tools use. `org.agntcy.mail` reads
- * `ORG_AGNTCY_MAIL_ENDPOINT` and the like. No message holds a value of these variables.
+ * An agent's server: the addresses that it may have, and what the environment says of it, where it is,
+ * which agent is meant, and the credentials, under the names that the AGNTCY tools use.
+ * `org.agntcy.mail` reads `ORG_AGNTCY_MAIL_ENDPOINT` and the like. A manifest comes from strangers, so
+ * addresses that mean the machine's own network surroundings are refused whatever the scheme. No message
+ * holds a value of these variables.
  */
+import { isLoopbackHost, isNobodysAddress } from "../../base/addresses.ts";
 import type { Environment } from "../../base/environment.ts";
-import { isRecord, type JsonRecord, quoteValue } from "../../base/json-value.ts";
+import { type JsonRecord, parseRecord, quoteValue } from "../../base/json-value.ts";
 import { isFieldName, isFieldValue } from "../../wire/header-fields.ts";
+
+/** An address that may be called. */
+export interface UpstreamAddress {
+  readonly origin: string;
+  /** The beginning of paths; no slash at its end. */
+  readonly basePath: string;
+}
+
+/** The address, or what is wrong with it. */
+type AddressResult =
+  | { readonly address: UpstreamAddress; readonly fault?: undefined }
+  | { readonly fault: string };
+
+/** Takes an address apart. */
+export function readAddress(written: string, allowsHttp: boolean): AddressResult {
+  const url = URL.canParse(written) ? new URL(written) : undefined;
+  const fault = url === undefined ? "must be an absolute URL" : findFault(url, allowsHttp);
+  if (url === undefined || fault !== undefined) return { fault: `${quoteUrl(written)} ${fault}` };
+  return { address: { origin: url.origin, basePath: url.pathname.replace(/\/+$/, "") } };
+}
+
+function findFault(url: URL, allowsHttp: boolean): string | undefined {
+  const host = url.hostname.replace(/^\[|\]$/g, "");
+  if (url.username !== "" || url.password !== "") {
+    return "must hold no user and no password, credentials are taken from the environment";
+  }
+  if (url.search !== "" || url.hash !== "") return "must have neither query nor fragment";
+  if (isNobodysAddress(host)) return "is an address that no service has";
+  if (url.protocol === "https:") return undefined;
+  if (url.protocol !== "http:" || !isLoopbackHost(host)) return "must use https";
+  return allowsHttp ? undefined : "must use https; plain http on loopback takes allow_http = true";
+}
+
+/** A URL may hold a password. */
+function quoteUrl(written: string): string {
+  return quoteValue(written.replace(/\/\/[^/@]*@/, "//…@"));
+}
 
 /** Options of the connection to a server. */
 export interface UpstreamAccess {
@@ -124,11 +164,5 @@ function authorization(
 }
 
 function parseObject(text: string): JsonRecord | undefined {
-  if (!text.trimStart().startsWith("{")) return undefined;
-  try {
-    const value: unknown = JSON.parse(text);
-    return isRecord(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
+  return text.trimStart().startsWith("{") ? parseRecord(text) : undefined;
 }
