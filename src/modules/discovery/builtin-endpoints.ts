@@ -8,7 +8,7 @@ import { shareBody } from "../../base/kept-text.ts";
 import { Latest } from "../../base/latest.ts";
 import { mapPaced } from "../../base/paced.ts";
 import { replyToOutcome } from "../../dispatch/handling/invoke.ts";
-import type { FloorMethod } from "../../dispatch/routes/floor.ts";
+import { whileServing } from "../../dispatch/module/while-serving.ts";
 import type { ProtocolEndpoint } from "../../dispatch/routes/protocol-endpoint.ts";
 import type { Outcome, RouteHandler } from "../../dispatch/routes/route.ts";
 import type { ListedDefinition } from "../../dispatch/tools/tool.ts";
@@ -17,12 +17,13 @@ import { propertiesOf } from "../../endpoint/input-shape.ts";
 import type { Call, Handler, HandlerResult, HandlerSuccess } from "../../handlers/handler.ts";
 import { MANIFEST_TYPE } from "../../identity/manifest-signature.ts";
 import type { JsonSchema } from "../../schema/json-schema.ts";
-import type { CompiledSchema, SchemaCompiler } from "../../schema/schema.ts";
+import type { CompiledSchema } from "../../schema/schema.ts";
+import type { DiscoveryContext } from "./config.ts";
 import type { ManifestDocument } from "./document.ts";
 import {
   arrayOf,
   type Builtin,
-  type Inventory,
+  disclosing,
   type Listed,
   Listing,
   persistentEndpoints,
@@ -37,15 +38,13 @@ import {
   toolsBuiltin,
 } from "./inventory-builtins.ts";
 import { legacyTargetHandler, withTarget } from "./legacy-target.ts";
+import type { CurrentManifest, PublishedManifest } from "./publish.ts";
 
 interface BuiltinOptions {
-  readonly inventory: Inventory;
-  readonly manifestFor: RootOptions["manifestFor"];
+  readonly context: DiscoveryContext;
+  readonly manifest: CurrentManifest;
   /** Handlers of `policies.builtins`, by reserved name. */
   readonly overrides: ReadonlyMap<string, Handler>;
-  readonly compiler: SchemaCompiler;
-  /** DISCOVER "/" by criteria. */
-  readonly criteria: FloorMethod | undefined;
 }
 
 /** The endpoints, and what they answer with. */
@@ -57,15 +56,16 @@ interface BuiltinEndpoints {
 
 /** DISCOVER "/" and every reserved path. */
 export function builtinEndpoints(options: BuiltinOptions): BuiltinEndpoints {
-  const { inventory, criteria, manifestFor } = options;
+  const { context, manifest } = options;
+  const { criteria } = context;
   const builtins = [
-    methodsBuiltin(inventory),
-    agentsBuiltin(inventory),
-    genesisBuiltin(inventory),
-    toolsBuiltin(inventory),
-    apisBuiltin(inventory),
-    patternsBuiltin(inventory),
-    contractsBuiltin(inventory),
+    methodsBuiltin(context, manifest),
+    agentsBuiltin(context),
+    genesisBuiltin(context),
+    toolsBuiltin(context),
+    apisBuiltin(context),
+    patternsBuiltin(context),
+    contractsBuiltin(context),
   ];
   const handlers = new Map(builtins.map((builtin) => [builtin.name, handlerOf(builtin, options)]));
   const root: ProtocolEndpoint = {
@@ -75,7 +75,7 @@ export function builtinEndpoints(options: BuiltinOptions): BuiltinEndpoints {
       "Finds agents and endpoints by criteria; else the manifest, or to an agent the directory.",
     inputSchema: closed({ ...TARGET, ...propertiesOf(criteria?.inputSchema ?? {}) }),
     outputSchema: { type: "object" },
-    handler: rootHandler({ handlers, manifestFor, candidates: criteria }),
+    handler: rootHandler(options, handlers),
   };
   return {
     endpoints: [root, ...builtins.map((builtin) => discoveryEndpoint(builtin, handlers))],
@@ -88,12 +88,12 @@ export function builtinEndpoints(options: BuiltinOptions): BuiltinEndpoints {
 
 function handlerOf(
   { name, handler, outputSchema }: Builtin,
-  { overrides, compiler }: BuiltinOptions,
+  { overrides, context }: BuiltinOptions,
 ): RouteHandler {
   const override = overrides.get(name);
   if (override === undefined) return handler;
   const place = { file: `DISCOVER /${name}`, key: "output_schema" };
-  const { compiled, problems } = compiler.compile(outputSchema, place);
+  const { compiled, problems } = context.compiler.compile(outputSchema, place);
   if (compiled === undefined) throw new Error(problems.map(({ message }) => message).join("; "));
   return holdToContract(override, compiled);
 }
@@ -148,30 +148,41 @@ function holdToContract(handler: Handler, output: CompiledSchema): RouteHandler 
   };
 }
 
-/** The answers of DISCOVER "/". */
-interface RootOptions {
-  /** The built-ins by reserved name, as their own paths answer. */
-  readonly handlers: ReadonlyMap<string, RouteHandler>;
-  /** The manifest as this caller may see it. */
-  manifestFor(agentId: string | undefined): ManifestDocument | Promise<ManifestDocument>;
-  readonly candidates: FloorMethod | undefined;
-}
-
 /**
  * DISCOVER on "/": the manifest to a request without Agent-ID or with the manifest's media type in
  * Accept, the directory of built-ins to an agent, the built-in of a legacy `target`, and candidates
  * to whoever asks by criteria.   AGTP "DISCOVER", AGTP-API §5.8.3, §5.10, §8.10
  */
-function rootHandler({ handlers, manifestFor, candidates }: RootOptions): RouteHandler {
+function rootHandler(
+  { context, manifest }: BuiltinOptions,
+  handlers: ReadonlyMap<string, RouteHandler>,
+): RouteHandler {
+  const { criteria } = context;
+  const manifestFor = variantsOf(context, manifest);
   const answerTarget = legacyTargetHandler(handlers);
   const directory = [...handlers.keys()].map((name) => ({ path: `/${name}`, tier: "A" }));
   return (call, exchange) => {
     const { target } = call.input;
     if (target !== undefined) return answerTarget(call, exchange, target);
-    if (candidates?.isAsked?.(call.input)) return candidates.handler(call, exchange);
+    if (criteria?.isAsked?.(call.input)) return criteria.handler(call, exchange);
     if (!wantsManifest(call)) return { body: { directory } };
-    const manifest = manifestFor(call.agentId);
-    return manifest instanceof Promise ? manifest.then(answerOf) : answerOf(manifest);
+    const shown = manifestFor(call.agentId);
+    return shown instanceof Promise ? shown.then(answerOf) : answerOf(shown);
+  };
+}
+
+/** The manifest as each caller may see it. */
+function variantsOf(context: DiscoveryContext, manifest: CurrentManifest) {
+  const isDisclosed = disclosing(context);
+  return (agentId: string | undefined): ManifestDocument | Promise<ManifestDocument> => {
+    const own = persistentEndpoints(context, manifest, agentId);
+    const isWhole = isDisclosed(agentId);
+    const pick = (published: PublishedManifest): ManifestDocument | Promise<ManifestDocument> => {
+      if (own.length > 0) return published.extend(isWhole, own);
+      return isWhole ? published.disclosed : published.withheld;
+    };
+    const published = manifest.get();
+    return published instanceof Promise ? published.then(pick) : pick(published);
   };
 }
 
@@ -199,15 +210,16 @@ const REMEMBERED = 8;
  * calling agent negotiated to stay. A bare array of `{method, path, description, tier}`.   AGTP-API
  * §5.8, §10.8
  */
-function methodsBuiltin(inventory: Inventory): Builtin {
-  const methods = new Listing(() => mapPaced(inventory.endpoints(), methodEntry), inventory.drive);
+function methodsBuiltin(context: DiscoveryContext, manifest: CurrentManifest): Builtin {
+  const drive = whileServing(context);
+  const methods = new Listing(() => mapPaced(context.deployment().listed, methodEntry), context);
   const extended = new LRUCache<string, Latest<Listed>>({ max: REMEMBERED });
   /** Shared as well: an agent may ask for its list as often as it likes. */
   const extend = (all: Listed, own: Listed): Latest<Listed> => {
     const key = JSON.stringify(own);
     const made =
       extended.get(key) ??
-      new Latest(async () => inventory.drive(sharing(mapPaced([...all, ...own], (one) => one))));
+      new Latest(async () => drive(sharing(mapPaced([...all, ...own], (one) => one))));
     extended.set(key, made);
     return made;
   };
@@ -217,7 +229,7 @@ function methodsBuiltin(inventory: Inventory): Builtin {
     outputSchema: arrayOf(["method", "path", "description", "tier"]),
     prepare: () => methods.prepare(),
     handler: ({ agentId }) => {
-      const own = persistentEndpoints(inventory, agentId);
+      const own = persistentEndpoints(context, manifest, agentId);
       if (own.length === 0) return methods.answer();
       const entries = own.map((one) => entryOf(one, "C"));
       return methods.answer(async (all) => ({ body: await extend(all, entries).get() }));

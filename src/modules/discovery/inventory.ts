@@ -2,35 +2,16 @@
 
 import { sharingList } from "../../base/kept-text.ts";
 import { Latest } from "../../base/latest.ts";
-import { type Drive, mapPaced, type Paced } from "../../base/paced.ts";
-import type { Disclosure } from "../../dispatch/caller/disclosure.ts";
-import type { ApiEntry } from "../../dispatch/module/listing-sections.ts";
+import { mapPaced, type Paced } from "../../base/paced.ts";
+import { isDisclosedTo } from "../../dispatch/caller/disclosure.ts";
+import { whileServing } from "../../dispatch/module/while-serving.ts";
 import type { RouteHandler } from "../../dispatch/routes/route.ts";
-import type { ListedDefinition } from "../../dispatch/tools/tool.ts";
 import { contractDefinition } from "../../endpoint/contract-definition.ts";
 import type { EndpointDefinition } from "../../endpoint/endpoint.ts";
-import type { Recipe } from "../../endpoint/recipe.ts";
 import type { HandlerResult } from "../../handlers/handler.ts";
 import type { JsonSchema } from "../../schema/json-schema.ts";
-import type { ContractRegister } from "../../state/registers/contract-register.ts";
-
-/** Everything of this server that can be discovered. */
-export interface Inventory extends Disclosure {
-  /** Every listed endpoint with its tier, the built-ins included; known once all are built. */
-  endpoints(): readonly ListedDefinition[];
-  /** Tells whether such a pair is among them. */
-  isListed(method: string, path: string): boolean;
-  /** Name or Agent-ID of the agent that is addressed when a request names none. */
-  readonly defaultAgent: string | undefined;
-  /** Complete once the server is bound. */
-  apis(): readonly ApiEntry[];
-  readonly recipes: readonly Recipe[];
-  readonly contracts: Pick<ContractRegister, "active">;
-  /** True if a pair that is not registered may be negotiated. */
-  readonly isNegotiating: boolean;
-  /** Lists may be long: they are made in steps, with everybody else's turn in between. */
-  readonly drive: Drive;
-}
+import type { DiscoveryContext } from "./config.ts";
+import type { CurrentManifest } from "./publish.ts";
 
 /** One reserved path of DISCOVER. */
 export interface Builtin {
@@ -45,6 +26,12 @@ export interface Builtin {
   prepare?(): Promise<void>;
 }
 
+/** Tells whether a caller may learn which agents there are. */
+export function disclosing({ config, directory: agents }: DiscoveryContext) {
+  const { disclosure } = config.agents;
+  return (agentId: string | undefined): boolean => isDisclosedTo({ agents, disclosure }, agentId);
+}
+
 /** Schema of a bare array of objects with some required members. */
 export function arrayOf(required: readonly string[]): JsonSchema {
   return { type: "array", items: { type: "object", required } };
@@ -55,11 +42,12 @@ const MOST_CHARACTERS = 256 * 1024;
 
 /** Each pair once, as it is answered now: the newest contract, where nothing is registered. */
 export function persistentEndpoints(
-  inventory: Pick<Inventory, "contracts" | "isListed">,
+  { deployment }: DiscoveryContext,
+  manifest: Pick<CurrentManifest, "isListed">,
   agentId: string | undefined,
 ): readonly EndpointDefinition[] {
   if (agentId === undefined) return [];
-  const active = inventory.contracts.active(agentId);
+  const active = deployment().contracts.active(agentId);
   if (!active.some(({ isPersistent }) => isPersistent)) return [];
   const taken = new Set<string>();
   const persistent: EndpointDefinition[] = [];
@@ -67,7 +55,7 @@ export function persistentEndpoints(
   for (const { endpoint, isPersistent } of active) {
     const { method, path } = endpoint;
     const pair = `${method} ${path}`;
-    if (taken.has(pair) || inventory.isListed(method, path)) continue;
+    if (taken.has(pair) || manifest.isListed(method, path)) continue;
     taken.add(pair);
     if (!isPersistent) continue;
     characters += JSON.stringify(endpoint).length;
@@ -84,8 +72,9 @@ export type Listed = readonly object[];
 export class Listing {
   readonly #latest: Latest<Listed>;
 
-  constructor(make: () => Paced<Listed>, drive: Drive) {
-    this.#latest = new Latest(async () => drive(sharing(make())));
+  /** It may be long: it is made in steps, with everybody else's turn in between. */
+  constructor(make: () => Paced<Listed>, context: DiscoveryContext) {
+    this.#latest = new Latest(async () => whileServing(context)(sharing(make())));
   }
 
   /** Makes it. */
@@ -106,10 +95,10 @@ export class Listing {
 export function answerWith<T>(
   items: readonly T[],
   entryOf: (item: T) => object,
-  drive: Drive,
+  context: DiscoveryContext,
 ): HandlerResult | Promise<HandlerResult> {
   if (items.length <= FEW) return { body: items.map(entryOf) };
-  const body = drive(sharing(mapPaced(items, entryOf)));
+  const body = whileServing(context)(sharing(mapPaced(items, entryOf)));
   return Promise.resolve(body).then((entries) => ({ body: entries }));
 }
 
