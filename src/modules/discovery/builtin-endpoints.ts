@@ -9,8 +9,9 @@ import { Latest } from "../../base/latest.ts";
 import { mapPaced } from "../../base/paced.ts";
 import { replyToOutcome } from "../../dispatch/handling/invoke.ts";
 import { whileServing } from "../../dispatch/module/while-serving.ts";
+import { badRequest, type Refusal, schemaViolation } from "../../dispatch/refusals/refusal.ts";
 import type { ProtocolEndpoint } from "../../dispatch/routes/protocol-endpoint.ts";
-import type { Outcome, RouteHandler } from "../../dispatch/routes/route.ts";
+import type { ExchangeView, Outcome, RouteHandler } from "../../dispatch/routes/route.ts";
 import type { ListedDefinition } from "../../dispatch/tools/tool.ts";
 import type { EndpointDefinition } from "../../endpoint/endpoint.ts";
 import { propertiesOf } from "../../endpoint/input-shape.ts";
@@ -37,7 +38,6 @@ import {
   patternsBuiltin,
   toolsBuiltin,
 } from "./inventory-builtins.ts";
-import { legacyTargetHandler, withTarget } from "./legacy-target.ts";
 import type { CurrentManifest, PublishedManifest } from "./publish.ts";
 
 interface BuiltinOptions {
@@ -246,4 +246,58 @@ function entryOf(
   tier: ListedDefinition["tier"] | "C",
 ): object {
   return { method, path, description, tier };
+}
+
+/** The targets that the body form ever had. */
+const LEGACY_TARGETS: readonly string[] = ["methods", "agents", "genesis", "tools", "apis"];
+
+const REMEMBERED_AGENTS = 10_000;
+
+/** Refuses a `target` in the body that is not the path's own name. */
+function withTarget(name: string, handler: RouteHandler): RouteHandler {
+  return (call, exchange) => {
+    const { target } = call.input;
+    return target === undefined || target === name
+      ? handler(call, exchange)
+      : conflict(`/${name}`, target);
+  };
+}
+
+function conflict(path: string, target: unknown): Refusal {
+  const message = `the path names ${path} and the body target "${String(target)}"`;
+  return badRequest("discover-target-conflict", message, { conflict: { path, target } });
+}
+
+/**
+ * Answers the deprecated body form `target=NAME` on the root path with the built-in of that name, and
+ * with a warning the first time that an agent uses it.   AGTP-API §5.10
+ */
+function legacyTargetHandler(
+  handlers: ReadonlyMap<string, RouteHandler>,
+): (call: Call, exchange: ExchangeView, target: unknown) => ReturnType<RouteHandler> {
+  const warned = new LRUCache<string, true>({ max: REMEMBERED_AGENTS });
+  return (call, exchange, target) => {
+    const isKnown = typeof target === "string" && LEGACY_TARGETS.includes(target);
+    const handler = isKnown ? handlers.get(target) : undefined;
+    if (handler === undefined) return unknownTarget();
+    const answer = handler(call, exchange);
+    const agent = call.agentId ?? "";
+    if (warned.has(agent)) return answer;
+    warned.set(agent, true);
+    call.log.warn({ target }, "DISCOVER target= in the body is deprecated");
+    const warning = `deprecated; successor=DISCOVER /${String(target)}`;
+    return answer instanceof Promise
+      ? answer.then((result) => withWarning(result, warning))
+      : withWarning(answer, warning);
+  };
+}
+
+function unknownTarget(): Refusal {
+  const message = `must be one of ${LEGACY_TARGETS.join(", ")}`;
+  return schemaViolation([{ path: "/target", keyword: "enum", message }]);
+}
+
+function withWarning(result: HandlerResult | Refusal, warning: string): HandlerResult | Refusal {
+  if ("error" in result) return result;
+  return { ...result, headers: { ...result.headers, "AGTP-Endpoint-Warning": warning } };
 }

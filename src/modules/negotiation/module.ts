@@ -7,21 +7,29 @@
 import { recordAccepted, recordContractEvents } from "../../dispatch/contracts/contract-events.ts";
 import { ContractRoutes } from "../../dispatch/contracts/contract-routes.ts";
 import type { Module, Negotiation } from "../../dispatch/module/module.ts";
+import {
+  MAX_SOURCE_ENTRIES,
+  type QueryEntry,
+  type QuerySource,
+} from "../../dispatch/module/query-source.ts";
 import type { RateWindow } from "../../dispatch/rates/rate-window.ts";
 import { describeBy, type FloorMethod, floorEndpoints } from "../../dispatch/routes/floor.ts";
 import { isProtocolPair } from "../../dispatch/routes/pairs.ts";
 import { protocolRoutes } from "../../dispatch/routes/protocol-endpoint.ts";
 import type { ExchangeView } from "../../dispatch/routes/route.ts";
-import type { Contract } from "../../endpoint/contract.ts";
+import { type Contract, contractEntry } from "../../endpoint/contract.ts";
 import type { Call } from "../../handlers/handler.ts";
 import type { NegotiationSections } from "./config.ts";
-import { contractSource } from "./contracts/contract-source.ts";
 import { createLateSynthesis, synthesisFaults } from "./late-synthesis.ts";
 import { planMethod } from "./plan-method/plan-method.ts";
 import { createLatePlanPlaces } from "./plan-method/plan-places.ts";
-import { contractOffers } from "./propose/contract-offers.ts";
 import { proposalEndpoints } from "./propose/pending-proposals.ts";
-import { evaluatePending, type ProposeOptions, proposeMethod } from "./propose/propose.ts";
+import {
+  contractOffers,
+  evaluatePending,
+  type ProposeOptions,
+  proposeMethod,
+} from "./propose/propose.ts";
 import { createContractSchemas } from "./propose/proposed-schema.ts";
 import type { SubmittedProposal } from "./propose/read-proposal.ts";
 import { negotiationRoute } from "./rcns/negotiation-route.ts";
@@ -112,4 +120,43 @@ async function endContractsWithoutMethod({ context, record }: ProposeOptions): P
   const reason = "catalog-method-removed";
   const events = ended.map(({ contract }) => ({ type: "rcns_release", contract, reason }) as const);
   if (events.length > 0) await record(events);
+}
+
+/** The register of contracts. */
+interface ActiveContracts {
+  active(agentId: string): readonly Contract[];
+}
+
+/**
+ * The caller's own contracts, with what to call them by: operators see others' by DISCOVER and
+ * INSPECT.   AGTP-API §5.8.7, §10.1.4
+ */
+export function contractSource(contracts: ActiveContracts): QuerySource {
+  return {
+    name: "contract",
+    entries: async ({ caller: { agentId } }) =>
+      agentId === undefined
+        ? []
+        : contracts
+            .active(agentId)
+            .toSorted((one, other) => other.issuedAt - one.issuedAt)
+            .slice(0, MAX_SOURCE_ENTRIES)
+            .map(foundContract),
+  };
+}
+
+function foundContract(contract: Contract): QueryEntry {
+  const { endpoint, synthesisId } = contract;
+  const { method, path, description, semantic } = endpoint;
+  return {
+    id: synthesisId,
+    texts: [`${method} ${path}`, semantic.intent, description, semantic.outcome],
+    content: {
+      ...contractEntry(contract),
+      ...endpoint,
+      tier: "C",
+      callable: true,
+      headers: { "Contract-Synthesized": synthesisId },
+    },
+  };
 }

@@ -9,11 +9,11 @@ import type { RunExecutor } from "../../../runs/run-schedule.ts";
 import { HolderLostError } from "../../../state/holders.ts";
 import { isStoreUnavailable } from "../../../state/store-fault.ts";
 import type { RunError } from "../agent-executor.ts";
-import { orderNodes } from "../workflows/node-order.ts";
+import { orderNodes } from "../workflows/check-workflow.ts";
 import type { WorkflowNode } from "../workflows/workflow.ts";
 import { checkHandoffGate } from "./agent-pins.ts";
-import { copyHistory } from "./copy-history.ts";
 import { findLoopExcess } from "./fold-run.ts";
+import { copyHistory } from "./fork-run.ts";
 import {
   type EventDraft,
   isOver,
