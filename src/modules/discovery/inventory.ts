@@ -6,7 +6,7 @@ import { mapPaced, type Paced } from "../../base/paced.ts";
 import { isDisclosedTo } from "../../dispatch/caller/disclosure.ts";
 import { whileServing } from "../../dispatch/module/while-serving.ts";
 import type { RouteHandler } from "../../dispatch/routes/route.ts";
-import { contractDefinition } from "../../endpoint/contract-definition.ts";
+import { contractDefinition } from "../../endpoint/contract.ts";
 import type { EndpointDefinition } from "../../endpoint/endpoint.ts";
 import type { HandlerResult } from "../../handlers/handler.ts";
 import type { JsonSchema } from "../../schema/json-schema.ts";

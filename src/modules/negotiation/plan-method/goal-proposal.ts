@@ -6,9 +6,8 @@
 import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
 import type { Pair } from "../../../catalog/pair.ts";
 import type { Proposal } from "../../../endpoint/synthesis-plan.ts";
-import { compileFormatTest } from "../../../schema/format-test.ts";
 import type { JsonSchema } from "../../../schema/json-schema.ts";
-import { FORMATS } from "../../../schema/keywords-and-formats.ts";
+import { compileFormatTest, FORMATS } from "../../../schema/keywords-and-formats.ts";
 import { semanticOf } from "../rcns/unregistered-request.ts";
 import type { PlanRequest } from "./plan-request.ts";
 

@@ -10,7 +10,7 @@ import type { TaskOwner } from "../../../base/task-queue.ts";
 import { traceOf } from "../../../base/thrown.ts";
 import { networkOwner, type RateExcess } from "../../../dispatch/rates/rates.ts";
 import { isWholeName } from "../../../dispatch/routes/second-look.ts";
-import { parseBody } from "../../../endpoint/request-body.ts";
+import { parseBody } from "../../../endpoint/input.ts";
 import { canonicalForm, sha256Hex } from "../../../identity/canonical-form.ts";
 import { uuidv7 } from "../../../identity/uuid.ts";
 import { isStoreUnavailable } from "../../../state/store-fault.ts";
