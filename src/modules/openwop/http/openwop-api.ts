@@ -11,7 +11,7 @@ import { traceOf } from "../../../base/thrown.ts";
 import type { RateExcess } from "../../../dispatch/rates/rates.ts";
 import { networkOwner } from "../../../dispatch/rates/rates.ts";
 import { isWholeName } from "../../../dispatch/routes/second-look.ts";
-import { parseBody } from "../../../endpoint/request-body.ts";
+import { parseBody } from "../../../endpoint/input.ts";
 import { canonicalForm, sha256Hex } from "../../../identity/canonical-form.ts";
 import { uuidv7 } from "../../../identity/uuid.ts";
 import { isStoreUnavailable } from "../../../state/store-fault.ts";
