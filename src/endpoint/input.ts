@@ -213,17 +213,27 @@ const MAX_QUERY_FIELDS = 1024;
  */
 export function parseQuery(query: string): Map<string, string> | undefined {
   const fields = new Map<string, string>();
-  const parts = query.split("&", MAX_QUERY_FIELDS + 1);
-  if (parts.length > MAX_QUERY_FIELDS) return undefined;
-  for (const part of parts) {
-    if (part === "") continue;
-    const equals = part.indexOf("=");
-    const name = decodePart(equals === -1 ? part : part.slice(0, equals));
-    const value = decodePart(equals === -1 ? "" : part.slice(equals + 1));
-    if (name === undefined || value === undefined) return undefined;
-    fields.set(name, value);
+  let count = 0;
+  let start = 0;
+  while (start <= query.length) {
+    const ampersand = query.indexOf("&", start);
+    const end = ampersand === -1 ? query.length : ampersand;
+    count += 1;
+    if (count > MAX_QUERY_FIELDS) return undefined;
+    if (end > start && !addField(fields, query.slice(start, end))) return undefined;
+    start = end + 1;
   }
   return fields;
+}
+
+/** False: its encoding is malformed. */
+function addField(fields: Map<string, string>, part: string): boolean {
+  const equals = part.indexOf("=");
+  const name = decodePart(equals === -1 ? part : part.slice(0, equals));
+  const value = decodePart(equals === -1 ? "" : part.slice(equals + 1));
+  if (name === undefined || value === undefined) return false;
+  fields.set(name, value);
+  return true;
 }
 
 /** A name or a value of a query, or a segment of a path; undefined: it is not percent-encoded UTF-8. */
