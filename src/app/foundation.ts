@@ -19,7 +19,6 @@ import { loadingOperatorAgents, loadSigningKey, openTokens } from "./identity-pa
 import type { OpenedVerifier } from "./jwks/verifier.ts";
 import { bindOperatorRoutes } from "./operator-routes.ts";
 
-/** Something that has to be closed. */
 interface Closable {
   close(): Promise<unknown>;
 }

@@ -18,7 +18,6 @@ export interface TaskMeter {
   slice<T>(payer: () => TaskOwner, work: () => T, times: { readonly startedAt: number }): T;
 }
 
-/** Options by which a queue shares the time. */
 interface TaskQueueOptions {
   /** The length of one turn; a step that has begun is finished. Undefined: there are no turns. */
   readonly sliceMs?: number;

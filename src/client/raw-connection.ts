@@ -5,7 +5,7 @@
  */
 
 import type { TLSSocket } from "node:tls";
-import type { ResponseLimits } from "../wire/message.ts";
+import type { ResponseLimits } from "../wire/fields.ts";
 import { isWireFault } from "../wire/message-parser.ts";
 import { type ReceivedResponse, ResponseParser } from "../wire/response-parser.ts";
 import type { Peer } from "./agtp-client.ts";
@@ -27,7 +27,6 @@ export type RawAnswer =
   /** The deadline passed; what had come so far is no whole response. */
   | { readonly kind: "silence"; readonly isPartial: boolean };
 
-/** The longest to wait, and the most octets to take. */
 interface RawConnectionOptions {
   /** Milliseconds of `performance.now()`. */
   readonly deadline: number;

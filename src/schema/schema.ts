@@ -5,12 +5,13 @@
  * schema: a quick one that stops at the first error and gives the verdict, and a thorough one that
  * lists the errors of a value that is invalid already.   AGTP-API §13.2, §13.3
  */
-
 import { Ajv2020, type ErrorObject, type ValidateFunction } from "ajv/dist/2020.js";
+import type { RegExpEngine } from "ajv/dist/types/index.js";
 import type { Place } from "../base/document-place.ts";
 import type { Problem } from "../base/problem.ts";
 import type { JsonSchema } from "./json-schema.ts";
 import { EQUALITY_KEYWORDS, FORMATS, MULTIPLE_OF } from "./keywords-and-formats.ts";
+import { compileLinearRegex, type LinearRegex } from "./linear-regex.ts";
 import { OPERATOR_SCHEMA_BOUNDS, type SchemaBounds } from "./schema-bounds.ts";
 import { checkSchema } from "./schema-check.ts";
 import type { SchemaFault } from "./schema-place.ts";
@@ -21,8 +22,56 @@ import {
   toViolations,
   type Wording,
 } from "./schema-violation.ts";
-import { TEXT_PATTERNS } from "./text-pattern.ts";
 import { createWording } from "./violation-wording.ts";
+
+/** Of short texts even three repetitions in a row find their end soon. */
+const SHORT = 128;
+const REPEATS = /[*+{]/;
+const REPEATS_GROUP = /\)[*+{]/;
+
+/**
+ * A pattern of an operator's schema, matched against what callers send. The platform's engine is quick with
+ * most texts, and takes time beyond all bounds where a pattern repeats a repetition or a text is long: there
+ * RE2 matches, as far as it can read the pattern.   AGTP-API §13.2
+ */
+class TextPattern {
+  readonly #native: RegExp;
+  readonly #repeats: boolean;
+  readonly #repeatsGroup: boolean;
+  /** Made for the first text that needs it; undefined: RE2 cannot read it. */
+  #linear: { readonly regex: LinearRegex | undefined } | undefined;
+
+  constructor(source: string, flags: string) {
+    this.#native = new RegExp(source, flags);
+    this.#repeats = REPEATS.test(source);
+    this.#repeatsGroup = REPEATS_GROUP.test(source);
+  }
+
+  test(text: string): boolean {
+    const isHard = this.#repeatsGroup || (this.#repeats && text.length > SHORT);
+    const linear = isHard ? this.#makeLinear() : undefined;
+    return linear === undefined ? this.#native.test(text) : linear.test(text);
+  }
+
+  /** The key that the validator tells patterns apart by. */
+  toString(): string {
+    return this.#native.toString();
+  }
+
+  #makeLinear(): LinearRegex | undefined {
+    if (this.#linear === undefined) {
+      const result = compileLinearRegex(this.#native.source);
+      this.#linear = { regex: result.kind === "regex" ? result.regex : undefined };
+    }
+    return this.#linear.regex;
+  }
+}
+
+/** The engine, for the validator. */
+const TEXT_PATTERNS: RegExpEngine = Object.assign(
+  (source: string, flags: string) => new TextPattern(source, flags),
+  { code: "textPattern" },
+);
 
 export type { SchemaViolation } from "./schema-violation.ts";
 
@@ -41,7 +90,7 @@ export interface CompiledSchema {
 }
 
 /** The result of compiling a schema; without problems there is always a compiled schema. */
-export interface CompiledResult {
+interface CompiledResult {
   readonly compiled?: CompiledSchema;
   readonly problems: readonly Problem[];
 }

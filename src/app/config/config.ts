@@ -3,7 +3,7 @@
  * present with its default, secrets resolved, paths absolute, frozen.
  */
 import type { ConfigPlace } from "../../base/deployment-files.ts";
-import type { CatalogConfig } from "../../catalog/catalog-section.ts";
+import type { CatalogConfig } from "../../catalog/catalog.ts";
 import type { ApiEntry, HostedProtocolEntry } from "../../dispatch/module/listing-sections.ts";
 import type { PoliciesConfig } from "../../dispatch/policy/policies-config.ts";
 import type { FilesConfig } from "../../endpoint/endpoint-file-schema.ts";

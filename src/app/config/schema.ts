@@ -7,7 +7,7 @@ import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";
 import { Ajv2020, type Options, type ValidateFunction } from "ajv/dist/2020.js";
-import { catalogSection } from "../../catalog/catalog-section.ts";
+import { catalogSection } from "../../catalog/catalog.ts";
 import { apisSection, hostedProtocolsSection } from "../../dispatch/module/listing-sections.ts";
 import { policiesSection } from "../../dispatch/policy/policies-section.ts";
 import { endpointsSection, recipesSection } from "../../endpoint/endpoint-file-schema.ts";

@@ -10,11 +10,11 @@ import {
   optional,
   path,
   type Schema,
+  secret,
   table,
   text,
   word,
 } from "../../schema/section-field.ts";
-import { secret } from "../../schema/section-words.ts";
 
 /** Notes what is wrong with a key of the configuration. */
 type ReportSetting = (key: string, message: string, more?: { readonly hint?: string }) => void;

@@ -10,11 +10,11 @@ import {
   optional,
   path,
   type Schema,
+  secret,
   table,
   text,
   word,
 } from "../../schema/section-field.ts";
-import { secret } from "../../schema/section-words.ts";
 
 /** `[[processes]]` */
 export interface ProcessConfig {

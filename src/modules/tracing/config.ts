@@ -8,11 +8,12 @@ import {
   optional,
   path,
   type Schema,
+  secret,
   table,
   text,
+  webUrl,
   word,
 } from "../../schema/section-field.ts";
-import { secret, webUrl } from "../../schema/section-words.ts";
 
 /** `[tracing]` */
 export interface TracingConfig {

@@ -11,7 +11,7 @@ import {
 } from "../../client/raw-connection.ts";
 import { covers } from "../../identity/authority-scope.ts";
 import { uuidv7 } from "../../identity/uuid.ts";
-import type { ResponseLimits } from "../../wire/message.ts";
+import type { ResponseLimits } from "../../wire/fields.ts";
 import type { ReceivedResponse } from "../../wire/response-parser.ts";
 
 /** The server to ask. */
@@ -24,7 +24,6 @@ export interface Target {
 /** The outcome of waiting for an answer. */
 export type Answer = RawAnswer | { readonly kind: "unreachable"; readonly message: string };
 
-/** How a request is sent. */
 interface Manner {
   /** This side ends behind it. */
   readonly isCut: boolean;

@@ -7,7 +7,7 @@
  * A status is a number, `404|405` either, `!459` any other. A header field `{absent}` may not be there.
  */
 import { parseJson } from "../../base/json-value.ts";
-import type { HeaderFields } from "../../wire/message.ts";
+import type { HeaderFields } from "../../wire/fields.ts";
 import { type Bindings, createBindings, matchText } from "./text-pattern.ts";
 import { checkKind, kindOf } from "./value-kinds.ts";
 import { type Mismatches, matchValue, shortest, show } from "./value-pattern.ts";
@@ -31,14 +31,12 @@ type ExpectedBody =
   | { readonly kind: "json"; readonly value: unknown }
   | { readonly kind: "text"; readonly pattern: string };
 
-/** A response as it was received. */
 interface ActualResponse {
   readonly status: number;
   readonly headers: HeaderFields;
   readonly body: string;
 }
 
-/** How strict the comparison is, and what the names in the transcript stand for. */
 interface MatchOptions {
   /** "ignore": other servers may send header fields, and a body, that a transcript does not list. */
   readonly unlistedHeaders: "refuse" | "ignore";
@@ -154,5 +152,5 @@ function matchBody(expected: ExpectedBody, actual: string, bindings: Bindings): 
   }
   const value = parseJson(actual);
   if (value === undefined) return [`body: expected JSON, got ${show(actual)}`];
-  return matchValue(expected.value, value, "body", bindings);
+  return matchValue(expected.value, value, { at: "body", bindings });
 }

@@ -21,9 +21,9 @@ import {
   withText,
 } from "../../modules/mcp/opaque-server.ts";
 import { handleTasks, knowsTasks, TASKS_EXTENSION } from "../../modules/mcp/tasks/task-requests.ts";
-import type { HeaderField } from "../../wire/message.ts";
+import type { HeaderField } from "../../wire/fields.ts";
 import { clientOptions } from "../shell/ask-server.ts";
-import { readText, usage } from "../shell/command-file.ts";
+import { readText, usage } from "../shell/command.ts";
 import type { Line } from "../shell/command-line.ts";
 import { defuseLine, type Terminal } from "../shell/terminal.ts";
 import type { FRONT_ARGS, FRONT_OPTIONS } from "./front-options.ts";
