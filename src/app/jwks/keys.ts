@@ -147,8 +147,8 @@ export class JwksFileKeys implements KeySource {
   #read(): void {
     const read = readKeyFile(this.#path);
     if (read.fault !== undefined) {
-      const fields = { event: "issuer-keys", reason: read.fault };
-      this.#log.warn(fields, "the token issuer's keys cannot be renewed");
+      const event = "issuer-keys";
+      this.#log.warn({ event, reason: read.fault }, "the token issuer's keys cannot be renewed");
       return;
     }
     if (read.set.fingerprint === this.#set?.fingerprint) return;
