@@ -40,7 +40,6 @@ export interface KeptDelegation {
   readonly delivery?: Delivery;
 }
 
-/** The end of a delivery. */
 interface Delivery {
   readonly isDelivered: boolean;
   /** Milliseconds since the epoch. */
@@ -88,7 +87,6 @@ export function openDelegations(store: Store, holders?: Holders): Promise<Delega
   return openRegister(store, KIND, holders === undefined ? {} : { holders });
 }
 
-/** Runs and tasks of all agents. */
 interface DelegationState {
   readonly runs: RecentRuns;
   readonly register: DelegationRegister;

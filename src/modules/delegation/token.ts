@@ -31,7 +31,6 @@ export interface TokenClaims {
   readonly taskHash: string;
 }
 
-/** Why a token is not believed. */
 interface TokenFault {
   readonly fault: "malformed" | "unknown-issuer" | "signature" | "expired";
   readonly message: string;
@@ -160,7 +159,6 @@ const MAX_PER_ISSUER = 10_000;
  */
 const CLOCK_STEP_MS = 3_600_000;
 
-/** The outcome of taking a token. */
 type Taken = "fresh" | "seen" | "full";
 
 export class SeenTokens {

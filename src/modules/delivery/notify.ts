@@ -35,8 +35,8 @@ import {
 } from "../../state/registers/certificate-register.ts";
 import type { Notification, NotificationDraft, Recipient } from "./notification.ts";
 import type { NotificationRegister } from "./notification-register.ts";
+import { acceptedReceipt, acceptedState } from "./notification-views.ts";
 import { type NotifyRequest, readNotifyRequest } from "./notify-request.ts";
-import { acceptedReceipt, acceptedState } from "./receipt.ts";
 import { type AddressBook, resolveRecipients } from "./recipients.ts";
 
 interface NotifyOptions {
@@ -132,7 +132,6 @@ function idTaken(): Refusal {
   return idempotencyConflict("idempotency-key-reuse", message);
 }
 
-/** The registers that a revocation acts on. */
 interface RevokeCertificateOptions {
   readonly directory: Pick<AgentDirectory, "find">;
   readonly certificates: Pick<CertificateRegister, "revoke" | "isRevoked">;

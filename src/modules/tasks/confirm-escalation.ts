@@ -54,7 +54,6 @@ export function confirmMethod(approvals: () => readonly ApprovalKind[]): FloorMe
   };
 }
 
-/** The registers that a decision changes. */
 interface ConfirmEscalationOptions {
   readonly escalations: Pick<EscalationRegister, "find" | "decide">;
   readonly policy: OperatorPolicy;

@@ -20,13 +20,11 @@ import type {
   SuspensionRegister,
 } from "../../state/registers/suspension-register.ts";
 
-/** The contracts that end with a session. */
 interface SessionEndOptions {
   readonly register: Pick<ContractRegister, "open" | "change">;
   readonly record: RecordEvents;
 }
 
-/** The session that is over. */
 interface EndedSession {
   readonly sessionId: string;
   readonly agentId: string;

@@ -132,10 +132,8 @@ function repeatedly(
   };
 }
 
-/** The sections that this module takes. */
 interface TasksSections extends Taking<"policies" | "server"> {
   readonly webhooks: { readonly escalations?: string };
 }
 
-/** The input of this module. */
 type TasksContext = ModuleContext<TasksSections>;

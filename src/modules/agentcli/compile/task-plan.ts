@@ -33,7 +33,6 @@ export interface ShellPayload {
   readonly stdin: string | null;
 }
 
-/** The model that answers a prompt. */
 interface PlannedModel {
   readonly provider: string | null;
   readonly model: string | null;
@@ -47,7 +46,6 @@ const NO_MODEL: Omit<PlannedModel, "scheduler_model"> = {
   thinking: null,
 };
 
-/** When it runs. */
 type Invocation =
   | { readonly mode: "schedule"; readonly cron: string; readonly tz: string }
   | {

@@ -18,7 +18,6 @@ import { compareTrust, type TrustLevel } from "../manifest/identity-fields.ts";
 import type { World } from "../world.ts";
 import { askCedar, CEDAR_SETTINGS, checkCedarSettings, type ProviderAnswer } from "./cedar.ts";
 
-/** The three words. */
 type DecisionKind = "permit" | "deny" | "require-escalation";
 
 /** The decision; keys are the protocol's. */
@@ -127,7 +126,6 @@ export function judgeTrust(contract: MergedContract, level: TrustLevel): TrustVe
     : { kind: "warning", message: `${message} (advisory)` };
 }
 
-/** Decides whether a task may run. */
 interface AuthorizationProvider {
   readonly capabilities: JsonRecord;
   /** The keys of `provider_config` that it reads. */

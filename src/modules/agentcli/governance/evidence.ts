@@ -11,7 +11,6 @@ import { type Failure, failure } from "../failure.ts";
 import type { ProfileFault } from "../manifest/finding.ts";
 import type { World } from "../world.ts";
 
-/** The evidence that a provider can give. */
 interface EvidenceProvider {
   readonly methods: readonly string[];
   readonly capabilities: JsonRecord;

@@ -27,7 +27,6 @@ interface IdentityCapabilities {
   readonly approval_mechanisms: readonly string[];
 }
 
-/** Resolves credentials for a declared identity. */
 interface IdentityProvider {
   readonly capabilities: IdentityCapabilities;
   /** The keys of `provider_config` that it reads. */

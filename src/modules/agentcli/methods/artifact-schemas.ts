@@ -17,7 +17,6 @@ const INTEGERS = [
 const FLAGS = ["enabled", "execution_read_only", "approval_required", "delete_after_run"];
 const OBJECTS = ["identity", "authorization_proof", "authorization", "evidence"];
 
-/** By field. */
 const JOB_TYPES: Readonly<Record<string, JobType>> = Object.fromEntries([
   ...INTEGERS.map((name) => [name, "integer"] as const),
   ...FLAGS.map((name) => [name, "flag"] as const),

@@ -176,7 +176,6 @@ function identityWarnings({ effective }: ResolvedIdentity): readonly string[] {
   return [`identity run_as "${run_as}" is declared; the program runs as the daemon's own user`];
 }
 
-/** The place, or why there is none. */
 type ContractVerdict =
   | { readonly kind: "kept"; readonly cwd: string; readonly warnings: readonly string[] }
   | { readonly kind: "broken"; readonly error: RunError; readonly message: string };

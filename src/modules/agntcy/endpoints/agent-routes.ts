@@ -4,6 +4,7 @@
  * AGTP-API §6.1, §7
  */
 
+import type { Pair } from "../../../catalog/pair.ts";
 import { payerOf } from "../../../dispatch/rates/rates.ts";
 import { createRoute, type Route, type RouteHandler } from "../../../dispatch/routes/route.ts";
 import { withSecondLook } from "../../../dispatch/routes/second-look.ts";
@@ -13,8 +14,9 @@ import type { JsonSchema } from "../../../schema/json-schema.ts";
 import { meteredSchema } from "../../../schema/metered-schema.ts";
 import type { ViewLease } from "../../../state/state.ts";
 import type { AgntcyConfig } from "../config.ts";
+import type { ConnectedAgent } from "../connect-agents.ts";
 import type { AgentManifest } from "../manifest/manifest.ts";
-import { type AgentDescription, describeAgent } from "./describe-agent.ts";
+import { describeAgent } from "./describe-agent.ts";
 import {
   CREATE_THREAD_SCHEMA,
   confirmSchema,
@@ -30,14 +32,12 @@ import type { HostedRuns } from "./hosted-runs.ts";
 import { cancelRun, confirmRun, queryEvents, queryRun } from "./run-methods.ts";
 import { createThread, queryThread } from "./threads.ts";
 
-/** The description of the endpoints. */
 interface RouteContext {
   readonly manifest: AgentManifest;
   readonly settings: AgntcyConfig;
   readonly view: Pick<ViewLease, "catchUp">;
 }
 
-/** One endpoint, in short. */
 interface AgentEndpoint {
   readonly method: string;
   /** Below the agent's path. */
@@ -60,7 +60,12 @@ const CONFIDENCE = 0.7;
 const ANYTHING: JsonSchema = { type: "object" };
 
 /** The endpoint that tells about the agent, whether it can be called or not. */
-export function describeRoute(context: RouteContext, description: AgentDescription): Route {
+export function describeRoute(
+  context: RouteContext,
+  agent: ConnectedAgent,
+  agentId: string,
+  endpoints: readonly Pair[],
+): Route {
   const { name } = context.manifest;
   return toRoute(context, {
     ...{ method: "DESCRIBE", path: "", isOpen: true },
@@ -70,7 +75,7 @@ export function describeRoute(context: RouteContext, description: AgentDescripti
     impact: "informational",
     inputSchema: EMPTY_SCHEMA,
     outputSchema: { type: "object", required: ["name", "version", "callable"] },
-    handler: () => ({ body: describeAgent(description) }),
+    handler: () => ({ body: describeAgent(agent, agentId, endpoints) }),
   });
 }
 

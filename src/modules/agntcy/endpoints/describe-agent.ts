@@ -4,52 +4,37 @@
  * server shows who it is there, is nobody's business.
  */
 import type { JsonRecord } from "../../../base/json-value.ts";
-import { type OptionView, viewOptions } from "../choose-option.ts";
-import type { DependencyView } from "../dependencies/dependency-tree.ts";
-import { type AcpSpecs, type AgentManifest, schemasOf } from "../manifest/manifest.ts";
-import type { LazyReadiness } from "../verification/readiness.ts";
+import type { Pair } from "../../../catalog/pair.ts";
+import { viewOptions } from "../choose-option.ts";
+import type { ConnectedAgent } from "../connect-agents.ts";
+import { type AcpSpecs, schemasOf } from "../manifest/manifest.ts";
 
-/** The parts of a description. */
-export interface AgentDescription {
-  readonly manifest: AgentManifest;
-  readonly base: string;
-  /** Its AGTP identity. */
-  readonly agentId: string | undefined;
-  readonly option: OptionView | undefined;
-  /** The operator's path to it. */
-  readonly endpoint: string | undefined;
-  /** Why it cannot be called here. */
-  readonly reason: string | undefined;
-  readonly canCancel: boolean;
-  /** True if its server was found and compared; undefined for one that cannot be called. */
-  readonly readiness: Pick<LazyReadiness, "isReady" | "fault"> | undefined;
-  dependencies(): readonly DependencyView[];
-  readonly endpoints: readonly { readonly method: string; readonly path: string }[];
-  readonly requiredScopes: readonly string[];
-}
-
-/** The body of the answer. */
-export function describeAgent(description: AgentDescription): JsonRecord {
-  const { manifest, option, endpoint, readiness } = description;
-  const { name, version, specs } = manifest;
-  const reason = description.reason ?? readiness?.fault;
+/** The body of the answer, for an agent that is served with these endpoints. */
+export function describeAgent(
+  { declared, remote, readiness, dependencies }: ConnectedAgent,
+  agentId: string,
+  endpoints: readonly Pair[],
+): JsonRecord {
+  const { manifest, settings, choice, access } = declared;
+  const { name, version, description, specs } = manifest;
+  const reason = choice.kind === "declared" ? choice.reason : readiness?.fault;
   return {
     name,
     version,
-    description: manifest.description,
+    description,
     protocol: "agntcy-acp",
-    agent_id: description.agentId ?? null,
-    base: description.base,
+    agent_id: agentId,
+    base: settings.base,
     callable: reason === undefined,
     ...(reason === undefined ? {} : { reason }),
     status: readiness === undefined ? "declared" : readiness.isReady ? "verified" : "unverified",
-    option: option ?? null,
-    options: viewOptions(manifest, endpoint),
-    capabilities: { ...specs.capabilities, cancel: description.canCancel },
+    option: choice.option ?? null,
+    options: viewOptions(manifest, access.endpoint),
+    capabilities: { ...specs.capabilities, cancel: remote?.canCancel ?? false },
     schemas: describeSchemas(specs),
-    dependencies: description.dependencies(),
-    endpoints: description.endpoints,
-    required_scopes: description.requiredScopes,
+    dependencies: dependencies(),
+    endpoints,
+    required_scopes: settings.requiredScopes,
   };
 }
 

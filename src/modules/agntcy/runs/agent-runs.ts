@@ -23,7 +23,6 @@ import {
   type RunState,
 } from "./run.ts";
 
-/** A run that begins. */
 type NewRun = Pick<
   AgentRun,
   | "runId"
@@ -170,7 +169,6 @@ function withEvents(run: AgentRun, told: readonly RunEvent[]): RunStep<AgentRun,
   return numberEvents(run, told, EVENT_RULES) as RunStep<AgentRun, KeptEvent>;
 }
 
-/** Says how a run stands now. */
 function statusEvent({ status, updatedAt, error }: AgentRun): RunEvent {
   const at = new Date(updatedAt).toISOString();
   return { type: "status", status, ...(error === undefined ? {} : { code: error.code }), at };
@@ -202,7 +200,6 @@ interface PlaceLimits {
 /** A run that is about to begin. */
 type WantedRun = Pick<AgentRun, "owner" | "base" | "stranger" | "threadId">;
 
-/** Room for it. */
 interface Reservation {
   release(): void;
 }

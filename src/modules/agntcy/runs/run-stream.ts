@@ -10,7 +10,6 @@ import { type AcpFailure, type AcpResponse, isFailure } from "../acp/acp-call.ts
 import type { AcpClient } from "../acp/acp-client.ts";
 import type { RunEvent } from "./run.ts";
 
-/** Keeps what was heard. */
 type RecordEvents = (events: readonly RunEvent[]) => Promise<void>;
 
 const MAX_STREAM_BYTES = 16_777_216;
@@ -107,7 +106,6 @@ export class RunStream {
 
 function ignore(): void {}
 
-/** One event. */
 interface StreamFrame {
   /** `message` unless the server named it. */
   readonly event: string;
