@@ -8,7 +8,7 @@ import { compileScheduler } from "../compile/scheduler.ts";
 import type { SchedulerJob } from "../compile/scheduler-job.ts";
 import { SCHEDULER_FIELDS } from "../compile/scheduler-job.ts";
 import { type Failure, failure, isFailure } from "../failure.ts";
-import { type ProofReport, verifyProof } from "../governance/proof.ts";
+import { verifyProof } from "../governance/proof.ts";
 import { findTask } from "../identity/find-task.ts";
 import type { Manifest } from "../manifest/manifest.ts";
 import type { World } from "../world.ts";
@@ -104,14 +104,11 @@ async function verifyLocally(
     const report = await verifyProof(found, world, mayRunCommands);
     if (isFailure(report)) return report;
     if (report?.required !== true) continue;
-    const verification = describeProof(report);
+    const { method, verified, reason } = report;
+    const verification = { method, verified, reason };
     reports.set(id, { source, authorization_proof_ref: report.ref, verification });
   }
   return reports;
-}
-
-function describeProof({ method, verified, reason }: ProofReport): JsonRecord {
-  return { method, verified, reason };
 }
 
 function describeAction({ action, job, adopted }: JobAction, proofs: Proofs): JsonRecord {
