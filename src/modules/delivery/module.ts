@@ -37,9 +37,7 @@ export const deliveryModule: Module<DeliverySections> = {
     const sender = createWebhookSender({ ...webhooksOf(config), ca });
     let stop: (() => Promise<void>) | undefined;
     const handler = notifyHandler({
-      broadcast: {
-        ...{ directory, certificates: state.certificates, policy: config.policies.identity },
-      },
+      ...{ directory, certificates: state.certificates, policy: config.policies.identity },
       ...{ register, rate, book, serverId: config.server.serverId },
     });
     const notify = { inputSchema: NOTIFY_SCHEMA, handler, takesCertificate: true };
