@@ -88,6 +88,7 @@ function findHostedAgent(
 
 const ANYTHING = { type: "object" };
 const NO_CAPABILITIES = { threads: false, interrupts: false, callbacks: false };
+const NOTHING = { skills: [], options: [], environment: [], dependencies: [], locators: [] };
 
 function openwopAgents(config: Config): readonly Candidate[] {
   const { packsDir, installScope, satisfied, requireSignatures, trustedKeys, tenant } =
@@ -116,7 +117,7 @@ function openwopAgents(config: Config): readonly Candidate[] {
         output: agent.returnSchema?.schema ?? ANYTHING,
         config: ANYTHING,
       },
-      ...{ skills: [], options: [], environment: [], dependencies: [], locators: [] },
+      ...NOTHING,
       uri: `${serverUri(config)}/agents/${agent.agentId}`,
       method: "EXECUTE",
     }),
@@ -137,8 +138,8 @@ function documentedAgents(config: Config): readonly Candidate[] {
       const { issued_at: issuedAt, version = "1.0.0" } = agent.document;
       return {
         ...{ name: agent.name, version: String(version), description: agent.description },
-        ...{ authors: [agent.principal], skills: [], options: [], environment: [] },
-        ...{ dependencies: [], locators: [] },
+        ...NOTHING,
+        authors: [agent.principal],
         specs: {
           capabilities: NO_CAPABILITIES,
           input: ANYTHING,

@@ -83,10 +83,9 @@ interface ProofVerifier {
 const NO_PROOF = "there is no proof";
 
 /** By method, in the order in which they are listed. */
-export const PROOF_VERIFIERS: ReadonlyMap<string, ProofVerifier> = new Map<string, ProofVerifier>([
-  [
-    "none",
-    {
+export const PROOF_VERIFIERS: ReadonlyMap<string, ProofVerifier> = new Map(
+  Object.entries<ProofVerifier>({
+    none: {
       capabilities: { key_sources: [], algorithms: [], manifest_binding: false },
       check: ({ verify }) =>
         recordIn(verify)["required"] === true
@@ -94,10 +93,7 @@ export const PROOF_VERIFIERS: ReadonlyMap<string, ProofVerifier> = new Map<strin
           : [],
       verify: () => "the method verifies nothing",
     },
-  ],
-  [
-    "jwt",
-    {
+    jwt: {
       capabilities: {
         key_sources: ["public_key", "jwks_uri"],
         algorithms: SIGNATURE_ALGORITHMS,
@@ -106,10 +102,7 @@ export const PROOF_VERIFIERS: ReadonlyMap<string, ProofVerifier> = new Map<strin
       check: (profile) => [...checkSource(profile), ...checkKeySource(profile)],
       verify: (value, ...rest) => (value === undefined ? NO_PROOF : verifyJwt(value, ...rest)),
     },
-  ],
-  [
-    "detached-signature",
-    {
+    "detached-signature": {
       capabilities: {
         key_sources: ["public_key", "allowed_signers"],
         algorithms: ["Ed25519", "ES256", "RS256", "ssh-ed25519"],
@@ -119,8 +112,8 @@ export const PROOF_VERIFIERS: ReadonlyMap<string, ProofVerifier> = new Map<strin
       verify: (value, ...rest) =>
         value === undefined ? NO_PROOF : verifyDetachedProof(value, ...rest),
     },
-  ],
-]);
+  }),
+);
 
 /** None at all is reported by the field itself where the block is there. */
 function checkSource({ proof }: JsonRecord): readonly ProfileFault[] {
