@@ -17,8 +17,7 @@ import { endSessionContracts, endSessionHandler } from "./end-session.ts";
 import { escalateMethod } from "./escalate.ts";
 import { escalationEndpoints, escalationSource } from "./escalation-endpoints.ts";
 import { EscalationNews } from "./escalation-news.ts";
-import { resumeEndpoint } from "./resume.ts";
-import { releaseContract, suspendMethod } from "./suspend.ts";
+import { releaseContract, resumeEndpoint, suspendMethod } from "./suspend.ts";
 import { taskInspections } from "./task-inspections.ts";
 
 /** The delay after which something is closed whose time is over; callers see it closed at once. */

@@ -12,8 +12,8 @@ import { usage } from "../shell/command-file.ts";
 import { jsonText, printProblems } from "../shell/findings.ts";
 import { serverUri } from "../shell/read-config.ts";
 import { writeOutput } from "../shell/write-files.ts";
-import { agntcyAgents } from "./agntcy-agents.ts";
 import {
+  agntcyAgents,
   authorsOf,
   buildRecord,
   type Candidate,
