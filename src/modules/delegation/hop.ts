@@ -164,6 +164,7 @@ function checkScopes(scopes: readonly string[], held: Held): Refusal | undefined
   return authorizationRequired("scope-required", message, { details: { reason: "not-narrower" } });
 }
 
+/** 262: names what is beyond. */
 function beyondAuthority(invalid: readonly string[]): Refusal {
   return refuseScopes("what is handed on goes beyond the caller's authority:", invalid);
 }

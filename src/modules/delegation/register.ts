@@ -114,7 +114,10 @@ export function pollOf(id: string): { readonly method: string; readonly path: st
   return { method: "QUERY", path: `/delegations/${id}` };
 }
 
-/** The endpoint. */
+/**
+ * QUERY /delegations/{delegation_id}: for the agent that handed the task on, or whoever sees everything.
+ * 404 none that the caller may see.
+ */
 export function delegationEndpoint(register: Pick<DelegationRegister, "find">): ProtocolEndpoint {
   return {
     ...{ method: "QUERY", path: "/delegations/{delegation_id}" },

@@ -161,6 +161,10 @@ const CLOCK_STEP_MS = 3_600_000;
 
 type Taken = "fresh" | "seen" | "full";
 
+/**
+ * Tokens that were taken: each is good for one task, whatever happens to the process meanwhile. Only what
+ * a peer has signed gets here, for as long as it could be sent again, and so many of each peer.
+ */
 export class SeenTokens {
   readonly #seen: Collection<SeenToken>;
 

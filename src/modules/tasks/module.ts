@@ -23,6 +23,12 @@ import { taskInspections } from "./task-inspections.ts";
 /** The delay after which something is closed whose time is over; callers see it closed at once. */
 const SWEEP_MS = 30_000;
 
+interface TasksSections extends Taking<"policies" | "server"> {
+  readonly webhooks: { readonly escalations?: string };
+}
+
+type TasksContext = ModuleContext<TasksSections>;
+
 export const tasksModule: Module<TasksSections> = {
   name: "tasks",
   takes: { policies: true, server: true, webhooks: true },
@@ -130,9 +136,3 @@ function repeatedly(
     },
   };
 }
-
-interface TasksSections extends Taking<"policies" | "server"> {
-  readonly webhooks: { readonly escalations?: string };
-}
-
-type TasksContext = ModuleContext<TasksSections>;

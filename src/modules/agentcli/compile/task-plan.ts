@@ -185,7 +185,7 @@ interface TaskBlocks {
   readonly session: Planned<Block<"session">, never>;
 }
 
-/** Fills in what a task does not say. */
+/** Fills in what a task does not say.   agentcli spec "Defaults" */
 function planBlocks(task: Task): TaskBlocks {
   const limit = task.context?.limit ?? null;
   const items = task.budgets?.max_context_items ?? limit ?? 5;
@@ -262,7 +262,7 @@ function autoOf(policy: ApprovalPlan["policy"], auto: ApprovalPlan["auto"]): App
   return policy === "manual" ? (auto ?? "reject") : auto;
 }
 
-/** The manifest's workflows without shorthand. */
+/** The manifest's workflows without shorthand: handlers of failures are tasks.   agentcli spec "Shorthand" */
 export function expandWorkflows({ workflows }: Manifest): readonly Workflow[] {
   return workflows.map((workflow) => ({ ...workflow, tasks: workflow.tasks.flatMap(expandTask) }));
 }

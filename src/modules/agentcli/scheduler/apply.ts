@@ -205,7 +205,7 @@ interface Existing {
   readonly origin: string;
 }
 
-/** Plans all jobs, or says why the existing ones cannot be matched. */
+/** Plans all jobs before anything is written, or says why the existing ones cannot be matched. */
 function planActions(
   jobs: readonly SchedulerJob[],
   listed: readonly unknown[],

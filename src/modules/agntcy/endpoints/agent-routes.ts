@@ -219,7 +219,10 @@ function toRoute({ manifest, settings, view }: RouteContext, endpoint: AgentEndp
   });
 }
 
-/** The body of the answer, for an agent that is served with these endpoints. */
+/**
+ * The answer of DESCRIBE, for an agent that is served with these endpoints. Where its server is, and how
+ * this server shows who it is there, is nobody's business.
+ */
 function describeAgent(
   { declared, remote, readiness, dependencies }: ConnectedAgent,
   agentId: string,

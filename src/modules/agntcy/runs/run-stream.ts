@@ -117,7 +117,11 @@ export const MAX_FRAME_LENGTH = 262_144;
 
 const STUCK_KEEP_ALIVE = /^:+(?=(?:id|event|data|retry):)/;
 
-/** Give it text as it comes. */
+/**
+ * Reads `text/event-stream` as ACP servers write it, in any chunks. Their keep-alive is a colon without
+ * an end of line, which sticks to the line that follows; it is taken off. Nothing is kept beyond one
+ * frame of bounded length.   HTML "Server-sent events"
+ */
 export class EventStreamParser {
   #rest = "";
   #data: string[] = [];
