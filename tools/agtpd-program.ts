@@ -63,22 +63,22 @@ export function daemonProgram(
       {
         name: "status",
         description: "say how the daemon of a deployment is",
-        load: async () => (await control()).statusCommand(),
+        load: async () => (await control()).statusCommand,
       },
       {
         name: "nodes",
         description: "list the processes that serve a deployment",
-        load: async () => (await control()).nodesCommand(),
+        load: async () => (await control()).nodesCommand,
       },
       {
         name: "reload",
         description: "have the daemon read its deployment again",
-        load: async () => (await control()).reloadCommand(),
+        load: async () => (await control()).reloadCommand,
       },
       {
         name: "stop",
         description: "have the daemon answer what it was asked, and end",
-        load: async () => (await control()).stopCommand(),
+        load: async () => (await control()).stopCommand,
       },
       {
         name: "state",
@@ -93,7 +93,7 @@ export function daemonProgram(
       {
         name: "schema",
         description: "print the JSON Schema of a file of a deployment",
-        load: async () => (await import("../src/programs/editors/schema-files.ts")).schemaCommand(),
+        load: async () => (await import("../src/programs/editors/schema-files.ts")).schemaCommand,
       },
       {
         name: "completion",
@@ -108,12 +108,12 @@ export function daemonProgram(
       {
         name: "login",
         description: "print a link to the console",
-        load: async () => (await control()).loginCommand(),
+        load: async () => (await control()).loginCommand,
       },
       {
         name: "passkeys",
         description: "list the passkeys of people at the console, or forget a person's",
-        load: async () => (await control()).passkeysCommand(),
+        load: async () => (await control()).passkeysCommand,
       },
     ],
     run,

@@ -23,7 +23,7 @@ import { defaultAgent } from "./identity-parts.ts";
 import { orderingRoutes, type Provisioned } from "./provision.ts";
 
 /** The surroundings of the pipeline. */
-export interface AssemblyOptions {
+interface AssemblyOptions {
   readonly kept: ProcessState;
   readonly drive: Drive;
   readonly observer: Observer;
@@ -105,18 +105,15 @@ function* creatingApprovals(
   return new Approvals({ policy, escalations, ledger, ahead });
 }
 
-interface DeployedParts
-  extends AssemblyOptions,
-    Pick<DispatcherParts, "delegations" | "approvals"> {
-  readonly registry: EndpointRegistry<Route>;
-  readonly contracts: AssembledDeployment["contracts"];
-  readonly negotiation: Negotiation;
-}
-
 function creatingPipeline(
   { config, catalog, names, methodPolicy, attributor, tokens }: Foundation,
   { directory }: Provisioned,
-  parts: DeployedParts,
+  parts: AssemblyOptions &
+    Pick<DispatcherParts, "delegations" | "approvals"> & {
+      readonly registry: EndpointRegistry<Route>;
+      readonly contracts: AssembledDeployment["contracts"];
+      readonly negotiation: Negotiation;
+    },
 ): Paced<Dispatcher & ActEntrance> {
   const { kept, registry, observer, contracts, delegations, approvals } = parts;
   const { policies, limits, attribution, server } = config;

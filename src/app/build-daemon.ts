@@ -79,7 +79,7 @@ export interface Built {
 }
 
 /** Options of building. */
-export interface BuildOptions {
+interface BuildOptions {
   /** True if what is missing may be made, and what is there written to. */
   readonly isPersistent: boolean;
   /** The state of the daemon that is being reloaded. */

@@ -16,20 +16,17 @@ import type { UpstreamPools } from "../handlers/upstream-pools.ts";
 import { createSchemaCompiler, type SchemaCompiler } from "../schema/schema.ts";
 import type { Config } from "./config/config.ts";
 
-/** The declarations of a deployment's files. */
-export interface Contents {
-  readonly compiler: SchemaCompiler;
-  readonly recipes: ReadonlyMap<string, Recipe>;
-  readonly endpoints: readonly LoadedEndpoint[];
-}
-
 /** Loads both, a file a step; what has a problem is left out. */
 export function* loadingContents(
   config: Config,
   { catalog, names }: Vocabulary,
   env: Environment,
   problems: Problem[],
-): Paced<Contents> {
+): Paced<{
+  readonly compiler: SchemaCompiler;
+  readonly recipes: ReadonlyMap<string, Recipe>;
+  readonly endpoints: readonly LoadedEndpoint[];
+}> {
   const { directory, policies } = config;
   const compiler = createSchemaCompiler();
   const customMethods = new Set(policies.methods.custom);

@@ -17,33 +17,6 @@ import { failureLine } from "../state/moving/state-file.ts";
 import type { NodeEntry, ViewLease } from "../state/state.ts";
 import type { Config } from "./config/config.ts";
 
-/** `agtpd status --json`. Ports are null where nothing listens. */
-interface DaemonStatus {
-  readonly pid: number;
-  readonly version: string;
-  readonly uptime_s: number;
-  /** False once it drains. */
-  readonly ready: boolean;
-  readonly server_id: string;
-  readonly address: string;
-  readonly port: number;
-  readonly gateway_port: number | null;
-  readonly metrics_port: number | null;
-  readonly console_port: number | null;
-  readonly workers: number;
-  readonly node: string;
-  readonly connections: number;
-  /** The manifest's `document_version`; null without the module that makes it. */
-  readonly document_version: string | null;
-  /** The size of the daemon's own journal; null without one, and while the store does not answer. */
-  readonly journal_segments: number | null;
-  readonly journal_bytes: number | null;
-  /** The last segment that retention took away. */
-  readonly journal_cut_through: string | null;
-  /** The problems of the deployment that is served. */
-  readonly problems: readonly Problem[];
-}
-
 /** The parts that a status is made from. */
 export interface StatusSource extends DaemonFacts {
   readonly config: Config;
@@ -105,7 +78,11 @@ async function* tellingFailure(lines: AsyncIterable<string>): AsyncGenerator<str
   }
 }
 
-async function statusOf(source: StatusSource): Promise<DaemonStatus> {
+/**
+ * `agtpd status --json`. Ports are null where nothing listens; what is told of a journal is without one of
+ * the daemon's own, and while the store does not answer.
+ */
+async function statusOf(source: StatusSource): Promise<object> {
   const { config, isReady, address, port, gatewayPort, metricsPort, connectionCount } = source;
   // A database that does not answer keeps nobody from seeing the rest.
   const size = await source.journal().catch(() => undefined);
@@ -128,7 +105,6 @@ async function statusOf(source: StatusSource): Promise<DaemonStatus> {
   };
 }
 
-/** The address of a daemon, and whether it takes requests. */
 interface NodeSource {
   readonly isReady: boolean;
   readonly address: string;

@@ -117,7 +117,7 @@ class Running extends RunningDaemon {
     deployment.commit();
     atOnce(reportingTrust(this.options.log, deployment));
     await this.openControl();
-    this.#announce(config);
+    announce(this.options.log, this.status(), this.fingerprint256);
     this.#warmingUp = this.#serving.warmUp();
     return { kind: "listening" };
   }
@@ -152,15 +152,6 @@ class Running extends RunningDaemon {
   async #refuse(fault: PortFault): Promise<Refused> {
     await this.close(0);
     return { kind: "refused", problems: [portProblem(this.config, fault)] };
-  }
-
-  #announce({ server }: Config): void {
-    announce(this.options.log, {
-      ...{ address: this.address, port: this.port, serverId: server.serverId },
-      ...{ fingerprint256: this.fingerprint256, workers: 1, node: nodeName(this, this.#view) },
-      ...{ gatewayPort: this.gatewayPort, metricsPort: this.#metrics?.port },
-      consolePort: this.#serving.consolePort,
-    });
   }
 
   protected async reloadNow(): Promise<readonly Problem[]> {

@@ -8,8 +8,7 @@ import { isError, type Problem } from "../base/problem.ts";
 import type { ModuleContext, Vocabulary } from "../dispatch/module/module.ts";
 import type { ProcessState } from "../dispatch/process-state.ts";
 import type { Route } from "../dispatch/routes/route.ts";
-import { createModuleLoader } from "../handlers/module-loader.ts";
-import { NO_PROCESSES, withProcesses } from "../handlers/process-functions.ts";
+import { createModuleLoader, NO_PROCESSES, withProcesses } from "../handlers/module-loader.ts";
 import type { AgentDocument } from "../identity/agent-document.ts";
 import { Attributor } from "../state/records/ledger.ts";
 import { openSealer } from "../state/records/open-sealer.ts";
@@ -20,7 +19,6 @@ import { loadingOperatorAgents, loadSigningKey, openTokens } from "./identity-pa
 import type { OpenedVerifier } from "./jwks/verifier.ts";
 import { bindOperatorRoutes } from "./operator-routes.ts";
 
-/** Something that has to be closed. */
 interface Closable {
   close(): Promise<unknown>;
 }

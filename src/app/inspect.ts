@@ -27,7 +27,7 @@ import { loadingOperatorAgents, loadSigningKey } from "./identity-parts.ts";
 import { damageProblems } from "./server-state.ts";
 
 /** A console that is served without a daemon. */
-export interface Inspection {
+interface Inspection {
   readonly consolePort: number;
   drain(): Promise<void>;
   /** Resolves once it is drained, whoever wanted that. */
@@ -35,7 +35,7 @@ export interface Inspection {
 }
 
 /** It, or what keeps it from being served. */
-export type InspectionResult =
+type InspectionResult =
   | { readonly kind: "started"; readonly inspection: Inspection }
   | { readonly kind: "refused"; readonly problems: readonly Problem[] };
 

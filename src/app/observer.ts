@@ -39,7 +39,8 @@ export function createObserver(log: Log): Observer {
       }
       const logs = isLogged(response.status);
       if (!logs && !ended.hasSubscribers) return;
-      const durationMs = performance.now() - exchange.startedAt;
+      exchange.toldAt = performance.now();
+      const durationMs = exchange.toldAt - exchange.startedAt;
       if (ended.hasSubscribers) {
         const { status } = response;
         ended.publish({ exchange, status, response, durationMs } satisfies RequestEnd);

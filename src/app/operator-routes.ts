@@ -20,7 +20,7 @@ import { covers } from "../identity/authority-scope.ts";
 import type { CompiledSchema } from "../schema/schema.ts";
 
 /** The parts that the endpoints are bound to. */
-export interface OperatorParts {
+interface OperatorParts {
   readonly endpoints: readonly LoadedEndpoint[];
   readonly recipes: ReadonlyMap<string, Recipe>;
   readonly methodPolicy: MethodPolicy;
@@ -31,14 +31,10 @@ export interface OperatorParts {
   readonly drive: Drive;
 }
 
-/** The routes that could be bound, and what is wrong with the others. */
-export interface OperatorRoutes {
-  readonly routes: readonly Route[];
-  readonly problems: readonly Problem[];
-}
-
 /** Binds every endpoint that can be bound. */
-export async function bindOperatorRoutes(parts: OperatorParts): Promise<OperatorRoutes> {
+export async function bindOperatorRoutes(
+  parts: OperatorParts,
+): Promise<{ readonly routes: readonly Route[]; readonly problems: readonly Problem[] }> {
   const { endpoints, recipes, methodPolicy, loader, pools, drive, mcpServers } = parts;
   const { bound, problems } = await bindHandlers({
     endpoints: endpoints.map(({ definition }) => definition),
@@ -59,7 +55,6 @@ export async function bindOperatorRoutes(parts: OperatorParts): Promise<Operator
   return { routes: made.filter((route) => route !== undefined), problems };
 }
 
-/** Joins an endpoint with what realises it. */
 function operatorRoute(
   { definition, input, output, shape }: LoadedEndpoint,
   { handler, precheck, steps }: BoundHandler,

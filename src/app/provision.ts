@@ -20,7 +20,7 @@ export interface AnyModule extends Pick<Module, "name"> {
 }
 
 /** The input of the first module. */
-export interface ModuleSources {
+interface ModuleSources {
   readonly modules: readonly AnyModule[];
   readonly common: Omit<ModuleContext<Config>, keyof Brought>;
   /** The operator's agents. */

@@ -8,20 +8,8 @@ import type { Paced } from "../base/paced.ts";
 import { formatProblem, isError, type Problem } from "../base/problem.ts";
 import { codeOf, reasonOf } from "../base/thrown.ts";
 import type { Config } from "./config/config.ts";
+import type { StatusSource } from "./control.ts";
 import type { Deployment } from "./deployment.ts";
-
-/** The facts of a daemon that listens. */
-interface ReadyFacts {
-  readonly address: string;
-  readonly port: number;
-  readonly serverId: string;
-  readonly fingerprint256: string;
-  readonly workers: number;
-  readonly node: string;
-  readonly gatewayPort: number | undefined;
-  readonly metricsPort: number | undefined;
-  readonly consolePort: number | undefined;
-}
 
 /** A port that cannot be had. */
 export interface PortFault {
@@ -32,9 +20,10 @@ export interface PortFault {
 }
 
 /** The ready line: programs that start a daemon wait for it, so no log level hides it. */
-export function announce(log: Log, facts: ReadyFacts): void {
-  const { address, port, fingerprint256, workers, node } = facts;
-  const { serverId, gatewayPort, metricsPort, consolePort } = facts;
+export function announce(log: Log, status: StatusSource, fingerprint256: string): void {
+  const { address, port, config, workers, node } = status;
+  const { gatewayPort, metricsPort, consolePort } = status;
+  const { serverId } = config.server;
   const ready = { event: "listening", address, port, server_id: serverId, fingerprint256 };
   const gateway = gatewayPort === undefined ? {} : { gateway_port: gatewayPort };
   const metrics = metricsPort === undefined ? {} : { metrics_port: metricsPort };
@@ -100,7 +89,6 @@ export function* reportingTrust(
   logger.warn({ event: "unsigned-records" }, message);
 }
 
-/** The bindings of a configuration by key. */
 function bindings({
   server,
   gateway,

@@ -8,12 +8,6 @@ import type { Vocabulary } from "../dispatch/module/module.ts";
 import { compileMethodPolicy, type MethodPolicy } from "../dispatch/policy/method-policy.ts";
 import type { Config } from "./config/config.ts";
 
-/** The readable part of both; a policy that is not sound is for finding further problems only. */
-export interface ReadVocabulary {
-  readonly vocabulary: Vocabulary | undefined;
-  readonly isSound: boolean;
-}
-
 /** Loads both; undefined when a problem in them stops the start. */
 export function loadVocabulary(config: Config, problems: Problem[]): Vocabulary | undefined {
   const { vocabulary, isSound } = readVocabulary(config, problems);
@@ -21,7 +15,10 @@ export function loadVocabulary(config: Config, problems: Problem[]): Vocabulary 
 }
 
 /** Loads both as far as that goes. */
-export function readVocabulary(config: Config, problems: Problem[]): ReadVocabulary {
+export function readVocabulary(
+  config: Config,
+  problems: Problem[],
+): { readonly vocabulary: Vocabulary | undefined; readonly isSound: boolean } {
   // The configuration let a missing file pass only where the operator named none.
   const path = existsSync(config.catalog.file) ? config.catalog.file : shippedCatalogPath();
   const loaded = loadCatalog(path, relative(config.directory, path));

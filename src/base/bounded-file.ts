@@ -27,7 +27,7 @@ const FAULTS: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** The octets of a file, or why there are none. */
-export type FileBytes =
+type FileBytes =
   | { readonly bytes: Uint8Array; readonly fault?: undefined }
   | { readonly bytes?: undefined; readonly fault: string };
 

@@ -35,7 +35,6 @@ export interface FilesLocation {
   readonly recursive: boolean;
 }
 
-/** One file. */
 interface DeploymentFile {
   /** Relative to the deployment directory, with forward slashes. */
   readonly file: string;

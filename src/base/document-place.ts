@@ -29,10 +29,8 @@ export interface DocumentReader {
   report(remark: Remark): boolean;
 }
 
-/** The place of a value. */
 type Position = Place & { readonly name: string; readonly clause: string };
 
-/** The bounds of an array of objects. */
 interface RecordsOptions {
   /** The keys that a record may have; without them any key is fine. */
   readonly known?: readonly string[];
@@ -236,7 +234,6 @@ export class DocumentPlace implements Place {
 /** A hostile file may be wrong in a hundred thousand places; nobody reads that many problems. */
 const MAX_PROBLEMS = 200;
 
-/** The style in which a document is read; that of an operator's file unless told. */
 interface DocumentOptions {
   readonly style?: DocumentStyle;
   /** Problems that somebody reads. */

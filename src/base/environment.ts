@@ -18,7 +18,7 @@ export function remedyOf(fault: string): { readonly hint?: string } {
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** The text with its variables put in, or everything that kept one from being put in. */
-export type Substitution =
+type Substitution =
   | { readonly text: string; readonly faults?: undefined }
   | { readonly text?: undefined; readonly faults: readonly string[] };
 

@@ -6,17 +6,12 @@
 /** The source that it is made from; with equal members nothing has changed. */
 type Stamp = readonly unknown[];
 
-interface Making<T> {
-  readonly stamp: Stamp;
-  readonly promise: Promise<T>;
-}
-
 /** Keeps the last one. */
 export class Latest<T> {
   readonly #make: () => Promise<T>;
   readonly #stampOf: () => Stamp;
   #made: { readonly stamp: Stamp; readonly value: T } | undefined;
-  #making: Making<T> | undefined;
+  #making: { readonly stamp: Stamp; readonly promise: Promise<T> } | undefined;
   /** Begun when the one before it is done, however many wait for it. */
   #next: Promise<T> | undefined;
 

@@ -20,7 +20,7 @@ export interface TraceFields {
 }
 
 /** The length of a call, where it is counted. */
-export interface LeavingUsage {
+interface LeavingUsage {
   readonly inputTokens?: number | undefined;
   readonly outputTokens?: number | undefined;
 }

@@ -7,7 +7,6 @@
  */
 import type { Duplex } from "node:stream";
 
-/** A frame that has arrived. */
 interface Frame {
   readonly text: string;
   /** In memory that nothing else is read into. */

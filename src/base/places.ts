@@ -9,7 +9,7 @@ import type { TaskOwner } from "./task-queue.ts";
 export type Leave = () => void;
 
 /** Places by their owners. */
-export interface Holding {
+interface Holding {
   readonly owner: TaskOwner;
 }
 
@@ -41,15 +41,10 @@ export function mayHoldMore(
   return isKnown || strangers < Math.max(1, Math.floor(places / 2));
 }
 
-interface Waiting extends Holding {
-  begin(leave: Leave): void;
-}
-
 /** So many places. */
 export class Places {
   readonly #count: number;
   readonly #held = new Set<Holding>();
-  readonly #waiting = new Set<Waiting>();
 
   constructor(count: number) {
     this.#count = count;
@@ -60,54 +55,9 @@ export class Places {
     return mayHold(owner, this.#count, [...this.#held]) ? this.#enter(owner) : undefined;
   }
 
-  /** A place in turn; undefined: too many of this owner's wait, or nobody waits any more. */
-  async wait(owner: TaskOwner, signal: AbortSignal, most: number): Promise<Leave | undefined> {
-    if (signal.aborted) return undefined;
-    const now = this.take(owner);
-    if (now !== undefined) return now;
-    if (!mayHold(owner, most, [...this.#waiting])) return undefined;
-    return new Promise((resolve) => {
-      const give = (): void => {
-        this.#waiting.delete(waiting);
-        resolve(undefined);
-      };
-      const waiting: Waiting = {
-        owner,
-        begin: (leave) => {
-          signal.removeEventListener("abort", give);
-          resolve(leave);
-        },
-      };
-      signal.addEventListener("abort", give, { once: true });
-      this.#waiting.add(waiting);
-    });
-  }
-
   #enter(owner: TaskOwner): Leave {
     const holding = { owner };
     this.#held.add(holding);
-    return () => {
-      if (this.#held.delete(holding)) this.#fill();
-    };
-  }
-
-  #fill(): void {
-    for (let next = this.#next(); next !== undefined; next = this.#next()) {
-      this.#waiting.delete(next);
-      next.begin(this.#enter(next.owner));
-    }
-  }
-
-  /** Of those who may have one: who holds least, and of equals who is known, or has waited longest. */
-  #next(): Waiting | undefined {
-    const held = [...this.#held];
-    const holds = ({ owner }: Waiting): number =>
-      held.filter((one) => one.owner.key === owner.key).length + (owner.isKnown ? 0 : 0.5);
-    return [...this.#waiting]
-      .filter(({ owner }) => mayHold(owner, this.#count, held))
-      .reduce<Waiting | undefined>(
-        (best, one) => (best === undefined || holds(one) < holds(best) ? one : best),
-        undefined,
-      );
+    return () => void this.#held.delete(holding);
   }
 }

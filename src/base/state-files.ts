@@ -68,7 +68,6 @@ function temporaryOf(path: string): string {
   return `${path}.tmp`;
 }
 
-/** A link that is not followed. */
 interface LinkFault {
   /** Absolute. */
   readonly path: string;

@@ -9,7 +9,7 @@ import { reasonOf } from "./thrown.ts";
 export type TomlTable = Readonly<Record<string, unknown>>;
 
 /** The root table of a document, or why there is none. */
-export type TomlDocument =
+type TomlDocument =
   | { readonly table: TomlTable; readonly fault?: undefined }
   | { readonly table?: undefined; readonly fault: string };
 

@@ -4,6 +4,7 @@
  * a method name looks like and when a deprecation is announced; `catalog-file.ts` reads the file.
  * AGTP-API §3, §4
  */
+import { path, type Schema, table } from "../schema/section-field.ts";
 
 /** One word of the catalog; the last three are its deprecation metadata.   AGTP-API §4.2 */
 export interface Verb {
@@ -40,10 +41,10 @@ export const FLOOR_GROUPS = {
 } as const;
 
 /** `cognitive`, `mechanics` or `lifecycle`. */
-export type FloorGroup = keyof typeof FLOOR_GROUPS;
+type FloorGroup = keyof typeof FLOOR_GROUPS;
 
 /** The name of one of the 18 floor methods. */
-export type FloorMethod = (typeof FLOOR_GROUPS)[FloorGroup][number];
+type FloorMethod = (typeof FLOOR_GROUPS)[FloorGroup][number];
 
 /** The 18 methods that every server supports, group by group.   AGTP-API §3.1 */
 export const FLOOR_METHODS: readonly FloorMethod[] = Object.values(FLOOR_GROUPS).flat();
@@ -82,3 +83,13 @@ export function catalogWarning(verb: Verb): string | undefined {
   if (verb.removedIn !== undefined) parts.push(`removed_in=${verb.removedIn}`);
   return parts.join("; ");
 }
+
+/** `[catalog]` */
+export interface CatalogConfig {
+  readonly file: string;
+}
+
+/** Its schema. */
+export const catalogSection: Schema = table("The method catalog", {
+  file: path("catalog/methods.json", "The catalog of approved methods"),
+});

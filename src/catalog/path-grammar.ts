@@ -78,7 +78,6 @@ export function templateParameters(path: string): readonly string[] {
     .map((segment) => segment.slice(1, -1));
 }
 
-/** A segment that is the name of a method, and that method. */
 interface MethodSegment {
   readonly segment: string;
   readonly method: string;

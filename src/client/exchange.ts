@@ -8,7 +8,6 @@ import type { ReceivedResponse } from "../wire/response-parser.ts";
 import type { ClientResponse } from "./agtp-client.ts";
 import { AgtpClientError } from "./client-error.ts";
 
-/** When to give up. */
 interface Deadline {
   readonly timeoutMs: number;
   readonly signal?: AbortSignal | undefined;

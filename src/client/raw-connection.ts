@@ -27,7 +27,6 @@ export type RawAnswer =
   /** The deadline passed; what had come so far is no whole response. */
   | { readonly kind: "silence"; readonly isPartial: boolean };
 
-/** The longest to wait, and the most octets to take. */
 interface RawConnectionOptions {
   /** Milliseconds of `performance.now()`. */
   readonly deadline: number;

@@ -35,6 +35,8 @@ export class Exchange {
   readonly inner: InnerOrigin | undefined;
   /** `performance.now()` at the start. */
   readonly startedAt: number;
+  /** When its answer was told of, by who has looked at the clock for that. */
+  toldAt: number | undefined;
   /** When all of it was done that could be done at once; undefined: not yet. */
   endedAt: number | undefined;
   /** The first request of its connection. */

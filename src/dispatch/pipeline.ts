@@ -39,7 +39,7 @@ import {
 } from "./handling/invoke.ts";
 import { type AnswerOnce, createAnswerOnce } from "./idempotency/idempotency.ts";
 import type { Observer } from "./observer.ts";
-import type { LoopTime } from "./rates/loop-time.ts";
+import type { LoopTime, SliceTimes } from "./rates/loop-time.ts";
 import { payerOf } from "./rates/rates.ts";
 import { badRequest, type Refusal } from "./refusals/refusal.ts";
 import { type Reply, replyToRefusal } from "./reply.ts";
@@ -141,7 +141,7 @@ export class Pipeline {
     observer.start(exchange);
     const reading = readCredentials(exchange, tokens, delegations);
     if (reading === undefined) {
-      return this.#answerInSession(exchange, this.#askOutsider, exchange.startedAt);
+      return this.#answerInSession(exchange, this.#askOutsider, exchange);
     }
     return reading.then(
       () => this.#answerInSession(exchange, this.#askOutsider),
@@ -151,7 +151,7 @@ export class Pipeline {
 
   act(exchange: Exchange): Response | Promise<Response> {
     this.#parts.observer.start(exchange);
-    return this.#answerInSession(exchange, this.#askActing, exchange.startedAt);
+    return this.#answerInSession(exchange, this.#askActing, exchange);
   }
 
   answerFault(fault: WireFault, peer?: Peer): Response {
@@ -164,9 +164,9 @@ export class Pipeline {
   #answerInSession(
     exchange: Exchange,
     arrivalGates: Gate,
-    startedAt?: number,
+    times?: SliceTimes,
   ): Response | Promise<Response> {
-    const answer = this.#slice(exchange, () => this.#handle(exchange, arrivalGates), startedAt);
+    const answer = this.#slice(exchange, () => this.#handle(exchange, arrivalGates), times);
     const { time } = this.#parts;
     if (!time.isMeasuring) exchange.endedAt = time.endedAt;
     const { sessionKept } = exchange;
@@ -175,8 +175,8 @@ export class Pipeline {
   }
 
   /** Does work as a slice of the loop, which the caller pays for. */
-  #slice<T>(exchange: Exchange, work: () => T, startedAt?: number): T {
-    return this.#parts.time.slice(() => payerOf(exchange), work, startedAt);
+  #slice<T>(exchange: Exchange, work: () => T, times?: SliceTimes): T {
+    return this.#parts.time.slice(() => payerOf(exchange), work, times);
   }
 
   /** The arrival gates of a request from outside. */
@@ -266,7 +266,7 @@ export class Pipeline {
             return resultOf(reply);
           }),
         ),
-      inner.startedAt,
+      inner,
     );
   }
 }

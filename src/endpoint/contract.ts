@@ -5,7 +5,7 @@
 import { createHash } from "node:crypto";
 import canonicalize from "canonicalize";
 import type { JsonSchema } from "../schema/json-schema.ts";
-import type { SemanticBlock } from "./endpoint.ts";
+import type { EndpointDefinition, SemanticBlock } from "./endpoint.ts";
 import type { Recipe } from "./recipe.ts";
 
 /** A contract's origin; the draft keeps `pre-registered` for a future one.   AGTP-API §10.1.6 */
@@ -108,4 +108,20 @@ export function contractDetails(contract: Contract): Record<string, unknown> {
 /** RFC 3339. */
 export function timestamp(at: number): string {
   return new Date(at).toISOString();
+}
+
+/** The definition of what was agreed upon, as registered ones have it.   AGTP-API §6.2, §10.7 */
+export function contractDefinition(endpoint: ContractEndpoint): EndpointDefinition {
+  return {
+    file: "",
+    method: endpoint.method,
+    path: endpoint.path,
+    description: endpoint.description,
+    semantic: endpoint.semantic,
+    inputSchema: endpoint.input_schema,
+    outputSchema: endpoint.output_schema,
+    errors: endpoint.errors,
+    requiredScopes: endpoint.required_scopes,
+    handler: { type: "composition", recipe: "" },
+  };
 }

@@ -5,17 +5,19 @@
  */
 import { SCHEMA_TYPES } from "../schema/schema-vocabulary.ts";
 import {
+  agtpPath,
   choice,
   flag,
   list,
+  methodName,
   optional,
   type Properties,
   path,
   type Schema,
+  scopeToken,
   table,
   word,
 } from "../schema/section-field.ts";
-import { agtpPath, methodName, scopeToken } from "../schema/section-words.ts";
 import { CAPABILITIES, IMPACTS } from "./endpoint.ts";
 import { handlerSchema, required } from "./handler-schema.ts";
 

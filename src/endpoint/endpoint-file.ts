@@ -13,14 +13,17 @@ import { checkTemplate, templateParameters } from "../catalog/path-grammar.ts";
 import type { JsonSchema } from "../schema/json-schema.ts";
 import { OPERATOR_SCHEMA_BOUNDS } from "../schema/schema-bounds.ts";
 import { checkSchema } from "../schema/schema-check.ts";
-import { readDeprecation } from "./deprecation-table.ts";
-import type { EndpointDefinition } from "./endpoint.ts";
-import { ENDPOINT_KEYS, SEMANTIC_KEYS } from "./endpoint-file-schema.ts";
+import type { EndpointDefinition, EndpointDeprecation } from "./endpoint.ts";
+import { DEPRECATION_KEYS, ENDPOINT_KEYS, SEMANTIC_KEYS } from "./endpoint-file-schema.ts";
 import { readSchemas } from "./endpoint-schemas.ts";
 import { readHandler, readOlderHandlerKeys } from "./handler-table.ts";
 import { declaredTypes, propertiesOf } from "./input-shape.ts";
-import { checkReservation, readMethod, type Vocabulary } from "./method-rule.ts";
-import { readRequiredScopes } from "./scope-list.ts";
+import {
+  checkReservation,
+  readMethod,
+  readRequiredScopes,
+  type Vocabulary,
+} from "./method-rule.ts";
 import { readSemanticBlock } from "./semantic-block.ts";
 
 /** The vocabulary and directory that an endpoint file is checked against. */
@@ -167,4 +170,49 @@ function readErrors(endpoint: DocumentPlace, isFieldList: boolean): readonly str
     owner?.at(name).fail(`${quoteValue(error)} is no error name, ${expected}`);
   }
   return errors;
+}
+
+type Successor = NonNullable<EndpointDeprecation["successor"]>;
+
+/** Visible ASCII without the semicolon that separates the parts of the header. */
+const VERSION = /^[\x21-\x3a\x3c-\x7e]{1,64}$/;
+
+/** `[endpoint.deprecated]`, which becomes a header of every response; undefined: none, or a problem.   AGTP-API §6.5 */
+function readDeprecation(
+  endpoint: DocumentPlace,
+  vocabulary: Vocabulary,
+): EndpointDeprecation | undefined {
+  const table = endpoint.at("deprecated").optional?.record(Object.keys(DEPRECATION_KEYS));
+  if (table === undefined) return undefined;
+  const deprecatedIn = readVersion(table.at("deprecated_in"));
+  const removedAt = table.at("removed_in").optional;
+  const removedIn = removedAt && readVersion(removedAt);
+  const successor = readSuccessor(table, vocabulary);
+  if (deprecatedIn === undefined) return undefined;
+  return {
+    deprecated_in: deprecatedIn,
+    ...(removedIn === undefined ? {} : { removed_in: removedIn }),
+    ...(successor === undefined ? {} : { successor }),
+  };
+}
+
+function readVersion(place: DocumentPlace): string | undefined {
+  const version = place.text();
+  if (version === undefined || VERSION.test(version)) return version;
+  return place.fail(`is ${JSON.stringify(version)}, expected a version such as "2.1.0"`);
+}
+
+function readSuccessor(table: DocumentPlace, vocabulary: Vocabulary): Successor | undefined {
+  const successor = table.at("successor").optional?.record(["method", "path"]);
+  if (successor === undefined) return undefined;
+  const named = successor.at("method").optional;
+  const method = named && readMethod(named, vocabulary);
+  const path = successor.at("path").optional?.text();
+  const pathFault = path === undefined ? undefined : checkTemplate(path, vocabulary.names);
+  if (pathFault !== undefined) successor.at("path").fail(pathFault.message);
+  if (successor.names.length === 0) table.at("successor").fail("is empty, expected method or path");
+  return {
+    ...(method === undefined ? {} : { method }),
+    ...(path === undefined ? {} : { path }),
+  };
 }

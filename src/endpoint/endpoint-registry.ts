@@ -141,7 +141,6 @@ interface LiteralIndex<E> {
   methods(path: string): readonly string[];
 }
 
-/** Creates an index without paths. */
 function createLiteralIndex<E>(): LiteralIndex<E> {
   const entries = new Map<string, Map<string, E>>();
   const methods = new Map<string, readonly string[]>();
@@ -202,7 +201,6 @@ interface Leaf<E> {
   readonly template: Template;
 }
 
-/** The templates of a registry. */
 interface TemplateIndex<E> {
   /** The most segments that a template has. */
   readonly maxSegments: number;

@@ -13,7 +13,6 @@ import { FORMATS } from "../schema/keywords-and-formats.ts";
 import { SCHEMA_TYPES, type SchemaType } from "../schema/schema-vocabulary.ts";
 import { FIELD_KEYS } from "./endpoint-file-schema.ts";
 
-/** Both schemas; one that is undefined was a problem. */
 interface EndpointSchemas {
   readonly inputSchema: JsonSchema | undefined;
   readonly outputSchema: JsonSchema | undefined;

@@ -15,7 +15,7 @@ import { creatingRegistry } from "./endpoint-registry.ts";
 import { type InputShape, inputShape } from "./input-shape.ts";
 
 /** The directory to load, and the context to check its files against. */
-export interface EndpointsSource extends EndpointFileContext {
+interface EndpointsSource extends EndpointFileContext {
   /** Absolute, or relative to the deployment directory. */
   readonly endpointsDir: string;
   readonly compiler: SchemaCompiler;

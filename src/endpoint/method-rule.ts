@@ -8,6 +8,7 @@ import type { DocumentPlace } from "../base/document-place.ts";
 import { quoteValue } from "../base/json-value.ts";
 import { type Catalog, isMethodName } from "../catalog/catalog.ts";
 import { type MethodNames, RESERVED_NAMES } from "../catalog/path-grammar.ts";
+import { isScopeToken } from "../identity/authority-scope.ts";
 
 /** The method names that a server knows. */
 export interface Vocabulary {
@@ -18,11 +19,6 @@ export interface Vocabulary {
   readonly customMethods: ReadonlySet<string>;
 }
 
-interface MethodFault {
-  readonly message: string;
-  readonly hint?: string;
-}
-
 /** The method that a place names, required; nothing and a problem where no file may name it. */
 export function readMethod(place: DocumentPlace, vocabulary: Vocabulary): string | undefined {
   const method = place.text();
@@ -31,7 +27,7 @@ export function readMethod(place: DocumentPlace, vocabulary: Vocabulary): string
   return fault === undefined ? method : place.fail(fault.message, fault.hint);
 }
 
-function checkMethod(method: string, vocabulary: Vocabulary): MethodFault | undefined {
+function checkMethod(method: string, vocabulary: Vocabulary) {
   const { catalog, customMethods } = vocabulary;
   const quoted = quoteValue(method);
   const legacy = catalog.legacy.get(method);
@@ -52,7 +48,10 @@ function checkMethod(method: string, vocabulary: Vocabulary): MethodFault | unde
   return hint === undefined ? { message } : { message, hint };
 }
 
-/** Why the pair is reserved, if it is; on "/" these methods are. */
+/**
+ * Why the pair is the protocol's own, if it is: these methods on "/", and DISCOVER below the reserved names.
+ * AGTP-API §5.9, §6.1
+ */
 export function checkReservation(
   method: string,
   path: string,
@@ -69,4 +68,15 @@ export function checkReservation(
   }
   if (!first.startsWith("{")) return undefined;
   return `${JSON.stringify(path)} could stand for a reserved name under DISCOVER`;
+}
+
+/** `required_scopes`; empty when the table names none.   AGTP-API §6.4, AGTP "Authority-Scope" */
+export function readRequiredScopes(table: DocumentPlace): readonly string[] {
+  const scopes = table.at("required_scopes").texts();
+  for (const scope of scopes) {
+    if (isScopeToken(scope)) continue;
+    const expected = 'expected two or more segments, as in "booking:room"';
+    table.at("required_scopes").fail(`${quoteValue(scope)} is no scope, ${expected}`);
+  }
+  return scopes;
 }

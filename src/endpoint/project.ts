@@ -30,7 +30,7 @@ function shownTypeOf({ handler: { type } }: EndpointDefinition): string {
   return type === "mcp_tool" ? "external_service" : type;
 }
 
-/** Undefined for a recipe without a pattern, which matches nothing. */
+/** A recipe's pattern as DISCOVER /patterns lists it; undefined without one.   AGTP-API §5.8.6 */
 export function patternEntry(recipe: Recipe): Readonly<Record<string, unknown>> | undefined {
   const { pattern } = recipe;
   if (pattern === undefined) return undefined;

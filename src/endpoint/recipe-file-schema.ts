@@ -1,15 +1,17 @@
 /** A recipe file as a schema for editors; its tables of keys are those that the readers know.   AGTP-API §12.1 */
 import {
+  agtpPath,
   choice,
   list,
+  methodName,
   optional,
   type Properties,
   type Schema,
+  scopeToken,
   table,
   text,
   word,
 } from "../schema/section-field.ts";
-import { agtpPath, methodName, scopeToken } from "../schema/section-words.ts";
 import { semanticSchema } from "./endpoint-file-schema.ts";
 import { required } from "./handler-schema.ts";
 

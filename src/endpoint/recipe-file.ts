@@ -14,14 +14,12 @@ import { checkPath } from "../catalog/path-grammar.ts";
 import { compileLinearRegex, type LinearRegex } from "../schema/linear-regex.ts";
 import type { SemanticBlock } from "./endpoint.ts";
 import { SEMANTIC_KEYS } from "./endpoint-file-schema.ts";
-import { readMethod, type Vocabulary } from "./method-rule.ts";
+import { readMethod, readRequiredScopes, type Vocabulary } from "./method-rule.ts";
 import type { AggregationMode, Recipe, RecipePattern } from "./recipe.ts";
 import { AGGREGATION_MODES, PATTERN_KEYS, RECIPE_KEYS } from "./recipe-file-schema.ts";
 import { readSteps } from "./recipe-steps.ts";
-import { readRequiredScopes } from "./scope-list.ts";
 import { readSemanticBlock } from "./semantic-block.ts";
 
-/** The valid recipes of a file, and what is wrong with the others. */
 interface RecipeFile {
   readonly recipes: readonly Recipe[];
   readonly problems: readonly Problem[];
@@ -35,16 +33,12 @@ interface RecipesSource extends Vocabulary {
   readonly recipesDir: string;
 }
 
-/** The recipes of a deployment by name, and what is wrong. */
-interface LoadedRecipes {
-  readonly recipes: ReadonlyMap<string, Recipe>;
-  readonly problems: readonly Problem[];
-}
-
 const MAX_RECIPES = 256;
 
 /** Loads recipes, a file a step. */
-export function* loadingRecipes(source: RecipesSource): Paced<LoadedRecipes> {
+export function* loadingRecipes(
+  source: RecipesSource,
+): Paced<{ readonly recipes: ReadonlyMap<string, Recipe>; readonly problems: readonly Problem[] }> {
   const { files, problems: unreadable } = yield* readingFiles({
     directory: source.directory,
     dir: source.recipesDir,
@@ -158,7 +152,7 @@ function readAggregation(table: DocumentPlace): AggregationMode {
 /** Paths come from strangers; a short pattern is one that an operator can oversee. */
 const MAX_REGEX_LENGTH = 256;
 
-/** The pattern; undefined when there is none, or a problem. */
+/** The pattern; undefined when there is none, or a problem.   AGTP-API §5.8.6, §10.5 */
 function readPattern(recipe: DocumentPlace, vocabulary: Vocabulary): RecipePattern | undefined {
   const table = recipe.at("pattern").optional?.record(Object.keys(PATTERN_KEYS));
   if (table === undefined) return undefined;

@@ -35,7 +35,7 @@ export interface RecipePattern {
 export type AggregationMode = "last" | "merge" | "list";
 
 /** The members of the body, each the member of that name of one step's output. */
-export interface PickAggregation {
+interface PickAggregation {
   readonly mode: "pick";
   /** Member -> the `captureAs` of its step. */
   readonly members: Readonly<Record<string, string>>;

@@ -76,10 +76,14 @@ export function parseBody(
   const isDeep = excess === "depth";
   if (excess !== undefined && !isDeep) return tooMany(excess);
   if (isDeep && deepMembers === undefined) return tooDeep();
-  const text = decodeText(isDeep ? cutDeep(bytes, cuts) : bytes, isDeep ? undefined : undeclared);
-  if (text === undefined) return invalid("the body is not UTF-8");
+  const buffer = asBuffer(isDeep ? cutDeep(bytes, cuts) : bytes);
+  const encoding = encodingOf(buffer);
+  if (encoding === undefined) return invalid("the body is not UTF-8");
   if (isDoubtful && !isDeep && !mayBeJson(bytes, MAX_DEPTH)) return invalid(NO_JSON);
-  const value = parseJson(text);
+  const value =
+    isDeep || undeclared === undefined
+      ? parseJson(buffer.toString(encoding))
+      : undeclared.parse(buffer, encoding);
   if (value === undefined) return invalid(NO_JSON);
   if (isDeep && isTooDeep(value, MAX_DEPTH, deepMembers)) return tooDeep();
   if (isRecord(value)) return { kind: "ok", value };
@@ -87,16 +91,11 @@ export function parseBody(
   return invalid(`the body is ${found}, expected a JSON object`);
 }
 
-/** ASCII, which most bodies are, decodes several times faster than other UTF-8. */
-function decodeText(bytes: Uint8Array, undeclared?: UndeclaredMembers): string | undefined {
-  const buffer = Buffer.isBuffer(bytes)
-    ? bytes
-    : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
-  const encoding = encodingOf(buffer);
-  if (encoding === undefined) return undefined;
-  return undeclared?.replaceIn(buffer, encoding) ?? buffer.toString(encoding);
+function asBuffer(bytes: Uint8Array): Buffer {
+  return Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
 }
 
+/** ASCII, which most bodies are, decodes several times faster than other UTF-8. */
 function encodingOf(buffer: Buffer): BodyEncoding | undefined {
   if (isAscii(buffer)) return "latin1";
   return isUtf8(buffer) ? "utf8" : undefined;

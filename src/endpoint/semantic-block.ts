@@ -21,7 +21,7 @@ export function readSemanticBlock(table: DocumentPlace): SemanticBlock | undefin
 
 const MAX_TEXT = 1_024;
 
-/** The block, or every field that keeps it from being one. */
+/** The block, or every field that keeps it from being one.   AGTP-API §10.6 step 3 */
 export function readProposedSemantic(
   value: unknown,
 ): { readonly semantic: SemanticBlock } | { readonly faults: readonly string[] } {

@@ -3,7 +3,6 @@
  * more authority than the endpoint asks for, nothing comes back to where it began. What depends on
  * the values of a call is left to the dispatcher.   AGTP-API §12.1
  */
-
 import type { Paced } from "../base/paced.ts";
 import type { Problem } from "../base/problem.ts";
 import { templateShape } from "../base/template.ts";

@@ -103,7 +103,6 @@ function compositionFailed(
   };
 }
 
-/** The output of one step. */
 interface StepOutput {
   /** Its capture name, else `step_N`. */
   readonly name: string;
@@ -149,7 +148,6 @@ function pickMembers(
 
 type Values = Readonly<Record<string, unknown>>;
 
-/** The sources of a step's values. */
 interface StepSources {
   readonly input: Values;
   /** Captured outputs by name. */

@@ -13,22 +13,24 @@ import { suggest } from "../base/close-matches.ts";
 import type { JsonRecord } from "../base/json-value.ts";
 import type { Problem } from "../base/problem.ts";
 import type { Handler } from "./handler.ts";
-import { describeImportFault, findModuleFile, relativePath } from "./module-file.ts";
-import type { CallProcess } from "./processes/process-call.ts";
 import {
   createRegisteredFunction,
+  describeImportFault,
   type ExportedFunction,
+  findModuleFile,
   parseFunctionReference,
-} from "./registered-function.ts";
+  relativePath,
+} from "./module-file.ts";
+import type { CallProcess } from "./processes/process-call.ts";
 
 /** The place where a reference was written. */
-export interface ReferencePlace {
+interface ReferencePlace {
   readonly file: string;
   readonly key: string;
 }
 
 /** A handler, or the problems that are in its way. */
-export interface LoadedFunction {
+interface LoadedFunction {
   readonly handler?: Handler;
   /** The parameters of a function of a process, as the process describes them. */
   readonly signature?: JsonRecord | undefined;
@@ -43,7 +45,7 @@ export interface ModuleLoader {
 }
 
 /** The directory of the modules, and the longest that one may take to load. */
-export interface ModuleLoaderOptions {
+interface ModuleLoaderOptions {
   /** Absolute path of `[handlers] root`. */
   readonly root: string;
   /** The longest that a module's top level may wait for something; 30 seconds unless given. */
@@ -209,4 +211,58 @@ export function isPlainModule(path: string): boolean {
   if (!/\.m?js$/.test(path)) return false;
   const { text } = readBoundedFile(path, MAX_BYTES);
   return text !== undefined && !/\b(?:import|from)\b/.test(text.replaceAll(IMPORT_OF_NODE, ""));
+}
+
+/** A function that there is, or why there is not. */
+export type FoundFunction =
+  | {
+      readonly handler: Handler;
+      readonly call: CallProcess;
+      readonly signature?: JsonRecord | undefined;
+    }
+  | {
+      readonly handler?: undefined;
+      readonly call?: undefined;
+      readonly fault: string;
+      readonly hint?: string | undefined;
+    };
+
+/** The processes of a deployment. */
+export interface ProcessFunctions {
+  readonly names: readonly string[];
+  find(process: string, name: string): FoundFunction;
+}
+
+/** A deployment without processes. */
+export const NO_PROCESSES: ProcessFunctions = {
+  names: [],
+  find: (process) => ({ fault: `there is no process "${process}"` }),
+};
+
+const REFERENCE = /^([^:]*):(.*)$/s;
+
+/**
+ * Finds functions of processes: `NAME:FUNCTION` is one where a process has that name. A deployment
+ * without processes loads nothing of them.
+ */
+export function withProcesses(modules: ModuleLoader, processes: ProcessFunctions): ModuleLoader {
+  return {
+    async load(reference, place) {
+      const [, process, name] = REFERENCE.exec(reference) ?? [];
+      if (process === undefined || name === undefined) return modules.load(reference, place);
+      if (!processes.names.includes(process)) {
+        return { problems: [unknownProcess(process, place, processes.names)] };
+      }
+      const found = processes.find(process, name);
+      if (found.handler !== undefined) return { ...found, problems: [] };
+      const { fault: message, hint } = found;
+      return { problems: [{ ...place, message, ...(hint === undefined ? {} : { hint }) }] };
+    },
+  };
+}
+
+function unknownProcess(process: string, place: ReferencePlace, names: readonly string[]): Problem {
+  const message = `no [[processes]] has the name "${process}"`;
+  const hint = suggest(process, names);
+  return { ...place, message, ...(hint === undefined ? {} : { hint }) };
 }

@@ -236,7 +236,6 @@ function appendValue(
   }
 }
 
-/** The text of one value. */
 function textOf(value: unknown): string {
   return typeof value === "object" ? JSON.stringify(value) : String(value);
 }

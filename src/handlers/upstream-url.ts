@@ -3,7 +3,6 @@
  * are filled from the input, percent-encoded. A value cannot add, leave or climb path segments;
  * one that would try is a violation, answered with 422.   AGTP-API §12.3
  */
-
 import { escapeToken } from "../base/dotted-key.ts";
 import { hasLoneSurrogate } from "../base/json-value.ts";
 import { type TemplatePiece, templatePieces } from "../base/template.ts";

@@ -21,7 +21,7 @@ export interface AgentDirectory {
 }
 
 /** Binds a certificate that has no AGTP extensions. */
-export type CertificateKeys = Pick<ClientCertificate, "fingerprint" | "keyFingerprint">;
+type CertificateKeys = Pick<ClientCertificate, "fingerprint" | "keyFingerprint">;
 
 /** Makes a directory, a document a step. */
 export function* creatingAgentDirectory(

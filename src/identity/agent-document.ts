@@ -50,7 +50,6 @@ export interface AgentStanding {
   lastAction(agentId: string): Promise<AgentAction | undefined>;
 }
 
-/** Something an agent did. */
 interface AgentAction {
   readonly method: string;
   /** Milliseconds since the epoch. */

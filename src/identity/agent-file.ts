@@ -34,7 +34,6 @@ export interface AgentFile {
   readonly problems: readonly Problem[];
 }
 
-/** The context that a document is judged in. */
 interface AgentFileContext {
   /** The verified Genesis beside it. */
   readonly genesis?: Genesis | undefined;
@@ -166,7 +165,11 @@ export function documentOctets(document: JsonRecord): Buffer {
   return canonicalForm(document, ["manifest_signature"]);
 }
 
-/** The worth of a document's signature. A reported fault keeps the document from being served. */
+/**
+ * The worth of a document's signature. With all three of its members it is verified before the document
+ * is served; with none the document is the operator's own word; with some, something was taken away from
+ * a signed document, a fault.   AGTP "Identity Document Signature"
+ */
 function checkDocumentSignature(
   document: DocumentPlace,
   trustedIssuers: readonly Ed25519PublicKey[],

@@ -17,7 +17,7 @@ import {
 import { sha256Hex } from "./canonical-form.ts";
 
 /** The parts of a verifier. */
-export interface TokenVerifierParts {
+interface TokenVerifierParts {
   readonly oauth: TokenPolicy;
   readonly keys: KeySource;
   /** Milliseconds since the epoch. */

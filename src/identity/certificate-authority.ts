@@ -3,7 +3,7 @@
  * a server does it: with a CA that cannot vouch for an agent the answer is a fault.
  * AGTP-CERT "Agent Certificate Profile"
  */
-import { createPublicKey, type KeyObject, type X509Certificate } from "node:crypto";
+import { createPublicKey } from "node:crypto";
 import {
   type AgentProfile,
   checkAgentProfile,
@@ -14,12 +14,7 @@ import { readElement } from "./certificate-der.ts";
 import type { CertificateFault } from "./certificate-fields.ts";
 import { createSigner, type KeyKind, makeKey } from "./certificate-keys.ts";
 import { describeCertificate } from "./certificate-roles.ts";
-import {
-  type CertificateIssuer,
-  encodeName,
-  keyIdentifierOf,
-  writeCertificate,
-} from "./certificate-writer.ts";
+import { encodeName, keyIdentifierOf, writeCertificate } from "./certificate-writer.ts";
 import { verifyClientCertificate } from "./client-certificate-verification.ts";
 
 /** A request for an Agent Certificate, with its issuer. */
@@ -40,7 +35,7 @@ export interface AgentCertificateRequest extends AgentProfile {
 }
 
 /** The source of a CA. */
-export interface AgentCaRequest {
+interface AgentCaRequest {
   readonly name: string;
   /** 1 to 3650. */
   readonly days: number;
@@ -116,12 +111,7 @@ export function makeAgentCa({
   return { certificate: certificate.toString(), key };
 }
 
-interface Issuer extends CertificateIssuer {
-  readonly certificate: X509Certificate;
-  readonly notAfter: number;
-}
-
-function readIssuer({ caCert, caKey }: AgentCertificateRequest): Issuer | CertificateFault {
+function readIssuer({ caCert, caKey }: AgentCertificateRequest) {
   const signer = createSigner(caKey);
   if ("fault" in signer) return signer;
   const certificate = parsePemCertificate(caCert);
@@ -136,15 +126,7 @@ function readIssuer({ caCert, caKey }: AgentCertificateRequest): Issuer | Certif
   return { signer, certificate, notAfter, name: subject, keyIdentifier: identifier?.content };
 }
 
-interface SubjectKey {
-  readonly publicKey: KeyObject;
-  readonly key: string | undefined;
-}
-
-function readSubjectKey({
-  publicKey,
-  keyKind = "p256",
-}: AgentCertificateRequest): SubjectKey | undefined {
+function readSubjectKey({ publicKey, keyKind = "p256" }: AgentCertificateRequest) {
   if (publicKey === undefined) {
     const key = makeKey(keyKind);
     return { publicKey: createPublicKey(key), key };

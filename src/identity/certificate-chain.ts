@@ -8,14 +8,14 @@ import type { CertificateFault } from "./certificate-fields.ts";
 import { checkClient, checkIssuer, usableKeyOf } from "./certificate-roles.ts";
 
 /** The anchors that a path has to lead to, and the time. */
-export interface TrustBase {
+interface TrustBase {
   readonly anchors: readonly X509Certificate[];
   /** Milliseconds since the epoch. */
   readonly now: number;
 }
 
 /** The end of a path that holds so far. */
-export interface PathEnd {
+interface PathEnd {
   readonly certificate: X509Certificate;
   /** The number of CAs in the path. */
   readonly authorities: number;

@@ -16,10 +16,10 @@ import {
 } from "./certificate-fields.ts";
 
 /** A certificate's claims about itself. */
-export type CertificateDescription = CertificateFields & CertificateConstraints;
+type CertificateDescription = CertificateFields & CertificateConstraints;
 
 /** The position of an issuer in a path. */
-export interface IssuerPlace {
+interface IssuerPlace {
   /** The number of other CAs below it. */
   readonly authorities: number;
   /** True if this server trusts it by itself. */

@@ -18,7 +18,7 @@ import {
 import type { CertificateSigner } from "./certificate-keys.ts";
 
 /** A certificate that is to be written. */
-export interface CertificateContent {
+interface CertificateContent {
   readonly issuer: CertificateIssuer;
   /** A Name in DER. */
   readonly subject: Buffer;

@@ -1,6 +1,7 @@
 /** `[server]`, `[agents]` and `[tls]`: who this server is, whom it knows, and its TLS certificate. */
 import {
   choice,
+  host,
   optional,
   path,
   port,
@@ -9,7 +10,6 @@ import {
   text,
   word,
 } from "../schema/section-field.ts";
-import { host } from "../schema/section-words.ts";
 
 /** `[server]` */
 export interface ServerConfig {

@@ -13,7 +13,7 @@ import { type Ed25519PublicKey, publicKeyOf, signDetached } from "./ed25519.ts";
 import { type Archetype, readGenesisFile, signedOctets } from "./genesis.ts";
 
 /** The content of a Genesis, and its issuer. */
-export interface GenesisOptions {
+interface GenesisOptions {
   readonly name: string;
   /** An Owner-ID. */
   readonly ownerId: string;
@@ -44,7 +44,7 @@ export interface AgentOptions extends Omit<GenesisOptions, "principalId">, Princ
 }
 
 /** The principal that an agent acts for. */
-export interface Principal {
+interface Principal {
   /** Display name. */
   readonly principal: string;
   /** Stable id, often a domain. */
@@ -65,7 +65,7 @@ export type DocumentOptions = Pick<
 >;
 
 /** A signed Genesis. */
-export interface IssuedGenesis {
+interface IssuedGenesis {
   readonly agentId: string;
   readonly genesis: JsonRecord;
   /** Why it would not load; empty when it would. Keys are the members' names. */
@@ -114,13 +114,7 @@ export function signDocument(
 const GENESIS_FILE = "genesis";
 const DOCUMENT_FILE = "document";
 
-interface SignedGenesis {
-  readonly agentId: string;
-  readonly genesis: JsonRecord;
-  readonly issuer: Ed25519PublicKey;
-}
-
-function signGenesis(options: GenesisOptions): SignedGenesis {
+function signGenesis(options: GenesisOptions) {
   const { issuerKey, agentPublicKey, principalId, issuedAt = new Date() } = options;
   const issuer = issuerOf(issuerKey);
   const unsigned = {

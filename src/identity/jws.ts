@@ -7,7 +7,7 @@ import { isRecord, type JsonRecord, parseRecord } from "../base/json-value.ts";
 import { type Ed25519PublicKey, publicKeyOf, readPublicKey, verifyDetached } from "./ed25519.ts";
 
 /** A compact JWS, taken apart and not yet verified. */
-export interface DecodedJws {
+interface DecodedJws {
   readonly header: JsonRecord;
   readonly payload: JsonRecord;
   /** The octets that are signed. */

@@ -10,7 +10,7 @@ export type AnsweredKeys<Keys> =
   | { readonly fault: string };
 
 /** The parts that keeping keys takes. */
-export interface KeyCacheOptions<Keys> {
+interface KeyCacheOptions<Keys> {
   /** Asks for the keys; never rejects. */
   ask(): Promise<AnsweredKeys<Keys>>;
   /** In milliseconds, from any beginning. */
@@ -21,18 +21,14 @@ export interface KeyCacheOptions<Keys> {
   pauseAfter(vain: number): number;
 }
 
-interface HeldKeys<Keys> {
-  readonly keys: Keys;
-  readonly answeredAt: number;
-  readonly freshUntil: number;
-}
-
 /** The most callers that wait for newer keys; others go on with the keys at hand. */
 const MAX_WAITING = 256;
 
 export class KeyCache<Keys> {
   readonly #options: KeyCacheOptions<Keys>;
-  #held: HeldKeys<Keys> | undefined;
+  #held:
+    | { readonly keys: Keys; readonly answeredAt: number; readonly freshUntil: number }
+    | undefined;
   #asking: Promise<AnsweredKeys<Keys>> | undefined;
   #waiting = 0;
   #vain = 0;

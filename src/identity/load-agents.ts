@@ -14,7 +14,7 @@ import type { Ed25519PublicKey } from "./ed25519.ts";
 import { type GenesisFile, readGenesisFile } from "./genesis.ts";
 
 /** The directory to look in, and the issuers whose signatures count. */
-export interface AgentsLocation {
+interface AgentsLocation {
   /** The deployment directory, absolute. */
   readonly directory: string;
   /** Absolute, or relative to the deployment directory. */

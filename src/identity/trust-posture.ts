@@ -9,7 +9,7 @@ import { isOwnerId } from "./identifiers.ts";
 export type PostureSource = Readonly<Record<string, unknown>>;
 
 /** The sources of one agent, in order of precedence. */
-export interface PostureSources {
+interface PostureSources {
   readonly document: PostureSource;
   readonly genesis?: PostureSource | undefined;
 }
@@ -25,10 +25,10 @@ export interface TrustPosture {
 }
 
 /** The source that decided each field. */
-export type PostureRules = Readonly<Record<PostureField, PostureRule>>;
+type PostureRules = Readonly<Record<PostureField, PostureRule>>;
 
 /** The sources of a posture. */
-export type PostureField =
+type PostureField =
   | "trustTier"
   | "verificationPath"
   | "trustWarning"
@@ -36,13 +36,7 @@ export type PostureField =
   | "governanceZone";
 
 /** "automatic": the server put it there, because of another field. */
-export type PostureRule = "document" | "genesis" | "default" | "automatic";
-
-/** A member that cannot be used as it stands, and what it should have been. */
-export interface PostureFault {
-  readonly key: string;
-  readonly message: string;
-}
+type PostureRule = "document" | "genesis" | "default" | "automatic";
 
 /** The value of a field, with what decided it. */
 interface Decided<T> {
@@ -93,7 +87,9 @@ export function distrustPosture(source: PostureSource): PostureSource {
 }
 
 /** The members of one source that are there but cannot be what they are named. */
-export function checkPostureSource(source: PostureSource): readonly PostureFault[] {
+export function checkPostureSource(
+  source: PostureSource,
+): readonly { readonly key: string; readonly message: string }[] {
   return RULES.filter(
     ({ key, accepts }) => (source[key] ?? undefined) !== undefined && !accepts(source[key]),
   ).map(({ key, expected }) => ({ key, message: expected }));

@@ -8,7 +8,7 @@ import type { Problem } from "../base/problem.ts";
 import { type Ed25519PublicKey, publicKeyOf, readPrivateKey, readPublicKey } from "./ed25519.ts";
 
 /** The configuration's issuers. */
-export interface IssuerSettings {
+interface IssuerSettings {
   /** `policies.identity.trusted_issuers`: base64url or PEM. */
   readonly trustedIssuers: readonly string[];
   /** `signing.key`, absolute: the server trusts what it signed itself. */
@@ -17,16 +17,13 @@ export interface IssuerSettings {
   readonly file: string;
 }
 
-/** The keys that could be read, and what is wrong with the others. */
-export interface TrustedIssuers {
-  readonly keys: readonly Ed25519PublicKey[];
-  readonly problems: readonly Problem[];
-}
-
 const MAX_KEY_BYTES = 65_536;
 
 /** Reads the keys of a configuration. A signing key that cannot be read is for its signer to report. */
-export function readTrustedIssuers(settings: IssuerSettings): TrustedIssuers {
+export function readTrustedIssuers(settings: IssuerSettings): {
+  readonly keys: readonly Ed25519PublicKey[];
+  readonly problems: readonly Problem[];
+} {
   const keys: Ed25519PublicKey[] = [];
   const problems: Problem[] = [];
   for (const [index, text] of settings.trustedIssuers.entries()) {

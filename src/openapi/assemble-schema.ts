@@ -3,7 +3,6 @@
  * where it contains itself or would be repeated at length. A schema beyond what an endpoint can
  * have is described less deeply: what is left out of it accepts anything.   AGTP-API §6.4
  */
-
 import { unescapeToken } from "../base/dotted-key.ts";
 import { isRecord } from "../base/json-value.ts";
 import type { JsonSchema } from "../schema/json-schema.ts";
@@ -45,7 +44,7 @@ export function assembleSchema(root: JsonSchema, reader: SchemaReader): Assemble
     const size = needed.reduce((sum, [reference]) => sum + reader.graph.ownSize(reference), 0);
     // Parts of what is written out are written more than once, hardly ever less than once.
     if (needed.length > BOUNDS.maxReferences || size > BOUNDS.maxLength) continue;
-    schema = new Assembly(root, reader, distances, distance).build();
+    schema = attempt(root, { reader, distances, distance });
     const isWhole = needed.length === distances.size;
     if (fits(schema)) return { schema, isCut: !isWhole };
   }
@@ -60,73 +59,55 @@ function fits(schema: JsonSchema): boolean {
   return checkSchema(schema, BOUNDS).length === 0;
 }
 
-/** One attempt, in which only references within a distance are followed. */
-class Assembly {
-  readonly #root: JsonSchema;
-  readonly #reader: SchemaReader;
-  readonly #distances: ReadonlyMap<string, number>;
-  readonly #distance: number;
-  readonly #isInlined: (reference: string) => boolean;
-  readonly #names = new DefinitionNames();
+/** The facts of one attempt, in which only references within a distance are followed. */
+interface Attempt {
+  readonly reader: SchemaReader;
+  readonly distances: ReadonlyMap<string, number>;
+  readonly distance: number;
+}
 
-  constructor(
-    root: JsonSchema,
-    reader: SchemaReader,
-    distances: ReadonlyMap<string, number>,
-    distance: number,
-  ) {
-    this.#root = root;
-    this.#reader = reader;
-    this.#distances = distances;
-    this.#distance = distance;
-    const { graph } = reader;
-    const written = referencesIn(root).map((reference) => graph.sizeOf(reference));
-    const length = written
-      .filter(Number.isFinite)
-      .reduce((sum, part) => sum + part, JSON.stringify(root).length);
-    const limit = length <= MAX_INLINED ? MAX_INLINED : MAX_INLINED_PART;
-    this.#isInlined = (reference) => graph.sizeOf(reference) <= limit;
-  }
-
-  build(): JsonSchema {
-    const schema = this.#write(this.#root);
-    const written: [string, JsonSchema][] = [];
-    // One definition may bring others, which come behind it.
-    for (const [reference, name] of this.#names.all) {
-      written.push([name, this.#write(this.#reader.definition(reference))]);
-    }
-    return written.length === 0 ? schema : { ...schema, $defs: Object.fromEntries(written) };
-  }
-
-  #write(source: JsonSchema): JsonSchema {
+function attempt(root: JsonSchema, { reader, distances, distance }: Attempt): JsonSchema {
+  const { graph } = reader;
+  const names = new DefinitionNames();
+  const length = referencesIn(root)
+    .map((reference) => graph.sizeOf(reference))
+    .filter(Number.isFinite)
+    .reduce((sum, part) => sum + part, JSON.stringify(root).length);
+  const limit = length <= MAX_INLINED ? MAX_INLINED : MAX_INLINED_PART;
+  const write = (source: JsonSchema): JsonSchema => {
     const { $ref, ...siblings } = source;
-    const rest = Object.fromEntries(
-      Object.entries(siblings).map(([keyword, value]) => [
-        keyword,
-        mapSchemas(keyword, value, (schema) => this.#write(schema)),
-      ]),
-    );
-    return typeof $ref === "string" ? this.#writeReference($ref, rest) : mergeAllOf(rest);
-  }
-
-  #writeReference(reference: string, siblings: JsonSchema): JsonSchema {
-    const distance = this.#distances.get(reference) ?? Number.POSITIVE_INFINITY;
-    if (distance > this.#distance)
-      return { ...this.#outline(reference), ...annotationsOf(siblings) };
-    if (this.#isInlined(reference)) {
-      return combine(this.#write(this.#reader.definition(reference)), siblings);
+    const members = Object.entries(siblings).map(([keyword, value]) => [
+      keyword,
+      mapSchemas(keyword, value, write),
+    ]);
+    const rest = Object.fromEntries(members);
+    return typeof $ref === "string" ? writeReference($ref, rest) : mergeAllOf(rest);
+  };
+  const writeReference = (reference: string, siblings: JsonSchema): JsonSchema => {
+    const far = distances.get(reference) ?? Number.POSITIVE_INFINITY;
+    if (far > distance) {
+      return { ...outline(reader.definition(reference)), ...annotationsOf(siblings) };
     }
-    return { $ref: `#/$defs/${this.#names.of(reference)}`, ...siblings };
+    if (graph.sizeOf(reference) <= limit) {
+      return combine(write(reader.definition(reference)), siblings);
+    }
+    return { $ref: `#/$defs/${names.of(reference)}`, ...siblings };
+  };
+  const schema = write(root);
+  const written: [string, JsonSchema][] = [];
+  // One definition may bring others, which come behind it.
+  for (const [reference, name] of names.all) {
+    written.push([name, write(reader.definition(reference))]);
   }
+  return written.length === 0 ? schema : { ...schema, $defs: Object.fromEntries(written) };
+}
 
-  /** Stands for a schema that is too deep to be described. */
-  #outline(reference: string): JsonSchema {
-    const { type, description } = this.#reader.definition(reference);
-    return {
-      ...(type === undefined ? {} : { type }),
-      ...(description === undefined ? {} : { description }),
-    };
-  }
+/** Stands for a schema that is too deep to be described. */
+function outline({ type, description }: JsonSchema): JsonSchema {
+  return {
+    ...(type === undefined ? {} : { type }),
+    ...(description === undefined ? {} : { description }),
+  };
 }
 
 function annotationsOf(schema: JsonSchema): JsonSchema {

@@ -20,7 +20,6 @@ interface SemanticDraft {
   readonly doubts: ReadonlyMap<keyof SemanticBlock, string>;
 }
 
-/** The source of a draft. */
 interface SemanticSource {
   readonly operation: Operation;
   readonly method: string;

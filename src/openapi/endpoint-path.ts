@@ -89,7 +89,6 @@ function bare(segment: string): string {
   return segment.replace(/[-_]/g, "").toLowerCase();
 }
 
-/** A path template, taken apart. */
 interface Template {
   readonly path: string;
   readonly segments: readonly string[];

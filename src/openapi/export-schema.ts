@@ -3,7 +3,6 @@
  * document is somewhere else: what they lead to becomes a component, shared by all endpoints that
  * have the same definition under the same name.   AGTP-API §14.2
  */
-
 import { unescapeToken } from "../base/dotted-key.ts";
 import { isRecord } from "../base/json-value.ts";
 import type { JsonSchema } from "../schema/json-schema.ts";

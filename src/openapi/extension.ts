@@ -3,7 +3,6 @@
  * an author may say it of an operation. What is there and valid has been judged by somebody, so an
  * import takes it as it is.   AGTP-API §14.1, §14.2
  */
-
 import { isRecord, type JsonRecord } from "../base/json-value.ts";
 import type { SemanticBlock } from "../endpoint/endpoint.ts";
 import { readProposedSemantic } from "../endpoint/semantic-block.ts";

@@ -10,7 +10,6 @@ import type { Output } from "./output.ts";
 import type { Credentials } from "./servers-and-security.ts";
 import { snake, UniqueNames, wordsOf } from "./words.ts";
 
-/** The source of a handler. */
 interface HandlerSource {
   readonly operation: Operation;
   readonly baseUrl: string;

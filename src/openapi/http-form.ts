@@ -3,7 +3,6 @@
  * method is, or the method's name behind the path, from where the sidecar lifts it. The import reads
  * both back.   AGTP-API §9.2, §14.2
  */
-
 import { isRecord, recordIn, textsIn } from "../base/json-value.ts";
 import { type Catalog, HTTP_VERBS } from "../catalog/catalog.ts";
 import { templateParameters } from "../catalog/path-grammar.ts";

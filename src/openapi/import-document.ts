@@ -3,7 +3,6 @@
  * the variables it needs and a list of what to judge. Every endpoint is read back before it counts;
  * one that this server could not serve is left out, and said to be.   AGTP-API §14.1
  */
-
 import { isRecord, type JsonRecord, recordIn } from "../base/json-value.ts";
 import { templateShape } from "../base/template.ts";
 import type { Catalog } from "../catalog/catalog.ts";
@@ -28,7 +27,6 @@ export interface ImportedEndpoint extends DraftedEndpoint {
   readonly text: string;
 }
 
-/** An operation without an endpoint. */
 interface LeftOut {
   /** `GET /pets` */
   readonly operation: string;

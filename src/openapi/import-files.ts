@@ -14,7 +14,6 @@ import type { CatalogText } from "./shipped-catalog-text.ts";
 import { onOneLine } from "./words.ts";
 import { writeToml } from "./write-toml.ts";
 
-/** A file of a deployment. */
 interface ImportedFile {
   /** Relative to the deployment directory. */
   readonly path: string;

@@ -203,19 +203,23 @@ export function endpointText(endpoint: DraftedEndpoint, source: string): string 
   const { operation, table, reviews } = endpoint;
   const { httpMethod, path, id } = operation;
   const name = id === undefined ? "" : ` (${onOneLine(id)})`;
-  const general = reviews.filter(({ key }) => key === "");
+  const title = `${httpMethod} ${onOneLine(path)}${name} of ${onOneLine(source)}.`;
+  return reviewedText(title, table, reviews);
+}
+
+/** A file of `[endpoint]` with what is to be judged behind its keys, or at its top. */
+export function reviewedText(title: string, table: JsonRecord, reviews: readonly Review[]): string {
+  const marked = reviews.map(
+    ({ key, message }) => [key, `${REVIEW_MARK} ${onOneLine(message)}`] as const,
+  );
   const header = [
-    `# ${httpMethod} ${onOneLine(path)}${name} of ${onOneLine(source)}.`,
+    `# ${title}`,
     ...(reviews.length === 0
       ? []
       : ["# Judge what is marked REVIEW, and take the mark away when it is right."]),
-    ...general.map(({ message }) => `# ${REVIEW_MARK} ${onOneLine(message)}`),
+    ...marked.filter(([key]) => key === "").map(([, remark]) => `# ${remark}`),
   ];
-  const remarks = new Map(
-    reviews
-      .filter(({ key }) => key !== "")
-      .map(({ key, message }) => [key, `${REVIEW_MARK} ${onOneLine(message)}`]),
-  );
+  const remarks = new Map(marked.filter(([key]) => key !== ""));
   return `${header.join("\n")}\n\n${writeToml({ endpoint: table }, remarks)}`;
 }
 

@@ -3,7 +3,6 @@
  * anything else as the one field that is the whole body. Says how the body is written upstream.
  * AGTP-API §6.4, §12.3
  */
-
 import { isRecord, type JsonRecord, quoteValue, recordIn } from "../base/json-value.ts";
 import type { UpstreamMethod } from "../endpoint/endpoint.ts";
 import type { BodyFormat, ValueStyle } from "../endpoint/upstream-format.ts";

@@ -50,7 +50,7 @@ export function addParameters(operation: Operation, context: ParameterContext): 
   return targets;
 }
 
-interface MutableTargets {
+interface MutableTargets extends ParameterTargets {
   readonly path: string[];
   readonly query: Record<string, string>;
   readonly headers: Record<string, string>;
@@ -153,7 +153,6 @@ function schemaOf({ raw }: Parameter, { reader }: ParameterContext): JsonSchema 
   };
 }
 
-/** One field. */
 interface Field {
   readonly name: string;
   readonly schema: JsonSchema;

@@ -2,14 +2,12 @@
  * The operations of a document, one by one, with what they inherit from their path: parameters,
  * servers, security. The order is the document's, and so is that of everything made from them.
  */
-
 import { isRecord, type JsonRecord, recordIn } from "../base/json-value.ts";
 import { UPSTREAM_METHODS, type UpstreamMethod } from "../endpoint/endpoint.ts";
 import { pathItems, recordAt } from "./read-document.ts";
 
 /** The place of a parameter in a request. */
 const PARAMETER_PLACES = ["path", "query", "header", "cookie"] as const;
-/** A place where parameters stand. */
 type ParameterPlace = (typeof PARAMETER_PLACES)[number];
 
 /** One parameter of an operation. */

@@ -2,7 +2,6 @@
  * Reads the text of an OpenAPI document: JSON or YAML, of bounded size and depth, as plain JSON
  * values. What aliases share is written out, and there is an end to how much. Faults are words.
  */
-
 import { escapeToken, unescapeToken } from "../base/dotted-key.ts";
 import { isRecord, type JsonRecord, quoteValue, recordIn } from "../base/json-value.ts";
 import { reasonOf } from "../base/thrown.ts";

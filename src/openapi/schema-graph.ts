@@ -3,7 +3,6 @@
  * each would be with everything written out, and how far away each is from a schema that needs it.
  * A result is kept once it is worked out, because large documents are one graph for all operations.
  */
-
 import { isRecord } from "../base/json-value.ts";
 import type { JsonSchema } from "../schema/json-schema.ts";
 

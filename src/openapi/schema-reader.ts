@@ -3,12 +3,16 @@
  * the dialect of OpenAPI 3.0 is translated, what has no meaning is left out and noted. References
  * still lead into the document; `assembleSchema` makes a schema whole.   AGTP-API §6.4, §14.1
  */
-
 import { isRecord, type JsonRecord, quoteValue, recordIn } from "../base/json-value.ts";
 import type { JsonSchema } from "../schema/json-schema.ts";
-import { checkPlainValue, isPattern, type PlainValue } from "../schema/keyword-value.ts";
 import { FORMATS } from "../schema/keywords-and-formats.ts";
-import { KEYWORDS, SCHEMA_TYPES } from "../schema/schema-vocabulary.ts";
+import {
+  checkPlainValue,
+  isPattern,
+  KEYWORDS,
+  type PlainValue,
+  SCHEMA_TYPES,
+} from "../schema/schema-vocabulary.ts";
 import { discriminate } from "./discriminator.ts";
 import { isDerived } from "./extension.ts";
 import { dereference, hasOldSchemas, resolveReference } from "./read-document.ts";

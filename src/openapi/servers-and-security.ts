@@ -8,7 +8,6 @@ import { checkHeader } from "../endpoint/upstream-format.ts";
 import { recordAt } from "./read-document.ts";
 import { type Notes, snake } from "./words.ts";
 
-/** The place of a credential. */
 interface CredentialVariable {
   readonly name: string;
   /** The text to put there. */

@@ -98,7 +98,6 @@ class TomlWriter {
   }
 }
 
-/** A value on one line. */
 function writeInline(value: unknown): string {
   if (typeof value === "string") return writeText(value);
   if (typeof value === "number") return writeNumber(value);

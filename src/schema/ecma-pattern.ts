@@ -4,7 +4,6 @@
  * references) is left as it is, for RE2 to refuse. Groups capture nothing.
  */
 
-/** A pattern in RE2's syntax. */
 interface Re2Pattern {
   readonly text: string;
   /** Instructions of its program, at most. */

@@ -1,7 +1,5 @@
 /** The keywords that judge arrays by their items. */
-
-import type { JudgeMaker, JudgeSurroundings } from "./judge-maker.ts";
-import type { Judge, Judgement } from "./judgement.ts";
+import type { Judge, JudgeMaker, Judgement, JudgeSurroundings } from "./judgement.ts";
 import { hasUniqueItems } from "./keywords-and-formats.ts";
 import { weigh } from "./work-meter.ts";
 

@@ -1,7 +1,6 @@
 /** The keywords that have other schemas judge the same value. */
 import { isRecord, recordIn } from "../base/json-value.ts";
-import type { JudgeMaker, JudgeSurroundings } from "./judge-maker.ts";
-import type { Judge, Judgement } from "./judgement.ts";
+import type { Judge, JudgeMaker, Judgement, JudgeSurroundings } from "./judgement.ts";
 import type { SchemaError } from "./schema-violation.ts";
 
 /** By keyword, in the order in which they judge. */

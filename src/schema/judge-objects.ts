@@ -1,7 +1,6 @@
 /** The keywords that judge objects by their members; only own ones count. */
 import { isRecord, type JsonRecord, textsIn } from "../base/json-value.ts";
-import type { JudgeMaker, JudgeSurroundings } from "./judge-maker.ts";
-import type { Judge, Judgement } from "./judgement.ts";
+import type { Judge, JudgeMaker, Judgement, JudgeSurroundings } from "./judgement.ts";
 import { testMetered } from "./work-meter.ts";
 
 /** By keyword, in the order in which they judge. */

@@ -1,9 +1,12 @@
 /** The keywords that judge a value by itself: its type, the values listed, numbers and texts. */
 
-import { compileFormatTest } from "./format-test.ts";
-import type { JudgeMaker } from "./judge-maker.ts";
-import type { Judge, Judgement } from "./judgement.ts";
-import { compileMembership, FORMATS, isMultipleOf } from "./keywords-and-formats.ts";
+import type { Judge, JudgeMaker, Judgement } from "./judgement.ts";
+import {
+  compileFormatTest,
+  compileMembership,
+  FORMATS,
+  isMultipleOf,
+} from "./keywords-and-formats.ts";
 import type { LinearRegex } from "./linear-regex.ts";
 import { testMetered, weigh } from "./work-meter.ts";
 

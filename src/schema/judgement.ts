@@ -4,6 +4,8 @@
  * from judging one value for minutes.
  */
 import { escapeToken } from "../base/dotted-key.ts";
+import type { JsonSchema } from "./json-schema.ts";
+import type { LinearRegex } from "./linear-regex.ts";
 import type { SchemaError } from "./schema-violation.ts";
 import type { WorkMeter } from "./work-meter.ts";
 
@@ -166,3 +168,16 @@ class EvaluatedMembers {
     this.countItems(other.items);
   }
 }
+
+/** The parts that a keyword may need besides its own value. */
+export interface JudgeSurroundings {
+  /** The schema that the keyword stands in. */
+  readonly schema: JsonSchema;
+  judgeOf(schema: unknown): Judge;
+  /** The schema that a local reference leads to. */
+  resolve(reference: string): unknown;
+  regexOf(pattern: string): LinearRegex;
+}
+
+/** Makes the judge of a keyword from its value; undefined: it refuses nothing. */
+export type JudgeMaker = (value: unknown, surroundings: JudgeSurroundings) => Judge | undefined;

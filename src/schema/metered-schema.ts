@@ -7,10 +7,9 @@
 import type { JsonSchema } from "./json-schema.ts";
 import { ARRAY_MAKERS, judgeUnevaluatedItems } from "./judge-arrays.ts";
 import { BRANCH_MAKERS } from "./judge-branches.ts";
-import type { JudgeMaker, JudgeSurroundings } from "./judge-maker.ts";
 import { judgeUnevaluatedProperties, OBJECT_MAKERS } from "./judge-objects.ts";
 import { judgeType, SCALAR_MAKERS } from "./judge-scalars.ts";
-import { type Judge, Judgement } from "./judgement.ts";
+import { type Judge, type JudgeMaker, Judgement, type JudgeSurroundings } from "./judgement.ts";
 import { compileLinearRegex, type LinearRegex, type RegexLimits } from "./linear-regex.ts";
 import { resolveLocalReference } from "./local-reference.ts";
 import type { CompiledSchema } from "./schema.ts";

@@ -2,11 +2,9 @@
  * The bounds of a schema: its size, and what it may be made of. Schemas that callers propose
  * have tighter bounds than those of an operator's files.
  */
-
 import { quoteValue } from "../base/json-value.ts";
-import { isPattern } from "./keyword-value.ts";
 import { compileLinearRegex } from "./linear-regex.ts";
-import { FOREIGN_KEYWORDS, HARMLESS_FOREIGN } from "./schema-vocabulary.ts";
+import { FOREIGN_KEYWORDS, HARMLESS_FOREIGN, isPattern } from "./schema-vocabulary.ts";
 
 /** The bounds of a schema's size. */
 export interface SchemaBounds {
@@ -29,7 +27,7 @@ export interface SchemaBounds {
   readonly maxJudgementsInAll: number;
   /**
    * Steps that one character takes under all patterns together, which then are RE2's; absent: the
-   * engines of `text-pattern.ts` are trusted with them.
+   * engines of `schema.ts` are trusted with them.
    */
   readonly maxPatternSize?: number;
   /**

@@ -98,7 +98,10 @@ export class WordedViolation implements SchemaViolation {
   /** The members of an error as JSON, up to where the first of its violations begins. */
   static openingOf(violation: SchemaViolation): string {
     if (#text in violation && violation.path !== "" && violation.message === UNDECLARED) {
-      return `"message":${violation.#pathAsJson.slice(0, -1)}${UNDECLARED_OPENING}`;
+      const path = violation.#pathAsJson;
+      const isPlain = path.length === violation.path.length + 2;
+      const begun = isPlain ? `"message":"${violation.path}` : `"message":${path.slice(0, -1)}`;
+      return begun + UNDECLARED_OPENING;
     }
     const sentence = jsonText(WordedViolation.sentenceOf(violation));
     return `"message":${sentence},"details":{"errors":[`;

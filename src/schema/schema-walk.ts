@@ -5,23 +5,23 @@
 import { suggest } from "../base/close-matches.ts";
 import { describeValue, isRecord, quoteValue } from "../base/json-value.ts";
 import type { JsonSchema } from "./json-schema.ts";
-import { checkPlainValue, type PlainValue } from "./keyword-value.ts";
 import { FORMATS } from "./keywords-and-formats.ts";
 import { type SchemaBounds, SchemaBudget } from "./schema-bounds.ts";
 import { below, type ReportFault, type SchemaFault, type SchemaPlace } from "./schema-place.ts";
 import { checkReferences, type SchemaNode } from "./schema-references.ts";
 import {
   COMPANIONS,
+  checkPlainValue,
   FOREIGN_KEYWORDS,
   IN_PLACE_KEYWORDS,
   KEYWORDS,
   type KeywordValue,
+  type PlainValue,
 } from "./schema-vocabulary.ts";
 
 const DEFINITION = /^\/\$defs\/[^/]+$/;
 const ANCHOR = /^[A-Za-z_][A-Za-z0-9._-]*$/;
 
-/** The checks of one schema. */
 class KeywordChecks {
   readonly #budget: SchemaBudget;
   readonly #report: ReportFault;

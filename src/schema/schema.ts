@@ -5,12 +5,13 @@
  * schema: a quick one that stops at the first error and gives the verdict, and a thorough one that
  * lists the errors of a value that is invalid already.   AGTP-API §13.2, §13.3
  */
-
 import { Ajv2020, type ErrorObject, type ValidateFunction } from "ajv/dist/2020.js";
+import type { RegExpEngine } from "ajv/dist/types/index.js";
 import type { Place } from "../base/document-place.ts";
 import type { Problem } from "../base/problem.ts";
 import type { JsonSchema } from "./json-schema.ts";
 import { EQUALITY_KEYWORDS, FORMATS, MULTIPLE_OF } from "./keywords-and-formats.ts";
+import { compileLinearRegex, type LinearRegex } from "./linear-regex.ts";
 import { OPERATOR_SCHEMA_BOUNDS, type SchemaBounds } from "./schema-bounds.ts";
 import { checkSchema } from "./schema-check.ts";
 import type { SchemaFault } from "./schema-place.ts";
@@ -21,8 +22,56 @@ import {
   toViolations,
   type Wording,
 } from "./schema-violation.ts";
-import { TEXT_PATTERNS } from "./text-pattern.ts";
 import { createWording } from "./violation-wording.ts";
+
+/** Of short texts even three repetitions in a row find their end soon. */
+const SHORT = 128;
+const REPEATS = /[*+{]/;
+const REPEATS_GROUP = /\)[*+{]/;
+
+/**
+ * A pattern of an operator's schema, matched against what callers send. The platform's engine is quick with
+ * most texts, and takes time beyond all bounds where a pattern repeats a repetition or a text is long: there
+ * RE2 matches, as far as it can read the pattern.   AGTP-API §13.2
+ */
+class TextPattern {
+  readonly #native: RegExp;
+  readonly #repeats: boolean;
+  readonly #repeatsGroup: boolean;
+  /** Made for the first text that needs it; undefined: RE2 cannot read it. */
+  #linear: { readonly regex: LinearRegex | undefined } | undefined;
+
+  constructor(source: string, flags: string) {
+    this.#native = new RegExp(source, flags);
+    this.#repeats = REPEATS.test(source);
+    this.#repeatsGroup = REPEATS_GROUP.test(source);
+  }
+
+  test(text: string): boolean {
+    const isHard = this.#repeatsGroup || (this.#repeats && text.length > SHORT);
+    const linear = isHard ? this.#makeLinear() : undefined;
+    return linear === undefined ? this.#native.test(text) : linear.test(text);
+  }
+
+  /** The key that the validator tells patterns apart by. */
+  toString(): string {
+    return this.#native.toString();
+  }
+
+  #makeLinear(): LinearRegex | undefined {
+    if (this.#linear === undefined) {
+      const result = compileLinearRegex(this.#native.source);
+      this.#linear = { regex: result.kind === "regex" ? result.regex : undefined };
+    }
+    return this.#linear.regex;
+  }
+}
+
+/** The engine, for the validator. */
+const TEXT_PATTERNS: RegExpEngine = Object.assign(
+  (source: string, flags: string) => new TextPattern(source, flags),
+  { code: "textPattern" },
+);
 
 export type { SchemaViolation } from "./schema-violation.ts";
 
@@ -41,7 +90,7 @@ export interface CompiledSchema {
 }
 
 /** The result of compiling a schema; without problems there is always a compiled schema. */
-export interface CompiledResult {
+interface CompiledResult {
   readonly compiled?: CompiledSchema;
   readonly problems: readonly Problem[];
 }
@@ -61,6 +110,7 @@ export function createSchemaCompiler(
   const createValidator = createValidatorFactory();
   const word = createWording();
   const known = new Map<string, CompiledSchema>();
+  const judged: LastJudged = { validate: undefined, value: undefined, errors: [] };
   return {
     compile(schema, where) {
       const text = textOf(schema);
@@ -68,7 +118,7 @@ export function createSchemaCompiler(
       if (before !== undefined) return { compiled: before, problems: [] };
       const faults = checkSchema(schema, bounds);
       if (faults.length > 0) return { problems: faults.map((fault) => toProblem(fault, where)) };
-      const compiled = compileLazily(schema, createValidator, word);
+      const compiled = compileLazily(schema, createValidator, { word, judged });
       if (text !== undefined) known.set(text, compiled);
       return { compiled, problems: [] };
     },
@@ -85,10 +135,17 @@ function textOf(schema: JsonSchema): string | undefined {
   }
 }
 
+/** The last small value whose members were renamed, against whichever schema: it comes again under other names. */
+interface LastJudged {
+  validate: Validator | undefined;
+  value: unknown;
+  errors: readonly ErrorObject[];
+}
+
 function compileLazily(
   schema: JsonSchema,
   createValidator: ValidatorFactory,
-  word: Wording,
+  { word, judged }: { readonly word: Wording; readonly judged: LastJudged },
 ): CompiledSchema {
   // The root's own name matters to other documents only, and two endpoints may use the same.
   const { $id: _id, $schema: _dialect, ...nameless } = schema;
@@ -97,8 +154,18 @@ function compileLazily(
     schema,
     check(value, isSmall, sent) {
       try {
+        const isRenamed = isSmall === true && sent !== undefined;
+        if (isRenamed && judged.value === value && judged.validate === validate) {
+          return toViolations(judged.errors, word, sent);
+        }
         const errors = validate(value, isSmall);
-        return errors && toViolations(errors, word, sent);
+        if (errors === undefined) return undefined;
+        if (isRenamed) {
+          judged.validate = validate;
+          judged.value = value;
+          judged.errors = errors;
+        }
+        return toViolations(errors, word, sent);
       } catch (error) {
         // A recursive schema follows a deep value down; the end of the stack is the value's fault.
         if (error instanceof RangeError) return TOO_DEEP;

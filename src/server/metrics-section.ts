@@ -1,6 +1,5 @@
 /** `[metrics]`: what is measured, for whoever scrapes it. */
-import { flag, port, type Schema, table } from "../schema/section-field.ts";
-import { host } from "../schema/section-words.ts";
+import { flag, host, port, type Schema, table } from "../schema/section-field.ts";
 
 /** `[metrics]` */
 export interface MetricsConfig {

@@ -7,10 +7,10 @@ import {
   optional,
   path,
   type Schema,
+  secret,
   table,
   word,
 } from "../schema/section-field.ts";
-import { secret } from "../schema/section-words.ts";
 import type { RetentionLimits } from "./journal/retention.ts";
 
 /** `[store]` */

@@ -170,18 +170,20 @@ const STATUS_LINES: ReadonlyMap<number, string> = new Map(
  * All responses in one piece, so that answers to pipelined requests leave in one write. A text is
  * to be written as latin1: it stands for a batch that is small and has ASCII bodies only.
  */
-export function serializeResponses(responses: readonly Response[]): string | Buffer {
+export function serializeResponses(
+  responses: readonly Response[],
+  allocate: Allocate = Buffer.allocUnsafe,
+): string | Buffer {
+  const messages = responses.map(outgoingResponse);
+  const length = messages.reduce((sum, { head, bodyLength }) => sum + head.length + bodyLength, 0);
+  if (length > MAX_TEXT_LENGTH || !messages.every(isText)) return writeMessages(messages, allocate);
   let text = "";
-  for (const response of responses) {
-    const body = response.status === NO_CONTENT ? "" : response.body;
-    const bodyLength = Buffer.byteLength(body);
-    if (typeof body !== "string" || body.length !== bodyLength) {
-      return writeMessages(responses.map(outgoingResponse));
-    }
-    text += responseHead(response, bodyLength) + body;
-  }
-  return text.length <= MAX_TEXT_LENGTH ? text : Buffer.from(text, "latin1");
+  for (const { head, body } of messages) text += `${head}${body}`;
+  return text;
 }
+
+/** Makes a buffer of so many octets, of whatever content. */
+export type Allocate = (octets: number) => Buffer;
 
 /** The head of a response, as latin1; its body is sent apart. */
 export function serializeHead(response: Response): string {
@@ -194,9 +196,10 @@ export function serializeRequest(request: OutgoingRequest): Buffer {
   const target = query === undefined ? path : `${path}?${query}`;
   const bodyLength = Buffer.byteLength(body);
   const head = `AGTP/1.0 ${method} ${target}\r\n${fieldLines(headers)}`;
-  return writeMessages([
-    { head: `${head}Content-Length: ${bodyLength}\r\n\r\n`, body, bodyLength },
-  ]);
+  return writeMessages(
+    [{ head: `${head}Content-Length: ${bodyLength}\r\n\r\n`, body, bodyLength }],
+    Buffer.allocUnsafe,
+  );
 }
 
 /**
@@ -221,6 +224,11 @@ function outgoingResponse(response: Response): Outgoing {
   return { head: responseHead(response, bodyLength), body, bodyLength };
 }
 
+/** Tells whether a message can be written as latin1. */
+function isText(message: Outgoing): message is Outgoing & { readonly body: string } {
+  return typeof message.body === "string" && message.body.length === message.bodyLength;
+}
+
 function responseHead({ status, fields, lateFields }: Response, bodyLength: number): string {
   const line = STATUS_LINES.get(status) ?? `AGTP/1.0 ${status} \r\n`;
   const late = lateFields === undefined ? "" : lateFields.lines;
@@ -237,25 +245,22 @@ const CONTENT_LENGTHS: readonly string[] = Array.from({ length: 512 }, (_, bodyL
   flatText(contentLength(bodyLength)),
 );
 
-/** One allocation; heads and ASCII bodies that follow each other are written as one string. */
-function writeMessages(messages: readonly Outgoing[]): Buffer {
+/** One allocation; a head and its ASCII body are written as one string. */
+function writeMessages(messages: readonly Outgoing[], allocate: Allocate): Buffer {
   let length = 0;
   for (const message of messages) length += message.head.length + message.bodyLength;
-  const bytes = Buffer.allocUnsafe(length);
+  const bytes = allocate(length);
   let at = 0;
-  let run = "";
-  for (const { head, body, bodyLength } of messages) {
-    run += head;
-    if (typeof body === "string" && body.length === bodyLength) {
-      run += body;
+  for (const message of messages) {
+    const { head, body, bodyLength } = message;
+    if (isText(message)) {
+      at += bytes.write(head + message.body, at, "latin1");
       continue;
     }
-    at += bytes.write(run, at, "latin1");
-    run = "";
+    at += bytes.write(head, at, "latin1");
     if (typeof body === "string") bytes.write(body, at, "utf8");
     else bytes.set(body, at);
     at += bodyLength;
   }
-  bytes.write(run, at, "latin1");
   return bytes;
 }

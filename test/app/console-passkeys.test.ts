@@ -139,7 +139,7 @@ describe("an operator with a passkey", () => {
     const house = await open();
     const nina = await house.signIn({ name: "Nina" });
     await withPasskey(house, nina);
-    const run = (...args: string[]) => runIn(house.directory, passkeysCommand(), args);
+    const run = (...args: string[]) => runIn(house.directory, passkeysCommand, args);
     expect((await run()).out).toMatch(/^link:Nina: a key, registered \S+, not used\n$/);
     expect((await run("--forget", "link:Otto")).err).toContain('"link:Otto" has no passkey');
     expect((await run("--forget", "link:Nina")).out).toBe("nobody has a passkey\n");
@@ -261,7 +261,7 @@ describe("an operator with a passkey", () => {
     const assertion = passkey.sign(await challengeFor(nina, about));
     await nina.post(`/api/passkeys/${passkey.id}`, { action: "remove", assertion });
     await withPasskey(house, nina);
-    await runIn(house.directory, passkeysCommand(), ["--forget", "link:Nina"]);
+    await runIn(house.directory, passkeysCommand, ["--forget", "link:Nina"]);
     const { chains } = (await nina.get("/api/records")).body;
     const [server] = chains;
     expect(server.name).toContain("(this server)");

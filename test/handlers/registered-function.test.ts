@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import {
   createRegisteredFunction,
   parseFunctionReference,
-} from "../../src/handlers/registered-function.ts";
+} from "../../src/handlers/module-file.ts";
 import { makeCall } from "../support/handler-call.ts";
 
 // formats: `a.b.c` is module `a/b`, export `c`; AGTP-API §12.2

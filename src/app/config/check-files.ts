@@ -20,111 +20,89 @@ interface PairConfig {
   readonly key?: string;
 }
 
-const tlsFiles: CrossCheck = {
-  sections: ["tls"],
-  check: ({ tls }, report) => {
-    checkPair("tls", tls, report);
-    checkFile("tls.client_ca", tls.clientCa, report);
+/** Every rule of this file. */
+export const fileChecks: readonly CrossCheck[] = [
+  {
+    sections: ["tls"],
+    check: ({ tls }, report) => {
+      checkPair("tls", tls, report);
+      checkFile("tls.client_ca", tls.clientCa, report);
+    },
   },
-};
-
-const gatewayFiles: CrossCheck = {
-  sections: ["gateway"],
-  check: ({ gateway }, report) => checkPair("gateway", gateway, report),
-};
-
-const consoleFiles: CrossCheck = {
-  sections: ["console"],
-  check: ({ console }, report) => {
-    checkPair("console", console, report);
-    checkFile("console.oidc.ca", console.oidc?.ca, report);
+  {
+    sections: ["gateway"],
+    check: ({ gateway }, report) => checkPair("gateway", gateway, report),
   },
-};
-
-const mcpServers: CrossCheck = {
-  sections: ["mcp"],
-  check: ({ mcp, directory }, report) => void readMcpSettings(mcp.servers, directory, report),
-};
-
-const catalogFile: CrossCheck = {
-  sections: ["catalog"],
-  check: ({ catalog, directory }, report) => {
-    if (catalog.file === join(directory, DEFAULT_CATALOG) && !existsSync(catalog.file)) {
-      const message = `"${DEFAULT_CATALOG}" does not exist, the catalog that comes with agtpd is used`;
-      report("catalog.file", message, { severity: "warning" });
-    } else checkFile("catalog.file", catalog.file, report, MAX_DATA_BYTES);
+  {
+    sections: ["console"],
+    check: ({ console }, report) => {
+      checkPair("console", console, report);
+      checkFile("console.oidc.ca", console.oidc?.ca, report);
+    },
   },
-};
-
-const handlersRoot: CrossCheck = {
-  sections: ["handlers"],
-  check: ({ handlers }, report) => {
-    const fault = findDirectoryFault(handlers.root);
-    if (fault !== undefined) report("handlers.root", `"${handlers.root}" ${fault}`);
+  {
+    sections: ["mcp"],
+    check: ({ mcp, directory }, report) => void readMcpSettings(mcp.servers, directory, report),
   },
-};
-
-const jwksFile: CrossCheck = {
-  sections: ["policies"],
-  check: ({ policies }, report) =>
-    checkFile("policies.oauth.jwks_file", policies.oauth?.jwksFile, report, MAX_DATA_BYTES),
-};
+  {
+    sections: ["catalog"],
+    check: ({ catalog, directory }, report) => {
+      if (catalog.file === join(directory, DEFAULT_CATALOG) && !existsSync(catalog.file)) {
+        const message = `"${DEFAULT_CATALOG}" does not exist, the catalog that comes with agtpd is used`;
+        report("catalog.file", message, { severity: "warning" });
+      } else checkFile("catalog.file", catalog.file, report, MAX_DATA_BYTES);
+    },
+  },
+  {
+    sections: ["handlers"],
+    check: ({ handlers }, report) => {
+      const fault = findDirectoryFault(handlers.root);
+      if (fault !== undefined) report("handlers.root", `"${handlers.root}" ${fault}`);
+    },
+  },
+  {
+    sections: ["policies"],
+    check: ({ policies }, report) =>
+      checkFile("policies.oauth.jwks_file", policies.oauth?.jwksFile, report, MAX_DATA_BYTES),
+  },
+  {
+    sections: ["signing"],
+    check: ({ signing: { key } }, report) => {
+      const hint = `agtp-keys signing makes one at ${SIGNING_KEY}`;
+      const text = checkFile("signing.key", key, report, MAX_PEM_BYTES, hint);
+      if (text === undefined || isEd25519(text)) return;
+      const message = `"${key}" must be an Ed25519 private key in PEM, not encrypted`;
+      report("signing.key", message, { hint });
+    },
+  },
+  {
+    sections: ["webhooks"],
+    check: ({ webhooks }, report) => {
+      checkFile("webhooks.ca", webhooks.ca, report);
+    },
+  },
+  {
+    sections: ["peers"],
+    check: ({ peers }, report) => {
+      for (const [index, peer] of peers.entries()) {
+        checkPair(`peers[${index}]`, peer, report);
+        checkFile(`peers[${index}].ca`, peer.ca, report);
+      }
+    },
+  },
+  // Whose signatures on packs count.
+  {
+    sections: ["openwop"],
+    check: ({ openwop }, report) => {
+      for (const [name, path] of Object.entries(openwop.trustedKeys)) {
+        checkFile(joinKey("openwop.trusted_keys", name), path, report);
+      }
+    },
+  },
+];
 
 /** The place that `agtp-keys signing` writes to. */
 const SIGNING_KEY = ".agtp/keys/signing.pem";
-
-const signingKey: CrossCheck = {
-  sections: ["signing"],
-  check: ({ signing: { key } }, report) => {
-    const hint = `agtp-keys signing makes one at ${SIGNING_KEY}`;
-    const text = checkFile("signing.key", key, report, MAX_PEM_BYTES, hint);
-    if (text === undefined || isEd25519(text)) return;
-    const message = `"${key}" must be an Ed25519 private key in PEM, not encrypted`;
-    report("signing.key", message, { hint });
-  },
-};
-
-const webhookCa: CrossCheck = {
-  sections: ["webhooks"],
-  check: ({ webhooks }, report) => {
-    checkFile("webhooks.ca", webhooks.ca, report);
-  },
-};
-
-const peerFiles: CrossCheck = {
-  sections: ["peers"],
-  check: ({ peers }, report) => {
-    for (const [index, peer] of peers.entries()) {
-      checkPair(`peers[${index}]`, peer, report);
-      checkFile(`peers[${index}].ca`, peer.ca, report);
-    }
-  },
-};
-
-/** Whose signatures on packs count. */
-const trustedPackKeys: CrossCheck = {
-  sections: ["openwop"],
-  check: ({ openwop }, report) => {
-    for (const [name, path] of Object.entries(openwop.trustedKeys)) {
-      checkFile(joinKey("openwop.trusted_keys", name), path, report);
-    }
-  },
-};
-
-/** Every rule of this file. */
-export const fileChecks: readonly CrossCheck[] = [
-  tlsFiles,
-  gatewayFiles,
-  consoleFiles,
-  mcpServers,
-  catalogFile,
-  handlersRoot,
-  jwksFile,
-  signingKey,
-  webhookCa,
-  peerFiles,
-  trustedPackKeys,
-];
 
 function checkPair(section: string, { cert, key }: PairConfig, report: Report): void {
   checkFile(`${section}.cert`, cert, report);

@@ -3,12 +3,12 @@
  * present with its default, secrets resolved, paths absolute, frozen.
  */
 import type { ConfigPlace } from "../../base/deployment-files.ts";
-import type { CatalogConfig } from "../../catalog/catalog-section.ts";
+import type { CatalogConfig } from "../../catalog/catalog.ts";
 import type { ApiEntry, HostedProtocolEntry } from "../../dispatch/module/listing-sections.ts";
 import type { PoliciesConfig } from "../../dispatch/policy/policies-config.ts";
 import type { FilesConfig } from "../../endpoint/endpoint-file-schema.ts";
+import type { HandlersConfig } from "../../handlers/module-file.ts";
 import type { ProcessConfig } from "../../handlers/processes/processes-section.ts";
-import type { HandlersConfig } from "../../handlers/registered-function.ts";
 import type { AgentsConfig, ServerConfig, TlsConfig } from "../../identity/identity-sections.ts";
 import type { AgentcliConfig } from "../../modules/agentcli/config.ts";
 import type { AgntcyConfig } from "../../modules/agntcy/config.ts";

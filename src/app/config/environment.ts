@@ -8,7 +8,7 @@ import { type Environment, substituteVariables } from "../../base/environment.ts
 import type { Problem } from "../../base/problem.ts";
 
 /** The tree with everything replaced, and each place where that was not possible. */
-export interface Expansion {
+interface Expansion {
   readonly value: unknown;
   readonly faults: readonly { readonly key: string; readonly message: string }[];
 }
@@ -48,7 +48,6 @@ export function expandEnvironment(tree: unknown, environment: Environment): Expa
 /** The file beside the configuration; what is in the environment wins. A reload reads it anew. */
 export const ENV_FILE = ".env";
 
-/** The variables that a deployment has. */
 interface DeploymentEnvironment {
   readonly environment: Environment;
   readonly problems: readonly Problem[];

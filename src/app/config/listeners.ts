@@ -14,10 +14,10 @@ const REACHES = ["anything", "calls", "claims"] as const;
  * `anything`: the listener itself · `calls`: requests to endpoints and floor methods · `claims`:
  * an Agent-ID that a header claims, which only AGTP's own listener ever takes.
  */
-export type Reach = (typeof REACHES)[number];
+type Reach = (typeof REACHES)[number];
 
 /** A socket that the configuration opens. */
-export interface Listener {
+interface Listener {
   /** The section of the configuration. */
   readonly key: "server" | "gateway" | "metrics" | "console";
   readonly host: string;

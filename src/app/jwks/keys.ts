@@ -1,17 +1,15 @@
 /**
- * The issuer's keys, kept: asked for again when their time is over or a token names a key that is
- * not among them, and used on for a day while the issuer does not answer. Asking in vain makes the
- * next time wait, so that a flood of invented key ids reaches the issuer twice a minute at most.
- * RFC 7517, AGTP "Authorization"
+ * The token issuer's keys, followed through rotations: from a URL, or out of a file.   RFC 7517, AGTP
+ * "Authorization"
  */
+import { statSync } from "node:fs";
 import type { CallLog } from "../../handlers/handler.ts";
-import type { KeySet, KeySource } from "../../identity/bearer-keys.ts";
+import { type KeySet, type KeySource, readKeyFile } from "../../identity/bearer-keys.ts";
 import { type AnsweredKeys, KeyCache } from "../../identity/key-cache.ts";
 import type { FetchedKeys, JwksSource } from "./source.ts";
 
-/** The parts that keeping the keys takes. */
-export interface JwksKeysParts {
-  readonly source: JwksSource;
+/** How keys are followed. */
+interface Following {
   /** In milliseconds, from any beginning. */
   readonly now: () => number;
   readonly log: Pick<CallLog, "info" | "warn">;
@@ -21,15 +19,20 @@ const STALE_MS = 86_400_000;
 /** After no vain attempt, after one, after two, and after any more. */
 const COOL_DOWN_MS = [0, 1_000, 5_000, 30_000] as const;
 
+/**
+ * Keys from a URL: asked for again when their time is over or a token names a key that is not among
+ * them, and used on for a day while the issuer does not answer. Asking in vain makes the next time wait,
+ * so that a flood of invented key ids reaches the issuer twice a minute at most.
+ */
 export class JwksKeys implements KeySource {
   readonly #source: JwksSource;
-  readonly #log: JwksKeysParts["log"];
+  readonly #log: Following["log"];
   readonly #cache: KeyCache<KeySet>;
   #fingerprint: string | undefined;
   #generation = 0;
   #isClosed = false;
 
-  constructor({ source, now, log }: JwksKeysParts) {
+  constructor(source: JwksSource, { now, log }: Following) {
     this.#source = source;
     this.#log = log;
     this.#cache = new KeyCache({
@@ -84,13 +87,93 @@ export class JwksKeys implements KeySource {
     return fetched;
   }
 
-  #report({ set, ignored }: FetchedKeys): void {
-    if (set.fingerprint === this.#fingerprint) return;
-    this.#fingerprint = set.fingerprint;
+  #report(fetched: FetchedKeys): void {
+    if (fetched.set.fingerprint === this.#fingerprint) return;
+    this.#fingerprint = fetched.set.fingerprint;
     this.#generation += 1;
-    const event = "issuer-keys";
-    this.#log.info({ event, keys: set.size }, "the token issuer's keys are known");
-    if (set.size === 0) this.#log.warn({ event }, "the token issuer publishes no usable key");
-    for (const reason of ignored) this.#log.warn({ event, reason }, "a key is not used");
+    tellKeys(this.#log, fetched);
   }
+}
+
+/** A key that was taken out of the file is accepted for this long at most. */
+const LOOK_MS = 1_000;
+
+/**
+ * The token issuer's keys out of a file that may be replaced while the server runs: whoever rotates the
+ * keys writes the file, and need restart nothing. A file that is no good any more leaves the keys as they
+ * were.   RFC 7517 §5
+ */
+export class JwksFileKeys implements KeySource {
+  readonly #path: string;
+  readonly #now: () => number;
+  readonly #log: Following["log"];
+  #set: KeySet | undefined;
+  #generation = 0;
+  #version: string | undefined;
+  #lookedAt = Number.NEGATIVE_INFINITY;
+
+  constructor(path: string, { now, log }: Following) {
+    this.#path = path;
+    this.#now = now;
+    this.#log = log;
+  }
+
+  get generation(): number {
+    this.#look();
+    return this.#generation;
+  }
+
+  keysFor(): Promise<KeySet | undefined> {
+    this.#look();
+    return Promise.resolve(this.#set);
+  }
+
+  close(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  #look(): void {
+    const elapsed = this.#now() - this.#lookedAt;
+    // A clock that was set back must not stop the looking.
+    if (elapsed >= 0 && elapsed < LOOK_MS) return;
+    this.#lookedAt = this.#now();
+    // Taken before the file is read: what is written meanwhile is found at the next look.
+    const version = versionOf(this.#path);
+    if (version === this.#version) return;
+    this.#version = version;
+    this.#read();
+  }
+
+  #read(): void {
+    const read = readKeyFile(this.#path);
+    if (read.fault !== undefined) {
+      const fields = { event: "issuer-keys", reason: read.fault };
+      this.#log.warn(fields, "the token issuer's keys cannot be renewed");
+      return;
+    }
+    if (read.set.fingerprint === this.#set?.fingerprint) return;
+    this.#set = read.set;
+    this.#generation += 1;
+    tellKeys(this.#log, read);
+  }
+}
+
+/** Another text for another content, as far as the file system can tell. */
+function versionOf(path: string): string {
+  try {
+    const { ino, size, mtimeNs } = statSync(path, { bigint: true });
+    return `${ino} ${size} ${mtimeNs}`;
+  } catch {
+    return "";
+  }
+}
+
+function tellKeys(
+  log: Following["log"],
+  { set, ignored }: { readonly set: KeySet; readonly ignored: readonly string[] },
+): void {
+  const event = "issuer-keys";
+  log.info({ event, keys: set.size }, "the token issuer's keys are known");
+  if (set.size === 0) log.warn({ event }, "the token issuer publishes no usable key");
+  for (const reason of ignored) log.warn({ event, reason }, "a key is not used");
 }

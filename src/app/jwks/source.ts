@@ -10,7 +10,7 @@ import { type KeySet, readKeySet } from "../../identity/bearer-keys.ts";
 import { parseBoundedJson } from "../../identity/json-document.ts";
 
 /** The address of the keys. */
-export interface JwksLocation {
+interface JwksLocation {
   readonly uri: string;
   /** PEM text to trust instead of the system's CAs. */
   readonly ca?: string;

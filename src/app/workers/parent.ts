@@ -100,12 +100,7 @@ class Parent extends RunningDaemon {
     }
     await this.openControl();
     this.#retain();
-    announce(this.options.log, {
-      ...{ address: this.address, port: this.port, serverId: server.serverId },
-      ...{ fingerprint256: this.fingerprint256, node: this.#node },
-      ...{ workers: this.#crew.count, gatewayPort: this.gatewayPort },
-      ...{ metricsPort: this.#metrics?.port, consolePort: this.#consolePort },
-    });
+    announce(this.options.log, this.status(), this.fingerprint256);
     return undefined;
   }
 

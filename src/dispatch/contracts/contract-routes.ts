@@ -4,8 +4,7 @@
  * AGTP-API §10.1.1, §10.5, §10.7
  */
 import { LRUCache } from "lru-cache";
-import type { Contract } from "../../endpoint/contract.ts";
-import { contractDefinition } from "../../endpoint/contract-definition.ts";
+import { type Contract, contractDefinition } from "../../endpoint/contract.ts";
 import { createComposition, type FloorCheck } from "../../handlers/composition.ts";
 import {
   type Call,

@@ -1,6 +1,14 @@
 /** `[[apis]]` and `[[hosted_protocols]]`: what the operator lists beside its endpoints. */
-import { list, optional, type Schema, table, text } from "../../schema/section-field.ts";
-import { agtpPath, methodName, webUrl } from "../../schema/section-words.ts";
+import {
+  agtpPath,
+  list,
+  methodName,
+  optional,
+  type Schema,
+  table,
+  text,
+  webUrl,
+} from "../../schema/section-field.ts";
 
 /** One of `[[apis]]`, as it is written. */
 export interface ApiEntry {

@@ -3,27 +3,25 @@ import { HTTP_VERBS } from "../../catalog/catalog.ts";
 import { RESERVED_NAMES } from "../../catalog/path-grammar.ts";
 import { IMPACTS } from "../../endpoint/endpoint.ts";
 import {
+  agtpPath,
   choice,
   count,
+  dottedPath,
   flag,
   list,
   map,
+  methodName,
   optional,
   path,
   type Schema,
+  safeUrl,
+  scopeToken,
   seconds,
   table,
   text,
   word,
   wordOrList,
 } from "../../schema/section-field.ts";
-import {
-  agtpPath,
-  dottedPath,
-  methodName,
-  safeUrl,
-  scopeToken,
-} from "../../schema/section-words.ts";
 
 const identity = table("Whose word counts", {
   unknown_agents: choice(

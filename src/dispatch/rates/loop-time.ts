@@ -12,6 +12,12 @@ import type { Rates } from "./rates.ts";
 /** Slices that are shorter are nobody's business. */
 const FREE_SLICE_MS = 1;
 
+/** Times as of `performance.now()`; read once the slice is done. */
+export interface SliceTimes {
+  readonly startedAt?: number | undefined;
+  readonly toldAt?: number | undefined;
+}
+
 /** Measures slices, and has them paid for. */
 export class LoopTime {
   readonly #rates: Pick<Rates, "charge">;
@@ -37,12 +43,13 @@ export class LoopTime {
   }
 
   /**
-   * Does some work at once, as a slice that began at `startedAt`, or now; within another slice it is a
-   * part of that. The payer is asked for only where others noticed.
+   * Does some work at once, as a slice that began at `startedAt`, or now, and ends by `toldAt`, or when it
+   * is done: a look at the clock takes a hundredth of a request. Within another slice it is a part of that.
+   * The payer is asked for only where others noticed.
    */
-  slice<T>(payer: () => TaskOwner, work: () => T, startedAt: number | undefined = undefined): T {
+  slice<T>(payer: () => TaskOwner, work: () => T, times: SliceTimes = {}): T {
     if (this.#isMeasuring) return work();
-    const since = startedAt ?? performance.now();
+    const since = times.startedAt ?? performance.now();
     this.#isMeasuring = true;
     if (since - this.#readAt >= this.#clock.freshMs) {
       this.#clock.restart();
@@ -52,14 +59,13 @@ export class LoopTime {
       return work();
     } finally {
       this.#isMeasuring = false;
-      const spent = this.#spentSince(since);
+      const spent = this.#spentSince(since, times.toldAt ?? performance.now());
       if (spent > 0) this.#rates.charge(payer().key, spent, performance.now());
     }
   }
 
   /** 0 unless it was so long that others noticed. */
-  #spentSince(startedAt: number): number {
-    const now = performance.now();
+  #spentSince(startedAt: number, now: number): number {
     this.#endedAt = now;
     if (now - startedAt <= FREE_SLICE_MS) return 0;
     const spent = Math.min(now - startedAt, this.#clock.lap(startedAt));

@@ -232,10 +232,15 @@ function allowedText(
 export function schemaViolation(violations: readonly SchemaViolation[]): Refusal {
   const listed = violations.length > 20 ? violations.slice(0, 20) : violations;
   const { message, text } = reportViolations(listed);
-  return refusal(422, "schema-validation-failed", message, {
+  // `refusal` takes twice as long.
+  return {
+    kind: "refusal",
+    status: 422,
+    code: "schema-validation-failed",
+    message,
     details: { errors: listed },
     text: `{"error":{"code":"schema-validation-failed",${text}}}`,
-  });
+  };
 }
 
 /** 422: an error the endpoint declares; the code is its name.   AGTP-API §6.4 "errors" */

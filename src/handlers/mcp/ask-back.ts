@@ -16,9 +16,8 @@ import type { HandlerError } from "../handler.ts";
 import type { HeldAnswer } from "./held-calls.ts";
 import { HELD_LIMITS, type HeldCalls } from "./held-calls.ts";
 import type { InputRequired, ToolRequest } from "./mcp-connection.ts";
-import type { Secrets } from "./secrets.ts";
+import type { Secrets } from "./read-settings.ts";
 
-/** The server that asks. */
 interface AskingServer {
   readonly settings: { readonly name: string };
   readonly secrets: Secrets;

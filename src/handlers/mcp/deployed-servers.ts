@@ -1,5 +1,4 @@
 /** The MCP servers that a deployment names, taken from those that are there or made anew. */
-
 import type { McpServers } from "../call-upstream.ts";
 import type { McpServerOptions } from "./kept-connection.ts";
 import { McpServer } from "./mcp-server.ts";

@@ -6,8 +6,7 @@ import { Deadline, raceAbort } from "../../base/deadline.ts";
 import { reasonOf } from "../../base/thrown.ts";
 import type { CallLog } from "../handler.ts";
 import { McpConnection } from "./mcp-connection.ts";
-import type { McpServerSettings } from "./read-settings.ts";
-import type { Secrets } from "./secrets.ts";
+import type { McpServerSettings, Secrets } from "./read-settings.ts";
 
 /** How a server does. */
 export type McpServerHealth =

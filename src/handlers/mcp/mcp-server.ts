@@ -10,8 +10,7 @@ import {
   unlessAborted,
 } from "./kept-connection.ts";
 import type { ToolRequest } from "./mcp-connection.ts";
-import type { McpServerSettings } from "./read-settings.ts";
-import { Secrets } from "./secrets.ts";
+import { type McpServerSettings, Secrets } from "./read-settings.ts";
 import { definitionPin, type ToolDefinition } from "./tool-pins.ts";
 
 /** A tool as it is offered now. */

@@ -22,7 +22,7 @@ import type { Call, HandlerError, HandlerResult } from "../handler.ts";
 import { askBack, resumptionOf } from "./ask-back.ts";
 import type { CallListener } from "./held-calls.ts";
 import type { McpServer, PinnedAnswer } from "./mcp-server.ts";
-import type { Secrets } from "./secrets.ts";
+import type { Secrets } from "./read-settings.ts";
 import type { ToolPins } from "./tool-pins.ts";
 import { type ResultOptions, readToolResult, toolFailure } from "./tool-result.ts";
 

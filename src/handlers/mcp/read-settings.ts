@@ -10,11 +10,11 @@ import {
   optional,
   path,
   type Schema,
+  secret,
   table,
   text,
   word,
 } from "../../schema/section-field.ts";
-import { secret } from "../../schema/section-words.ts";
 
 /** Notes what is wrong with a key of the configuration. */
 type ReportSetting = (key: string, message: string, more?: { readonly hint?: string }) => void;
@@ -160,3 +160,42 @@ export const mcpServerSection: Schema = table(
   },
   ["name"],
 );
+
+/** Shorter values are words that occur anywhere. */
+const LEAST_LENGTH = 6;
+const CONCEALED = "[secret]";
+
+/** The secrets that a server was given, taken out of whatever it says: it may say them again. */
+export class Secrets {
+  readonly #values: readonly string[];
+
+  constructor({ place }: Pick<McpServerSettings, "place">) {
+    const values = place.kind === "http" ? [place.token ?? ""] : Object.values(place.env);
+    this.#values = values
+      .filter((value) => value.length >= LEAST_LENGTH)
+      .sort((one, other) => other.length - one.length);
+  }
+
+  get isAny(): boolean {
+    return this.#values.length > 0;
+  }
+
+  /** The text without them. */
+  conceal(text: string): string {
+    return this.#values.reduce((rest, value) => rest.replaceAll(value, CONCEALED), text);
+  }
+
+  /** Tells whether a JSON text holds one of them. */
+  isIn(json: string): boolean {
+    return this.#values.some((value) => json.includes(inJson(value)));
+  }
+
+  /** A JSON text without them; it stays JSON. */
+  concealIn(json: string): string {
+    return this.#values.reduce((rest, value) => rest.replaceAll(inJson(value), CONCEALED), json);
+  }
+}
+
+function inJson(value: string): string {
+  return JSON.stringify(value).slice(1, -1);
+}

@@ -3,7 +3,6 @@
  * accepted another one in its place. A file that names a third pin was written later, and counts.
  * A pinned definition is kept whole, so that a change can be shown word by word.
  */
-
 import { isDeeperThan, isRecord, type JsonRecord, memberOf } from "../../base/json-value.ts";
 import { canonicalText, sha256Hex } from "../../identity/canonical-form.ts";
 import { Collection } from "../../state/collection.ts";

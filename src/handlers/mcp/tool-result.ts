@@ -2,7 +2,6 @@
  * Translates what a tool answered, or failed with, into a body for the caller or the named error
  * that stands for it; the details of a failure are for the log.   AGTP-API §12.3
  */
-
 import {
   InsufficientScopeError,
   ProtocolError,
@@ -22,7 +21,7 @@ import type { HandlerError, HandlerResult } from "../handler.ts";
 import { Unreachable } from "./kept-connection.ts";
 import { MalformedAnswer } from "./mcp-connection.ts";
 import { ENDED_EARLY, isEndedEarly, MessageTooLong } from "./open-transport.ts";
-import type { Secrets } from "./secrets.ts";
+import type { Secrets } from "./read-settings.ts";
 
 /** How an endpoint reads its tool's results. */
 export interface ResultOptions {

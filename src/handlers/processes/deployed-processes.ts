@@ -8,7 +8,7 @@ import { tellingOf } from "../../base/leaving.ts";
 import type { Problem } from "../../base/problem.ts";
 import { ProcessGroups } from "../../base/process-groups.ts";
 import type { HandlerResult } from "../handler.ts";
-import type { FoundFunction, ProcessFunctions } from "../process-functions.ts";
+import type { FoundFunction, ProcessFunctions } from "../module-loader.ts";
 import {
   type CallProcess,
   createProcessFunction,

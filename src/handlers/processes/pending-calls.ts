@@ -2,7 +2,6 @@
  * The calls that a process has. One whose signal aborts is over for its caller at once; the process
  * is told, and has two seconds to answer it all the same.
  */
-
 import { isRecord, type JsonRecord } from "../../base/json-value.ts";
 import type { HandlerResult } from "../handler.ts";
 import { type ProcessCall, ProcessFault, paramsOf, readResult } from "./process-call.ts";
@@ -15,7 +14,6 @@ import {
   resultLine,
 } from "./process-message.ts";
 
-/** Writes a line to the process. */
 type WriteLine = (line: string, done?: () => void) => void;
 
 const ANSWER_MS = 2_000;

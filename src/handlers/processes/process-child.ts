@@ -2,7 +2,6 @@
  * One process of the operating system, in a group of its own that is ended as a whole: SIGTERM, and
  * SIGKILL two seconds later. What is left of a group goes with the process that led it.
  */
-
 import type { Readable } from "node:stream";
 import { type Line, LineReader } from "../../base/line-reader.ts";
 import { killGroup, type ProcessGroups } from "../../base/process-groups.ts";
@@ -128,7 +127,6 @@ function startFault(error: unknown, program: string): string {
   }
 }
 
-/** The receiver of lines. */
 interface LineListener {
   onLine(line: Line): void;
   /** After the last line. */
@@ -137,7 +135,6 @@ interface LineListener {
 
 const SLICE_MS = 2;
 
-/** Begins to read. */
 function readLines(stream: Readable, maxBytes: number, listener: LineListener): void {
   const reader = new LineReader(maxBytes);
   let waiting: readonly Line[] = [];

@@ -3,7 +3,6 @@
  * once; what belongs to no call is logged and dropped; what a process breaks is told to the log, and
  * to the calls that it had.   docs/processes.md
  */
-
 import { quietened } from "../../base/back-off.ts";
 import { isRecord, type JsonRecord } from "../../base/json-value.ts";
 import type { Line } from "../../base/line-reader.ts";
@@ -33,7 +32,6 @@ export interface SessionParts {
 /** The functions that a process has said it has, with what it says of their parameters. */
 export type OfferedFunctions = ReadonlyMap<string, FunctionSignature | undefined>;
 
-/** The listener of a session. */
 interface SessionListener {
   onReady(functions: OfferedFunctions): void;
   /** A call is over: there may be room for another. */

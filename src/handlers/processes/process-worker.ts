@@ -6,7 +6,6 @@ import { type BackOff, pauseAfter } from "../../base/back-off.ts";
 import { publishRestart } from "./process-channels.ts";
 import { type OfferedFunctions, ProcessSession, type SessionParts } from "./process-session.ts";
 
-/** The listener of a worker. */
 interface WorkerListener {
   onReady(functions: OfferedFunctions): void;
   onRoom(): void;

@@ -1,5 +1,4 @@
 /** `[[processes]]`: programs of the operator's that answer calls over their pipes. */
-
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import type { Environment } from "../../base/environment.ts";
@@ -11,11 +10,11 @@ import {
   optional,
   path,
   type Schema,
+  secret,
   table,
   text,
   word,
 } from "../../schema/section-field.ts";
-import { secret } from "../../schema/section-words.ts";
 
 /** `[[processes]]` */
 export interface ProcessConfig {

@@ -3,6 +3,7 @@ import type { ModuleContext } from "../../dispatch/module/module.ts";
 import type { Taking } from "../../dispatch/module/shared-sections.ts";
 import type { Impact } from "../../endpoint/endpoint.ts";
 import {
+  agtpPath,
   choice,
   count,
   flag,
@@ -10,10 +11,10 @@ import {
   optional,
   path,
   type Schema,
+  scopeToken,
   table,
   text,
 } from "../../schema/section-field.ts";
-import { agtpPath, scopeToken } from "../../schema/section-words.ts";
 
 /** One of `[[agntcy]]`, with every default filled in. */
 export interface AgntcyConfig {

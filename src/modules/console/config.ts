@@ -5,15 +5,18 @@ import type { ServerConfig } from "../../identity/identity-sections.ts";
 import {
   count,
   flag,
+  host,
   list,
   optional,
   path,
   port,
   type Schema,
+  safeUrl,
+  secret,
   table,
   text,
+  webUrl,
 } from "../../schema/section-field.ts";
-import { host, safeUrl, secret, webUrl } from "../../schema/section-words.ts";
 
 /** They, and where the configuration lies. */
 export interface ConsoleSections extends ConfigPlace {
@@ -40,7 +43,6 @@ export interface OidcConfig {
   readonly ca?: string;
 }
 
-/** Its schema. */
 const oidcSection: Schema = optional(
   table(
     "Signs people in at an OpenID provider; its redirect is base_url and /oidc/callback",

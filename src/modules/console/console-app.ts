@@ -23,7 +23,7 @@ import { addPages } from "./page-routes.ts";
 import type { ConsolePlace } from "./place.ts";
 import type { LoginLinks, Session, Sessions, SignedIn } from "./sessions.ts";
 import { clearCookie, readCookie, setCookie } from "./sessions.ts";
-import { signInPage } from "./sign-in-page.ts";
+import { sendHtml, signInPage } from "./sign-in-page.ts";
 
 /** The parts of a console. */
 export interface ConsoleParts {
@@ -167,10 +167,6 @@ function addSignIn(app: FastifyInstance, parts: ConsoleParts): void {
 function parameterOf(url: string, name: string): string | undefined {
   const at = url.indexOf("?");
   return at < 0 ? undefined : (new URLSearchParams(url.slice(at)).get(name) ?? undefined);
-}
-
-function sendHtml(reply: FastifyReply, html: string): FastifyReply {
-  return reply.type("text/html; charset=utf-8").send(html);
 }
 
 /** Field lines by lower-case name. */

@@ -4,7 +4,6 @@
  * browser brings its session to no page that another host sent it to.
  * 403 not this browser's, declined, in no list · 502, 503, 504 the provider
  */
-
 import { randomBytes } from "node:crypto";
 import { relative } from "node:path";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
@@ -20,7 +19,7 @@ import type { OidcAttempt, OidcProvider } from "./oidc-provider.ts";
 import { type Grant, type Person, personOf, roleOf } from "./person.ts";
 import type { ConsolePlace } from "./place.ts";
 import { clearCookie, readCookie, type Sessions, setCookie } from "./sessions.ts";
-import { onwardPage, refusalPage } from "./sign-in-page.ts";
+import { onwardPage, refusalPage, sendHtml } from "./sign-in-page.ts";
 
 /** The parts of these routes. */
 export interface OidcParts {
@@ -99,11 +98,6 @@ async function takeBack(
   return sendHtml(reply, onwardPage("/"));
 }
 
-function sendHtml(reply: FastifyReply, html: string): FastifyReply {
-  return reply.type("text/html; charset=utf-8").send(html);
-}
-
-/** The way in, and its end. */
 interface OpenedOidc {
   /** Undefined: there is none. */
   readonly oidc: OidcParts | undefined;

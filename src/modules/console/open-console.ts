@@ -21,7 +21,7 @@ import { isKnownPage } from "./page-routes.ts";
 import { listPasskeys, openDesk } from "./passkey-desk.ts";
 import { type Person, ROLES, type Role } from "./person.ts";
 import { ConsolePlace } from "./place.ts";
-import { LoginLinks, SessionRules, Sessions } from "./sessions.ts";
+import { LoginLinks, type SessionRules, Sessions } from "./sessions.ts";
 import { Traffic } from "./traffic.ts";
 import { agentRoutes } from "./views/agents.ts";
 import { approvalRoutes } from "./views/approvals.ts";
@@ -31,12 +31,12 @@ import {
   type OverviewParts,
   overview,
   overviewRoutes,
+  trafficRoutes,
   waitingCount,
 } from "./views/overview.ts";
 import { passkeyRoutes } from "./views/passkeys.ts";
 import { hasChain, recordRoutes } from "./views/records.ts";
 import type { Sources } from "./views/sources.ts";
-import { trafficRoutes } from "./views/traffic-routes.ts";
 import { upstreamRoutes } from "./views/upstreams.ts";
 
 /** The console, its commands, and its end. */
@@ -62,7 +62,8 @@ export async function openConsole(context: ConsoleContext): Promise<OpenedConsol
   const links = await context.once(openLinks);
   const traffic = await context.once(openTraffic);
   const rules = await context.once(openRules);
-  rules.begin(config.console);
+  // Until it is served, for sessions that are read before.
+  rules.current ??= config.console;
   const sessions = await Sessions.open(context, rules);
   const place = new ConsolePlace(config.console);
   const desk = await openDesk(context, place);
@@ -96,7 +97,7 @@ export async function openConsole(context: ConsoleContext): Promise<OpenedConsol
     start: () => {
       // What is over by the rules of before stays over, whatever the next ones say.
       sweep();
-      rules.enforce(config.console);
+      rules.current = config.console;
       sweep();
     },
     close: async () => {
@@ -109,7 +110,7 @@ export async function openConsole(context: ConsoleContext): Promise<OpenedConsol
 /** Kept through reloads: a link that was printed is good. */
 const openLinks = (): LoginLinks => new LoginLinks();
 
-const openRules = (): SessionRules => new SessionRules();
+const openRules = (): SessionRules => ({ current: undefined });
 
 const openTraffic = (): Traffic => {
   const traffic = new Traffic();
@@ -140,8 +141,7 @@ export async function openInspection(parts: InspectionParts): Promise<OpenedCons
   const { config, journal, names, publicKey, reportFault } = parts;
   const { serverId } = config.server;
   const links = new LoginLinks();
-  const rules = new SessionRules();
-  rules.enforce(config.console);
+  const rules = { current: config.console };
   const place = new ConsolePlace(config.console);
   const directory = {
     list: () => journal.agentIds.map((agentId) => ({ agentId, name: names.get(agentId) ?? null })),

@@ -11,7 +11,6 @@ import { findEndpoint } from "./views/endpoints.ts";
 import { hasChain } from "./views/records.ts";
 import type { Sources } from "./views/sources.ts";
 
-/** The parts of these routes. */
 interface PageParts {
   readonly pages: PageFiles;
   readonly admit: Admit;
@@ -68,7 +67,6 @@ export function addPages(app: FastifyInstance, parts: PageParts): void {
   });
 }
 
-/** Tells whether a page is there. */
 function isPagePath(path: string): boolean {
   const [, page = "", ...rest] = path.split("/");
   if (page === "") return rest.length === 0;

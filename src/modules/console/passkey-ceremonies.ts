@@ -15,7 +15,14 @@ import { decodeCredentialPublicKey } from "@simplewebauthn/server/helpers";
 import { type JsonRecord, parseRecord, recordIn, textIn } from "../../base/json-value.ts";
 import type { PasskeyAttestation, SignedDecision } from "../../identity/passkey-attestation.ts";
 import { ConsoleFault, malformed } from "./console-fault.ts";
-import type { Challenge, Passkey, PasskeyChallenges, Passkeys } from "./passkeys.ts";
+import {
+  type Challenge,
+  findPasskey,
+  notePasskeyUse,
+  type Passkey,
+  type PasskeyChallenges,
+  type Passkeys,
+} from "./passkeys.ts";
 import type { ConsolePlace } from "./place.ts";
 import type { SignedIn } from "./sessions.ts";
 
@@ -43,7 +50,7 @@ export async function beginRegistration(
     challenge: octetsOf(challenge),
     timeout: TIMEOUT_MS,
     attestationType: "none",
-    excludeCredentials: passkeys.of(person.id).map(({ id }) => ({ id })),
+    excludeCredentials: passkeys.ofOwner(person.id).map(({ id }) => ({ id })),
     supportedAlgorithmIDs: ALGORITHMS,
   });
 }
@@ -80,7 +87,7 @@ export async function beginSignature(
   { person, token }: SignedIn,
   subject: SignedDecision | JsonRecord,
 ): Promise<object> {
-  const own = passkeys.of(person.id);
+  const own = passkeys.ofOwner(person.id);
   if (own.length === 0) throw new ConsoleFault(409, "no-passkey", "you have no passkey here");
   const { challenge } = challenges.create(token, subject);
   return generateAuthenticationOptions({
@@ -100,7 +107,7 @@ export async function endSignature(
 ): Promise<PasskeyAttestation> {
   const { challenge, nonce } = taken(challenges, { token, response, subject });
   const assertion = response as unknown as AuthenticationResponseJSON;
-  const passkey = passkeys.find(person.id, String(assertion.id));
+  const passkey = findPasskey(passkeys, person.id, String(assertion.id));
   if (passkey === undefined) throw refused("it is no passkey of yours");
   const { verified, authenticationInfo } = await judged(() =>
     verifyAuthenticationResponse({
@@ -113,7 +120,7 @@ export async function endSignature(
     }),
   );
   if (!verified) throw refused("its signature is not that of the passkey");
-  if (!(await passkeys.use(passkey.id, authenticationInfo.newCounter))) {
+  if (!(await notePasskeyUse(passkeys, passkey.id, authenticationInfo.newCounter))) {
     throw refused("its counter went back: somebody else may have a copy of it");
   }
   const { clientDataJSON, authenticatorData, signature } = assertion.response;

@@ -14,7 +14,7 @@ import type { Operator } from "../../state/registers/operator.ts";
 import type { ConsoleContext } from "./config.ts";
 import type { ApiRequest } from "./console-api.ts";
 import { ConsoleFault } from "./console-fault.ts";
-import { type Passkey, PasskeyChallenges, Passkeys } from "./passkeys.ts";
+import { openPasskeys, type Passkey, PasskeyChallenges, type Passkeys } from "./passkeys.ts";
 import type { ConsolePlace } from "./place.ts";
 
 /** The passkeys, and what they are used with. */
@@ -29,7 +29,7 @@ export interface PasskeyDesk {
 /** Opens the passkeys that are kept; loads no library yet. */
 export async function openDesk(context: ConsoleContext, place: ConsolePlace): Promise<PasskeyDesk> {
   return {
-    passkeys: await Passkeys.open(context),
+    passkeys: await openPasskeys(context),
     challenges: await context.once(openChallenges),
     place,
     record: recordingPasskeys(context),
@@ -56,7 +56,7 @@ export async function confirmSigned(
 ): Promise<JsonRecord> {
   const { act, signedIn } = request;
   const confirmation = { target_id: escalation.escalationId, status, ...input };
-  if (status !== "accepted" || desk.passkeys.of(signedIn.person.id).length === 0) {
+  if (status !== "accepted" || desk.passkeys.ofOwner(signedIn.person.id).length === 0) {
     return act("CONFIRM", "/", confirmation);
   }
   const subject = signedDecision(escalation, status);
@@ -114,15 +114,15 @@ export async function listPasskeys(
   { forget }: JsonRecord,
   { passkeys, record }: PasskeyDesk,
 ): Promise<JsonRecord> {
-  const gone = typeof forget === "string" ? passkeys.of(forget) : [];
+  const gone = typeof forget === "string" ? passkeys.ofOwner(forget) : [];
   if (forget !== undefined && gone.length === 0) {
     throw new Error(`${JSON.stringify(forget)} has no passkey: expected a person that is listed`);
   }
-  await passkeys.remove(gone.map(({ id }) => id));
+  await passkeys.delete(gone.map(({ id }) => id));
   for (const passkey of gone) await record("passkey_removed", passkey, undefined);
   return {
     forgotten: gone.length,
-    passkeys: passkeys.list().map(({ personId, name, createdAt, usedAt }) => ({
+    passkeys: passkeys.values().map(({ personId, name, createdAt, usedAt }) => ({
       ...{ person: personId, name, created_at: new Date(createdAt).toISOString() },
       used_at: usedAt === undefined ? null : new Date(usedAt).toISOString(),
     })),

@@ -2,7 +2,6 @@
  * Passkeys of people at the console: which keys sign for whom. A person has a few; nothing makes one
  * go but the person who has it, and `agtpd passkeys --forget`.
  */
-
 import { randomBytes } from "node:crypto";
 import { LRUCache } from "lru-cache";
 import { isRecord, type JsonRecord } from "../../base/json-value.ts";
@@ -33,62 +32,40 @@ export interface Passkey {
 export const MAX_PASSKEYS = 8;
 const QUOTA = { openPerOwner: MAX_PASSKEYS, open: 1_000 };
 
-export class Passkeys {
-  readonly #kept: Collection<Passkey>;
+/** Those that are kept, by their ids; people are their owners. */
+export type Passkeys = Collection<Passkey>;
 
-  private constructor(kept: Collection<Passkey>) {
-    this.#kept = kept;
-  }
+/** Opens them. */
+export function openPasskeys({ collection }: Pick<ProcessState, "collection">): Promise<Passkeys> {
+  return collection<Passkey>({
+    name: "console-passkeys",
+    read: readPasskey,
+    ownerOf: ({ personId }) => personId,
+    orderOf: ({ createdAt }) => createdAt,
+    quota: QUOTA,
+    // None goes for another.
+    rankOf: () => undefined,
+  });
+}
 
-  /** Opens those that are kept. */
-  static async open({ collection }: Pick<ProcessState, "collection">): Promise<Passkeys> {
-    const kept = await collection<Passkey>({
-      name: "console-passkeys",
-      read: readPasskey,
-      ownerOf: ({ personId }) => personId,
-      orderOf: ({ createdAt }) => createdAt,
-      quota: QUOTA,
-      // None goes for another.
-      rankOf: () => undefined,
-    });
-    return new Passkeys(kept);
-  }
+/** A person's by its id. */
+export function findPasskey(passkeys: Passkeys, personId: string, id: string): Passkey | undefined {
+  const passkey = passkeys.get(id);
+  return passkey?.personId === personId ? passkey : undefined;
+}
 
-  /** A person's, the oldest first. */
-  of(personId: string): readonly Passkey[] {
-    return this.#kept.ofOwner(personId);
-  }
-
-  /** All, the oldest first. */
-  list(): readonly Passkey[] {
-    return this.#kept.values();
-  }
-
-  /** A person's by its id. */
-  find(personId: string, id: string): Passkey | undefined {
-    const passkey = this.#kept.get(id);
-    return passkey?.personId === personId ? passkey : undefined;
-  }
-
-  /** Keeps a new one. False: somebody has it already, or there is no room. */
-  async add(passkey: Passkey): Promise<boolean> {
-    return (await this.#kept.add(passkey.id, passkey)).kind === "added";
-  }
-
-  /** Notes a signature. False: its counter did not go on, so that somebody else may have the key. */
-  async use(id: string, counter: number): Promise<boolean> {
-    const { isChanged } = await this.#kept.change(id, (known) => {
-      const isCounting = counter > 0 || known.counter > 0;
-      if (isCounting && counter <= known.counter) return undefined;
-      return { ...known, counter, usedAt: Date.now() };
-    });
-    return isChanged;
-  }
-
-  /** Forgets some. */
-  async remove(ids: readonly string[]): Promise<void> {
-    await this.#kept.delete(ids);
-  }
+/** Notes a signature. False: its counter did not go on, so that somebody else may have the key. */
+export async function notePasskeyUse(
+  passkeys: Passkeys,
+  id: string,
+  counter: number,
+): Promise<boolean> {
+  const { isChanged } = await passkeys.change(id, (known) => {
+    const isCounting = counter > 0 || known.counter > 0;
+    if (isCounting && counter <= known.counter) return undefined;
+    return { ...known, counter, usedAt: Date.now() };
+  });
+  return isChanged;
 }
 
 function readPasskey(value: unknown): Passkey | undefined {

@@ -155,7 +155,6 @@ export interface TrafficFilter {
   readonly after?: number;
 }
 
-/** A request as the ring keeps it. */
 interface Fact {
   readonly number: number;
   readonly responseId: string;

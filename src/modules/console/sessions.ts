@@ -91,6 +91,7 @@ export class Sessions {
 
 /** When a session is over; at once where nobody has its role for that reason any more. */
 function overAt({ person, grant, usedAt }: Session, { current }: SessionRules): number {
+  if (current === undefined) throw new Error("no rules are in force yet");
   const isStanding = person.via !== "oidc" || (grant && isGranted(person, grant, current.oidc));
   return isStanding === true ? usedAt + current.sessionMinutes * 60_000 : 0;
 }
@@ -117,25 +118,10 @@ function isPerson(value: unknown): value is Person {
 
 type Rules = Pick<ConsoleConfig, "sessionMinutes" | "oidc">;
 
-/** One in a process; each deployment that begins to be served puts its own rules in force. */
-export class SessionRules {
-  #current: Rules | undefined;
-
-  /** @throws before the first were put in force */
-  get current(): Rules {
-    if (this.#current === undefined) throw new Error("no rules are in force yet");
-    return this.#current;
-  }
-
-  /** The rules from now on. */
-  enforce(rules: Rules): void {
-    this.#current = rules;
-  }
-
-  /** The rules until a deployment is served, for sessions that are read before. */
-  begin(rules: Rules): void {
-    this.#current ??= rules;
-  }
+/** The rules in force: one in a process; each deployment that begins to be served brings its own. */
+export interface SessionRules {
+  /** Undefined before the first. */
+  current: Rules | undefined;
 }
 
 const TTL_MS = 5 * 60_000;

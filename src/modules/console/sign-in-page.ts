@@ -1,4 +1,5 @@
 /** The pages that sign somebody in: only pressing the button uses a link up. They have no script. */
+import type { FastifyReply } from "fastify";
 import { htmlText } from "../../base/html-text.ts";
 import type { Person } from "./person.ts";
 
@@ -76,4 +77,9 @@ const DECEPTIVE =
 /** A name that a stranger gave, with deceptive characters written out. */
 function visible(name: string): string {
   return name.replace(DECEPTIVE, (one) => `\\u{${one.charCodeAt(0).toString(16)}}`);
+}
+
+/** Sends a page. */
+export function sendHtml(reply: FastifyReply, html: string): FastifyReply {
+  return reply.type("text/html; charset=utf-8").send(html);
 }

@@ -2,7 +2,7 @@
  * The requests of late, as the console shows them: a ring of facts without bodies, headers or
  * queries, and counts. It listens to the channels that metrics and traces listen to.
  */
-import { subscribe, unsubscribe } from "node:diagnostics_channel";
+import { listenTo } from "../../base/listen-to.ts";
 import { CHANNELS, type RequestEnd, type RequestRefusal } from "../../dispatch/request-channels.ts";
 import type { EndpointDefinition } from "../../endpoint/endpoint.ts";
 import type { Operator } from "../../state/registers/operator.ts";
@@ -49,18 +49,17 @@ export class Traffic {
 
   /** Listens until it is told to stop. */
   listen(): () => void {
-    const onRefusal = (message: unknown): void => {
-      this.#refused = message as RequestRefusal;
-    };
-    const onEnd = (message: unknown): void => this.#note(message as RequestEnd);
-    subscribe(CHANNELS.refusal, onRefusal);
-    subscribe(CHANNELS.end, onEnd);
+    const end = listenTo({
+      [CHANNELS.refusal]: (message: RequestRefusal) => {
+        this.#refused = message;
+      },
+      [CHANNELS.end]: (message: RequestEnd) => this.#note(message),
+    });
     const timer = setInterval(() => this.history.step(), STEP_S * 1000);
     timer.unref();
     return () => {
       clearInterval(timer);
-      unsubscribe(CHANNELS.refusal, onRefusal);
-      unsubscribe(CHANNELS.end, onEnd);
+      end();
     };
   }
 
@@ -172,7 +171,6 @@ type HistoryPoint = readonly [
   p99: number | null,
 ];
 
-/** The source of the figures. */
 interface HistorySource {
   /** Since the start. */
   readonly last: number;

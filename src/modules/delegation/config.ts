@@ -7,11 +7,11 @@ import {
   optional,
   path,
   type Schema,
+  scopeToken,
   table,
   text,
   word,
 } from "../../schema/section-field.ts";
-import { scopeToken } from "../../schema/section-words.ts";
 
 /** `[delegation]` */
 export interface DelegationConfig {

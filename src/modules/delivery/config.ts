@@ -1,8 +1,18 @@
 /** `[webhooks]` and `[groups]`: where people are told, and who is told together. */
 import type { ModuleContext } from "../../dispatch/module/module.ts";
 import type { Taking } from "../../dispatch/module/shared-sections.ts";
-import { list, map, optional, path, type Schema, table, text } from "../../schema/section-field.ts";
-import { recipientName, safeUrl, secret } from "../../schema/section-words.ts";
+import {
+  list,
+  map,
+  optional,
+  path,
+  recipientName,
+  type Schema,
+  safeUrl,
+  secret,
+  table,
+  text,
+} from "../../schema/section-field.ts";
 
 /** `[webhooks]` */
 export interface WebhooksConfig {

@@ -3,7 +3,7 @@
  * this agent retrieves, and in nobody else's.   AGTP-API §5.8.7, §10.8
  */
 
-import { contractDefinition } from "../../endpoint/contract-definition.ts";
+import { contractDefinition } from "../../endpoint/contract.ts";
 import type { EndpointDefinition } from "../../endpoint/endpoint.ts";
 import type { Inventory } from "./inventory.ts";
 

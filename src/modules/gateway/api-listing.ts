@@ -3,13 +3,12 @@
  * sidecar with where they are found, which a port that the system chose tells only once it is bound.
  * AGTP-API §5.8.5, §8
  */
-
 import { urlAuthority } from "../../base/addresses.ts";
 import type { BoundPorts } from "../../dispatch/module/http-gateway.ts";
 import type { HttpApi, HttpRoute } from "../../dispatch/module/http-route.ts";
 import type { ApiEntry } from "../../dispatch/module/listing-sections.ts";
 import type { GatewaySections } from "./config.ts";
-import { OPENAPI_PATH } from "./http-methods.ts";
+import { OPENAPI_PATH } from "./http-target.ts";
 
 const WILDCARDS: ReadonlySet<string> = new Set(["0.0.0.0", "::"]);
 const DEFAULT_PORTS: Readonly<Record<string, number>> = { http: 80, https: 443 };

@@ -4,7 +4,6 @@
  * nothing is done that could change something: the sidecar may listen on the machine of whoever
  * looks at that page.   Fetch "CORS protocol"
  */
-
 import { isIP } from "node:net";
 import { isLoopbackHost } from "../../base/addresses.ts";
 import { isReading } from "../../openapi/lift-verb.ts";

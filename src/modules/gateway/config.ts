@@ -4,15 +4,17 @@ import type { ModuleContext } from "../../dispatch/module/module.ts";
 import type { Taking } from "../../dispatch/module/shared-sections.ts";
 import {
   flag,
+  host,
   list,
   optional,
+  origin,
   path,
   port,
   type Schema,
   table,
   text,
+  webUrl,
 } from "../../schema/section-field.ts";
-import { host, origin, webUrl } from "../../schema/section-words.ts";
 
 /** `[gateway]` */
 export interface GatewayConfig {

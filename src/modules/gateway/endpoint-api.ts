@@ -3,7 +3,6 @@
  * the pipeline, which answers for all of them; OPTIONS is answered here, from the same tables.
  * 415 an encoded body · 404 and 405 where not even the pipeline can be asked.   AGTP "HTTP Gateway"
  */
-
 import type { FastifyError, FastifyReply, FastifyRequest } from "fastify";
 import type { HttpPeer } from "../../dispatch/module/http-gateway.ts";
 import type { HttpPlugin } from "../../dispatch/module/http-route.ts";
@@ -12,11 +11,16 @@ import { quote, SINGLETON_FIELDS } from "../../wire/header-fields.ts";
 import type { LimitsConfig } from "../../wire/limits-section.ts";
 import type { HeaderFields, Response, WireFault } from "../../wire/message.ts";
 import { isWireFault } from "../../wire/message-parser.ts";
-import { type Asked, writeAnswer } from "./http-answer.ts";
+import {
+  type Asked,
+  errorBody,
+  faultStatus,
+  sendAnswer,
+  sendRefusal,
+  writeAnswer,
+} from "./http-answer.ts";
 import type { HttpEntrance } from "./http-entrance.ts";
-import { FURTHER_METHODS, METHODS } from "./http-methods.ts";
-import { errorBody, faultStatus, sendAnswer, sendRefusal } from "./http-status.ts";
-import { readTarget } from "./http-target.ts";
+import { FURTHER_METHODS, METHODS, readTarget } from "./http-target.ts";
 import type { VerbRoutes } from "./verb-routes.ts";
 
 interface EndpointApiParts {

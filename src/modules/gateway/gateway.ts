@@ -13,22 +13,26 @@ import {
   fastify,
 } from "fastify";
 import type { Gateway } from "../../dispatch/module/http-gateway.ts";
-import type { HttpRoute } from "../../dispatch/module/http-route.ts";
+import type { HttpPlugin, HttpRoute } from "../../dispatch/module/http-route.ts";
 import { networkOwner, type RateExcess } from "../../dispatch/rates/rates.ts";
 import type { Toll } from "../../dispatch/rates/toll.ts";
 import { rateLimited, refusalBody, serverError } from "../../dispatch/refusals/refusal.ts";
 import { uuidv7 } from "../../identity/uuid.ts";
-import type { ExportSource } from "../../openapi/export-openapi.ts";
+import { type ExportSource, exportOpenapi } from "../../openapi/export-openapi.ts";
 import type { LimitsConfig } from "../../wire/limits-section.ts";
 import { createHostPolicy, createOriginPolicy, type HostVerdict } from "./browser-guard.ts";
 import type { GatewaySections } from "./config.ts";
 import { AGTP_ROUTE, createEndpointApi } from "./endpoint-api.ts";
-import { writeAnswer } from "./http-answer.ts";
+import {
+  entityTag,
+  errorBody,
+  faultStatus,
+  isNoneMatch,
+  sendRefusal,
+  writeAnswer,
+} from "./http-answer.ts";
 import { createHttpEntrance, type HttpEntranceParts } from "./http-entrance.ts";
-import { METHODS, OPENAPI_PATH } from "./http-methods.ts";
-import { errorBody, faultStatus, sendRefusal } from "./http-status.ts";
-import { readAuthority } from "./http-target.ts";
-import { createOpenapiRoutes } from "./openapi-routes.ts";
+import { METHODS, OPENAPI_PATH, readAuthority } from "./http-target.ts";
 
 /** The parts that a sidecar is made from. */
 export interface GatewayParts extends HttpEntranceParts {
@@ -111,7 +115,6 @@ const HOST_REFUSALS = {
   unclear: { status: 400, body: errorBody("invalid-framing", "more than one Host field") },
 } as const satisfies Record<HostVerdict, unknown>;
 
-/** Adds the hooks of every route. */
 function addHooks(
   app: FastifyInstance,
   { config, toll }: GatewayParts,
@@ -231,4 +234,40 @@ function claimsOf(routes: readonly HttpRoute[], reserved: string): (target: stri
 
 function within(prefix: string, path: string): boolean {
   return path === prefix || path.startsWith(`${prefix}/`);
+}
+
+const TYPE = "application/json; charset=utf-8";
+
+/**
+ * `GET /openapi.json`: the operator's endpoints as HTTP clients of this sidecar find them. Made when
+ * it is first asked for, because a port that the system chose is not known before.   AGTP-API §14.2
+ */
+export function createOpenapiRoutes(source: () => ExportSource, toll: Toll): HttpPlugin {
+  let made: { readonly bytes: Buffer; readonly tag: string } | undefined;
+  const make = () => {
+    const bytes = Buffer.from(JSON.stringify(exportOpenapi(source())));
+    return { bytes, tag: entityTag(bytes, TYPE) };
+  };
+  return (app) => {
+    app.route({
+      method: ["GET", "HEAD"],
+      url: OPENAPI_PATH,
+      handler: (request, reply) => {
+        made ??= toll.measure(networkOwner(request.socket.remoteAddress ?? ""), make);
+        reply.header("etag", made.tag).header("cache-control", "no-cache");
+        if (isNoneMatch(request.headers["if-none-match"], made.tag)) return reply.code(304).send();
+        return reply.header("content-type", TYPE).send(made.bytes);
+      },
+    });
+    app.route({
+      method: ["POST", "PUT", "PATCH", "DELETE", "OPTIONS"],
+      url: OPENAPI_PATH,
+      handler: (request, reply) => {
+        reply.header("allow", "GET, HEAD, OPTIONS");
+        if (request.method === "OPTIONS") return reply.code(204).send();
+        const message = "the document can be read only";
+        return sendRefusal(reply, 405, errorBody("method-not-allowed", message));
+      },
+    });
+  };
 }

@@ -3,12 +3,11 @@
  * that are a connection's own, the content type that it takes, and what HTTP wants to be said
  * beside a status. AGTP "HTTP Gateway", RFC 9110 §11.6.1, §12.5.1, §15.5.6
  */
-
 import { hash } from "node:crypto";
+import type { FastifyReply } from "fastify";
 import { isRecord, type JsonRecord, parseRecord, recordIn } from "../../base/json-value.ts";
 import type { HttpAnswer } from "../../dispatch/module/http-gateway.ts";
-import type { Response } from "../../wire/message.ts";
-import { httpStatus } from "./http-status.ts";
+import type { Response, WireFaultCode } from "../../wire/message.ts";
 
 /** The parts of the request that the answer depends on. */
 export interface Asked {
@@ -19,7 +18,6 @@ export interface Asked {
   allowed(): readonly string[];
 }
 
-/** The server's words about itself. */
 interface AnswerStyle {
   readonly serverId: string;
 }
@@ -203,4 +201,83 @@ export function isNoneMatch(field: string | undefined, tag: string): boolean {
   const own = tag.replace(/^W\//, "");
   for (const [, opaque] of field.matchAll(TAG)) if (opaque === own) return true;
   return false;
+}
+
+const MAPPED: ReadonlyMap<number, number> = new Map([
+  [261, 202],
+  [262, 403],
+  [263, 201],
+  [455, 403],
+  [456, 403],
+  [457, 403],
+  [458, 409],
+  [459, 405],
+  [460, 400],
+  [461, 409],
+  [462, 402],
+  [463, 422],
+  [464, 404],
+  [550, 502],
+  [551, 502],
+]);
+
+/**
+ * AGTP statuses as HTTP says them: kept where HTTP has the status, and its nearest word where it has
+ * not. The original travels beside it as `X-AGTP-Status`.   AGTP "HTTP Gateway"
+ */
+export function httpStatus(status: number, code?: string): number {
+  if (status === 262 && code === "credentials-missing") return 401;
+  return MAPPED.get(status) ?? status;
+}
+
+const FAULTS: ReadonlyMap<WireFaultCode, number> = new Map([
+  ["request-line-too-long", 414],
+  ["header-too-large", 431],
+  ["body-too-large", 413],
+  ["request-timeout", 408],
+]);
+
+/** A fault that is no AGTP request is 400 there; HTTP has words for some of it. */
+export function faultStatus(code: WireFaultCode): number {
+  return FAULTS.get(code) ?? 400;
+}
+
+/** Sends an answer; undefined ends the connection without one. */
+export function sendAnswer(reply: FastifyReply, answer: HttpAnswer | undefined): FastifyReply {
+  if (answer === undefined) {
+    reply.hijack();
+    reply.raw.destroy();
+    return reply;
+  }
+  const { status, fields, body } = answer;
+  reply.code(status);
+  for (const [name, values] of fields) {
+    const earlier = name === "vary" ? reply.getHeader(name) : undefined;
+    if (typeof earlier === "string") reply.header(name, [earlier, ...values].join(", "));
+    else reply.header(name, values.length === 1 ? values[0] : [...values]);
+  }
+  const isBodiless = status === 204 || status === 304;
+  return isBodiless ? reply.send() : reply.send(typeof body === "string" ? body : viewOf(body));
+}
+
+/** A body may be the same for many, and is not copied for each. */
+function viewOf({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
+  return Buffer.from(buffer, byteOffset, byteLength);
+}
+
+/** Sends a refusal of the sidecar's own, in the form of those of the protocol. */
+export function sendRefusal(
+  reply: FastifyReply,
+  status: number,
+  body: Readonly<Record<string, unknown>>,
+): FastifyReply {
+  return reply
+    .code(status)
+    .header("content-type", "application/json; charset=utf-8")
+    .send(JSON.stringify(body));
+}
+
+/** The body of a refusal of the sidecar's own. */
+export function errorBody(code: string, message: string): Readonly<Record<string, unknown>> {
+  return { error: { code, message } };
 }

@@ -3,7 +3,6 @@
  * own agent, lists of its query go to the body, a caller that hangs up ends its call, and no answer
  * leaves before its record is kept.   AGTP "HTTP Gateway", AGTP-IDENTIFIERS "Attribution-Record"
  */
-
 import type { JsonRecord } from "../../base/json-value.ts";
 import type { Dispatcher } from "../../dispatch/dispatcher.ts";
 import { Exchange } from "../../dispatch/exchange.ts";
@@ -27,7 +26,6 @@ export interface HttpEntranceParts {
   readonly ledger: Recording;
 }
 
-/** A request as HTTP has it. */
 interface HttpRequest {
   readonly method: string;
   readonly target: HttpTarget;
@@ -86,7 +84,6 @@ function contentOf(
   };
 }
 
-/** A query in two parts. */
 interface SplitQuery {
   /** A value that is no list, as it was written. */
   readonly rest: string;

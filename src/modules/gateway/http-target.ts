@@ -3,6 +3,7 @@
  * nothing is normalised, because the path grammar judges what the client wrote. Answers with the same
  * faults as the parser of AGTP.   RFC 9112 §3.2, AGTP "Wire Format"
  */
+import { HTTP_METHODS } from "../../dispatch/module/http-gateway.ts";
 import type { WireFault } from "../../wire/message.ts";
 
 /** A target, taken apart. */
@@ -45,3 +46,19 @@ export function readTarget(target: string, maxOctets: number): HttpTarget | Wire
   const path = mark === -1 ? relative : relative.slice(0, mark);
   return { path: path || "/", query: mark === -1 ? undefined : relative.slice(mark + 1) };
 }
+
+/**
+ * The methods of HTTP that the sidecar takes. GET, POST, PUT, PATCH and DELETE are other names of AGTP
+ * methods; a method that HTTP and the catalog have in common is that method.   AGTP-API §9.2
+ */
+export const METHODS: readonly string[] = [...HTTP_METHODS, "QUERY"];
+
+/** Methods that Node reads and Fastify does not know by itself; some are methods of AGTP, too. */
+export const FURTHER_METHODS: readonly string[] = [
+  ...["ACL", "BIND", "CHECKOUT", "COPY", "LINK", "LOCK", "M-SEARCH", "MERGE", "MKACTIVITY"],
+  ...["MKCALENDAR", "MKCOL", "MOVE", "NOTIFY", "PROPFIND", "PROPPATCH", "PURGE", "REBIND"],
+  ...["REPORT", "SEARCH", "SOURCE", "SUBSCRIBE", "UNBIND", "UNLINK", "UNLOCK", "UNSUBSCRIBE"],
+];
+
+/** The path of the OpenAPI document of the endpoints; no API may claim it. */
+export const OPENAPI_PATH = "/openapi.json";

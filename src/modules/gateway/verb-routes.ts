@@ -4,7 +4,6 @@
  * fetched ahead must not cancel anything: methods that only read lift only what only informs.
  * AGTP-API §5.1, §9.2
  */
-
 import { type Catalog, HTTP_VERBS } from "../../catalog/catalog.ts";
 import type { Pair } from "../../catalog/pair.ts";
 import { checkPath, type MethodNames } from "../../catalog/path-grammar.ts";
@@ -13,7 +12,7 @@ import type { Route } from "../../dispatch/routes/route.ts";
 import type { EndpointRegistry } from "../../endpoint/endpoint-registry.ts";
 import type { InputShape } from "../../endpoint/input-shape.ts";
 import { isReading, liftVerb, methodReader } from "../../openapi/lift-verb.ts";
-import { FURTHER_METHODS } from "./http-methods.ts";
+import { FURTHER_METHODS } from "./http-target.ts";
 
 /** The methods that an HTTP client can send and a catalog can have. */
 const SHARED_METHODS: readonly string[] = ["QUERY", ...FURTHER_METHODS];

@@ -4,7 +4,6 @@ import { MANIFEST_TYPE } from "../../identity/manifest-signature.ts";
 
 const JSON_TYPE = "application/json";
 
-/** One resource. */
 interface Described {
   /** Of DISCOVER. */
   readonly path: string;

@@ -1,5 +1,4 @@
 /** The parts of a deployment that MCP clients meet, and those of a request of theirs. */
-
 import type { JsonRecord } from "../../base/json-value.ts";
 import type { Peer } from "../../dispatch/caller/peer.ts";
 import type { Dispatcher } from "../../dispatch/dispatcher.ts";

@@ -134,7 +134,6 @@ function isCurrent({ mcpReq }: ServerContext): boolean {
   return mcpReq.envelope !== undefined;
 }
 
-/** Reads one. */
 async function readResource(request: McpRequest, uri: string): Promise<ReadResourceResult> {
   const { serverId } = request.front;
   const one = findResource(serverId, uri);

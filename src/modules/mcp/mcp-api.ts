@@ -3,14 +3,12 @@
  * streamed begins with its first event, so that a refusal can still be HTTP's own.
  * 400 no JSON · 401 and 403 with WWW-Authenticate · 403 a page of another origin · 405 · 415.   MCP "Streamable HTTP"
  */
-
 import { Readable } from "node:stream";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { isTooDeep } from "../../base/nesting.ts";
-import { sendChallenge, sendError, sendFault } from "./challenge.ts";
 import type { McpEndpoint } from "./endpoint.ts";
 import type { McpFront, McpRequest } from "./front.ts";
-import { identify } from "./identify.ts";
+import { identify, sendChallenge, sendError, sendFault } from "./identify.ts";
 import type { PlainAnswer } from "./plain-answer.ts";
 import { REFUSED } from "./report-fault.ts";
 

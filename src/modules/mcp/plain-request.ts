@@ -18,7 +18,6 @@ export type PlainRequest =
     })
   | (PlainMessage & { readonly kind: "list"; readonly cursor: string | undefined });
 
-/** The members of every message. */
 interface PlainMessage {
   readonly id: string | number;
   readonly meta: JsonRecord;

@@ -2,8 +2,8 @@
 import { ProtocolError, ProtocolErrorCode } from "@modelcontextprotocol/server";
 import type { JsonRecord } from "../../base/json-value.ts";
 import type { Answer } from "./ask.ts";
-import { challengeFor } from "./challenge.ts";
 import type { Challenge, McpRequest } from "./front.ts";
+import { challengeFor } from "./identify.ts";
 import { REFUSED } from "./report-fault.ts";
 import { answerMeta } from "./tools/answer-meta.ts";
 import { bodyText, refusalWords } from "./tools/content.ts";

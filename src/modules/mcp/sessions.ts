@@ -24,7 +24,6 @@ import {
   readPlainInSession,
 } from "./plain-request.ts";
 
-/** One session. */
 interface Session {
   readonly id: string;
   /** The key of its caller. */

@@ -4,18 +4,21 @@ import type { Taking } from "../../dispatch/module/shared-sections.ts";
 import {
   choice,
   count,
+  dottedPath,
   flag,
   list,
   map,
   optional,
   path,
   type Schema,
+  safeUrl,
+  scopeToken,
   seconds,
+  secret,
   table,
   text,
   word,
 } from "../../schema/section-field.ts";
-import { dottedPath, safeUrl, scopeToken, secret } from "../../schema/section-words.ts";
 
 /** The amount of an agent's reasoning that is shown. */
 export type Verbosity = "summary" | "full" | "off";

@@ -1,5 +1,4 @@
 /** `[tracing]`: what becomes of requests, told to a collector of OpenTelemetry. */
-
 import { readFileSync } from "node:fs";
 import type { ModuleContext } from "../../dispatch/module/module.ts";
 import type { Taking } from "../../dispatch/module/shared-sections.ts";
@@ -9,11 +8,12 @@ import {
   optional,
   path,
   type Schema,
+  secret,
   table,
   text,
+  webUrl,
   word,
 } from "../../schema/section-field.ts";
-import { secret, webUrl } from "../../schema/section-words.ts";
 
 /** `[tracing]` */
 export interface TracingConfig {

@@ -3,7 +3,7 @@
  * around it; pages and files have none.
  */
 import type { AsyncLocalStorage } from "node:async_hooks";
-import { subscribe, unsubscribe } from "node:diagnostics_channel";
+import { listenTo } from "../../base/listen-to.ts";
 import {
   ATTRIBUTES,
   type HttpMessage,
@@ -17,35 +17,29 @@ import {
 import type { Spans } from "./spans.ts";
 import { readParent } from "./traced-route.ts";
 
-const START = "http.server.request.start";
-const FINISH = "http.server.response.finish";
+/** The message of the platform; at the start its response says nothing yet. */
+interface Finished {
+  readonly request: HttpMessage;
+  readonly response: { readonly statusCode: number };
+}
 
 /** Notes requests from now on; answers how to end it. */
 export function listenToHttp(places: AsyncLocalStorage<Place>, spans: Spans): () => void {
   const known = new WeakMap<HttpMessage, HttpRequest>();
-  const onStart = (message: unknown): void => {
-    const { request } = message as { readonly request: HttpMessage };
-    const http: HttpRequest = { request, startedAt: now() };
-    known.set(request, http);
-    places.enterWith({ http });
-  };
-  const onFinish = (message: unknown): void => {
-    const { request, response } = message as {
-      readonly request: HttpMessage;
-      readonly response: { readonly statusCode: number };
-    };
-    const span = known.get(request)?.span;
-    if (!(span instanceof SpanRecord)) return;
-    span.set(ATTRIBUTES.httpStatus, response.statusCode);
-    if (response.statusCode >= 500) span.hasFailed = true;
-    spans.end(span);
-  };
-  subscribe(START, onStart);
-  subscribe(FINISH, onFinish);
-  return () => {
-    unsubscribe(START, onStart);
-    unsubscribe(FINISH, onFinish);
-  };
+  return listenTo({
+    "http.server.request.start": ({ request }: Finished) => {
+      const http: HttpRequest = { request, startedAt: now() };
+      known.set(request, http);
+      places.enterWith({ http });
+    },
+    "http.server.response.finish": ({ request, response: { statusCode } }: Finished) => {
+      const span = known.get(request)?.span;
+      if (!(span instanceof SpanRecord)) return;
+      span.set(ATTRIBUTES.httpStatus, statusCode);
+      if (statusCode >= 500) span.hasFailed = true;
+      spans.end(span);
+    },
+  });
 }
 
 /** The span of a request over HTTP, made when it is first asked for; fields of `own` count more. */

@@ -1,12 +1,12 @@
 /** Makes spans of calls over AGTP, MCP and the pipes of processes, and of questions to models. */
 import type { AsyncLocalStorage } from "node:async_hooks";
-import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import {
   LEAVING_CHANNELS,
   type Leaving,
   type LeavingEnd,
   type LeavingMessage,
 } from "../../base/leaving.ts";
+import { listenTo } from "../../base/listen-to.ts";
 import type { Place } from "./span-record.ts";
 import { ATTRIBUTES, SPAN_KINDS, type SpanRecord } from "./span-record.ts";
 import type { Spans } from "./spans.ts";
@@ -15,33 +15,27 @@ import { fieldsOf } from "./traced-route.ts";
 /** Makes spans from now on; answers how to end it. */
 export function listenToLeaving(spans: Spans, places: AsyncLocalStorage<Place>): () => void {
   const known = new WeakMap<object, SpanRecord>();
-  const onBegin = (told: unknown): void => {
-    const message = told as LeavingMessage;
-    const place = places.getStore();
-    if (place?.span === undefined) return;
-    const { leaving } = message;
-    const span = spans.within(place.span, nameOf(leaving), SPAN_KINDS.client);
-    message.fields = fieldsOf(span ?? place.span);
-    if (span === undefined) return;
-    known.set(message, span);
-    describe(span, leaving);
-    message.around = (call) => places.run({ ...place, span }, call);
-  };
-  const onEnd = (told: unknown): void => {
-    const { message, error, usage } = told as LeavingEnd;
-    const span = known.get(message);
-    if (span === undefined) return;
-    if (error !== undefined) markFailed(span, errorTypeOf(error));
-    if (usage?.inputTokens !== undefined) span.set(ATTRIBUTES.inputTokens, usage.inputTokens);
-    if (usage?.outputTokens !== undefined) span.set(ATTRIBUTES.outputTokens, usage.outputTokens);
-    spans.end(span);
-  };
-  subscribe(LEAVING_CHANNELS.begin, onBegin);
-  subscribe(LEAVING_CHANNELS.end, onEnd);
-  return () => {
-    unsubscribe(LEAVING_CHANNELS.begin, onBegin);
-    unsubscribe(LEAVING_CHANNELS.end, onEnd);
-  };
+  return listenTo({
+    [LEAVING_CHANNELS.begin]: (message: LeavingMessage) => {
+      const place = places.getStore();
+      if (place?.span === undefined) return;
+      const { leaving } = message;
+      const span = spans.within(place.span, nameOf(leaving), SPAN_KINDS.client);
+      message.fields = fieldsOf(span ?? place.span);
+      if (span === undefined) return;
+      known.set(message, span);
+      describe(span, leaving);
+      message.around = (call) => places.run({ ...place, span }, call);
+    },
+    [LEAVING_CHANNELS.end]: ({ message, error, usage }: LeavingEnd) => {
+      const span = known.get(message);
+      if (span === undefined) return;
+      if (error !== undefined) markFailed(span, errorTypeOf(error));
+      if (usage?.inputTokens !== undefined) span.set(ATTRIBUTES.inputTokens, usage.inputTokens);
+      if (usage?.outputTokens !== undefined) span.set(ATTRIBUTES.outputTokens, usage.outputTokens);
+      spans.end(span);
+    },
+  });
 }
 
 function nameOf({ kind, operation, to }: Leaving): string {
@@ -97,8 +91,8 @@ interface Told {
  */
 export function listenToUndici(spans: Spans, places: AsyncLocalStorage<Place>): () => void {
   const known = new WeakMap<LeavingRequest, SpanRecord>();
-  const listeners: Readonly<Record<string, (told: Told) => void>> = {
-    "undici:request:create": ({ request }) => {
+  return listenTo({
+    "undici:request:create": ({ request }: Told) => {
       const around = places.getStore()?.span;
       if (around === undefined) return;
       const span = spans.within(around, request.method, SPAN_KINDS.client);
@@ -113,31 +107,24 @@ export function listenToUndici(spans: Spans, places: AsyncLocalStorage<Place>): 
         request.addHeader(name, value);
       }
     },
-    "undici:request:headers": ({ request, response }) => {
+    "undici:request:headers": ({ request, response }: Told) => {
       const span = known.get(request);
       if (span === undefined) return;
       const status = response?.statusCode ?? 0;
       span.set(ATTRIBUTES.httpStatus, status);
       if (status >= 400) markFailed(span, String(status));
     },
-    "undici:request:trailers": ({ request }) => {
+    "undici:request:trailers": ({ request }: Told) => {
       const span = known.get(request);
       if (span !== undefined) spans.end(span);
     },
-    "undici:request:error": ({ request, error }) => {
+    "undici:request:error": ({ request, error }: Told) => {
       const span = known.get(request);
       if (span === undefined) return;
       markFailed(span, errorTypeOf(error));
       spans.end(span);
     },
-  };
-  const entries = Object.entries(listeners).map(
-    ([name, listener]) => [name, (message: unknown) => listener(message as Told)] as const,
-  );
-  for (const [name, listener] of entries) subscribe(name, listener);
-  return () => {
-    for (const [name, listener] of entries) unsubscribe(name, listener);
-  };
+  });
 }
 
 /** Marks a span as failed; `type` is the `error.type`. */

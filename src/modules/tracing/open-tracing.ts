@@ -98,7 +98,6 @@ function beginTracing(
   };
 }
 
-/** The sender of a daemon. */
 function openSender(options: SenderOptions): SpanSender {
   const script = new URL("./sending-thread.js", import.meta.url);
   // A thread runs built code only; where the sources themselves run, there is none to start.

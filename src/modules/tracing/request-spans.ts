@@ -3,7 +3,7 @@
  * dispatches. A refused one has the gate and the code of its refusal.
  */
 import type { AsyncLocalStorage } from "node:async_hooks";
-import { subscribe, unsubscribe } from "node:diagnostics_channel";
+import { listenTo } from "../../base/listen-to.ts";
 import type { Exchange } from "../../dispatch/exchange.ts";
 import type { Refusal } from "../../dispatch/refusals/refusal.ts";
 import {
@@ -46,7 +46,10 @@ export class RequestSpans {
 
   /** Makes spans from now on; answers how to end it. */
   listen(): () => void {
-    const listeners: Readonly<Record<string, (message: never) => void>> = {
+    this.#endBeginning = listenTo({
+      [CHANNELS.start]: ({ exchange }: { readonly exchange: Exchange }) => this.#began(exchange),
+    });
+    const end = listenTo({
       [CHANNELS.refusal]: ({ exchange, refusal }: RequestRefusal) => {
         const span = knownSpan(exchange);
         if (span instanceof SpanRecord) describeRefusal(span, exchange, refusal);
@@ -54,16 +57,10 @@ export class RequestSpans {
       [CHANNELS.end]: (message: RequestEnd) => this.#ended(message),
       [CHANNELS.handler]: (message: HandlerBegin) => this.#handling(message),
       [CHANNELS.inner]: (message: InnerBegin) => this.#dispatching(message),
-    };
-    const begin = (message: unknown): void =>
-      this.#began((message as { readonly exchange: Exchange }).exchange);
-    subscribe(CHANNELS.start, begin);
-    this.#endBeginning = () => unsubscribe(CHANNELS.start, begin);
-    const entries = Object.entries(listeners) as [string, (message: unknown) => void][];
-    for (const [name, listener] of entries) subscribe(name, listener);
+    });
     return () => {
       this.#endBeginning();
-      for (const [name, listener] of entries) unsubscribe(name, listener);
+      end();
     };
   }
 

@@ -1,5 +1,4 @@
 /** Begins and ends spans. */
-
 import { randomFillSync } from "node:crypto";
 import type { LateFields } from "../../wire/message.ts";
 import type { SpanQueue } from "./span-queue.ts";

@@ -9,8 +9,7 @@ import { ManifestLibrary } from "../../modules/agntcy/dependencies/manifest-libr
 import type { AgentManifest } from "../../modules/agntcy/manifest/manifest.ts";
 import { MAX_MANIFEST_BYTES, readManifest } from "../../modules/agntcy/manifest/read-manifest.ts";
 import { readAccess, readAddress } from "../../modules/agntcy/upstream.ts";
-import { type Command, command } from "../shell/command.ts";
-import { usage } from "../shell/command-file.ts";
+import { type Command, command, usage } from "../shell/command.ts";
 import { describeProblem, printJson } from "../shell/findings.ts";
 import { defuseLine } from "../shell/terminal.ts";
 

@@ -47,7 +47,6 @@ const DECISIONS = ["accepted", "rejected", "deferred"];
 const OPERATOR_NOTES = `
 Exit codes: 0 it was answered; 1 it was refused; 2 when there was no response.`;
 
-/** `agtp escalations` */
 const escalationsCommand: Command = command({
   name: "agtp escalations",
   description: "Shows what waits for a decision, or one escalation.",
@@ -68,7 +67,6 @@ const escalationsCommand: Command = command({
   },
 });
 
-/** `agtp confirm` */
 const confirmCommand: Command = command({
   name: "agtp confirm",
   description: "Says the word that an escalation waits for.",

@@ -11,7 +11,7 @@ import { readAgentExtensions } from "../../identity/certificate-agent-extensions
 import { describeCertificate } from "../../identity/certificate-roles.ts";
 import type { HeaderField } from "../../wire/message.ts";
 import { askServer } from "../shell/ask-server.ts";
-import { readText, usage } from "../shell/command-file.ts";
+import { readText, usage } from "../shell/command.ts";
 import type { Options } from "../shell/command-line.ts";
 import { defuse, defuseLine, type Output, type Terminal } from "../shell/terminal.ts";
 import { printResponse } from "./report.ts";
@@ -30,7 +30,6 @@ export const EXCHANGE_OPTIONS = {
   "--json": "print {status, headers, body}",
 } as const;
 
-/** One request, as written. */
 interface ExchangeLine extends Options<typeof EXCHANGE_OPTIONS> {
   readonly uri: string;
   readonly method?: string;

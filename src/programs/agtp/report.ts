@@ -13,12 +13,6 @@ import { MANIFEST_TYPE, verifyManifest } from "../../identity/manifest-signature
 import { printJson } from "../shell/findings.ts";
 import { defuse, defuseLine, type Output, type Terminal } from "../shell/terminal.ts";
 
-/** The wanted parts of a response. */
-interface ReportOptions {
-  readonly json?: boolean;
-  readonly include?: boolean;
-}
-
 type Colours = ReturnType<typeof pc.createColors>;
 
 /** Deprecation of a method and of an endpoint.   AGTP-API §9.3 */
@@ -27,7 +21,7 @@ const WARNING_FIELDS = ["agtp-catalog-warning", "agtp-endpoint-warning"];
 /** Prints all there is to say about a response. */
 export function printResponse(
   response: ClientResponse,
-  { json = false, include = false }: ReportOptions,
+  { json = false, include = false }: { readonly json?: boolean; readonly include?: boolean },
   { out, err }: Terminal,
 ): void {
   const colours = pc.createColors(out.hasColour);

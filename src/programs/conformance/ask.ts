@@ -24,7 +24,6 @@ export interface Target {
 /** The outcome of waiting for an answer. */
 export type Answer = RawAnswer | { readonly kind: "unreachable"; readonly message: string };
 
-/** How a request is sent. */
 interface Manner {
   /** This side ends behind it. */
   readonly isCut: boolean;

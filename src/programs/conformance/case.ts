@@ -60,7 +60,6 @@ function isNeed(word: string): word is Need {
   return Object.hasOwn(NEEDS, word);
 }
 
-/** How binding what a case asks for is. */
 type CaseLevel = "must" | "should";
 
 /** One case, ready to be run. */
@@ -79,7 +78,6 @@ export interface ConformanceCase {
   readonly exchanges: readonly TranscriptExchange[];
 }
 
-/** A case, unless its text is none. */
 interface CaseResult {
   readonly case: ConformanceCase | undefined;
   readonly problems: readonly Problem[];
@@ -146,7 +144,6 @@ function listOf(text = ""): readonly string[] {
     .filter((word) => word !== "");
 }
 
-/** The cases, and what is wrong with files that are none. */
 interface LoadedCases {
   readonly cases: readonly ConformanceCase[];
   readonly problems: readonly Problem[];

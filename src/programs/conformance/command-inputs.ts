@@ -12,7 +12,7 @@ import { parseAuthorityScope } from "../../identity/authority-scope.ts";
 import { isAgentId, isOwnerId, isSha256 } from "../../identity/identifiers.ts";
 import { isFieldName, isFieldValue } from "../../wire/header-fields.ts";
 import { clientOptions } from "../shell/ask-server.ts";
-import { readText, usage } from "../shell/command-file.ts";
+import { readText, usage } from "../shell/command.ts";
 import type { Line } from "../shell/command-line.ts";
 import type { Terminal } from "../shell/terminal.ts";
 import type { Identity } from "./ask.ts";
@@ -182,20 +182,10 @@ export function messageOf(problems: readonly Problem[]): string {
 /** Reasons by the name of the case. */
 export type KnownFailing = ReadonlyMap<string, string>;
 
-/** The list, and what is wrong with the file. */
-interface KnownFailingResult {
-  readonly known: KnownFailing;
-  readonly problems: readonly Problem[];
-}
-
 const LINE = /^([A-Za-z0-9][A-Za-z0-9._-]*):\s*(.*)$/;
 
 /** Reads the text of a list; `names` are the cases that there are. */
-function parseKnownFailing(
-  text: string,
-  file: string,
-  names: ReadonlySet<string>,
-): KnownFailingResult {
+function parseKnownFailing(text: string, file: string, names: ReadonlySet<string>) {
   const known = new Map<string, string>();
   const problems: Problem[] = [];
   for (const [index, line] of text.split(/\r?\n/).entries()) {

@@ -120,13 +120,7 @@ function totals(verdicts: readonly CaseVerdict[]): Readonly<Record<string, strin
   };
 }
 
-interface JunitElement {
-  readonly element?: "failure" | "skipped";
-  readonly message: string;
-  readonly text: string;
-}
-
-function elementOf({ outcome, standing, knownReason }: CaseVerdict): JunitElement {
+function elementOf({ outcome, standing, knownReason }: CaseVerdict) {
   if (outcome.kind === "passed") return { message: "", text: "" };
   if (outcome.kind === "skipped") return { element: "skipped", message: outcome.reason, text: "" };
   const { differences, request, expected, got } = outcome.failure;

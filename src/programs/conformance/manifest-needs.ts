@@ -31,7 +31,6 @@ import {
   typedSubject,
 } from "./trial.ts";
 
-/** Inputs beside the manifest that decide which cases can be asked. */
 interface Circumstances {
   /** The version that the tool knows. */
   readonly catalog: Catalog;

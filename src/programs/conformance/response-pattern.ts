@@ -31,14 +31,12 @@ type ExpectedBody =
   | { readonly kind: "json"; readonly value: unknown }
   | { readonly kind: "text"; readonly pattern: string };
 
-/** A response as it was received. */
 interface ActualResponse {
   readonly status: number;
   readonly headers: HeaderFields;
   readonly body: string;
 }
 
-/** How strict the comparison is, and what the names in the transcript stand for. */
 interface MatchOptions {
   /** "ignore": other servers may send header fields, and a body, that a transcript does not list. */
   readonly unlistedHeaders: "refuse" | "ignore";
@@ -154,5 +152,5 @@ function matchBody(expected: ExpectedBody, actual: string, bindings: Bindings): 
   }
   const value = parseJson(actual);
   if (value === undefined) return [`body: expected JSON, got ${show(actual)}`];
-  return matchValue(expected.value, value, "body", bindings);
+  return matchValue(expected.value, value, { at: "body", bindings });
 }

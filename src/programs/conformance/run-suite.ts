@@ -14,7 +14,6 @@ import { type Bindings, createBindings } from "./text-pattern.ts";
 import type { TranscriptExchange } from "./transcript.ts";
 import type { CaseVerdict, Failure, Outcome, Standing } from "./verdict.ts";
 
-/** How cases are run. */
 interface SuiteOptions {
   readonly target: Target;
   readonly allowStateChanges: boolean;
@@ -23,8 +22,6 @@ interface SuiteOptions {
   readonly known: KnownFailing;
   /** For all cases together; what is left then fails untried. */
   readonly totalTimeoutMs: number;
-  /** Told of each case when it is done. */
-  readonly onVerdict?: (verdict: CaseVerdict) => void;
 }
 
 /** Cases without any answer in time, one after the other, before the server counts as silent. */
@@ -44,10 +41,8 @@ export async function runSuite(
     const untried = reasonNotToTry(one, subject, options);
     const outcome =
       untried ?? stopped(silent, end) ?? (await runCase(one, subject, boundedBy(end, options)));
-    const verdict = judge(one, outcome, options, performance.now() - started);
     if (untried === undefined) silent = isSilence(outcome) ? silent + 1 : 0;
-    verdicts.push(verdict);
-    options.onVerdict?.(verdict);
+    verdicts.push(judge(one, outcome, options, performance.now() - started));
   }
   return verdicts;
 }
@@ -188,16 +183,7 @@ async function runExchange(
   return { kind: "failed", failure };
 }
 
-interface Comparison {
-  readonly differences: readonly string[];
-  readonly skipReason?: string | undefined;
-}
-
-function compare(
-  { responses }: TranscriptExchange,
-  answer: Answer,
-  bindings: Bindings,
-): Comparison {
+function compare({ responses }: TranscriptExchange, answer: Answer, bindings: Bindings) {
   if (responses.length === 0) {
     return { differences: answer.kind === "closed" ? [] : [ANSWERED] };
   }

@@ -14,7 +14,6 @@ import { manifestNeeds } from "./manifest-needs.ts";
 import type { Found, Survey } from "./survey.ts";
 import type { Subject } from "./trial.ts";
 
-/** Inputs of the person who runs the suite. */
 interface Belongings {
   readonly identity: Identity;
   /** The catalog of the version that the server should use. */
@@ -29,7 +28,6 @@ export interface Proposal {
   readonly input: JsonRecord | undefined;
 }
 
-/** Why a need is not met. */
 interface Lack {
   readonly reason: string;
   /** It is the server's fault: the cases are not skipped, they fail. */

@@ -19,7 +19,6 @@ import { createBindings } from "./text-pattern.ts";
 /** A document, or why there is none: ends "the server's manifest …". */
 export type Found<Value> = { readonly kind: "found"; readonly value: Value } | Missing;
 
-/** Why there is no document. */
 interface Missing {
   readonly kind: "missing";
   readonly reason: string;

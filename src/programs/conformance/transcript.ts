@@ -56,7 +56,6 @@ export interface TranscriptExchange {
   readonly isFinal: boolean;
 }
 
-/** A transcript, unless the file breaks the format. */
 interface TranscriptResult {
   readonly transcript: Transcript | undefined;
   readonly problems: readonly Problem[];

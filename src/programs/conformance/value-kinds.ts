@@ -19,7 +19,6 @@ import { checkInputSchema, checkOutput, checkSchemaDocument } from "./schema-kin
 import type { Bindings } from "./text-pattern.ts";
 import { pairOf } from "./trial.ts";
 
-/** The kind that an expected string names. */
 interface ValueKind {
   readonly name: string;
   readonly argument: string;

@@ -20,109 +20,95 @@ const MORE = "{more}";
 const WHOLE_VARIABLE = /^\{\{([a-z][a-z0-9_.]*)\}\}$/;
 const MAX_SHOWN = 300;
 
-/** Compares a value with what is expected at a place. */
-export function matchValue(
-  expected: unknown,
-  actual: unknown,
-  at: string,
-  bindings: Bindings,
-): Mismatches {
-  if (typeof expected === "string") return matchString(expected, actual, at, bindings);
-  if (Array.isArray(expected)) {
-    if (!Array.isArray(actual)) return differs(expected, actual, at);
-    return matchArray(expected, actual, at, bindings);
-  }
-  if (isRecord(expected)) return matchRecord(expected, actual, at, bindings);
-  return expected === actual ? [] : differs(expected, actual, at);
+/** The place of a value, `body/rooms/0`, and the values of names. */
+interface Place {
+  readonly at: string;
+  readonly bindings: Bindings;
 }
 
-function matchString(
-  expected: string,
-  actual: unknown,
-  at: string,
-  bindings: Bindings,
-): Mismatches {
+/** Compares a value with what is expected at a place. */
+export function matchValue(expected: unknown, actual: unknown, place: Place): Mismatches {
+  if (typeof expected === "string") return matchString(expected, actual, place);
+  if (Array.isArray(expected)) {
+    if (!Array.isArray(actual)) return differs(expected, actual, place);
+    return matchArray(expected, actual, place);
+  }
+  if (isRecord(expected)) return matchRecord(expected, actual, place);
+  return expected === actual ? [] : differs(expected, actual, place);
+}
+
+function matchString(expected: string, actual: unknown, place: Place): Mismatches {
   const kind = kindOf(expected);
   if (kind !== undefined) {
-    const fault = checkKind(kind, actual, bindings);
-    return fault === undefined ? [] : [`${at}: ${fault}, got ${show(actual)}`];
+    const fault = checkKind(kind, actual, place.bindings);
+    return fault === undefined ? [] : [`${place.at}: ${fault}, got ${show(actual)}`];
   }
   const name = WHOLE_VARIABLE.exec(expected)?.[1];
-  const value = name === undefined ? undefined : bindings.get(name);
+  const value = name === undefined ? undefined : place.bindings.get(name);
   if (value !== undefined && typeof value !== "string") {
-    return isSame(value, actual) ? [] : differs(value, actual, at);
+    return isSame(value, actual) ? [] : differs(value, actual, place);
   }
-  if (typeof actual === "string" && matchText(expected, actual, bindings)) return [];
-  return differs(name === undefined ? expected : (value ?? expected), actual, at);
+  if (typeof actual === "string" && matchText(expected, actual, place.bindings)) return [];
+  return differs(name === undefined ? expected : (value ?? expected), actual, place);
 }
 
 function matchArray(
   [first, ...rest]: readonly unknown[],
   actual: readonly unknown[],
-  at: string,
-  bindings: Bindings,
+  place: Place,
 ): Mismatches {
   const isMatch = (pattern: unknown, item: unknown): boolean =>
-    matchValue(pattern, item, at, bindings).length === 0;
+    matchValue(pattern, item, place).length === 0;
   switch (first) {
     case "{every}":
       return actual.flatMap((item, index) =>
-        rest.flatMap((pattern) => matchValue(pattern, item, `${at}/${index}`, bindings)),
+        rest.flatMap((pattern) => matchValue(pattern, item, below(place, index))),
       );
     case "{some}":
       return rest
         .filter((pattern) => !actual.some((item) => isMatch(pattern, item)))
-        .map((pattern) => `${at}: expected an element ${show(pattern)}`);
+        .map((pattern) => `${place.at}: expected an element ${show(pattern)}`);
     case "{none}":
       return actual.flatMap((item, index) =>
         rest
           .filter((pattern) => isMatch(pattern, item))
-          .map((pattern) => `${at}/${index}: expected no element ${show(pattern)}`),
+          .map((pattern) => `${place.at}/${index}: expected no element ${show(pattern)}`),
       );
     default:
-      return matchElements(first === undefined ? [] : [first, ...rest], actual, at, bindings);
+      return matchElements(first === undefined ? [] : [first, ...rest], actual, place);
   }
 }
 
 function matchElements(
   expected: readonly unknown[],
   actual: readonly unknown[],
-  at: string,
-  bindings: Bindings,
+  place: Place,
 ): Mismatches {
   const isOpen = expected.at(-1) === MORE;
   const items = isOpen ? expected.slice(0, -1) : expected;
   if (actual.length < items.length || (!isOpen && actual.length > items.length)) {
-    return [`${at}: expected ${items.length} elements, got ${actual.length}`];
+    return [`${place.at}: expected ${items.length} elements, got ${actual.length}`];
   }
-  return items.flatMap((item, index) =>
-    matchValue(item, actual[index], `${at}/${index}`, bindings),
-  );
+  return items.flatMap((item, index) => matchValue(item, actual[index], below(place, index)));
 }
 
-function matchRecord(
-  expected: JsonRecord,
-  actual: unknown,
-  at: string,
-  bindings: Bindings,
-): Mismatches {
+function matchRecord(expected: JsonRecord, actual: unknown, place: Place): Mismatches {
   const { "{all}": all, "{either}": either } = expected;
   if (Array.isArray(all)) {
-    return all.flatMap((pattern) => matchValue(pattern, actual, at, bindings));
+    return all.flatMap((pattern) => matchValue(pattern, actual, place));
   }
   if (Array.isArray(either)) {
-    const tried = either.map((pattern) => matchValue(pattern, actual, at, bindings));
+    const tried = either.map((pattern) => matchValue(pattern, actual, place));
     return tried.some((mismatches) => mismatches.length === 0) ? [] : shortest(tried);
   }
-  if (!isRecord(actual)) return differs(expected, actual, at);
-  return matchMembers(expected, actual, at, bindings);
+  if (!isRecord(actual)) return differs(expected, actual, place);
+  return matchMembers(expected, actual, place);
 }
 
 function matchMembers(
   { "{absent}": absent, ...expected }: JsonRecord,
   actual: JsonRecord,
-  at: string,
-  bindings: Bindings,
+  place: Place,
 ): Mismatches {
   const isOpen = Object.hasOwn(expected, MORE) || absent !== undefined;
   const listed = new Set<string>();
@@ -133,13 +119,17 @@ function matchMembers(
     const name = isOptional ? key.slice(0, -1) : key;
     listed.add(name);
     if (Object.hasOwn(actual, name)) {
-      mismatches.push(...matchValue(pattern, actual[name], `${at}/${name}`, bindings));
-    } else if (!isOptional) mismatches.push(`${at}/${name}: missing`);
+      mismatches.push(...matchValue(pattern, actual[name], below(place, name)));
+    } else if (!isOptional) mismatches.push(`${place.at}/${name}: missing`);
   }
   const unwanted = isOpen
     ? (Array.isArray(absent) ? absent : []).filter((name) => Object.hasOwn(actual, name))
     : Object.keys(actual).filter((name) => !listed.has(name));
-  return [...mismatches, ...unwanted.map((name) => `${at}/${name}: not expected`)];
+  return [...mismatches, ...unwanted.map((name) => `${place.at}/${name}: not expected`)];
+}
+
+function below({ at, bindings }: Place, name: string | number): Place {
+  return { at: `${at}/${name}`, bindings };
 }
 
 /** Of several ways to fail, the one that came closest. */
@@ -159,7 +149,7 @@ function isSame(one: unknown, other: unknown): boolean {
   );
 }
 
-function differs(expected: unknown, actual: unknown, at: string): Mismatches {
+function differs(expected: unknown, actual: unknown, { at }: Place): Mismatches {
   return [`${at}: expected ${show(expected)}, got ${show(actual)}`];
 }
 

@@ -23,51 +23,45 @@ The daemon is asked over .agtp/control.sock beside its configuration, by the use
 Exit codes: 0 done, 1 no daemon runs there or it refuses, 2 the command line is wrong.`;
 
 /** The status of the daemon. */
-export function statusCommand(): Command {
-  return command({
-    name: "agtpd status",
-    description: "Says how the daemon of a deployment is.",
-    options: { "--config <file>": CONFIG, "--json": "print JSON" },
-    notes: NOTES,
-    run: async ({ config, json = false }, terminal) => {
-      const status = await askDaemon({ command: "status", config }, terminal);
-      if (json) printJson(status, terminal.out);
-      else for (const line of statusLines(status)) terminal.out.write(`${line}\n`);
-      return status["ready"] === true;
-    },
-  });
-}
+export const statusCommand: Command = command({
+  name: "agtpd status",
+  description: "Says how the daemon of a deployment is.",
+  options: { "--config <file>": CONFIG, "--json": "print JSON" },
+  notes: NOTES,
+  run: async ({ config, json = false }, terminal) => {
+    const status = await askDaemon({ command: "status", config }, terminal);
+    if (json) printJson(status, terminal.out);
+    else for (const line of statusLines(status)) terminal.out.write(`${line}\n`);
+    return status["ready"] === true;
+  },
+});
 
 /** Reads the deployment again, and says what came of it. */
-export function reloadCommand(): Command {
-  return command({
-    name: "agtpd reload",
-    description: "Has the daemon read its deployment again; any error, and nothing changes.",
-    options: { "--config <file>": CONFIG },
-    notes: NOTES,
-    run: async ({ config }, terminal) => {
-      const { reloaded, problems } = await askDaemon({ command: "reload", config }, terminal);
-      printProblems(problemsIn(problems), terminal.err);
-      terminal.err.write(reloaded === true ? "reloaded\n" : "nothing changed\n");
-      return reloaded === true;
-    },
-  });
-}
+export const reloadCommand: Command = command({
+  name: "agtpd reload",
+  description: "Has the daemon read its deployment again; any error, and nothing changes.",
+  options: { "--config <file>": CONFIG },
+  notes: NOTES,
+  run: async ({ config }, terminal) => {
+    const { reloaded, problems } = await askDaemon({ command: "reload", config }, terminal);
+    printProblems(problemsIn(problems), terminal.err);
+    terminal.err.write(reloaded === true ? "reloaded\n" : "nothing changed\n");
+    return reloaded === true;
+  },
+});
 
 /** Drains the daemon, and waits for its end. */
-export function stopCommand(): Command {
-  return command({
-    name: "agtpd stop",
-    description: "Has the daemon answer what it was asked, and end.",
-    options: { "--config <file>": CONFIG },
-    notes: NOTES,
-    run: async ({ config }, terminal) => {
-      await askDaemon({ command: "stop", config }, terminal);
-      terminal.err.write("stopped\n");
-      return true;
-    },
-  });
-}
+export const stopCommand: Command = command({
+  name: "agtpd stop",
+  description: "Has the daemon answer what it was asked, and end.",
+  options: { "--config <file>": CONFIG },
+  notes: NOTES,
+  run: async ({ config }, terminal) => {
+    await askDaemon({ command: "stop", config }, terminal);
+    terminal.err.write("stopped\n");
+    return true;
+  },
+});
 
 /** The lines for people: what is there, and then what is wrong. */
 function statusLines(status: JsonRecord): readonly string[] {
@@ -88,50 +82,46 @@ function isProblem(value: unknown): value is Problem {
 }
 
 /** Prints a link to the console; only pressing the button on its page uses it up. */
-export function loginCommand(): Command {
-  return command({
-    name: "agtpd login",
-    description: "Prints a link to the console, good for one use and for five minutes.",
-    options: {
-      "--config <file>": CONFIG,
-      "--role <role>": {
-        help: "a viewer sees, an operator decides",
-        choices: ["viewer", "operator"],
-        default: "operator",
-      },
-      "--name <name>": "whom records name; the name of the system's user without it",
-      "--json": "print JSON",
+export const loginCommand: Command = command({
+  name: "agtpd login",
+  description: "Prints a link to the console, good for one use and for five minutes.",
+  options: {
+    "--config <file>": CONFIG,
+    "--role <role>": {
+      help: "a viewer sees, an operator decides",
+      choices: ["viewer", "operator"],
+      default: "operator",
     },
-    notes: NOTES,
-    run: async ({ config, role, name, json = false }, terminal) => {
-      const { USER, LOGNAME } = terminal.environment;
-      const options = { role, name: name ?? USER ?? LOGNAME ?? "operator" };
-      const answer = await askDaemon({ command: "login", options, config }, terminal);
-      if (json) printJson(answer, terminal.out);
-      else terminal.out.write(`${String(answer["url"])}\n`);
-      return true;
-    },
-  });
-}
+    "--name <name>": "whom records name; the name of the system's user without it",
+    "--json": "print JSON",
+  },
+  notes: NOTES,
+  run: async ({ config, role, name, json = false }, terminal) => {
+    const { USER, LOGNAME } = terminal.environment;
+    const options = { role, name: name ?? USER ?? LOGNAME ?? "operator" };
+    const answer = await askDaemon({ command: "login", options, config }, terminal);
+    if (json) printJson(answer, terminal.out);
+    else terminal.out.write(`${String(answer["url"])}\n`);
+    return true;
+  },
+});
 
 const COLUMNS = ["node", "state", "address", "version", "since", "lease_ms"];
 
 /** Lists the processes that serve a deployment, a line each. */
-export function nodesCommand(): Command {
-  return command({
-    name: "agtpd nodes",
-    description: "Lists the processes that serve a deployment.",
-    options: { "--config <file>": CONFIG, "--json": "print JSON" },
-    notes: NOTES,
-    run: async ({ config, json = false }, terminal) => {
-      const { nodes } = await askDaemon({ command: "nodes", config }, terminal);
-      const known = Array.isArray(nodes) ? nodes.filter(isRecord) : [];
-      if (json) printJson(known, terminal.out);
-      else for (const line of nodeLines(known)) terminal.out.write(`${line}\n`);
-      return true;
-    },
-  });
-}
+export const nodesCommand: Command = command({
+  name: "agtpd nodes",
+  description: "Lists the processes that serve a deployment.",
+  options: { "--config <file>": CONFIG, "--json": "print JSON" },
+  notes: NOTES,
+  run: async ({ config, json = false }, terminal) => {
+    const { nodes } = await askDaemon({ command: "nodes", config }, terminal);
+    const known = Array.isArray(nodes) ? nodes.filter(isRecord) : [];
+    if (json) printJson(known, terminal.out);
+    else for (const line of nodeLines(known)) terminal.out.write(`${line}\n`);
+    return true;
+  },
+});
 
 /** A heading and a line each, in columns. */
 function nodeLines(nodes: readonly JsonRecord[]): readonly string[] {
@@ -150,25 +140,23 @@ function cell(value: unknown): string {
 }
 
 /** Lists the passkeys of people at the console, and is the way on for who has lost theirs. */
-export function passkeysCommand(): Command {
-  return command({
-    name: "agtpd passkeys",
-    description: "Lists the passkeys of people at the console, or forgets a person's.",
-    options: {
-      "--config <file>": CONFIG,
-      "--forget <person>": "forgets the passkeys of a person, such as link:nina, who then has none",
-      "--json": "print JSON",
-    },
-    notes: NOTES,
-    run: async ({ config, forget, json = false }, terminal) => {
-      const options = forget === undefined ? {} : { forget };
-      const answer = await askDaemon({ command: "passkeys", options, config }, terminal);
-      if (json) printJson(answer, terminal.out);
-      else for (const line of passkeyLines(answer)) terminal.out.write(`${defuseLine(line)}\n`);
-      return true;
-    },
-  });
-}
+export const passkeysCommand: Command = command({
+  name: "agtpd passkeys",
+  description: "Lists the passkeys of people at the console, or forgets a person's.",
+  options: {
+    "--config <file>": CONFIG,
+    "--forget <person>": "forgets the passkeys of a person, such as link:nina, who then has none",
+    "--json": "print JSON",
+  },
+  notes: NOTES,
+  run: async ({ config, forget, json = false }, terminal) => {
+    const options = forget === undefined ? {} : { forget };
+    const answer = await askDaemon({ command: "passkeys", options, config }, terminal);
+    if (json) printJson(answer, terminal.out);
+    else for (const line of passkeyLines(answer)) terminal.out.write(`${defuseLine(line)}\n`);
+    return true;
+  },
+});
 
 function passkeyLines({ passkeys }: JsonRecord): readonly string[] {
   const known = Array.isArray(passkeys) ? passkeys.filter(isRecord) : [];
@@ -179,7 +167,6 @@ function passkeyLines({ passkeys }: JsonRecord): readonly string[] {
   });
 }
 
-/** A command for the daemon of a configuration file. */
 interface DaemonQuestion {
   readonly command: string;
   readonly options?: JsonRecord;

@@ -38,7 +38,6 @@ export interface Check {
   look(subject: Subject): readonly Observation[];
 }
 
-/** A verdict on one key of the configuration. */
 interface SettingVerdict {
   readonly message: string;
   readonly hint: string;
@@ -84,14 +83,6 @@ export interface Subject {
   readonly database?: DatabaseAnswer | undefined;
 }
 
-/** The place of the deployment, and the options that a daemon would be given beside its files. */
-interface SubjectOptions {
-  readonly configPath: string;
-  readonly overrides: ConfigOverrides;
-  readonly environment: Environment;
-  readonly machine: Machine;
-}
-
 /** The subject, or every problem for which no daemon would start. */
 type LoadedSubject =
   | { readonly subject: Subject; readonly problems?: undefined }
@@ -100,7 +91,12 @@ type LoadedSubject =
 const MAX_BYTES = 1024 * 1024;
 
 /** Reads a deployment. */
-export function loadSubject(options: SubjectOptions): LoadedSubject {
+export function loadSubject(options: {
+  readonly configPath: string;
+  readonly overrides: ConfigOverrides;
+  readonly environment: Environment;
+  readonly machine: Machine;
+}): LoadedSubject {
   const { configPath, overrides, machine } = options;
   const loaded = loadConfig(configPath, options.environment, overrides);
   const { config, environment } = loaded;

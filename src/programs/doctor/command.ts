@@ -22,9 +22,8 @@ import { type Check, loadSubject, type Observation, type Subject } from "./check
 import { AGENTS_CHECKS } from "./checks/agents.ts";
 import { CERTIFICATES_CHECKS } from "./checks/certificates.ts";
 import { DATABASE_CHECKS } from "./checks/database.ts";
-import { FILES_CHECKS } from "./checks/files.ts";
+import { FILES_CHECKS, KEYS_CHECKS } from "./checks/files.ts";
 import { IDENTITY_CHECKS } from "./checks/identity.ts";
-import { KEYS_CHECKS } from "./checks/keys.ts";
 import { MACHINE_CHECKS } from "./checks/machine.ts";
 import { SERVED_CHECKS } from "./checks/served.ts";
 import { STATE_CHECKS } from "./checks/state.ts";
@@ -71,7 +70,8 @@ export function doctorCommand(machine: Machine = thisMachine()): Command {
       const { subject } = loaded;
       const database = offline ? undefined : await askDatabase(subject.config, machine);
       const examination = runChecks({ ...subject, database }, CHECKS);
-      printExamination(examination, config, json, terminal.out);
+      if (json) printJson(toJson(examination, config), terminal.out);
+      else printForPeople(examination, config, terminal.out);
       return exitCodeOf(examination);
     },
   });
@@ -80,17 +80,6 @@ export function doctorCommand(machine: Machine = thisMachine()): Command {
 function exitCodeOf({ findings, unasked }: Examination): number {
   if (findings.some(({ severity }) => severity !== "note")) return 1;
   return unasked.length === 0 ? 0 : 2;
-}
-
-/** Prints the findings with their remedies, for a person or as JSON. */
-function printExamination(
-  examination: Examination,
-  config: string,
-  json: boolean,
-  out: Output,
-): void {
-  if (json) printJson(toJson(examination, config), out);
-  else printForPeople(examination, config, out);
 }
 
 function toJson({ asked, findings, unasked }: Examination, config: string): object {
@@ -143,7 +132,7 @@ export const CHECKS: readonly Check[] = [
 ];
 
 /** The outcome of the checks. */
-export interface Examination {
+interface Examination {
   readonly asked: readonly Check[];
   /** The most serious first, then in the order of the checks. */
   readonly findings: readonly Finding[];
@@ -151,7 +140,6 @@ export interface Examination {
   readonly unasked: readonly Unasked[];
 }
 
-/** A question that could not be asked. */
 interface Unasked {
   readonly id: string;
   readonly reason: string;

@@ -4,8 +4,7 @@ import { join } from "node:path";
 import type { Config } from "../../app/config/config.ts";
 import { readBoundedFile } from "../../base/bounded-file.ts";
 import { codeOf } from "../../base/thrown.ts";
-import { findModuleFile } from "../../handlers/module-file.ts";
-import { parseFunctionReference } from "../../handlers/registered-function.ts";
+import { findModuleFile, parseFunctionReference } from "../../handlers/module-file.ts";
 import { stateDirectory } from "../../state/state-directory.ts";
 import type { Subject } from "./check.ts";
 
@@ -34,14 +33,11 @@ function modulePaths({ config, endpoints }: Subject): readonly string[] {
   });
 }
 
-/** A private key, and the configuration key that names it, "" for none. */
-interface KeyPath {
-  readonly path: string;
-  readonly key: string;
-}
-
 /** Every private key that is known to be one. */
-export function privateKeyPaths({ config, machine }: Subject): readonly KeyPath[] {
+export function privateKeyPaths({
+  config,
+  machine,
+}: Subject): readonly { readonly path: string; readonly key: string }[] {
   const { tls, gateway, signing, peers } = config;
   const named = [
     { path: signing.key, key: "signing.key" },
@@ -73,7 +69,6 @@ export function madeCertificate(config: Config): string {
   return join(stateDirectory(config.directory), "tls", "cert.pem");
 }
 
-/** The key of that certificate. */
 function madeCertificateKey(config: Config): string {
   return join(stateDirectory(config.directory), "tls", "key.pem");
 }

@@ -20,7 +20,6 @@ export interface Machine {
   readonly surveyDatabase: typeof surveyDatabase;
 }
 
-/** A file as it is known without opening it. */
 interface FileStatus {
   readonly isDirectory: boolean;
   readonly uid: number;
@@ -31,7 +30,6 @@ interface FileStatus {
   readonly modifiedAt: number;
 }
 
-/** Room on a file system. */
 interface DiskSpace {
   /** For whoever is not root. */
   readonly freeBytes: number;

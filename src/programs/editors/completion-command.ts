@@ -1,6 +1,5 @@
 /** `agtpd completion`: completions of all programs, for a shell. */
-import { type Command, command } from "../shell/command.ts";
-import { usage } from "../shell/command-file.ts";
+import { type Command, command, usage } from "../shell/command.ts";
 
 const NOTES = `
 Examples:
@@ -30,7 +29,6 @@ export function completionCommand(programs: () => Promise<readonly Command[]>): 
 
 /** The shells that there is a script for. */
 const SHELLS = ["bash", "zsh", "fish"] as const;
-/** A shell that completions are written for. */
 type Shell = (typeof SHELLS)[number];
 
 /**
@@ -165,7 +163,6 @@ function quoted(text: string): string {
   return `'${text.replaceAll("'", "\\'")}'`;
 }
 
-/** An option as one writes it. */
 interface CompletedOption {
   /** `--config`, `-o`. */
   readonly flags: readonly string[];

@@ -10,8 +10,7 @@ import { isRecord } from "../../base/json-value.ts";
 import { endpointFileSchema } from "../../endpoint/endpoint-file-schema.ts";
 import { recipeFileSchema } from "../../endpoint/recipe-file-schema.ts";
 import type { Schema } from "../../schema/section-field.ts";
-import { type Command, command } from "../shell/command.ts";
-import { usage } from "../shell/command-file.ts";
+import { type Command, command, usage } from "../shell/command.ts";
 import { jsonText } from "../shell/findings.ts";
 import { type NewFile, writeFiles } from "../shell/write-files.ts";
 
@@ -28,7 +27,7 @@ export function schemaFiles(): readonly NewFile[] {
 }
 
 /** The first line of a file whose path is relative to the deployment. */
-export function schemaLine(name: SchemaName, path: string): string {
+function schemaLine(name: SchemaName, path: string): string {
   const depth = path.split("/").length - 1;
   return `#:schema ${"../".repeat(depth) || "./"}${DIRECTORY}/${name}.json\n`;
 }
@@ -69,7 +68,7 @@ export function withEndpointLines(
 }
 
 /** The files that have a schema. */
-export const SCHEMA_NAMES = ["server", "endpoint", "recipe"] as const;
+const SCHEMA_NAMES = ["server", "endpoint", "recipe"] as const;
 /** A file format that has a schema. */
 export type SchemaName = (typeof SCHEMA_NAMES)[number];
 
@@ -122,33 +121,31 @@ Examples:
 Exit codes: 0 printed or written, 2 it could not be.`;
 
 /** Prints one, or writes all of them beside a deployment. */
-export function schemaCommand(): Command {
-  return command({
-    name: "agtpd schema",
-    description: "Prints the JSON Schema of a deployment's file, with descriptions and defaults.",
-    args: { "[name]": `which file's: ${SCHEMA_NAMES.join(" | ")}` },
-    options: {
-      "--write": "write all of them to .agtp/schema beside the configuration",
-      "--config <file>": { help: "configuration file", default: "agtp-server.toml" },
-    },
-    notes: NOTES,
-    run: ({ name, write, config }, { directory, out, err }) => {
-      if (name !== undefined && !isName(name)) {
-        throw usage(`there is no schema ${JSON.stringify(name)}: ${SCHEMA_NAMES.join(", ")}`);
-      }
-      if (write) {
-        const files = schemaFiles();
-        writeFiles(resolve(directory, dirname(config)), files, true);
-        for (const { path } of files) err.write(`wrote ${path}\n`);
-      } else if (name === undefined) {
-        throw usage(`which one: ${SCHEMA_NAMES.join(", ")}? Or --write`);
-      } else {
-        out.write(schemaText(name));
-      }
-      return true;
-    },
-  });
-}
+export const schemaCommand: Command = command({
+  name: "agtpd schema",
+  description: "Prints the JSON Schema of a deployment's file, with descriptions and defaults.",
+  args: { "[name]": `which file's: ${SCHEMA_NAMES.join(" | ")}` },
+  options: {
+    "--write": "write all of them to .agtp/schema beside the configuration",
+    "--config <file>": { help: "configuration file", default: "agtp-server.toml" },
+  },
+  notes: NOTES,
+  run: ({ name, write, config }, { directory, out, err }) => {
+    if (name !== undefined && !isName(name)) {
+      throw usage(`there is no schema ${JSON.stringify(name)}: ${SCHEMA_NAMES.join(", ")}`);
+    }
+    if (write) {
+      const files = schemaFiles();
+      writeFiles(resolve(directory, dirname(config)), files, true);
+      for (const { path } of files) err.write(`wrote ${path}\n`);
+    } else if (name === undefined) {
+      throw usage(`which one: ${SCHEMA_NAMES.join(", ")}? Or --write`);
+    } else {
+      out.write(schemaText(name));
+    }
+    return true;
+  },
+});
 
 function isName(text: string): text is SchemaName {
   return SCHEMA_NAMES.some((name) => name === text);

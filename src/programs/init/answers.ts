@@ -6,7 +6,7 @@
  */
 import { basename } from "node:path";
 import { hasLoneSurrogate, quoteValue } from "../../base/json-value.ts";
-import { usage } from "../shell/command-file.ts";
+import { usage } from "../shell/command.ts";
 import { defuseLine, type Output } from "../shell/terminal.ts";
 
 /** Everything that differs between two new deployments. */
@@ -121,7 +121,6 @@ export interface Questions {
   close(): void;
 }
 
-/** The person to be asked and told. */
 interface Interviewee {
   /** Undefined: nobody is there, or nobody is to be asked. */
   readonly ask: Ask | undefined;

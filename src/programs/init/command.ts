@@ -3,8 +3,7 @@
  * was not, and then nothing is left of it.
  */
 import { resolve } from "node:path";
-import { type Command, command } from "../shell/command.ts";
-import { usage } from "../shell/command-file.ts";
+import { type Command, command, usage } from "../shell/command.ts";
 import type { Line } from "../shell/command-line.ts";
 import { printJson } from "../shell/findings.ts";
 import { defuseLine, shellWord, type Terminal } from "../shell/terminal.ts";

@@ -17,7 +17,7 @@ import {
 import { dirname, join } from "node:path";
 import { makeDirectory } from "../../base/make-directory.ts";
 import { codeOf, reasonOf } from "../../base/thrown.ts";
-import { usage } from "../shell/command-file.ts";
+import { usage } from "../shell/command.ts";
 
 /** The directory in which a deployment is to be made. */
 export interface Place {

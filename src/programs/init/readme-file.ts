@@ -4,7 +4,6 @@ import { type Answers, DEFAULT_PORT } from "./answers.ts";
 import { SERVER_FILE } from "./server-file.ts";
 import type { Loss } from "./translate-reference.ts";
 
-/** Commands for the directory of the deployment, as a shell takes them. */
 interface FirstCommands {
   readonly start: string;
   /** Three that answer once it is started. */

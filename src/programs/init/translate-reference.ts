@@ -7,7 +7,7 @@ import { dirname, join } from "node:path";
 import { literalValue } from "../../base/environment.ts";
 import { isRecord, type JsonRecord } from "../../base/json-value.ts";
 import { parseToml, toJson } from "../../base/toml-document.ts";
-import { readText, usage } from "../shell/command-file.ts";
+import { readText, usage } from "../shell/command.ts";
 import type { Terminal } from "../shell/terminal.ts";
 
 /** A key that says nothing here, and what to do instead. */

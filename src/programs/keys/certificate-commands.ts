@@ -15,8 +15,7 @@ import {
 import type { CertificateFault } from "../../identity/certificate-fields.ts";
 import type { KeyKind } from "../../identity/certificate-keys.ts";
 import { type Genesis, readGenesisFile } from "../../identity/genesis.ts";
-import { type Command, command } from "../shell/command.ts";
-import { readText, usage } from "../shell/command-file.ts";
+import { type Command, command, readText, usage } from "../shell/command.ts";
 import type { Options } from "../shell/command-line.ts";
 import type { Terminal } from "../shell/terminal.ts";
 import { type NewFile, writeFiles } from "../shell/write-files.ts";

@@ -1,4 +1,12 @@
-/** The checks of one file by `agtp-keys verify`, and how they are shown. */
+/**
+ * The checks of one file by `agtp-keys verify`, how they are shown, and those of a key file: that it
+ * holds a whole key, of which kind, and that a private one is for its owner alone. Of a private key nothing
+ * but its public half is ever shown.
+ */
+
+import { createPrivateKey, createPublicKey, type KeyObject } from "node:crypto";
+import { publicKeyOf, readPublicKey } from "../../identity/ed25519.ts";
+import { keyId } from "../../identity/jws.ts";
 import { printJson, severityMark } from "../shell/findings.ts";
 import { defuseLine, type Output, type Terminal } from "../shell/terminal.ts";
 
@@ -60,4 +68,63 @@ function describeReport({ file, kind, checks }: FileReport, out: Output): string
     return `  ${mark}  ${check.padEnd(width)}  ${defuseLine(message)}\n`;
   });
   return `${defuseLine(file)}: ${kind.replace("-", " ")}\n${lines.join("")}`;
+}
+
+const PEM_KEY = /-----BEGIN (?:(?:ENCRYPTED|RSA|EC) )?(?:PRIVATE|PUBLIC) KEY-----/;
+const ENCRYPTED = /-----BEGIN ENCRYPTED PRIVATE KEY-----|^Proc-Type: 4,ENCRYPTED$/m;
+
+/** Tells whether a text is a key, PEM or the base64url of an Ed25519 public key. */
+export function isKeyText(text: string): boolean {
+  return PEM_KEY.test(text) || readPublicKey(text) !== undefined;
+}
+
+/** Verifies the text of a key file; `mode` is that of the file. */
+export function checkKey(text: string, file: string, mode: number): FileReport {
+  const isPrivate = text.includes("PRIVATE KEY-----");
+  const key = readKey(text, isPrivate);
+  return {
+    file,
+    kind: isPrivate ? "private-key" : "public-key",
+    checks: [formCheck(text, key), ...(isPrivate ? [permissionCheck(mode)] : [])],
+  };
+}
+
+function readKey(text: string, isPrivate: boolean): KeyObject | undefined {
+  try {
+    if (isPrivate) return createPrivateKey(text);
+    return readPublicKey(text)?.key ?? createPublicKey(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function formCheck(text: string, key: KeyObject | undefined): Check {
+  const check = "form";
+  if (key !== undefined) {
+    const isNamed = PEM_KEY.test(text);
+    return { check, outcome: "ok", message: describeKey(key, isNamed) };
+  }
+  const message = ENCRYPTED.test(text)
+    ? "is encrypted, expected a key that a program can read by itself"
+    : "is damaged, expected a whole key in PEM";
+  return { check, outcome: "failed", message };
+}
+
+/** The algorithm, and the names that the key goes by here; 43 bare digits may be a secret after all. */
+function describeKey(key: KeyObject, isNamed: boolean): string {
+  const known = publicKeyOf(key);
+  if (known !== undefined) {
+    return `Ed25519,${isNamed ? ` public key ${known.text},` : ""} kid ${keyId(known)}`;
+  }
+  const { asymmetricKeyType: type, asymmetricKeyDetails: details } = key;
+  if (details?.namedCurve !== undefined) return `ECDSA of ${details.namedCurve}`;
+  const bits = details?.modulusLength;
+  return bits === undefined ? `of type ${type}` : `${type?.toUpperCase()} of ${bits} bits`;
+}
+
+function permissionCheck(mode: number): Check {
+  const check = "permissions";
+  return (mode & 0o077) === 0
+    ? { check, outcome: "ok", message: "its owner alone can read it" }
+    : { check, outcome: "warning", message: "others can read it, its permissions should be 0600" };
 }

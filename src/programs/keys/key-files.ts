@@ -11,7 +11,7 @@ import {
   readPrivateKey,
   readPublicKey,
 } from "../../identity/ed25519.ts";
-import { readText, usage } from "../shell/command-file.ts";
+import { readText, usage } from "../shell/command.ts";
 import { defuseLine, type Terminal } from "../shell/terminal.ts";
 
 /** The text of a file that holds a private key. */

@@ -3,7 +3,7 @@
  * than texts, ERR_AGTP_REQUEST for what cannot be meant, and how they say what they made.
  */
 import { parseAuthorityScope } from "../../identity/authority-scope.ts";
-import { usage } from "../shell/command-file.ts";
+import { usage } from "../shell/command.ts";
 import { printJson } from "../shell/findings.ts";
 import { defuseLine, type Terminal } from "../shell/terminal.ts";
 

@@ -15,8 +15,7 @@ import {
   truncation,
 } from "../../state/records/verify-chain.ts";
 import { askServer, trustFlags } from "../shell/ask-server.ts";
-import { CommandRefusal } from "../shell/command.ts";
-import { usage } from "../shell/command-file.ts";
+import { CommandRefusal, usage } from "../shell/command.ts";
 import { printJson } from "../shell/findings.ts";
 import { defuseLine, type Terminal } from "../shell/terminal.ts";
 import { PasskeyChecks } from "./check-records.ts";

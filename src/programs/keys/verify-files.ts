@@ -5,7 +5,7 @@ import { isRecord, type JsonRecord, recordIn } from "../../base/json-value.ts";
 import { readTrustAnchors } from "../../identity/client-certificate-verification.ts";
 import type { Ed25519PublicKey } from "../../identity/ed25519.ts";
 import { parseBoundedJson } from "../../identity/json-document.ts";
-import { readText, usage } from "../shell/command-file.ts";
+import { readText, usage } from "../shell/command.ts";
 import type { Line } from "../shell/command-line.ts";
 import type { Terminal } from "../shell/terminal.ts";
 import { type CertificateContext, checkCertificates } from "./check-certificate.ts";
@@ -15,9 +15,8 @@ import {
   checkManifest,
   type GenesisReport,
 } from "./check-documents.ts";
-import { checkKey, isKeyText } from "./check-key.ts";
 import { checkRecords } from "./check-records.ts";
-import { type FileReport, hasPassed, printReports } from "./checks.ts";
+import { checkKey, type FileReport, hasPassed, isKeyText, printReports } from "./checks.ts";
 import { readVerificationKeys } from "./key-files.ts";
 
 /** The files; none with --chain. */

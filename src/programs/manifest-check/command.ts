@@ -17,8 +17,7 @@ import {
 import { parseBoundedJson } from "../../identity/json-document.ts";
 import { keyOfHeader } from "../../identity/jws.ts";
 import { trustFlags } from "../shell/ask-server.ts";
-import { type Command, command } from "../shell/command.ts";
-import { readText, usage } from "../shell/command-file.ts";
+import { type Command, command, readText, usage } from "../shell/command.ts";
 import type { Options } from "../shell/command-line.ts";
 import type { Terminal } from "../shell/terminal.ts";
 import { checkManifest, type ManifestContext } from "./check-manifest.ts";

@@ -10,7 +10,7 @@ import { parseUri } from "../../client/uri.ts";
 import { findRepeatedMember } from "../../identity/json-document.ts";
 import { MANIFEST_TYPE } from "../../identity/manifest-signature.ts";
 import { askServer, type TrustFlags } from "../shell/ask-server.ts";
-import { readText, usage } from "../shell/command-file.ts";
+import { readText, usage } from "../shell/command.ts";
 import type { Terminal } from "../shell/terminal.ts";
 import type { ReportFinding } from "./findings.ts";
 

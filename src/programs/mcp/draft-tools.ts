@@ -13,11 +13,9 @@ import { makePath } from "../../openapi/endpoint-path.ts";
 import { SchemaComponents } from "../../openapi/export-schema.ts";
 import { EXTENSION } from "../../openapi/extension.ts";
 import { type ImportedEndpoint, importDocument } from "../../openapi/import-document.ts";
-import { findEndpointFault, REVIEW_MARK, type Review } from "../../openapi/import-operation.ts";
+import { findEndpointFault, type Review, reviewedText } from "../../openapi/import-operation.ts";
 import { kebab, onOneLine, UniqueNames, wordsOf } from "../../openapi/words.ts";
-import { writeToml } from "../../openapi/write-toml.ts";
 
-/** A tool as an endpoint. */
 interface DraftedTool {
   readonly tool: string;
   readonly pin: string;
@@ -49,7 +47,6 @@ const ACTING = "PROCESS";
 /** No server is asked at this place: it is the handler of a draft, which is replaced. */
 const NOWHERE = "https://mcp.invalid";
 
-/** How tools become endpoints. */
 interface Drafting {
   /** Name of the server. */
   readonly server: string;
@@ -214,7 +211,8 @@ function draftTool(
     { key: "endpoint.semantic.is_idempotent", message: "the server's own word, or the strictest" },
     { key: "", message: "who may call it: required_scopes and approval" },
   ];
-  const text = textOf(server, definition.name, table, reviews);
+  const title = `The tool ${onOneLine(definition.name)} of the MCP server ${onOneLine(server)}.`;
+  const text = reviewedText(title, table, reviews);
   return { tool: definition.name, pin, method, path, file, table, text, reviews };
 }
 
@@ -237,24 +235,6 @@ function impactOf(definition: ToolDefinition): { readonly impact: Impact; readon
 
 function isHinted({ annotations }: ToolDefinition, hint: string): boolean {
   return annotations?.[hint] === true;
-}
-
-function textOf(
-  server: string,
-  tool: string,
-  table: JsonRecord,
-  reviews: readonly Review[],
-): string {
-  const marked = reviews.map(
-    ({ key, message }) => [key, `${REVIEW_MARK} ${onOneLine(message)}`] as const,
-  );
-  const header = [
-    `# The tool ${onOneLine(tool)} of the MCP server ${onOneLine(server)}.`,
-    "# Judge what is marked REVIEW, and take the mark away when it is right.",
-    ...marked.filter(([key]) => key === "").map(([, remark]) => `# ${remark}`),
-  ];
-  const remarks = new Map(marked.filter(([key]) => key !== ""));
-  return `${header.join("\n")}\n\n${writeToml({ endpoint: table }, remarks)}`;
 }
 
 /** Operations that are left out are named by their place in the document. */

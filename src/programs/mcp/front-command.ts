@@ -23,7 +23,7 @@ import {
 import { handleTasks, knowsTasks, TASKS_EXTENSION } from "../../modules/mcp/tasks/task-requests.ts";
 import type { HeaderField } from "../../wire/message.ts";
 import { clientOptions } from "../shell/ask-server.ts";
-import { readText, usage } from "../shell/command-file.ts";
+import { readText, usage } from "../shell/command.ts";
 import type { Line } from "../shell/command-line.ts";
 import { defuseLine, type Terminal } from "../shell/terminal.ts";
 import type { FRONT_ARGS, FRONT_OPTIONS } from "./front-options.ts";
@@ -81,7 +81,6 @@ function bearerField(bearer: string | undefined, { directory }: Terminal): Heade
 const TASKS = { extensions: { [TASKS_EXTENSION]: {} } };
 const INFO: Implementation = { name: "agtp-mcp", version: VERSION };
 
-/** Says something to a person. */
 type Tell = (message: string) => void;
 
 /** Serves on standard input and output, for both protocols; resolves once the client has gone.   MCP "stdio" */

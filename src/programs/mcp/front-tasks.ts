@@ -29,10 +29,8 @@ interface TaskRequest {
   readonly fields?: ReadonlyMap<string, string>;
 }
 
-/** Asks the server. */
 type AskServer = (request: TaskRequest) => Promise<ClientResponse>;
 
-/** A call that began a task. */
 interface BegunCall {
   readonly tool: string;
   readonly request: TaskRequest;

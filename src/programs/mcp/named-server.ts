@@ -1,5 +1,4 @@
 /** The MCP server that a command line names: one of the configuration, a URL, or a command to run. */
-
 import type { Config } from "../../app/config/config.ts";
 import { McpServer, type OfferedTools } from "../../handlers/mcp/mcp-server.ts";
 import { type McpServerSettings, readMcpSettings } from "../../handlers/mcp/read-settings.ts";

@@ -3,7 +3,6 @@
  * now, and how the two differ. With --accept a changed definition becomes the one that counts; beside
  * a running daemon that is for CONFIRM to do.
  */
-
 import { existsSync } from "node:fs";
 import type { Config } from "../../app/config/config.ts";
 import type { Environment } from "../../base/environment.ts";
@@ -20,8 +19,7 @@ import { createMemoryStore } from "../../state/memory-store.ts";
 import { readStoreCopy } from "../../state/moving/read-copy.ts";
 import type { Store } from "../../state/store.ts";
 import { loadDefinitions } from "../openapi/load-deployment.ts";
-import { type Command, CommandRefusal, command } from "../shell/command.ts";
-import { usage } from "../shell/command-file.ts";
+import { type Command, CommandRefusal, command, usage } from "../shell/command.ts";
 import { printJson } from "../shell/findings.ts";
 import { readConfig } from "../shell/read-config.ts";
 import { defuse, defuseLine, type Terminal } from "../shell/terminal.ts";
@@ -37,7 +35,6 @@ A changed tool is not called: its endpoint answers upstream_definition_changed u
 accepted here or by CONFIRM. The new pin is kept in the state; the line for the file is printed.
 Exit codes: 0 every tool is as it was pinned, 1 one is not, 2 it could not be asked.`;
 
-/** How a pinned tool stands. */
 interface PinState extends PinnedTool {
   readonly status: "pinned" | "changed" | "gone" | "unreachable";
   /** The pin that counts: the file's, or the one that was accepted in its place. */

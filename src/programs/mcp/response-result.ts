@@ -3,17 +3,18 @@
  * by which the answer is found again.   MCP "Tools" (Error Handling)
  */
 import type { CallToolResult } from "@modelcontextprotocol/server";
+import type { JsonRecord } from "../../base/json-value.ts";
 import { isTooDeep } from "../../base/nesting.ts";
 import type { ClientResponse } from "../../client/agtp-client.ts";
 import { isAccepted } from "../../client/exchange.ts";
 import type { Following } from "../../modules/mcp/tasks/task.ts";
 import { laterText } from "../../modules/mcp/tasks/work-state.ts";
-import { metaMembers, type RequestMeta } from "../../modules/mcp/tools/answer-meta.ts";
+import { metaMembers } from "../../modules/mcp/tools/answer-meta.ts";
 import { readContent, refusalWords, resultOf } from "../../modules/mcp/tools/content.ts";
 
 /** How a call was asked for. */
 export interface Asked {
-  readonly meta: RequestMeta;
+  readonly meta: JsonRecord;
   /** True for a client of 2026-07-28. */
   readonly isCurrent: boolean;
   /** True if the client of this protocol was told what the tool gives. */
@@ -71,7 +72,7 @@ export function refusalText({ status, text }: ClientResponse): string {
   return `${status} ${code}: ${message}`;
 }
 
-function metaOf({ headers }: ClientResponse, asked: RequestMeta): Record<string, unknown> {
+function metaOf({ headers }: ClientResponse, asked: JsonRecord): Record<string, unknown> {
   const traces = {
     auditId: headers.get("audit-id"),
     responseId: headers.get("response-id"),

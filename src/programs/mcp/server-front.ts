@@ -28,7 +28,7 @@ import { findResource, listResources } from "../../modules/mcp/described-resourc
 import { internalError, invalidParams, refused } from "../../modules/mcp/protocol-errors.ts";
 import { taskView } from "../../modules/mcp/tasks/task-requests.ts";
 import { followingIn } from "../../modules/mcp/tasks/work-state.ts";
-import { metaFields, readMeta } from "../../modules/mcp/tools/answer-meta.ts";
+import { metaFields } from "../../modules/mcp/tools/answer-meta.ts";
 import { unknownToolText } from "../../modules/mcp/tools/call-result.ts";
 import { BAD_CURSOR, pageAt } from "../../modules/mcp/tools/tool-listing.ts";
 import { byName } from "../../modules/mcp/tools/toolbox.ts";
@@ -111,7 +111,7 @@ export class ServerFront {
 
   /** Answers `tools/call`. Throws what is an error of the protocol. */
   async call(call: FrontCall): Promise<CallToolResult> {
-    const fields = metaFields(readMeta(call.meta));
+    const fields = metaFields(recordIn(call.meta));
     if (typeof fields === "string") throw invalidParams(fields);
     try {
       const tool = await this.#find(call.name);
@@ -150,7 +150,7 @@ export class ServerFront {
   ): Promise<CallToolResult> {
     const request = { method: "PROPOSE", path: "/", parameters: proposalOf(input), signal };
     const response = await this.#ask(request, fields);
-    const asked = { meta: readMeta(meta), isCurrent, isOutputTold: false, isContent: false };
+    const asked = { meta: recordIn(meta), isCurrent, isOutputTold: false, isContent: false };
     const result = responseResult(response, undefined, asked);
     if (response.status !== 263) return result;
     const { tools } = await this.#list.view(0);
@@ -174,7 +174,7 @@ export class ServerFront {
     if (following?.kind === "approval") this.#waiting.set(following.escalationId, made);
     const { current, isOutputTold, isContent } = tool.description;
     const isTold = isCurrent ? current.outputSchema !== undefined : isOutputTold;
-    const asked = { meta: readMeta(call.meta), isCurrent, isOutputTold: isTold, isContent };
+    const asked = { meta: recordIn(call.meta), isCurrent, isOutputTold: isTold, isContent };
     if (following === undefined || !call.knowsTasks) {
       return responseResult(response, following, asked);
     }
@@ -227,7 +227,6 @@ const DOUBTFUL: ReadonlySet<number> = new Set([404, 405, 410, 422, 464]);
 /** The agent that the server is asked as. */
 type Caller = Pick<ClientRequest, "agentId" | "scopes" | "headers">;
 
-/** The parts of a front. */
 interface FrontParts {
   readonly client: AgtpClient;
   readonly caller: Caller;

@@ -11,8 +11,7 @@ import { type ExportSource, exportOpenapi } from "../../openapi/export-openapi.t
 import { readManifestEndpoint } from "../../openapi/http-form.ts";
 import { loadShippedCatalog } from "../../openapi/shipped-catalog-text.ts";
 import { askServer } from "../shell/ask-server.ts";
-import { type Command, CommandRefusal, command } from "../shell/command.ts";
-import { usage } from "../shell/command-file.ts";
+import { type Command, CommandRefusal, command, usage } from "../shell/command.ts";
 import type { Line } from "../shell/command-line.ts";
 import { jsonText, printProblems } from "../shell/findings.ts";
 import type { Terminal } from "../shell/terminal.ts";

@@ -19,7 +19,6 @@ import type { ExportSource } from "../../openapi/export-openapi.ts";
 import { createSchemaCompiler } from "../../schema/schema.ts";
 import { serverUri } from "../shell/read-config.ts";
 
-/** The source of an export, or the problems for which there is none. */
 interface LoadedSource {
   readonly source?: ExportSource;
   readonly problems: readonly Problem[];
@@ -28,7 +27,6 @@ interface LoadedSource {
 /** Fits wherever an endpoint file may have a variable that matters for its being valid. */
 const STAND_IN = "https://unset.invalid/";
 
-/** The endpoints of a configuration, with the catalog that they are written in. */
 interface LoadedDefinitions {
   readonly catalog: Catalog;
   readonly definitions: readonly EndpointDefinition[];

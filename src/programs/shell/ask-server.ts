@@ -5,7 +5,7 @@ import { isLoopbackHost } from "../../base/addresses.ts";
 import type { AgtpClient, ClientOptions } from "../../client/agtp-client.ts";
 import { createClient } from "../../client/client.ts";
 import { type AgtpUri, parseUri } from "../../client/uri.ts";
-import { readText, usage } from "./command-file.ts";
+import { readText, usage } from "./command.ts";
 import type { Terminal } from "./terminal.ts";
 
 /** The flags about TLS, as written. */

@@ -69,7 +69,6 @@ export type Options<Table> = {
     : OptionName<Flags>]?: OptionValue<Flags, Table[Flags]>;
 };
 
-/** The arguments of a table, as written. */
 type Arguments<Table> = {
   readonly [Name in keyof Table & string as Name extends `<${infer Bare}>`
     ? CamelCase<Bare>

@@ -2,13 +2,16 @@
  * A program as it is declared: its name, arguments, options with their help, sub-commands and what it
  * does. Parsing, --help, --version, suggestions and errors come from here, by `runProgram`.
  */
+
+import { resolve } from "node:path";
+import { readBoundedFile } from "../../base/bounded-file.ts";
+import { AgtpClientError } from "../../client/client-error.ts";
 import type { ArgumentTable, Line, OptionTable } from "./command-line.ts";
 import type { Terminal } from "./terminal.ts";
 
 /** The exit code; true or nothing is 0, false is 1. */
 export type Outcome = number | boolean | undefined;
 
-/** All there is to say about a command. */
 interface CommandDetails {
   /** With the program's name before it, if it is called on its own: `agtpd doctor`. */
   readonly name: string;
@@ -62,4 +65,18 @@ export class CommandRefusal extends Error {
     super(message);
     this.name = "CommandRefusal";
   }
+}
+
+const MAX_FILE_BYTES = 64 * 1024 * 1024;
+
+/** The text of a file; a relative path starts at `directory`. */
+export function readText(directory: string, file: string): string {
+  const read = readBoundedFile(resolve(directory, file), MAX_FILE_BYTES);
+  if (read.text !== undefined) return read.text;
+  throw usage(`${JSON.stringify(file)} ${read.fault}`);
+}
+
+/** The command line asks for something that cannot be. */
+export function usage(message: string): AgtpClientError {
+  return new AgtpClientError("ERR_AGTP_REQUEST", message);
 }

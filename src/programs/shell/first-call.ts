@@ -6,7 +6,6 @@ import { type JsonRecord, recordIn } from "../../base/json-value.ts";
 import { schemaSample } from "../../schema/schema-sample.ts";
 import { shellWord } from "./terminal.ts";
 
-/** The agent that calls. */
 const AGENT = "guide";
 const WIDTH = 46;
 
@@ -17,7 +16,6 @@ interface DraftedCall {
   readonly table: JsonRecord;
 }
 
-/** Where the endpoints are. */
 interface FirstCallPlace {
   /** The deployment as the command line has it; undefined: where the reader stands. */
   readonly directory?: string;

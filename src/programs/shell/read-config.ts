@@ -4,8 +4,7 @@ import type { Config } from "../../app/config/config.ts";
 import { loadConfig } from "../../app/config/load.ts";
 import { urlAuthority } from "../../base/addresses.ts";
 import { formatProblem, isError, type Problem } from "../../base/problem.ts";
-import { CommandRefusal } from "./command.ts";
-import { usage } from "./command-file.ts";
+import { CommandRefusal, usage } from "./command.ts";
 import type { Terminal } from "./terminal.ts";
 
 /** A configuration, or a usage error with everything that is wrong with it. */

@@ -11,7 +11,6 @@ import type { Store } from "../../state/store.ts";
 import type { CommandRefusal } from "./command.ts";
 import { refusalOf } from "./read-config.ts";
 
-/** Makes the answer no of problems. */
 type Refuse = (problems: readonly Problem[]) => CommandRefusal;
 
 /** Does something while no daemon runs. @throws CommandRefusal where one does. */

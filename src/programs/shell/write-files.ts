@@ -7,8 +7,7 @@ import { linkSync, lstatSync, renameSync, rmSync, writeFileSync } from "node:fs"
 import { dirname, resolve } from "node:path";
 import { makeDirectory } from "../../base/make-directory.ts";
 import { codeOf, reasonOf } from "../../base/thrown.ts";
-import { CommandRefusal } from "./command.ts";
-import { usage } from "./command-file.ts";
+import { CommandRefusal, usage } from "./command.ts";
 import type { Terminal } from "./terminal.ts";
 
 /** A file that is to be written. */

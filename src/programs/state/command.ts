@@ -23,7 +23,7 @@ import { importCommand } from "./import-command.ts";
 const ACCEPTED_LOSSES = "accepted-losses";
 
 /** Accepts, and says which records are lost. */
-export const acceptLossCommand: Command = command({
+const acceptLossCommand: Command = command({
   name: "accept-loss",
   description: "Goes on with a PostgreSQL that lacks acknowledged records, while no daemon runs.",
   options: {

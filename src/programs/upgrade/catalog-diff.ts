@@ -10,7 +10,6 @@ export interface ChangedVerb {
   readonly newer: Verb;
 }
 
-/** A value of a section that names things, before and after. */
 interface ChangedEntry {
   readonly name: string;
   readonly older: string;

@@ -1,12 +1,15 @@
 /**
- * Conflicts of a new catalog with places of a deployment, in the words of the JSON report. Methods that
- * only the older catalog has break what names them, and those on their way out are worth knowing of; a
- * server's own methods need no catalog.   AGTP-API §3.3, §4.5, §9.4
+ * Conflicts of a new catalog with places of a deployment, in the words of the JSON report: what the older
+ * catalog has and the newer one has not, and what only the newer one has. What was wrong already is not the
+ * newer catalog's doing, and what is on its way out is worth knowing of. A server's own methods need no
+ * catalog.   AGTP-API §3.3, §4.5, §4.7, §9.4
  */
 
+import { isTable } from "../../base/toml-document.ts";
 import type { Catalog } from "../../catalog/catalog.ts";
+import { methodNames, methodSegments } from "../../catalog/path-grammar.ts";
 import { successorOf } from "./catalog-diff.ts";
-import type { MethodRole, Reference } from "./reference.ts";
+import type { MethodRole, PathRole, Reference, References } from "./reference.ts";
 
 /** The groups of AGTP-API §4.7. */
 export type ConflictGroup = "path-grammar" | "endpoint" | "recipe" | "policy";
@@ -55,24 +58,30 @@ export interface CatalogStep {
   readonly newer: Catalog;
 }
 
-interface Judgement {
-  readonly group: ConflictGroup;
-  readonly effect: ConflictEffect;
-}
-
-const METHOD_JUDGEMENTS: Readonly<Record<MethodRole, Judgement>> = {
-  endpoint: { group: "endpoint", effect: "not-served" },
-  "endpoint-successor": { group: "endpoint", effect: "not-served" },
-  step: { group: "recipe", effect: "not-served" },
-  pattern: { group: "recipe", effect: "not-served" },
-  allow: { group: "policy", effect: "skipped" },
-  disallow: { group: "policy", effect: "skipped" },
-  legacy: { group: "policy", effect: "changes-meaning" },
-  "redirect-from": { group: "policy", effect: "skipped" },
-  "redirect-to": { group: "policy", effect: "skipped" },
-  "alias-target": { group: "policy", effect: "stops-start" },
-  token: { group: "policy", effect: "skipped" },
-  "hosted-protocol": { group: "policy", effect: "changes-meaning" },
+/** What becomes of the place where a method is named that is gone, by its role. */
+const ON_REMOVAL: Readonly<
+  Record<MethodRole, readonly [ConflictGroup, ConflictEffect, consequence: string]>
+> = {
+  endpoint: ["endpoint", "not-served", "the endpoint is not served"],
+  "endpoint-successor": [
+    "endpoint",
+    "not-served",
+    "the endpoint is not served, because of the successor that it names",
+  ],
+  step: ["recipe", "not-served", "the recipe is not loaded"],
+  pattern: ["recipe", "not-served", "the recipe is not loaded"],
+  allow: ["policy", "skipped", "the entry is skipped"],
+  disallow: ["policy", "skipped", "the entry is skipped"],
+  legacy: ["policy", "changes-meaning", "it loses its place in the catalog's mapping"],
+  "redirect-from": ["policy", "skipped", "the redirect is skipped, and nobody can use the method"],
+  "redirect-to": ["policy", "skipped", "the redirect is skipped"],
+  "alias-target": ["policy", "stops-start", "the server does not start with this alias"],
+  token: ["policy", "skipped", "no request needs a token for this entry any more"],
+  "hosted-protocol": [
+    "policy",
+    "changes-meaning",
+    "the manifest would list a pair that is refused with 459",
+  ],
 };
 
 /** Roles under which an HTTP verb may stand.   AGTP-API §9.2 */
@@ -84,77 +93,58 @@ const USING_ROLES: ReadonlySet<MethodRole> = new Set([
   ...(["endpoint", "step", "pattern", "redirect-to", "alias-target", "hosted-protocol"] as const),
 ]);
 
-/** Judges one reference after the other. */
-export class MethodJudge {
-  readonly #step: CatalogStep;
-  readonly #custom: ReadonlySet<string>;
-
-  constructor(step: CatalogStep, custom: ReadonlySet<string>) {
-    this.#step = step;
-    this.#custom = custom;
-  }
-
-  /** Known before and not any more. */
-  conflict(reference: Reference<MethodRole>): Conflict | undefined {
-    const { role, value } = reference;
-    const { older, newer } = this.#step;
-    if (!this.#isKnown(older, reference) || this.#isKnown(newer, reference)) return undefined;
-    const successor = successorOf(value, older, newer);
-    const what = older.legacy.has(value) ? "is no legacy verb" : "is not in the catalog";
-    return {
-      ...METHOD_JUDGEMENTS[role],
-      reference,
-      method: value,
-      ...(successor === undefined ? {} : { successor }),
-      message: `${value} ${what} of ${newer.version}: ${CONSEQUENCES[role]}`,
-      remedy: remedyOf(reference, successor),
-    };
-  }
-
-  /** In use and on its way out, or known to neither catalog. */
-  notice(reference: Reference<MethodRole>): Notice | undefined {
-    const { role, value } = reference;
-    const { older, newer } = this.#step;
-    const verb = newer.verbs.get(value);
-    if (verb === undefined) {
-      if (this.#isKnown(older, reference) || this.#isKnown(newer, reference)) return undefined;
-      const what = newer.legacy.has(value) ? "is a legacy verb" : "is in neither catalog";
-      const message = `${value} ${what}, so the upgrade changes nothing about it`;
-      return { kind: "unknown", reference, method: value, message };
-    }
-    if (verb.deprecatedIn === undefined || !USING_ROLES.has(role)) return undefined;
-    const { successor, removedIn } = verb;
-    const until = removedIn === undefined ? "" : `, to be removed in ${removedIn}`;
-    return {
-      kind: "deprecated",
-      reference,
-      method: value,
-      ...(successor === undefined ? {} : { successor }),
-      ...(removedIn === undefined ? {} : { removedIn }),
-      message: `${value} is deprecated in ${verb.deprecatedIn}${until}`,
-    };
-  }
-
-  #isKnown(catalog: Catalog, { role, value }: Reference<MethodRole>): boolean {
-    if (catalog.has(value) || this.#custom.has(value)) return true;
-    return LEGACY_ROLES.has(role) && catalog.legacy.has(value);
-  }
+/** A method that was known before and is not any more. */
+function methodConflict(
+  reference: Reference<MethodRole>,
+  { older, newer }: CatalogStep,
+  custom: ReadonlySet<string>,
+): Conflict | undefined {
+  const { role, value } = reference;
+  if (!isKnown(reference, older, custom) || isKnown(reference, newer, custom)) return undefined;
+  const successor = successorOf(value, older, newer);
+  const what = older.legacy.has(value) ? "is no legacy verb" : "is not in the catalog";
+  const [group, effect, consequence] = ON_REMOVAL[role];
+  return {
+    ...{ group, effect, reference, method: value },
+    ...(successor === undefined ? {} : { successor }),
+    message: `${value} ${what} of ${newer.version}: ${consequence}`,
+    remedy: remedyOf(reference, successor),
+  };
 }
 
-const CONSEQUENCES: Readonly<Record<MethodRole, string>> = {
-  endpoint: "the endpoint is not served",
-  "endpoint-successor": "the endpoint is not served, because of the successor that it names",
-  step: "the recipe is not loaded",
-  pattern: "the recipe is not loaded",
-  allow: "the entry is skipped",
-  disallow: "the entry is skipped",
-  legacy: "it loses its place in the catalog's mapping",
-  "redirect-from": "the redirect is skipped, and nobody can use the method",
-  "redirect-to": "the redirect is skipped",
-  "alias-target": "the server does not start with this alias",
-  token: "no request needs a token for this entry any more",
-  "hosted-protocol": "the manifest would list a pair that is refused with 459",
-};
+/** A method that is in use and on its way out, or known to neither catalog. */
+function methodNotice(
+  reference: Reference<MethodRole>,
+  { older, newer }: CatalogStep,
+  custom: ReadonlySet<string>,
+): Notice | undefined {
+  const { role, value } = reference;
+  const verb = newer.verbs.get(value);
+  if (verb === undefined) {
+    if (isKnown(reference, older, custom) || isKnown(reference, newer, custom)) return undefined;
+    const what = newer.legacy.has(value) ? "is a legacy verb" : "is in neither catalog";
+    const message = `${value} ${what}, so the upgrade changes nothing about it`;
+    return { kind: "unknown", reference, method: value, message };
+  }
+  if (verb.deprecatedIn === undefined || !USING_ROLES.has(role)) return undefined;
+  const { successor, removedIn } = verb;
+  const until = removedIn === undefined ? "" : `, to be removed in ${removedIn}`;
+  return {
+    ...{ kind: "deprecated", reference, method: value },
+    ...(successor === undefined ? {} : { successor }),
+    ...(removedIn === undefined ? {} : { removedIn }),
+    message: `${value} is deprecated in ${verb.deprecatedIn}${until}`,
+  };
+}
+
+function isKnown(
+  { role, value }: Reference<MethodRole>,
+  catalog: Catalog,
+  custom: ReadonlySet<string>,
+): boolean {
+  if (catalog.has(value) || custom.has(value)) return true;
+  return LEGACY_ROLES.has(role) && catalog.legacy.has(value);
+}
 
 function remedyOf(reference: Reference<MethodRole>, successor: string | undefined): string {
   if (successor !== undefined) return `use ${successor}`;
@@ -168,4 +158,122 @@ function remedyOf(reference: Reference<MethodRole>, successor: string | undefine
     default:
       return "no successor is named: choose another method, or keep it in policies.methods.custom";
   }
+}
+
+/** Conflicts and notices, in the order of the files. */
+export interface DeploymentFindings {
+  readonly conflicts: readonly Conflict[];
+  readonly notices: readonly Notice[];
+}
+
+const PATH_EFFECTS: Readonly<Record<PathRole, ConflictEffect>> = {
+  "endpoint-path": "not-served",
+  "endpoint-successor-path": "not-served",
+  "step-path": "not-served",
+  "pattern-path": "not-served",
+  "redirect-path": "stops-start",
+  "hosted-protocol-path": "refused-requests",
+  "agent-path": "not-served",
+  "parameter-value": "refused-requests",
+};
+
+/** Judges everything. */
+export function findConflicts(references: References, step: CatalogStep): DeploymentFindings {
+  const custom = new Set(
+    references.names.filter(({ role }) => role === "custom").map(({ value }) => value),
+  );
+  const conflicts = [
+    ...references.methods.flatMap((one) => methodConflict(one, step, custom) ?? []),
+    ...references.names.flatMap((one) => nameConflict(one, step) ?? []),
+    ...pathConflicts(references.paths, step, custom),
+    ...aliasSeedConflicts(references, step),
+  ];
+  const notices = references.methods.flatMap((one) => methodNotice(one, step, custom) ?? []);
+  return { conflicts, notices };
+}
+
+/** A name of the server's own that the catalog has now as well. */
+function nameConflict(reference: Reference, { older, newer }: CatalogStep): Conflict | undefined {
+  const { role, value } = reference;
+  if (older.has(value) || !newer.has(value)) return undefined;
+  const isAlias = role === "alias";
+  return {
+    group: "policy",
+    effect: "changes-meaning",
+    reference,
+    method: value,
+    message: isAlias
+      ? `${value} is a method of the catalog from ${newer.version} on, and this alias hides it`
+      : `${value} is a method of the catalog from ${newer.version} on, with a meaning of its own`,
+    remedy: isAlias
+      ? "give the alias another name, or remove it"
+      : "remove it from custom if the catalog's meaning is yours, else rename the method",
+  };
+}
+
+/** Paths that were fine, and have the name of a method in them now.   AGTP-API §5.1 */
+function pathConflicts(
+  paths: readonly Reference<PathRole>[],
+  { older, newer }: CatalogStep,
+  custom: ReadonlySet<string>,
+): readonly Conflict[] {
+  const before = methodNames(older, [...custom]);
+  const names = new Set([...methodNames(newer, [])].filter((name) => !before.has(name)));
+  if (names.size === 0) return [];
+  return paths.flatMap((reference) =>
+    methodSegments(reference.value, names).map(({ segment, method }): Conflict => {
+      const isValue = reference.role === "parameter-value";
+      const shown = JSON.stringify(segment);
+      return {
+        group: "path-grammar",
+        effect: PATH_EFFECTS[reference.role],
+        reference,
+        method,
+        message: isValue
+          ? `${shown} is the method ${method} from ${newer.version} on: requests with this value in their path are refused with 460`
+          : `segment ${shown} is the method ${method} from ${newer.version} on, and no path may have one`,
+        remedy: isValue
+          ? "give the value another name"
+          : "rename the segment: a plural is rarely a method",
+      };
+    }),
+  );
+}
+
+/**
+ * One conflict for each HTTP verb that is dispatched differently: without aliases of an operator's
+ * own a server has the catalog's, and another mapping there changes what existing callers reach.
+ * AGTP-API §3.6, §9.2
+ */
+function aliasSeedConflicts(
+  { config }: References,
+  { older, newer }: CatalogStep,
+): readonly Conflict[] {
+  if (config === undefined) return [];
+  const { policies } = config.table;
+  const methods = isTable(policies) ? policies["methods"] : undefined;
+  if (isTable(methods) && "aliases" in methods) return [];
+  return [...older.legacy].flatMap(([verb, { preferred }]): readonly Conflict[] => {
+    const now = newer.legacy.get(verb)?.preferred;
+    if (now === preferred) return [];
+    const reference: Reference = {
+      source: config,
+      key: "policies.methods.aliases",
+      role: "alias-seed",
+      value: preferred,
+      isWritten: false,
+      within: {},
+    };
+    const becomes = now === undefined ? "is no alias" : `is dispatched as ${now}`;
+    return [
+      {
+        group: "policy",
+        effect: "changes-meaning",
+        reference,
+        method: verb,
+        message: `${verb} ${becomes} instead of ${preferred}, because the catalog's seed changed and [policies.methods.aliases] is not written`,
+        remedy: `write the table, with ${verb} = "${newer.has(preferred) ? preferred : (now ?? preferred)}"`,
+      },
+    ];
+  });
 }

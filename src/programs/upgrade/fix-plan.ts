@@ -26,7 +26,6 @@ import type { DeploymentText } from "./deployment-texts.ts";
 import { type FixableConflict, FixRules } from "./fix-rules.ts";
 import type { Scan } from "./scan.ts";
 
-/** One value that is replaced. */
 interface Edit {
   readonly conflict: FixableConflict;
   readonly line: number;
@@ -35,14 +34,12 @@ interface Edit {
   readonly replacement: string;
 }
 
-/** One file as it will be. */
 interface FileFix {
   readonly source: DeploymentText;
   readonly edits: readonly Edit[];
   readonly after: string;
 }
 
-/** A conflict that stays, and why. */
 interface RefusedFix {
   readonly conflict: Conflict;
   readonly reason: string;
@@ -107,7 +104,6 @@ function toFix(source: DeploymentText, edits: readonly Edit[]): FileFix {
   return { source, edits: ordered, after };
 }
 
-/** A file, what was read from it, and what it is to hold. */
 interface Replacement {
   /** The deployment directory, absolute. */
   readonly directory: string;

@@ -6,16 +6,20 @@ import { type AST, parseTOML } from "toml-eslint-parser";
 import { documentAt } from "../../base/document-place.ts";
 import { joinIndex, joinKey } from "../../base/dotted-key.ts";
 import type { Problem } from "../../base/problem.ts";
-import type { CatalogStep } from "./conflict.ts";
+import { type CatalogStep, type DeploymentFindings, findConflicts } from "./conflict.ts";
 import {
   type DeploymentSource,
   type DeploymentText,
   type DeploymentTexts,
   readDeployment,
 } from "./deployment-texts.ts";
-import { type DeploymentFindings, findConflicts } from "./find-conflicts.ts";
-import { collectEndpoint, collectPolicies } from "./method-references.ts";
-import { type Reference, ReferenceCollector, type References } from "./reference.ts";
+import {
+  collectEndpoint,
+  collectPolicies,
+  type Reference,
+  ReferenceCollector,
+  type References,
+} from "./reference.ts";
 
 /** The deployment to read, and the catalogs to judge it by. */
 type ScanOptions = DeploymentSource & CatalogStep;
@@ -67,7 +71,6 @@ function createPlaceFinder(): Scan["placeOf"] {
   };
 }
 
-/** Collects from every `[[recipe]]`. */
 function collectRecipes(source: DeploymentText, collector: ReferenceCollector): void {
   const root = documentAt(source.table, { file: source.file, key: "" }, collector.problems);
   if (!root.has("recipe")) root.at("recipe").fail("is missing, expected tables as in [[recipe]]");
@@ -87,7 +90,6 @@ function collectRecipes(source: DeploymentText, collector: ReferenceCollector): 
   }
 }
 
-/** The place of one key. */
 interface TomlPlace {
   /** From 1. */
   readonly line: number;
@@ -96,7 +98,6 @@ interface TomlPlace {
   readonly range?: readonly [start: number, end: number];
 }
 
-/** Places by dotted key. */
 type TomlPlaces = ReadonlyMap<string, TomlPlace>;
 
 /**

@@ -38,8 +38,7 @@ function open() {
     },
     close: () => Promise.resolve(),
   };
-  const keys = new JwksKeys({
-    source,
+  const keys = new JwksKeys(source, {
     now: () => clock.now,
     log: { info: write("info"), warn: write("warn") },
   });

@@ -77,6 +77,23 @@ describe("members that no schema declares", () => {
     );
   });
 
+  it("are told by the names that were sent, whatever another body said before", () => {
+    const short = `{${"abcdefghijklmnopqrstuvwxyz".replaceAll(/./g, '"$&":1,')}"":1,"":2}`;
+    const bodies = [
+      ...['{"first":1}', '{"other":1}', '{"other":2}', '{"first":"é"}', '{"other":"é"}'],
+      ...['{"city":"Oslo","first":1}', '{"city":"Oslo","other":1}', '{"city":5,"other":1}', short],
+      ...['{"first":1', '{"other":1', '{"parameters":{"first":1}}', '{"parameters":{"other":1}}'],
+    ];
+    for (const body of [...bodies, ...bodies.toReversed(), ...bodies]) {
+      for (const route of [CLOSED, CLOSED, OPEN, PARTICULAR]) {
+        for (const query of [undefined, "&", "asked=1", "&".repeat(9000)]) {
+          const options = { body, ...(query === undefined ? {} : { query }) };
+          expect(heard(judge(route, options, 64))).toEqual(heard(judge(route, options, undefined)));
+        }
+      }
+    }
+  });
+
   it("keep their names, in the query too, beside a body that is too long to be looked at", () => {
     const body = JSON.stringify({ "\u007f0": "k".repeat(9000) });
     const query = "asked=1";

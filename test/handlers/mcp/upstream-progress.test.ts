@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { UpstreamProgress } from "../../../src/handlers/call-upstream.ts";
 import { progressReader } from "../../../src/handlers/mcp/mcp-tool.ts";
-import { Secrets } from "../../../src/handlers/mcp/secrets.ts";
+import { Secrets } from "../../../src/handlers/mcp/read-settings.ts";
 
 function reader() {
   const told: UpstreamProgress[] = [];

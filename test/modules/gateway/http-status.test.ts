@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { faultStatus, httpStatus } from "../../../src/modules/gateway/http-status.ts";
+import { faultStatus, httpStatus } from "../../../src/modules/gateway/http-answer.ts";
 import { STATUS_TEXT } from "../../../src/wire/message.ts";
 
 // formats "The HTTP sidecar": AGTP status -> HTTP

@@ -9,7 +9,7 @@ import {
 import { matchValue } from "../../../src/programs/conformance/value-pattern.ts";
 
 function match(expected: unknown, actual: unknown, bindings = createBindings()) {
-  return matchValue(expected, actual, "body", bindings);
+  return matchValue(expected, actual, { at: "body", bindings });
 }
 
 describe("matchText", () => {

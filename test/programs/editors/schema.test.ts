@@ -110,16 +110,16 @@ type = "string"
   });
 
   it("prints one, and says which there are", async () => {
-    const printed = await runIn(makeDirectory(), schemaCommand(), ["endpoint"]);
+    const printed = await runIn(makeDirectory(), schemaCommand, ["endpoint"]);
     expect(printed.exitCode).toBe(0);
     expect(JSON.parse(printed.out)).toMatchObject({
       $schema: "http://json-schema.org/draft-07/schema#",
       title: "An endpoint file",
     });
-    const unknown = await runIn(makeDirectory(), schemaCommand(), ["endpoints"]);
+    const unknown = await runIn(makeDirectory(), schemaCommand, ["endpoints"]);
     expect(unknown.exitCode).toBe(2);
     expect(unknown.err).toContain("server, endpoint, recipe");
-    expect((await runIn(makeDirectory(), schemaCommand(), [])).exitCode).toBe(2);
+    expect((await runIn(makeDirectory(), schemaCommand, [])).exitCode).toBe(2);
   });
 
   it("writes all of them beside a deployment, where the lines of its files point", async () => {
@@ -133,7 +133,7 @@ type = "string"
     expect(schemaOf("agtp-server.toml")).toBe("agtp-server.toml");
     expect(schemaOf("endpoints/query-item.toml")).toBe("An endpoint file");
     expect(schemaOf("recipes/compare-items.toml")).toBe("A recipe file");
-    const again = await runIn(join(directory, "shop"), schemaCommand(), ["--write"]);
+    const again = await runIn(join(directory, "shop"), schemaCommand, ["--write"]);
     expect(again.exitCode).toBe(0);
     expect(again.err).toContain(".agtp/schema/recipe.json");
   });

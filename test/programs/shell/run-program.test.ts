@@ -1,8 +1,12 @@
 /** The shell that every program is declared for, by programs that a test declares. */
 import { describe, expect, it } from "vitest";
 import { VERSION } from "../../../src/base/version.ts";
-import { type Command, CommandRefusal, command } from "../../../src/programs/shell/command.ts";
-import { usage } from "../../../src/programs/shell/command-file.ts";
+import {
+  type Command,
+  CommandRefusal,
+  command,
+  usage,
+} from "../../../src/programs/shell/command.ts";
 import { InvalidValue } from "../../../src/programs/shell/run-program.ts";
 import { runIn } from "../../support/terminal.ts";
 

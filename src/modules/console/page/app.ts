@@ -13,11 +13,9 @@ import {
 import { useEvents } from "./events.ts";
 import { AccountPage } from "./pages/account.ts";
 import { AgentPage, AgentsPage } from "./pages/agents.ts";
-import { ApprovalPage, ApprovalsPage } from "./pages/approvals.ts";
-import { ContractsPage } from "./pages/contracts.ts";
+import { ApprovalPage, ApprovalsPage, ContractsPage } from "./pages/approvals.ts";
 import { EndpointPage, EndpointsPage } from "./pages/endpoints.ts";
-import { NodesPage } from "./pages/nodes.ts";
-import { OverviewPage } from "./pages/overview.ts";
+import { NodesPage, OverviewPage } from "./pages/overview.ts";
 import { ChainPage, RecordsPage } from "./pages/records.ts";
 import { TrafficEntryPage, TrafficPage } from "./pages/traffic.ts";
 import { UpstreamsPage } from "./pages/upstreams.ts";
@@ -135,7 +133,6 @@ const ENTRIES: readonly Entry[] = [
 /** Pages that are there while the daemon is not. */
 const OF_INSPECTION: ReadonlySet<string> = new Set(["/", "/records"]);
 
-/** The navigation of a session. */
 function entriesOf({ inspect_only }: Session): readonly Entry[] {
   return ENTRIES.filter(
     ({ name, path }) => name !== undefined && (!inspect_only || OF_INSPECTION.has(path)),
@@ -162,7 +159,6 @@ function pageOf({ path, query }: Place): VNode {
   return html`<${one} key=${id} id=${id} />`;
 }
 
-/** The page of any other address. */
 function MissingPage(): VNode {
   return html`<${Page} name="Not found">
     <p role="alert">There is no page at this address. <a href="/">Go to the overview</a>.</p>

@@ -62,7 +62,6 @@ function useHistory(latest: HistoryPoint | null) {
   return { points, step };
 }
 
-/** One line of a plot. */
 interface Line {
   readonly name: string;
   /** A colour of the style, by its name: `--accent`. */

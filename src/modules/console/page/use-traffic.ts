@@ -13,7 +13,6 @@ import { visible } from "./text.ts";
 /** Entries that the page keeps; the oldest go first. */
 const MAX_KEPT = 100_000;
 
-/** The traffic as the page shows it. */
 interface Traffic {
   readonly entries: readonly TrafficEntry[] | undefined;
   readonly error: ApiError | undefined;
@@ -132,7 +131,6 @@ const FIELDS: readonly {
   { name: "since", label: "Since", more: { type: "datetime-local", step: "1" } },
 ];
 
-/** The filters of an address. */
 function filtersOf(query: URLSearchParams): TrafficFilters {
   const entries = FIELDS.map(({ name }) => [name, query.get(name) ?? ""] as const);
   return Object.fromEntries(entries) as TrafficFilters;

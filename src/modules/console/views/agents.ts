@@ -1,5 +1,4 @@
 /** The agents of this server: standing, scopes, chains; and who may act no more. */
-
 import type { AgentDocument } from "../../../identity/agent-document.ts";
 import { decodeJws } from "../../../identity/jws.ts";
 import type { ChainHead } from "../../../state/records/record-store.ts";

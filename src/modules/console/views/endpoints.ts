@@ -1,5 +1,4 @@
 /** The endpoints that are served, each with its contract and schemas. */
-
 import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
 import { templateNames } from "../../../base/template.ts";
 import { actingCaller } from "../../../dispatch/handling/acting.ts";
@@ -12,8 +11,8 @@ import { schemaSample } from "../../../schema/schema-sample.ts";
 import { type ApiRequest, type ApiRoute, get, post, reasonIn, textIn } from "../console-api.ts";
 import { found, malformed } from "../console-fault.ts";
 import { operatorOfPerson } from "../person.ts";
+import { wayOf } from "./overview.ts";
 import type { Sources } from "./sources.ts";
-import { wayOf } from "./traffic-routes.ts";
 
 /** `GET /api/endpoints` and `/api/endpoints/{METHOD}/{PATH}` */
 export function endpointRoutes({ served }: Sources): readonly ApiRoute[] {

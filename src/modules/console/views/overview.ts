@@ -1,14 +1,15 @@
 /** The overview: counts, health, and how much waits for a decision. */
 import { VERSION } from "../../../base/version.ts";
+import { GATE_NAMES } from "../../../dispatch/gates/gate.ts";
 import type { DaemonFacts } from "../../../dispatch/module/http-gateway.ts";
 import { isOpen } from "../../../state/registers/escalation.ts";
 import type { ServerState } from "../../../state/state.ts";
-import { type ApiRoute, get } from "../console-api.ts";
-import { malformed } from "../console-fault.ts";
+import { type ApiRequest, type ApiRoute, get } from "../console-api.ts";
+import { found, malformed } from "../console-fault.ts";
 import type { Passkeys } from "../passkeys.ts";
 import type { ConsolePlace } from "../place.ts";
-import type { Traffic } from "../traffic.ts";
-import { STEP_S } from "../traffic.ts";
+import type { TrafficEntry, TrafficFilter } from "../request-ring.ts";
+import { STEP_S, type Traffic } from "../traffic.ts";
 import type { Sources } from "./sources.ts";
 
 /** The sources of the overview. */
@@ -22,7 +23,7 @@ export interface OverviewParts {
   documentVersion(): Promise<string | undefined>;
   readonly place: Pick<ConsolePlace, "daemon">;
   /** Undefined where the daemon was not started. */
-  readonly passkeys: Pick<Passkeys, "of"> | undefined;
+  readonly passkeys: Pick<Passkeys, "ofOwner"> | undefined;
 }
 
 /** `GET /api/session`, `/api/overview` and `/api/history?after=`: what came in each step of the last hour. */
@@ -32,7 +33,7 @@ export function overviewRoutes(parts: OverviewParts): readonly ApiRoute[] {
     get("/session", ({ signedIn: { person, csrf } }) => {
       const { id, name, role } = person;
       const facts = { name, role, csrf, server_id: serverId, version: VERSION };
-      const hasPasskey = passkeys !== undefined && passkeys.of(id).length > 0;
+      const hasPasskey = passkeys !== undefined && passkeys.ofOwner(id).length > 0;
       return { ...facts, inspect_only: passkeys === undefined, has_passkey: hasPasskey };
     }),
     get("/overview", () => overview(parts)),
@@ -77,4 +78,53 @@ const NOWHERE: DaemonFacts = {
 /** `GET /api/nodes` */
 export function nodeRoutes({ desk: { place } }: Sources): readonly ApiRoute[] {
   return [get("/nodes", async () => ({ nodes: (await place.daemon?.nodes()) ?? [] }))];
+}
+
+/** `GET /api/traffic` and `/api/traffic/{response_id}` */
+export function trafficRoutes({ traffic, directory }: Sources): readonly ApiRoute[] {
+  return [
+    get("/traffic", ({ query }) => ({ entries: traffic.list(readFilter(query)) })),
+    get("/traffic/:id", ({ params }) => {
+      const entry = found(traffic.find(params["id"] ?? ""), "request, or it is forgotten");
+      const name = entry.agent_id === null ? undefined : directory.find(entry.agent_id)?.name;
+      return { entry, agent_name: name ?? null, gates: wayOf(entry.gate) };
+    }),
+  ];
+}
+
+/** The gates that a request came to, the last of which refused it where one did. */
+export function wayOf(gate: TrafficEntry["gate"]): readonly object[] {
+  const at = gate === null ? -1 : GATE_NAMES.indexOf(gate);
+  const passed = at < 0 ? GATE_NAMES : GATE_NAMES.slice(0, at + 1);
+  return passed.map((name) => ({ name, passed: name !== gate }));
+}
+
+function readFilter(query: ApiRequest["query"]): TrafficFilter {
+  const texts = ["agent", "method", "path", "gate"] as const;
+  const filter = Object.fromEntries(
+    texts.flatMap((name) => {
+      const value = query.get(name);
+      return value === null || value === "" ? [] : [[name, value]];
+    }),
+  );
+  const since = query.get("since");
+  return {
+    ...filter,
+    ...numberIn(query, "status"),
+    ...numberIn(query, "after"),
+    ...(since === null || since === "" ? {} : { since: timeOf(since) }),
+  };
+}
+
+function numberIn(query: ApiRequest["query"], name: "status" | "after"): object {
+  const value = query.get(name);
+  if (value === null || value === "") return {};
+  if (!/^\d{1,15}$/.test(value)) throw malformed(`${name} must be a number`);
+  return { [name]: Number(value) };
+}
+
+function timeOf(text: string): number {
+  const time = Date.parse(text);
+  if (Number.isNaN(time)) throw malformed("since must be a time as of RFC 3339");
+  return time;
 }

@@ -5,7 +5,7 @@ import { VERDICTS, type Verdict } from "../../../state/registers/escalation.ts";
 import { type ApiRequest, type ApiRoute, get, post, textIn } from "../console-api.ts";
 import { ConsoleFault, found, malformed } from "../console-fault.ts";
 import { type PasskeyDesk, signatureIn, signedDecision } from "../passkey-desk.ts";
-import { MAX_PASSKEYS, type Passkey } from "../passkeys.ts";
+import { findPasskey, MAX_PASSKEYS, type Passkey } from "../passkeys.ts";
 import { operatorOfPerson } from "../person.ts";
 import type { Sources } from "./sources.ts";
 
@@ -21,7 +21,7 @@ export function passkeyRoutes(parts: Sources): readonly ApiRoute[] {
   const { desk } = parts;
   return [
     get("/passkeys", ({ signedIn: { person } }) => ({
-      passkeys: desk.passkeys.of(person.id).map(viewOf),
+      passkeys: desk.passkeys.ofOwner(person.id).map(viewOf),
       ...placeOf(desk),
     })),
     post("/passkeys/challenge", (request) => challenge(parts, request)),
@@ -58,19 +58,19 @@ async function register({ desk }: Sources, request: ApiRequest): Promise<object>
   const { body, signedIn } = request;
   const name = textIn(body, "name");
   if (name.length > MAX_NAME) throw malformed(`name must be at most ${MAX_NAME} characters long`);
-  const own = desk.passkeys.of(signedIn.person.id);
+  const own = desk.passkeys.ofOwner(signedIn.person.id);
   if (own.length >= MAX_PASSKEYS) throw full();
   const operator = operatorOfPerson(signedIn.person);
   if (own.length > 0) await signatureIn(desk, request, ADDITION);
   const { endRegistration } = await desk.ceremonies();
   const passkey = await endRegistration(desk, signedIn, { name, response: body["registration"] });
-  if (!(await desk.passkeys.add(passkey))) throw full();
+  if ((await desk.passkeys.add(passkey.id, passkey)).kind !== "added") throw full();
   const signed = own.length > 0 ? ({ ...operator, via: "passkey" } as const) : operator;
   try {
     await desk.record("passkey_registered", passkey, signed);
   } catch (error) {
     // A key that no record names signs for nobody.
-    await desk.passkeys.remove([passkey.id]);
+    await desk.passkeys.delete([passkey.id]);
     throw error;
   }
   return { passkey: viewOf(passkey) };
@@ -79,10 +79,10 @@ async function register({ desk }: Sources, request: ApiRequest): Promise<object>
 async function remove({ desk }: Sources, request: ApiRequest): Promise<object> {
   const { body, params, signedIn } = request;
   textIn(body, "action", ["remove"]);
-  const own = desk.passkeys.find(signedIn.person.id, params["id"] ?? "");
+  const own = findPasskey(desk.passkeys, signedIn.person.id, params["id"] ?? "");
   const passkey = found(own, "passkey of yours");
   await signatureIn(desk, request, removal(passkey.id));
-  await desk.passkeys.remove([passkey.id]);
+  await desk.passkeys.delete([passkey.id]);
   const operator = operatorOfPerson(signedIn.person);
   await desk.record("passkey_removed", passkey, { ...operator, via: "passkey" });
   return {};

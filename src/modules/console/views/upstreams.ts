@@ -1,5 +1,4 @@
 /** Upstreams of the endpoints: HTTP APIs, MCP servers with the pins of their tools, agents elsewhere. */
-
 import { isRecord, recordIn } from "../../../base/json-value.ts";
 import type { EndpointDefinition } from "../../../endpoint/endpoint.ts";
 import type { DeployedServers } from "../../../handlers/mcp/deployed-servers.ts";

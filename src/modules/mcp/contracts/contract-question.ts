@@ -60,7 +60,6 @@ export function acceptedResult({ front, caller }: McpRequest, answered: Answered
   };
 }
 
-/** The offer of a 461. */
 interface Offer {
   readonly synthesisId: string;
   /** Milliseconds since the epoch. */

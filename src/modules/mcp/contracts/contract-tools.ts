@@ -7,13 +7,11 @@ import { LRUCache } from "lru-cache";
 import type { ContractRoutes } from "../../../dispatch/contracts/contract-routes.ts";
 import { type CallRules, type Candidate, mayCall } from "../../../dispatch/routes/may-call.ts";
 import { nextToolName } from "../../../dispatch/tools/tool-names.ts";
-import type { Contract } from "../../../endpoint/contract.ts";
-import { contractDefinition } from "../../../endpoint/contract-definition.ts";
+import { type Contract, contractDefinition } from "../../../endpoint/contract.ts";
 import type { ContractRegister } from "../../../state/registers/contract-register.ts";
 import { describeTool } from "../tools/tool-description.ts";
 import { byName, type ListedTool, type McpTool } from "../tools/toolbox.ts";
 
-/** A contract as it is listed. */
 interface ContractTool extends ListedTool {
   readonly contract: Contract;
 }

@@ -1,5 +1,4 @@
 /** Contracts as MCP's clients meet them: tools of their own, offers, and calls that lead to one. */
-
 import { createHmac, timingSafeEqual } from "node:crypto";
 import canonicalize from "canonicalize";
 import { isRecord, type JsonRecord } from "../../../base/json-value.ts";

@@ -7,7 +7,6 @@ import type { Answer } from "../ask.ts";
 import { bodyText } from "../tools/content.ts";
 import type { Following, McpTask } from "./task.ts";
 
-/** An answer about work. */
 interface WorkAnswer {
   readonly status: number;
   readonly body: unknown;
@@ -15,7 +14,6 @@ interface WorkAnswer {
   readonly path: string;
 }
 
-/** How it stands. */
 type WorkState =
   /** Nothing new is known. */
   | { readonly kind: "unsaid" }

@@ -1,5 +1,5 @@
 /** `_meta` of answers, and what that of a request asks for. */
-import { type JsonRecord, recordIn } from "../../../base/json-value.ts";
+import type { JsonRecord } from "../../../base/json-value.ts";
 import type { Answer } from "../ask.ts";
 
 const AUDIT_ID = "io.agtp/audit-id";
@@ -8,19 +8,11 @@ const SERVER_ID = "io.agtp/server-id";
 const RECORD = "io.agtp/attribution-record";
 const WANTS_RECORD = "io.agtp/record";
 
-/** The `_meta` of a request; an empty one where it has none. */
-export type RequestMeta = JsonRecord;
-
-/** Reads the `_meta` that the library hands over. */
-export function readMeta(meta: unknown): RequestMeta {
-  return recordIn(meta);
-}
-
 /** Where an answer is found again, and on demand the record of it. */
 export function answerMeta(
   { response, record }: Answer,
   serverId: string,
-  asked: RequestMeta,
+  asked: JsonRecord,
 ): JsonRecord {
   const { responseId } = response;
   return metaMembers({ auditId: record?.auditId, responseId, serverId, jws: record?.jws }, asked);
@@ -38,7 +30,7 @@ interface AnswerTraces {
 /** The members of `_meta` for the traces of an answer. */
 export function metaMembers(
   { auditId, responseId, serverId, jws }: AnswerTraces,
-  asked: RequestMeta,
+  asked: JsonRecord,
 ): JsonRecord {
   return {
     ...(auditId === undefined ? {} : { [AUDIT_ID]: auditId }),
@@ -59,7 +51,7 @@ const TRACE_FIELDS = ["traceparent", "tracestate"] as const;
 const FIELD = /^[\x21-\x7e](?:[\x20-\x7e]{0,1022}[\x21-\x7e])?$/;
 
 /** The header fields that a request's `_meta` stands for; a text says why a member cannot be one. */
-export function metaFields(meta: RequestMeta): Map<string, string> | string {
+export function metaFields(meta: JsonRecord): Map<string, string> | string {
   const fields = new Map<string, string>();
   for (const [member, field] of Object.entries(OWN_FIELDS)) {
     const value = meta[member];

@@ -4,11 +4,12 @@
  * the protocol: a tool that is none, and a fault of this server.   MCP "Tools" (Error Handling)
  */
 import type { CallToolResult } from "@modelcontextprotocol/server";
+import type { JsonRecord } from "../../../base/json-value.ts";
 import type { Answer } from "../ask.ts";
 import { internalError, invalidParams } from "../protocol-errors.ts";
 import type { Following } from "../tasks/task.ts";
 import { laterText } from "../tasks/work-state.ts";
-import { answerMeta, type RequestMeta } from "./answer-meta.ts";
+import { answerMeta } from "./answer-meta.ts";
 import { bodyText, contentOf, refusalWords, resultOf } from "./content.ts";
 import type { McpTool } from "./toolbox.ts";
 
@@ -19,7 +20,7 @@ export type Result = CallToolResult;
 export interface Answered {
   readonly answer: Answer;
   readonly serverId: string;
-  readonly meta: RequestMeta;
+  readonly meta: JsonRecord;
   /** True for a client of 2026-07-28. */
   readonly isCurrent: boolean;
 }

@@ -3,12 +3,11 @@
  * arguments that the input schema does not take are refused in the pipeline like any others.
  * MCP "Tools"
  */
-
+import { recordIn } from "../../../base/json-value.ts";
 import { actionNotFound } from "../../../dispatch/refusals/floor-refusals.ts";
 import { badRequest, schemaViolation } from "../../../dispatch/refusals/refusal.ts";
 import { fillPath } from "../../../endpoint/path-template.ts";
 import { type Asking, ask, type ToolCall } from "../ask.ts";
-import { challengeFor } from "../challenge.ts";
 import { acceptedResult, decisionOf, offerResult } from "../contracts/contract-question.ts";
 import { PRESENTED } from "../contracts/front-contracts.ts";
 import {
@@ -19,12 +18,13 @@ import {
   PROPOSE,
 } from "../contracts/own-tools.ts";
 import type { McpRequest } from "../front.ts";
+import { challengeFor } from "../identify.ts";
 import { challenged, internalError, invalidParams, UNRECORDED } from "../protocol-errors.ts";
 import { beginTask } from "../tasks/run-task.ts";
 import type { Following } from "../tasks/task.ts";
 import { taskView } from "../tasks/task-requests.ts";
 import { followingOf } from "../tasks/work-state.ts";
-import { metaFields, readMeta } from "./answer-meta.ts";
+import { metaFields } from "./answer-meta.ts";
 import {
   isDone,
   laterResult,
@@ -39,7 +39,7 @@ import type { McpTool } from "./toolbox.ts";
 /** Calls a tool. Throws what is an error of the protocol. */
 export async function callTool(request: McpRequest, call: ToolCall): Promise<Result> {
   const { front } = request;
-  const meta = readMeta(call.meta);
+  const meta = recordIn(call.meta);
   const fields = metaFields(meta);
   if (typeof fields === "string") throw invalidParams(fields);
   const { tool, asking, isKnown } = resolveCall(request, call, fields);

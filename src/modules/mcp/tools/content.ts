@@ -137,7 +137,6 @@ export function bodyText({ body }: Pick<Response, "body">): string {
   return typeof body === "string" ? body : Buffer.from(body).toString("utf8");
 }
 
-/** The words of a refusal. */
 interface RefusalWords {
   readonly code: string;
   readonly message: string;

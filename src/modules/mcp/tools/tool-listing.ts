@@ -21,7 +21,6 @@ const PAGE_SIZE = 500;
 /** Encoding a longer one would keep others waiting; one tool may be longer. */
 const PAGE_CHARACTERS = 1_048_576;
 
-/** One page. */
 interface Page {
   readonly tools: readonly Tool[];
   readonly nextCursor?: string;
@@ -137,7 +136,6 @@ function decodeCursor(cursor: string): string | undefined {
   return /^after:([A-Za-z0-9_-]{1,64})$/.exec(Buffer.from(cursor, "base64url").toString())?.[1];
 }
 
-/** Where they are looked up. */
 interface VisibleParts {
   readonly toolbox: Pick<Toolbox, "visibleTo">;
   readonly contracts: { readonly tools: Pick<ContractTools, "withOwn"> };

@@ -3,11 +3,9 @@
  * not only their types, but the formats that they have and the enums that they are in.   AGTP
  * "PLAN"
  */
-
 import type { JsonRecord } from "../../../base/json-value.ts";
-import { compileFormatTest } from "../../../schema/format-test.ts";
 import type { JsonSchema } from "../../../schema/json-schema.ts";
-import { FORMATS } from "../../../schema/keywords-and-formats.ts";
+import { compileFormatTest, FORMATS } from "../../../schema/keywords-and-formats.ts";
 
 /** Longer texts have no format, and are in no enum. */
 const MAX_TEXT_LENGTH = 1024;

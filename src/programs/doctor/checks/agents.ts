@@ -6,19 +6,45 @@ import type { Check, Observation, Subject } from "../check.ts";
 
 const NARROWER = "name the scopes that are needed";
 
-/** Grants have no end: methods beyond the catalog, and scopes with an asterisk. */
-const wildcards: Check = {
-  id: "wildcards",
-  asks: "are grants as narrow as they can be?",
-  look: (subject) => {
-    const { config, configFile, agents } = subject;
-    return [
-      ...(config.policies.wildcardsAccepted ? [methodsBeyondCatalog(configFile)] : []),
-      ...agents.flatMap(({ file, scopes }) => judgeScopes(file, "scopes_accepted", scopes)),
-      ...grantedScopes(subject).flatMap(({ key, scopes }) => judgeScopes(configFile, key, scopes)),
-    ];
+/** In the order in which they are asked. */
+export const AGENTS_CHECKS: readonly Check[] = [
+  // Grants have no end: methods beyond the catalog, and scopes with an asterisk.
+  {
+    id: "wildcards",
+    asks: "are grants as narrow as they can be?",
+    look: (subject) => {
+      const { config, configFile, agents } = subject;
+      return [
+        ...(config.policies.wildcardsAccepted ? [methodsBeyondCatalog(configFile)] : []),
+        ...agents.flatMap(({ file, scopes }) => judgeScopes(file, "scopes_accepted", scopes)),
+        ...grantedScopes(subject).flatMap(({ key, scopes }) =>
+          judgeScopes(configFile, key, scopes),
+        ),
+      ];
+    },
   },
-};
+  // Agents look hosted and can do nothing: their issuers are not, or no longer, trusted.
+  // AGTP-TRUST "Trust Anchors"
+  {
+    id: "issuer-trust",
+    asks: "are the issuers of agents trusted?",
+    look: ({ agents }) => agents.flatMap(judgeIssuer),
+  },
+  // Documents of agents are over by their own word, which the drafts have no member for and the
+  // daemon therefore does not read; or agents are hosted and no longer active.
+  {
+    id: "agent-documents",
+    asks: "are the documents of agents still good?",
+    look: ({ agents, machine: { now } }) =>
+      agents.flatMap((agent) => [
+        ...checkEnd(agent.file, agent.document, now),
+        ...(agent.genesis === undefined
+          ? []
+          : checkEnd(agent.genesis.file, agent.genesis.document, now)),
+        ...checkStatus(agent),
+      ]),
+  },
+];
 
 function methodsBeyondCatalog(file: string): Observation {
   return {
@@ -31,13 +57,8 @@ function methodsBeyondCatalog(file: string): Observation {
   };
 }
 
-interface Grant {
-  readonly key: string;
-  readonly scopes: readonly string[];
-}
-
 /** Grants of the configuration itself. */
-function grantedScopes({ config: { peers, openwop } }: Subject): readonly Grant[] {
+function grantedScopes({ config: { peers, openwop } }: Subject) {
   const agents = isTable(openwop["agents"]) ? Object.entries(openwop["agents"]) : [];
   return [
     ...peers.flatMap(({ scopes, acceptScopes }, index) => [
@@ -72,16 +93,6 @@ function judgeScopes(file: string, key: string, scopes: readonly string[]): read
 const TRUSTED_ISSUER =
   "list the issuer in policies.identity.trusted_issuers, or take away what a revoked one signed";
 
-/**
- * Agents look hosted and can do nothing: their issuers are not, or no longer, trusted.
- * AGTP-TRUST "Trust Anchors"
- */
-const issuerTrust: Check = {
-  id: "issuer-trust",
-  asks: "are the issuers of agents trusted?",
-  look: ({ agents }) => agents.flatMap(judgeIssuer),
-};
-
 function judgeIssuer({ file, signature, genesis }: AgentDocument): readonly Observation[] {
   const untrusted: Observation[] = [];
   if (signature === "untrusted") {
@@ -106,23 +117,6 @@ const DAY_MS = 86_400_000;
 const SOON_MS = 30 * DAY_MS;
 /** The members in which issuers write the end of a document. */
 const ENDS = ["expires_at", "expires", "valid_until", "not_after"];
-
-/**
- * Documents of agents are over by their own word, which the drafts have no member for and the
- * daemon therefore does not read; or agents are hosted and no longer active.
- */
-const agentDocuments: Check = {
-  id: "agent-documents",
-  asks: "are the documents of agents still good?",
-  look: ({ agents, machine: { now } }) =>
-    agents.flatMap((agent) => [
-      ...checkEnd(agent.file, agent.document, now),
-      ...(agent.genesis === undefined
-        ? []
-        : checkEnd(agent.genesis.file, agent.genesis.document, now)),
-      ...checkStatus(agent),
-    ]),
-};
 
 function checkEnd(file: string, document: JsonRecord, now: number): readonly Observation[] {
   return ENDS.flatMap((key): readonly Observation[] => {
@@ -149,6 +143,3 @@ function checkStatus({ file, status }: AgentDocument): readonly Observation[] {
   const hint = "take the file away, unless its history is to be looked up here";
   return [{ severity: "note", file, key: "status", message, hint }];
 }
-
-/** In the order in which they are asked. */
-export const AGENTS_CHECKS: readonly Check[] = [wildcards, issuerTrust, agentDocuments];

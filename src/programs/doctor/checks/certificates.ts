@@ -7,7 +7,6 @@ import type { Severity } from "../../shell/findings.ts";
 import { type Check, nameOf, type Observation, type Subject } from "../check.ts";
 import { keyDirectory, listTree, madeCertificate } from "../deployment-paths.ts";
 
-/** One file of certificates. */
 interface CertificateFile {
   /** As findings name it: the file that names the certificates, or their own where none does. */
   readonly file: string;
@@ -81,13 +80,62 @@ function parseAll(pem: string): readonly X509Certificate[] {
 const DAY_MS = 86_400_000;
 const SOON_MS = 30 * DAY_MS;
 
-/** Certificates that are over, will soon be, or have not begun.   RFC 5280 §4.1.2.5 */
-const certificateExpiry: Check = {
-  id: "certificate-expiry",
-  asks: "are all certificates valid, and for a while to come?",
-  look: (subject) =>
-    certificateFiles(subject).flatMap((file) => judgeFile(file, subject.machine.now)),
-};
+/** In the order in which they are asked. */
+export const CERTIFICATES_CHECKS: readonly Check[] = [
+  // Certificates that are over, will soon be, or have not begun.   RFC 5280 §4.1.2.5
+  {
+    id: "certificate-expiry",
+    asks: "are all certificates valid, and for a while to come?",
+    look: (subject) =>
+      certificateFiles(subject).flatMap((file) => judgeFile(file, subject.machine.now)),
+  },
+  // Clients cannot take the server's certificate for the server's.   RFC 9110 §4.3.4
+  {
+    id: "certificate-names",
+    asks: "does the certificate name the server?",
+    look: ({ config: { server, tls }, configFile }) => {
+      const [certificate] = tls.cert === undefined ? [] : readCertificateFile(tls.cert);
+      if (certificate === undefined) return [];
+      const at = { file: configFile, key: "tls.cert" };
+      const alternatives = certificate.subjectAltName ?? "";
+      if (alternatives === "") {
+        const message = "has no subject alternative name, and clients look at nothing else";
+        const hint = "have a certificate issued with the server's names as DNS names";
+        return [{ ...at, severity: "error", message, hint }];
+      }
+      const names = [...new Set([server.serverId, server.domain ?? server.serverId])].filter(
+        isHostName,
+      );
+      const isNamed = names.some((name) => certificate.checkHost(name) !== undefined);
+      if (names.length === 0 || isNamed) return [];
+      const message = `names ${alternatives.slice(0, 200)}, and not ${names.join(" or ")}`;
+      const hint =
+        "have a certificate issued for the server's name, or give server_id and domain the names it has";
+      return [{ ...at, severity: "warning", message, hint }];
+    },
+  },
+  // A certificate and the key beside it do not belong together.
+  {
+    id: "certificate-key",
+    asks: "does each certificate have its own key?",
+    look: ({ config: { tls, gateway, peers }, configFile }) => {
+      const pairs = [
+        { section: "tls", ...tls },
+        { section: "gateway", cert: gateway.cert, key: gateway.key },
+        ...peers.map(({ cert, key }, index) => ({ section: `peers[${index}]`, cert, key })),
+      ];
+      return pairs.flatMap(({ section, cert, key }) => {
+        const fault = cert === undefined || key === undefined ? undefined : findKeyFault(cert, key);
+        if (fault === undefined) return [];
+        const hint =
+          "name the key that the certificate was issued for, as PEM without a passphrase";
+        return [
+          { severity: "error", file: configFile, key: `${section}.key`, message: fault, hint },
+        ];
+      });
+    },
+  },
+];
 
 /** A bundle of authorities has one observation, about the worst of its certificates. */
 function judgeFile(source: CertificateFile, now: number): readonly Observation[] {
@@ -148,57 +196,12 @@ function hintFor(use: CertificateFile["use"]): string {
   }
 }
 
-/** Clients cannot take the server's certificate for the server's.   RFC 9110 §4.3.4 */
-const certificateNames: Check = {
-  id: "certificate-names",
-  asks: "does the certificate name the server?",
-  look: ({ config: { server, tls }, configFile }) => {
-    const [certificate] = tls.cert === undefined ? [] : readCertificateFile(tls.cert);
-    if (certificate === undefined) return [];
-    const at = { file: configFile, key: "tls.cert" };
-    const alternatives = certificate.subjectAltName ?? "";
-    if (alternatives === "") {
-      const message = "has no subject alternative name, and clients look at nothing else";
-      const hint = "have a certificate issued with the server's names as DNS names";
-      return [{ ...at, severity: "error", message, hint }];
-    }
-    const names = [...new Set([server.serverId, server.domain ?? server.serverId])].filter(
-      isHostName,
-    );
-    const isNamed = names.some((name) => certificate.checkHost(name) !== undefined);
-    if (names.length === 0 || isNamed) return [];
-    const message = `names ${alternatives.slice(0, 200)}, and not ${names.join(" or ")}`;
-    const hint =
-      "have a certificate issued for the server's name, or give server_id and domain the names it has";
-    return [{ ...at, severity: "warning", message, hint }];
-  },
-};
-
 /** A server id may be anything; only what could stand in a certificate is looked for there. */
 function isHostName(text: string): boolean {
   return isIP(text) === 0 && /^[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+$/.test(text);
 }
 
 const MAX_PEM_BYTES = 1024 * 1024;
-
-/** A certificate and the key beside it do not belong together. */
-const certificateKey: Check = {
-  id: "certificate-key",
-  asks: "does each certificate have its own key?",
-  look: ({ config: { tls, gateway, peers }, configFile }) => {
-    const pairs = [
-      { section: "tls", ...tls },
-      { section: "gateway", cert: gateway.cert, key: gateway.key },
-      ...peers.map(({ cert, key }, index) => ({ section: `peers[${index}]`, cert, key })),
-    ];
-    return pairs.flatMap(({ section, cert, key }) => {
-      const fault = cert === undefined || key === undefined ? undefined : findKeyFault(cert, key);
-      if (fault === undefined) return [];
-      const hint = "name the key that the certificate was issued for, as PEM without a passphrase";
-      return [{ severity: "error", file: configFile, key: `${section}.key`, message: fault, hint }];
-    });
-  },
-};
 
 function findKeyFault(certPath: string, keyPath: string): string | undefined {
   const [certificate] = readCertificateFile(certPath);
@@ -210,10 +213,3 @@ function findKeyFault(certPath: string, keyPath: string): string | undefined {
     return "is no private key in PEM, or one with a passphrase";
   }
 }
-
-/** In the order in which they are asked. */
-export const CERTIFICATES_CHECKS: readonly Check[] = [
-  certificateExpiry,
-  certificateNames,
-  certificateKey,
-];

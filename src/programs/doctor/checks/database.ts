@@ -12,24 +12,47 @@ const MANY_DEAD = 10_000;
 /** Longer than anything that the daemons write. */
 const LONG_MS = 60_000;
 
-/** Nothing bounds it, its room is not given back, or it cannot be seen. */
-const databaseSize: Check = {
-  id: "database-size",
-  asks: "is the database kept within bounds?",
-  look: (subject) => {
-    const { database } = subject;
-    if (database === undefined) return [];
-    const { survey, fault } = database;
-    if (fault !== undefined) throw new Error(`store.${fault.key}: ${fault.message}`);
-    if (survey.tables.length === 0) return [];
-    return [
-      sizeOf(subject, survey),
-      ...survey.tables.filter(isFull).map((table) => deadRows(subject, survey, table)),
-      ...heldUp(subject, survey),
-      ...unreadable(subject, survey),
-    ];
+/** In the order in which they are asked. */
+export const DATABASE_CHECKS: readonly Check[] = [
+  // Nothing bounds it, its room is not given back, or it cannot be seen.
+  {
+    id: "database-size",
+    asks: "is the database kept within bounds?",
+    look: (subject) => {
+      const { database } = subject;
+      if (database === undefined) return [];
+      const { survey, fault } = database;
+      if (fault !== undefined) throw new Error(`store.${fault.key}: ${fault.message}`);
+      if (survey.tables.length === 0) return [];
+      return [
+        sizeOf(subject, survey),
+        ...survey.tables.filter(isFull).map((table) => deadRows(subject, survey, table)),
+        ...heldUp(subject, survey),
+        ...unreadable(subject, survey),
+      ];
+    },
   },
-};
+  // A node is silent, or they are of different builds.
+  {
+    id: "nodes",
+    asks: "do all nodes of the deployment live?",
+    look: (subject) => {
+      const { nodes: all = [] } = subject.database?.survey ?? {};
+      const silent = all.filter(({ isLive }) => !isLive);
+      const versions = new Set(all.flatMap(({ isLive, version }) => (isLive ? [version] : [])));
+      const place = placeOf(subject);
+      const found = silent.map(({ node, address, silentMs }): Observation => {
+        const message = `node ${node} at ${address} was last heard of ${Math.round(silentMs / 1_000)} s ago`;
+        const hint = "see why, and start it again; one that is silent for an hour is forgotten";
+        return { ...place, severity: "warning", message, hint };
+      });
+      if (versions.size < 2) return found;
+      const message = `nodes of versions ${[...versions].join(" and ")} serve side by side`;
+      const hint = "finish the upgrade: two neighbouring versions are meant to, for a while";
+      return [...found, { ...place, severity: "note" as const, message, hint }];
+    },
+  },
+];
 
 function sizeOf(subject: Subject, survey: DatabaseSurvey): Observation {
   const { tables, dueShare } = survey;
@@ -81,27 +104,6 @@ function unreadable(subject: Subject, { schema, role, unreadable: names }: Datab
   return [{ ...placeOf(subject), severity: "warning" as const, message, hint }];
 }
 
-/** A node is silent, or they are of different builds. */
-const nodes: Check = {
-  id: "nodes",
-  asks: "do all nodes of the deployment live?",
-  look: (subject) => {
-    const { nodes: all = [] } = subject.database?.survey ?? {};
-    const silent = all.filter(({ isLive }) => !isLive);
-    const versions = new Set(all.flatMap(({ isLive, version }) => (isLive ? [version] : [])));
-    const place = placeOf(subject);
-    const found = silent.map(({ node, address, silentMs }): Observation => {
-      const message = `node ${node} at ${address} was last heard of ${Math.round(silentMs / 1_000)} s ago`;
-      const hint = "see why, and start it again; one that is silent for an hour is forgotten";
-      return { ...place, severity: "warning", message, hint };
-    });
-    if (versions.size < 2) return found;
-    const message = `nodes of versions ${[...versions].join(" and ")} serve side by side`;
-    const hint = "finish the upgrade: two neighbouring versions are meant to, for a while";
-    return [...found, { ...place, severity: "note" as const, message, hint }];
-  },
-};
-
 function placeOf({ configFile }: Subject): Pick<Observation, "file" | "key"> {
   return { file: configFile, key: "store.url" };
 }
@@ -117,6 +119,3 @@ function inMib(octets: number): string {
 function percent(part: number, whole: number): string {
   return `${whole === 0 ? 0 : Math.round((100 * part) / whole)} %`;
 }
-
-/** In the order in which they are asked. */
-export const DATABASE_CHECKS: readonly Check[] = [databaseSize, nodes];

@@ -10,36 +10,57 @@ const EARLIEST = Date.parse("2026-01-01T00:00:00Z");
 const TOLERANCE_MS = 300_000;
 const SET_CLOCK = "have the clock set by NTP, and look at what was signed meanwhile";
 
-/**
- * The clock is wrong, by what is on the disk: everything there was made earlier. A wrong clock
- * dates records wrongly, and believes certificates and tokens that are over.
- */
-const clock: Check = {
-  id: "clock",
-  asks: "can the clock be right?",
-  look: (subject) => {
-    const { machine, config, agents } = subject;
-    const { now } = machine;
-    if (now < EARLIEST) {
-      const message = `the clock says ${new Date(now).toISOString()}, which is long over`;
-      return [{ severity: "error", file: "", key: "", message, hint: SET_CLOCK }];
-    }
-    const newest = listTree(stateDirectory(config.directory))
-      .map((path) => ({ path, at: machine.status(path)?.modifiedAt ?? 0 }))
-      .reduce((left, right) => (right.at > left.at ? right : left), { path: "", at: 0 });
-    const early: Observation[] = [];
-    if (newest.at > now + TOLERANCE_MS) {
-      early.push(fromTheFuture(nameOf(subject, newest.path), "", "was written", newest.at, now));
-    }
-    for (const { file, document } of agents) {
-      const issued = Date.parse(String(document["issued_at"]));
-      if (issued > now + TOLERANCE_MS) {
-        early.push(fromTheFuture(file, "issued_at", "was issued", issued, now));
+/** In the order in which they are asked. */
+export const MACHINE_CHECKS: readonly Check[] = [
+  // The clock is wrong, by what is on the disk: everything there was made earlier. A wrong clock
+  // dates records wrongly, and believes certificates and tokens that are over.
+  {
+    id: "clock",
+    asks: "can the clock be right?",
+    look: (subject) => {
+      const { machine, config, agents } = subject;
+      const { now } = machine;
+      if (now < EARLIEST) {
+        const message = `the clock says ${new Date(now).toISOString()}, which is long over`;
+        return [{ severity: "error", file: "", key: "", message, hint: SET_CLOCK }];
       }
-    }
-    return early;
+      const newest = listTree(stateDirectory(config.directory))
+        .map((path) => ({ path, at: machine.status(path)?.modifiedAt ?? 0 }))
+        .reduce((left, right) => (right.at > left.at ? right : left), { path: "", at: 0 });
+      const early: Observation[] = [];
+      if (newest.at > now + TOLERANCE_MS) {
+        early.push(fromTheFuture(nameOf(subject, newest.path), "", "was written", newest.at, now));
+      }
+      for (const { file, document } of agents) {
+        const issued = Date.parse(String(document["issued_at"]));
+        if (issued > now + TOLERANCE_MS) {
+          early.push(fromTheFuture(file, "issued_at", "was issued", issued, now));
+        }
+      }
+      return early;
+    },
   },
-};
+  // agtpd does not run on this runtime, or its makers mend it no more.
+  {
+    id: "node-version",
+    asks: "is the runtime supported?",
+    look: ({ machine: { nodeVersion: written, now } }) => {
+      const version = semver.parse(written);
+      if (version === null) return [];
+      if (semver.lt(version, LEAST)) {
+        return [
+          judgeRuntime("error", `Node.js ${written} is older than ${LEAST}, which agtpd needs`),
+        ];
+      }
+      const end = ENDS.get(version.major);
+      if (end !== undefined && Date.parse(`${end}T23:59:59Z`) < now) {
+        return [judgeRuntime("note", `Node.js ${version.major} gets no more fixes since ${end}`)];
+      }
+      if (version.major % 2 === 0) return [];
+      return [judgeRuntime("note", `Node.js ${version.major} has no long-term support`)];
+    },
+  },
+];
 
 function fromTheFuture(
   file: string,
@@ -61,31 +82,7 @@ const ENDS: ReadonlyMap<number, string> = new Map([
   [24, "2028-04-30"],
 ]);
 
-/** agtpd does not run on this runtime, or its makers mend it no more. */
-const nodeVersion: Check = {
-  id: "node-version",
-  asks: "is the runtime supported?",
-  look: ({ machine: { nodeVersion: written, now } }) => {
-    const version = semver.parse(written);
-    if (version === null) return [];
-    if (semver.lt(version, LEAST)) {
-      return [
-        judgeRuntime("error", `Node.js ${written} is older than ${LEAST}, which agtpd needs`),
-      ];
-    }
-    const end = ENDS.get(version.major);
-    if (end !== undefined && Date.parse(`${end}T23:59:59Z`) < now) {
-      return [judgeRuntime("note", `Node.js ${version.major} gets no more fixes since ${end}`)];
-    }
-    if (version.major % 2 === 0) return [];
-    return [judgeRuntime("note", `Node.js ${version.major} has no long-term support`)];
-  },
-};
-
 function judgeRuntime(severity: Observation["severity"], message: string): Observation {
   const hint = "install a version with long-term support, and start the daemon again";
   return { severity, file: "", key: "", message, hint };
 }
-
-/** In the order in which they are asked. */
-export const MACHINE_CHECKS: readonly Check[] = [clock, nodeVersion];

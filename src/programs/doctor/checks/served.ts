@@ -6,46 +6,95 @@ import { isError } from "../../../base/problem.ts";
 import { loadCatalog, shippedCatalogPath } from "../../../catalog/catalog-file.ts";
 import { type Check, nameOf, type Observation, type Subject, settingCheck } from "../check.ts";
 
-/** The daemon passes a file over, or does not start with it. Handlers are not loaded for this. */
-const unservedFiles: Check = {
-  id: "unserved-files",
-  asks: "is everything that was written also served?",
-  look: ({ problems, config }) => {
-    const effect = config.server.onInvalid === "fail" ? "stops the start" : "is not served";
-    return problems.filter(isError).map(({ file, key, message, hint }) => {
-      const todo = hint ?? "correct it; agtpd --check looks at it again, and loads the handlers";
-      return { severity: "error", file, key, message: `${effect}: ${message}`, hint: todo };
-    });
+/** In the order in which they are asked. */
+export const SERVED_CHECKS: readonly Check[] = [
+  // The daemon passes a file over, or does not start with it. Handlers are not loaded for this.
+  {
+    id: "unserved-files",
+    asks: "is everything that was written also served?",
+    look: ({ problems, config }) => {
+      const effect = config.server.onInvalid === "fail" ? "stops the start" : "is not served";
+      return problems.filter(isError).map(({ file, key, message, hint }) => {
+        const todo = hint ?? "correct it; agtpd --check looks at it again, and loads the handlers";
+        return { severity: "error", file, key, message: `${effect}: ${message}`, hint: todo };
+      });
+    },
   },
-};
-
-/** Agents, tools, keys and workflows of OpenWOP name something that is not there. */
-const openwopNames: Check = {
-  id: "openwop-names",
-  asks: "do OpenWOP's packs, keys and workflows name what there is?",
-  look: ({ openwop }) =>
-    openwop.map((problem) => {
-      const { file, key, message, hint } = problem;
-      const todo = hint ?? "correct the name, or install what it names";
-      return { severity: isError(problem) ? "error" : "warning", file, key, message, hint: todo };
-    }),
-};
+  // Agents, tools, keys and workflows of OpenWOP name something that is not there.
+  {
+    id: "openwop-names",
+    asks: "do OpenWOP's packs, keys and workflows name what there is?",
+    look: ({ openwop }) =>
+      openwop.map((problem) => {
+        const { file, key, message, hint } = problem;
+        const todo = hint ?? "correct the name, or install what it names";
+        return { severity: isError(problem) ? "error" : "warning", file, key, message, hint: todo };
+      }),
+  },
+  // Comments that begin with REVIEW wait for a person to judge.
+  {
+    id: "review-marks",
+    asks: "has somebody judged what was only guessed?",
+    look: (subject) => [
+      ...lookInto(subject, subject.config.endpoints.dir, "endpoints", true),
+      ...lookInto(subject, subject.config.recipes.dir, "recipes", false),
+    ],
+  },
+  // Endpoints that cannot be undone ask for no scope of their own.   AGTP-API §7.1
+  {
+    id: "open-endpoints",
+    asks: "does what cannot be undone need a scope?",
+    look: ({ endpoints }) =>
+      endpoints.flatMap(({ file, method, path, semantic, requiredScopes }) => {
+        if (semantic.impact !== "irreversible" || requiredScopes.length > 0) return [];
+        const message = `${method} ${path} is irreversible, and any agent that is known may call it`;
+        const hint = "give it required_scopes, and the scope to the agents that need it";
+        return [{ severity: "warning", file, key: "endpoint.required_scopes", message, hint }];
+      }),
+  },
+  // The deployment's catalog is another than the one that came with the product.   AGTP-API §4.1
+  {
+    id: "catalog-version",
+    asks: "is the catalog of methods the current one?",
+    look: (subject) => {
+      const { catalog, config } = subject;
+      const path = shippedCatalogPath();
+      const shipped = loadCatalog(path, path).catalog;
+      const [own, current] = [semver.parse(catalog.version), semver.parse(shipped?.version)];
+      if (own === null || current === null || semver.eq(own, current)) return [];
+      const file = nameOf(subject, config.catalog.file);
+      const place = { file, key: "version" };
+      if (semver.gt(own, current)) {
+        const message = `is ${own}, newer than ${current}, which this agtpd was made with`;
+        const hint = "upgrade agtpd, which may know the new methods better";
+        return [{ ...place, severity: "note", message, hint }];
+      }
+      const message = `is ${own}, older than ${current}, which came with this agtpd`;
+      const hint = `agtp-catalog-diff ${file} ${path} --against-deployment . says what an upgrade breaks`;
+      return [{ ...place, severity: "warning", message, hint }];
+    },
+  },
+  // The seams of the public test suite are open.
+  settingCheck(
+    "conformance-mode",
+    "are test seams closed?",
+    "openwop.conformance",
+    ({ config: { openwop } }) => {
+      if (openwop["conformance"] !== true) return undefined;
+      return {
+        severity: "error",
+        message: "is true: callers can make agents answer what they like",
+        hint: "delete the line, and run the public suite against a server of its own",
+      };
+    },
+  ),
+];
 
 interface Mark {
   /** From 1. */
   readonly line: number;
   readonly text: string;
 }
-
-/** Comments that begin with REVIEW wait for a person to judge. */
-const reviewMarks: Check = {
-  id: "review-marks",
-  asks: "has somebody judged what was only guessed?",
-  look: (subject) => [
-    ...lookInto(subject, subject.config.endpoints.dir, "endpoints", true),
-    ...lookInto(subject, subject.config.recipes.dir, "recipes", false),
-  ],
-};
 
 function lookInto(
   { config }: Subject,
@@ -83,64 +132,3 @@ function readMark(comment: string, line: number): Mark | undefined {
   const said = /^\s*REVIEW\s*:\s*(.*)$/i.exec(comment)?.[1]?.trim();
   return said === undefined ? undefined : { line, text: JSON.stringify(said.slice(0, 120)) };
 }
-
-/** Endpoints that cannot be undone ask for no scope of their own.   AGTP-API §7.1 */
-const openEndpoints: Check = {
-  id: "open-endpoints",
-  asks: "does what cannot be undone need a scope?",
-  look: ({ endpoints }) =>
-    endpoints.flatMap(({ file, method, path, semantic, requiredScopes }) => {
-      if (semantic.impact !== "irreversible" || requiredScopes.length > 0) return [];
-      const message = `${method} ${path} is irreversible, and any agent that is known may call it`;
-      const hint = "give it required_scopes, and the scope to the agents that need it";
-      return [{ severity: "warning", file, key: "endpoint.required_scopes", message, hint }];
-    }),
-};
-
-/** The deployment's catalog is another than the one that came with the product.   AGTP-API §4.1 */
-const catalogVersion: Check = {
-  id: "catalog-version",
-  asks: "is the catalog of methods the current one?",
-  look: (subject) => {
-    const { catalog, config } = subject;
-    const path = shippedCatalogPath();
-    const shipped = loadCatalog(path, path).catalog;
-    const [own, current] = [semver.parse(catalog.version), semver.parse(shipped?.version)];
-    if (own === null || current === null || semver.eq(own, current)) return [];
-    const file = nameOf(subject, config.catalog.file);
-    const place = { file, key: "version" };
-    if (semver.gt(own, current)) {
-      const message = `is ${own}, newer than ${current}, which this agtpd was made with`;
-      const hint = "upgrade agtpd, which may know the new methods better";
-      return [{ ...place, severity: "note", message, hint }];
-    }
-    const message = `is ${own}, older than ${current}, which came with this agtpd`;
-    const hint = `agtp-catalog-diff ${file} ${path} --against-deployment . says what an upgrade breaks`;
-    return [{ ...place, severity: "warning", message, hint }];
-  },
-};
-
-/** The seams of the public test suite are open. */
-const conformanceMode = settingCheck(
-  "conformance-mode",
-  "are test seams closed?",
-  "openwop.conformance",
-  ({ config: { openwop } }) => {
-    if (openwop["conformance"] !== true) return undefined;
-    return {
-      severity: "error",
-      message: "is true: callers can make agents answer what they like",
-      hint: "delete the line, and run the public suite against a server of its own",
-    };
-  },
-);
-
-/** In the order in which they are asked. */
-export const SERVED_CHECKS: readonly Check[] = [
-  unservedFiles,
-  openwopNames,
-  reviewMarks,
-  openEndpoints,
-  catalogVersion,
-  conformanceMode,
-];

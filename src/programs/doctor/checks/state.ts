@@ -13,95 +13,132 @@ import { journalDirectory, stateDirectory } from "../../../state/state-directory
 import { type Check, nameOf, type Observation, type Subject, settingCheck } from "../check.ts";
 import type { Machine } from "../machine.ts";
 
-/** Records prove nothing.   AGTP-IDENTIFIERS "Attribution-Record" */
-const signingKey = settingCheck(
-  "signing-key",
-  "are records made, and signed?",
-  "signing.key",
-  ({ config: { signing, attribution } }) => {
-    if (!attribution.enabled) {
-      const message = "is false: no response has a record of who asked for what";
-      return { key: "attribution.enabled", message, hint: "set it to true" };
-    }
-    if (signing.key !== undefined) return undefined;
+/** In the order in which they are asked. */
+export const STATE_CHECKS: readonly Check[] = [
+  // Records prove nothing.   AGTP-IDENTIFIERS "Attribution-Record"
+  settingCheck(
+    "signing-key",
+    "are records made, and signed?",
+    "signing.key",
+    ({ config: { signing, attribution } }) => {
+      if (!attribution.enabled) {
+        const message = "is false: no response has a record of who asked for what";
+        return { key: "attribution.enabled", message, hint: "set it to true" };
+      }
+      if (signing.key !== undefined) return undefined;
+      return {
+        message: 'is missing: records have alg "none" and prove nothing',
+        hint: 'agtp-keys signing, then key = ".agtp/keys/signing.pem" under [signing]',
+      };
+    },
+  ),
+  // Nothing outlives the process.
+  settingCheck("store", "is state kept?", "store.driver", ({ config }) => {
+    if (config.store.driver !== "memory") return undefined;
     return {
-      message: 'is missing: records have alg "none" and prove nothing',
-      hint: 'agtp-keys signing, then key = ".agtp/keys/signing.pem" under [signing]',
+      message: 'is "memory": records, contracts and revocations end with the process',
+      hint: 'set it to "sqlite"',
     };
+  }),
+  // The database is damaged, by its header and its log alone: a daemon may have it open.
+  {
+    id: "state-file",
+    asks: "is the database whole?",
+    look: (subject) => {
+      const { config, machine } = subject;
+      if (config.store.driver !== "sqlite") return [];
+      const { path } = config.store;
+      const place = { file: nameOf(subject, path), key: "" };
+      if (machine.status(path) !== undefined) {
+        const fault = findSqliteFault(path);
+        const damage = fault === undefined ? findLogDamage(path) : undefined;
+        if (damage !== undefined) {
+          const message = describeLogDamage(path, damage);
+          return [{ ...place, severity: "error", message, hint: REPAIR_STORE }];
+        }
+        if (fault === undefined) return [];
+        const hint = `stop the daemon and put back a copy of ${dirname(place.file)}, journal and all`;
+        return [{ ...place, severity: "error", message: fault, hint }];
+      }
+      if (machine.status(journalDirectory(config.directory)) === undefined) return [];
+      const message =
+        "does not exist, though there is a journal: contracts and revocations are lost";
+      const hint = "put back a copy; without one, the chains at least are read from the journal";
+      return [{ ...place, severity: "error", message, hint }];
+    },
   },
-);
-
-/** Nothing outlives the process. */
-const store = settingCheck("store", "is state kept?", "store.driver", ({ config }) => {
-  if (config.store.driver !== "memory") return undefined;
-  return {
-    message: 'is "memory": records, contracts and revocations end with the process',
-    hint: 'set it to "sqlite"',
-  };
-});
+  // The journal of records is not whole, by itself or by what the store knows of it; not all of it
+  // is read.
+  {
+    id: "journal",
+    asks: "is the journal of records whole?",
+    look: (subject) => {
+      if (subject.config.store.driver === "memory") return [];
+      const directory = journalDirectory(subject.config.directory);
+      const faults = examineJournal(directory).map(({ isHarmless, file, message }): Observation => {
+        return {
+          severity: isHarmless ? "note" : "error",
+          file: nameOf(subject, join(directory, file)),
+          key: "",
+          message,
+          hint: isHarmless
+            ? "nothing: the next start mends it"
+            : "agtp-keys verify --chain says which chains it breaks; put back a copy of the segment",
+        };
+      });
+      const losses = lossesOf(subject, directory).map((damage): Observation => {
+        const file = nameOf(subject, join(directory, damage.file));
+        const message = describeDamage(damage);
+        return { severity: "error", file, key: "", message, hint: REPAIR_JOURNAL };
+      });
+      return [...losses, ...faults];
+    },
+  },
+  // The journal grows for good, or has more than it may.
+  {
+    id: "journal-size",
+    asks: "is the journal kept within bounds?",
+    look: (subject) => {
+      const { config, machine } = subject;
+      const { retention } = config.attribution;
+      if (config.store.driver !== "sqlite") return [];
+      const directory = journalDirectory(config.directory);
+      if (machine.status(directory) === undefined) return [];
+      const bytes = sizeOf(directory, machine);
+      const archive = retention?.archive;
+      const archived = archive === undefined ? 0 : sizeOf(archive, machine);
+      if (bytes + archived < LARGE_JOURNAL) return [];
+      const inMib = (octets: number): string => `${Math.floor(octets / MEBIBYTE)} MiB`;
+      const beside = archive === undefined ? "" : `, and its archive ${inMib(archived)}`;
+      const place = { file: nameOf(subject, directory), key: "" };
+      const message = `has ${inMib(bytes)} of records${beside}`;
+      if (retention !== undefined) {
+        const hint = "nothing while there is room: [attribution.retention] bounds the journal";
+        return [{ ...place, severity: "note", message, hint }];
+      }
+      const hint = "set days or bytes under [attribution.retention]: nothing is ever taken away";
+      return [{ ...place, severity: "warning", message, hint }];
+    },
+  },
+  // There is no room for records: without room for one, nothing is answered.
+  {
+    id: "disk-space",
+    asks: "is there room for state and records?",
+    look: (subject) => {
+      const { config, machine } = subject;
+      if (config.store.driver === "memory") return [];
+      const places = [stateDirectory(config.directory), dirname(config.store.path)];
+      const existing = places.map((path) => existingPart(path, machine));
+      return [...new Set(existing)].flatMap((path) => measureSpace(path, subject));
+    },
+  },
+];
 
 const REPAIR_STORE =
   "put back a copy of both; without one, agtp-keys repair goes on and records the loss";
 
-/** The database is damaged, by its header and its log alone: a daemon may have it open. */
-const stateFile: Check = {
-  id: "state-file",
-  asks: "is the database whole?",
-  look: (subject) => {
-    const { config, machine } = subject;
-    if (config.store.driver !== "sqlite") return [];
-    const { path } = config.store;
-    const place = { file: nameOf(subject, path), key: "" };
-    if (machine.status(path) !== undefined) {
-      const fault = findSqliteFault(path);
-      const damage = fault === undefined ? findLogDamage(path) : undefined;
-      if (damage !== undefined) {
-        const message = describeLogDamage(path, damage);
-        return [{ ...place, severity: "error", message, hint: REPAIR_STORE }];
-      }
-      if (fault === undefined) return [];
-      const hint = `stop the daemon and put back a copy of ${dirname(place.file)}, journal and all`;
-      return [{ ...place, severity: "error", message: fault, hint }];
-    }
-    if (machine.status(journalDirectory(config.directory)) === undefined) return [];
-    const message = "does not exist, though there is a journal: contracts and revocations are lost";
-    const hint = "put back a copy; without one, the chains at least are read from the journal";
-    return [{ ...place, severity: "error", message, hint }];
-  },
-};
-
 const REPAIR_JOURNAL =
   "put back a copy of the segment; without one, agtp-keys repair goes on and records the loss";
-
-/**
- * The journal of records is not whole, by itself or by what the store knows of it; not all of it
- * is read.
- */
-const journal: Check = {
-  id: "journal",
-  asks: "is the journal of records whole?",
-  look: (subject) => {
-    if (subject.config.store.driver === "memory") return [];
-    const directory = journalDirectory(subject.config.directory);
-    const faults = examineJournal(directory).map(({ isHarmless, file, message }): Observation => {
-      return {
-        severity: isHarmless ? "note" : "error",
-        file: nameOf(subject, join(directory, file)),
-        key: "",
-        message,
-        hint: isHarmless
-          ? "nothing: the next start mends it"
-          : "agtp-keys verify --chain says which chains it breaks; put back a copy of the segment",
-      };
-    });
-    const losses = lossesOf(subject, directory).map((damage): Observation => {
-      const file = nameOf(subject, join(directory, damage.file));
-      const message = describeDamage(damage);
-      return { severity: "error", file, key: "", message, hint: REPAIR_JOURNAL };
-    });
-    return [...losses, ...faults];
-  },
-};
 
 /** Without a store that can be read, which another check tells of, nothing is known to be lost. */
 function lossesOf({ config, machine }: Subject, directory: string): readonly JournalDamage[] {
@@ -116,33 +153,6 @@ function lossesOf({ config, machine }: Subject, directory: string): readonly Jou
 const MEBIBYTE = 1024 * 1024;
 const LARGE_JOURNAL = 1024 * MEBIBYTE;
 
-/** The journal grows for good, or has more than it may. */
-const journalSize: Check = {
-  id: "journal-size",
-  asks: "is the journal kept within bounds?",
-  look: (subject) => {
-    const { config, machine } = subject;
-    const { retention } = config.attribution;
-    if (config.store.driver !== "sqlite") return [];
-    const directory = journalDirectory(config.directory);
-    if (machine.status(directory) === undefined) return [];
-    const bytes = sizeOf(directory, machine);
-    const archive = retention?.archive;
-    const archived = archive === undefined ? 0 : sizeOf(archive, machine);
-    if (bytes + archived < LARGE_JOURNAL) return [];
-    const inMib = (octets: number): string => `${Math.floor(octets / MEBIBYTE)} MiB`;
-    const beside = archive === undefined ? "" : `, and its archive ${inMib(archived)}`;
-    const place = { file: nameOf(subject, directory), key: "" };
-    const message = `has ${inMib(bytes)} of records${beside}`;
-    if (retention !== undefined) {
-      const hint = "nothing while there is room: [attribution.retention] bounds the journal";
-      return [{ ...place, severity: "note", message, hint }];
-    }
-    const hint = "set days or bytes under [attribution.retention]: nothing is ever taken away";
-    return [{ ...place, severity: "warning", message, hint }];
-  },
-};
-
 /** The octets of the segments in a directory; none where it is not there. */
 function sizeOf(directory: string, machine: Machine): number {
   if (machine.status(directory) === undefined) return 0;
@@ -156,19 +166,6 @@ const LITTLE = 1024 * MEBIBYTE;
 const NEXT_TO_NOTHING = 128 * MEBIBYTE;
 const FEW_FILES = 1_000;
 const MAKE_ROOM = "make room, or move the deployment to a larger disk";
-
-/** There is no room for records: without room for one, nothing is answered. */
-const diskSpace: Check = {
-  id: "disk-space",
-  asks: "is there room for state and records?",
-  look: (subject) => {
-    const { config, machine } = subject;
-    if (config.store.driver === "memory") return [];
-    const places = [stateDirectory(config.directory), dirname(config.store.path)];
-    const existing = places.map((path) => existingPart(path, machine));
-    return [...new Set(existing)].flatMap((path) => measureSpace(path, subject));
-  },
-};
 
 /** A path that is absent will be made below its parent. */
 function existingPart(path: string, machine: Machine): string {
@@ -188,13 +185,3 @@ function measureSpace(path: string, subject: Subject): readonly Observation[] {
   const message = `the file system has ${Math.floor(freeBytes / MEBIBYTE)} MiB left`;
   return [{ ...place, severity: freeBytes < NEXT_TO_NOTHING ? "error" : "warning", message }];
 }
-
-/** In the order in which they are asked. */
-export const STATE_CHECKS: readonly Check[] = [
-  signingKey,
-  store,
-  stateFile,
-  journal,
-  journalSize,
-  diskSpace,
-];

@@ -4,22 +4,55 @@ import { isLoopbackHost } from "../../../base/addresses.ts";
 import { isTable } from "../../../base/toml-document.ts";
 import { type Check, type Observation, type Subject, settingCheck } from "../check.ts";
 
-/** Plain HTTP can be read by others, and changed on its way. */
-const plainHttp: Check = {
-  id: "plain-http",
-  asks: "is anything said or served without TLS?",
-  look: (subject) => [
-    ...namedUrls(subject).flatMap(({ key, url }) => judgeUrl(subject.configFile, key, url)),
-    ...judgeServed(subject),
-  ],
-};
+/** In the order in which they are asked. */
+export const TRANSPORT_CHECKS: readonly Check[] = [
+  // Plain HTTP can be read by others, and changed on its way.
+  {
+    id: "plain-http",
+    asks: "is anything said or served without TLS?",
+    look: (subject) => [
+      ...namedUrls(subject).flatMap(({ key, url }) => judgeUrl(subject.configFile, key, url)),
+      ...judgeServed(subject),
+    ],
+  },
+  // Agents of others may be called without TLS.
+  {
+    id: "allow-http",
+    asks: "are agents of others called over TLS?",
+    look: ({ config: { agntcy }, configFile }) =>
+      agntcy.flatMap(({ allowHttp }, index) =>
+        allowHttp
+          ? [
+              {
+                severity: "warning",
+                file: configFile,
+                key: `agntcy[${index}].allow_http`,
+                message: "is true: tasks and credentials go to the upstream in plain HTTP",
+                hint: "give the upstream a certificate, and delete the line",
+              },
+            ]
+          : [],
+      ),
+  },
+  // Receivers of webhooks cannot tell where they come from.
+  settingCheck(
+    "webhook-secret",
+    "are webhooks signed?",
+    "webhooks.secret",
+    ({ config: { webhooks } }) => {
+      const { escalations, recipients, secret } = webhooks;
+      const count = Object.keys(recipients).length + (escalations === undefined ? 0 : 1);
+      if (count === 0 || secret !== undefined) return undefined;
+      const named = `${count} webhook${count === 1 ? "" : "s"}`;
+      return {
+        message: `is missing: nobody can tell the ${named} from a forgery`,
+        hint: `write "\${WEBHOOK_SECRET}", set it, and have receivers check AGTP-Signature`,
+      };
+    },
+  ),
+];
 
-interface NamedUrl {
-  readonly key: string;
-  readonly url: unknown;
-}
-
-function namedUrls({ config }: Subject): readonly NamedUrl[] {
+function namedUrls({ config }: Subject) {
   const { webhooks, apis, policies, openwop, gateway } = config;
   const runtime = openwop["runtime"];
   return [
@@ -66,43 +99,3 @@ function judgeServed({ config, configFile: file }: Subject) {
   }
   return observations;
 }
-
-/** Agents of others may be called without TLS. */
-const allowHttp: Check = {
-  id: "allow-http",
-  asks: "are agents of others called over TLS?",
-  look: ({ config: { agntcy }, configFile }) =>
-    agntcy.flatMap(({ allowHttp }, index) =>
-      allowHttp
-        ? [
-            {
-              severity: "warning",
-              file: configFile,
-              key: `agntcy[${index}].allow_http`,
-              message: "is true: tasks and credentials go to the upstream in plain HTTP",
-              hint: "give the upstream a certificate, and delete the line",
-            },
-          ]
-        : [],
-    ),
-};
-
-/** Receivers of webhooks cannot tell where they come from. */
-const webhookSecret = settingCheck(
-  "webhook-secret",
-  "are webhooks signed?",
-  "webhooks.secret",
-  ({ config: { webhooks } }) => {
-    const { escalations, recipients, secret } = webhooks;
-    const count = Object.keys(recipients).length + (escalations === undefined ? 0 : 1);
-    if (count === 0 || secret !== undefined) return undefined;
-    const named = `${count} webhook${count === 1 ? "" : "s"}`;
-    return {
-      message: `is missing: nobody can tell the ${named} from a forgery`,
-      hint: `write "\${WEBHOOK_SECRET}", set it, and have receivers check AGTP-Signature`,
-    };
-  },
-);
-
-/** In the order in which they are asked. */
-export const TRANSPORT_CHECKS: readonly Check[] = [plainHttp, allowHttp, webhookSecret];

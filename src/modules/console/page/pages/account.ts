@@ -1,5 +1,4 @@
 /** Account: who is signed in, the person's passkeys, and the keys that are pinned in this browser. */
-
 import {
   asApiError,
   isOperator,
@@ -45,7 +44,6 @@ interface Passkeys {
   readonly usable: boolean;
 }
 
-/** The part of the account page. */
 function PasskeyPanel(): VNode {
   return loaded(useApi<Passkeys>("/api/passkeys"), passkeyList);
 }

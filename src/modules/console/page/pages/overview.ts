@@ -1,8 +1,8 @@
 /** Overview: how the daemon does, what it refuses and where, and what waits for a decision. */
-import type { Overview, Problem } from "../answers.ts";
+import type { Overview, Problem, ServerNode } from "../answers.ts";
 import { session, useApi } from "../api.ts";
 import { useEvents } from "../events.ts";
-import { Badge, Facts, LongId, StatusBadge, Stranger } from "../parts/facts.ts";
+import { Badge, type Fact, Facts, LongId, Moment, StatusBadge, Stranger } from "../parts/facts.ts";
 import { loaded, Page, Section } from "../parts/page.ts";
 import { type Column, Table } from "../parts/table.ts";
 import { HistoryPlots } from "../plots.ts";
@@ -34,7 +34,7 @@ function figures(overview: Overview): VNode {
   <//>`;
   // Errors are what somebody has come for.
   const isUrgent = problems.some(({ severity = "error" }) => severity === "error");
-  return html`<${Tiles} overview=${overview} />
+  return html`${tiles(overview)}
     ${isUrgent && told}
     ${session().inspect_only === false && html`<${HistoryPlots} latest=${overview.latest} />`}
     <div class="columns">
@@ -48,31 +48,27 @@ function figures(overview: Overview): VNode {
       <//>
     </div>
     ${!isUrgent && told}
-    <${Section} title="Server"><${Server} server=${overview.server} /><//>`;
+    <${Section} title="Server"><${Facts} facts=${serverFacts(overview.server)} /><//>`;
 }
 
-function Tiles({ overview }: { readonly overview: Overview }): VNode {
+function tiles(overview: Overview): VNode {
   const { requests, by_gate, latency_ms, connections, journal, waiting, server } = overview;
   const refused = Object.values(by_gate).reduce((sum, count) => sum + count, 0);
   const state = journal.writable ? "writable" : "not writable";
   return html`<dl class="tiles">
-    <${Tile} name="Waiting for a decision" tone=${waiting > 0 ? "wait" : ""}><a href="/approvals">${countText(waiting)}</a><//>
-    <${Tile} name="Requests">${countText(requests)}<//>
-    <${Tile} name="Refused">${countText(refused)}<//>
-    <${Tile} name="Latency, median">${millisecondsText(latency_ms.p50)}<//>
-    <${Tile} name="Latency, 99 %">${millisecondsText(latency_ms.p99)}<//>
-    <${Tile} name="Open connections">${countText(connections)}<//>
-    <${Tile} name="Journal" tone=${journal.writable ? "" : "bad"}>${state}<//>
-    <${Tile} name="Up for">${durationText(server.uptime_s)}<//>
+    ${tile("Waiting for a decision", html`<a href="/approvals">${countText(waiting)}</a>`, waiting > 0 ? "wait" : "")}
+    ${tile("Requests", countText(requests))}
+    ${tile("Refused", countText(refused))}
+    ${tile("Latency, median", millisecondsText(latency_ms.p50))}
+    ${tile("Latency, 99 %", millisecondsText(latency_ms.p99))}
+    ${tile("Open connections", countText(connections))}
+    ${tile("Journal", state, journal.writable ? "" : "bad")}
+    ${tile("Up for", durationText(server.uptime_s))}
   </dl>`;
 }
 
-function Tile(props: {
-  readonly name: string;
-  readonly tone?: string;
-  readonly children?: ComponentChildren;
-}): VNode {
-  return html`<div class=${`tile ${props.tone ?? ""}`}><dt>${props.name}</dt><dd>${props.children}</dd></div>`;
+function tile(name: string, value: ComponentChildren, tone = ""): VNode {
+  return html`<div class=${`tile ${tone}`}><dt>${name}</dt><dd>${value}</dd></div>`;
 }
 
 /** Counts as lines whose length is their share; the number stands beside each. */
@@ -95,13 +91,33 @@ function Bars(props: {
   </ul>`;
 }
 
-function Server({ server }: { readonly server: Overview["server"] }): VNode {
-  const facts = [
+function serverFacts(server: Overview["server"]): readonly Fact[] {
+  return [
     ["Server", html`<${Stranger} text=${server.server_id} />`],
     ["Version", visible(server.version)],
     ["Address", visible(`${server.address}:${server.port}`)],
     ["Gateway's port", server.gateway_port ?? undefined],
     ["Manifest", html`<${LongId} id=${server.document_version} />`],
   ];
-  return html`<${Facts} facts=${facts} />`;
+}
+
+const COLUMNS: readonly Column<ServerNode>[] = [
+  ["Node", ({ node }) => html`<${Stranger} text=${node} />`],
+  ["State", ({ state }) => html`<${Badge} word=${state} />`],
+  ["Address", ({ address }) => html`<${Stranger} text=${address} />`],
+  ["Version", ({ version }) => visible(version)],
+  ["Lease", ({ lease_ms }) => (lease_ms === 0 ? "over" : millisecondsText(lease_ms)), "optional"],
+  ["Since", ({ since }) => html`<${Moment} at=${since} />`],
+];
+
+/** The page at `/nodes`. */
+export function NodesPage(): VNode {
+  const answer = useApi<{ readonly nodes: readonly ServerNode[] }>("/api/nodes");
+  return html`<${Page} name="Nodes">
+    ${loaded(
+      answer,
+      (data) => html`<${Table} label="Nodes" columns=${COLUMNS} rows=${data.nodes}
+            keyOf=${({ node }: ServerNode) => node} empty="No node is known." />`,
+    )}
+  <//>`;
 }

@@ -3,7 +3,7 @@ import type { TrafficDetail, TrafficEntry } from "../answers.ts";
 import { useApi } from "../api.ts";
 import { AgentLink, Facts, Gates, LongId, Moment, StatusBadge, Stranger } from "../parts/facts.ts";
 import { loaded, Page, Pending, Section } from "../parts/page.ts";
-import { type ListColumn, VirtualList } from "../parts/virtual-list.ts";
+import { type ListColumn, VirtualList } from "../parts/table.ts";
 import { html, type VNode } from "../preact.ts";
 import { address } from "../router.ts";
 import { countText, millisecondsText, visible } from "../text.ts";

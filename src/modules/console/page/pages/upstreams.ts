@@ -1,5 +1,4 @@
 /** Upstreams: whom this server calls, whether they answer, and which definitions are pinned. */
-
 import type { HttpUpstream, UpstreamAgent, Upstreams, UpstreamTool } from "../answers.ts";
 import { isOperator, postSigned, useApi } from "../api.ts";
 import { differenceOf, isObject } from "../parts/call-view.ts";
@@ -53,7 +52,7 @@ export function UpstreamsPage(): VNode {
 function wholeOf({ http, mcp, agents, processes }: Upstreams, reload: () => void): VNode {
   return html`<${Section} title="MCP servers">
       ${mcp.length === 0 && html`<p class="quiet">None is configured. [[mcp.servers]] names one, and agtp-mcp import makes endpoints of its tools.</p>`}
-      ${mcp.map((server) => html`<${Server} key=${server.server} server=${server} reload=${reload} />`)}
+      ${mcp.map((server) => serverOf(server, reload))}
     <//>
     <${Section} title="HTTP APIs">
       <${Table} label="HTTP APIs" columns=${HTTP} rows=${http} keyOf=${({ url }: HttpUpstream) => url} empty="No endpoint calls one. agtp-openapi import makes endpoints of an API." />
@@ -63,25 +62,19 @@ function wholeOf({ http, mcp, agents, processes }: Upstreams, reload: () => void
     <//>
     <${Section} title="AGNTCY agents">
       ${agents.length === 0 && html`<p class="quiet">None is configured. Their manifests stand under [agntcy].</p>`}
-      ${agents.map((agent) => html`<${Agent} key=${agent.base} agent=${agent} />`)}
+      ${agents.map(agentOf)}
     <//>`;
 }
 
-function Server(props: { readonly server: McpServer; readonly reload: () => void }): VNode {
-  const { server, state, tools } = props.server;
-  return html`<article>
+function serverOf({ server, state, tools }: McpServer, reload: () => void): VNode {
+  return html`<article key=${server}>
     <h3><${Stranger} text=${server} /> <${Badge} word=${state} /></h3>
     ${tools.length === 0 && html`<p class="quiet">No endpoint calls a tool of it.</p>`}
-    ${tools.map((tool) => html`<${Tool} key=${`${tool.tool} ${tool.endpoint}`} server=${server} tool=${tool} reload=${props.reload} />`)}
+    ${tools.map((tool) => toolOf(server, tool, reload))}
   </article>`;
 }
 
-function Tool(props: {
-  readonly server: string;
-  readonly tool: UpstreamTool;
-  readonly reload: () => void;
-}): VNode {
-  const { server, tool, reload } = props;
+function toolOf(server: string, tool: UpstreamTool, reload: () => void): VNode {
   const { tool: name, endpoint, pin, state, difference, escalation_id } = tool;
   const facts: readonly Fact[] = [
     ["Endpoint", html`<${Stranger} text=${endpoint} />`],
@@ -92,10 +85,10 @@ function Tool(props: {
       escalation_id && html`<a href=${address("approvals", escalation_id)}>The question</a>`,
     ],
   ];
-  return html`<div class="tool">
+  return html`<div key=${`${name} ${endpoint}`} class="tool">
     <h4><${Stranger} text=${name} /></h4>
     <${Facts} facts=${facts} />
-    ${difference !== undefined && html`<${Difference} name=${name} lines=${Array.isArray(difference) ? difference : [difference]} />`}
+    ${difference !== undefined && differencesOf(name, [difference].flat())}
     ${
       state === "changed" &&
       isOperator() &&
@@ -104,9 +97,9 @@ function Tool(props: {
   </div>`;
 }
 
-function Difference(props: { readonly name: string; readonly lines: readonly unknown[] }): VNode {
-  const label = `How the definition of ${visible(props.name)} differs`;
-  const lines = props.lines.map((line, index) =>
+function differencesOf(name: string, differences: readonly unknown[]): VNode {
+  const label = `How the definition of ${visible(name)} differs`;
+  const lines = differences.map((line, index) =>
     isObject(line) && typeof line["path"] === "string"
       ? differenceOf({ pointer: line["path"], before: line["before"], after: line["after"] })
       : html`<li key=${index}><${Stranger} text=${line} /></li>`,
@@ -134,7 +127,7 @@ function actionsOn(server: string, tool: string, escalationId = ""): readonly Ac
   ];
 }
 
-function Agent({ agent }: { readonly agent: UpstreamAgent }): VNode {
+function agentOf(agent: UpstreamAgent): VNode {
   const { name, version, base, url, state, reason, dependencies } = agent;
   const facts: readonly Fact[] = [
     ["Served on", html`<code><${Stranger} text=${base} /></code>`],
@@ -143,7 +136,7 @@ function Agent({ agent }: { readonly agent: UpstreamAgent }): VNode {
     ["Reason", reason === undefined ? undefined : html`<${Stranger} text=${reason} />`],
     ["Depends on", dependencies.length === 0 ? undefined : dependencies.map(dependencyOf)],
   ];
-  return html`<article>
+  return html`<article key=${base}>
     <h3><${Stranger} text=${name} /> <${Badge} word=${state} /></h3>
     <${Facts} facts=${facts} />
   </article>`;

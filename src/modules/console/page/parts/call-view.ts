@@ -21,19 +21,18 @@ export function CallView(props: {
   readonly isRejected: boolean;
 }): VNode {
   const { call, lastApproved, agentName, isRejected } = props;
-  return html`<${Section} title="Input"><${Input} input=${call["input"]} /><//>
-    <${Section} title="New since the last approved call"><${News} call=${call} lastApproved=${lastApproved} /><//>
-    <${Section} title="The call"><${Call} call=${call} agentName=${agentName} isRejected=${isRejected} /><//>`;
+  return html`<${Section} title="Input">${inputOf(call["input"])}<//>
+    <${Section} title="New since the last approved call">${newsOf(call, lastApproved)}<//>
+    <${Section} title="The call"><${Facts} facts=${factsOf(call, agentName, isRejected)} /><//>`;
 }
 
-function Call(props: {
-  readonly call: ApprovedCall;
-  readonly agentName: string | undefined;
-  readonly isRejected: boolean;
-}): VNode {
-  const { call, agentName, isRejected } = props;
+function factsOf(
+  call: ApprovedCall,
+  agentName: string | undefined,
+  isRejected: boolean,
+): readonly Fact[] {
   const { agent, principal } = call as { agent?: unknown; principal?: unknown };
-  const facts: readonly Fact[] = [
+  return [
     [
       "Calls",
       html`<strong><${Stranger} text=${call["method"]} /> <${Stranger} text=${call["path"]} /></strong>`,
@@ -47,11 +46,10 @@ function Call(props: {
     ["Endpoint's version", html`<${LongId} id=${String(call["endpoint_version"])} />`],
     ["Policy's version", html`<${LongId} id=${String(call["policy_version"])} />`],
   ];
-  return html`<${Facts} facts=${facts} />`;
 }
 
 /** Each member of the input on a line; what is nested as JSON. */
-function Input({ input }: { readonly input: unknown }): VNode {
+function inputOf(input: unknown): VNode {
   if (!isObject(input)) return html`<p class="value">${valueText(input)}</p>`;
   const entries = Object.entries(input);
   if (entries.length === 0) return html`<p class="quiet">The call has no input.</p>`;
@@ -64,11 +62,7 @@ function Input({ input }: { readonly input: unknown }): VNode {
   </dl>`;
 }
 
-function News(props: {
-  readonly call: ApprovedCall;
-  readonly lastApproved: Escalation | null;
-}): VNode {
-  const { call, lastApproved } = props;
+function newsOf(call: ApprovedCall, lastApproved: Escalation | null): VNode {
   const before = lastApproved === null ? undefined : callOf(lastApproved);
   if (before === undefined || lastApproved === null) {
     return html`<p>No call to this endpoint was approved before.</p>`;

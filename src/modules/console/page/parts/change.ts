@@ -3,7 +3,6 @@
  * be taken back lightly is asked about once more, in the place of the buttons. A button that is at work
  * is not `disabled`, which would take the focus from it.
  */
-
 import { asApiError } from "../api.ts";
 import { html, useEffect, useRef, useState, type VNode } from "../preact.ts";
 import { say } from "./page.ts";

@@ -1,5 +1,12 @@
 /** A table of rows; on a telephone each row is a card, with the headings beside its values. */
-import { type ComponentChildren, html, type VNode } from "../preact.ts";
+import {
+  type ComponentChildren,
+  html,
+  useEffect,
+  useRef,
+  useState,
+  type VNode,
+} from "../preact.ts";
 
 /** One column; `number` stands to the right, `optional` gives way on a narrow screen. */
 export type Column<T> = readonly [
@@ -33,4 +40,99 @@ function cellOf<T>(row: T): (column: Column<T>, index: number) => VNode {
     index === 0
       ? html`<th scope="row" class=${kind}>${cell(row)}</th>`
       : html`<td class=${kind} data-title=${title}><div>${cell(row)}</div></td>`;
+}
+
+/** One column of the list; its class has its width. */
+export type ListColumn<T> = readonly [
+  title: string,
+  name: string,
+  cell: (row: T) => ComponentChildren,
+];
+
+interface ListProps<T> {
+  readonly label: string;
+  readonly columns: readonly ListColumn<T>[];
+  readonly rows: readonly T[];
+  readonly empty: string;
+  /** The content of a row that is none of the columns'; undefined for a row like all others. */
+  readonly whole?: (row: T) => ComponentChildren | undefined;
+  /** Called when the end of the list is near. */
+  readonly onEnd?: () => void;
+}
+
+const ROW_HEIGHT = 44;
+/** Rows beyond what can be seen, for the next turn of the wheel. */
+const SPARE_ROWS = 16;
+/** Rows that are drawn anew together. */
+const STEP_ROWS = 8;
+/** More rows are asked for while so many are left. */
+const AHEAD = 100;
+
+/**
+ * A table of very many rows: only those that can be seen are in the page. Rows have one height, so
+ * that a place in the list is a multiplication, and elements are used again for rows that come into sight. Assistive technology is told how many there are.
+ */
+export function VirtualList<T>(props: ListProps<T>): VNode {
+  const { label, columns, rows, empty, onEnd, whole } = props;
+  const { box, first, count, onScroll } = useWindow(rows.length);
+  const end = Math.min(rows.length, first + count);
+  useEffect(() => {
+    if (end + AHEAD >= rows.length) onEnd?.();
+  }, [end, rows.length, onEnd]);
+  if (rows.length === 0) return html`<p class="quiet">${empty}</p>`;
+  const shown = rows.slice(first, end);
+  const heads = columns.map(
+    ([title, name]) => html`<span role="columnheader" class=${name}>${title}</span>`,
+  );
+  return html`<div class="list" role="table" aria-label=${label} aria-rowcount=${rows.length + 1}>
+    <div role="rowgroup" class="list-head"><div role="row" aria-rowindex="1" class="list-row">${heads}</div></div>
+    <div role="rowgroup" class="list-body" tabindex="0" aria-label=${label} ref=${box} style=${{ maxHeight: `${rows.length * ROW_HEIGHT}px` }} onScroll=${onScroll}>
+      <div role="presentation" class="list-space" style=${{ height: `${rows.length * ROW_HEIGHT}px` }}>
+        ${shown.map((row, index) => rowOf(cellsOf(row, columns, whole?.(row)), first + index, (first + index) % count))}
+      </div>
+    </div>
+  </div>`;
+}
+
+function cellsOf<T>(
+  row: T,
+  columns: readonly ListColumn<T>[],
+  whole: ComponentChildren | undefined,
+): readonly VNode[] {
+  if (whole !== undefined) {
+    return [
+      html`<span key="whole" role="cell" aria-colspan=${columns.length} class="c-whole">${whole}</span>`,
+    ];
+  }
+  return columns.map(
+    ([, name, cell]) => html`<span key=${name} role="cell" class=${name}>${cell(row)}</span>`,
+  );
+}
+
+function rowOf(cells: readonly VNode[], index: number, key: string | number): VNode {
+  const style = { transform: `translateY(${index * ROW_HEIGHT}px)` };
+  return html`<div key=${key} role="row" aria-rowindex=${index + 2} class="list-row" style=${style}>${cells}</div>`;
+}
+
+/** The rows that can be seen, by how far the box is scrolled. */
+function useWindow(length: number) {
+  const box = useRef<HTMLElement | null>(null);
+  const [top, setTop] = useState(0);
+  const [height, setHeight] = useState(600);
+  useEffect(() => {
+    const update = (): void => setHeight(box.current?.clientHeight ?? 600);
+    update();
+    addEventListener("resize", update);
+    return () => removeEventListener("resize", update);
+  }, [length === 0]);
+  const first = Math.max(0, top - SPARE_ROWS);
+  const count = Math.ceil(height / ROW_HEIGHT) + 2 * SPARE_ROWS + STEP_ROWS;
+  // A scroll within one step changes no state, and draws nothing.
+  const onScroll = (): void => setTop(stepOf(box.current?.scrollTop ?? 0));
+  return { box, first: Math.min(first, Math.max(0, length - count)), count, onScroll };
+}
+
+/** The first row of the step that a place in the list is in. */
+function stepOf(pixels: number): number {
+  return Math.floor(pixels / ROW_HEIGHT / STEP_ROWS) * STEP_ROWS;
 }

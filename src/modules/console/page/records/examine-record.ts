@@ -128,7 +128,6 @@ export async function sha256(octets: Uint8Array<ArrayBuffer>): Promise<string> {
   return hex;
 }
 
-/** The octets of a text in UTF-8. */
 function utf8(text: string): Uint8Array<ArrayBuffer> {
   return ENCODER.encode(text) as Uint8Array<ArrayBuffer>;
 }

@@ -58,16 +58,12 @@ export function KeyPanel(): VNode {
   const keys = useKeys();
   if (keys.offered === undefined) return html`<${Pending} error=${keys.error} />`;
   return html`<div class="keys">
-    <${Offered} keys=${keys} offered=${keys.offered} />
-    <${Pinned} keys=${keys} />
+    ${offeredKeys(keys, keys.offered)}
+    ${keys.pins.length > 0 && pinnedKeys(keys)}
   </div>`;
 }
 
-function Offered(props: {
-  readonly keys: Keys;
-  readonly offered: readonly PinnedKey[];
-}): VNode | undefined {
-  const { keys, offered } = props;
+function offeredKeys(keys: Keys, offered: readonly PinnedKey[]): VNode | undefined {
   if (offered.length === 0) {
     if (keys.pins.length > 0) return undefined;
     return html`<p class="warning">This server does not sign its records: nothing can vouch for them.</p>`;
@@ -80,24 +76,23 @@ function Offered(props: {
         : "The server signs with a key that is not pinned in this browser. Unless its operator has told you of a new key, somebody else may be signing."
     }</p>
     <ul class="key-list">${offered.map(
-      (key) => html`<li key=${key.x}><${KeyName} pinned=${key} />
+      (key) => html`<li key=${key.x}>${nameOf(key)}
         <button type="button" onClick=${() => keys.pin(key)}>Pin key</button></li>`,
     )}</ul>
   </div>`;
 }
 
-function Pinned({ keys }: { readonly keys: Keys }): VNode | undefined {
-  if (keys.pins.length === 0) return undefined;
+function pinnedKeys(keys: Keys): VNode {
   return html`<ul class="key-list" aria-label="Pinned keys">${keys.pins.map(
-    (key) => html`<li key=${key.x}><${KeyName} pinned=${key} />
+    (key) => html`<li key=${key.x}>${nameOf(key)}
       <span class="quiet">pinned <${Moment} at=${key.pinnedAt} /></span>
       <button type="button" onClick=${() => keys.unpin(key)}>Remove pin</button></li>`,
   )}</ul>`;
 }
 
-function KeyName({ pinned }: { readonly pinned: PinnedKey }): VNode {
-  return html`<span class="key"><strong>${visible(pinned.kid)}</strong> <span class="quiet">SHA-256</span>${" "}
-    <code class="long">${visible(pinned.fingerprint)}</code></span>`;
+function nameOf({ kid, fingerprint }: PinnedKey): VNode {
+  return html`<span class="key"><strong>${visible(kid)}</strong> <span class="quiet">SHA-256</span>${" "}
+    <code class="long">${visible(fingerprint)}</code></span>`;
 }
 
 /** A pinned Ed25519 key. */
@@ -127,7 +122,6 @@ function readPins(serverId: string): readonly PinnedKey[] {
   }
 }
 
-/** Keeps the pins of a server. */
 function writePins(serverId: string, pins: readonly PinnedKey[]): void {
   localStorage.setItem(placeOf(serverId), JSON.stringify(pins));
 }

@@ -115,7 +115,6 @@ async function chainFile(agentId: string): Promise<Blob> {
   return new Blob(lines.toReversed(), { type: "application/octet-stream" });
 }
 
-/** Lets the browser keep a file. */
 function saveFile(name: string, content: Blob): void {
   const link = document.createElement("a");
   link.href = URL.createObjectURL(content);
