@@ -78,7 +78,8 @@ export class UndeclaredMembers implements SentNames {
   parse(bytes: Buffer, encoding: BodyEncoding): unknown {
     const length = this.#replaceIn(bytes, encoding);
     if (length === 0) return parseJson(bytes.toString(encoding));
-    if (encoding === before.encoding && isBefore(length)) return before.value;
+    const isAsBefore = encoding === before.encoding && length === before.length;
+    if (isAsBefore && isSame(REPLACED, BEFORE, length)) return before.value;
     const value = parseJson(REPLACED.toString(encoding, 0, length));
     if (length <= BEFORE.length) keepAsBefore(length, encoding, value);
     return value;
@@ -88,6 +89,9 @@ export class UndeclaredMembers implements SentNames {
   #replaceIn(bytes: Buffer, encoding: BodyEncoding): number {
     const declared = this.#declared;
     const { length } = bytes;
+    if (clean.declared === declared && length === clean.length && isSame(bytes, CLEAN, length)) {
+      return 0;
+    }
     let written = 0;
     let copied = 0;
     let depth = 0;
@@ -122,7 +126,9 @@ export class UndeclaredMembers implements SentNames {
       } else if (octet === OPEN_BRACE || octet === OPEN_BRACKET) depth += 1;
       else if (octet === CLOSE_BRACE || octet === CLOSE_BRACKET) depth -= 1;
     }
-    return copied === 0 ? 0 : copy(bytes, copied, length, written);
+    if (copied > 0) return copy(bytes, copied, length, written);
+    if (length <= CLEAN.length && this.#names.length === 0) keepAsClean(bytes, declared);
+    return 0;
   }
 
   /** The stand-in for what is written between quotes; undefined: it keeps its name, or is none. */
@@ -161,9 +167,20 @@ const before: { length: number; encoding: BodyEncoding; value: unknown } = {
   ...{ length: 0, encoding: "latin1", value: undefined },
 };
 
-function isBefore(length: number): boolean {
-  if (length !== before.length) return false;
-  for (let at = 0; at < length; at += 1) if (REPLACED[at] !== BEFORE[at]) return false;
+/** The last body without a member that is not declared: beside a query that has one it comes again. */
+const CLEAN = Buffer.allocUnsafeSlow(512);
+const clean: { length: number; declared: DeclaredMembers | undefined } = {
+  ...{ length: 0, declared: undefined },
+};
+
+function keepAsClean(bytes: Uint8Array, declared: DeclaredMembers): void {
+  for (let at = 0; at < bytes.length; at += 1) CLEAN[at] = bytes[at]!;
+  clean.length = bytes.length;
+  clean.declared = declared;
+}
+
+function isSame(one: Uint8Array, other: Uint8Array, length: number): boolean {
+  for (let at = 0; at < length; at += 1) if (one[at] !== other[at]) return false;
   return true;
 }
 

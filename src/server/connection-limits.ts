@@ -4,18 +4,15 @@
  */
 import type { Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
-import { type Placed, PlacedSet } from "../base/placed-set.ts";
 import type { LimitsConfig } from "../wire/limits-section.ts";
 
 /** A connection that was let in. */
-export interface Admitted extends Placed {
+export interface Admitted {
   readonly socket: Socket;
   readonly address: string;
   readonly port: number;
   /** As of `performance.now()`. */
   readonly since: number;
-  /** False once its handshake is done. */
-  isInHandshake: boolean;
 }
 
 /**
@@ -24,9 +21,11 @@ export interface Admitted extends Placed {
  */
 export class ConnectionCaps {
   readonly #limits: () => LimitsConfig;
-  readonly #all = new PlacedSet<Admitted>();
+  readonly #all = new Set<Admitted>();
   readonly #perAddress = new Map<string, number>();
   #sayEmpty: () => void = () => undefined;
+  /** Oldest first. */
+  readonly #handshakes = new Set<Admitted>();
 
   constructor(limits: () => LimitsConfig) {
     this.#limits = limits;
@@ -44,30 +43,31 @@ export class ConnectionCaps {
     if (address === undefined) return undefined;
     const held = this.#perAddress.get(address) ?? 0;
     if (this.count >= maxConnections || held >= maxConnectionsPerAddress) return undefined;
-    const since = performance.now();
-    const admitted: Admitted = { socket, address, port, since, isInHandshake: true, place: -1 };
+    const admitted: Admitted = { socket, address, port, since: performance.now() };
     this.#all.add(admitted);
     this.#perAddress.set(address, held + 1);
+    this.#handshakes.add(admitted);
     socket.on("close", () => this.#release(admitted));
     return admitted;
   }
 
   /** Its handshake is done. */
   established(admitted: Admitted): void {
-    admitted.isInHandshake = false;
+    this.#handshakes.delete(admitted);
   }
 
   /** Ends handshakes that have taken too long. */
   sweep(now: number): void {
     const { headerTimeoutMs } = this.#limits();
-    for (const { socket, since, isInHandshake } of this.#all) {
-      if (isInHandshake && now - since > headerTimeoutMs) socket.destroy();
+    for (const { socket, since } of this.#handshakes) {
+      if (now - since <= headerTimeoutMs) break;
+      socket.destroy();
     }
   }
 
   /** Ends every handshake: nobody has asked for anything in it yet. */
   endHandshakes(): void {
-    for (const { socket, isInHandshake } of this.#all) if (isInHandshake) socket.destroy();
+    for (const { socket } of this.#handshakes) socket.destroy();
   }
 
   /** Resolves once there is no socket; nobody may be admitted any more. */
@@ -85,6 +85,7 @@ export class ConnectionCaps {
   #release(admitted: Admitted): void {
     const { address } = admitted;
     this.#all.delete(admitted);
+    this.#handshakes.delete(admitted);
     const left = (this.#perAddress.get(address) ?? 1) - 1;
     if (left > 0) this.#perAddress.set(address, left);
     else this.#perAddress.delete(address);

@@ -6,7 +6,6 @@
 
 import { performance } from "node:perf_hooks";
 import type { TLSSocket } from "node:tls";
-import type { Placed } from "../base/placed-set.ts";
 import type { Peer } from "../dispatch/caller/peer.ts";
 import type { Dispatcher } from "../dispatch/dispatcher.ts";
 import { Exchange } from "../dispatch/exchange.ts";
@@ -41,8 +40,7 @@ export interface OtherEnd {
 const TURN_MS = 5;
 
 /** Serves a socket whose handshake is done. */
-export class Connection implements BatchedWriter, Placed {
-  place = -1;
+export class Connection implements BatchedWriter {
   readonly #socket: TLSSocket;
   readonly #context: ConnectionContext;
   readonly #inbox: Inbox;

@@ -7,7 +7,6 @@ import { constants } from "node:crypto";
 import net from "node:net";
 import tls from "node:tls";
 import { quietened } from "../base/back-off.ts";
-import { PlacedSet } from "../base/placed-set.ts";
 import type { Dispatcher } from "../dispatch/dispatcher.ts";
 import type { Recording } from "../dispatch/stamp.ts";
 import type { LimitsConfig } from "../wire/limits-section.ts";
@@ -69,7 +68,7 @@ export function createListener(options: ListenerOptions): Listener {
     batcher: new WriteBatcher(),
     onClose: (connection: Connection) => connections.delete(connection),
   };
-  const connections = new PlacedSet<Connection>();
+  const connections = new Set<Connection>();
   const caps = new ConnectionCaps(() => context.limits);
   const onRefusedPeer = quietened(options.onRefusedPeer);
   const handshakerFor = (identity: TlsIdentity): Handshaker => {
@@ -220,7 +219,7 @@ function startSweeper(context: Pick<ServedDeployment, "limits">, sweep: (now: nu
 
 interface Drain {
   readonly acceptor: net.Server;
-  readonly connections: Iterable<Connection>;
+  readonly connections: ReadonlySet<Connection>;
   readonly caps: ConnectionCaps;
   readonly timeoutMs: number;
 }

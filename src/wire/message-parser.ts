@@ -12,10 +12,10 @@ import {
   FieldList,
   isToken,
   quote,
+  RepeatedFields,
   SINGLETON_FIELDS,
 } from "./header-fields.ts";
 import type { HeaderFields, Request, WireFault, WireLimits } from "./message.ts";
-import { RepeatedFields } from "./repeated-fields.ts";
 
 /** The rules in which requests and responses differ. */
 export interface MessageRules<Start extends { readonly kind: string }, Message extends object> {

@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from "vitest";
-import { parseBody, unwrapEnvelope } from "../../src/endpoint/request-body.ts";
+import { parseBody, unwrapEnvelope } from "../../src/endpoint/input.ts";
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
 

@@ -1,8 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { mergeInput, parseQuery } from "../../src/endpoint/input.ts";
+import { mergeInput, parseBody, parseQuery } from "../../src/endpoint/input.ts";
 import { inputShape } from "../../src/endpoint/input-shape.ts";
-import { parseBody } from "../../src/endpoint/request-body.ts";
 
 describe("parseQuery", () => {
   it("reads back what percent-encoding wrote, the last of each name", () => {

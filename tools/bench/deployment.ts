@@ -4,7 +4,7 @@ import { cpSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type BenchHandler, handlerTable, PROCESS, PYTHON, processConfig } from "./handlers.ts";
 import { benchAgentId, ORDER_RESULT } from "./order.ts";
-import { endpointFile } from "./order-endpoint.ts";
+import { endpointFile, refusingFiles } from "./order-endpoint.ts";
 
 /**
  * The records of responses: none, unsigned, signed, synced before they leave, or signed in a journal
@@ -24,6 +24,8 @@ export interface DeploymentVariant {
   readonly mcp?: boolean;
   /** The handler of its endpoints; a function unless given. */
   readonly handler?: BenchHandler;
+  /** True if it has two endpoints more: of a path with a parameter, and of a scope that no agent has. */
+  readonly refusing?: boolean;
   /** True if it has a console. */
   readonly console?: boolean;
   /** Where traces go, and which part of them; none unless given. */
@@ -50,6 +52,10 @@ export function writeDeployment(
       join(directory, `endpoints/order-${index}.toml`),
       endpointFile(index, handlerTable(handler, tls.cert)),
     );
+  }
+  const refusing = variant.refusing === true ? refusingFiles(handlerTable(handler, tls.cert)) : [];
+  for (const [index, text] of refusing.entries()) {
+    writeFileSync(join(directory, `endpoints/refusing-${index}.toml`), text);
   }
   writeFileSync(join(directory, "orders.mjs"), HANDLER);
   writeFileSync(join(directory, "orders-process.mjs"), PROCESS);

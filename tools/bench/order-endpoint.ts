@@ -13,11 +13,31 @@ export function orderTool(index: number): string {
 
 /** The text of the nth endpoint file. */
 export function endpointFile(index: number, handler: string): string {
+  return fileOf(orderPath(index), "orders:write", handler);
+}
+
+/** The path of an endpoint for which no agent has the scope. */
+export const LOCKED_PATH = "/orders/locked";
+
+/** The path of an endpoint in which anything may stand. */
+export function shopPath(shop: string): string {
+  return `/shops/${shop}/orders`;
+}
+
+/** The texts of two files more, for what refuses in other ways. */
+export function refusingFiles(handler: string): readonly string[] {
+  const inShop = fileOf(shopPath("{shop}"), "orders:write", handler)
+    .replace("required = [", 'required = ["shop", ')
+    .replace("item = {", 'shop = { type = "string" }\nitem = {');
+  return [fileOf(LOCKED_PATH, "orders:admin", handler), inShop];
+}
+
+function fileOf(path: string, scope: string, handler: string): string {
   return `[endpoint]
 method = "CREATE"
-path = "${orderPath(index)}"
+path = "${path}"
 description = "Places an order."
-required_scopes = ["orders:write"]
+required_scopes = ["${scope}"]
 errors = ${errorsOf(handler)}
 [endpoint.semantic]
 intent = "Place an order."

@@ -1,19 +1,25 @@
 /** The scenario of refusals, each beside a call that is served. */
 import { aimAt } from "./aim.ts";
-import { ONE_IN_FLIGHT } from "./load-scenarios.ts";
-import { type Contender, measureRounds, medianOf, ratioOf, type Timing } from "./measure.ts";
-import { agtpRequest, ORDER } from "./order.ts";
-import { orderPath } from "./order-endpoint.ts";
+import { FRESH, ONE_IN_FLIGHT } from "./load-scenarios.ts";
+import {
+  type Contender,
+  measureRounds,
+  medianOf,
+  ratioOf,
+  type Sample,
+  type Timing,
+} from "./measure.ts";
+import { agtpRequest, benchAgentId, ORDER } from "./order.ts";
+import { LOCKED_PATH, orderPath, shopPath } from "./order-endpoint.ts";
 import { atMost, type Row } from "./row.ts";
 import type { ServerPool } from "./servers.ts";
 
 /** Goal 5: a refusal costs no more than an answer, whatever nobody has asked for before. */
 export async function measureRefusals(pool: ServerPool, timing: Timing): Promise<Row[]> {
   // With the request log: refusals of AGTP's own are logged at any level, answers are not.
-  const server = await pool.agtpd(10, { logLevel: "info" });
+  const server = await pool.agtpd(10, { logLevel: "info", refusing: true });
   const path = orderPath(0);
-  const aim = (status: number, ...requests: readonly Buffer[]): Promise<Contender> =>
-    aimAt(server, pool.ca, `AGTP/1.0 ${status}`, requests);
+  const aim: Aim = (status, ...requests) => aimAt(server, pool.ca, `AGTP/1.0 ${status}`, requests);
   const samples = await measureRounds(
     {
       served: await aim(200, agtpRequest("CREATE", path)),
@@ -59,18 +65,63 @@ export async function measureRefusals(pool: ServerPool, timing: Timing): Promise
         400,
         agtpRequest("CREATE", `${path}?item=%zz`),
       ),
+      "455": await aim(455, agtpRequest("CREATE", LOCKED_PATH)),
+      "262, without an Agent-ID": await aim(262, withoutAgent(agtpRequest("CREATE", path))),
+      "405 on a path of a template, each path another": await aim(
+        405,
+        ...everyOther((name) => agtpRequest("QUERY", shopPath(name))),
+      ),
     },
     ONE_IN_FLIGHT,
     timing,
   );
   const { served: answered, ...refused } = samples;
-  return Object.entries(refused).map(([what, some]) => ({
+  return [
+    ...Object.entries(refused).map(([what, some]) =>
+      besideServed(`${what}: server CPU a request`, some, answered),
+    ),
+    ...(await measureLastAnswers(aim, path, timing)),
+  ];
+}
+
+function besideServed(what: string, some: readonly Sample[], answered: readonly Sample[]): Row {
+  return {
     scenario: "refusals",
-    label: `refused with ${what}: server CPU a request`,
+    label: `refused with ${what}`,
     unit: "µs",
     agtpd: medianOf(some, "cpuMicros"),
     goals: [atMost(ratioOf(some, answered, "cpuMicros"), 1, "served")],
-  }));
+  };
+}
+
+type Aim = (status: number, ...requests: readonly Buffer[]) => Promise<Contender>;
+
+/** Refusals that a connection ends with, beside one that is served one request. */
+async function measureLastAnswers(aim: Aim, path: string, timing: Timing): Promise<Row[]> {
+  const head = `AGTP/1.0 CREATE ${path}\r\nAgent-ID: ${benchAgentId(0)}\r\n`;
+  const samples = await measureRounds(
+    {
+      served: await aim(200, agtpRequest("CREATE", path)),
+      "400 for a body that is too long": await aim(
+        400,
+        Buffer.from(`${head}Content-Length: 99999999\r\n\r\n`),
+      ),
+      "400 for what cannot be framed, each another": await aim(
+        400,
+        ...everyOther((name) => Buffer.from(`${head}X-${name}: \u0001\r\n\r\n`)),
+      ),
+    },
+    FRESH,
+    timing,
+  );
+  const { served: answered, ...refused } = samples;
+  return Object.entries(refused).map(([what, some]) =>
+    besideServed(`${what}, then closed: server CPU a connection`, some, answered),
+  );
+}
+
+function withoutAgent(request: Buffer): Buffer {
+  return Buffer.from(request.toString("latin1").replace(/Agent-ID: \w+\r\n/, ""), "latin1");
 }
 
 const STRANGE_REQUESTS = 50_000;

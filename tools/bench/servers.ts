@@ -25,6 +25,8 @@ export interface Variant {
   readonly mcp: boolean;
   /** The handler of its endpoints. */
   readonly handler: BenchHandler;
+  /** True if it has endpoints that refuse in other ways. */
+  readonly refusing: boolean;
   /** True if it has a console. */
   readonly console: boolean;
   /** Where traces go, and which part of them. */
@@ -44,6 +46,8 @@ export interface ServerPool {
   traceSink(): Promise<ServerProcess>;
   /** The low-level server of MCP's library, and nothing else. */
   mcpLibrary(): Promise<ServerProcess>;
+  /** Node, the parser of TOML and nothing else, over the files of a directory: it listens to nobody. */
+  tomlParser(directory: string): Promise<ServerProcess>;
   /** The daemon over a deployment of its own. */
   agtpd(endpointCount: number, variant?: Partial<Variant>): Promise<ServerProcess>;
   /** Has something closed behind the servers, the last first. */
@@ -69,6 +73,7 @@ export function createServerPool(directory: string, tls: BenchTls): ServerPool {
     fastify: () => start("./fastify-app.js", [tls.cert, tls.key]),
     traceSink: () => start("./trace-sink.js", []),
     mcpLibrary: () => start("./mcp-library.js", []),
+    tomlParser: (files) => start("./toml-parser.js", [files]),
     agtpd: async (endpointCount, variant = {}) => {
       const {
         logLevel = "warn",
@@ -79,6 +84,7 @@ export function createServerPool(directory: string, tls: BenchTls): ServerPool {
         workers = 1,
         handler = "function",
         console = false,
+        refusing = false,
         tracing,
         store,
       } = variant;
@@ -92,6 +98,7 @@ export function createServerPool(directory: string, tls: BenchTls): ServerPool {
         workers,
         handler,
         console,
+        refusing,
         tracing,
         store,
       });

@@ -1,6 +1,7 @@
 /** The scenarios of beginnings: the start of a process, the first calls of endpoints, the first second. */
 import { once } from "node:events";
 import type { Socket } from "node:net";
+import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { aimAt } from "./aim.ts";
 import { startLoad } from "./load.ts";
@@ -9,29 +10,43 @@ import { openSocket } from "./open-socket.ts";
 import { agtpRequest } from "./order.ts";
 import { orderPath } from "./order-endpoint.ts";
 import { atLeast, atMost, type Row } from "./row.ts";
+import type { ServerProcess } from "./server-process.ts";
 import type { ServerPool } from "./servers.ts";
 import { Tally } from "./tally.ts";
+
+/**
+ * The start before anything was left for later, with 1,000 endpoints, over the time in which Node alone parses their
+ * files: 12.9 in nine rounds that took turns, half of them between 12.8 and 14.1 (docs/limits.md).
+ */
+const FORMER_OVER_PARSING = 12;
 
 /** Goal 4: from the start of the process to its listening line. */
 export async function measureStart(pool: ServerPool, timing: Timing): Promise<Row[]> {
   const few: number[] = [];
   const many: number[] = [];
+  const ofFormer: number[] = [];
   for (let round = 0; round < timing.rounds; round += 1) {
-    few.push(await startMs(pool, 10));
-    many.push(await startMs(pool, 1_000));
+    few.push((await started(pool.agtpd(10))).startMs);
+    const server = await started(pool.agtpd(1_000));
+    const parser = await started(pool.tomlParser(join(server.directory, "endpoints")));
+    many.push(server.startMs);
+    ofFormer.push(server.startMs / (parser.startMs * FORMER_OVER_PARSING));
   }
-  const row = (endpoints: string, values: readonly number[], boundMs: number): Row => ({
+  const row = (endpoints: string, values: readonly number[], goal: Row["goals"][number]): Row => ({
     ...{ scenario: "start", label: `start with ${endpoints} endpoints`, unit: "ms" },
     agtpd: median(values),
-    goals: [atMost(spread(values), boundMs, "", "ms")],
+    goals: [goal],
   });
-  return [row("10", few, 350), row("1,000", many, 1_500)];
+  return [
+    row("10", few, atMost(spread(few), 350, "", "ms")),
+    row("1,000", many, atMost(spread(ofFormer), 0.6, "the former start")),
+  ];
 }
 
-async function startMs(pool: ServerPool, endpoints: number): Promise<number> {
-  const server = await pool.agtpd(endpoints);
+async function started(starting: Promise<ServerProcess>): Promise<ServerProcess> {
+  const server = await starting;
   await server.close();
-  return server.startMs;
+  return server;
 }
 
 const FIRST_CALLS = 200;

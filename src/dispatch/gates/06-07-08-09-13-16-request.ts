@@ -19,10 +19,17 @@ import type { Catalog } from "../../catalog/catalog.ts";
 import type { Pair } from "../../catalog/pair.ts";
 import { checkPath, type MethodNames } from "../../catalog/path-grammar.ts";
 import type { EndpointRegistry } from "../../endpoint/endpoint-registry.ts";
-import { decodeValues, mergeInput, parseQuery } from "../../endpoint/input.ts";
-import { NO_JSON, parseBody, unwrapEnvelope } from "../../endpoint/request-body.ts";
+import {
+  decodeValues,
+  mergeInput,
+  NO_JSON,
+  parseBody,
+  parseQuery,
+  unwrapEnvelope,
+} from "../../endpoint/input.ts";
+import { MAX_REPLACED_OCTETS, UndeclaredMembers } from "../../endpoint/undeclared-members.ts";
 import { isOpaqueId } from "../../identity/identifiers.ts";
-import { doubt, isDoubted, undeclaredMembers, watch } from "../caller/watched-connections.ts";
+import type { Peer } from "../caller/peer.ts";
 import type { Exchange } from "../exchange.ts";
 import { compileCatalogWarnings } from "../policy/catalog-warnings.ts";
 import type { MethodPolicy } from "../policy/method-policy.ts";
@@ -255,4 +262,61 @@ const SMALL_OCTETS = 8192;
 function isSmall({ inner, request }: Exchange): boolean {
   const octets = request.body.length + (request.query?.length ?? 0);
   return inner === undefined && octets <= SMALL_OCTETS;
+}
+
+/**
+ * The requests of a connection that are looked at after it was refused something which a handler never saw:
+ * before they are parsed, because what V8 keeps of them, or throws, costs more than the request. Nobody else's
+ * requests are.   AGTP-API §13.2
+ */
+const WATCHED_REQUESTS = 64;
+
+/** Tells whether the next body of a connection is judged before it is parsed: one was no JSON. */
+function isDoubted(peer: Peer): boolean {
+  if (peer.doubted === undefined) return false;
+  peer.doubted = peer.doubted > 1 ? peer.doubted - 1 : undefined;
+  return true;
+}
+
+/** Marks a connection, whose next bodies are judged first. */
+function doubt(peer: Peer): void {
+  peer.doubted = WATCHED_REQUESTS;
+}
+
+/**
+ * Marks a connection whose request was refused and named a member that the refused one before did not: its
+ * next requests are looked at. A mistake that is repeated names nothing new.
+ */
+function watch({ inner, peer, input, undeclared }: Exchange, { shape }: Route): void {
+  if (inner !== undefined) return;
+  const name = undeclared === undefined ? shape.declared?.firstBeyond(input) : undeclared.first;
+  if (name === undefined) return;
+  const mark = markOf(name);
+  if (mark === peer.undeclared) return;
+  peer.undeclared = mark;
+  peer.watched = WATCHED_REQUESTS;
+}
+
+const MARKED_LENGTH = 64;
+
+/** Tells names apart well enough, and keeps no part of a body alive. */
+function markOf(name: string): number {
+  let mark = name.length;
+  const end = Math.min(name.length, MARKED_LENGTH);
+  for (let at = 0; at < end; at += 1) mark = (mark * 31 + name.charCodeAt(at)) | 0;
+  return mark;
+}
+
+/**
+ * Undefined: the names of a request are not looked at. Those of its query are not either where its body's
+ * stay: a stand-in could be the name of a member.
+ */
+function undeclaredMembers(
+  { inner, peer, request }: Exchange,
+  { shape, deepMembers }: Route,
+): UndeclaredMembers | undefined {
+  if (peer.watched === undefined || inner !== undefined) return undefined;
+  peer.watched = peer.watched > 1 ? peer.watched - 1 : undefined;
+  if (request.body.length > MAX_REPLACED_OCTETS || deepMembers !== undefined) return undefined;
+  return shape.declared && new UndeclaredMembers(shape.declared);
 }

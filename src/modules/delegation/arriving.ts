@@ -12,7 +12,7 @@ import {
   delegationFailed,
 } from "../../dispatch/refusals/delegation-refusals.ts";
 import type { Refusal } from "../../dispatch/refusals/refusal.ts";
-import { parseBody, unwrapEnvelope } from "../../endpoint/request-body.ts";
+import { parseBody, unwrapEnvelope } from "../../endpoint/input.ts";
 import type { Request } from "../../wire/message.ts";
 import { type ChainRules, type VerifiedChain, verifyTokens } from "./chain.ts";
 import type { PeerDirectory } from "./peers.ts";

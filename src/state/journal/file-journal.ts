@@ -8,14 +8,14 @@ import { dirname, join } from "node:path";
 import { makeDirectory } from "../../base/make-directory.ts";
 import { type StateNotice, syncFailed, tailCut } from "../notice.ts";
 import { openChainReader } from "../records/chain-reader.ts";
+import { lengthOf } from "../records/record.ts";
 import { FinishedSegments, readRecord } from "./finished-segments.ts";
-import {
-  type Journal,
-  type JournalPosition,
-  type JournalRecord,
-  lengthOf,
-  type RecordPlace,
-  type RecordReader,
+import type {
+  Journal,
+  JournalPosition,
+  JournalRecord,
+  RecordPlace,
+  RecordReader,
 } from "./journal.ts";
 import { DISK, DurableWrites, type JournalDisk, JournalSync } from "./journal-disk.ts";
 import {

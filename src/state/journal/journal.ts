@@ -13,11 +13,6 @@ export interface JournalRecord {
   readonly length?: number;
 }
 
-/** The length of a record's serialization, in octets. */
-export function lengthOf(record: JournalRecord): number {
-  return record.length ?? record.jws.length;
-}
-
 /** Where in a journal that is kept a record would be appended. */
 export interface JournalPosition {
   readonly segment: number;

@@ -1,8 +1,8 @@
 /**
  * Drafts that are not settled, in order, and those who wait for them. They stand in an array and not in a
  * Map: V8 has each table of a Map that grew or shrank name the next one, so that one which came to the old
- * generation keeps all later ones, with their drafts, until that is collected. Without, a worker's process
- * takes 20 % less CPU at 16 x 16.
+ * generation keeps all later ones, with their drafts, until that is collected. Two workers
+ * with their parent took 34 µs a request with it, and 23 without, at 16 x 16 with unsigned records.
  */
 
 import type { Settled } from "./draft-writer.ts";

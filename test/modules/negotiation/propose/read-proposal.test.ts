@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { unwrapEnvelope } from "../../../../src/endpoint/request-body.ts";
+import { unwrapEnvelope } from "../../../../src/endpoint/input.ts";
 import {
   type RawProposal,
   readProposal,
