@@ -1,8 +1,8 @@
 /** Faults that nobody has caught: logged, with the secrets of the environment left out. */
 import { dirname, resolve } from "node:path";
 import { traceOf } from "../base/thrown.ts";
+import { environmentSecrets } from "../modules/openwop/host-agents.ts";
 import { createRedactor } from "../modules/openwop/redaction.ts";
-import { environmentSecrets } from "../modules/openwop/secrets.ts";
 import type { DaemonOptions } from "./build-daemon.ts";
 import { environmentAt } from "./config/environment.ts";
 

@@ -4,7 +4,7 @@
  * decided from how the run stands then: of two that exclude each other exactly one is taken.
  */
 import type { Ends } from "../base/deadline.ts";
-import type { Collection } from "../state/collection.ts";
+import { Collection } from "../state/collection.ts";
 import type { Adding, AddOptions, AlsoChange } from "../state/collection-write.ts";
 import {
   type Held,
@@ -14,12 +14,12 @@ import {
   holding,
   holds,
   mayHold,
+  SOLE_HOLDER,
 } from "../state/holders.ts";
 import type { Change, Store } from "../state/store.ts";
-import type { EventLog } from "./event-log.ts";
-import { openParts, type RegisterParts, type RunRegisterOptions } from "./register-parts.ts";
+import { EventLog } from "./event-log.ts";
 import type { EventCounts, NumberedEvent, RunKind, RunPhase } from "./run-kind.ts";
-import type { RunNews, RunWatcher } from "./run-news.ts";
+import { RunNews, type RunWatcher } from "./run-news.ts";
 
 /** A run after a step, and the events that say so. */
 export interface RunStep<Run, Event> {
@@ -237,4 +237,52 @@ export class RunRegister<Run extends object, Event extends NumberedEvent = Numbe
 function phaseIn<Run extends object>({ statuses, statusOf }: RunKind<Run>, run: Run): RunPhase {
   // A status that another build wrote is nothing that this one goes on with.
   return statuses[statusOf(run)]?.phase ?? "over";
+}
+
+/** The parts that tests choose. */
+export interface RunRegisterOptions {
+  /** Milliseconds since the epoch. */
+  now?(): number;
+  /** Whose runs are whose; without it, all are this process's. */
+  readonly holders?: Holders;
+}
+
+/** The parts of an open register. */
+export interface RegisterParts<Run extends object, Event extends NumberedEvent> {
+  readonly kind: RunKind<Run>;
+  readonly runs: Collection<Run>;
+  readonly log: EventLog<Event> | undefined;
+  readonly news: RunNews<Run>;
+  readonly holders: Holders;
+}
+
+/** Opens them. */
+export async function openParts<Run extends object, Event extends NumberedEvent = NumberedEvent>(
+  store: Store,
+  kind: RunKind<Run>,
+  { now = Date.now, holders = SOLE_HOLDER }: RunRegisterOptions = {},
+): Promise<RegisterParts<Run, Event>> {
+  const { statuses, statusOf, idOf, entriesOf, ownerOf } = kind;
+  const log = kind.log && new EventLog<Event>(store, kind.log);
+  const news = new RunNews(idOf);
+  const runs = await Collection.open<Run>(store, {
+    ...kind,
+    ownerOf,
+    rankOf: (run) => statuses[statusOf(run)]?.rank,
+    changesOnDelete: (run) => {
+      const runId = idOf(run);
+      const beside = (entriesOf?.(runId) ?? []).map((entry) => deletion(entry));
+      return log === undefined ? beside : [...beside, log.doom(runId)];
+    },
+    onChange: (before, after) => before && news.changed(before, after),
+    now,
+  });
+  await log?.clear();
+  // Nobody waits for it: the run is unknown by now, and its log is cleared at the next start, too.
+  news.watch((_, after) => after === undefined && log?.clear().catch(() => undefined));
+  return { kind, runs, log, news, holders };
+}
+
+function deletion(entry: Pick<Change, "collection" | "key">): Change {
+  return { kind: "delete", ...entry };
 }

@@ -5,7 +5,7 @@
  */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { numberEvents } from "../../src/runs/number-events.ts";
+import { numberEvents } from "../../src/runs/run-kind.ts";
 import { openRegister, type RunRegister } from "../../src/runs/run-register.ts";
 import type { Store } from "../../src/state/store.ts";
 import { draftRun, type TestEvent, type TestRun, testRunKind, UNBOUNDED } from "../support/runs.ts";

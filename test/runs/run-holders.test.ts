@@ -1,6 +1,6 @@
 /** Runs that several nodes see, and one of them executes. */
 import { describe, expect, it } from "vitest";
-import { numberEvents } from "../../src/runs/number-events.ts";
+import { numberEvents } from "../../src/runs/run-kind.ts";
 import { openRegister, type RunRegister } from "../../src/runs/run-register.ts";
 import { HolderLostError, type Holders } from "../../src/state/holders.ts";
 import { createMemoryStore } from "../../src/state/memory-store.ts";

@@ -1,7 +1,7 @@
 /** What every kind of runs is promised, whichever driver its store has. */
 import { describe, expect, it } from "vitest";
 import { readEvents } from "../../src/runs/event-log.ts";
-import { type EventRules, numberEvents, RunFullError } from "../../src/runs/number-events.ts";
+import { type EventRules, numberEvents, RunFullError } from "../../src/runs/run-kind.ts";
 import { openRegister, type RunRegister } from "../../src/runs/run-register.ts";
 import type { Store } from "../../src/state/store.ts";
 import { draftRun, type TestEvent, type TestRun, testRunKind, UNBOUNDED } from "../support/runs.ts";

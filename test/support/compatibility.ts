@@ -1,7 +1,7 @@
 /** Whether one property's values may be another one's, as planners ask it of kinds. */
 
-import { isKindCovered } from "../../src/modules/negotiation/synthesis/schema-compatibility.ts";
 import {
+  isKindCovered,
   kindOfSchema,
   type PropertySchema,
 } from "../../src/modules/negotiation/synthesis/schema-kind.ts";

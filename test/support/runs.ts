@@ -1,6 +1,5 @@
 /** A small kind of runs, for tests of what all kinds have in common. */
-import type { EventRules } from "../../src/runs/number-events.ts";
-import type { EventCounts, RunKind } from "../../src/runs/run-kind.ts";
+import type { EventCounts, EventRules, RunKind } from "../../src/runs/run-kind.ts";
 import type { Quota } from "../../src/state/quota.ts";
 
 export interface TestRun extends EventCounts {

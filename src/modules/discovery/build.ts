@@ -1,34 +1,9 @@
 /** The server manifest's content, from what the server loaded.   AGTP-API §8 */
 
-import type { Catalog } from "../../catalog/catalog.ts";
 import { FLOOR_GROUPS, FLOOR_METHODS } from "../../catalog/catalog.ts";
-import type { ApiEntry } from "../../dispatch/module/listing-sections.ts";
-import type { EndpointDefinition } from "../../endpoint/endpoint.ts";
 import type { AgentDocument, AgentStatus } from "../../identity/agent-document.ts";
-import type { DiscoverySections } from "./config.ts";
-import type { ManifestContent } from "./document.ts";
-import type { LongList } from "./long-list.ts";
-
-/** The parts that a manifest is made from. */
-export interface ManifestSource {
-  readonly config: DiscoverySections;
-  readonly catalog: Catalog;
-  readonly apis: readonly ApiEntry[];
-  /** Every listed endpoint, built-ins included. */
-  readonly endpoints: readonly EndpointDefinition[];
-  /** Tells whether a method of the floor is answered. */
-  isServed(method: string): boolean;
-  readonly isSynthesizing: boolean;
-  /** The agents this variant discloses. */
-  readonly agents: readonly AgentDocument[];
-  /** The standing of each of them now. */
-  statusOf(agent: AgentDocument): AgentStatus;
-  /** `policies.methods` as it applies, §9.3. */
-  readonly methodPolicy: Readonly<Record<string, unknown>>;
-  readonly supportedFeatures: readonly string[];
-  /** The protocols that the operator lists, and those that this server speaks for its agents. */
-  readonly hostedProtocols: DiscoverySections["hostedProtocols"];
-}
+import type { DiscoveryContext, DiscoverySections } from "./config.ts";
+import type { LongList, ManifestContent } from "./document.ts";
 
 /** The members of which there may be very many. */
 interface ManifestLists {
@@ -37,51 +12,54 @@ interface ManifestLists {
 }
 
 /** Every field of §8.2 but the document's own version, dates and signature. */
-export function buildManifest(source: ManifestSource, lists: ManifestLists): ManifestContent {
-  const { config, catalog } = source;
+export function buildManifest(context: DiscoveryContext, lists: ManifestLists): ManifestContent {
+  const { config, catalog, methodPolicy } = context;
+  const { features, apis, hostedProtocols } = context.deployment();
   const { policies, agents } = config;
   return {
     agtp_version: "1.0",
     agtp_api_version: "1.0",
     catalog_version: catalog.version,
     catalog_versions_supported: [catalog.version],
-    server: serverBlock(source),
-    embedded_methods: embeddedMethods(source),
+    server: serverBlock(config, features),
+    embedded_methods: embeddedMethods(context),
     custom_methods: policies.methods.custom,
     endpoints: lists.endpoints,
     agent_disclosure: agents.disclosure,
     hosted_agents: lists.agents,
     agent_disclosure_notice: agents.disclosureNotice ?? null,
-    apis: source.apis,
-    hosted_protocols: source.hostedProtocols,
+    apis: apis(),
+    hosted_protocols: withOperators(config.hostedProtocols, hostedProtocols),
     policies: {
       wildcards_accepted: policies.wildcardsAccepted,
       anonymous_discovery: policies.anonymousDiscovery,
       scope_required_for_invocation: policies.scopeRequiredForInvocation,
-      synthesis_enabled: source.isSynthesizing,
+      synthesis_enabled: features.includes("synthesis"),
       max_synthesis_depth: policies.maxSynthesisDepth,
-      methods: source.methodPolicy,
+      methods: methodPolicy.projection,
     },
   };
 }
 
-function serverBlock({ config: { server }, supportedFeatures }: ManifestSource) {
+function serverBlock({ server }: DiscoverySections, features: readonly string[]) {
   return {
     server_id: server.serverId,
     domain: server.domain ?? null,
     operator: server.operator ?? null,
     contact: server.contact ?? null,
-    supported_features: supportedFeatures,
+    supported_features: supportedFeatures(features),
   };
 }
 
 /** Lists the floor methods; an entry says if the operator's own endpoint answers it on "/". */
 function embeddedMethods({
   catalog,
-  endpoints,
-  isServed,
-}: ManifestSource): readonly Record<string, string>[] {
-  const bound = new Set(endpoints.filter(({ path }) => path === "/").map(({ method }) => method));
+  deployment,
+}: DiscoveryContext): readonly Record<string, string>[] {
+  const { registry, listed } = deployment();
+  const onRoot = listed.filter(({ definition }) => definition.path === "/");
+  const bound = new Set(onRoot.map(({ definition }) => definition.method));
+  const isServed = (name: string): boolean => registry.findLiteral(name, "/") !== undefined;
   const groups = Object.entries(FLOOR_GROUPS).flatMap(([group, names]) =>
     names.map((name): [string, string] => [name, group]),
   );
@@ -106,4 +84,25 @@ export function agentReference(agent: AgentDocument, status: AgentStatus): Recor
     trust_tier: agent.trustTier,
     verification_path: agent.verificationPath,
   };
+}
+
+/** The order in which features are named; any others follow. */
+const FEATURES: readonly string[] = [
+  ...["endpoint-registry", "composition", "external-service", "lifecycle", "attribution"],
+  ...["http-gateway", "synthesis", "rcns"],
+];
+
+/** The features of this server in the order of the manifest. */
+function supportedFeatures(features: readonly string[]): readonly string[] {
+  const known = FEATURES.filter((feature) => features.includes(feature));
+  return [...new Set([...known, ...features])];
+}
+
+/** The operator's words about a protocol come before the server's. */
+function withOperators(
+  listed: DiscoverySections["hostedProtocols"],
+  own: DiscoverySections["hostedProtocols"],
+): DiscoverySections["hostedProtocols"] {
+  const names = new Set(listed.map(({ protocol }) => protocol));
+  return [...listed, ...own.filter(({ protocol }) => !names.has(protocol))];
 }

@@ -8,19 +8,28 @@ import { shareBody } from "../../base/kept-text.ts";
 import { Latest } from "../../base/latest.ts";
 import { mapPaced } from "../../base/paced.ts";
 import { replyToOutcome } from "../../dispatch/handling/invoke.ts";
-import type { FloorMethod } from "../../dispatch/routes/floor.ts";
+import { whileServing } from "../../dispatch/module/while-serving.ts";
+import { badRequest, type Refusal, schemaViolation } from "../../dispatch/refusals/refusal.ts";
 import type { ProtocolEndpoint } from "../../dispatch/routes/protocol-endpoint.ts";
-import type { Outcome, RouteHandler } from "../../dispatch/routes/route.ts";
+import type { ExchangeView, Outcome, RouteHandler } from "../../dispatch/routes/route.ts";
 import type { ListedDefinition } from "../../dispatch/tools/tool.ts";
 import type { EndpointDefinition } from "../../endpoint/endpoint.ts";
 import { propertiesOf } from "../../endpoint/input-shape.ts";
 import type { Call, Handler, HandlerResult, HandlerSuccess } from "../../handlers/handler.ts";
 import { MANIFEST_TYPE } from "../../identity/manifest-signature.ts";
 import type { JsonSchema } from "../../schema/json-schema.ts";
-import type { CompiledSchema, SchemaCompiler } from "../../schema/schema.ts";
-import { arrayOf, type Builtin } from "./builtin.ts";
+import type { CompiledSchema } from "../../schema/schema.ts";
+import type { DiscoveryContext } from "./config.ts";
 import type { ManifestDocument } from "./document.ts";
-import type { Inventory } from "./inventory.ts";
+import {
+  arrayOf,
+  type Builtin,
+  disclosing,
+  type Listed,
+  Listing,
+  persistentEndpoints,
+  sharing,
+} from "./inventory.ts";
 import {
   agentsBuiltin,
   apisBuiltin,
@@ -29,18 +38,13 @@ import {
   patternsBuiltin,
   toolsBuiltin,
 } from "./inventory-builtins.ts";
-import { legacyTargetHandler, withTarget } from "./legacy-target.ts";
-import { type Listed, Listing, sharing } from "./listing.ts";
-import { persistentEndpoints } from "./persistent-endpoints.ts";
+import type { CurrentManifest, PublishedManifest } from "./publish.ts";
 
 interface BuiltinOptions {
-  readonly inventory: Inventory;
-  readonly manifestFor: RootOptions["manifestFor"];
+  readonly context: DiscoveryContext;
+  readonly manifest: CurrentManifest;
   /** Handlers of `policies.builtins`, by reserved name. */
   readonly overrides: ReadonlyMap<string, Handler>;
-  readonly compiler: SchemaCompiler;
-  /** DISCOVER "/" by criteria. */
-  readonly criteria: FloorMethod | undefined;
 }
 
 /** The endpoints, and what they answer with. */
@@ -52,15 +56,16 @@ interface BuiltinEndpoints {
 
 /** DISCOVER "/" and every reserved path. */
 export function builtinEndpoints(options: BuiltinOptions): BuiltinEndpoints {
-  const { inventory, criteria, manifestFor } = options;
+  const { context, manifest } = options;
+  const { criteria } = context;
   const builtins = [
-    methodsBuiltin(inventory),
-    agentsBuiltin(inventory),
-    genesisBuiltin(inventory),
-    toolsBuiltin(inventory),
-    apisBuiltin(inventory),
-    patternsBuiltin(inventory),
-    contractsBuiltin(inventory),
+    methodsBuiltin(context, manifest),
+    agentsBuiltin(context),
+    genesisBuiltin(context),
+    toolsBuiltin(context),
+    apisBuiltin(context),
+    patternsBuiltin(context),
+    contractsBuiltin(context),
   ];
   const handlers = new Map(builtins.map((builtin) => [builtin.name, handlerOf(builtin, options)]));
   const root: ProtocolEndpoint = {
@@ -70,7 +75,7 @@ export function builtinEndpoints(options: BuiltinOptions): BuiltinEndpoints {
       "Finds agents and endpoints by criteria; else the manifest, or to an agent the directory.",
     inputSchema: closed({ ...TARGET, ...propertiesOf(criteria?.inputSchema ?? {}) }),
     outputSchema: { type: "object" },
-    handler: rootHandler({ handlers, manifestFor, candidates: criteria }),
+    handler: rootHandler(options, handlers),
   };
   return {
     endpoints: [root, ...builtins.map((builtin) => discoveryEndpoint(builtin, handlers))],
@@ -83,12 +88,12 @@ export function builtinEndpoints(options: BuiltinOptions): BuiltinEndpoints {
 
 function handlerOf(
   { name, handler, outputSchema }: Builtin,
-  { overrides, compiler }: BuiltinOptions,
+  { overrides, context }: BuiltinOptions,
 ): RouteHandler {
   const override = overrides.get(name);
   if (override === undefined) return handler;
   const place = { file: `DISCOVER /${name}`, key: "output_schema" };
-  const { compiled, problems } = compiler.compile(outputSchema, place);
+  const { compiled, problems } = context.compiler.compile(outputSchema, place);
   if (compiled === undefined) throw new Error(problems.map(({ message }) => message).join("; "));
   return holdToContract(override, compiled);
 }
@@ -143,30 +148,41 @@ function holdToContract(handler: Handler, output: CompiledSchema): RouteHandler 
   };
 }
 
-/** The answers of DISCOVER "/". */
-interface RootOptions {
-  /** The built-ins by reserved name, as their own paths answer. */
-  readonly handlers: ReadonlyMap<string, RouteHandler>;
-  /** The manifest as this caller may see it. */
-  manifestFor(agentId: string | undefined): ManifestDocument | Promise<ManifestDocument>;
-  readonly candidates: FloorMethod | undefined;
-}
-
 /**
  * DISCOVER on "/": the manifest to a request without Agent-ID or with the manifest's media type in
  * Accept, the directory of built-ins to an agent, the built-in of a legacy `target`, and candidates
  * to whoever asks by criteria.   AGTP "DISCOVER", AGTP-API §5.8.3, §5.10, §8.10
  */
-function rootHandler({ handlers, manifestFor, candidates }: RootOptions): RouteHandler {
+function rootHandler(
+  { context, manifest }: BuiltinOptions,
+  handlers: ReadonlyMap<string, RouteHandler>,
+): RouteHandler {
+  const { criteria } = context;
+  const manifestFor = variantsOf(context, manifest);
   const answerTarget = legacyTargetHandler(handlers);
   const directory = [...handlers.keys()].map((name) => ({ path: `/${name}`, tier: "A" }));
   return (call, exchange) => {
     const { target } = call.input;
     if (target !== undefined) return answerTarget(call, exchange, target);
-    if (candidates?.isAsked?.(call.input)) return candidates.handler(call, exchange);
+    if (criteria?.isAsked?.(call.input)) return criteria.handler(call, exchange);
     if (!wantsManifest(call)) return { body: { directory } };
-    const manifest = manifestFor(call.agentId);
-    return manifest instanceof Promise ? manifest.then(answerOf) : answerOf(manifest);
+    const shown = manifestFor(call.agentId);
+    return shown instanceof Promise ? shown.then(answerOf) : answerOf(shown);
+  };
+}
+
+/** The manifest as each caller may see it. */
+function variantsOf(context: DiscoveryContext, manifest: CurrentManifest) {
+  const isDisclosed = disclosing(context);
+  return (agentId: string | undefined): ManifestDocument | Promise<ManifestDocument> => {
+    const own = persistentEndpoints(context, manifest, agentId);
+    const isWhole = isDisclosed(agentId);
+    const pick = (published: PublishedManifest): ManifestDocument | Promise<ManifestDocument> => {
+      if (own.length > 0) return published.extend(isWhole, own);
+      return isWhole ? published.disclosed : published.withheld;
+    };
+    const published = manifest.get();
+    return published instanceof Promise ? published.then(pick) : pick(published);
   };
 }
 
@@ -194,15 +210,16 @@ const REMEMBERED = 8;
  * calling agent negotiated to stay. A bare array of `{method, path, description, tier}`.   AGTP-API
  * §5.8, §10.8
  */
-function methodsBuiltin(inventory: Inventory): Builtin {
-  const methods = new Listing(() => mapPaced(inventory.endpoints(), methodEntry), inventory.drive);
+function methodsBuiltin(context: DiscoveryContext, manifest: CurrentManifest): Builtin {
+  const drive = whileServing(context);
+  const methods = new Listing(() => mapPaced(context.deployment().listed, methodEntry), context);
   const extended = new LRUCache<string, Latest<Listed>>({ max: REMEMBERED });
   /** Shared as well: an agent may ask for its list as often as it likes. */
   const extend = (all: Listed, own: Listed): Latest<Listed> => {
     const key = JSON.stringify(own);
     const made =
       extended.get(key) ??
-      new Latest(async () => inventory.drive(sharing(mapPaced([...all, ...own], (one) => one))));
+      new Latest(async () => drive(sharing(mapPaced([...all, ...own], (one) => one))));
     extended.set(key, made);
     return made;
   };
@@ -212,7 +229,7 @@ function methodsBuiltin(inventory: Inventory): Builtin {
     outputSchema: arrayOf(["method", "path", "description", "tier"]),
     prepare: () => methods.prepare(),
     handler: ({ agentId }) => {
-      const own = persistentEndpoints(inventory, agentId);
+      const own = persistentEndpoints(context, manifest, agentId);
       if (own.length === 0) return methods.answer();
       const entries = own.map((one) => entryOf(one, "C"));
       return methods.answer(async (all) => ({ body: await extend(all, entries).get() }));
@@ -229,4 +246,58 @@ function entryOf(
   tier: ListedDefinition["tier"] | "C",
 ): object {
   return { method, path, description, tier };
+}
+
+/** The targets that the body form ever had. */
+const LEGACY_TARGETS: readonly string[] = ["methods", "agents", "genesis", "tools", "apis"];
+
+const REMEMBERED_AGENTS = 10_000;
+
+/** Refuses a `target` in the body that is not the path's own name. */
+function withTarget(name: string, handler: RouteHandler): RouteHandler {
+  return (call, exchange) => {
+    const { target } = call.input;
+    return target === undefined || target === name
+      ? handler(call, exchange)
+      : conflict(`/${name}`, target);
+  };
+}
+
+function conflict(path: string, target: unknown): Refusal {
+  const message = `the path names ${path} and the body target "${String(target)}"`;
+  return badRequest("discover-target-conflict", message, { conflict: { path, target } });
+}
+
+/**
+ * Answers the deprecated body form `target=NAME` on the root path with the built-in of that name, and
+ * with a warning the first time that an agent uses it.   AGTP-API §5.10
+ */
+function legacyTargetHandler(
+  handlers: ReadonlyMap<string, RouteHandler>,
+): (call: Call, exchange: ExchangeView, target: unknown) => ReturnType<RouteHandler> {
+  const warned = new LRUCache<string, true>({ max: REMEMBERED_AGENTS });
+  return (call, exchange, target) => {
+    const isKnown = typeof target === "string" && LEGACY_TARGETS.includes(target);
+    const handler = isKnown ? handlers.get(target) : undefined;
+    if (handler === undefined) return unknownTarget();
+    const answer = handler(call, exchange);
+    const agent = call.agentId ?? "";
+    if (warned.has(agent)) return answer;
+    warned.set(agent, true);
+    call.log.warn({ target }, "DISCOVER target= in the body is deprecated");
+    const warning = `deprecated; successor=DISCOVER /${String(target)}`;
+    return answer instanceof Promise
+      ? answer.then((result) => withWarning(result, warning))
+      : withWarning(answer, warning);
+  };
+}
+
+function unknownTarget(): Refusal {
+  const message = `must be one of ${LEGACY_TARGETS.join(", ")}`;
+  return schemaViolation([{ path: "/target", keyword: "enum", message }]);
+}
+
+function withWarning(result: HandlerResult | Refusal, warning: string): HandlerResult | Refusal {
+  if ("error" in result) return result;
+  return { ...result, headers: { ...result.headers, "AGTP-Endpoint-Warning": warning } };
 }

@@ -1,51 +1,52 @@
 /**
  * DESCRIBE: what an agent can do, or who it is. On "/" and on the agent's own path, where FETCH and
  * QUERY read the identity document too, with the status document below it; an agent of another system
- * is shown by QUERY as that system has it. 404 for an agent that is not here or not to be seen · 422 for parameters that mean nothing · 503 and 410 for the identity
- * of a suspended or retired agent, which DESCRIBE alone still gives.
+ * is shown by QUERY as that system has it. 404 for an agent that is not here or not to be seen · 422
+ * for parameters that mean nothing · 503 and 410 for the identity of a suspended or retired agent,
+ * which DESCRIBE alone still gives.
  * AGTP "DESCRIBE", "URI Resolution"
  */
+
+import type { JsonRecord } from "../../base/json-value.ts";
 import {
   agentRetired,
   agentSuspended,
   notFound,
   type Refusal,
 } from "../../dispatch/refusals/refusal.ts";
-import { type DescribeMethod, type FloorMethod, impactOf } from "../../dispatch/routes/floor.ts";
+import {
+  type DescribeMethod,
+  describeBy,
+  type FloorMethod,
+  impactOf,
+} from "../../dispatch/routes/floor.ts";
 import { floorResult } from "../../dispatch/routes/floor-result.ts";
 import type { ProtocolEndpoint } from "../../dispatch/routes/protocol-endpoint.ts";
 import type { ExchangeView, RouteHandler } from "../../dispatch/routes/route.ts";
 import type { Call, HandlerSuccess } from "../../handlers/handler.ts";
+import type { AgentDirectory } from "../../identity/agent-directory.ts";
 import type { AgentDocument, AgentStanding } from "../../identity/agent-document.ts";
+import type { DiscoveryContext } from "./config.ts";
 import {
   agentSubject,
   type CapabilitySubject,
   capabilityDocument,
 } from "./describe-capabilities.ts";
-import { chooseForm, type DescriptionForm, FORMAT_NAMES } from "./describe-format.ts";
-import { createIdentityReplies, type IdentityReply } from "./describe-identity.ts";
 import {
-  agentNotFound,
-  type DescribedAgents,
-  resolveTarget,
-  statusDocument,
-} from "./described-agent.ts";
+  chooseForm,
+  createIdentityReplies,
+  type DescriptionForm,
+  FORMAT_NAMES,
+  type IdentityReply,
+} from "./describe-identity.ts";
+import { disclosing } from "./inventory.ts";
 
 /** All that there is to describe. */
 interface DescribeOptions extends DescribedAgents {
+  readonly context: DiscoveryContext;
   readonly standing: AgentStanding;
   /** The methods that this server answers. */
   readonly methods: readonly string[];
-  readonly server: { readonly serverId: string; readonly operator?: string };
-  /**
-   * The answer of QUERY for an agent of another system, known by a name of that system; undefined
-   * for a name that is none.
-   */
-  findEntry(name: string, callerId: string | undefined): object | Refusal | undefined;
-  /** True if there are such agents, so that the endpoint which answers for them is listed. */
-  readonly listsEntries: boolean;
-  /** The pairs that an agent of another system may call here. */
-  toolsOf(agent: AgentDocument): readonly string[];
 }
 
 /** DESCRIBE on "/", and every method that describes an agent on its own path. */
@@ -63,11 +64,27 @@ const CAPABILITY_PARAMETERS = {
 const AGENT = { type: "string", minLength: 1, maxLength: 256 };
 
 /** Makes what describes the agents of one server. */
-export function createDescription(options: DescribeOptions, describe: DescribeMethod): Description {
+export function createDescription(
+  context: DiscoveryContext,
+  methods: readonly string[],
+): Description {
+  const { inventory, directory, config, state } = context;
+  const defaultName = config.agents.default;
+  const options: DescribeOptions = {
+    ...{ context, methods, directory, isDisclosedTo: disclosing(context) },
+    defaultAgent: defaultName === undefined ? undefined : directory.resolve(defaultName),
+    standing: {
+      statusOf: (agent) => state.lifecycle.statusOf(agent),
+      statusSince: (agent) => state.lifecycle.statusSince(agent),
+      lastAction: (agentId) => state.ledger.currentHeadOf(agentId),
+    },
+  };
+  const describe = describeBy(context.catalog);
   const answer = createAnswers(options);
   const onPath = (method: string): ProtocolEndpoint => {
     const usual = method === "DESCRIBE" ? "capabilities" : "json";
-    const isListed = method === "QUERY" && options.listsEntries;
+    // An agent of another system is found by QUERY alone.
+    const isListed = method === "QUERY" && inventory?.isEmpty === false;
     return {
       ...{ ...reading(method, describe), isListed },
       path: "/agents/{agent_id}",
@@ -79,8 +96,7 @@ export function createDescription(options: DescribeOptions, describe: DescribeMe
       }),
       handler: (call, exchange) => {
         const { agent_id: name } = call.input;
-        const entry =
-          method === "QUERY" ? options.findEntry(String(name), call.agentId) : undefined;
+        const entry = method === "QUERY" ? inventory?.find(String(name), call.agentId) : undefined;
         if (entry === undefined) return answer(name, usual, call, exchange);
         return isRefusal(entry) ? entry : { body: entry };
       },
@@ -121,7 +137,7 @@ type AnswerDescription = (
 ) => Answer | IdentityReply | Promise<Answer>;
 
 function createAnswers(options: DescribeOptions): AnswerDescription {
-  const { standing, methods } = options;
+  const { standing, methods, context } = options;
   const replyWithIdentity = createIdentityReplies();
   return (named, usual, call, exchange) => {
     const agent = resolveTarget(options, named, call, exchange);
@@ -136,7 +152,7 @@ function createAnswers(options: DescribeOptions): AnswerDescription {
     switch (form) {
       case "capabilities":
         return answerCapabilities(
-          agentSubject(agent, status, { methods, tools: options.toolsOf(agent) }),
+          agentSubject(agent, status, { methods, tools: context.inventory?.toolsOf(agent) ?? [] }),
           call,
         );
       case "status":
@@ -160,8 +176,8 @@ function isRefusal(value: Refusal | object): value is Refusal {
   return "kind" in value && value.kind === "refusal";
 }
 
-function ofServer({ server, methods }: DescribeOptions): CapabilitySubject {
-  const { serverId, operator = serverId } = server;
+function ofServer({ context, methods }: DescribeOptions): CapabilitySubject {
+  const { serverId, operator = serverId } = context.config.server;
   const identity = { server_id: serverId, name: operator };
   return { identity, status: "active", document: {}, governanceZone: undefined, methods };
 }
@@ -198,4 +214,80 @@ function refuseLapsed(
   if (status === "suspended") return agentSuspended(agent.agentId);
   if (status === "retired") return agentRetired(agent.agentId, standing.statusSince(agent));
   return undefined;
+}
+
+/** The agents there are to describe. */
+interface DescribedAgents {
+  readonly directory: AgentDirectory;
+  /** Addressed by requests that name no agent. */
+  readonly defaultAgent: AgentDocument | undefined;
+  /** Tells whether a caller may learn which agents there are. */
+  isDisclosedTo(agentId: string | undefined): boolean;
+}
+
+/**
+ * The agent that is named, else the one that asks, else the configured default; undefined for the
+ * server itself. The exchange then speaks for that agent.   AGTP "URI Resolution", AGTP-API §8.5
+ */
+function resolveTarget(
+  agents: DescribedAgents,
+  named: unknown,
+  call: Call,
+  exchange: ExchangeView,
+): AgentDocument | Refusal | undefined {
+  const agent = findAgent(agents, named, call.agentId);
+  if (agent !== undefined) exchange.addressed = agent;
+  return agent === undefined && named !== undefined ? agentNotFound() : agent;
+}
+
+/** 404: in the same words whether it is not there or not to be seen. */
+function agentNotFound(): Refusal {
+  return notFound("agent-not-found", "this server hosts no such agent");
+}
+
+function findAgent(
+  { directory, defaultAgent, isDisclosedTo }: DescribedAgents,
+  named: unknown,
+  callerId: string | undefined,
+): AgentDocument | undefined {
+  const caller = callerId === undefined ? undefined : directory.find(callerId);
+  const addressed =
+    named === undefined ? (caller ?? defaultAgent) : directory.resolve(String(named));
+  // Nobody is a secret to itself.
+  return addressed === caller || isDisclosedTo(callerId) ? addressed : undefined;
+}
+
+/**
+ * The status document of an agent: where it stands once its last action is known; `now` is in
+ * milliseconds since the epoch. What this server cannot know is left out.   AGTP "Status Sub-Resource"
+ */
+export async function statusDocument(
+  agent: AgentDocument,
+  standing: AgentStanding,
+  now: () => number,
+): Promise<JsonRecord> {
+  const { document } = agent;
+  const action = await standing.lastAction(agent.agentId);
+  const since = standing.statusSince(agent);
+  return {
+    document_type: "agtp-status",
+    canonical_id: agent.agentId,
+    agent_label: agent.name,
+    ...textMember(document, "org_domain"),
+    lifecycle_state: standing.statusOf(agent),
+    ...(since === undefined ? {} : { lifecycle_state_since: since }),
+    ...textMember(document, "cert_status"),
+    ...(action === undefined
+      ? {}
+      : {
+          last_action_method: action.method,
+          last_action_timestamp: new Date(action.at).toISOString(),
+        }),
+    generated_at: new Date(now()).toISOString(),
+  };
+}
+
+function textMember(document: JsonRecord, name: string): JsonRecord {
+  const value = document[name];
+  return typeof value === "string" ? { [name]: value } : {};
 }

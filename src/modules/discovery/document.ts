@@ -8,10 +8,17 @@ import { type KeyObject, sign } from "node:crypto";
 import { once } from "node:events";
 import { Worker } from "node:worker_threads";
 import { shareHashed } from "../../base/kept-text.ts";
-import { copying, hashing, inSlices, lengthOf, type Pieces } from "../../base/octet-pieces.ts";
+import {
+  copying,
+  hashing,
+  inSlices,
+  lengthOf,
+  type Pieces,
+  PieceWriter,
+} from "../../base/octet-pieces.ts";
 import type { Drive, Paced } from "../../base/paced.ts";
+import { canonicalText } from "../../identity/canonical-form.ts";
 import { compactHeader } from "../../identity/jws.ts";
-import { layOut } from "./long-list.ts";
 
 /** An encoded manifest, ready to be sent. */
 export interface ManifestDocument {
@@ -162,4 +169,63 @@ async function signElsewhere(key: KeyObject, input: Buffer): Promise<string> {
   });
   const [signature] = (await once(worker, "message")) as [Uint8Array];
   return Buffer.from(signature).toString("base64url");
+}
+
+/** The form in which a document is written: as it is sent, or as it is hashed and signed. */
+type Form = "plain" | "canonical";
+
+/** Items in both forms, without the brackets around them. */
+export type EncodedItems = Readonly<Record<Form, Pieces>>;
+
+/** A member of a document, in any number of parts. */
+export class LongList {
+  readonly parts: readonly EncodedItems[];
+
+  constructor(...parts: readonly EncodedItems[]) {
+    this.parts = parts.filter(({ plain }) => plain.length > 0);
+  }
+}
+
+/** Encodes what is shown of each item, an item a step. */
+export function* encodingItems<T>(
+  items: Iterable<T>,
+  show: (item: T) => object,
+): Paced<EncodedItems> {
+  const plain = new PieceWriter();
+  const canonical = new PieceWriter();
+  let before = "";
+  for (const item of items) {
+    const shown = show(item);
+    plain.add(before + JSON.stringify(shown));
+    canonical.add(before + canonicalText(shown));
+    before = ",";
+    yield;
+  }
+  return { plain: plain.end(), canonical: canonical.end() };
+}
+
+/** The octets of a document with such members, in pieces, without its last brace. */
+function layOut(document: Readonly<Record<string, unknown>>, form: Form): Pieces {
+  const names = Object.keys(document);
+  if (form === "canonical") names.sort();
+  const pieces: Uint8Array[] = [];
+  let before = "{";
+  for (const name of names) {
+    const value = document[name];
+    if (value === undefined) continue;
+    pieces.push(Buffer.from(`${before}${JSON.stringify(name)}:`));
+    if (value instanceof LongList) pieces.push(...bracketed(value, form));
+    else pieces.push(Buffer.from(form === "plain" ? JSON.stringify(value) : canonicalText(value)));
+    before = ",";
+  }
+  return pieces;
+}
+
+function bracketed({ parts }: LongList, form: Form): Pieces {
+  const pieces: Uint8Array[] = [Buffer.from("[")];
+  for (const [index, part] of parts.entries()) {
+    if (index > 0) pieces.push(Buffer.from(","));
+    pieces.push(...part[form]);
+  }
+  return [...pieces, Buffer.from("]")];
 }

@@ -10,20 +10,27 @@ import { dirname, join } from "node:path";
 import { LRUCache } from "lru-cache";
 import { readBoundedFile } from "../../base/bounded-file.ts";
 import { isRecord, parseJson } from "../../base/json-value.ts";
+import { Latest } from "../../base/latest.ts";
 import { makeDirectory } from "../../base/make-directory.ts";
+import type { Paced } from "../../base/paced.ts";
+import type { Pair } from "../../catalog/pair.ts";
+import { whileServing } from "../../dispatch/module/while-serving.ts";
 import type { EndpointDefinition } from "../../endpoint/endpoint.ts";
 import { projectEndpoint } from "../../endpoint/project.ts";
-import { agentReference, buildManifest, type ManifestSource } from "./build.ts";
+import { agentReference, buildManifest } from "./build.ts";
+import type { DiscoveryContext } from "./config.ts";
 import {
   documentVersionOf,
+  type EncodedItems,
   encodeManifest,
+  encodingItems,
   hashingContent,
+  LongList,
   type ManifestContent,
   type ManifestDates,
   type ManifestDocument,
   type ManifestEncoding,
 } from "./document.ts";
-import { type EncodedItems, encodingItems, LongList } from "./long-list.ts";
 
 /** Both variants, encoded. */
 export interface PublishedManifest {
@@ -37,7 +44,7 @@ export interface PublishedManifest {
 }
 
 interface Publishing extends ManifestEncoding {
-  /** `source.endpoints`, which every manifest of a deployment has. */
+  /** Those that every manifest of a deployment has. */
   readonly endpoints: EncodedItems;
 }
 
@@ -47,19 +54,19 @@ export function manifestFile(directory: string): string {
 }
 
 /** Builds both variants, signed where there is a key. Writes nothing before `keep`. */
-export async function publishManifest(
-  source: ManifestSource,
+async function publishManifest(
+  context: DiscoveryContext,
   { endpoints: common, key, drive }: Publishing,
 ): Promise<PublishedManifest> {
-  const { config } = source;
+  const { config, directory, state } = context;
   const file = manifestFile(config.directory);
   // A change that nobody is shown does not count as content.
-  const agents = config.agents.disclosure === "private" ? [] : source.agents;
+  const agents = config.agents.disclosure === "private" ? [] : directory.list();
   const references = await drive(
-    encodingItems(agents, (agent) => agentReference(agent, source.statusOf(agent))),
+    encodingItems(agents, (agent) => agentReference(agent, state.lifecycle.statusOf(agent))),
   );
   const contentOf = (isDisclosed: boolean, ...own: readonly EncodedItems[]): ManifestContent =>
-    buildManifest(source, {
+    buildManifest(context, {
       endpoints: new LongList(common, ...own),
       agents: isDisclosed ? new LongList(references) : new LongList(),
     });
@@ -171,4 +178,51 @@ export class ReadyManifests {
     );
     return made;
   }
+}
+
+/**
+ * The manifest as it is now: made anew when an agent has come to another status, or a port is known.
+ * Its endpoints are encoded once, for the first.
+ */
+export class CurrentManifest {
+  readonly #context: DiscoveryContext;
+  readonly #latest: Latest<PublishedManifest>;
+  #listed: EncodedItems | undefined;
+  #pairs: ReadonlySet<string> | undefined;
+
+  constructor(context: DiscoveryContext) {
+    this.#context = context;
+    this.#latest = new Latest(
+      () => this.#publish(),
+      () => [context.state.lifecycle.revision, context.deployment().apis()],
+    );
+  }
+
+  /** Tells whether it lists such a pair. */
+  isListed(method: string, path: string): boolean {
+    const { listed } = this.#context.deployment();
+    this.#pairs ??= new Set(listed.map(({ definition }) => pairOf(definition)));
+    return this.#pairs.has(pairOf({ method, path }));
+  }
+
+  /** At once where nothing has changed. */
+  get(): PublishedManifest | Promise<PublishedManifest> {
+    return this.#latest.get();
+  }
+
+  async #publish(): Promise<PublishedManifest> {
+    const { signingKey: key } = this.#context;
+    const drive = whileServing(this.#context);
+    this.#listed ??= await drive(this.#encoding());
+    return publishManifest(this.#context, { endpoints: this.#listed, key, drive });
+  }
+
+  #encoding(): Paced<EncodedItems> {
+    const { listed } = this.#context.deployment();
+    return encodingItems(listed, ({ definition }) => projectEndpoint(definition));
+  }
+}
+
+function pairOf({ method, path }: Pair): string {
+  return `${method} ${path}`;
 }

@@ -5,63 +5,53 @@
  */
 
 import { INSPECT_ALL, seesAll } from "../../dispatch/caller/caller.ts";
-import type { Attempts } from "../../dispatch/contracts/attempts.ts";
-import type { RecordEvents } from "../../dispatch/contracts/contract-events.ts";
+import { recordContractEvents } from "../../dispatch/contracts/contract-events.ts";
 import { actorOf, contractOf, textOf } from "../../dispatch/contracts/named-contract.ts";
-import type { RcnsConfig } from "../../dispatch/policy/policies-config.ts";
+import type { ModuleContext } from "../../dispatch/module/module.ts";
+import type { Taking } from "../../dispatch/module/shared-sections.ts";
 import { badRequest, forbidden, notFound, type Refusal } from "../../dispatch/refusals/refusal.ts";
 import { floorResult } from "../../dispatch/routes/floor-result.ts";
 import type { ExchangeView } from "../../dispatch/routes/route.ts";
 import { type Contract, contractDetails } from "../../endpoint/contract.ts";
 import type { Recipe } from "../../endpoint/recipe.ts";
 import type { Call, HandlerSuccess } from "../../handlers/handler.ts";
-import { type ContractRegister, isOpen } from "../../state/registers/contract-register.ts";
+import { isOpen } from "../../state/registers/contract-register.ts";
 
-/** The parts that these methods work on. */
-export interface ContractMethodsOptions {
-  readonly register: ContractRegister;
-  readonly attempts: Attempts;
-  readonly recipes: ReadonlyMap<string, Recipe>;
-  readonly rcns: RcnsConfig;
-  readonly record: RecordEvents;
-}
+/** The input of this module. */
+export type FloorContext = ModuleContext<Taking<"policies">>;
 
 type Answer = HandlerSuccess | Refusal;
 
 /** REVOKE `{target: "contract", synthesis_id}`: effective from the next step on. */
 export async function revokeContract(
-  options: ContractMethodsOptions,
+  context: FloorContext,
   call: Call,
   exchange: ExchangeView,
 ): Promise<Answer> {
-  const contract = visibleContract(options, call, exchange);
+  const contract = visibleContract(context, call, exchange);
   if ("kind" in contract) return contract;
   const { state, synthesisId } = contract;
   if (!isOpen(contract)) {
     return floorResult(call, { synthesis_id: synthesisId, status: state, noop: true });
   }
   const reason = textOf(call, "reason");
-  await options.register.change(synthesisId, "revoked", reason ?? "revoked");
+  await context.state.contracts.change(synthesisId, "revoked", reason ?? "revoked");
   const event = { type: "rcns_revoke", contract, reason, ...actorOf(call, exchange) } as const;
-  const [auditId] = await options.record([event], { call, exchange });
+  const [auditId] = await recordContractEvents(context)([event], { call, exchange });
   const result = { synthesis_id: synthesisId, status: "revoked", event_type: "rcns_revoke" };
   return floorResult(call, { ...result, audit_id: auditId });
 }
 
 /** INSPECT `{target: "contract", synthesis_id}`; what is over can still be looked at. */
-export function inspectContract(
-  options: ContractMethodsOptions,
-  call: Call,
-  exchange: ExchangeView,
-): Answer {
-  const contract = visibleContract(options, call, exchange);
+export function inspectContract(context: FloorContext, call: Call, exchange: ExchangeView): Answer {
+  const contract = visibleContract(context, call, exchange);
   if ("kind" in contract) return contract;
   return floorResult(call, { target: "contract", ...contractDetails(contract) });
 }
 
 /** INSPECT `{target: "rcns-attempt", attempt_id}`. */
 export function inspectAttempt(
-  { attempts }: ContractMethodsOptions,
+  { attempts }: FloorContext,
   call: Call,
   { caller }: ExchangeView,
 ): Answer {
@@ -81,11 +71,11 @@ export function inspectAttempt(
 
 /** The contract that a call names, where the caller may look at it; or what to answer instead. */
 function visibleContract(
-  options: ContractMethodsOptions,
+  { state }: FloorContext,
   call: Call,
   exchange: ExchangeView,
 ): Contract | Refusal {
-  const contract = contractOf(options, call);
+  const contract = contractOf({ register: state.contracts }, call);
   if ("kind" in contract || mayLookAt(contract, exchange)) return contract;
   const message = `this needs ${INSPECT_ALL}, or to be the contract's agent`;
   return forbidden("contract-forbidden", message);
@@ -94,4 +84,81 @@ function visibleContract(
 /** The agent it is bound to, and those who see all: by their scope, or as people at the console. */
 function mayLookAt({ agentId }: Contract, { caller, peer }: ExchangeView): boolean {
   return agentId === caller.agentId || seesAll(caller) || peer.operator !== undefined;
+}
+
+/** REVOKE `{target: "stale-contracts", mode?}`: what was made from recipes as they no longer are. */
+export async function sweepContracts(
+  context: FloorContext,
+  call: Call,
+  exchange: ExchangeView,
+): Promise<Answer> {
+  const { config, state, recipes } = context;
+  if (!seesAll(exchange.caller)) {
+    return forbidden("operator-scope-required", `the sweep needs the scope ${INSPECT_ALL}`, {
+      scope: INSPECT_ALL,
+    });
+  }
+  const { mode = config.policies.rcns.onPolicyChange } = call.input;
+  if (mode !== "grandfather" && mode !== "invalidate") {
+    const message = 'mode must be "grandfather" or "invalidate"';
+    return badRequest("invalid-sweep-mode", message, { parameter: "mode" });
+  }
+  const examined = state.contracts
+    .open()
+    .map((contract) => ({ contract, disposition: dispositionOf(contract, recipes, mode) }));
+  const evicted = examined.flatMap(({ contract, disposition }) =>
+    disposition === "evicted" ? [contract] : [],
+  );
+  // At once, whatever is running: no step of theirs is taken after this.
+  await state.contracts.evict(evicted.map(({ synthesisId }) => synthesisId));
+  const actor = actorOf(call, exchange);
+  const events = evicted.map(
+    (contract) => ({ type: "rcns_release", contract, ...STALE, ...actor }) as const,
+  );
+  const auditIds =
+    events.length === 0 ? [] : await recordContractEvents(context)(events, { call, exchange });
+  return floorResult(call, {
+    mode,
+    swept_at: new Date().toISOString(),
+    examined_count: examined.length,
+    stale_count: examined.filter(({ disposition }) => disposition !== "unchanged").length,
+    contracts: examined.map(({ contract, disposition }) =>
+      sweepEntry(contract, recipes, disposition),
+    ),
+    audit_ids: auditIds,
+  });
+}
+
+const STALE = { reason: "policy-change-invalidation" };
+
+type Disposition = "unchanged" | "grandfathered" | "evicted";
+
+/** A contract without a lineage has no version to compare. */
+function dispositionOf(
+  { lineage }: Contract,
+  recipes: ReadonlyMap<string, Recipe>,
+  mode: "grandfather" | "invalidate",
+): Disposition {
+  if (lineage === undefined) return "unchanged";
+  if (recipes.get(lineage.recipe_name)?.version === lineage.recipe_version) return "unchanged";
+  return mode === "grandfather" ? "grandfathered" : "evicted";
+}
+
+function sweepEntry(
+  { synthesisId, agentId, endpoint, lineage }: Contract,
+  recipes: ReadonlyMap<string, Recipe>,
+  disposition: Disposition,
+): Record<string, unknown> {
+  const current = lineage === undefined ? null : recipes.get(lineage.recipe_name)?.version;
+  return {
+    synthesis_id: synthesisId,
+    originating_agent_id: agentId,
+    method: endpoint.method,
+    path: endpoint.path,
+    recipe_name: lineage?.recipe_name ?? null,
+    captured_version: lineage?.recipe_version ?? null,
+    current_version: current ?? null,
+    disposition,
+    action: disposition,
+  };
 }

@@ -6,7 +6,6 @@
 
 import type { JsonRecord } from "../../base/json-value.ts";
 import { atOnce, mapPaced, type Paced } from "../../base/paced.ts";
-import type { TaskQueue } from "../../base/task-queue.ts";
 import { operatorOf } from "../../dispatch/caller/operator.ts";
 import type { IdentityConfig } from "../../dispatch/policy/policies-config.ts";
 import { payerOf } from "../../dispatch/rates/rates.ts";
@@ -22,27 +21,11 @@ import { recordGone } from "../../dispatch/refusals/store-refusals.ts";
 import { floorResult } from "../../dispatch/routes/floor-result.ts";
 import type { ExchangeView, RouteHandler } from "../../dispatch/routes/route.ts";
 import type { Call, HandlerSuccess } from "../../handlers/handler.ts";
-import type { AgentDirectory } from "../../identity/agent-directory.ts";
 import { isSha256 } from "../../identity/identifiers.ts";
 import { decodeJws } from "../../identity/jws.ts";
 import type { JsonSchema } from "../../schema/json-schema.ts";
 import type { JournalRecord } from "../../state/journal/journal.ts";
-import type { Ledger } from "../../state/records/ledger.ts";
-import type { LifecycleRegister } from "../../state/registers/lifecycle-register.ts";
-import { type ContractMethodsOptions, inspectAttempt, inspectContract } from "./contracts.ts";
-
-/** The parts that INSPECT looks into. */
-export interface InspectOptions {
-  readonly directory: AgentDirectory;
-  readonly ledger: Pick<Ledger, "find" | "currentHeadOf" | "whereCut">;
-  readonly register: Pick<LifecycleRegister, "events" | "statusOf">;
-  readonly policy: Pick<IdentityConfig, "inspectAcl" | "operatorCertificates">;
-  readonly contracts: ContractMethodsOptions;
-  /** Decodes long streams, in turns with all else that takes long. */
-  readonly work: TaskQueue;
-  /** Handlers of further targets. */
-  readonly others: ReadonlyMap<string, RouteHandler>;
-}
+import { type FloorContext, inspectAttempt, inspectContract } from "./contracts.ts";
 
 const MAX_EVENTS = 1000;
 /** They take a millisecond or two. */
@@ -52,12 +35,12 @@ const ID = { type: "string", maxLength: 256 };
 const TARGETS = ["audit", "chain_head", "lifecycle", "contract", "rcns-attempt"];
 
 /** Parameters of INSPECT; which of them a target needs is for the handler to say. */
-export function inspectSchema({ others }: Pick<InspectOptions, "others">): JsonSchema {
+export function inspectSchema({ inspections }: FloorContext): JsonSchema {
   return {
     type: "object",
     required: ["target"],
     properties: {
-      target: { enum: [...TARGETS, ...others.keys()] },
+      target: { enum: [...TARGETS, ...inspections.keys()] },
       audit_id: { type: "string" },
       agent_id: { type: "string" },
       synthesis_id: { type: "string" },
@@ -71,27 +54,27 @@ export function inspectSchema({ others }: Pick<InspectOptions, "others">): JsonS
 }
 
 /** The handler of INSPECT on "/". */
-export function inspectHandler(options: InspectOptions): RouteHandler {
+export function inspectHandler(context: FloorContext): RouteHandler {
   return (call, exchange) => {
-    const other = options.others.get(String(call.input["target"]));
+    const other = context.inspections.get(String(call.input["target"]));
     if (other !== undefined) return other(call, exchange);
     switch (call.input["target"]) {
       case "audit":
-        return inspectAudit(options, call, exchange);
+        return inspectAudit(context, call, exchange);
       case "chain_head":
-        return inspectChainHead(options, call, exchange);
+        return inspectChainHead(context, call, exchange);
       case "lifecycle":
-        return inspectLifecycle(options, call, exchange);
+        return inspectLifecycle(context, call, exchange);
       case "contract":
-        return inspectContract(options.contracts, call, exchange);
+        return inspectContract(context, call, exchange);
       default:
-        return inspectAttempt(options.contracts, call, exchange);
+        return inspectAttempt(context, call, exchange);
     }
   };
 }
 
 async function inspectAudit(
-  { ledger, policy }: InspectOptions,
+  { config, state: { ledger } }: FloorContext,
   call: Call,
   exchange: ExchangeView,
 ): Promise<HandlerSuccess | Refusal> {
@@ -101,6 +84,7 @@ async function inspectAudit(
     const message = "audit_id must be 64 lower-case hex characters";
     return badRequest("invalid-audit-id", message, { parameter: "audit_id" });
   }
+  const policy = config.policies.identity;
   const anonymous = refuseStranger(exchange, policy);
   if (anonymous !== undefined) return anonymous;
   const jws = await ledger.find(auditId);
@@ -120,13 +104,13 @@ async function inspectAudit(
 }
 
 async function inspectChainHead(
-  { directory, ledger, policy }: InspectOptions,
+  context: FloorContext,
   call: Call,
   exchange: ExchangeView,
 ): Promise<HandlerSuccess | Refusal> {
-  const agentId = subjectOf({ directory, policy }, call, exchange);
+  const agentId = subjectOf(context, call, exchange);
   if (typeof agentId !== "string") return agentId;
-  const head = await ledger.currentHeadOf(agentId);
+  const head = await context.state.ledger.currentHeadOf(agentId);
   if (head === undefined) return notFound("record-not-found", "the agent has no record here");
   const { auditId, at } = head;
   const lastAt = new Date(at).toISOString();
@@ -139,13 +123,15 @@ async function inspectChainHead(
 }
 
 async function inspectLifecycle(
-  { directory, register, policy, work }: InspectOptions,
+  context: FloorContext,
   call: Call,
   exchange: ExchangeView,
 ): Promise<HandlerSuccess | Refusal> {
-  const agentId = subjectOf({ directory, policy }, call, exchange);
+  const agentId = subjectOf(context, call, exchange);
   if (typeof agentId !== "string") return agentId;
-  const agent = directory.find(agentId);
+  const { work } = context;
+  const { lifecycle: register } = context.state;
+  const agent = context.directory.find(agentId);
   if (agent === undefined) return notFound("agent-not-found", "this server hosts no such agent");
   exchange.addressed = agent;
   const { limit = USUAL_EVENTS } = call.input;
@@ -174,10 +160,11 @@ export function showEvents(records: readonly JournalRecord[]): Paced<readonly Js
 
 /** The agent that is asked about, by id or name, else the caller itself; or why it may not be. */
 function subjectOf(
-  { directory, policy }: Pick<InspectOptions, "directory" | "policy">,
+  { directory, config }: FloorContext,
   call: Call,
   exchange: ExchangeView,
 ): string | Refusal {
+  const policy = config.policies.identity;
   const named = call.input["agent_id"] ?? call.agentId;
   if (typeof named !== "string") return missing("agent_id");
   const agentId = directory.resolve(named)?.agentId ?? named;
@@ -189,7 +176,7 @@ function missing(parameter: "audit_id" | "agent_id"): Refusal {
   return badRequest(code, `${parameter} is required by this target`, { parameter });
 }
 
-type Policy = InspectOptions["policy"];
+type Policy = Pick<IdentityConfig, "inspectAcl" | "operatorCertificates">;
 
 /** 401: these modes know callers by their certificate alone. */
 function refuseStranger({ peer, caller }: ExchangeView, policy: Policy): Refusal | undefined {

@@ -24,35 +24,17 @@ import type { AgentDirectory } from "../../identity/agent-directory.ts";
 import type { AgentDocument } from "../../identity/agent-document.ts";
 import { uuidv7 } from "../../identity/uuid.ts";
 import type { JournalRecord } from "../../state/journal/journal.ts";
-import type { Attributor, Ledger } from "../../state/records/ledger.ts";
 import { UnknownOutcomeError } from "../../state/records/record-store.ts";
-import type { CertificateRegister } from "../../state/registers/certificate-register.ts";
-import { LIFECYCLE_METHODS, type LifecycleMethod } from "../../state/registers/lifecycle.ts";
-import type { LifecycleRegister } from "../../state/registers/lifecycle-register.ts";
+import type { LifecycleMethod } from "../../state/registers/lifecycle.ts";
 import { StoreUnavailableError } from "../../state/store-fault.ts";
-import { type ContractMethodsOptions, revokeContract } from "./contracts.ts";
-import { sweepContracts } from "./stale-contracts.ts";
-
-/** The parts that the lifecycle methods work on. */
-export interface LifecycleOptions {
-  readonly directory: AgentDirectory;
-  readonly register: LifecycleRegister;
-  readonly attributor: Attributor;
-  readonly certificates: Pick<CertificateRegister, "isRevoked">;
-  readonly ledger: Pick<Ledger, "settled">;
-  readonly policy: IdentityConfig;
-  readonly contracts: ContractMethodsOptions;
-  /** REVOKE of other things, by target. */
-  readonly revocations: ReadonlyMap<string, RouteHandler>;
-}
+import { type FloorContext, revokeContract, sweepContracts } from "./contracts.ts";
 
 type Answer = Awaited<ReturnType<RouteHandler>>;
-type LifecycleHandler = (call: Call, exchange: ExchangeView) => Promise<Answer>;
 
 /** Parameters of all five; that REVOKE of an agent says why is for the handler to ask. */
 export function lifecycleSchema(
   method: LifecycleMethod,
-  revocations: LifecycleOptions["revocations"],
+  { revocations }: FloorContext,
 ): Readonly<Record<string, unknown>> {
   const text = { type: "string", minLength: 1, maxLength: 1024 };
   const successor = {
@@ -79,35 +61,28 @@ export function lifecycleSchema(
   };
 }
 
-/** One handler a method. */
-export function lifecycleHandlers(
-  options: LifecycleOptions,
-): ReadonlyMap<LifecycleMethod, LifecycleHandler> {
-  return new Map(
-    LIFECYCLE_METHODS.map((method) => [
-      method,
-      (call, exchange) => handle(options, method, call, exchange),
-    ]),
-  );
-}
-
-async function handle(
-  options: LifecycleOptions,
+/** Answers one of the five. */
+export async function changeLifecycle(
+  context: FloorContext,
   method: LifecycleMethod,
   call: Call,
   exchange: ExchangeView,
 ): Promise<Answer> {
-  const { directory, register, attributor } = options;
+  const { directory, attributor, config, state } = context;
+  const policy = config.policies.identity;
   const { target = "agent" } = call.input;
-  if (target === "contract") return revokeContract(options.contracts, call, exchange);
-  if (target === "stale-contracts") return sweepContracts(options.contracts, call, exchange);
-  const revoke = options.revocations.get(String(target));
+  if (target === "contract") return revokeContract(context, call, exchange);
+  if (target === "stale-contracts") return sweepContracts(context, call, exchange);
+  const revoke = context.revocations.get(String(target));
   if (revoke !== undefined) return revoke(call, exchange);
   if (method === "REVOKE" && call.input["reason"] === undefined) return reasonMissing();
   const named = nameOf(directory, call, exchange);
   if (typeof named !== "string") return named;
   const agent = directory.resolve(named);
-  const refusal = refuseAuthority(exchange, agent, options);
+  const refusal = refuseAuthority(exchange, agent, {
+    policy,
+    certificates: state.certificates,
+  });
   if (refusal !== undefined) {
     call.log.warn({ method, code: refusal.code }, "a lifecycle change was refused");
     return refusal;
@@ -115,11 +90,11 @@ async function handle(
   if (agent === undefined) return notFound("agent-not-found", "this server hosts no such agent");
   exchange.addressed = agent;
   if (!attributor.isWritable) return recordsUnavailable(attributor);
-  const outcome = await register.apply({
+  const outcome = await state.lifecycle.apply({
     method,
     agent,
-    details: { ...eventDetails(call), ...operatorEntry(exchange, options) },
-    record: (extension) => recordEvent(options, { call, exchange, agent, extension }),
+    details: { ...eventDetails(call), ...operatorEntry(exchange, policy) },
+    record: (extension) => recordEvent(context, { call, exchange, agent, extension }),
   });
   switch (outcome.kind) {
     case "invalid":
@@ -184,7 +159,7 @@ function eventDetails({ input, agentId }: Call): Readonly<Record<string, unknown
 }
 
 /** The person who decided, where it was one. */
-function operatorEntry({ peer }: ExchangeView, { policy }: LifecycleOptions): object {
+function operatorEntry({ peer }: ExchangeView, policy: IdentityConfig): object {
   const operator = operatorOf(peer, policy);
   return operator === undefined ? {} : { operator };
 }
@@ -199,7 +174,7 @@ interface LifecycleEventFacts {
 
 /** The event is the next record of the chain of the agent that it is about; undefined: unwritten. */
 async function recordEvent(
-  { attributor, ledger }: LifecycleOptions,
+  { attributor, state: { ledger } }: FloorContext,
   { call, exchange, agent, extension }: LifecycleEventFacts,
 ): Promise<JournalRecord | undefined> {
   const draft = attributor.chained({

@@ -1,10 +1,7 @@
 /** INSPECT and the lifecycle of agents: what reads or changes the state of this server.   AGTP "Method Floor" */
 
-import type { TaskQueue } from "../../base/task-queue.ts";
-import { recordContractEvents } from "../../dispatch/contracts/contract-events.ts";
 import type { Module } from "../../dispatch/module/module.ts";
 import type { Taking } from "../../dispatch/module/shared-sections.ts";
-import type { IdentityConfig } from "../../dispatch/policy/policies-config.ts";
 import {
   type DescribeMethod,
   describeBy,
@@ -13,29 +10,17 @@ import {
   impactOf,
 } from "../../dispatch/routes/floor.ts";
 import { type ProtocolEndpoint, protocolRoutes } from "../../dispatch/routes/protocol-endpoint.ts";
-import type { RouteHandler } from "../../dispatch/routes/route.ts";
-import type { AgentDirectory } from "../../identity/agent-directory.ts";
-import type { Attributor } from "../../state/records/ledger.ts";
 import { LIFECYCLE_METHODS } from "../../state/registers/lifecycle.ts";
-import type { ServerState } from "../../state/state.ts";
-import type { ContractMethodsOptions } from "./contracts.ts";
+import type { FloorContext } from "./contracts.ts";
 import { inspectHandler, inspectSchema } from "./inspect.ts";
-import { lifecycleHandlers, lifecycleSchema } from "./lifecycle.ts";
+import { changeLifecycle, lifecycleSchema } from "./lifecycle.ts";
 
 export const floorModule: Module<Taking<"policies">> = {
   name: "floor",
   takes: { policies: true },
   async provision(context) {
-    const { config, state, attempts, recipes } = context;
     const describe = describeBy(context.catalog);
-    const methods = keptMethods({
-      ...context,
-      policy: config.policies.identity,
-      contracts: {
-        ...{ register: state.contracts, attempts, recipes, rcns: config.policies.rcns },
-        record: recordContractEvents(context),
-      },
-    });
+    const methods = keptMethods(context);
     const onAgents = agentLifecycleEndpoints(methods, describe);
     return {
       routes: protocolRoutes([...floorEndpoints(methods, describe), ...onAgents], context),
@@ -44,59 +29,21 @@ export const floorModule: Module<Taking<"policies">> = {
   },
 };
 
-/** The parts that these methods work on. */
-interface KeptMethodsOptions {
-  readonly directory: AgentDirectory;
-  readonly state: Pick<ServerState, "ledger" | "lifecycle" | "certificates">;
-  readonly attributor: Attributor;
-  readonly policy: IdentityConfig;
-  readonly contracts: ContractMethodsOptions;
-  readonly work: TaskQueue;
-  /** Further targets of INSPECT. */
-  readonly inspections: ReadonlyMap<string, RouteHandler>;
-  /** Further targets of REVOKE. */
-  readonly revocations: ReadonlyMap<string, RouteHandler>;
-}
-
 /** The methods that read or change what the server keeps, by name. */
-function keptMethods(options: KeptMethodsOptions): ReadonlyMap<string, FloorMethod> {
-  const { directory, state, policy, contracts, work, inspections: others } = options;
-  const { ledger, lifecycle: register } = state;
-  const inspected = { directory, ledger, register, policy, contracts, work, others };
-  return new Map<string, FloorMethod>([
-    ...lifecycleMethods(options),
-    [
-      "INSPECT",
-      {
-        ...{ inputSchema: inspectSchema(inspected), handler: inspectHandler(inspected) },
-        looksUp: ["synthesis_id", "notification_id", "escalation_id", "session_id"],
-      },
-    ],
+function keptMethods(context: FloorContext): ReadonlyMap<string, FloorMethod> {
+  const changing = LIFECYCLE_METHODS.map((method): [string, FloorMethod] => [
+    method,
+    {
+      inputSchema: lifecycleSchema(method, context),
+      handler: (call, exchange) => changeLifecycle(context, method, call, exchange),
+      takesCertificate: true,
+    },
   ]);
-}
-
-function lifecycleMethods({
-  directory,
-  contracts,
-  state: { ledger, lifecycle: register, certificates },
-  attributor,
-  policy,
-  revocations,
-}: KeptMethodsOptions): readonly (readonly [string, FloorMethod])[] {
-  const handlers = lifecycleHandlers({
-    ...{ directory, register, certificates },
-    ...{ attributor, ledger, policy, contracts, revocations },
-  });
-  return LIFECYCLE_METHODS.flatMap((method) => {
-    const handler = handlers.get(method);
-    if (handler === undefined) return [];
-    return [
-      [
-        method,
-        { inputSchema: lifecycleSchema(method, revocations), handler, takesCertificate: true },
-      ],
-    ];
-  });
+  const inspect = {
+    ...{ inputSchema: inspectSchema(context), handler: inspectHandler(context) },
+    looksUp: ["synthesis_id", "notification_id", "escalation_id", "session_id"],
+  };
+  return new Map([...changing, ["INSPECT", inspect]]);
 }
 
 /** The lifecycle methods on `/agents/{agent}`. */

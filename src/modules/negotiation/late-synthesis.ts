@@ -12,6 +12,7 @@ import type { Route } from "../../dispatch/routes/route.ts";
 import type { EndpointDefinition } from "../../endpoint/endpoint.ts";
 import type { Synthesizer } from "../../endpoint/synthesis-plan.ts";
 import { compilingStepTargets } from "../../handlers/check-composition.ts";
+import { exceptStoreFaults } from "../../state/store-fault.ts";
 import type { NegotiationContext } from "./config.ts";
 import type { StepReaches } from "./synthesis/match-recipe.ts";
 import { creatingSynthesizer } from "./synthesis/synthesizer.ts";
@@ -35,6 +36,11 @@ export function createLateSynthesis(context: NegotiationContext): LateSynthesis 
     prepared ??= work.pace(creatingSynthesis(context), THE_SERVER, stopping.signal);
     return prepared;
   };
+}
+
+/** Hears of faults of a synthesis that its caller does not. */
+export function synthesisFaults({ log }: NegotiationContext): (error: unknown) => void {
+  return exceptStoreFaults((error) => log.warn({ error }, "a synthesis failed"));
 }
 
 function* creatingSynthesis(context: NegotiationContext): Paced<PreparedSynthesis> {

@@ -4,33 +4,36 @@
  * AGTP-API §10
  */
 
-import { FLOOR_METHODS } from "../../catalog/catalog.ts";
 import { recordAccepted, recordContractEvents } from "../../dispatch/contracts/contract-events.ts";
 import { ContractRoutes } from "../../dispatch/contracts/contract-routes.ts";
 import type { Module, Negotiation } from "../../dispatch/module/module.ts";
+import {
+  MAX_SOURCE_ENTRIES,
+  type QueryEntry,
+  type QuerySource,
+} from "../../dispatch/module/query-source.ts";
+import type { RateWindow } from "../../dispatch/rates/rate-window.ts";
 import { describeBy, type FloorMethod, floorEndpoints } from "../../dispatch/routes/floor.ts";
-import { canonicalPair, isProtocolPair } from "../../dispatch/routes/pairs.ts";
+import { isProtocolPair } from "../../dispatch/routes/pairs.ts";
 import { protocolRoutes } from "../../dispatch/routes/protocol-endpoint.ts";
 import type { ExchangeView } from "../../dispatch/routes/route.ts";
-import type { Contract } from "../../endpoint/contract.ts";
-import { checkReservation } from "../../endpoint/method-rule.ts";
+import { type Contract, contractEntry } from "../../endpoint/contract.ts";
 import type { Call } from "../../handlers/handler.ts";
-import type { SchemaCompiler } from "../../schema/schema.ts";
-import { exceptStoreFaults } from "../../state/store-fault.ts";
-import type { NegotiationContext, NegotiationSections } from "./config.ts";
-import { contractSource } from "./contracts/contract-source.ts";
-import { endContractsWithoutMethod } from "./contracts/removed-methods.ts";
-import { createLateSynthesis, type LateSynthesis } from "./late-synthesis.ts";
+import type { NegotiationSections } from "./config.ts";
+import { createLateSynthesis, synthesisFaults } from "./late-synthesis.ts";
 import { planMethod } from "./plan-method/plan-method.ts";
 import { createLatePlanPlaces } from "./plan-method/plan-places.ts";
-import type { ProposalRules } from "./propose/check-proposal.ts";
-import { contractOffers } from "./propose/contract-offers.ts";
-import { evaluatePending } from "./propose/evaluate-pending.ts";
-import { type EvaluationParts, type ProposeOptions, proposeMethod } from "./propose/propose.ts";
+import { proposalEndpoints } from "./propose/pending-proposals.ts";
+import {
+  contractOffers,
+  evaluatePending,
+  type ProposeOptions,
+  proposeMethod,
+} from "./propose/propose.ts";
 import { createContractSchemas } from "./propose/proposed-schema.ts";
-import { proposalEndpoints } from "./propose/query-proposal.ts";
+import type { SubmittedProposal } from "./propose/read-proposal.ts";
 import { negotiationRoute } from "./rcns/negotiation-route.ts";
-import { type NegotiationState, openNegotiation } from "./state.ts";
+import { openNegotiation } from "./state.ts";
 
 export const negotiationModule: Module<NegotiationSections> = {
   name: "negotiation",
@@ -41,9 +44,9 @@ export const negotiationModule: Module<NegotiationSections> = {
     const { proposals } = kept;
     const prepared = createLateSynthesis(context);
     const places = createLatePlanPlaces(context, prepared);
-    const evaluation = evaluationParts(context, prepared, kept);
+    const record = recordContractEvents(context);
+    const proposeOptions = { context, prepared, turns: kept.turns, record, proposals };
     const { synthesisEnabled } = policies;
-    const proposeOptions = { ...evaluation, synthesisEnabled, proposals };
     const methods = new Map<string, FloorMethod>([
       ["PLAN", planMethod({ places, work: context.work })],
       ["PROPOSE", proposeMethod(proposeOptions)],
@@ -58,70 +61,31 @@ export const negotiationModule: Module<NegotiationSections> = {
     return {
       routes: protocolRoutes(endpoints, context),
       sources: [contractSource(context.state.contracts)],
-      negotiation: negotiationOf(context, prepared, { ...kept, proposeOptions }),
+      negotiation: negotiationOf(kept.rate, proposeOptions),
       features: [...(synthesisEnabled ? ["synthesis"] : []), ...(isNegotiating ? ["rcns"] : [])],
       prepare: async () => {
         await places();
       },
-      start: () => takeUp(context, evaluation, kept),
+      start: () => takeUp(proposeOptions),
     };
   },
 };
 
-function evaluationParts(
-  context: NegotiationContext,
-  prepared: LateSynthesis,
-  { turns }: NegotiationState,
-): EvaluationParts {
-  const { config, work, state } = context;
-  return {
-    ...{ rules: proposalRules(context), prepared, work, turns },
-    synthesis: config.synthesis,
-    register: state.contracts,
-    record: recordContractEvents(context),
-  };
-}
-
-function proposalRules(context: NegotiationContext): ProposalRules {
-  const { catalog, names, methodPolicy } = context;
-  return {
-    ...{ catalog, names, methodPolicy, reservation },
-    registered: (method, path) => {
-      return context.deployment().registry.find(method, path)?.entry.definition;
-    },
-    canonical: (pair) => canonicalPair(methodPolicy, pair),
-  };
-}
-
 /**
  * Takes up what an earlier process left: proposals, and contracts that nobody can call any more.
  */
-function takeUp(
-  context: NegotiationContext,
-  evaluation: EvaluationParts,
-  { proposals }: NegotiationState,
-): void {
-  const { methodPolicy, log } = context;
-  const { contracts } = context.state;
-  const onFault = faultsOf(context);
-  const { record } = evaluation;
-  proposals.evaluateBy({
-    evaluate: (submitted) => evaluatePending(evaluation, submitted, log),
-    onFault,
-  });
-  void endContractsWithoutMethod({ methodPolicy, contracts, record, log }).catch(onFault);
+function takeUp(options: ProposeOptions): void {
+  const onFault = synthesisFaults(options.context);
+  const evaluate = (submitted: SubmittedProposal) => evaluatePending(options, submitted);
+  options.proposals.evaluateBy({ evaluate, onFault });
+  void endContractsWithoutMethod(options).catch(onFault);
 }
 
 /** The questions of the gates about contracts, and who answers where all locks are open. */
-function negotiationOf(
-  context: NegotiationContext,
-  prepared: LateSynthesis,
-  { rate, proposeOptions }: Pick<NegotiationState, "rate"> & { proposeOptions: ProposeOptions },
-): Negotiation {
-  const { attempts, compiler, work } = context;
+function negotiationOf(rate: RateWindow, proposeOptions: ProposeOptions): Negotiation {
+  const { context, prepared, record } = proposeOptions;
   const { rcns, synthesisEnabled } = context.config.policies;
   const { contracts: register } = context.state;
-  const { record } = proposeOptions;
   const schemas = createContractSchemas();
   const accepted = (contract: Contract, call: Call, exchange: ExchangeView) =>
     recordAccepted(record, contract, { call, exchange });
@@ -129,27 +93,70 @@ function negotiationOf(
     ...{ register, accepted, isFloor: isProtocolPair },
     compile: (schema) => schemas.compile(schema),
   });
-  const isOn = rcns.enabled && synthesisEnabled;
-  if (!isOn) return { routes, route: undefined, offers: undefined };
-  const route = negotiationRoute({
-    ...{ prepared, register, routes, attempts, rate, work, rcns, reservation, accepted },
-    needsApproval: (route, asked) => context.deployment().needsApproval(route, asked),
-    anyInput: anyInput(compiler),
-    onFault: faultsOf(context),
-  });
+  if (!rcns.enabled || !synthesisEnabled) return { routes, route: undefined, offers: undefined };
+  const route = negotiationRoute({ context, prepared, routes, rate, accepted });
   return { routes, route, offers: contractOffers(context, proposeOptions, routes) };
 }
 
-function faultsOf({ log }: NegotiationContext): (error: unknown) => void {
-  return exceptStoreFaults((error) => log.warn({ error }, "a synthesis failed"));
+/**
+ * Revokes contracts whose methods the catalog has no more: an agent that presents one is told that
+ * it is over, before a step of it has been taken. An event in the stream of each one's agent says
+ * why.   AGTP-API §4.5
+ */
+async function endContractsWithoutMethod({ context, record }: ProposeOptions): Promise<void> {
+  const { methodPolicy, log, state } = context;
+  const { contracts } = state;
+  const ended = contracts.open().flatMap((contract) => {
+    const pairs = [contract.endpoint, ...contract.plan.steps];
+    const gone = pairs.find(({ method }) => !methodPolicy.isKnown(method));
+    return gone === undefined ? [] : [{ contract, method: gone.method }];
+  });
+  const changes = ended.map(({ contract: { synthesisId, agentId }, method }) => {
+    const reason = `the catalog has no method ${method} any more`;
+    log.warn({ event: "contract-revoked", synthesis_id: synthesisId, agent_id: agentId }, reason);
+    return contracts.change(synthesisId, "revoked", reason);
+  });
+  await Promise.all(changes);
+  const reason = "catalog-method-removed";
+  const events = ended.map(({ contract }) => ({ type: "rcns_release", contract, reason }) as const);
+  if (events.length > 0) await record(events);
 }
 
-function reservation(method: string, path: string): string | undefined {
-  return checkReservation(method, path, FLOOR_METHODS);
+/** The register of contracts. */
+interface ActiveContracts {
+  active(agentId: string): readonly Contract[];
 }
 
-function anyInput(compiler: SchemaCompiler) {
-  const { compiled } = compiler.compile({ type: "object" }, { file: "negotiation", key: "" });
-  if (compiled === undefined) throw new Error("the schema of any object does not compile");
-  return compiled;
+/**
+ * The caller's own contracts, with what to call them by: operators see others' by DISCOVER and
+ * INSPECT.   AGTP-API §5.8.7, §10.1.4
+ */
+export function contractSource(contracts: ActiveContracts): QuerySource {
+  return {
+    name: "contract",
+    entries: async ({ caller: { agentId } }) =>
+      agentId === undefined
+        ? []
+        : contracts
+            .active(agentId)
+            .toSorted((one, other) => other.issuedAt - one.issuedAt)
+            .slice(0, MAX_SOURCE_ENTRIES)
+            .map(foundContract),
+  };
+}
+
+function foundContract(contract: Contract): QueryEntry {
+  const { endpoint, synthesisId } = contract;
+  const { method, path, description, semantic } = endpoint;
+  return {
+    id: synthesisId,
+    texts: [`${method} ${path}`, semantic.intent, description, semantic.outcome],
+    content: {
+      ...contractEntry(contract),
+      ...endpoint,
+      tier: "C",
+      callable: true,
+      headers: { "Contract-Synthesized": synthesisId },
+    },
+  };
 }

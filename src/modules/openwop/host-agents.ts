@@ -3,21 +3,23 @@
  * turns. Their runs are another part of the module.   OpenWOP RFC 0070, RFC 0072
  */
 import { basename } from "node:path";
+import type { Environment } from "../../base/environment.ts";
 import { memberOf } from "../../base/json-value.ts";
+import { mapPaced, type Paced } from "../../base/paced.ts";
 import type { Problem } from "../../base/problem.ts";
 import { actingCaller } from "../../dispatch/handling/acting.ts";
 import { findInactive, identifyAgents } from "../../dispatch/module/hosted-agents.ts";
+import type { EndpointDefinition } from "../../endpoint/endpoint.ts";
 import type { AgentDocument } from "../../identity/agent-document.ts";
 import type { HostedAgent } from "../../state/registers/hosted-identity.ts";
 import { type AgentCatalog, createCatalog } from "./agent-catalog.ts";
 import type { AgentExecutor } from "./agent-executor.ts";
-import type { OpenwopConfig, OpenwopContext } from "./config.ts";
+import type { OpenwopConfig, OpenwopContext, OpenwopSections } from "./config.ts";
 import { findTableMistakes, findToolMistakes } from "./find-mistakes.ts";
 import { type AgentRegistry, createAgentRegistry, type InstalledAgent } from "./installed-agent.ts";
 import { readingPacks } from "./packs/load-packs.ts";
-import { createRedactor, type Redactor } from "./redaction.ts";
+import { createRedactor, type KnownSecret, type Redactor } from "./redaction.ts";
 import { loadAgentRuntime } from "./runtime/load-runtime.ts";
-import { collectingSecrets } from "./secrets.ts";
 import type { OpenwopState } from "./state.ts";
 import { createExecutor } from "./turn/executor.ts";
 import type { ReasoningRules } from "./turn/reasoning.ts";
@@ -130,4 +132,63 @@ function ownEndpoints({ deployment }: Pick<OpenwopContext, "deployment">): ToolH
       return deployment().actAs({ caller, method, target, input, taskId, signal });
     },
   };
+}
+
+const SECRET_VARIABLE =
+  /(?:^|_)(?:API_?KEY|ACCESS_KEY|KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIALS?)(?:_|$)/i;
+/** Such fields begin with a scheme, and the secret is what comes after it. */
+const SCHEME = /^(?:Bearer|Basic|Token|ApiKey)\s+/i;
+const SECRET_FIELD = /authorization|cookie|key|token|secret|password/i;
+/** A path to a file is written down in places that everybody sees. */
+const PATH = /^[./~]/;
+
+/**
+ * The secrets that this server knows, each with a name that may be shown in its place: credentials in
+ * its configuration, in its endpoints' upstream header fields, and in environment variables that are
+ * named as such. The environment's come first: its names are what an operator knows them by.
+ * OpenWOP SR-1
+ */
+export function* collectingSecrets(
+  config: OpenwopSections,
+  env: Environment,
+  endpoints: Iterable<{ readonly definition: EndpointDefinition }>,
+): Paced<readonly KnownSecret[]> {
+  const known = [...environmentSecrets(env), ...fromConfig(config)];
+  yield* mapPaced(endpoints, ({ definition }) => known.push(...fromEndpoint(definition)));
+  return known;
+}
+
+/** The secrets among environment variables. */
+export function environmentSecrets(env: Environment): readonly KnownSecret[] {
+  return Object.entries(env).flatMap(([name, value]) =>
+    value !== undefined && isSecret(name, value) ? [{ name, value }] : [],
+  );
+}
+
+/** A shorter text may be a word: `TOKEN_MODE=header`. */
+function isSecret(name: string, value: string): boolean {
+  return value.length >= 8 && SECRET_VARIABLE.test(name) && !PATH.test(value);
+}
+
+function fromConfig({ webhooks, store, openwop }: OpenwopSections): readonly KnownSecret[] {
+  return [
+    ...named("webhooks.secret", webhooks.secret),
+    ...named("openwop.runtime.api_key", openwop.runtime.apiKey),
+    ...named("store.url", passwordOf(store.url)),
+  ];
+}
+
+function passwordOf(url: string | undefined): string | undefined {
+  return url === undefined || !URL.canParse(url) ? undefined : new URL(url).password;
+}
+
+function fromEndpoint({ method, path, handler }: EndpointDefinition): readonly KnownSecret[] {
+  if (handler.type !== "external_service") return [];
+  return Object.entries(handler.headers).flatMap(([field, value]) =>
+    SECRET_FIELD.test(field) ? named(`${method} ${path} ${field}`, value.replace(SCHEME, "")) : [],
+  );
+}
+
+function named(name: string, value: string | undefined): readonly KnownSecret[] {
+  return value !== undefined && value !== "" ? [{ name, value }] : [];
 }

@@ -18,8 +18,6 @@ import type { CompiledSchema } from "../../schema/schema.ts";
 import type { Hit } from "./best-hits.ts";
 import { type Asker, type SearchEntry, sourceOf } from "./entry.ts";
 import { FILTER_SCHEMA } from "./filter.ts";
-import { readQuestion } from "./question.ts";
-import type { Search } from "./search.ts";
 import {
   COUNT_SCHEMA,
   fitResults,
@@ -27,7 +25,9 @@ import {
   readAsker,
   readMaxResults,
   readNames,
-} from "./search-parameters.ts";
+  readQuestion,
+} from "./question.ts";
+import type { Search } from "./search.ts";
 
 interface DiscoverOptions {
   readonly search: Search;

@@ -10,33 +10,27 @@ import type { EndpointDefinition } from "../../endpoint/endpoint.ts";
 import { propertiesOf } from "../../endpoint/input-shape.ts";
 import { projectEndpoint } from "../../endpoint/project.ts";
 import type { JsonSchema } from "../../schema/json-schema.ts";
-import { type AccessPolicy, accessClassOf, accessOf } from "./access.ts";
+import { accessClassOf, accessOf } from "./access.ts";
 import type { Access, Asker, SearchEntry } from "./entry.ts";
-import { type ExampleOptions, type ExampleRequest, exampleRequest } from "./example-request.ts";
-
-export interface EndpointEntryOptions extends ExampleOptions {
-  readonly policy: AccessPolicy;
-  /** The catalog's words about a method. */
-  meaningOf(method: string): string | undefined;
-}
+import { type ExampleRequest, exampleRequest, type ServedPairs } from "./example-request.ts";
 
 /** An endpoint of the operator comes before one that every server has. */
 const PROMINENCE = { A: 0.5, B: 1 } as const;
 
 /** The entry of an endpoint. */
 export function endpointEntry(
-  options: EndpointEntryOptions,
+  { context, registry }: ServedPairs,
   { tier, definition }: ListedDefinition,
 ): SearchEntry {
   const { method, path, namespace, semantic, requiredScopes } = definition;
-  const access = (asker: Asker) => accessOf(options.policy, tier, definition, asker);
+  const access = (asker: Asker) => accessOf(context.config.policies, tier, definition, asker);
   let example: { readonly request: ExampleRequest | undefined } | undefined;
   return {
     kind: "endpoint",
     id: `${method} ${path}`,
     // Read once, by the index.
     get texts() {
-      return textsOf(definition, options.meaningOf(method));
+      return textsOf(definition, context.catalog.verbs.get(method)?.description);
     },
     facets: {
       ...{ method, path, tier, requiredScopes },
@@ -54,7 +48,7 @@ export function endpointEntry(
     show: (asker, format) => {
       const projected = projectEndpoint(definition);
       if (format === "raw") return projected;
-      example ??= { request: exampleRequest(options, definition) };
+      example ??= { request: exampleRequest({ context, registry }, definition) };
       const { request } = example;
       const { callable, missingScopes, obstacles } = access(asker);
       if (format === "natural") {

@@ -5,14 +5,17 @@
  */
 
 import { isRecord, type JsonRecord } from "../../base/json-value.ts";
-import { checkPath, type MethodNames } from "../../catalog/path-grammar.ts";
+import { checkPath } from "../../catalog/path-grammar.ts";
+import { canonicalPair } from "../../dispatch/routes/pairs.ts";
 import type { EndpointDefinition } from "../../endpoint/endpoint.ts";
+import type { EndpointRegistry } from "../../endpoint/endpoint-registry.ts";
 import { mergeInput } from "../../endpoint/input.ts";
 import { inputShape } from "../../endpoint/input-shape.ts";
 import { compileTemplate } from "../../endpoint/path-template.ts";
 import type { JsonSchema } from "../../schema/json-schema.ts";
 import { type MeteredCheck, prepareMeteredCheck } from "../../schema/metered-schema.ts";
 import { type SampleExtent, schemaSample } from "../../schema/schema-sample.ts";
+import type { SearchContext } from "./config.ts";
 
 /** A request that a caller could send. */
 export interface ExampleRequest {
@@ -22,15 +25,15 @@ export interface ExampleRequest {
   readonly body: JsonRecord;
 }
 
-export interface ExampleOptions {
-  readonly names: MethodNames;
-  /** Tells whether a request for this pair is answered by this endpoint. */
-  arrives(method: string, path: string, definition: EndpointDefinition): boolean;
+/** The endpoints that requests for their own pairs arrive at. */
+export interface ServedPairs {
+  readonly context: SearchContext;
+  readonly registry: EndpointRegistry<EndpointDefinition>;
 }
 
 /** With what is required, else with all there is; undefined where neither is valid. */
 export function exampleRequest(
-  options: ExampleOptions,
+  { context, registry }: ServedPairs,
   definition: EndpointDefinition,
 ): ExampleRequest | undefined {
   const { method, inputSchema } = definition;
@@ -38,8 +41,9 @@ export function exampleRequest(
   if (check === undefined) return undefined;
   for (const extent of ["required", "all"] as const) {
     const example = fillIn(definition, extent);
-    if (example === undefined || checkPath(example.path, options.names) !== undefined) continue;
-    if (!options.arrives(method, example.path, definition)) continue;
+    if (example === undefined || checkPath(example.path, context.names) !== undefined) continue;
+    const pair = canonicalPair(context.methodPolicy, { method, path: example.path });
+    if (registry.find(pair.method, pair.path)?.entry !== definition) continue;
     const input = mergeInput(inputShape(inputSchema), example.body, undefined, example.values);
     if (check(input) !== undefined) continue;
     return { method, path: example.path, body: example.body };

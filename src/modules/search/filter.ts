@@ -11,7 +11,6 @@ import { compileGrants, type Grants } from "../../identity/authority-scope.ts";
 import type { JsonSchema } from "../../schema/json-schema.ts";
 import type { Asker, SearchEntry } from "./entry.ts";
 import type { ListedFacet } from "./listed-facets.ts";
-import { hasBeginning, withoutLonger } from "./path-beginnings.ts";
 
 /** Tells whether an entry meets a condition, for this caller. */
 export type Condition = (entry: SearchEntry, asker: Asker) => boolean;
@@ -228,4 +227,27 @@ function readList(value: unknown): readonly string[] {
 function trustScore(agent: SearchEntry["facets"]["agent"]): number {
   const { trust_score: score, trust_score_computed_at: computedAt } = agent?.document ?? {};
   return typeof score === "number" && typeof computedAt === "string" ? score : Number.NaN;
+}
+
+/** In their order, without those that another one begins. */
+function withoutLonger(beginnings: readonly string[]): readonly string[] {
+  const kept: string[] = [];
+  for (const text of [...beginnings].sort()) {
+    const last = kept.at(-1);
+    if (last === undefined || !text.startsWith(last)) kept.push(text);
+  }
+  return kept;
+}
+
+/** Only the last one that is not after the path can begin it. */
+function hasBeginning(path: string, sorted: readonly string[]): boolean {
+  let low = 0;
+  let high = sorted.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((sorted[middle] ?? "") <= path) low = middle + 1;
+    else high = middle;
+  }
+  const last = sorted[low - 1];
+  return last !== undefined && path.startsWith(last);
 }

@@ -5,20 +5,17 @@
 
 import { mapPaced, type Paced } from "../../base/paced.ts";
 import { THE_SERVER } from "../../base/task-queue.ts";
-import { isDisclosedTo } from "../../dispatch/caller/disclosure.ts";
 import type { Module } from "../../dispatch/module/module.ts";
 import type { QuerySource } from "../../dispatch/module/query-source.ts";
 import { describeBy, type FloorMethod, floorEndpoints } from "../../dispatch/routes/floor.ts";
 import { canonicalPair } from "../../dispatch/routes/pairs.ts";
 import { protocolRoutes } from "../../dispatch/routes/protocol-endpoint.ts";
 import type { ListedDefinition } from "../../dispatch/tools/tool.ts";
-import type { EndpointDefinition } from "../../endpoint/endpoint.ts";
-import { creatingRegistry, type EndpointRegistry } from "../../endpoint/endpoint-registry.ts";
-import type { AgentDocument } from "../../identity/agent-document.ts";
+import { creatingRegistry } from "../../endpoint/endpoint-registry.ts";
 import type { CompiledSchema } from "../../schema/schema.ts";
 import type { SearchContext, SearchSections } from "./config.ts";
 import { discoverMethod } from "./discover.ts";
-import { type EndpointEntryOptions, endpointEntry } from "./endpoint-entry.ts";
+import { endpointEntry } from "./endpoint-entry.ts";
 import { FILTER_SCHEMA } from "./filter.ts";
 import { agentEntry, apiEntry, recipeEntry } from "./other-entries.ts";
 import { queryMethod } from "./query.ts";
@@ -69,35 +66,17 @@ function* preparingSurface(context: SearchContext, filter: CompiledSchema): Pace
  * named.
  */
 function* creatingSurface(context: SearchContext): Paced<Surface> {
-  const { config, names, catalog, methodPolicy, state, recipes } = context;
-  const { directory, features, apis } = context.deployment();
+  const { directory, apis } = context.deployment();
   const endpoints = yield* filteringReachable(context);
-  const definitions = endpoints.map(({ definition }) => definition);
-  const { registry } = yield* creatingRegistry(definitions);
-  const options: EndpointEntryOptions = {
-    policy: config.policies,
-    names,
-    meaningOf: (method) => catalog.verbs.get(method)?.description,
-    arrives: arrivalsIn(context, registry),
-  };
-  const usable = {
-    isSynthesizing: features.includes("synthesis"),
-    isNegotiating: features.includes("rcns"),
-    isAllowed: (method: string) => methodPolicy.isAllowed(method),
-  };
-  const disclosed = { agents: directory, disclosure: config.agents.disclosure };
-  const agents = {
-    statusOf: (agent: AgentDocument) => state.lifecycle.statusOf(agent),
-    isDisclosedTo: (agentId: string | undefined) => isDisclosedTo(disclosed, agentId),
-  };
-  const entries = yield* mapPaced(endpoints, (endpoint) => endpointEntry(options, endpoint));
+  const { registry } = yield* creatingRegistry(endpoints.map(({ definition }) => definition));
+  const served = { context, registry };
   return {
     open: [
-      ...entries,
-      ...[...recipes.values()].flatMap((recipe) => recipeEntry(usable, recipe)),
+      ...(yield* mapPaced(endpoints, (endpoint) => endpointEntry(served, endpoint))),
+      ...[...context.recipes.values()].flatMap((recipe) => recipeEntry(context, recipe)),
       ...apis().map(apiEntry),
     ],
-    disclosed: yield* mapPaced(directory.list(), (agent) => agentEntry(agents, agent)),
+    disclosed: yield* mapPaced(directory.list(), (agent) => agentEntry(context, agent)),
   };
 }
 
@@ -119,16 +98,6 @@ function* filteringReachable({
     if (isItself) reachable.push({ tier, definition });
   }
   return reachable;
-}
-
-function arrivalsIn(
-  { methodPolicy }: SearchContext,
-  registry: EndpointRegistry<EndpointDefinition>,
-): EndpointEntryOptions["arrives"] {
-  return (method, path, definition) => {
-    const canonical = canonicalPair(methodPolicy, { method, path });
-    return registry.find(canonical.method, canonical.path)?.entry === definition;
-  };
 }
 
 /**

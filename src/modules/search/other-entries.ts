@@ -4,29 +4,25 @@
  * shown.   AGTP "QUERY", AGTP-API §5.8.5, §5.8.6, §8.6
  */
 
+import { isDisclosedTo } from "../../dispatch/caller/disclosure.ts";
 import type { ApiEntry } from "../../dispatch/module/listing-sections.ts";
+import { MAX_SOURCE_ENTRIES, type QueryEntry } from "../../dispatch/module/query-source.ts";
 import { patternEntry } from "../../endpoint/project.ts";
 import type { Recipe } from "../../endpoint/recipe.ts";
 import type { AgentDocument, AgentStatus } from "../../identity/agent-document.ts";
-import { agentTags, methodsOf } from "./agent-tags.ts";
-import type { Asker, SearchEntry } from "./entry.ts";
-import { isWithin } from "./zones.ts";
-
-interface AgentEntryOptions {
-  statusOf(agent: AgentDocument): AgentStatus;
-  /** By `[agents] disclosure`. */
-  isDisclosedTo(agentId: string | undefined): boolean;
-}
+import type { SearchContext } from "./config.ts";
+import type { Asker, SearchEntry, SearchField } from "./entry.ts";
+import { agentTags, isWithin, methodsOf } from "./listed-facets.ts";
 
 /** Of two that answer equally well, the more trusted one comes first. */
 const PROMINENCE = { 1: 1, 2: 0.8, 3: 0.6 } as const;
 
 /** The entry of an agent. */
-export function agentEntry(
-  { statusOf, isDisclosedTo }: AgentEntryOptions,
-  agent: AgentDocument,
-): SearchEntry {
+export function agentEntry(context: SearchContext, agent: AgentDocument): SearchEntry {
+  const { config, state, deployment } = context;
   const { agentId, document } = agent;
+  const disclosed = { agents: deployment().directory, disclosure: config.agents.disclosure };
+  const status = (): AgentStatus => state.lifecycle.statusOf(agent);
   return {
     kind: "agent",
     id: agentId,
@@ -34,14 +30,14 @@ export function agentEntry(
     get texts() {
       return textsOf(agent);
     },
-    facets: { agent, status: () => statusOf(agent) },
+    facets: { agent, status },
     prominence: PROMINENCE[agent.trustTier],
     isVisibleTo: ({ caller, zones }: Asker) =>
-      isDisclosedTo(caller.agentId) && isWithin(agent, zones) && statusOf(agent) !== "retired",
+      isDisclosedTo(disclosed, caller.agentId) && isWithin(agent, zones) && status() !== "retired",
     show: (_asker, format) => {
       if (format === "raw") return document;
-      const summary = agentSummary(agent, statusOf(agent));
-      return format === "natural" ? agentInWords(agent, statusOf(agent)) : summary;
+      const inForm = format === "natural" ? agentInWords : agentSummary;
+      return inForm(agent, status());
     },
   };
 }
@@ -101,18 +97,10 @@ function skillDescriptions(skills: unknown): readonly string[] {
 /** The scope that negotiating at the gate takes.   AGTP-API §10.1.1 */
 const NEGOTIATE = "rcns:negotiate";
 
-interface RecipeEntryOptions {
-  /** True if PROPOSE may make contracts. */
-  readonly isSynthesizing: boolean;
-  /** True if the gate negotiates. */
-  readonly isNegotiating: boolean;
-  isAllowed(method: string): boolean;
-}
-
 /** The entry of a recipe, if it matches anything that may be asked for. */
-export function recipeEntry(options: RecipeEntryOptions, recipe: Recipe): readonly SearchEntry[] {
+export function recipeEntry(context: SearchContext, recipe: Recipe): readonly SearchEntry[] {
   const { pattern, semantic, description, name, version } = recipe;
-  if (pattern === undefined || !options.isAllowed(pattern.methodExact)) return [];
+  if (pattern === undefined || !context.methodPolicy.isAllowed(pattern.methodExact)) return [];
   const path = pattern.pathExact ?? pattern.pathRegex?.source ?? "";
   return [
     {
@@ -138,7 +126,7 @@ export function recipeEntry(options: RecipeEntryOptions, recipe: Recipe): readon
       show: (asker, format) => {
         const entry = patternEntry(recipe);
         if (format === "raw") return entry;
-        const ways = waysOf(options, asker);
+        const ways = waysOf(context, asker);
         if (format === "natural") return recipeInWords(recipe, pattern.methodExact, path, ways);
         const missing = recipe.requiredScopes.filter(
           (scope) => !asker.caller.authority.covers(scope),
@@ -155,14 +143,13 @@ export function recipeEntry(options: RecipeEntryOptions, recipe: Recipe): readon
 }
 
 /** The way in which this caller can come by a contract. */
-function waysOf(
-  { isSynthesizing, isNegotiating }: RecipeEntryOptions,
-  { caller }: Asker,
-): readonly string[] {
+function waysOf({ deployment }: SearchContext, { caller }: Asker): readonly string[] {
   if (caller.agentId === undefined) return [];
+  const { features } = deployment();
+  const isNegotiating = features.includes("rcns") && caller.authority.covers(NEGOTIATE);
   return [
-    ...(isSynthesizing ? ["PROPOSE"] : []),
-    ...(isNegotiating && caller.authority.covers(NEGOTIATE) ? ["Allow-RCNS"] : []),
+    ...(features.includes("synthesis") ? ["PROPOSE"] : []),
+    ...(isNegotiating ? ["Allow-RCNS"] : []),
   ];
 }
 
@@ -194,4 +181,56 @@ export function apiEntry(api: ApiEntry): SearchEntry {
 
 function apiInWords(name: string, description: string, baseUrl: string): string {
   return [`HTTP API ${name}`, description, baseUrl].filter((part) => part !== "").join(": ");
+}
+
+/** Of one text, and of all texts that one question looks into. */
+const MAX_SEARCHED_LENGTH = 400;
+const MAX_SEARCHED_IN_ALL = 262_144;
+const MAX_TOLD_LENGTH = 2000;
+const FIELDS: readonly SearchField[] = ["name", "intent", "description", "outcome"];
+
+/** The entries of one source. */
+interface LiveAnswer {
+  readonly source: string;
+  readonly entries: readonly QueryEntry[];
+}
+
+/** The newest entries of each source; they were made for their caller, who may see them. */
+export function liveEntries(answers: readonly LiveAnswer[]): readonly SearchEntry[] {
+  const shown = answers.map(({ source, entries }) => ({
+    source,
+    entries: entries.slice(0, MAX_SOURCE_ENTRIES),
+  }));
+  const count = shown.reduce((sum, { entries }) => sum + entries.length, 0);
+  // Where there is much, less of each is searched, and not some of them not at all.
+  const length = Math.min(
+    MAX_SEARCHED_LENGTH,
+    Math.floor(MAX_SEARCHED_IN_ALL / FIELDS.length / count),
+  );
+  return shown.flatMap(({ source, entries }) =>
+    entries.map((entry) => liveEntry(source, entry, length)),
+  );
+}
+
+function liveEntry(
+  source: string,
+  { id, texts, content }: QueryEntry,
+  length: number,
+): SearchEntry {
+  const searched = FIELDS.map((field, index) => [field, texts[index]] as const).filter(
+    (one): one is [SearchField, string] => one[1] !== undefined,
+  );
+  return {
+    kind: source,
+    id,
+    texts: Object.fromEntries(searched.map(([field, text]) => [field, text.slice(0, length)])),
+    facets: { tags: [source] },
+    prominence: 1,
+    isVisibleTo: () => true,
+    show: (_asker, format) => (format === "natural" ? sentence(source, texts) : content),
+  };
+}
+
+function sentence(source: string, texts: readonly string[]): string {
+  return `In ${source}: ${texts.join("; ").slice(0, MAX_TOLD_LENGTH)}`;
 }

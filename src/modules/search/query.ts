@@ -17,16 +17,17 @@ import type { CompiledSchema } from "../../schema/schema.ts";
 import type { Hit } from "./best-hits.ts";
 import { type Asker, FORMATS, type Format, type SearchEntry, sourceOf } from "./entry.ts";
 import { FILTER_SCHEMA } from "./filter.ts";
-import { MAX_QUESTION_LENGTH, readQuestion } from "./question.ts";
-import type { Findings, Search } from "./search.ts";
 import {
   COUNT_SCHEMA,
   fitResults,
+  MAX_QUESTION_LENGTH,
   QUESTION_SCHEMA,
   readAsker,
   readMaxResults,
   readNames,
-} from "./search-parameters.ts";
+  readQuestion,
+} from "./question.ts";
+import type { Findings, Search } from "./search.ts";
 
 interface QueryOptions {
   readonly search: Search;

@@ -10,8 +10,8 @@ import { type Candidates, findingBestHits, findingMostProminent, type Hit } from
 import { type QuestionWord, weighWords } from "./confidence.ts";
 import type { Asker, SearchEntry } from "./entry.ts";
 import { type Condition, compileFilter, type Filter } from "./filter.ts";
-import { liveEntries } from "./live-entry.ts";
 import { KINDS, readScope, type Scope, selectingListed } from "./narrow-search.ts";
+import { liveEntries } from "./other-entries.ts";
 import type { Question } from "./question.ts";
 import { questionWork, scoringWords } from "./scores.ts";
 import { buildingIndex, frequencyOf, type SearchIndex } from "./search-index.ts";
@@ -165,11 +165,11 @@ function* findingCandidates(
   return { index, accepts };
 }
 
-function weigh(words: readonly string[], open: SearchIndex): readonly QuestionWord[] {
+function weigh(words: readonly string[], index: SearchIndex): readonly QuestionWord[] {
   return weighWords(words, {
-    frequencyOf: (word) => frequencyOf(open, word),
-    total: open.entries.length,
-    isMethod: (word) => open.methods.has(word),
+    frequencyOf: (word) => frequencyOf(index, word),
+    total: index.entries.length,
+    isMethod: (word) => index.methods.has(word),
   });
 }
 
@@ -213,20 +213,13 @@ const MOST = 10;
  * words of the entries themselves, as they are, begun and misspelt.
  */
 export function* warmingUp(index: SearchIndex): Paced<void> {
-  const { entries, methods } = index;
+  const { entries } = index;
   if (entries.length < LARGE) return;
   for (let round = 0; round < QUESTIONS; round += 1) {
     const entry = entries[Math.floor((round * entries.length) / QUESTIONS)];
     const words = wordsOf(entry?.texts.intent ?? "").slice(0, WORDS);
-    const asked = weighWords(
-      words.map((word) => changed(word, round % 3)),
-      {
-        frequencyOf: (word) => frequencyOf(index, word),
-        total: entries.length,
-        isMethod: (word) => methods.has(word),
-      },
-    );
-    const scores = yield* scoringWords(index, asked, questionWork());
+    const asked = words.map((word) => changed(word, round % 3));
+    const scores = yield* scoringWords(index, weigh(asked, index), questionWork());
     yield* findingBestHits([{ index, scores, accepts: () => true }], MOST, 0);
   }
 }

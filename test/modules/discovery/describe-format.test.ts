@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { chooseForm } from "../../../src/modules/discovery/describe-format.ts";
+import { chooseForm } from "../../../src/modules/discovery/describe-identity.ts";
 
 // RFC 9110 §12.5.1
 describe("chooseForm", () => {

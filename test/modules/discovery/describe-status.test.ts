@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { AgentStanding } from "../../../src/identity/agent-document.ts";
 import { readAgentFile } from "../../../src/identity/agent-file.ts";
-import { statusDocument } from "../../../src/modules/discovery/described-agent.ts";
+import { statusDocument } from "../../../src/modules/discovery/describe.ts";
 import { agentFile } from "../../support/deployment.ts";
 
 const AGENT_ID = "a".repeat(64);

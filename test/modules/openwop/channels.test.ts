@@ -1,6 +1,6 @@
 /** Channels: what is written to them one after the other, and what becomes of it. */
 import { describe, expect, it } from "vitest";
-import { type ChannelRule, written } from "../../../src/modules/openwop/runs/channels.ts";
+import { type ChannelRule, written } from "../../../src/modules/openwop/runs/run-state.ts";
 import { createMemoryStore } from "../../../src/state/memory-store.ts";
 import { expectValidLog, killableStore, openRuns } from "../../support/openwop-runs.ts";
 import { node, workflow } from "../../support/openwop-workflows.ts";

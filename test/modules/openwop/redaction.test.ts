@@ -2,8 +2,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { atOnce } from "../../../src/base/paced.ts";
+import { collectingSecrets } from "../../../src/modules/openwop/host-agents.ts";
 import { RedactedStream } from "../../../src/modules/openwop/redaction.ts";
-import { collectingSecrets } from "../../../src/modules/openwop/secrets.ts";
 import { openwopConfig, redactorOf } from "../../support/openwop.ts";
 
 const AGENT_ID = "0123456789abcdef".repeat(4);

@@ -9,8 +9,7 @@ import { compileFilter } from "../../../src/modules/search/filter.ts";
 import { questionWork, scoringWords } from "../../../src/modules/search/scores.ts";
 import { warmingUp } from "../../../src/modules/search/search.ts";
 import { buildingIndex, frequencyOf } from "../../../src/modules/search/search-index.ts";
-import { createSlipIndex, isWithin } from "../../../src/modules/search/slip-index.ts";
-import { Vocabulary } from "../../../src/modules/search/vocabulary.ts";
+import { createSlipIndex, isWithin, Vocabulary } from "../../../src/modules/search/vocabulary.ts";
 
 function entryOf(name: string, more: Partial<SearchEntry> = {}): SearchEntry {
   return {

@@ -6,10 +6,14 @@ import type { Ends } from "../../../base/deadline.ts";
 import { isRecord } from "../../../base/json-value.ts";
 import { mayHold } from "../../../base/places.ts";
 import type { TaskOwner } from "../../../base/task-queue.ts";
-import { numberEvents } from "../../../runs/number-events.ts";
-import { openParts, type RegisterParts } from "../../../runs/register-parts.ts";
-import type { NumberedEvent } from "../../../runs/run-kind.ts";
-import { RunRegister, type RunStep, type StepOptions } from "../../../runs/run-register.ts";
+import { type NumberedEvent, numberEvents } from "../../../runs/run-kind.ts";
+import {
+  openParts,
+  type RegisterParts,
+  RunRegister,
+  type RunStep,
+  type StepOptions,
+} from "../../../runs/run-register.ts";
 import { RunSchedule } from "../../../runs/run-schedule.ts";
 import type { Holders } from "../../../state/holders.ts";
 import type { Store } from "../../../state/store.ts";

@@ -5,8 +5,7 @@
  * Agent Connect Protocol "Run"
  */
 import type { JsonRecord } from "../../../base/json-value.ts";
-import type { EventRules } from "../../../runs/number-events.ts";
-import type { RunKind, StatusMachine } from "../../../runs/run-kind.ts";
+import type { EventRules, RunKind, StatusMachine } from "../../../runs/run-kind.ts";
 import { recordReader } from "../../../state/records/stored-record.ts";
 import type { UpstreamError } from "../acp/acp-call.ts";
 import type { RunAddress } from "../acp/acp-client.ts";

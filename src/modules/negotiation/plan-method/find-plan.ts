@@ -8,6 +8,8 @@
 import type { JsonRecord } from "../../../base/json-value.ts";
 import type { Pair } from "../../../catalog/pair.ts";
 import type { Caller } from "../../../dispatch/caller/caller.ts";
+import type { MethodPolicy } from "../../../dispatch/policy/method-policy.ts";
+import type { PoliciesConfig } from "../../../dispatch/policy/policies-config.ts";
 import type { EndpointDefinition } from "../../../endpoint/endpoint.ts";
 import { mergeInput } from "../../../endpoint/input.ts";
 import type {
@@ -21,13 +23,10 @@ import type {
 import { isStronger } from "../synthesis/impact.ts";
 import { membersOf } from "../synthesis/object-members.ts";
 import { wordsOf } from "../synthesis/similar-endpoints.ts";
-import { describeSteps, type StepPlaces } from "./describe-steps.ts";
+import { describeSteps, type PlannedStep, type StepPlaces } from "./describe-steps.ts";
 import type { GoalIndex, GoalMatch } from "./goal-index.ts";
-import { proposalOfGoal } from "./goal-proposal.ts";
-import type { ValueDescriber } from "./offered-values.ts";
-import { findObstacle, type PermitRules, planLimits } from "./plan-permits.ts";
+import { proposalOfGoal, type ValueDescriber } from "./goal-proposal.ts";
 import type { PlanRequest } from "./plan-request.ts";
-import type { PlannedStep } from "./planned-step.ts";
 
 /** The parts that plans are found with. */
 export interface PlanPlaces extends StepPlaces, PermitRules {
@@ -225,4 +224,48 @@ function none(
   missing: MissingParts = { outputs: [], inputs: [], scopes: [] },
 ): NoPlanFound {
   return { kind: "none", explanation, missing };
+}
+
+/** The rules that callers are held to. */
+interface PermitRules {
+  readonly methodPolicy: Pick<MethodPolicy, "isAllowed">;
+  readonly policies: Pick<PoliciesConfig, "scopeRequiredForInvocation" | "oauth">;
+  /** The pair that aliases and redirects make of another. */
+  canonical(pair: Pair): Pair;
+}
+
+/** Why a caller can call no endpoint whatever. */
+function findObstacle(
+  { agentId, authority }: Caller,
+  { policies }: PermitRules,
+): string | undefined {
+  if (agentId === undefined) return "plans are made for agents, and the caller has no Agent-ID";
+  if (!policies.scopeRequiredForInvocation || authority.source !== "none") return undefined;
+  return "the caller has neither a document nor an Authority-Scope header to call anything with";
+}
+
+/**
+ * The rules that the steps of a plan are held to: those of the gates, and what the request allows
+ * itself.   AGTP-API §9, §13.2
+ */
+function planLimits(
+  { available, excluded, maxSteps }: PlanRequest,
+  { principalId }: Caller,
+  { methodPolicy, policies, canonical }: PermitRules,
+): PlanLimits {
+  const tokenMethods = policies.oauth?.requiredOnMethods ?? [];
+  return {
+    ...(maxSteps === undefined ? {} : { maxSteps }),
+    allows(pair) {
+      if (available !== undefined && !hasPair(available, pair)) return false;
+      if (hasPair(excluded, pair)) return false;
+      const { method } = canonical({ method: pair.method, path: pair.path });
+      if (!methodPolicy.isAllowed(method)) return false;
+      return principalId !== undefined || !tokenMethods.includes(method);
+    },
+  };
+}
+
+function hasPair(list: ReadonlySet<string>, { method, path }: Pair): boolean {
+  return list.has(method) || list.has(`${method} ${path}`);
 }

@@ -3,10 +3,11 @@
  * AGTP "PLAN"
  */
 
-import { isRecord } from "../../../base/json-value.ts";
+import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
 import type { Pair } from "../../../catalog/pair.ts";
 import type { Proposal } from "../../../endpoint/synthesis-plan.ts";
 import type { JsonSchema } from "../../../schema/json-schema.ts";
+import { compileFormatTest, FORMATS } from "../../../schema/keywords-and-formats.ts";
 import { semanticOf } from "../rcns/unregistered-request.ts";
 import type { PlanRequest } from "./plan-request.ts";
 
@@ -37,4 +38,38 @@ function withValues(schema: JsonSchema | undefined, given: JsonSchema): JsonSche
     },
     required: [...new Set(names)],
   };
+}
+
+/** Longer texts have no format, and are in no enum. */
+const MAX_TEXT_LENGTH = 1024;
+
+/** Describes some values as a schema. */
+export type ValueDescriber = (values: JsonRecord) => JsonSchema;
+
+/** Creates a describer, which has the formats compiled. */
+export function createValueDescriber(): ValueDescriber {
+  const tests = Array.from(FORMATS, ([name, format]) => ({
+    name,
+    test: compileFormatTest(format),
+  }));
+  const isAnnotation = (value: unknown): boolean => typeof value === "string";
+  const formatsOf = (value: unknown): readonly JsonSchema[] =>
+    tests.filter(({ test = isAnnotation }) => test(value)).map(({ name }) => ({ format: name }));
+  return (values) => {
+    const entries = Object.entries(values).map(([name, value]) => [name, describe(value)]);
+    return {
+      type: "object",
+      properties: Object.fromEntries(entries),
+      required: Object.keys(values),
+      additionalProperties: false,
+    };
+  };
+
+  function describe(value: unknown): JsonSchema {
+    if (Array.isArray(value)) return { type: "array" };
+    if (typeof value === "object" && value !== null) return { type: "object" };
+    if (typeof value === "string" && value.length > MAX_TEXT_LENGTH) return { type: "string" };
+    const hasFormats = typeof value === "string" || typeof value === "number";
+    return { const: value, ...(hasFormats ? { allOf: formatsOf(value) } : {}) };
+  }
 }

@@ -17,9 +17,9 @@ import type { JsonSchema } from "../../../schema/json-schema.ts";
 import { canonicalText } from "../../../schema/keywords-and-formats.ts";
 import { strongestImpact } from "../synthesis/impact.ts";
 import { membersOf } from "../synthesis/object-members.ts";
+import { type Cost, isSource, type PlannedStep } from "./describe-steps.ts";
 import { type FoundPlan, findPlan, type PlanPlaces } from "./find-plan.ts";
 import { PLAN_SCHEMA, type PlanRequest, readPlanRequest } from "./plan-request.ts";
-import { type Cost, isSource, type PlannedStep } from "./planned-step.ts";
 
 interface PlanOptions {
   /** The places, which are made while the server serves; a request before that waits. */

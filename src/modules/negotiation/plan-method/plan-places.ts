@@ -16,7 +16,7 @@ import {
 } from "../late-synthesis.ts";
 import type { PlanPlaces } from "./find-plan.ts";
 import { indexingGoals } from "./goal-index.ts";
-import { createValueDescriber } from "./offered-values.ts";
+import { createValueDescriber } from "./goal-proposal.ts";
 
 /** Creates the places once, when they are first asked for. */
 export function createLatePlanPlaces(

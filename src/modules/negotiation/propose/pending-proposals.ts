@@ -4,13 +4,17 @@
  * reload, too. AGTP-API §10.6, §11
  */
 
+import { notFound } from "../../../dispatch/refusals/refusal.ts";
+import type { ProtocolEndpoint } from "../../../dispatch/routes/protocol-endpoint.ts";
+import type { RouteHandler } from "../../../dispatch/routes/route.ts";
 import { timestamp } from "../../../endpoint/contract.ts";
 import { uuidv7 } from "../../../identity/uuid.ts";
 import { Collection } from "../../../state/collection.ts";
 import { type Holders, holding, holds, mayHold, SOLE_HOLDER } from "../../../state/holders.ts";
 import { recordReader } from "../../../state/records/stored-record.ts";
 import type { Store } from "../../../state/store.ts";
-import type { SubmittedProposal } from "./submitted-proposal.ts";
+import { isStatus } from "../../../wire/message.ts";
+import type { SubmittedProposal } from "./read-proposal.ts";
 
 /** The outcome of a proposal: a status and its body. */
 export interface ProposalAnswer {
@@ -177,4 +181,36 @@ const readWhole = recordReader<PendingProposal>({
 function readProposal(value: unknown): PendingProposal | undefined {
   const proposal = readWhole(value);
   return proposal?.request === undefined && proposal?.answer === undefined ? undefined : proposal;
+}
+
+/** The path form, and the form with the id in the body. */
+export function proposalEndpoints(proposals: PendingProposals): readonly ProtocolEndpoint[] {
+  return ["/proposals/{proposal_id}", "/proposals"].map((path) => ({
+    method: "QUERY",
+    path,
+    description: "Returns what became of a proposal, to the agent that made it.",
+    capability: "retrieval",
+    impact: "informational",
+    isReading: true,
+    inputSchema: {
+      type: "object",
+      required: ["proposal_id"],
+      properties: { proposal_id: { type: "string", minLength: 1, maxLength: 128 } },
+    },
+    isListed: false,
+    looksUp: ["proposal_id"],
+    handler: pollHandler(proposals),
+  }));
+}
+
+function pollHandler(proposals: PendingProposals): RouteHandler {
+  return ({ input, agentId }) => {
+    const answer = proposals.find(String(input["proposal_id"]), agentId ?? "");
+    if (answer === undefined) {
+      return notFound("proposal-not-found", "this agent has no proposal with this id");
+    }
+    const { status, body } = answer;
+    if (!isStatus(status)) throw new Error(`a proposal came to status ${status}`);
+    return { status, body };
+  };
 }

@@ -5,25 +5,46 @@
  * AGTP-API §8.7, §10
  */
 
+import type { ContractOffers, OfferDecision } from "../../../dispatch/contracts/contract-offers.ts";
+import type { ContractRoutes } from "../../../dispatch/contracts/contract-routes.ts";
 import { payerOf } from "../../../dispatch/rates/rates.ts";
 import {
   authorizationRequired,
   badRequest,
   carryMore,
+  notFound,
   proposalRejected,
   type Refusal,
   rateLimited,
+  refusalBody,
+  serverError,
 } from "../../../dispatch/refusals/refusal.ts";
-import type { FloorMethod } from "../../../dispatch/routes/floor.ts";
-import type { RouteHandler } from "../../../dispatch/routes/route.ts";
+import { refuseContract } from "../../../dispatch/refusals/refuse-contract.ts";
+import { describeBy, type FloorMethod, floorEndpoints } from "../../../dispatch/routes/floor.ts";
+import { protocolRoute, protocolRoutes } from "../../../dispatch/routes/protocol-endpoint.ts";
+import type { ExchangeView, Route, RouteHandler } from "../../../dispatch/routes/route.ts";
 import type { CausingRequest } from "../../../dispatch/stream-events.ts";
-import type { HandlerSuccess } from "../../../handlers/handler.ts";
-import { type GrantParts, grantContract, offerContract } from "../contracts/grant-contract.ts";
-import { checkProposal, refuseForm } from "./check-proposal.ts";
-import type { NegotiationTurns } from "./negotiation-turns.ts";
-import type { PendingProposals } from "./pending-proposals.ts";
-import { readProposal } from "./read-proposal.ts";
-import { type SynthesisParts, synthesizeInTurn } from "./synthesize-proposal.ts";
+import type { Contract } from "../../../endpoint/contract.ts";
+import type { Call, HandlerSuccess } from "../../../handlers/handler.ts";
+import { compileGrants } from "../../../identity/authority-scope.ts";
+import { uuidv7 } from "../../../identity/uuid.ts";
+import type { NegotiationContext } from "../config.ts";
+import {
+  acceptedBody,
+  type GrantParts,
+  grantContract,
+  offerContract,
+  previewContract,
+} from "../contracts/grant-contract.ts";
+import type { NegotiationTurns } from "../state.ts";
+import {
+  checkProposal,
+  refuseForm,
+  type SynthesisParts,
+  synthesizeInTurn,
+} from "./evaluate-proposal.ts";
+import type { PendingProposals, ProposalAnswer } from "./pending-proposals.ts";
+import { readProposal, type SubmittedProposal } from "./read-proposal.ts";
 
 /** The parts that make a contract of a proposal, at once or later. */
 export interface EvaluationParts extends SynthesisParts, GrantParts {
@@ -32,7 +53,6 @@ export interface EvaluationParts extends SynthesisParts, GrantParts {
 
 /** The parts of PROPOSE. */
 export interface ProposeOptions extends EvaluationParts {
-  readonly synthesisEnabled: boolean;
   /** The proposals that are answered with 261, where `async_evaluation` is on. */
   readonly proposals: PendingProposals;
   /** True: the answer is 461 and an offer, at once, for agents that want to see it first. */
@@ -70,7 +90,7 @@ type Answer = HandlerSuccess | Refusal;
 /** PROPOSE on "/". */
 export function proposeMethod(options: ProposeOptions): FloorMethod {
   const handler: RouteHandler = (call, exchange) => {
-    if (!options.synthesisEnabled) {
+    if (!options.context.config.policies.synthesisEnabled) {
       return proposalRejected("synthesis-disabled", "this server does not synthesize endpoints");
     }
     if (exchange.contract !== undefined) {
@@ -106,20 +126,21 @@ async function evaluate(
   const { agentId = "", authority, document } = exchange.caller;
   const reading = readProposal(call.input);
   if (reading.kind === "fault") return refuseForm(reading);
-  const { work, rules, proposals, isOffering = false } = options;
+  const { context, proposals, isOffering = false } = options;
+  const { work, config } = context;
   const owner = payerOf(exchange);
   if (!work.hasRoom(owner)) return rateLimited("work", 1);
-  const checked = await work.run(() => checkProposal(reading.proposal, rules), owner);
+  const checked = await work.run(() => checkProposal(reading.proposal, context), owner);
   if (checked.kind === "refusal") return checked;
   // Contracts are kept, and only agents that this server knows make it write.
   if (document === undefined) return unknownAgent();
   const { proposal } = checked;
   const { scopes } = authority;
   const submitted = { agentId, sessionId: call.sessionId, negotiationId, scopes, proposal };
-  if (options.synthesis.asyncEvaluation && !isOffering) return proposals.submit(submitted);
+  if (config.synthesis.asyncEvaluation && !isOffering) return proposals.submit(submitted);
   const planned = await synthesizeInTurn(options, proposal, { authority, owner });
   if (planned.kind === "refusal") return planned;
-  if (isOffering) return offerContract(options, submitted, planned.plan);
+  if (isOffering) return offerContract(context, submitted, planned.plan);
   return grantContract(options, submitted, planned.plan, request);
 }
 
@@ -139,3 +160,124 @@ function withNegotiation(answer: Answer, negotiationId: string): Answer {
   if (!("kind" in answer)) return { ...answer, headers };
   return { ...carryMore(answer, { negotiation_id: negotiationId }), headers };
 }
+
+/**
+ * Answers a proposal that was taken on with 261, under the authority that it was made with: what
+ * PROPOSE would have said, and 500 where that was a fault. Never rejects.   AGTP-API §10.6, §11
+ */
+export async function evaluatePending(
+  parts: EvaluationParts,
+  submitted: SubmittedProposal,
+): Promise<ProposalAnswer> {
+  try {
+    return await answerPending(parts, submitted);
+  } catch (error) {
+    // A caller that asks for the answer must not ask for ever.
+    const errorId = uuidv7();
+    parts.context.log.warn({ error, error_id: errorId }, "a proposal could not be evaluated");
+    return { status: 500, body: refusalBody(serverError(errorId)) };
+  }
+}
+
+async function answerPending(
+  parts: EvaluationParts,
+  submitted: SubmittedProposal,
+): Promise<ProposalAnswer> {
+  const { agentId, negotiationId } = submitted;
+  const outcome = await synthesizeAndGrant(parts, submitted);
+  if (!("kind" in outcome)) return { status: outcome.status ?? 200, body: outcome.body };
+  if (outcome.status === 463) parts.turns.reject(agentId, negotiationId);
+  const refused = carryMore(outcome, { negotiation_id: negotiationId });
+  return { status: refused.status, body: refusalBody(refused) };
+}
+
+async function synthesizeAndGrant(
+  parts: EvaluationParts,
+  submitted: SubmittedProposal,
+): Promise<HandlerSuccess | Refusal> {
+  const { agentId, scopes, proposal } = submitted;
+  // Only agents that this server knows have their proposals taken on.
+  const owner = { key: agentId, isKnown: true };
+  const authority = compileGrants(scopes);
+  const planned = await synthesizeInTurn(parts, proposal, { authority, owner });
+  if (planned.kind === "refusal") return planned;
+  return grantContract(parts, submitted, planned.plan, undefined);
+}
+
+/**
+ * The routes of offers, for clients of other protocols: one previews what was proposed, the other takes
+ * the word on it: 263 the contract is made · 461 it is declined, or shown once more · 464 it is over,
+ * or another's · 404 it never was.   AGTP-API §10.1.3
+ */
+export function contractOffers(
+  context: NegotiationContext,
+  options: ProposeOptions,
+  routes: Pick<ContractRoutes, "agree">,
+): ContractOffers {
+  return { propose: proposeRoute(context, options), decide: decisionRoute(context, routes) };
+}
+
+function proposeRoute(context: NegotiationContext, options: ProposeOptions): Route {
+  const method = proposeMethod({ ...options, isOffering: true });
+  const endpoints = floorEndpoints(new Map([["PROPOSE", method]]), describeBy(context.catalog));
+  const [route] = protocolRoutes(endpoints, context);
+  if (route === undefined) throw new Error("PROPOSE has no route");
+  return route;
+}
+
+function decisionRoute(context: NegotiationContext, routes: Pick<ContractRoutes, "agree">): Route {
+  const { attempts, state } = context;
+  const { contracts: register } = state;
+  return protocolRoute({
+    ...{ method: "PROPOSE", path: "/", capability: "domain_spanning", impact: "reversible" },
+    description: "Takes the word of an agent on a contract that it was offered.",
+    ...{ isReading: false, isListed: false, inputSchema: DECISION_SCHEMA },
+    handler: async (call, exchange) => {
+      const { synthesis_id: synthesisId, decision } = call.input as unknown as Decision;
+      const found = register.present(synthesisId, exchange.caller.document?.agentId);
+      if (found.kind === "unknown") {
+        return notFound("contract-not-found", "no contract with this synthesis_id");
+      }
+      if (found.kind === "usable") return decide(found.contract, { decision, call, exchange });
+      const reason = found.kind === "foreign" ? "contract-not-yours" : "contract-revoked";
+      const explanation = found.kind === "foreign" ? FOREIGN : `the offer is over`;
+      return refuseContract(exchange, attempts, reason, explanation);
+    },
+  });
+
+  async function decide(
+    contract: Contract,
+    { decision, call, exchange }: Decided,
+  ): Promise<HandlerSuccess | Refusal> {
+    if (decision === "accept") {
+      await routes.agree(contract, call, exchange);
+      return { status: 263, body: acceptedBody(contract) };
+    }
+    const isDeclined = decision === "decline" && contract.state === "offered";
+    if (isDeclined) await register.change(contract.synthesisId, "released", DECLINED);
+    return previewContract(contract);
+  }
+}
+
+interface Decision {
+  readonly synthesis_id: string;
+  readonly decision: OfferDecision;
+}
+
+interface Decided {
+  readonly decision: OfferDecision;
+  readonly call: Call;
+  readonly exchange: ExchangeView;
+}
+
+const DECLINED = "its agent has declined it";
+const FOREIGN = "the contract is another agent's";
+
+const DECISION_SCHEMA = {
+  type: "object",
+  properties: {
+    synthesis_id: { type: "string", maxLength: 256 },
+    decision: { enum: ["accept", "decline", "show"] },
+  },
+  required: ["synthesis_id", "decision"],
+} as const;

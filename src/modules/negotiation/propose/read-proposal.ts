@@ -9,6 +9,7 @@ import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
 import { isMethodName } from "../../../catalog/catalog.ts";
 import { templateParameters } from "../../../catalog/path-grammar.ts";
 import { isProposedText } from "../../../endpoint/semantic-block.ts";
+import type { Proposal } from "../../../endpoint/synthesis-plan.ts";
 import { isScopeToken } from "../../../identity/authority-scope.ts";
 
 /** A proposal, its parts not yet judged. */
@@ -183,4 +184,19 @@ function propertyOf(type: unknown): JsonRecord {
 
 function fault(reason: ProposalFault["reason"], field: string, expected: string): ProposalFault {
   return { reason, message: `${field} ${expected}`, field };
+}
+
+/** A proposal whose parts are as they should be. */
+export interface CheckedProposal extends Omit<Proposal, "method" | "path"> {
+  readonly raw: RawProposal;
+}
+
+/** A proposal on its way to an answer. */
+export interface SubmittedProposal {
+  readonly agentId: string;
+  readonly sessionId: string | undefined;
+  readonly negotiationId: string;
+  /** The authority that it was proposed under. */
+  readonly scopes: readonly string[];
+  readonly proposal: CheckedProposal;
 }

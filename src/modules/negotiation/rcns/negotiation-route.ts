@@ -5,11 +5,8 @@
  * §10.1.5
  */
 
-import type { TaskQueue } from "../../../base/task-queue.ts";
-import type { Approvals } from "../../../dispatch/approvals/approvals.ts";
 import type { ContractRoutes } from "../../../dispatch/contracts/contract-routes.ts";
 import { changeCall } from "../../../dispatch/handling/call-context.ts";
-import type { RcnsConfig } from "../../../dispatch/policy/policies-config.ts";
 import type { RateWindow } from "../../../dispatch/rates/rate-window.ts";
 import { payerOf } from "../../../dispatch/rates/rates.ts";
 import { type Refusal, rateLimited } from "../../../dispatch/refusals/refusal.ts";
@@ -24,27 +21,18 @@ import type { EndpointDefinition } from "../../../endpoint/endpoint.ts";
 import type { SynthesisPlan } from "../../../endpoint/synthesis-plan.ts";
 import type { Call, HandlerResult } from "../../../handlers/handler.ts";
 import type { CompiledSchema } from "../../../schema/schema.ts";
-import type { ContractRegister } from "../../../state/registers/contract-register.ts";
-import { previewContract } from "../contracts/contract-bodies.ts";
-import { makeContract } from "../contracts/make-contract.ts";
-import type { LateSynthesis } from "../late-synthesis.ts";
-import { type RequestSynthesis, synthesizeRequest } from "./synthesize-request.ts";
-import { semanticOf } from "./unregistered-request.ts";
+import type { NegotiationContext } from "../config.ts";
+import { makeContract, previewContract } from "../contracts/grant-contract.ts";
+import { type LateSynthesis, synthesisFaults } from "../late-synthesis.ts";
+import { semanticOf, synthesizeRequest } from "./unregistered-request.ts";
 
-interface NegotiationOptions extends Omit<RequestSynthesis, "synthesizer"> {
+interface NegotiationOptions {
+  readonly context: NegotiationContext;
   readonly prepared: LateSynthesis;
-  readonly register: Pick<ContractRegister, "add" | "now">;
   readonly routes: Pick<ContractRoutes, "routeOf">;
   readonly rate: RateWindow;
-  /** The queue of what takes longer than others want to wait. */
-  readonly work: TaskQueue;
-  readonly rcns: RcnsConfig;
   /** Hears of a contract that is run at once, which is agreeing to it. */
   accepted(contract: Contract, call: Call, exchange: ExchangeView): Promise<unknown>;
-  /** Tells whether an operator has to approve a call first. */
-  needsApproval(route: Route, asked: Parameters<Approvals["isNeeded"]>[1]): boolean;
-  /** A schema that accepts any object. */
-  readonly anyInput: CompiledSchema;
 }
 
 type Answer = HandlerResult | Refusal;
@@ -52,7 +40,13 @@ type Answer = HandlerResult | Refusal;
 /** The route that negotiates; the gate of negotiation puts it in place of what is missing. */
 export function negotiationRoute(options: NegotiationOptions): Route {
   const handler: RouteHandler = (call, exchange) => negotiate(options, call, exchange);
-  return createRoute(NEGOTIATION, handler, { tier: "A", input: options.anyInput });
+  return createRoute(NEGOTIATION, handler, { tier: "A", input: anyInput(options.context) });
+}
+
+function anyInput({ compiler }: NegotiationContext): CompiledSchema {
+  const { compiled } = compiler.compile({ type: "object" }, { file: "negotiation", key: "" });
+  if (compiled === undefined) throw new Error("the schema of any object does not compile");
+  return compiled;
 }
 
 /**
@@ -72,7 +66,10 @@ async function negotiate(
   call: Call,
   exchange: ExchangeView,
 ): Promise<Answer> {
-  const { register, rcns, rate } = options;
+  const { context, rate } = options;
+  const { attempts, work, config } = context;
+  const { rcns } = config.policies;
+  const { contracts: register } = context.state;
   const { method, path, caller } = exchange;
   const { agentId = "" } = caller;
   // Here and not at the gate: what is replayed under an Idempotency-Key is not evaluated.
@@ -80,9 +77,9 @@ async function negotiate(
   if (wait !== undefined) return rateLimited("rcns", wait);
   const { synthesizer } = await options.prepared();
   const owner = payerOf(exchange);
-  if (!options.work.hasRoom(owner)) return rateLimited("work", 1);
-  const parts = { ...options, synthesizer };
-  const planned = await options.work.run(() => synthesizeRequest(parts, call, exchange), owner);
+  if (!work.hasRoom(owner)) return rateLimited("work", 1);
+  const parts = { synthesizer, attempts, onFault: synthesisFaults(context) };
+  const planned = await work.run(() => synthesizeRequest(parts, call, exchange), owner);
   if (planned.kind === "refusal") return planned;
   const { plan, inputSchema, input } = planned;
   const pair = `${method} ${path}`;
@@ -111,7 +108,7 @@ async function negotiate(
   );
   const route = options.routes.routeOf(offered);
   const mayRun = rcns.mode === "optimistic" && mayRunUnseen(plan);
-  if (!mayRun || options.needsApproval(route, { caller, path, input })) {
+  if (!mayRun || context.deployment().needsApproval(route, { caller, path, input })) {
     await register.add(offered);
     return previewContract(offered);
   }

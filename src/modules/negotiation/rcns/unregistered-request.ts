@@ -3,20 +3,107 @@
  * takes, and it does not say what it expects.   AGTP-API §10.1.2
  */
 
+import { FLOOR_METHODS } from "../../../catalog/catalog.ts";
+import type { Attempts } from "../../../dispatch/contracts/attempts.ts";
+import {
+  authorizationRequired,
+  type Refusal,
+  schemaViolation,
+} from "../../../dispatch/refusals/refusal.ts";
+import { refuseContract } from "../../../dispatch/refusals/refuse-contract.ts";
 import type { ExchangeView } from "../../../dispatch/routes/route.ts";
 import type { SemanticBlock } from "../../../endpoint/endpoint.ts";
 import { mergeInput } from "../../../endpoint/input.ts";
 import { inputShape } from "../../../endpoint/input-shape.ts";
-import type { Proposal, SynthesisPlan } from "../../../endpoint/synthesis-plan.ts";
+import { checkReservation } from "../../../endpoint/method-rule.ts";
+import type { Proposal, SynthesisPlan, Synthesizer } from "../../../endpoint/synthesis-plan.ts";
 import type { Call } from "../../../handlers/handler.ts";
 import type { JsonSchema } from "../../../schema/json-schema.ts";
+import { PROPOSED_SCHEMA_BOUNDS } from "../../../schema/schema-bounds.ts";
 import type { SchemaType } from "../../../schema/schema-vocabulary.ts";
+import { readProposedSchema } from "../propose/proposed-schema.ts";
+
+/** The parts that synthesize a request. */
+export interface RequestSynthesis {
+  readonly synthesizer: Synthesizer;
+  readonly attempts: Attempts;
+  /** Hears of a fault of the synthesis; the caller learns only that there was one. */
+  onFault(error: unknown): void;
+}
+
+/** The most inputs of a request, and of a proposal. */
+const MAX_INPUTS = PROPOSED_SCHEMA_BOUNDS.maxProperties;
+
+/** The plan of a request, or why there is none. */
+type Synthesized =
+  | {
+      readonly kind: "planned";
+      readonly plan: SynthesisPlan;
+      readonly inputSchema: JsonSchema;
+      /** The input that was sent, as this schema reads it. */
+      readonly input: Call["input"];
+    }
+  | Refusal;
+
+/**
+ * Synthesizes what a request asks for, and reads its input as the plan takes it. 464 where nothing
+ * can be composed · 262 where the agent's scopes do not cover every step · 422 an input that the plan
+ * would not take.   AGTP-API §10.1.2, §10.1.3
+ */
+export function synthesizeRequest(
+  { synthesizer, attempts, onFault }: RequestSynthesis,
+  call: Call,
+  exchange: ExchangeView,
+): Synthesized {
+  const { method, path, caller } = exchange;
+  const impossible = (explanation: string): Refusal =>
+    refuseContract(exchange, attempts, "composition-impossible", explanation);
+  const reserved = checkReservation(method, path, FLOOR_METHODS);
+  if (reserved !== undefined) return impossible(reserved);
+  const sent = Object.keys(call.input).length;
+  if (sent > MAX_INPUTS) {
+    return impossible(`the request has ${sent} parameters, expected at most ${MAX_INPUTS}`);
+  }
+  try {
+    const outcome = synthesizer.plan(proposalOfRequest(call, exchange), caller.authority);
+    if (outcome.kind !== "failure") {
+      if (!isWhatWasAsked(outcome, method)) {
+        return impossible(`no recipe answers ${method} ${path}, and no other ${method} would do`);
+      }
+      const read = readProposedSchema(inputSchemaOf(call.input, outcome), "input_schema");
+      if ("fault" in read) return impossible(`the parameters' schema ${read.fault.message}`);
+      const inputSchema = read.schema.schema;
+      const input = readQuery(call, inputSchema);
+      // As the gate would, had the contract been there before.
+      const violations = read.schema.check(input);
+      if (violations !== undefined) return schemaViolation(violations);
+      return { kind: "planned", plan: outcome, inputSchema, input };
+    }
+    if (outcome.reason === "scope-required") {
+      const { scopes } = outcome.missing;
+      return authorizationRequired("scope-required", outcome.explanation, {
+        ...(scopes[0] === undefined ? {} : { scope: scopes[0] }),
+        details: { missing_scopes: scopes },
+      });
+    }
+    return impossible(outcome.explanation);
+  } catch (error) {
+    onFault(error);
+    return refuseContract(exchange, attempts, "synthesis-error", "the synthesis failed");
+  }
+}
+
+/**
+ * Without a word on outputs, only what an operator wrote down for the pair, or the same method
+ * elsewhere, can be taken for what was asked.
+ */
+function isWhatWasAsked({ kind, recipe }: SynthesisPlan, method: string): boolean {
+  if (kind === "recipe") return true;
+  return kind === "passthrough" && recipe.steps[0]?.method === method;
+}
 
 /** The request as a proposal. */
-export function proposalOfRequest(
-  { input, query }: Call,
-  { method, path }: ExchangeView,
-): Proposal {
+function proposalOfRequest({ input, query }: Call, { method, path }: ExchangeView): Proposal {
   const names = Object.keys(input);
   const properties = names.map((name) => [
     name,
@@ -46,7 +133,7 @@ function isFromQuery(name: string, input: Call["input"], query: Call["query"]): 
 }
 
 /** The input, with texts of the query read as what the schema declares. */
-export function readQuery({ input, query }: Call, schema: JsonSchema): Call["input"] {
+function readQuery({ input, query }: Call, schema: JsonSchema): Call["input"] {
   const texts = Object.entries(query).filter(([name]) => isFromQuery(name, input, query));
   if (texts.length === 0) return input;
   const others = Object.entries(input).filter(([name]) => !isFromQuery(name, input, query));
@@ -62,7 +149,7 @@ function schemaOf(value: unknown): JsonSchema {
 }
 
 /** Closed, and typed as the steps are: what was sent, and what the plan would take beside it. */
-export function inputSchemaOf(
+function inputSchemaOf(
   input: Readonly<Record<string, unknown>>,
   { recipe, neededInputs, inputTypes }: SynthesisPlan,
 ): JsonSchema {

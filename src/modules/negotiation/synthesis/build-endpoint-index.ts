@@ -7,12 +7,16 @@ import type { Paced } from "../../../base/paced.ts";
 import { SpreadMap } from "../../../base/spread-map.ts";
 import { templateParameters } from "../../../catalog/path-grammar.ts";
 import { type EndpointDefinition, IMPACTS, type Impact } from "../../../endpoint/endpoint.ts";
-import type { EndpointIndex, IndexedEndpoint, Input, Output } from "./endpoint-index.ts";
+import {
+  type EndpointIndex,
+  type IndexedEndpoint,
+  type Input,
+  type Output,
+  PropertyTable,
+} from "./endpoint-index.ts";
 import { compilingImpacts } from "./impact.ts";
 import { findCondition, membersOf } from "./object-members.ts";
-import { PropertyTable } from "./property-table.ts";
-import { isKindCovered } from "./schema-compatibility.ts";
-import type { DisjointType, SchemaKind } from "./schema-kind.ts";
+import { type DisjointType, isKindCovered, type SchemaKind } from "./schema-kind.ts";
 
 interface GrowingInput extends Input {
   readonly takers: IndexedEndpoint[];

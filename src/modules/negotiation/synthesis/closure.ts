@@ -3,7 +3,7 @@
  * asked, over endpoints that can be called, as long as the steps before an endpoint and those after
  * it are not too many together.
  */
-import type { Candidate, Candidates, Goal } from "./candidate.ts";
+import type { Candidate, Candidates, Goal } from "./chain.ts";
 import type { IndexedEndpoint, Input } from "./endpoint-index.ts";
 import type { Levels } from "./levels.ts";
 import { type Ask, giversOf } from "./synthesis-task.ts";

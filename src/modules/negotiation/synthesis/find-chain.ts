@@ -3,12 +3,10 @@
  * the proposal or from an earlier output, and whose outputs cover what was asked. Chains of more
  * steps than the policy allows are no plans.   AGTP-API §10.6, §10.7
  */
-import type { SynthesisLog } from "../../../endpoint/synthesis-log.ts";
-import { type Candidate, Candidates } from "./candidate.ts";
-import { arrange, pruneChain } from "./chain.ts";
+import { quoteNames, type SynthesisLog } from "../../../endpoint/synthesis-log.ts";
+import { arrange, type Candidate, Candidates, pruneChain } from "./chain.ts";
 import { buildClosure, giversOfInput } from "./closure.ts";
 import { type IndexedEndpoint, type Input, type Output, subjectOf } from "./endpoint-index.ts";
-import { explainGap, type NoChain } from "./gap.ts";
 import { Levels } from "./levels.ts";
 import { searchShortestChain } from "./shortest-chain.ts";
 import { type Ask, giversOf, type SynthesisTask } from "./synthesis-task.ts";
@@ -134,4 +132,67 @@ function mostUseful(
     bestRank = rank;
   }
   return best;
+}
+
+/** The reason why there is no chain. */
+export interface NoChain {
+  readonly explanation: string;
+  /** Names of asked outputs that nothing gives. */
+  readonly outputs: readonly string[];
+  /** Names of inputs that nothing gives. */
+  readonly inputs: readonly string[];
+}
+
+const MAX_INPUTS = 1000;
+const MAX_NAMES = 20;
+
+/** Explains the asks that are out of reach. */
+function explainGap(unmet: readonly Ask[], task: SynthesisTask, levels: Levels): NoChain {
+  const isUsable = (endpoint: IndexedEndpoint): boolean => task.isUsable(endpoint);
+  const ungiven = unmet.filter((ask) => !giversOf(ask).some(isUsable));
+  const outputs = namesOf(ungiven);
+  const inputs = namesOf(findMissing(unmet, task, levels));
+  return { outputs, inputs, explanation: explain(namesOf(unmet), outputs, inputs) };
+}
+
+/** Inputs at the beginning of every way to what is asked, which nothing gives. */
+function findMissing(unmet: readonly Ask[], task: SynthesisTask, levels: Levels): readonly Input[] {
+  const seen = new Set<Input>();
+  const visit = (endpoints: readonly IndexedEndpoint[]): void => {
+    for (const endpoint of endpoints) {
+      if (!task.isUsable(endpoint)) continue;
+      for (const input of endpoint.required) {
+        const isMissing = !task.isOffered(input) && levels.ofInput(input) === 0;
+        if (isMissing && seen.size < MAX_INPUTS) seen.add(input);
+      }
+    }
+  };
+  for (const ask of unmet) visit(giversOf(ask));
+  const missing: Input[] = [];
+  // The set grows while it is walked, until all that is behind it has been seen.
+  for (const input of seen) {
+    // An endpoint that gives a value only to a caller that has it is no way to it.
+    const givers = giversOfInput(input).filter(
+      (giver) => task.isUsable(giver) && !giver.required.some(({ name }) => name === input.name),
+    );
+    if (givers.length === 0) missing.push(input);
+    else visit(givers);
+  }
+  return missing;
+}
+
+function explain(
+  unmet: readonly string[],
+  outputs: readonly string[],
+  inputs: readonly string[],
+): string {
+  if (outputs.length > 0) return `no endpoint that may be used gives ${quoteNames(outputs)}`;
+  if (inputs.length === 0) {
+    return `the endpoints that give ${quoteNames(unmet)} wait for each other`;
+  }
+  return `to give ${quoteNames(unmet)}, endpoints need ${quoteNames(inputs)}, which nothing gives`;
+}
+
+function namesOf(some: readonly { readonly name: string }[]): readonly string[] {
+  return [...new Set(some.map(({ name }) => name))].sort().slice(0, MAX_NAMES);
 }

@@ -4,17 +4,16 @@
  * schema, not to those of the steps.   AGTP-API §10.7
  */
 
+import type { EndpointDefinition } from "../../../endpoint/endpoint.ts";
 import type { Aggregation } from "../../../endpoint/recipe.ts";
-import type { SynthesisLog } from "../../../endpoint/synthesis-log.ts";
+import { quoteNames, type SynthesisLog } from "../../../endpoint/synthesis-log.ts";
 import type { SynthesisPlan } from "../../../endpoint/synthesis-plan.ts";
-import { inputTypesOf } from "./declared-inputs.ts";
 import { type IndexedEndpoint, subjectOf } from "./endpoint-index.ts";
-import { findChain } from "./find-chain.ts";
+import { findChain, type NoChain } from "./find-chain.ts";
 import { findPassthrough } from "./find-passthrough.ts";
-import type { NoChain } from "./gap.ts";
 import { strongestImpact } from "./impact.ts";
-import type { SynthesisTask } from "./synthesis-task.ts";
-import { pickAsked, recipeOf, writeSteps } from "./write-recipe.ts";
+import type { Ask, SynthesisTask } from "./synthesis-task.ts";
+import { inputTypesOf, pickAsked, recipeOf, writeSteps } from "./write-recipe.ts";
 
 /** A plan, or why the endpoints give none. */
 export type EndpointsPlan =
@@ -30,12 +29,12 @@ export function planFromEndpoints(
   const endpoint = findPassthrough(task, log);
   if (endpoint !== undefined) {
     const aggregation = passthroughAggregation(task, endpoint);
-    return { kind: "plan", plan: planOfChain("passthrough", [endpoint], aggregation, task, log) };
+    return planOfChain("passthrough", [endpoint], aggregation, task, log);
   }
   const planned = findChain(task, maxSteps, log);
   if (planned.kind === "none") return planned;
   const { chain } = planned;
-  return { kind: "plan", plan: planOfChain("planner", chain, pickAsked(task, chain), task, log) };
+  return planOfChain("planner", chain, pickAsked(task, chain), task, log);
 }
 
 /** The endpoint's answer as it is, unless it could hold what the proposal does not allow. */
@@ -48,13 +47,13 @@ function passthroughAggregation(task: SynthesisTask, endpoint: IndexedEndpoint):
 }
 
 /** The plan that a chain is. */
-export function planOfChain(
+function planOfChain(
   kind: "passthrough" | "planner",
   chain: readonly IndexedEndpoint[],
   aggregation: Aggregation,
   task: SynthesisTask,
   log: SynthesisLog,
-): Omit<SynthesisPlan, "log"> {
+): EndpointsPlan {
   const written = writeSteps(task, chain);
   for (const [at, endpoint] of chain.entries()) {
     const message = `step ${at + 1} of ${chain.length}`;
@@ -64,7 +63,7 @@ export function planOfChain(
   }
   const steps = written.map(({ step }) => step);
   const definitions = chain.map(({ definition }) => definition);
-  return {
+  const plan = {
     kind,
     recipe: recipeOf(kind, steps, aggregation),
     requiredScopes: [...new Set(definitions.flatMap(({ requiredScopes }) => requiredScopes))],
@@ -73,4 +72,48 @@ export function planOfChain(
     neededInputs: [...new Set(written.flatMap(({ needed }) => needed))].sort(),
     inputTypes: inputTypesOf(steps.map((step, at) => ({ step, endpoint: definitions[at] }))),
   };
+  return { kind: "plan", plan };
+}
+
+interface CallParts {
+  /** The values that are offered, and those that have to be come by. */
+  taskFor(asks: readonly Ask[]): SynthesisTask;
+  readonly maxSteps: number;
+  readonly log: SynthesisLog;
+}
+
+/**
+ * Plans the call of one endpoint: what it requires and is not offered is got from a chain of others
+ * first. The answer of the endpoint, as it is, is the answer.   AGTP "PLAN"
+ */
+export function planCall(target: EndpointDefinition, parts: CallParts): EndpointsPlan {
+  const { taskFor, maxSteps, log } = parts;
+  const pair = `${target.method} ${target.path}`;
+  const task = taskFor([]);
+  const endpoint = task.index.endpoints.find(({ definition }) => definition === target);
+  if (endpoint === undefined) return noCall(`the method policy does not expose ${pair}`);
+  if (!task.isUsable(endpoint)) return noCall(`${pair}: ${task.obstacle(endpoint)}`);
+  const asks = asksOf(endpoint, task);
+  if (asks.length === 0) return planOfChain("passthrough", [endpoint], "last", task, log);
+  const names = asks.map(({ name }) => name);
+  const needs = `${pair} needs ${quoteNames(names)}`;
+  if (maxSteps < 2) return noCall(`${needs}, and one step is all that a plan may have`, names);
+  const planned = findChain(taskFor(asks), maxSteps - 1, log);
+  if (planned.kind === "none") {
+    const inputs = [...new Set([...planned.outputs, ...planned.inputs])];
+    return noCall(`${needs}: ${planned.explanation}`, inputs.length > 0 ? inputs : names);
+  }
+  const chain = [...planned.chain.filter((step) => step !== endpoint), endpoint];
+  return planOfChain("planner", chain, "last", task, log);
+}
+
+/** The required inputs that are not offered, as something to come by. */
+function asksOf({ required }: IndexedEndpoint, task: SynthesisTask): readonly Ask[] {
+  return required
+    .filter((input) => !task.isOffered(input))
+    .map(({ name, sources }) => ({ name, isRequired: true, outputs: sources }));
+}
+
+function noCall(explanation: string, inputs: readonly string[] = []): EndpointsPlan {
+  return { kind: "none", explanation, outputs: [], inputs };
 }

@@ -4,8 +4,7 @@
  * there is; beyond it, the best chain that was seen. Either way the same proposal gets the same
  * answer.
  */
-import type { Candidate, Goal } from "./candidate.ts";
-import { arrange, compareChains, isMet } from "./chain.ts";
+import { arrange, type Candidate, compareChains, type Goal, isMet } from "./chain.ts";
 import type { Closure } from "./closure.ts";
 import type { Ask } from "./synthesis-task.ts";
 

@@ -7,8 +7,7 @@ import type { PlanLimits, Proposal, ScopeCheck } from "../../../endpoint/synthes
 import type { EndpointIndex, IndexedEndpoint, Input, Output } from "./endpoint-index.ts";
 import { isStronger } from "./impact.ts";
 import { isOpen, membersOf } from "./object-members.ts";
-import { isKindCovered } from "./schema-compatibility.ts";
-import { kindOfSchema, type SchemaKind } from "./schema-kind.ts";
+import { isKindCovered, kindOfSchema, type SchemaKind } from "./schema-kind.ts";
 
 /** An output that the proposal names. */
 export interface Ask {

@@ -19,10 +19,9 @@ import type {
 } from "../../../endpoint/synthesis-plan.ts";
 import { indexingEndpoints } from "./build-endpoint-index.ts";
 import { comparePairs, type EndpointIndex } from "./endpoint-index.ts";
-import type { NoChain } from "./gap.ts";
+import type { NoChain } from "./find-chain.ts";
 import type { StepReaches } from "./match-recipe.ts";
-import { planCall } from "./plan-call.ts";
-import { type EndpointsPlan, planFromEndpoints } from "./plan-from-endpoints.ts";
+import { type EndpointsPlan, planCall, planFromEndpoints } from "./plan-from-endpoints.ts";
 import { compileRecipes, type RecipePlanner } from "./plan-from-recipe.ts";
 import { indexingSimilarEndpoints } from "./similar-endpoints.ts";
 import { type Ask, type SynthesisBounds, SynthesisTask } from "./synthesis-task.ts";

@@ -4,8 +4,13 @@
  * only from where it is sure to be: what some answers lack would fail the step that counts on it.
  */
 
+import { templateParameters } from "../../../catalog/path-grammar.ts";
+import type { EndpointDefinition } from "../../../endpoint/endpoint.ts";
+import { declaredTypes } from "../../../endpoint/input-shape.ts";
 import type { Aggregation, ParameterSource, Recipe, RecipeStep } from "../../../endpoint/recipe.ts";
+import { SCHEMA_TYPES, type SchemaType } from "../../../schema/schema-vocabulary.ts";
 import type { IndexedEndpoint, Input } from "./endpoint-index.ts";
+import { membersOf } from "./object-members.ts";
 import { type Ask, gives, type SynthesisTask } from "./synthesis-task.ts";
 
 /** A step, with what the log says about its inputs. */
@@ -117,4 +122,33 @@ function fromStep({ name }: Input, at: number): Source {
 
 function captureName(at: number): string {
   return `step_${at + 1}`;
+}
+
+/** A step, and the one endpoint that it arrives at; none where it may be several, or the server. */
+export interface StepWithTarget {
+  readonly step: RecipeStep;
+  readonly endpoint: EndpointDefinition | undefined;
+}
+
+/** The types of each proposed input, by name; a name that may be anything is left out. */
+export function inputTypesOf(
+  steps: readonly StepWithTarget[],
+): Readonly<Record<string, readonly SchemaType[]>> {
+  const types = new Map<string, readonly SchemaType[]>();
+  for (const { step, endpoint } of steps) {
+    if (endpoint === undefined) continue;
+    const inPath = new Set(templateParameters(step.path));
+    const { properties } = membersOf(endpoint.inputSchema);
+    for (const [parameter, source] of Object.entries(step.parameters)) {
+      // A value that goes into a path is written as text there, whatever it was.
+      if (source.kind !== "proposal" || inPath.has(parameter)) continue;
+      const taken = declaredTypes(properties.get(parameter), endpoint.inputSchema);
+      const known = types.get(source.value) ?? SCHEMA_TYPES;
+      types.set(
+        source.value,
+        known.filter((type) => taken.has(type)),
+      );
+    }
+  }
+  return Object.fromEntries([...types].filter(([, all]) => all.length < SCHEMA_TYPES.length));
 }

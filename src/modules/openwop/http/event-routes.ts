@@ -8,8 +8,7 @@ import type { Redact } from "../runs/run-log.ts";
 import { isRefused } from "../runs/run-refusal.ts";
 import { type ApiAnswer, answer, refuse, refuseAs } from "./answer.ts";
 import type { AnsweredRoute, ApiCall, ApiParameter, StreamRoute } from "./api-route.ts";
-import { Frames, isShown, readModes, STREAM_MODES } from "./event-frames.ts";
-import type { EventStream } from "./event-stream.ts";
+import { type EventStream, Frames, isShown, readModes, STREAM_MODES } from "./event-stream.ts";
 
 const LAST_SEQUENCE: ApiParameter = {
   ...{ name: "lastSequence", in: "query", schema: { type: "integer", minimum: -1 } },

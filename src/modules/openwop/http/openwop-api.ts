@@ -8,8 +8,7 @@ import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from
 import { recordIn } from "../../../base/json-value.ts";
 import type { TaskOwner } from "../../../base/task-queue.ts";
 import { traceOf } from "../../../base/thrown.ts";
-import type { RateExcess } from "../../../dispatch/rates/rates.ts";
-import { networkOwner } from "../../../dispatch/rates/rates.ts";
+import { networkOwner, type RateExcess } from "../../../dispatch/rates/rates.ts";
 import { isWholeName } from "../../../dispatch/routes/second-look.ts";
 import { parseBody } from "../../../endpoint/input.ts";
 import { canonicalForm, sha256Hex } from "../../../identity/canonical-form.ts";
@@ -29,8 +28,7 @@ import type { AnsweredRoute, ApiCall, ApiParts, Authorized } from "./api-route.t
 import { authorize } from "./authorize.ts";
 import { openStream } from "./event-routes.ts";
 import { sendEvents } from "./event-stream.ts";
-import { openApiDocument } from "./openapi-document.ts";
-import { API_ROUTES } from "./routes.ts";
+import { API_ROUTES, openApiDocument } from "./routes.ts";
 
 /** The part of the path space that the API has for itself. */
 interface ApiMount {

@@ -9,7 +9,7 @@ import { isRecord } from "../../../base/json-value.ts";
 import { closedObject } from "../../../schema/json-schema.ts";
 import type { SchemaCompiler } from "../../../schema/schema.ts";
 import type { RunError } from "../agent-executor.ts";
-import { MAX_TTL_MS, REDUCERS, readRule, written } from "../runs/channels.ts";
+import { MAX_TTL_MS, REDUCERS, readRule, written } from "../runs/run-state.ts";
 import {
   configCheck,
   NAME,

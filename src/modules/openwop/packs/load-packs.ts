@@ -18,9 +18,8 @@ import { type Ed25519PublicKey, readPublicKey } from "../../../identity/ed25519.
 import type { OpenwopSections } from "../config.ts";
 import type { InstalledAgent, InstalledPack } from "../installed-agent.ts";
 import { modelFaultOf } from "../runtime/load-runtime.ts";
-import { resolveDependencies } from "./pack-dependencies.ts";
-import { PackFiles } from "./pack-files.ts";
-import { Capabilities } from "./peer-capabilities.ts";
+import { Capabilities, resolveDependencies } from "./peer-capabilities.ts";
+import { PackFiles } from "./read-agent.ts";
 import { MANIFEST_NAME, type PackPlace, PackReader, type PackRules } from "./read-pack.ts";
 
 /** The place of the packs. */

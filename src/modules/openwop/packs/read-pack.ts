@@ -17,10 +17,9 @@ import type {
   ManifestClass,
   PackIdentity,
 } from "../installed-agent.ts";
-import type { PackFiles } from "./pack-files.ts";
 import { AGENT_SCHEMA, PACK_SCHEMA } from "./pack-schema.ts";
 import { type Capabilities, judgePeers, type UnmetPeer } from "./peer-capabilities.ts";
-import { readAgent } from "./read-agent.ts";
+import { type PackFiles, readAgent } from "./read-agent.ts";
 
 /** The rules that packs are judged by. */
 export interface PackRules {

@@ -2,7 +2,7 @@
 
 import { isRecord, type JsonRecord, recordIn } from "../../../base/json-value.ts";
 import type { AlsoChange } from "../../../state/collection-write.ts";
-import { takenLoop } from "../workflows/node-order.ts";
+import { takenLoop } from "../workflows/check-workflow.ts";
 import { invalid, under } from "./make-run.ts";
 import type { EventDraft } from "./run.ts";
 import { interruptResolved, nodeDone, nodeEvent, nodeFailed } from "./run-events.ts";

@@ -7,7 +7,7 @@
 import type { RunError } from "../agent-executor.ts";
 import type { NodeTypes } from "../nodes/node-type.ts";
 import type { WorkflowNode } from "../workflows/workflow.ts";
-import { isEffectful, isFoundAgain, missingSource } from "./copy-history.ts";
+import { isEffectful, isFoundAgain, missingSource } from "./fork-run.ts";
 import { type EventDraft, MAX_NODE_EXECUTIONS, type Run } from "./run.ts";
 import { nodeEvent, nodeHandoff, nodeStarted } from "./run-events.ts";
 import type { RunLog } from "./run-log.ts";

@@ -1,11 +1,16 @@
 /** The log of a run, folded into where it stands: event by event, by nothing but what they say. */
 import { isRecord, type JsonRecord, recordIn } from "../../../base/json-value.ts";
 import type { Handoff, RunError } from "../agent-executor.ts";
-import { maxIterations, nodesFrom, takenLoop } from "../workflows/node-order.ts";
+import { maxIterations, nodesFrom, takenLoop } from "../workflows/check-workflow.ts";
 import type { PinnedAgent, WorkflowEdge } from "../workflows/workflow.ts";
-import { afterWrite } from "./channels.ts";
 import type { Run, RunEvent, RunStatus } from "./run.ts";
-import type { Interrupt, InterruptKind, NodeState, RunState } from "./run-state.ts";
+import {
+  afterWrite,
+  type Interrupt,
+  type InterruptKind,
+  type NodeState,
+  type RunState,
+} from "./run-state.ts";
 
 /** After one more event. */
 export function applyEvent(before: RunState, event: RunEvent, run: Run): RunState {

@@ -6,7 +6,7 @@ import type { JsonRecord } from "../../../base/json-value.ts";
 import { uuidv7 } from "../../../identity/uuid.ts";
 import type { RunError } from "../agent-executor.ts";
 import type { NodeOutcome, SuspendRequest } from "../nodes/node-type.ts";
-import { lastNodes } from "../workflows/node-order.ts";
+import { lastNodes } from "../workflows/check-workflow.ts";
 import type { WorkflowNode } from "../workflows/workflow.ts";
 import type { LoopExcess } from "./fold-run.ts";
 import {

@@ -12,10 +12,9 @@ import type { RunOwner } from "../agent-executor.ts";
 import type { Workflow } from "../workflows/load-workflows.ts";
 import { type AnsweredRun, answerRun } from "./answer-run.ts";
 import { beginChild } from "./child-runs.ts";
-import { RunEnder } from "./end-runs.ts";
 import { makeFork } from "./fork-run.ts";
 import { compileShapes, findDefinition, makeRun, type RunMaker } from "./make-run.ts";
-import { pauseRun, resumeRun } from "./pause-run.ts";
+import { pauseRun, RunEnder, resumeRun } from "./pause-run.ts";
 import {
   isOver,
   isSuspended,

@@ -7,7 +7,7 @@
 import { type Ends, within } from "../../../base/deadline.ts";
 import { uuidv7 } from "../../../identity/uuid.ts";
 import { readEvents } from "../../../runs/event-log.ts";
-import { type EventRules, numberEvents } from "../../../runs/number-events.ts";
+import { type EventRules, numberEvents } from "../../../runs/run-kind.ts";
 import type { RunRegister, RunStep, StepOptions } from "../../../runs/run-register.ts";
 import type { AlsoChange } from "../../../state/collection-write.ts";
 import type { RunLimits } from "../config.ts";

@@ -4,16 +4,16 @@
  */
 import { traceOf } from "../../../base/thrown.ts";
 import { uuidv7 } from "../../../identity/uuid.ts";
-import { RunFullError } from "../../../runs/number-events.ts";
+import { RunFullError } from "../../../runs/run-kind.ts";
 import type { RunExecutor } from "../../../runs/run-schedule.ts";
 import { HolderLostError } from "../../../state/holders.ts";
 import { isStoreUnavailable } from "../../../state/store-fault.ts";
 import type { RunError } from "../agent-executor.ts";
-import { orderNodes } from "../workflows/node-order.ts";
+import { orderNodes } from "../workflows/check-workflow.ts";
 import type { WorkflowNode } from "../workflows/workflow.ts";
 import { checkHandoffGate } from "./agent-pins.ts";
-import { copyHistory } from "./copy-history.ts";
 import { findLoopExcess } from "./fold-run.ts";
+import { copyHistory } from "./fork-run.ts";
 import {
   type EventDraft,
   isOver,

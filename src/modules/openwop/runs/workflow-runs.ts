@@ -8,9 +8,9 @@ import { readEvents } from "../../../runs/event-log.ts";
 import {
   openParts,
   type RegisterParts,
+  RunRegister,
   type RunRegisterOptions,
-} from "../../../runs/register-parts.ts";
-import { RunRegister } from "../../../runs/run-register.ts";
+} from "../../../runs/run-register.ts";
 import { RunSchedule } from "../../../runs/run-schedule.ts";
 import type { AlsoChange } from "../../../state/collection-write.ts";
 import type { Store } from "../../../state/store.ts";

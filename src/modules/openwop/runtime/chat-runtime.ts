@@ -21,10 +21,10 @@ import {
   nameTools,
   openingMessages,
   parseArguments,
+  readModelAnswer,
   toolMessage,
 } from "./chat-prompt.ts";
 import type { Completion, RequestedCall } from "./completion.ts";
-import { readModelAnswer } from "./model-answer.ts";
 import { type Asked, askModel, type ModelServer } from "./model-server.ts";
 
 /** The models that there are, and the way in which they are asked. */

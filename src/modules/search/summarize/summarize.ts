@@ -13,8 +13,12 @@ import type { FloorMethod } from "../../../dispatch/routes/floor.ts";
 import { floorResult } from "../../../dispatch/routes/floor-result.ts";
 import type { RouteHandler } from "../../../dispatch/routes/route.ts";
 import type { Call, HandlerSuccess } from "../../../handlers/handler.ts";
-import type { SummaryLimits } from "./extract-choice.ts";
-import { type Amount, type Extract, extractSummary } from "./extract-summary.ts";
+import {
+  type Amount,
+  type Extract,
+  extractSummary,
+  type SummaryLimits,
+} from "./extract-summary.ts";
 import {
   type InTurns,
   type ReadSources,

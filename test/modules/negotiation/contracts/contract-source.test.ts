@@ -2,7 +2,7 @@
 import { expect, it, vi } from "vitest";
 import { MAX_SOURCE_ENTRIES } from "../../../../src/dispatch/module/query-source.ts";
 import type { Contract } from "../../../../src/endpoint/contract.ts";
-import { contractSource } from "../../../../src/modules/negotiation/contracts/contract-source.ts";
+import { contractSource } from "../../../../src/modules/negotiation/module.ts";
 
 function contract(issuedAt: number): Contract {
   const endpoint = {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createValueDescriber } from "../../../../src/modules/negotiation/plan-method/offered-values.ts";
+import { createValueDescriber } from "../../../../src/modules/negotiation/plan-method/goal-proposal.ts";
 import type { JsonSchema } from "../../../../src/schema/json-schema.ts";
 import { isCompatible } from "../../../support/compatibility.ts";
 

@@ -3,7 +3,7 @@ import {
   PendingProposals,
   type ProposalAnswer,
 } from "../../../../src/modules/negotiation/propose/pending-proposals.ts";
-import type { SubmittedProposal } from "../../../../src/modules/negotiation/propose/submitted-proposal.ts";
+import type { SubmittedProposal } from "../../../../src/modules/negotiation/propose/read-proposal.ts";
 import { createMemoryStore } from "../../../../src/state/memory-store.ts";
 import { alterStore } from "../../../support/store.ts";
 

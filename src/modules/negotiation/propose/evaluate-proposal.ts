@@ -1,0 +1,218 @@
+/**
+ * The steps of evaluating a proposal, in the draft's order: 459 the method · 460 the path · 400 the
+ * semantic block · 400 the schemas · 262 the agent's authority · 463 what cannot be composed · 463
+ * what the policy refuses. What passes has a plan.   AGTP-API §10.6
+ */
+
+import { isRecord } from "../../../base/json-value.ts";
+import type { TaskOwner } from "../../../base/task-queue.ts";
+import { FLOOR_METHODS } from "../../../catalog/catalog.ts";
+import { checkTemplate, templateParameters } from "../../../catalog/path-grammar.ts";
+import {
+  authorizationRequired,
+  badRequest,
+  endpointViolation,
+  methodViolation,
+  proposalRejected,
+  type Refusal,
+} from "../../../dispatch/refusals/refusal.ts";
+import { canonicalPair } from "../../../dispatch/routes/pairs.ts";
+import type { EndpointDefinition } from "../../../endpoint/endpoint.ts";
+import { checkReservation } from "../../../endpoint/method-rule.ts";
+import { readProposedSemantic } from "../../../endpoint/semantic-block.ts";
+import type {
+  PlanFailure,
+  Proposal,
+  ScopeCheck,
+  SynthesisPlan,
+  Synthesizer,
+} from "../../../endpoint/synthesis-plan.ts";
+import type { JsonSchema } from "../../../schema/json-schema.ts";
+import type { NegotiationContext } from "../config.ts";
+import type { LateSynthesis } from "../late-synthesis.ts";
+import { type ProposedSchemaFault, readProposedSchema } from "./proposed-schema.ts";
+import type { CheckedProposal, ProposalFault, RawProposal } from "./read-proposal.ts";
+
+type Checked = { readonly kind: "checked"; readonly proposal: CheckedProposal } | Refusal;
+
+/** Checks the form of what is proposed, which is cheap. */
+export function checkProposal(raw: RawProposal, context: NegotiationContext): Checked {
+  const { names, methodPolicy } = context;
+  const { method, path } = raw;
+  if (!methodPolicy.isKnown(method)) {
+    return refuseUnknownMethod(method, context);
+  }
+  if (path === "" && raw.fault !== undefined) return refuseForm(raw.fault);
+  const pathFault = checkTemplate(path, names);
+  if (pathFault !== undefined) return endpointViolation(pathFault.segment, pathFault.message);
+  if (raw.fault !== undefined) return refuseForm(raw.fault);
+  const read = readProposedSemantic(raw.semantic);
+  if ("faults" in read) return invalidSemantic(read.faults);
+  const input = readProposedSchema(raw.inputSchema, "input_schema");
+  if ("fault" in input) return malformedSchema("input_schema", input.fault);
+  const undeclared = findUndeclared(path, input.schema.schema);
+  if (undeclared !== undefined) return malformedSchema("input_schema", undeclared);
+  const output = readProposedSchema(raw.outputSchema, "output_schema");
+  if ("fault" in output) return malformedSchema("output_schema", output.fault);
+  const { semantic } = read;
+  return {
+    kind: "checked",
+    proposal: {
+      raw,
+      description: raw.description ?? semantic.intent,
+      semantic,
+      inputSchema: input.schema.schema,
+      outputSchema: output.schema.schema,
+    },
+  };
+}
+
+/** 400: a fault of the form. */
+export function refuseForm({ reason, message, field }: ProposalFault): Refusal {
+  const code = reason === "ambiguous-body" ? reason : "invalid-proposal";
+  return badRequest(code, message, { reason, issue: reason, field });
+}
+
+/** Finds a parameter of the path that is not an input, as it has to be with any endpoint.   §5.3 */
+function findUndeclared(path: string, { properties }: JsonSchema): ProposedSchemaFault | undefined {
+  const declared = isRecord(properties) ? properties : {};
+  const name = templateParameters(path).find((one) => !Object.hasOwn(declared, one));
+  if (name === undefined) return undefined;
+  return { path: "/properties", message: `has no "${name}", which the path takes a value for` };
+}
+
+/** 459: a method that the catalog does not have. */
+function refuseUnknownMethod(
+  method: string,
+  { catalog, methodPolicy }: NegotiationContext,
+): Refusal {
+  return methodViolation(method, catalog.version, methodPolicy.closeMatches(method));
+}
+
+function invalidSemantic(faults: readonly string[]): Refusal {
+  const issue = "invalid-semantic";
+  return badRequest("invalid-proposal", faults.join("; "), { reason: issue, issue, faults });
+}
+
+function malformedSchema(field: string, { path, message }: ProposedSchemaFault): Refusal {
+  const issue = "malformed-schema";
+  const text = `${field}${path} ${message}`;
+  return badRequest("malformed-schema", text, { reason: issue, issue, field, pointer: path });
+}
+
+/** The parts that make a plan of a proposal. */
+export interface SynthesisParts {
+  readonly context: NegotiationContext;
+  readonly prepared: LateSynthesis;
+}
+
+/** The agent that proposes: its authority, and who pays for the work. */
+interface Proposer {
+  readonly authority: ScopeCheck;
+  readonly owner: TaskOwner;
+}
+
+/** The plan of a proposal, or why there is none. */
+type Synthesized = { readonly kind: "planned"; readonly plan: SynthesisPlan } | Refusal;
+
+/** Synthesizes what was proposed when its owner's turn has come. */
+export async function synthesizeInTurn(
+  { context, prepared }: SynthesisParts,
+  proposal: CheckedProposal,
+  { authority, owner }: Proposer,
+): Promise<Synthesized> {
+  const { synthesizer } = await prepared();
+  const task = (): Synthesized => {
+    // The catalog may be another than when the proposal was taken on.
+    const { method } = proposal.raw;
+    if (!context.methodPolicy.isKnown(method)) return refuseUnknownMethod(method, context);
+    return synthesize(proposal, authority, synthesizer, context);
+  };
+  return context.work.run(task, owner);
+}
+
+/**
+ * Plans the proposal, or refuses it: for the agent's scopes, for what is missing, for the policy.
+ */
+function synthesize(
+  { raw, description, semantic, inputSchema, outputSchema }: CheckedProposal,
+  authority: ScopeCheck,
+  synthesizer: Synthesizer,
+  context: NegotiationContext,
+): Synthesized {
+  const { method, path } = raw;
+  const missing = raw.requiredScopes.filter((scope) => !authority.covers(scope));
+  if (missing.length > 0) return scopeRequired(missing);
+  const proposal = { method, path, description, semantic, inputSchema, outputSchema };
+  // A registered pair is planned for, too: the scopes that its plan needs are 262, which comes first.
+  const planned = synthesizer.plan(proposal, authority);
+  const isFailure = planned.kind === "failure";
+  if (isFailure && planned.reason === "scope-required")
+    return scopeRequired(planned.missing.scopes);
+  const registered = context.deployment().registry.find(method, path)?.entry.definition;
+  if (registered !== undefined) return alreadyRegistered(registered, proposal);
+  if (isFailure) return compositionImpossible(proposal, planned, synthesizer);
+  return refuseByPolicy(proposal, context) ?? { kind: "planned", plan: planned };
+}
+
+function scopeRequired(missing: readonly string[]): Refusal {
+  const message = `the composed behaviour needs ${missing.join(", ")}, which the agent does not hold`;
+  const [scope = ""] = missing;
+  return authorizationRequired("scope-required", message, {
+    scope,
+    details: { missing_scopes: missing },
+  });
+}
+
+const SIMILAR = 5;
+
+function compositionImpossible(
+  proposal: Proposal,
+  { explanation, missing, log }: PlanFailure,
+  synthesizer: Synthesizer,
+): Refusal {
+  const counter = synthesizer.counterProposal(proposal);
+  return proposalRejected("composition-impossible", explanation, {
+    missing,
+    similar: synthesizer.similar(proposal, SIMILAR).map(manifestEntry),
+    synthesis_log: log,
+    ...(counter === undefined ? {} : { counter_proposal: manifestEntry(counter) }),
+  });
+}
+
+/** The parts of an endpoint that tell an agent if it will do. */
+function manifestEntry(endpoint: EndpointDefinition): Record<string, unknown> {
+  const { method, path, description, semantic, inputSchema, outputSchema } = endpoint;
+  return {
+    method,
+    path,
+    description,
+    semantic,
+    input_schema: inputSchema,
+    output_schema: outputSchema,
+    required_scopes: endpoint.requiredScopes,
+  };
+}
+
+function alreadyRegistered(registered: EndpointDefinition, { method, path }: Proposal): Refusal {
+  const explanation = `${method} ${path} is registered already: call it`;
+  const counter = manifestEntry(registered);
+  return proposalRejected("policy-refused", explanation, { counter_proposal: counter });
+}
+
+function refuseByPolicy(
+  { method, path }: Proposal,
+  { methodPolicy }: NegotiationContext,
+): Refusal | undefined {
+  if (!methodPolicy.isAllowed(method)) {
+    return proposalRejected("policy-refused", `this server does not allow ${method}`);
+  }
+  const answered = canonicalPair(methodPolicy, { method, path });
+  if (answered.method !== method || answered.path !== path) {
+    const pair = `${answered.method} ${answered.path}`;
+    const explanation = `${method} ${path} is answered as ${pair}: propose that`;
+    return proposalRejected("policy-refused", explanation, { redirect: answered });
+  }
+  const reserved = checkReservation(method, path, FLOOR_METHODS);
+  return reserved === undefined ? undefined : proposalRejected("policy-refused", reserved);
+}
