@@ -66,6 +66,26 @@ describe("Outbox", () => {
     expect(budget.bytes).toBe(0);
   });
 
+  it("lets a buffer serve again only when what was in it is taken", async () => {
+    const waiting = createOutbox();
+    const letters = ["a", "b", "c"].map((letter) => letter.repeat(20 * 1024));
+    const held = letters.map((body) => {
+      const one = createOutbox();
+      one.send(body);
+      return one.peer;
+    });
+    // What its peer has not taken yet is there as it was sent, whatever others send meanwhile.
+    for (const [at, peer] of held.entries())
+      expect(peer.text.endsWith(letters[at] ?? "-")).toBe(true);
+    for (const peer of held) await peer.take();
+    for (const body of letters) {
+      waiting.send(body);
+      expect(waiting.peer.text.endsWith(body)).toBe(true);
+      await waiting.peer.take();
+      waiting.peer.taken.length = 0;
+    }
+  });
+
   it("counts a body that waits for many peers once", () => {
     const body = new Uint8Array(MEBIBYTE);
     const limits = { sendBufferTotalBytes: 4 * MEBIBYTE, idleTimeoutMs: 60_000 };
