@@ -3,7 +3,7 @@
  * so none of them is of Node.
  */
 import type { CallSignal } from "../base/abort-signal.ts";
-import type { HeaderField, HeaderFields, ResponseLimits } from "../wire/message.ts";
+import type { HeaderField, HeaderFields, ResponseLimits } from "../wire/fields.ts";
 
 /** The server that a client connects to, and the authorities that it trusts there. */
 export interface Peer {

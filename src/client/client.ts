@@ -4,8 +4,9 @@
  * answer is sent once more if that is safe.   AGTP "Connection Lifetime"
  */
 import { uuidv7 } from "../identity/uuid.ts";
+import type { HeaderField } from "../wire/fields.ts";
 import { isFieldName, isFieldValue, isToken } from "../wire/header-fields.ts";
-import { type HeaderField, type OutgoingRequest, serializeRequest } from "../wire/message.ts";
+import { type OutgoingRequest, serializeRequest } from "../wire/message.ts";
 import { DEFAULT_RESPONSE_LIMITS } from "../wire/response-parser.ts";
 import type {
   AgtpClient,

@@ -5,7 +5,7 @@
  */
 
 import type { TLSSocket } from "node:tls";
-import type { ResponseLimits } from "../wire/message.ts";
+import type { ResponseLimits } from "../wire/fields.ts";
 import { isWireFault } from "../wire/message-parser.ts";
 import { type ReceivedResponse, ResponseParser } from "../wire/response-parser.ts";
 import type { Peer } from "./agtp-client.ts";

@@ -1,7 +1,7 @@
 /**
  * Checks that an endpoint's recipe can work at all: every step reaches something, no step takes
  * more authority than the endpoint asks for, nothing comes back to where it began. What depends on
- * the values of a call is left to the dispatcher.   AGTP-API §12.1
+ * the values of a call is left to the dispatcher.   AGTP-API §5.3, §12.1
  */
 import type { Paced } from "../base/paced.ts";
 import type { Problem } from "../base/problem.ts";

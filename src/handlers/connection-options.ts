@@ -1,6 +1,7 @@
 /**
  * Connections to somebody else's HTTP server, the same for all: kept alive, HTTP/1.1 without
- * pipelining, verified, and to no address that an upstream may not have.   AGTP-API §12.3
+ * pipelining, verified, to no address that an upstream may not have, and read no further than was
+ * agreed.   AGTP-API §12.3
  */
 import { type LookupAddress, type LookupOptions, lookup } from "node:dns";
 import type { LookupFunction } from "node:net";

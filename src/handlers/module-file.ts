@@ -1,6 +1,7 @@
 /**
- * Finds the file of a handler module below the handlers root. Symbolic links are followed before
- * anything is decided, and what lies outside the root does not exist as far as handlers go.
+ * Functions of handler modules: what a dotted reference names, the file of its module below the
+ * handlers root, and why that cannot be imported. Symbolic links are followed before anything is
+ * decided, and what lies outside the root does not exist as far as handlers go.
  * AGTP-API §12.2
  */
 import { readdirSync, realpathSync, statSync } from "node:fs";

@@ -1,7 +1,7 @@
 /**
  * The AGTP path of an operation: each parameter a whole segment with a name that a template may
  * have, and no segment the name of a method. What the grammar does not allow is renamed, always in
- * the same way.   AGTP-API §5.1-5.3
+ * the same way. With it the set of pairs that are taken.   AGTP-API §5.1-5.3
  */
 import { type TemplatePiece, templatePieces } from "../base/template.ts";
 import { checkTemplate, type MethodNames } from "../catalog/path-grammar.ts";

@@ -1,7 +1,7 @@
 /**
  * The HTTP method and path under which the sidecar serves an endpoint: the verb whose alias the
  * method is, or the method's name behind the path, from where the sidecar lifts it. The import reads
- * both back.   AGTP-API §9.2, §14.2
+ * both back. With it the part of an endpoint that an export shows.   AGTP-API §8.9, §9.2, §14.2
  */
 import { isRecord, recordIn, textsIn } from "../base/json-value.ts";
 import { type Catalog, HTTP_VERBS } from "../catalog/catalog.ts";

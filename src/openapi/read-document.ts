@@ -1,6 +1,7 @@
 /**
  * Reads the text of an OpenAPI document: JSON or YAML, of bounded size and depth, as plain JSON
- * values. What aliases share is written out, and there is an end to how much. Faults are words.
+ * values. What aliases share is written out, and there is an end to how much. Faults are words. With
+ * it the check whether a document can be imported, and the way of its references.
  */
 import { escapeToken, unescapeToken } from "../base/dotted-key.ts";
 import { isRecord, type JsonRecord, quoteValue, recordIn } from "../base/json-value.ts";

@@ -1,6 +1,7 @@
 /**
- * The authentication of an operation upstream: security schemes become headers, a cookie or a query
- * parameter with a `${VAR}` in it. No secret is ever in a file.   AGTP-API §12.3
+ * The address of an API and the authentication of an operation there: security schemes become
+ * headers, a cookie or a query parameter with a `${VAR}` in it. No secret is ever in a file.
+ * AGTP-API §12.3
  */
 import { importedVariable, variableReference } from "../base/environment.ts";
 import { isRecord, type JsonRecord, recordIn } from "../base/json-value.ts";

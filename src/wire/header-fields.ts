@@ -4,7 +4,8 @@
  * `invalid-framing` for a second Content-Length.   AGTP "Wire Format", RFC 9110 §5
  */
 import { flatText } from "../base/kept-text.ts";
-import type { HeaderFields, WireFault } from "./message.ts";
+import type { HeaderFields } from "./fields.ts";
+import type { WireFault } from "./message.ts";
 
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;

@@ -5,6 +5,7 @@
  * the head is complete. Answers with a fault, after which nothing can be framed.   AGTP "Wire Format"
  */
 import { flatText } from "../base/kept-text.ts";
+import type { HeaderFields } from "./fields.ts";
 import { HeadScanner, ReceiveBuffer, type StartLineRules } from "./head-scanner.ts";
 import {
   clip,
@@ -15,7 +16,7 @@ import {
   RepeatedFields,
   SINGLETON_FIELDS,
 } from "./header-fields.ts";
-import type { HeaderFields, Request, WireFault, WireLimits } from "./message.ts";
+import type { Request, WireFault, WireLimits } from "./message.ts";
 
 /** The rules in which requests and responses differ. */
 export interface MessageRules<Start extends { readonly kind: string }, Message extends object> {

@@ -3,14 +3,9 @@
  * request is what the parser hands to the dispatcher; a response is what the dispatcher hands back.
  * Neither knows a socket.   AGTP "Wire Format", "Status Codes", AGTP-API §11
  */
-import { flatText } from "../base/kept-text.ts";
 
-/** Header fields by lower-case name. Repeated list fields are joined with ", ". */
-export interface HeaderFields extends Iterable<readonly [name: string, value: string]> {
-  get(name: string): string | undefined;
-  has(name: string): boolean;
-  readonly size: number;
-}
+import { flatText } from "../base/kept-text.ts";
+import type { HeaderField, HeaderFields } from "./fields.ts";
 
 export interface Request {
   /** As on the wire: any RFC 9110 token. A gate decides whether it is a method. */
@@ -22,9 +17,6 @@ export interface Request {
   readonly headers: HeaderFields;
   readonly body: Uint8Array;
 }
-
-/** One response header field; names are written as given. */
-export type HeaderField = readonly [name: string, value: string];
 
 /** Header field lines that are asked for when a response is serialized, each with its CRLF. */
 export interface LateFields {
@@ -74,13 +66,6 @@ export interface WireLimits {
   /** All header field lines with their CRLFs, without the empty line. */
   readonly headerBytes: number;
   readonly headerCount: number;
-  readonly bodyBytes: number;
-}
-
-/** The bounds of one response that a client reads. */
-export interface ResponseLimits {
-  /** The status line, and again the header block. */
-  readonly headBytes: number;
   readonly bodyBytes: number;
 }
 

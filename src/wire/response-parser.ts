@@ -3,8 +3,9 @@
  * are taken as they come; what cannot be framed is a fault.   AGTP "Wire Format"
  */
 
+import type { HeaderFields, ResponseLimits } from "./fields.ts";
 import { quote } from "./header-fields.ts";
-import type { HeaderFields, ResponseLimits, WireFault } from "./message.ts";
+import type { WireFault } from "./message.ts";
 import { MessageParser, type MessageRules, StartLineMemory } from "./message-parser.ts";
 
 /** A response as a client reads it. */

@@ -21,12 +21,8 @@ import { createProcessState, type ProcessState } from "../../src/dispatch/proces
 import { createMemoryStore } from "../../src/state/memory-store.ts";
 import type { Ledger } from "../../src/state/records/ledger.ts";
 import { openState, type ServerState } from "../../src/state/state.ts";
-import {
-  type HeaderFields,
-  type Request,
-  serializeRequest,
-  type WireFault,
-} from "../../src/wire/message.ts";
+import type { HeaderFields } from "../../src/wire/fields.ts";
+import { type Request, serializeRequest, type WireFault } from "../../src/wire/message.ts";
 import { isWireFault, RequestParser } from "../../src/wire/message-parser.ts";
 import { ResponseParser } from "../../src/wire/response-parser.ts";
 import { createDeployment, type DeploymentFiles, type TestDeployment } from "./deployment.ts";

@@ -5,7 +5,7 @@
 import { createHash, type KeyObject, verify } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { HeaderFields } from "../../src/wire/message.ts";
+import type { HeaderFields } from "../../src/wire/fields.ts";
 
 /** The payload of a record. */
 export type Payload = Readonly<Record<string, unknown>>;

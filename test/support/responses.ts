@@ -1,10 +1,6 @@
 /** Responses as a peer receives them, and their header fields taken apart. */
-import {
-  fieldLines,
-  type HeaderField,
-  type Response,
-  serializeResponses,
-} from "../../src/wire/message.ts";
+import type { HeaderField } from "../../src/wire/fields.ts";
+import { fieldLines, type Response, serializeResponses } from "../../src/wire/message.ts";
 
 /** A response in the words of a test. */
 export interface TestResponse {

@@ -1,4 +1,4 @@
-/** Reads `[[mcp.servers]]`: one way to each server, and what only the files say about it. */
+/** `[[mcp.servers]]`: one way to each server, what only the files say about it, and its secrets. */
 import { resolve } from "node:path";
 import { readCertificates } from "../../endpoint/upstream-ca.ts";
 import {

@@ -1,6 +1,6 @@
 /**
  * The calls that a process has. One whose signal aborts is over for its caller at once; the process
- * is told, and has two seconds to answer it all the same.
+ * is told, and has two seconds to answer it all the same. With them the requests that it makes.
  */
 import { isRecord, type JsonRecord } from "../../base/json-value.ts";
 import type { HandlerResult } from "../handler.ts";

@@ -1,4 +1,4 @@
-/** A call on its way to a process, and what the process is told of it. */
+/** A call on its way to a process: what the process is told of it, and how its result is read. */
 import { isRecord, type JsonRecord } from "../../base/json-value.ts";
 import type { CallSurroundings } from "../call-upstream.ts";
 import type { Call, CallLog, DispatchResult, HandlerResult } from "../handler.ts";

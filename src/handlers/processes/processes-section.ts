@@ -1,4 +1,4 @@
-/** `[[processes]]`: programs of the operator's that answer calls over their pipes. */
+/** `[[processes]]`: programs of the operator's that answer calls over their pipes, and how each is started. */
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import type { Environment } from "../../base/environment.ts";

@@ -1,4 +1,4 @@
-/** Refusals of the console's API: a status, a code and a message for the person. */
+/** Refusals of the console: a status, a code and a message for the person. */
 import type { FastifyInstance } from "fastify";
 import { HTTP_METHODS } from "../../dispatch/module/http-gateway.ts";
 

@@ -1,4 +1,4 @@
-/** A person at the console: who it is, and what it may do there. */
+/** A person at the console: who it is, and what it may do there by the claims of a provider. */
 import { isRecord } from "../../base/json-value.ts";
 import type { Operator } from "../../state/registers/operator.ts";
 import type { OidcConfig } from "./config.ts";

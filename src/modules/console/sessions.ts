@@ -1,6 +1,7 @@
 /**
  * Sessions of people at the console, known by the digest of a cookie. One ends by itself when it was
  * not used for `session_minutes`, at once when somebody logs out, and when nobody may have it any more.
+ * With them the links that begin one, and the cookies that name one.
  */
 import { createHash, randomBytes } from "node:crypto";
 import { isRecord } from "../../base/json-value.ts";

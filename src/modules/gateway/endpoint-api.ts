@@ -7,9 +7,10 @@ import type { FastifyError, FastifyReply, FastifyRequest } from "fastify";
 import type { HttpPeer } from "../../dispatch/module/http-gateway.ts";
 import type { HttpPlugin } from "../../dispatch/module/http-route.ts";
 import type { AgentDocument } from "../../identity/agent-document.ts";
+import type { HeaderFields } from "../../wire/fields.ts";
 import { quote, SINGLETON_FIELDS } from "../../wire/header-fields.ts";
 import type { LimitsConfig } from "../../wire/limits-section.ts";
-import type { HeaderFields, Response, WireFault } from "../../wire/message.ts";
+import type { Response, WireFault } from "../../wire/message.ts";
 import { isWireFault } from "../../wire/message-parser.ts";
 import {
   type Asked,

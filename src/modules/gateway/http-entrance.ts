@@ -11,7 +11,8 @@ import { type Recording, recorded } from "../../dispatch/stamp.ts";
 import { coerceText, decodePart } from "../../endpoint/input.ts";
 import type { InputShape } from "../../endpoint/input-shape.ts";
 import type { AgentDocument } from "../../identity/agent-document.ts";
-import type { HeaderFields, Request, Response, WireFault } from "../../wire/message.ts";
+import type { HeaderFields } from "../../wire/fields.ts";
+import type { Request, Response, WireFault } from "../../wire/message.ts";
 import type { HttpTarget } from "./http-target.ts";
 import type { VerbRoutes } from "./verb-routes.ts";
 

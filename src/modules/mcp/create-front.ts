@@ -1,4 +1,7 @@
-/** Makes the front of a deployment in steps: it may have very many endpoints. */
+/**
+ * Makes the front of a deployment in steps: it may have very many endpoints; and keeps the streams,
+ * sessions and tasks of the process, of which nothing is loaded before the first client may ask.
+ */
 import { isRecord, recordIn } from "../../base/json-value.ts";
 import type { Paced } from "../../base/paced.ts";
 import { createCallerResolver } from "../../dispatch/caller/caller-resolver.ts";

@@ -2,7 +2,7 @@
  * Identifies an MCP client: the agent that its token names, else the sidecar's agent for the
  * token's principal, else, where that is allowed, the sidecar's agent for anybody. What the client
  * says of itself beside the token is not looked at. 401 without a token, and for one that does not
- * hold. MCP "Authorization", RFC 6750
+ * hold. With it what clients are told who need another token.   MCP "Authorization", RFC 6750, RFC 9728
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { recordIn, textsIn } from "../../base/json-value.ts";

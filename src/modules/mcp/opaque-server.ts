@@ -1,7 +1,7 @@
 /**
  * The library's server, whose faults stay with the operator: a client learns that there was one and the
  * id under which the log has it, and not a word of why. The library would send the message of
- * whatever was thrown.   MCP "Error Handling"
+ * whatever was thrown. With it what all servers of the library have in common.   MCP "Error Handling"
  */
 import {
   type Implementation,

@@ -1,4 +1,4 @@
-/** `[tracing]`: what becomes of requests, told to a collector of OpenTelemetry. */
+/** `[tracing]`: what becomes of requests, told to a collector of OpenTelemetry, and how that is reached. */
 import { readFileSync } from "node:fs";
 import type { ModuleContext } from "../../dispatch/module/module.ts";
 import type { Taking } from "../../dispatch/module/shared-sections.ts";

@@ -1,4 +1,4 @@
-/** A span from its start to its end, before it is written. */
+/** A span from its start to its end, before it is written: its attributes, its clock, its place. */
 
 /** Names a span for those that come of it. */
 export interface SpanLink {

@@ -1,4 +1,4 @@
-/** Begins and ends spans. */
+/** Begins and ends spans, and gives them their ids. */
 import { randomFillSync } from "node:crypto";
 import type { LateFields } from "../../wire/message.ts";
 import type { SpanQueue } from "./span-queue.ts";

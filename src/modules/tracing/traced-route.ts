@@ -1,4 +1,4 @@
-/** The parts of spans that are the same for all requests of a route: found and written once. */
+/** The parts of spans that are the same for all requests of a route, and the fields that name a span. */
 import { parseTraceParent, TraceState } from "@opentelemetry/core";
 import type { TraceFields } from "../../base/leaving.ts";
 import type { Route } from "../../dispatch/routes/route.ts";

@@ -9,7 +9,7 @@ import { isAccepted } from "../../client/exchange.ts";
 import { type AgtpUri, parseUri } from "../../client/uri.ts";
 import { readAgentExtensions } from "../../identity/certificate-agent-extensions.ts";
 import { describeCertificate } from "../../identity/certificate-roles.ts";
-import type { HeaderField } from "../../wire/message.ts";
+import type { HeaderField } from "../../wire/fields.ts";
 import { askServer } from "../shell/ask-server.ts";
 import { readText, usage } from "../shell/command.ts";
 import type { Options } from "../shell/command-line.ts";

@@ -11,7 +11,7 @@ import {
 } from "../../client/raw-connection.ts";
 import { covers } from "../../identity/authority-scope.ts";
 import { uuidv7 } from "../../identity/uuid.ts";
-import type { ResponseLimits } from "../../wire/message.ts";
+import type { ResponseLimits } from "../../wire/fields.ts";
 import type { ReceivedResponse } from "../../wire/response-parser.ts";
 
 /** The server to ask. */

@@ -7,7 +7,7 @@
  * A status is a number, `404|405` either, `!459` any other. A header field `{absent}` may not be there.
  */
 import { parseJson } from "../../base/json-value.ts";
-import type { HeaderFields } from "../../wire/message.ts";
+import type { HeaderFields } from "../../wire/fields.ts";
 import { type Bindings, createBindings, matchText } from "./text-pattern.ts";
 import { checkKind, kindOf } from "./value-kinds.ts";
 import { type Mismatches, matchValue, shortest, show } from "./value-pattern.ts";

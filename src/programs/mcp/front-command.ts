@@ -21,7 +21,7 @@ import {
   withText,
 } from "../../modules/mcp/opaque-server.ts";
 import { handleTasks, knowsTasks, TASKS_EXTENSION } from "../../modules/mcp/tasks/task-requests.ts";
-import type { HeaderField } from "../../wire/message.ts";
+import type { HeaderField } from "../../wire/fields.ts";
 import { clientOptions } from "../shell/ask-server.ts";
 import { readText, usage } from "../shell/command.ts";
 import type { Line } from "../shell/command-line.ts";

@@ -32,7 +32,7 @@ import { metaFields } from "../../modules/mcp/tools/answer-meta.ts";
 import { unknownToolText } from "../../modules/mcp/tools/call-result.ts";
 import { BAD_CURSOR, pageAt } from "../../modules/mcp/tools/tool-listing.ts";
 import { byName } from "../../modules/mcp/tools/toolbox.ts";
-import type { HeaderField } from "../../wire/message.ts";
+import type { HeaderField } from "../../wire/fields.ts";
 import { FrontTasks } from "./front-tasks.ts";
 import { failure, refusalText, responseResult } from "./response-result.ts";
 import { OWN_TOOLS, ServerList } from "./server-list.ts";

@@ -1,6 +1,7 @@
 /**
  * The daemon's side of the console: JSON over the session's cookie. Changes bring the token that
- * only this page knows; without a session the browser goes to the sign-in page.
+ * only this page knows; without a session the browser goes to the sign-in page. Where
+ * a person has a passkey, it signs what is approved.
  */
 import {
   startAuthentication,

@@ -1,4 +1,4 @@
-/** The whole console: who is signed in, the navigation, the page of the address, and news. */
+/** The whole console: who is signed in, the navigation, and the page of the address. */
 import type { Overview } from "./answers.ts";
 import {
   type ApiError,

@@ -1,4 +1,4 @@
-/** The page's entry: draws the console into the shell. */
+/** The page's entry: draws the console into the shell, and keeps the focus on it. */
 import { App } from "./app.ts";
 import { html, render } from "./preact.ts";
 import { followLinks } from "./router.ts";

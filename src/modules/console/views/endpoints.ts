@@ -1,4 +1,4 @@
-/** The endpoints that are served, each with its contract and schemas. */
+/** The endpoints that are served, calls of them to try, and the contracts that agents have. */
 import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
 import { templateNames } from "../../../base/template.ts";
 import { actingCaller } from "../../../dispatch/handling/acting.ts";

@@ -1,4 +1,4 @@
-/** The overview: counts, health, and how much waits for a decision. */
+/** The overview, who is signed in, the nodes, and the requests of late with their way through the gates. */
 import { VERSION } from "../../../base/version.ts";
 import { GATE_NAMES } from "../../../dispatch/gates/gate.ts";
 import type { DaemonFacts } from "../../../dispatch/module/http-gateway.ts";

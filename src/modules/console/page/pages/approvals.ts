@@ -1,4 +1,4 @@
-/** Approvals: what waits for a decision, and what was decided of late. */
+/** Approvals: what waits for a decision, and what was decided of late; contracts and their withdrawal. */
 import type { ApprovalDetail, ApprovalList, Contract, Decision, Escalation } from "../answers.ts";
 import { isOperator, post, postSigned, useApi } from "../api.ts";
 import { useEvents } from "../events.ts";

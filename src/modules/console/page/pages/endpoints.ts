@@ -1,4 +1,4 @@
-/** Endpoints: what this server serves, and what each of them wants of a caller. */
+/** Endpoints: what this server serves, what each wants of a caller, and a form to try it. */
 import type { Endpoint, EndpointDetail, TryAnswer, TryOffer } from "../answers.ts";
 import { asApiError, isOperator, post, useApi } from "../api.ts";
 import { isObject } from "../parts/call-view.ts";

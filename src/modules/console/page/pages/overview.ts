@@ -1,4 +1,4 @@
-/** Overview: how the daemon does, what it refuses and where, and what waits for a decision. */
+/** Overview: how the daemon does, what it refuses and where; the nodes that serve with it. */
 import type { Overview, Problem, ServerNode } from "../answers.ts";
 import { session, useApi } from "../api.ts";
 import { useEvents } from "../events.ts";

@@ -1,4 +1,4 @@
-/** The frame of every page: its heading, and what stands there while there is nothing to show. */
+/** The frame of every page: its heading, what stands there while there is nothing to show, and news. */
 import type { Answer, ApiError } from "../api.ts";
 import { type ComponentChildren, html, useEffect, useState, type VNode } from "../preact.ts";
 import { visible } from "../text.ts";

@@ -1,4 +1,4 @@
-/** A table of rows; on a telephone each row is a card, with the headings beside its values. */
+/** Tables of rows: whole ones, whose rows are cards on a telephone, and long ones of what can be seen. */
 import {
   type ComponentChildren,
   html,
@@ -70,7 +70,8 @@ const AHEAD = 100;
 
 /**
  * A table of very many rows: only those that can be seen are in the page. Rows have one height, so
- * that a place in the list is a multiplication, and elements are used again for rows that come into sight. Assistive technology is told how many there are.
+ * that a place in the list is a multiplication, and elements are used again for rows that come into
+ * sight. Assistive technology is told how many there are.
  */
 export function VirtualList<T>(props: ListProps<T>): VNode {
   const { label, columns, rows, empty, onEnd, whole } = props;

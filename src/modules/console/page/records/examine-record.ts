@@ -1,4 +1,4 @@
-/** Finds out about a record what takes the browser long: its hash, and who signed it. */
+/** Takes a record apart, and finds out its hash and who signed it.   docs/attribution.md */
 
 /** A pinned key, ready to verify with. */
 export interface ImportedKey {
