@@ -32,7 +32,6 @@ interface LoadedWorkflows {
 /** It is parsed in one step, as an OpenWOP pack and an AGNTCY manifest are. */
 const MAX_BYTES = 1_048_576;
 
-/** The place of configuration and manifests. */
 interface WorkflowPlaces {
   readonly directory: string;
   /** The configuration file, relative to it. */

@@ -57,7 +57,6 @@ export async function serveTasks(context: AgentcliContext): Promise<Contribution
   };
 }
 
-/** The executor of the tasks. */
 async function executorOf(context: AgentcliContext, settings: AgentcliConfig): Promise<Executor> {
   const { config, env } = context;
   const kept = await context.once(openRunState);

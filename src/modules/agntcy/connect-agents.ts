@@ -35,7 +35,6 @@ interface ConnectionPools {
   openLong(): UpstreamPools;
 }
 
-/** The way out. */
 interface ConnectionContext {
   /** For calls that are answered at once, and for those that wait. */
   readonly pools: ConnectionPools | undefined;

@@ -48,7 +48,6 @@ interface DeclaredAgents {
   readonly problems: readonly Problem[];
 }
 
-/** The rules that declarations are judged by. */
 interface DeclarationContext {
   readonly config: AgntcySections;
   readonly names: MethodNames;

@@ -149,31 +149,22 @@ async function openPools() {
 }
 
 function routesOf(
-  { declared, remote, dependencies, readiness }: ConnectedAgent,
+  agent: ConnectedAgent,
   document: AgentDocument,
   hosted: HostedRuns | undefined,
   { methodPolicy, state: { view } }: AgntcyContext,
 ): readonly Route[] {
-  const { manifest, settings, choice, access } = declared;
+  const { manifest, settings } = agent.declared;
   const context = { manifest, settings, view };
   const own =
     hosted === undefined
       ? []
       : agentRoutes(context, hosted).filter(({ method }) => methodPolicy.isKnown(method));
-  const describe = describeRoute(context, {
-    ...{ manifest, dependencies, readiness },
-    base: settings.base,
-    agentId: document.agentId,
-    option: choice.option,
-    endpoint: access.endpoint,
-    reason: choice.kind === "declared" ? choice.reason : undefined,
-    canCancel: remote?.canCancel ?? false,
-    endpoints: [
-      ...own.map(({ method, path }) => ({ method, path })),
-      { method: "DESCRIBE", path: settings.base },
-    ],
-    requiredScopes: settings.requiredScopes,
-  });
+  const endpoints = [
+    ...own.map(({ method, path }) => ({ method, path })),
+    { method: "DESCRIBE", path: settings.base },
+  ];
+  const describe = describeRoute(context, agent, document.agentId, endpoints);
   return [...own, describe];
 }
 
@@ -205,7 +196,6 @@ function unavailable(
   return message === undefined ? undefined : { kind: "unavailable", message };
 }
 
-/** Opened once. */
 interface AgntcyState {
   readonly runs: AgentRuns;
   readonly threads: ThreadRegister;

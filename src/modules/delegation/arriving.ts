@@ -11,12 +11,13 @@ import {
   chainBroken,
   delegationFailed,
 } from "../../dispatch/refusals/delegation-refusals.ts";
-import { authorizationRequired, type Refusal } from "../../dispatch/refusals/refusal.ts";
+import type { Refusal } from "../../dispatch/refusals/refusal.ts";
 import { parseBody, unwrapEnvelope } from "../../endpoint/input.ts";
 import type { Request } from "../../wire/message.ts";
 import { type ChainRules, type VerifiedChain, verifyTokens } from "./chain.ts";
 import type { PeerDirectory } from "./peers.ts";
 import { taskHash } from "./request.ts";
+import { refuseScopes } from "./scopes.ts";
 import type { SeenTokens } from "./token.ts";
 
 /** The rules that arriving tasks are judged by. */
@@ -107,12 +108,9 @@ function checkPeer({ peers }: ArrivalRules, chain: VerifiedChain): Refusal | und
   // A token that this server signed itself was for hops within it, and brings nothing in.
   if (peer === undefined) return broken("unknown-issuer", "the token is not from a peer", chain);
   const invalid = last.scopes.filter((scope) => !peer.accepted.covers(scope));
-  if (invalid.length === 0) return undefined;
-  const message = `tasks of the peer "${peer.name}" may not use ${invalid.join(", ")}`;
-  return authorizationRequired("scope-required", message, {
-    scope: invalid.join(", "),
-    details: { missing_scopes: invalid },
-  });
+  return invalid.length === 0
+    ? undefined
+    : refuseScopes(`tasks of the peer "${peer.name}" may not use`, invalid);
 }
 
 function broken(reason: BrokenLink, explanation: string, { links, last }: VerifiedChain): Refusal {

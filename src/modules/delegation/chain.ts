@@ -66,7 +66,6 @@ export async function verifyTokens(
   return { kind: "verified", links: claims.map((one, at) => asLink(one, tokens[at])), last };
 }
 
-/** Checks one link against the one before. */
 function checkLink(
   index: number,
   claims: TokenClaims,

@@ -31,7 +31,6 @@ export interface Performance {
   readonly time: TaskTime;
 }
 
-/** The parts of DELEGATE. */
 interface DelegateOptions {
   readonly rules: HopRules;
   readonly runs: RecentRuns;

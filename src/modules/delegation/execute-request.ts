@@ -52,7 +52,6 @@ export function describeAction(action: Action): string {
 /** The action that stands for a carried tool call. */
 const MCP_TOOLS_CALL = "mcp.tools.call";
 
-/** A tool call. */
 interface McpCall {
   readonly tool: string;
   readonly arguments: JsonRecord;
@@ -60,7 +59,6 @@ interface McpCall {
   readonly id: string | number | undefined;
 }
 
-/** The fault of a message, and where. */
 interface CarriedFault {
   readonly path: string;
   readonly message: string;

@@ -25,7 +25,6 @@ import type { PeerServer } from "./peers.ts";
 import { taskHash } from "./request.ts";
 import { signToken } from "./token.ts";
 
-/** With what it is sent. */
 interface ForwardOptions {
   readonly serverId: string;
   /** Undefined: nothing can be handed on to others. */

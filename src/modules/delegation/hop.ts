@@ -21,7 +21,7 @@ import type { ExchangeView } from "../../dispatch/routes/route.ts";
 import type { AgentDocument } from "../../identity/agent-document.ts";
 import { looped, tooDeep } from "./chain.ts";
 import type { DelegationRequest } from "./request.ts";
-import { beyond, type Held, isNarrower } from "./scopes.ts";
+import { beyond, type Held, isNarrower, refuseScopes } from "./scopes.ts";
 import { type DelegationTarget, resolveTarget, type TargetSources } from "./targets.ts";
 
 /** The rules that hops are judged by. */
@@ -166,11 +166,7 @@ function checkScopes(scopes: readonly string[], held: Held): Refusal | undefined
 
 /** 262: names what is beyond. */
 function beyondAuthority(invalid: readonly string[]): Refusal {
-  const message = `what is handed on goes beyond the caller's authority: ${invalid.join(", ")}`;
-  return authorizationRequired("scope-required", message, {
-    scope: invalid.join(", "),
-    details: { missing_scopes: invalid },
-  });
+  return refuseScopes("what is handed on goes beyond the caller's authority:", invalid);
 }
 
 /** No more goes to a peer than the operator lets go. */
@@ -178,12 +174,9 @@ function checkOffer(scopes: readonly string[], target: DelegationTarget): Refusa
   if (target.kind === "hosted") return undefined;
   const { name, offered } = target.peer;
   const invalid = scopes.filter((scope) => !offered.covers(scope));
-  if (invalid.length === 0) return undefined;
-  const message = `the peer "${name}" is not given ${invalid.join(", ")}`;
-  return authorizationRequired("scope-required", message, {
-    scope: invalid.join(", "),
-    details: { missing_scopes: invalid },
-  });
+  return invalid.length === 0
+    ? undefined
+    : refuseScopes(`the peer "${name}" is not given`, invalid);
 }
 
 /** The task comes back to nobody, and is not handed on without end. */

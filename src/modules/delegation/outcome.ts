@@ -67,7 +67,10 @@ function octetsOf(value: unknown): number {
   return Buffer.byteLength(JSON.stringify(value) ?? "");
 }
 
-/** Clear it, whatever the task came to. */
+/**
+ * The time that a task may take: until its deadline, at most what the server allows, and no longer than
+ * somebody waits for it. Clear it, whatever the task came to.
+ */
 export class TaskTime {
   readonly deadline: number;
   readonly #time: Deadline;

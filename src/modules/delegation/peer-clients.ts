@@ -52,7 +52,6 @@ export interface PeerCaller {
   close(): Promise<void>;
 }
 
-/** The bounds of one answer. */
 const LIMITS = { headBytes: 128 * 1024, bodyBytes: 8 * 1024 * 1024 };
 const CONNECT_TIMEOUT_MS = 10_000;
 

@@ -15,7 +15,6 @@ import type { PeerConnection, PeerServer } from "./peers.ts";
 /** Names by Agent-ID; undefined: the manifest cannot be had, or proves nothing. */
 type ShownAgents = ReadonlyMap<string, string> | undefined;
 
-/** The manifests of peers. */
 interface PeerManifests {
   /** Never rejects. */
   agentsOf(peer: PeerServer): Promise<ShownAgents>;

@@ -11,7 +11,6 @@ import { openRegister, type RunRegister } from "../../runs/run-register.ts";
 import { createMemoryStore } from "../../state/memory-store.ts";
 import { recordReader } from "../../state/records/stored-record.ts";
 
-/** The status of a run. */
 type RunState = "running" | "completed" | "refused" | "failed";
 
 /** One run. */

@@ -40,7 +40,6 @@ export interface KeptDelegation {
   readonly delivery?: Delivery;
 }
 
-/** The end of a delivery. */
 interface Delivery {
   readonly isDelivered: boolean;
   /** Milliseconds since the epoch. */
@@ -88,7 +87,6 @@ export function openDelegations(store: Store, holders?: Holders): Promise<Delega
   return openRegister(store, KIND, holders === undefined ? {} : { holders });
 }
 
-/** Runs and tasks of all agents. */
 interface DelegationState {
   readonly runs: RecentRuns;
   readonly register: DelegationRegister;
@@ -116,7 +114,10 @@ export function pollOf(id: string): { readonly method: string; readonly path: st
   return { method: "QUERY", path: `/delegations/${id}` };
 }
 
-/** The endpoint. */
+/**
+ * QUERY /delegations/{delegation_id}: for the agent that handed the task on, or whoever sees everything.
+ * 404 none that the caller may see.
+ */
 export function delegationEndpoint(register: Pick<DelegationRegister, "find">): ProtocolEndpoint {
   return {
     ...{ method: "QUERY", path: "/delegations/{delegation_id}" },

@@ -81,7 +81,10 @@ function missing(parameter: string): Refusal {
   return violation(`/${parameter}`, "required", "is required");
 }
 
-/** A task, taken apart. */
+/**
+ * A task, taken apart: one call, or a sequence of calls. Each names a pair (`method`, `path`) or an action
+ * as EXECUTE takes them.
+ */
 export interface Task {
   /** One at least. */
   readonly steps: readonly ExecutionRequest[];

@@ -4,6 +4,7 @@
  */
 
 import { quoteValue } from "../../base/json-value.ts";
+import { authorizationRequired, type Refusal } from "../../dispatch/refusals/refusal.ts";
 import {
   compileGrants,
   isScopeToken,
@@ -44,4 +45,12 @@ export function isNarrower(scopes: readonly string[], held: Held): boolean {
   if (scopes.length === 0) return true;
   const { covers } = compileGrants(scopes);
   return held.scopes.some((scope) => !covers(scope));
+}
+
+/** 262: names the scopes that are beyond. */
+export function refuseScopes(message: string, invalid: readonly string[]): Refusal {
+  return authorizationRequired("scope-required", `${message} ${invalid.join(", ")}`, {
+    scope: invalid.join(", "),
+    details: { missing_scopes: invalid },
+  });
 }

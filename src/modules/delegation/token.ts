@@ -31,7 +31,6 @@ export interface TokenClaims {
   readonly taskHash: string;
 }
 
-/** Why a token is not believed. */
 interface TokenFault {
   readonly fault: "malformed" | "unknown-issuer" | "signature" | "expired";
   readonly message: string;
@@ -160,9 +159,12 @@ const MAX_PER_ISSUER = 10_000;
  */
 const CLOCK_STEP_MS = 3_600_000;
 
-/** The outcome of taking a token. */
 type Taken = "fresh" | "seen" | "full";
 
+/**
+ * Tokens that were taken: each is good for one task, whatever happens to the process meanwhile. Only what
+ * a peer has signed gets here, for as long as it could be sent again, and so many of each peer.
+ */
 export class SeenTokens {
   readonly #seen: Collection<SeenToken>;
 

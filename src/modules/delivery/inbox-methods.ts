@@ -20,7 +20,7 @@ import type { Call, HandlerSuccess } from "../../handlers/handler.ts";
 import { isRead } from "./inboxes.ts";
 import type { Confirmation } from "./notification.ts";
 import type { NotificationRegister } from "./notification-register.ts";
-import { readInboxEntry } from "./notification-sources.ts";
+import { readInboxEntry } from "./notification-views.ts";
 
 const USUAL_LIMIT = 20;
 const MAX_LIMIT = 100;

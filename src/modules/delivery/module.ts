@@ -6,6 +6,8 @@ import { relative } from "node:path";
 import { isLoopbackHost, urlHost } from "../../base/addresses.ts";
 import type { Problem } from "../../base/problem.ts";
 import type { Module } from "../../dispatch/module/module.ts";
+import type { KeptParts } from "../../dispatch/process-state.ts";
+import { RateWindow } from "../../dispatch/rates/rate-window.ts";
 import { notFound, type Refusal, schemaViolation } from "../../dispatch/refusals/refusal.ts";
 import { describeBy, floorEndpoints } from "../../dispatch/routes/floor.ts";
 import { floorResult } from "../../dispatch/routes/floor-result.ts";
@@ -13,15 +15,15 @@ import { protocolRoutes } from "../../dispatch/routes/protocol-endpoint.ts";
 import type { ExchangeView } from "../../dispatch/routes/route.ts";
 import { readCertificates } from "../../endpoint/upstream-ca.ts";
 import type { Call, HandlerSuccess } from "../../handlers/handler.ts";
+import type { Store } from "../../state/store.ts";
 import type { DeliveryContext, DeliverySections } from "./config.ts";
 import { inboxEndpoint, notificationConfirmable } from "./inbox-methods.ts";
-import type { NotificationRegister } from "./notification-register.ts";
-import { notificationSources } from "./notification-sources.ts";
+import { NotificationRegister } from "./notification-register.ts";
+import { currentReceipt, notificationSources, type ReceiptSources } from "./notification-views.ts";
 import { notifyHandler } from "./notify.ts";
 import { NOTIFY_SCHEMA } from "./notify-request.ts";
-import { currentReceipt, type ReceiptSources } from "./receipt.ts";
 import { type AddressBook, resolveRecipients } from "./recipients.ts";
-import { openDelivery } from "./state.ts";
+import { WebhookOutbox } from "./webhook-outbox.ts";
 import { createWebhookSender, type WebhookSenderOptions } from "./webhook-sender.ts";
 
 export const deliveryModule: Module<DeliverySections> = {
@@ -35,9 +37,7 @@ export const deliveryModule: Module<DeliverySections> = {
     const sender = createWebhookSender({ ...webhooksOf(config), ca });
     let stop: (() => Promise<void>) | undefined;
     const handler = notifyHandler({
-      broadcast: {
-        ...{ directory, certificates: state.certificates, policy: config.policies.identity },
-      },
+      ...{ directory, certificates: state.certificates, policy: config.policies.identity },
       ...{ register, rate, book, serverId: config.server.serverId },
     });
     const notify = { inputSchema: NOTIFY_SCHEMA, handler, takesCertificate: true };
@@ -120,7 +120,6 @@ function findMissingMembers(
   );
 }
 
-/** The registers of receipts. */
 interface InspectNotificationOptions extends ReceiptSources {
   readonly register: Pick<NotificationRegister, "find" | "settled" | "entryOf" | "now">;
 }
@@ -143,4 +142,22 @@ async function inspectNotification(
   }
   await sources.register.settled(notification);
   return floorResult(call, { target: "notification", ...currentReceipt(notification, sources) });
+}
+
+/** Messages, and how often each agent sends one. */
+interface DeliveryState {
+  readonly webhooks: WebhookOutbox;
+  readonly notifications: NotificationRegister;
+  readonly rate: RateWindow;
+}
+
+/** Opens what an earlier process kept; how often each agent notifies ends with the processes. */
+export async function openDelivery(
+  store: Store,
+  _: unknown,
+  { holders, minuteRates: rates }: Pick<KeptParts, "holders" | "minuteRates">,
+): Promise<DeliveryState> {
+  const webhooks = await WebhookOutbox.open({ store, holders });
+  const notifications = await NotificationRegister.open({ store, outbox: webhooks });
+  return { webhooks, notifications, rate: new RateWindow({ name: "notify", rates }) };
 }

@@ -34,7 +34,6 @@ import {
 } from "./notification.ts";
 import type { WebhookOutbox } from "./webhook-outbox.ts";
 
-/** The surroundings of the register. */
 interface NotificationRegisterOptions {
   readonly store: Store;
   readonly outbox: WebhookOutbox;
@@ -233,7 +232,6 @@ function isDone(
   });
 }
 
-/** One recipient of a notification. */
 interface WebhookNotice {
   readonly notification: Notification;
   readonly recipient: Recipient;

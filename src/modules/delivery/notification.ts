@@ -28,7 +28,6 @@ export type Recipient =
       readonly agentId?: string;
     };
 
-/** Why a recipient gets nothing. */
 type UndeliveredReason =
   | "recipient-not-found"
   | "agent-retired"

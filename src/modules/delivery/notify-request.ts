@@ -32,7 +32,6 @@ export interface NotifyRequest
   readonly addresses: readonly string[];
 }
 
-/** The caller, and the time. */
 interface NotifyContext {
   readonly agentId: string;
   readonly now: number;

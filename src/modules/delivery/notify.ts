@@ -35,12 +35,14 @@ import {
 } from "../../state/registers/certificate-register.ts";
 import type { Notification, NotificationDraft, Recipient } from "./notification.ts";
 import type { NotificationRegister } from "./notification-register.ts";
+import { acceptedReceipt, acceptedState } from "./notification-views.ts";
 import { type NotifyRequest, readNotifyRequest } from "./notify-request.ts";
-import { acceptedReceipt, acceptedState } from "./receipt.ts";
 import { type AddressBook, resolveRecipients } from "./recipients.ts";
 
 interface NotifyOptions {
-  readonly broadcast: RevokeCertificateOptions;
+  readonly directory: Pick<AgentDirectory, "find">;
+  readonly certificates: Pick<CertificateRegister, "revoke" | "isRevoked">;
+  readonly policy: IdentityConfig;
   readonly register: NotificationRegister;
   readonly book: AddressBook;
   readonly rate: RateWindow;
@@ -52,10 +54,10 @@ const PER_MINUTE = 120;
 /** The handler of NOTIFY on "/". */
 export function notifyHandler(options: NotifyOptions): RouteHandler {
   return (call, exchange) => {
-    if (call.input["recipient"] === BROADCAST) {
-      return revokeCertificate(options.broadcast, call, exchange);
-    }
-    return notify(options, call, exchange.caller);
+    const isBroadcast = call.input["recipient"] === BROADCAST;
+    return isBroadcast
+      ? revokeCertificate(options, call, exchange)
+      : notify(options, call, exchange.caller);
   };
 }
 
@@ -132,19 +134,12 @@ function idTaken(): Refusal {
   return idempotencyConflict("idempotency-key-reuse", message);
 }
 
-/** The registers that a revocation acts on. */
-interface RevokeCertificateOptions {
-  readonly directory: Pick<AgentDirectory, "find">;
-  readonly certificates: Pick<CertificateRegister, "revoke" | "isRevoked">;
-  readonly policy: IdentityConfig;
-}
-
 /** The recipient that stands for this server itself. */
 const BROADCAST = "infrastructure:broadcast";
 
 /** Acts on a broadcast; of all its events this server knows one. */
 async function revokeCertificate(
-  { directory, certificates, policy }: RevokeCertificateOptions,
+  { directory, certificates, policy }: NotifyOptions,
   call: Call,
   exchange: ExchangeView,
 ): Promise<HandlerSuccess | Refusal> {

@@ -22,7 +22,6 @@ export interface WebhookSenderOptions {
   readonly ca: string | undefined;
 }
 
-/** Owns the connections. */
 interface WebhookSender {
   readonly send: SendWebhook;
   /** Loads what sending takes, while nobody waits for it. */
@@ -113,7 +112,6 @@ function failed(reason: string, detail?: string): AttemptOutcome {
   return { kind: "failed", reason, ...(detail === undefined ? {} : { detail }) };
 }
 
-/** The text that is signed. */
 interface SignedRequest {
   readonly secret: string;
   /** Seconds since the epoch. */

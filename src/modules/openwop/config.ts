@@ -56,29 +56,18 @@ export interface OpenwopApiKey {
   readonly agtpScopes: readonly string[];
 }
 
-/** `[openwop.runs]`: the limits of runs; those that are advertised are enforced. */
+/** `[openwop.runs]`, as the schema below says what each is; those that are advertised are enforced. */
 export interface RunLimits {
-  /** Runs that are executed at once; others are pending. */
   readonly concurrent: number;
-  /** Runs of one owner that are not over. */
   readonly unfinishedPerOwner: number;
-  /** Runs of one owner that are kept; the oldest that is over goes first. */
   readonly perOwner: number;
-  /** Runs of everybody that are kept. */
   readonly all: number;
-  /** Events of a run. */
   readonly events: number;
-  /** Octets of all events of a run. */
   readonly bytes: number;
-  /** The deepest that sub-workflows may be nested. */
   readonly depth: number;
-  /** Runs that one run may begin, at any depth. */
   readonly children: number;
-  /** The most times that one loop of a run is taken. */
   readonly loopIterations: number;
-  /** The longest that a run is executed; waiting for an answer does not count. */
   readonly durationSeconds: number;
-  /** The time after which a run that is over is forgotten. */
   readonly retentionSeconds: number;
 }
 

@@ -21,7 +21,7 @@ import { confirmationForbidden } from "../../dispatch/refusals/task-refusals.ts"
 import type { ProtocolEndpoint } from "../../dispatch/routes/protocol-endpoint.ts";
 import type { Impact } from "../../endpoint/endpoint.ts";
 import type { Call, HandlerResult } from "../../handlers/handler.ts";
-import { agtpOwner } from "./dispatch-call.ts";
+import { agtpOwner, type DispatchOptions } from "./dispatch-call.ts";
 import type { ApiScope } from "./http/api-keys.ts";
 import { RUN_PARAMETERS } from "./runs/make-run.ts";
 import { isOver } from "./runs/run.ts";
@@ -34,14 +34,10 @@ import { type InterruptKind, plainAnswer } from "./runs/run-state.ts";
 import { interruptOf } from "./runs/verdict.ts";
 
 /** The parts that calls about runs are answered with. */
-interface RunEndpointsOptions {
+interface RunEndpointsOptions extends Pick<DispatchOptions, "tenant" | "maxWaitMs"> {
   readonly host: RunHost;
-  /** A handler has to be done by then. */
-  readonly maxWaitMs: number;
   /** The Agent-ID of an OpenWOP agent; undefined: it has none here. */
   agtpIdOf(agentId: string, tenant: string): string | undefined;
-  /** The tenant that owns the runs of AGTP callers. */
-  readonly tenant: string;
   /** True if DISCOVER lists them: there is something to run. */
   readonly isListed: boolean;
   readonly redactor: Concealment;

@@ -19,7 +19,7 @@ import { decisionConflict } from "../../dispatch/refusals/task-refusals.ts";
 import type { FloorMethod } from "../../dispatch/routes/floor.ts";
 import { floorResult } from "../../dispatch/routes/floor-result.ts";
 import type { ExchangeView } from "../../dispatch/routes/route.ts";
-import type { RecordStreamEvents } from "../../dispatch/stream-events.ts";
+import type { CausingRequest, RecordStreamEvents } from "../../dispatch/stream-events.ts";
 import type { Call, HandlerSuccess } from "../../handlers/handler.ts";
 import { uuidv7 } from "../../identity/uuid.ts";
 import { prepareMeteredCheck } from "../../schema/metered-schema.ts";
@@ -54,7 +54,6 @@ export function confirmMethod(approvals: () => readonly ApprovalKind[]): FloorMe
   };
 }
 
-/** The registers that a decision changes. */
 interface ConfirmEscalationOptions {
   readonly escalations: Pick<EscalationRegister, "find" | "decide">;
   readonly policy: OperatorPolicy;
@@ -76,16 +75,11 @@ export function confirmableEscalations(options: ConfirmEscalationOptions): Appro
   };
 }
 
-interface Source {
-  readonly call: Call;
-  readonly exchange: ExchangeView;
-}
-
 async function decide(
   options: ConfirmEscalationOptions,
   escalation: Escalation,
   confirmation: Confirmation,
-  source: Source,
+  source: CausingRequest,
 ): Promise<Answer | undefined> {
   const { call, exchange } = source;
   const authority = authorityOver(escalation, exchange, options.policy);
@@ -98,7 +92,7 @@ async function decide(
   if (violations !== undefined) return schemaViolation(violations);
   if (!options.attributor.isWritable) return recordsUnavailable(options.attributor);
   const decision = {
-    ...decisionOf(confirmation, authority, { exchange, policy: options.policy }),
+    ...decisionOf(confirmation, authority, exchange, options.policy),
     ...answerContent(escalation, confirmation),
   };
   const outcome = await options.escalations.decide(escalation.escalationId, decision);
@@ -117,15 +111,11 @@ async function decide(
   }
 }
 
-interface Decider {
-  readonly exchange: ExchangeView;
-  readonly policy: OperatorPolicy;
-}
-
 function decisionOf(
   { status, reason, attestation }: Confirmation,
   authority: Decision["authority"],
-  { exchange, policy }: Decider,
+  exchange: ExchangeView,
+  policy: OperatorPolicy,
 ): Decision {
   const { agentId } = exchange.caller;
   const operator = operatorOf(exchange.peer, policy);

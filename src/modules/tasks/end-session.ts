@@ -7,12 +7,11 @@
 import { isOperating } from "../../dispatch/approvals/escalation-authority.ts";
 import type { OperatorPolicy } from "../../dispatch/caller/operator.ts";
 import type { RecordEvents } from "../../dispatch/contracts/contract-events.ts";
-import { notFound, type Refusal, schemaViolation } from "../../dispatch/refusals/refusal.ts";
+import { notFound, schemaViolation } from "../../dispatch/refusals/refusal.ts";
 import { tooManyWaiting } from "../../dispatch/refusals/task-refusals.ts";
 import { floorResult } from "../../dispatch/routes/floor-result.ts";
 import type { ExchangeView, RouteHandler } from "../../dispatch/routes/route.ts";
 import type { CausingRequest } from "../../dispatch/stream-events.ts";
-import type { Call, HandlerSuccess } from "../../handlers/handler.ts";
 import type { ContractRegister } from "../../state/registers/contract-register.ts";
 import type { SessionRegister } from "../../state/registers/session-register.ts";
 import type {
@@ -20,13 +19,11 @@ import type {
   SuspensionRegister,
 } from "../../state/registers/suspension-register.ts";
 
-/** The contracts that end with a session. */
 interface SessionEndOptions {
   readonly register: Pick<ContractRegister, "open" | "change">;
   readonly record: RecordEvents;
 }
 
-/** The session that is over. */
 interface EndedSession {
   readonly sessionId: string;
   readonly agentId: string;
@@ -59,36 +56,32 @@ interface EndSessionOptions {
 
 /** The handler of REVOKE `{target: "session", session_id, reason?}`. */
 export function endSessionHandler(options: EndSessionOptions): RouteHandler {
-  return (call, exchange) => endSession(options, call, exchange);
-}
-
-async function endSession(
-  options: EndSessionOptions,
-  call: Call,
-  exchange: ExchangeView,
-): Promise<HandlerSuccess | Refusal> {
-  const sessionId = call.input["session_id"] ?? call.sessionId;
-  if (typeof sessionId !== "string") {
-    return schemaViolation([{ path: "/session_id", keyword: "required", message: "is required" }]);
-  }
-  const session = sessionOf(options, sessionId, exchange);
-  if (session === undefined) {
-    return notFound("record-not-found", "the caller has no session with this session_id");
-  }
-  const { reason } = call.input;
-  const because = typeof reason === "string" ? { reason } : {};
-  const halting = await options.suspensions.end({ ...session, ...because });
-  switch (halting.kind) {
-    case "full":
-      return tooManyWaiting("suspensions");
-    case "held":
-      return floorResult(call, endOf(sessionId, halting.suspension.state, { noop: true }));
-    case "halted": {
-      const cause = { call, exchange };
-      await endSessionContracts(options.contracts, session, "session-ended", cause);
-      return floorResult(call, endOf(sessionId, "ended", because));
+  return async (call, exchange) => {
+    const sessionId = call.input["session_id"] ?? call.sessionId;
+    if (typeof sessionId !== "string") {
+      return schemaViolation([
+        { path: "/session_id", keyword: "required", message: "is required" },
+      ]);
     }
-  }
+    const session = sessionOf(options, sessionId, exchange);
+    if (session === undefined) {
+      return notFound("record-not-found", "the caller has no session with this session_id");
+    }
+    const { reason } = call.input;
+    const because = typeof reason === "string" ? { reason } : {};
+    const halting = await options.suspensions.end({ ...session, ...because });
+    switch (halting.kind) {
+      case "full":
+        return tooManyWaiting("suspensions");
+      case "held":
+        return floorResult(call, endOf(sessionId, halting.suspension.state, { noop: true }));
+      case "halted": {
+        const cause = { call, exchange };
+        await endSessionContracts(options.contracts, session, "session-ended", cause);
+        return floorResult(call, endOf(sessionId, "ended", because));
+      }
+    }
+  };
 }
 
 /** The session, if it is the caller's to end. */

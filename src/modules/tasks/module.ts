@@ -17,12 +17,17 @@ import { endSessionContracts, endSessionHandler } from "./end-session.ts";
 import { escalateMethod } from "./escalate.ts";
 import { escalationEndpoints, escalationSource } from "./escalation-endpoints.ts";
 import { EscalationNews } from "./escalation-news.ts";
-import { resumeEndpoint } from "./resume.ts";
-import { releaseContract, suspendMethod } from "./suspend.ts";
+import { releaseContract, resumeEndpoint, suspendMethod } from "./suspend.ts";
 import { taskInspections } from "./task-inspections.ts";
 
 /** The delay after which something is closed whose time is over; callers see it closed at once. */
 const SWEEP_MS = 30_000;
+
+interface TasksSections extends Taking<"policies" | "server"> {
+  readonly webhooks: { readonly escalations?: string };
+}
+
+type TasksContext = ModuleContext<TasksSections>;
 
 export const tasksModule: Module<TasksSections> = {
   name: "tasks",
@@ -131,11 +136,3 @@ function repeatedly(
     },
   };
 }
-
-/** The sections that this module takes. */
-interface TasksSections extends Taking<"policies" | "server"> {
-  readonly webhooks: { readonly escalations?: string };
-}
-
-/** The input of this module. */
-type TasksContext = ModuleContext<TasksSections>;

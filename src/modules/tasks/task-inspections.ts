@@ -13,7 +13,6 @@ import { escalationView } from "../../state/registers/escalation.ts";
 import type { SessionRegister } from "../../state/registers/session-register.ts";
 import type { ServerState } from "../../state/state.ts";
 
-/** The registers that are looked into. */
 interface TaskInspectionOptions extends Pick<ServerState, "escalations" | "suspensions"> {
   readonly sessions: Pick<SessionRegister, "find">;
   readonly policy: OperatorPolicy;

@@ -1,13 +1,28 @@
 /**
  * An OASF record with the manifest extension, of an agent that this server hosts. It claims no ACP
- * endpoint: this server is reached over AGTP, which the record says as a locator and an annotation.
+ * endpoint: this server is reached over AGTP, which the record says as a locator and an annotation. An
+ * AGNTCY agent is told of as its manifest has it; where its servers are is left out unless it is asked
+ * for: callers are to come here.
  */
 
+import { isAbsolute } from "node:path";
 import type { Config } from "../../app/config/config.ts";
+import { readBoundedFile } from "../../base/bounded-file.ts";
 import type { Environment } from "../../base/environment.ts";
-import type { JsonRecord } from "../../base/json-value.ts";
+import { isRecord, type JsonRecord, recordIn, textIn, textsIn } from "../../base/json-value.ts";
 import type { Problem } from "../../base/problem.ts";
-import { AGTP_ANNOTATION, RUNTIME_EXTENSION } from "../../modules/agntcy/manifest/read-manifest.ts";
+import { ManifestLibrary } from "../../modules/agntcy/dependencies/manifest-library.ts";
+import {
+  type AcpSpecs,
+  type AgentManifest,
+  schemasOf,
+} from "../../modules/agntcy/manifest/manifest.ts";
+import {
+  AGTP_ANNOTATION,
+  MAX_MANIFEST_BYTES,
+  RUNTIME_EXTENSION,
+} from "../../modules/agntcy/manifest/read-manifest.ts";
+import { serverUri } from "../shell/read-config.ts";
 
 /** An agent as its record describes it. */
 export interface ExportedAgent {
@@ -73,4 +88,173 @@ export interface ExportOptions {
 /** The publisher of its records. */
 export function authorsOf({ server }: Config): readonly string[] {
   return [server.operator ?? server.serverId];
+}
+
+/** Every agent of the configuration whose manifest can be read. */
+export function agntcyAgents(
+  config: Config,
+  { showsUpstream }: ExportOptions,
+): readonly Candidate[] {
+  const library = new ManifestLibrary({ directory: config.directory });
+  return config.agntcy.map(({ manifest: path, base }) => {
+    const { manifest, problems } = library.read(path);
+    return {
+      names: [...(manifest === undefined ? [] : [manifest.name]), base],
+      problems,
+      build: () => {
+        if (manifest === undefined) throw new Error("an agent with problems is not exported");
+        return exportManifest(manifest, path, config, { base, showsUpstream });
+      },
+    };
+  });
+}
+
+function exportManifest(
+  manifest: AgentManifest,
+  path: string,
+  config: Config,
+  { base, showsUpstream }: { readonly base: string; readonly showsUpstream: boolean },
+): ExportedAgent {
+  const raw = readRaw(path);
+  const deployment = deploymentOf(raw);
+  const written = listOf(deployment["deployment_options"] ?? raw["deployments"]);
+  const options = written
+    .flatMap(optionPart)
+    .filter(({ type }) => showsUpstream || type !== "remote_service");
+  const { name, version, description, specs } = manifest;
+  const authors = textsIn(raw["authors"]);
+  const createdAt = textIn(raw["created_at"]);
+  return {
+    ...{ name, version, description, options },
+    authors: authors.length === 0 ? authorsOf(config) : authors,
+    skills: listOf(raw["skills"]).flatMap(skillPart),
+    specs: specsOf(specs),
+    environment: listOf(deployment["env_vars"] ?? raw["env_vars"]).flatMap(variablePart),
+    dependencies: manifest.dependencies.map(dependencyOf),
+    locators: locatorsOf(raw, options),
+    uri: `${serverUri(config)}${base}`,
+    method: "EXECUTE",
+    ...(createdAt === undefined ? {} : { createdAt }),
+  };
+}
+
+/** It was read before, and was JSON then. */
+function readRaw(path: string): JsonRecord {
+  const { text = "{}" } = readBoundedFile(path, MAX_MANIFEST_BYTES);
+  return recordIn(JSON.parse(text));
+}
+
+function deploymentOf(raw: JsonRecord): JsonRecord {
+  for (const extension of listOf(raw["extensions"] ?? raw["modules"])) {
+    const data = recordIn(extension)["data"];
+    const deployment = recordIn(data)["deployment"];
+    if (isRecord(deployment)) return deployment;
+  }
+  return recordIn(raw["deployment"]);
+}
+
+function specsOf(specs: AcpSpecs): JsonRecord {
+  return {
+    capabilities: specs.capabilities,
+    ...schemasOf(specs),
+    interrupts: specs.interrupts.map(({ type, payload, resume }) => ({
+      interrupt_type: type,
+      interrupt_payload: payload.schema,
+      resume_payload: resume.schema,
+    })),
+  };
+}
+
+/** A reference that is a path leads nowhere from where the record is read. */
+function dependencyOf({ name, ref, option }: AgentManifest["dependencies"][number]): JsonRecord {
+  const { url, ...named } = ref;
+  const isUrl = url !== undefined && !isAbsolute(url) && URL.canParse(url);
+  return {
+    name,
+    ref: { ...named, ...(isUrl ? { url } : {}) },
+    ...(option === undefined ? {} : { deployment_option: option }),
+  };
+}
+
+function locatorsOf(raw: JsonRecord, options: readonly JsonRecord[]): ExportedAgent["locators"] {
+  const written = listOf(raw["locators"]).flatMap(locatorPart);
+  if (written.length > 0) return written;
+  return options.flatMap(({ type, url, image }) => {
+    if (type === "source_code" && typeof url === "string") return [{ type: "source-code", url }];
+    if (type === "docker" && typeof image === "string")
+      return [{ type: "docker-image", url: image }];
+    return [];
+  });
+}
+
+/** The items of an array in a document; none where there is no array. */
+function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
+}
+
+/** A deployment option; none for one that is somewhere that only its own directory knows. */
+function optionPart(option: unknown): readonly JsonRecord[] {
+  if (!isRecord(option)) return [];
+  const { type, url, image } = option;
+  if (type === "docker") return [{ ...option, image: imageUrl(image) }];
+  if (type !== "source_code") return [option];
+  const absolute = sourceUrl(url);
+  return absolute === undefined ? [] : [{ ...option, url: absolute }];
+}
+
+/** `git@host:path` and `host/path` mean what these URLs say; a path on a disk means nothing elsewhere. */
+function sourceUrl(written: unknown): string | undefined {
+  const text = String(written);
+  const remote = /^([\w.-]+@[\w.-]+):(?!\/\/)\/?(.+)$/.exec(text);
+  if (remote !== null) return `ssh://${remote[1]}/${remote[2]}`;
+  if (/^[\w-]+(?:\.[\w-]+)+(?::\d+)?\//.test(text)) return `https://${text}`;
+  return /^[a-z][a-z0-9+.-]*:\/\/(?!\.)/i.test(text) && URL.canParse(text) ? text : undefined;
+}
+
+/** The reference of an image is no URL by itself. */
+function imageUrl(written: unknown): string {
+  const text = String(written);
+  return /^[a-z][a-z0-9+.-]*:\/\//i.test(text) ? text : `docker://${text}`;
+}
+
+/** A variable that an agent reads; its description is required. */
+function variablePart(variable: unknown): readonly JsonRecord[] {
+  if (!isRecord(variable)) return [];
+  const { name, required, desc = variable["description"] } = variable;
+  const value = variable["defaultValue"] ?? variable["default_value"];
+  return [
+    {
+      ...{ name, desc: typeof desc === "string" ? desc : String(name) },
+      ...(typeof required === "boolean" ? { required } : {}),
+      ...(typeof value === "string" ? { defaultValue: value } : {}),
+    },
+  ];
+}
+
+/** A skill by its number; those that newer records only name have none. */
+function skillPart(skill: unknown): readonly JsonRecord[] {
+  if (!isRecord(skill)) return [];
+  const { class_uid: uid = skill["id"], id: _id, name, ...rest } = skill;
+  if (typeof uid !== "number") return [];
+  return [{ ...rest, class_uid: uid, ...(typeof name === "string" ? { class_name: name } : {}) }];
+}
+
+const LOCATOR_TYPES: ReadonlyMap<string, string> = new Map([
+  ...["binary", "helm-chart", "docker-image", "py-package", "source-code"].map(
+    (type) => [type, type] as const,
+  ),
+  ["helm_chart", "helm-chart"],
+  ["docker_image", "docker-image"],
+  ["container_image", "docker-image"],
+  ["python_package", "py-package"],
+  ["source_code", "source-code"],
+]);
+
+/** A locator; newer records have several addresses in one. */
+function locatorPart(locator: unknown): readonly { readonly type: string; readonly url: string }[] {
+  const { type, url, urls } = recordIn(locator);
+  const known = LOCATOR_TYPES.get(String(type)) ?? "unspecified";
+  return [url, ...listOf(urls)].flatMap((one) =>
+    typeof one === "string" ? [{ type: known, url: one }] : [],
+  );
 }

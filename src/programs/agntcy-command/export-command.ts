@@ -11,8 +11,8 @@ import { type Command, CommandRefusal, command, usage } from "../shell/command.t
 import { jsonText, printProblems } from "../shell/findings.ts";
 import { serverUri } from "../shell/read-config.ts";
 import { writeOutput } from "../shell/write-files.ts";
-import { agntcyAgents } from "./agntcy-agents.ts";
 import {
+  agntcyAgents,
   authorsOf,
   buildRecord,
   type Candidate,
@@ -87,6 +87,7 @@ function findHostedAgent(
 
 const ANYTHING = { type: "object" };
 const NO_CAPABILITIES = { threads: false, interrupts: false, callbacks: false };
+const NOTHING = { skills: [], options: [], environment: [], dependencies: [], locators: [] };
 
 function openwopAgents(config: Config): readonly Candidate[] {
   const { packsDir, installScope, satisfied, requireSignatures, trustedKeys, tenant } =
@@ -115,7 +116,7 @@ function openwopAgents(config: Config): readonly Candidate[] {
         output: agent.returnSchema?.schema ?? ANYTHING,
         config: ANYTHING,
       },
-      ...{ skills: [], options: [], environment: [], dependencies: [], locators: [] },
+      ...NOTHING,
       uri: `${serverUri(config)}/agents/${agent.agentId}`,
       method: "EXECUTE",
     }),
@@ -136,8 +137,8 @@ function documentedAgents(config: Config): readonly Candidate[] {
       const { issued_at: issuedAt, version = "1.0.0" } = agent.document;
       return {
         ...{ name: agent.name, version: String(version), description: agent.description },
-        ...{ authors: [agent.principal], skills: [], options: [], environment: [] },
-        ...{ dependencies: [], locators: [] },
+        ...NOTHING,
+        authors: [agent.principal],
         specs: {
           capabilities: NO_CAPABILITIES,
           input: ANYTHING,

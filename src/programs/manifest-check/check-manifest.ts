@@ -124,7 +124,10 @@ function contentOf(manifest: JsonRecord): Buffer {
   }
 }
 
-/** Judges the signature by the first of some keys that made it, or by the key that it brings. */
+/**
+ * Judges the signature by the first of some keys that made it, or by the key that it brings. None, or one
+ * that proves nothing about its author, is no fault; one that does not verify is.   AGTP-API §8.8
+ */
 function checkSignature(
   manifest: DocumentPlace,
   value: JsonRecord,

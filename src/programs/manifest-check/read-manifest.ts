@@ -14,7 +14,6 @@ import { readText, usage } from "../shell/command.ts";
 import type { Terminal } from "../shell/terminal.ts";
 import type { ReportFinding } from "./findings.ts";
 
-/** The caller, and whom to trust. */
 interface FetchFlags extends TrustFlags {
   readonly agentId?: string | undefined;
 }

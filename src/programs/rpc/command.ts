@@ -62,7 +62,6 @@ async function serve(line: { readonly db?: string }, terminal: Terminal): Promis
   return 0;
 }
 
-/** The streams to serve on. */
 interface ServeOptions extends MethodContext {
   readonly input: Readable;
   readonly output: Writable;

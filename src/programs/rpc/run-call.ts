@@ -126,7 +126,6 @@ interface ManifestInput {
   readonly value: unknown;
 }
 
-/** Reads and parses it. */
 async function readManifestInput(
   source: string,
   { directory, readInput }: Pick<Terminal, "directory" | "readInput">,

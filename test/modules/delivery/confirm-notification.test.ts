@@ -3,7 +3,7 @@ import { ANONYMOUS, type Caller } from "../../../src/dispatch/caller/caller.ts";
 import type { ExchangeView } from "../../../src/dispatch/routes/route.ts";
 import type { AgentDocument } from "../../../src/identity/agent-document.ts";
 import { notificationConfirmable } from "../../../src/modules/delivery/inbox-methods.ts";
-import { currentReceipt } from "../../../src/modules/delivery/receipt.ts";
+import { currentReceipt } from "../../../src/modules/delivery/notification-views.ts";
 import {
   accept,
   HOUR_MS,

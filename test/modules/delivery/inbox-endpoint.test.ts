@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { openDelivery } from "../../../src/modules/delivery/state.ts";
+import { openDelivery } from "../../../src/modules/delivery/module.ts";
 import { ECHO_MODULE, endpointFile } from "../../support/deployment.ts";
 import { openServer, type TestServer } from "../../support/dispatch.ts";
 import { ALICE, BOB, CAROL, hostedFiles, UNKNOWN } from "../../support/hosted-agents.ts";

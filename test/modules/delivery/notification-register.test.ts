@@ -2,7 +2,10 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { NotificationLimits } from "../../../src/dispatch/notification-limits.ts";
 import type { NotificationDraft } from "../../../src/modules/delivery/notification.ts";
-import { acceptedReceipt, currentReceipt } from "../../../src/modules/delivery/receipt.ts";
+import {
+  acceptedReceipt,
+  currentReceipt,
+} from "../../../src/modules/delivery/notification-views.ts";
 import {
   accept,
   agent,

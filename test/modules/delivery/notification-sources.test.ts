@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { ANONYMOUS } from "../../../src/dispatch/caller/caller.ts";
 import type { AgentDocument } from "../../../src/identity/agent-document.ts";
-import { notificationSources } from "../../../src/modules/delivery/notification-sources.ts";
+import { notificationSources } from "../../../src/modules/delivery/notification-views.ts";
 import {
   accept,
   HOUR_MS,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Peer } from "../../../src/dispatch/caller/peer.ts";
-import { openDelivery } from "../../../src/modules/delivery/state.ts";
+import { openDelivery } from "../../../src/modules/delivery/module.ts";
 import { makeDirectory } from "../../support/directory.ts";
 import {
   openServer,

@@ -47,7 +47,6 @@ type FilledMember<Member> = Member extends readonly unknown[]
 /** Blocks that are replaced whole. */
 type Whole<Block> = { readonly [Key in keyof Block]-?: NonNullable<Block[Key]> | null };
 
-/** Merges two blocks. */
 function mergeBlock<Merged>(fields: Fields, narrow: unknown, broad: unknown): Merged {
   const [inner, outer] = [recordIn(narrow), recordIn(broad)];
   const members = Object.entries(fields).map(([name, field]) => {

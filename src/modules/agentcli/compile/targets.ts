@@ -11,7 +11,6 @@ import {
   type TaskPlan,
 } from "./task-plan.ts";
 
-/** A target as clients see it. */
 interface TargetRecord {
   readonly name: string;
   readonly description: string;

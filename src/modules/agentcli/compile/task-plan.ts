@@ -33,11 +33,7 @@ export interface ShellPayload {
   readonly stdin: string | null;
 }
 
-/** The model that answers a prompt. */
-interface PlannedModel {
-  readonly provider: string | null;
-  readonly model: string | null;
-  readonly thinking: string | null;
+interface PlannedModel extends Planned<Block<"model_policy">, never> {
   readonly scheduler_model: string | null;
 }
 
@@ -47,7 +43,6 @@ const NO_MODEL: Omit<PlannedModel, "scheduler_model"> = {
   thinking: null,
 };
 
-/** When it runs. */
 type Invocation =
   | { readonly mode: "schedule"; readonly cron: string; readonly tz: string }
   | {
@@ -169,38 +164,28 @@ export function compiledId(workflowId: string, taskId: string): string {
   return sha256Hex(`${workflowId}:${taskId}`).slice(0, 32);
 }
 
+type Block<Name extends keyof Task> = NonNullable<Task[Name]>;
+
+/** A block whose usual members are always there; of the others, null is what nobody said. */
+type Planned<Members, Usual extends keyof Members> = {
+  readonly [Name in keyof Members]-?:
+    | NonNullable<Members[Name]>
+    | (Name extends Usual ? never : null);
+};
+
 /** The blocks of a planned task about how it runs. */
 interface TaskBlocks {
-  readonly intent: { readonly mode: "execute" | "plan"; readonly read_only: boolean | null };
-  readonly output: {
-    readonly preview_bytes: number;
-    readonly offload: string;
-    readonly retrieve: string;
-    readonly format: "json" | "ndjson" | "text" | null;
-  };
-  readonly budgets: {
-    readonly max_iterations: number | null;
-    readonly max_fanout: number;
-    readonly max_context_items: number;
-    readonly max_pending_approvals: number;
-    readonly max_queued_dispatches: number;
-  };
-  readonly delivery: {
-    readonly mode: string;
-    readonly channel: string | null;
-    readonly to: string | null;
-  };
-  readonly reliability: {
-    readonly guarantee: string;
-    readonly overlap_policy: "skip" | "allow" | "queue";
-    readonly max_retries: number;
-  };
-  readonly runtime: { readonly timeout_ms: number | null };
-  readonly context: { readonly retrieval: string; readonly limit: number };
-  readonly session: { readonly preferred_key: string | null };
+  readonly intent: Planned<Block<"intent">, "mode">;
+  readonly output: Planned<Block<"output">, "preview_bytes" | "offload" | "retrieve">;
+  readonly budgets: Planned<Block<"budgets">, Exclude<keyof Block<"budgets">, "max_iterations">>;
+  readonly delivery: Planned<Block<"delivery">, "mode">;
+  readonly reliability: Planned<Block<"reliability">, keyof Block<"reliability">>;
+  readonly runtime: Planned<Block<"runtime">, never>;
+  readonly context: Planned<Block<"context">, "retrieval" | "limit">;
+  readonly session: Planned<Block<"session">, never>;
 }
 
-/** Fills in what a task does not say. */
+/** Fills in what a task does not say.   agentcli spec "Defaults" */
 function planBlocks(task: Task): TaskBlocks {
   const limit = task.context?.limit ?? null;
   const items = task.budgets?.max_context_items ?? limit ?? 5;
@@ -277,7 +262,7 @@ function autoOf(policy: ApprovalPlan["policy"], auto: ApprovalPlan["auto"]): App
   return policy === "manual" ? (auto ?? "reject") : auto;
 }
 
-/** The manifest's workflows without shorthand. */
+/** The manifest's workflows without shorthand: handlers of failures are tasks.   agentcli spec "Shorthand" */
 export function expandWorkflows({ workflows }: Manifest): readonly Workflow[] {
   return workflows.map((workflow) => ({ ...workflow, tasks: workflow.tasks.flatMap(expandTask) }));
 }

@@ -18,7 +18,6 @@ import { compareTrust, type TrustLevel } from "../manifest/identity-fields.ts";
 import type { World } from "../world.ts";
 import { askCedar, CEDAR_SETTINGS, checkCedarSettings, type ProviderAnswer } from "./cedar.ts";
 
-/** The three words. */
 type DecisionKind = "permit" | "deny" | "require-escalation";
 
 /** The decision; keys are the protocol's. */
@@ -127,7 +126,6 @@ export function judgeTrust(contract: MergedContract, level: TrustLevel): TrustVe
     : { kind: "warning", message: `${message} (advisory)` };
 }
 
-/** Decides whether a task may run. */
 interface AuthorizationProvider {
   readonly capabilities: JsonRecord;
   /** The keys of `provider_config` that it reads. */
@@ -143,64 +141,60 @@ interface AuthorizationProvider {
   ): Promise<ProviderAnswer>;
 }
 
-const none: AuthorizationProvider = {
-  capabilities: {
-    decision_kinds: ["permit", "deny"],
-    escalation: false,
-    batch: false,
-    dry_run: false,
-  },
-  settings: [],
-  check: () => [],
-  policyRef: () => null,
-  ask: () => {
-    const reason = "no external authorization configured; default permit";
-    return Promise.resolve({ kind: "answer", value: "permit", reason });
-  },
-};
-
-const opa: AuthorizationProvider = {
-  capabilities: {
-    decision_kinds: ["permit", "deny", "require-escalation"],
-    escalation: true,
-    batch: false,
-    dry_run: true,
-  },
-  settings: ["endpoint"],
-  check: ({ provider_config: settings }) =>
-    (textIn(recordIn(settings)["endpoint"]) ?? "").trim() === ""
-      ? [["provider_config.endpoint", "provider_config.endpoint must be a non-empty string"]]
-      : [],
-  policyRef: ({ endpoint }) => withoutSecrets(String(endpoint ?? "")),
-  ask: async (input, settings, world) => {
-    const endpoint = String(settings["endpoint"] ?? "");
-    if (!/^https?:/.test(endpoint) || !URL.canParse(endpoint)) {
-      return { kind: "fault", message: "its endpoint is no http or https URL" };
-    }
-    const answer = await world.askJson(endpoint, { input });
-    return answer.kind === "fault" ? answer : readResult(answer.value);
-  },
-};
-
-const cedar: AuthorizationProvider = {
-  capabilities: {
-    decision_kinds: ["permit", "deny"],
-    escalation: false,
-    batch: false,
-    dry_run: true,
-  },
-  settings: CEDAR_SETTINGS,
-  check: ({ provider_config: settings }) => checkCedarSettings(recordIn(settings)),
-  policyRef: ({ policies_file: file }) => textIn(file) ?? null,
-  ask: (request, settings, { directory }) => askCedar(request, settings, directory),
-};
-
 /** By name, in the order in which they are listed. */
-export const AUTHORIZATION_PROVIDERS: ReadonlyMap<string, AuthorizationProvider> = new Map([
-  ["none", none],
-  ["opa", opa],
-  ["cedar", cedar],
-]);
+export const AUTHORIZATION_PROVIDERS: ReadonlyMap<string, AuthorizationProvider> = new Map(
+  Object.entries<AuthorizationProvider>({
+    none: {
+      capabilities: {
+        decision_kinds: ["permit", "deny"],
+        escalation: false,
+        batch: false,
+        dry_run: false,
+      },
+      settings: [],
+      check: () => [],
+      policyRef: () => null,
+      ask: () => {
+        const reason = "no external authorization configured; default permit";
+        return Promise.resolve({ kind: "answer", value: "permit", reason });
+      },
+    },
+    opa: {
+      capabilities: {
+        decision_kinds: ["permit", "deny", "require-escalation"],
+        escalation: true,
+        batch: false,
+        dry_run: true,
+      },
+      settings: ["endpoint"],
+      check: ({ provider_config: settings }) =>
+        (textIn(recordIn(settings)["endpoint"]) ?? "").trim() === ""
+          ? [["provider_config.endpoint", "provider_config.endpoint must be a non-empty string"]]
+          : [],
+      policyRef: ({ endpoint }) => withoutSecrets(String(endpoint ?? "")),
+      ask: async (input, settings, world) => {
+        const endpoint = String(settings["endpoint"] ?? "");
+        if (!/^https?:/.test(endpoint) || !URL.canParse(endpoint)) {
+          return { kind: "fault", message: "its endpoint is no http or https URL" };
+        }
+        const answer = await world.askJson(endpoint, { input });
+        return answer.kind === "fault" ? answer : readResult(answer.value);
+      },
+    },
+    cedar: {
+      capabilities: {
+        decision_kinds: ["permit", "deny"],
+        escalation: false,
+        batch: false,
+        dry_run: true,
+      },
+      settings: CEDAR_SETTINGS,
+      check: ({ provider_config: settings }) => checkCedarSettings(recordIn(settings)),
+      policyRef: ({ policies_file: file }) => textIn(file) ?? null,
+      ask: (request, settings, { directory }) => askCedar(request, settings, directory),
+    },
+  }),
+);
 
 /** A URL may have a password in it, or a key behind its question mark. */
 function withoutSecrets(endpoint: string): string {

@@ -11,7 +11,6 @@ import { type Failure, failure } from "../failure.ts";
 import type { ProfileFault } from "../manifest/finding.ts";
 import type { World } from "../world.ts";
 
-/** The evidence that a provider can give. */
 interface EvidenceProvider {
   readonly methods: readonly string[];
   readonly capabilities: JsonRecord;
@@ -23,34 +22,32 @@ interface EvidenceProvider {
 
 const SSH_METHODS = ["ssh-signature"];
 
-const none: EvidenceProvider = {
-  methods: [],
-  capabilities: { methods: [], payload_formats: [] },
-  settings: [],
-  check: ({ verify }) =>
-    recordIn(verify)["required"] === true
-      ? [["verify.required", 'provider "none" cannot satisfy verify.required: true']]
-      : [],
-};
-
-const ssh: EvidenceProvider = {
-  methods: SSH_METHODS,
-  capabilities: { methods: SSH_METHODS, payload_formats: ["canonical-json"] },
-  settings: ["signing_key"],
-  check: ({ methods }) => {
-    const wanted = Array.isArray(methods) ? methods : [];
-    const unknown = wanted.findIndex((method) => !SSH_METHODS.includes(String(method)));
-    return unknown === -1
-      ? []
-      : [[`methods[${unknown}]`, `must be one of: ${SSH_METHODS.join(", ")}`]];
-  },
-};
-
 /** By name, in the order in which they are listed. */
-export const EVIDENCE_PROVIDERS: ReadonlyMap<string, EvidenceProvider> = new Map([
-  ["none", none],
-  ["ssh", ssh],
-]);
+export const EVIDENCE_PROVIDERS: ReadonlyMap<string, EvidenceProvider> = new Map(
+  Object.entries<EvidenceProvider>({
+    none: {
+      methods: [],
+      capabilities: { methods: [], payload_formats: [] },
+      settings: [],
+      check: ({ verify }) =>
+        recordIn(verify)["required"] === true
+          ? [["verify.required", 'provider "none" cannot satisfy verify.required: true']]
+          : [],
+    },
+    ssh: {
+      methods: SSH_METHODS,
+      capabilities: { methods: SSH_METHODS, payload_formats: ["canonical-json"] },
+      settings: ["signing_key"],
+      check: ({ methods }) => {
+        const wanted = Array.isArray(methods) ? methods : [];
+        const unknown = wanted.findIndex((method) => !SSH_METHODS.includes(String(method)));
+        return unknown === -1
+          ? []
+          : [[`methods[${unknown}]`, `must be one of: ${SSH_METHODS.join(", ")}`]];
+      },
+    },
+  }),
+);
 
 const NAMESPACE = "agentcli";
 const TIMEOUT_MS = 10_000;

@@ -4,7 +4,9 @@
  * is required and does not hold stops everything.   agentcli execution identity "Authorization proof"
  */
 
+import { resolve } from "node:path";
 import type { JWTPayload, JWTVerifyOptions } from "jose";
+import { readBoundedFile } from "../../../base/bounded-file.ts";
 import { isRecord, type JsonRecord, recordIn } from "../../../base/json-value.ts";
 import { reasonOf } from "../../../base/thrown.ts";
 import { canonicalDigest } from "../../../identity/canonical-form.ts";
@@ -12,10 +14,10 @@ import { applyProofProfile, type EffectiveProof } from "../compile/merge.ts";
 import { type Failure, failure } from "../failure.ts";
 import type { FoundTask } from "../identity/find-task.ts";
 import type { ProfileFault } from "../manifest/finding.ts";
+import type { ValueSource } from "../manifest/governance-fields.ts";
 import type { World } from "../world.ts";
 import { checkDetachedProfile, verifyDetachedProof } from "./detached-proof.ts";
 import { checkKeySource, findKey, loadJose, SIGNATURE_ALGORITHMS } from "./keys.ts";
-import { readSource } from "./value-source.ts";
 
 /** The verdict on a proof, with the profile that it was made by; keys are the protocol's. */
 export interface ProofReport {
@@ -67,7 +69,6 @@ interface ProofContext {
 /** Why a proof does not hold; undefined when it does. */
 type Reason = string | undefined;
 
-/** Judges proofs of one method. */
 interface ProofVerifier {
   readonly capabilities: JsonRecord;
   /** The settings that the profile lacks; nothing is read. */
@@ -82,10 +83,9 @@ interface ProofVerifier {
 const NO_PROOF = "there is no proof";
 
 /** By method, in the order in which they are listed. */
-export const PROOF_VERIFIERS: ReadonlyMap<string, ProofVerifier> = new Map<string, ProofVerifier>([
-  [
-    "none",
-    {
+export const PROOF_VERIFIERS: ReadonlyMap<string, ProofVerifier> = new Map(
+  Object.entries<ProofVerifier>({
+    none: {
       capabilities: { key_sources: [], algorithms: [], manifest_binding: false },
       check: ({ verify }) =>
         recordIn(verify)["required"] === true
@@ -93,10 +93,7 @@ export const PROOF_VERIFIERS: ReadonlyMap<string, ProofVerifier> = new Map<strin
           : [],
       verify: () => "the method verifies nothing",
     },
-  ],
-  [
-    "jwt",
-    {
+    jwt: {
       capabilities: {
         key_sources: ["public_key", "jwks_uri"],
         algorithms: SIGNATURE_ALGORITHMS,
@@ -105,10 +102,7 @@ export const PROOF_VERIFIERS: ReadonlyMap<string, ProofVerifier> = new Map<strin
       check: (profile) => [...checkSource(profile), ...checkKeySource(profile)],
       verify: (value, ...rest) => (value === undefined ? NO_PROOF : verifyJwt(value, ...rest)),
     },
-  ],
-  [
-    "detached-signature",
-    {
+    "detached-signature": {
       capabilities: {
         key_sources: ["public_key", "allowed_signers"],
         algorithms: ["Ed25519", "ES256", "RS256", "ssh-ed25519"],
@@ -118,8 +112,8 @@ export const PROOF_VERIFIERS: ReadonlyMap<string, ProofVerifier> = new Map<strin
       verify: (value, ...rest) =>
         value === undefined ? NO_PROOF : verifyDetachedProof(value, ...rest),
     },
-  ],
-]);
+  }),
+);
 
 /** None at all is reported by the field itself where the block is there. */
 function checkSource({ proof }: JsonRecord): readonly ProfileFault[] {
@@ -174,4 +168,48 @@ function checkClaims(payload: JWTPayload, { claims }: EffectiveProof, digest: st
 function holds(found: unknown, wanted: unknown): boolean {
   const isEqual = (one: unknown): boolean => JSON.stringify(one) === JSON.stringify(wanted);
   return isEqual(found) || (Array.isArray(found) && found.some(isEqual));
+}
+
+const MAX_BYTES = 1_048_576;
+const COMMAND_TIMEOUT_MS = 30_000;
+
+type SourcedValue =
+  | { readonly kind: "value"; readonly value: string }
+  | { readonly kind: "absent"; readonly message: string };
+
+/** Looks in the first place that is named. */
+async function readSource(
+  source: ValueSource,
+  world: World,
+  mayRunCommands: boolean,
+): Promise<SourcedValue> {
+  const { env: name, file, command } = source;
+  if (name !== undefined && name !== null) {
+    const value = world.env[name];
+    return present(value, `environment variable "${name}" is not set or is empty`);
+  }
+  if (file !== undefined && file !== null) {
+    const { text, fault } = readBoundedFile(resolve(world.directory, file), MAX_BYTES);
+    return present(text?.trim(), `file "${file}" ${fault ?? "is empty"}`);
+  }
+  if (command === undefined || command === null) return absent("no source is named");
+  if (!mayRunCommands) return absent("its command is not run here");
+  const end = await world.runProgram({
+    program: "sh",
+    args: ["-c", command],
+    env: world.env,
+    directory: world.directory,
+    timeoutMs: COMMAND_TIMEOUT_MS,
+  });
+  if (end.kind === "fault") return absent(`its command ${end.message}`);
+  if (end.code !== 0) return absent(`its command ended with exit code ${end.code}`);
+  return present(end.stdout.trim(), "its command put out nothing");
+}
+
+function present(value: string | undefined, message: string): SourcedValue {
+  return value === undefined || value === "" ? absent(message) : { kind: "value", value };
+}
+
+function absent(message: string): SourcedValue {
+  return { kind: "absent", message };
 }

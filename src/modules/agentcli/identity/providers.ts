@@ -27,7 +27,6 @@ interface IdentityCapabilities {
   readonly approval_mechanisms: readonly string[];
 }
 
-/** Resolves credentials for a declared identity. */
 interface IdentityProvider {
   readonly capabilities: IdentityCapabilities;
   /** The keys of `provider_config` that it reads. */
@@ -61,67 +60,70 @@ const BEARER: IdentityCapabilities = {
 const MAX_TOKEN_BYTES = 65_536;
 const TOKEN_INPUTS = ["token", "access_token", "bearer_token"];
 
-const none: IdentityProvider = {
-  capabilities: NO_CREDENTIALS,
-  settings: [],
-  check: () => [],
-  resolve: (identity) => emptySession("none", identity),
-};
-
-const envBearer: IdentityProvider = {
-  capabilities: BEARER,
-  settings: ["token_env"],
-  check: (profile) =>
-    tokenVariable(settingsOf(profile)) === undefined
-      ? [["auth.provider_config.token_env", "must name the environment variable with the token"]]
-      : [],
-  resolve: (identity, { env }) => asSession("env-bearer", identity, tokenOfVariable(identity, env)),
-};
-
-const fileBearer: IdentityProvider = {
-  capabilities: BEARER,
-  settings: ["token_file"],
-  check: (profile) =>
-    tokenFile(settingsOf(profile), {}) === undefined
-      ? [["auth.provider_config.token_file", "must name the file with the token"]]
-      : [],
-  resolve: (identity, world) => asSession("file-bearer", identity, tokenOfFile(identity, world)),
-};
-
-const delegatedBearer: IdentityProvider = {
-  capabilities: { ...BEARER, auth_modes: ["delegated", "on-behalf-of"], delegation: true },
-  settings: ["token_env", "token_file", "public_key", "jwks_uri"],
-  check: (profile) => {
-    const settings = settingsOf(profile);
-    const sources = [tokenVariable(settings), tokenFile(settings, {})];
-    const isOne = sources.filter((one) => one !== undefined).length === 1;
-    const place = "auth.provider_config.";
-    const faults = checkKeySource(recordIn(settings.provider_config), place);
-    if (isOne) return faults;
-    return [
-      [`${place}token_env`, "exactly one of token_env and token_file is required"],
-      ...faults,
-    ];
-  },
-  resolve: async (identity, world) => {
-    const hasVariable = tokenVariable(identity.auth) !== undefined;
-    const token = hasVariable ? tokenOfVariable(identity, world.env) : tokenOfFile(identity, world);
-    if (typeof token !== "string") return asSession("delegated-bearer", identity, token);
-    const chain = await readChain(token, identity.auth.provider_config ?? {}, world.keySets);
-    if (typeof chain === "string") {
-      return failure("identity_resolution_failed", `the delegated token ${chain}`);
-    }
-    return bearerSession("delegated-bearer", identity, token, chain);
-  },
-};
-
 /** By name, in the order in which they are listed. */
-export const IDENTITY_PROVIDERS: ReadonlyMap<string, IdentityProvider> = new Map([
-  ["none", none],
-  ["env-bearer", envBearer],
-  ["file-bearer", fileBearer],
-  ["delegated-bearer", delegatedBearer],
-]);
+export const IDENTITY_PROVIDERS: ReadonlyMap<string, IdentityProvider> = new Map(
+  Object.entries<IdentityProvider>({
+    none: {
+      capabilities: NO_CREDENTIALS,
+      settings: [],
+      check: () => [],
+      resolve: (identity) => emptySession("none", identity),
+    },
+    "env-bearer": {
+      capabilities: BEARER,
+      settings: ["token_env"],
+      check: (profile) =>
+        tokenVariable(settingsOf(profile)) === undefined
+          ? [
+              [
+                "auth.provider_config.token_env",
+                "must name the environment variable with the token",
+              ],
+            ]
+          : [],
+      resolve: (identity, { env }) =>
+        asSession("env-bearer", identity, tokenOfVariable(identity, env)),
+    },
+    "file-bearer": {
+      capabilities: BEARER,
+      settings: ["token_file"],
+      check: (profile) =>
+        tokenFile(settingsOf(profile), {}) === undefined
+          ? [["auth.provider_config.token_file", "must name the file with the token"]]
+          : [],
+      resolve: (identity, world) =>
+        asSession("file-bearer", identity, tokenOfFile(identity, world)),
+    },
+    "delegated-bearer": {
+      capabilities: { ...BEARER, auth_modes: ["delegated", "on-behalf-of"], delegation: true },
+      settings: ["token_env", "token_file", "public_key", "jwks_uri"],
+      check: (profile) => {
+        const settings = settingsOf(profile);
+        const sources = [tokenVariable(settings), tokenFile(settings, {})];
+        const isOne = sources.filter((one) => one !== undefined).length === 1;
+        const place = "auth.provider_config.";
+        const faults = checkKeySource(recordIn(settings.provider_config), place);
+        if (isOne) return faults;
+        return [
+          [`${place}token_env`, "exactly one of token_env and token_file is required"],
+          ...faults,
+        ];
+      },
+      resolve: async (identity, world) => {
+        const hasVariable = tokenVariable(identity.auth) !== undefined;
+        const token = hasVariable
+          ? tokenOfVariable(identity, world.env)
+          : tokenOfFile(identity, world);
+        if (typeof token !== "string") return asSession("delegated-bearer", identity, token);
+        const chain = await readChain(token, identity.auth.provider_config ?? {}, world.keySets);
+        if (typeof chain === "string") {
+          return failure("identity_resolution_failed", `the delegated token ${chain}`);
+        }
+        return bearerSession("delegated-bearer", identity, token, chain);
+      },
+    },
+  }),
+);
 
 /** A token that is not there is a failure where it is required, and undefined where it is not. */
 function asSession(

@@ -25,7 +25,6 @@ export interface ResolvedIdentity {
   readonly principal: string;
 }
 
-/** The parts that identities are resolved with. */
 type IdentityWorld = Pick<World, "env" | "directory" | "operator" | "keySets">;
 
 /** Resolves a task's own identity, or says why it has none; withheld, without its credentials. */

@@ -22,7 +22,6 @@ export function blockSchema(fields: Fields, required: readonly string[]): JsonSc
   };
 }
 
-/** The schema of one field. */
 function fieldSchema(field: Field, isRequired = false): JsonSchema {
   const schema = bareSchema(field);
   if (isRequired) return schema;
@@ -110,7 +109,6 @@ export function describeBlock(fields: Fields, required: readonly string[] = []):
   };
 }
 
-/** The descriptor of one field. */
 function describeField(field: Field, isRequired = false): Descriptor {
   const bare = describeBare(field);
   return isRequired || field.kind === "removed" ? bare : { ...bare, nullable: true };

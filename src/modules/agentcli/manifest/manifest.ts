@@ -99,7 +99,6 @@ export interface Trigger extends Loose<{ delay_s: number; condition: string }> {
   readonly on: "success" | "failure" | "complete";
 }
 
-/** The bounds of a task's runs. */
 type Budgets = Loose<{
   max_iterations: number;
   max_fanout: number;
@@ -108,7 +107,6 @@ type Budgets = Loose<{
   max_queued_dispatches: number;
 }>;
 
-/** A program and what it is given. */
 interface Shell
   extends LooseTexts<"cwd" | "stdin">,
     Loose<{ args: readonly string[]; env: Readonly<Record<string, string>> }> {

@@ -137,7 +137,7 @@ export function readManifest(value: unknown): { readonly manifest: Manifest } | 
   return { manifest: value as unknown as Manifest };
 }
 
-/** Checks everything about a task that the task alone decides. */
+/** Checks everything about a task that the task alone decides.   agentcli spec "Task" */
 function validateTask(task: DocumentPlace, taskIds: Set<unknown>): void {
   const [id, target] = [task.at("id"), task.at("target")];
   checkFields(task, TASK_HEAD);

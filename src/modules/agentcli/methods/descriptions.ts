@@ -26,7 +26,6 @@ const COMMANDS: readonly (readonly [command: string, summary: string])[] = [
   ["serve", "Serve line-delimited JSON-RPC on standard input and output; also without a command."],
 ];
 
-/** Descriptions of manifests and their parts. */
 const PARTS: ReadonlyMap<unknown, object> = new Map([
   [
     "manifest",

@@ -88,7 +88,6 @@ const ENTITIES: ReadonlyMap<string, readonly [table: string, order: string]> = n
   ["approvals", ["approvals", "requested_at"]],
 ]);
 
-/** The tables to read. */
 interface InspectOptions {
   /** Absolute; the file exists. */
   readonly dbPath: string;

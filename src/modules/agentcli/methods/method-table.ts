@@ -61,14 +61,12 @@ const compileMethod: Method = (params, { defaults }) => {
   return { ok: true, target: wanted, output: isExplained ? { ...output, explain } : output };
 };
 
-/** To version 0.2. */
 const convertMethod: Method = (params) => {
   if (!hasManifest(params)) return invalidArgument("manifest is required");
   const manifest = convertManifest(params["manifest"]);
   return isFailure(manifest) ? manifest : { ok: true, manifest };
 };
 
-/** Into a scheduler. */
 const applyMethod: Method = async (params, { world, defaults }) => {
   if (!Object.hasOwn(params, "manifest")) return invalidArgument("manifest is required");
   const flags = readParameters(params, {

@@ -67,7 +67,6 @@ async function answerRequest(
   }
 }
 
-/** The id of a request. */
 type RequestId = string | number | null;
 
 /** A request that can be looked up; without an id, it is a notification, which is never answered. */
@@ -89,7 +88,6 @@ interface RpcError {
   readonly data: JsonRecord;
 }
 
-/** A message that is written. */
 interface RpcResponse {
   readonly jsonrpc: "2.0";
   readonly id: RequestId;
@@ -97,7 +95,6 @@ interface RpcResponse {
   readonly error?: RpcError;
 }
 
-/** The codes of the error model. */
 const RPC_CODES = {
   parse: -32700,
   invalidRequest: -32600,

@@ -15,14 +15,12 @@ import type { Store } from "../../../state/store.ts";
 import type { TaskPlan } from "../compile/task-plan.ts";
 import type { FoundTask } from "../identity/find-task.ts";
 
-/** The outcome of asking for approval. */
 type ApprovalAnswer =
   | { readonly kind: "granted"; consume(): Promise<boolean> }
   | { readonly kind: "pending"; readonly escalation: Escalation; readonly taskHash: string }
   | { readonly kind: "rejected"; readonly message: string }
   | { readonly kind: "full" };
 
-/** The task that an approval is for. */
 type ApprovedTask = Parameters<typeof taskHash>[0];
 
 /** A run of an agent's that waits for a person, who was asked about exactly this task. */

@@ -5,9 +5,10 @@
 import type { JsonRecord } from "../../../base/json-value.ts";
 import { canonicalDigest, sha256Hex } from "../../../identity/canonical-form.ts";
 import { applyEvidenceProfile } from "../compile/merge.ts";
-import type { ShellPayload } from "../compile/task-plan.ts";
+import type { ShellPayload, TaskPlan } from "../compile/task-plan.ts";
 import { isFailure } from "../failure.ts";
 import { giveEvidence } from "../governance/evidence.ts";
+import type { ProofReport } from "../governance/proof.ts";
 import {
   type Executor,
   outputLimit,
@@ -17,11 +18,7 @@ import {
   refuseRun,
 } from "./execution.ts";
 import { type Governed, refuseFailure } from "./govern.ts";
-import {
-  childEnvironment,
-  type PresentedCredentials,
-  presentCredentials,
-} from "./present-credentials.ts";
+import { childEnvironment, presentCredentials } from "./present-credentials.ts";
 import { createRedactor, parseStructured, secretsOf } from "./program-output.ts";
 import { type ProgramOutcome, runTaskProgram, type TaskProgram } from "./task-program.ts";
 
@@ -36,7 +33,17 @@ export async function executeProgram(
   if (isFailure(presented)) return refuseFailure(presented);
   const warnings = [...governed.warnings];
   try {
-    const program = programOf(run, payload, governed, presented, executor);
+    const { plan } = run.found;
+    const program: TaskProgram = {
+      program: payload.program,
+      args: payload.args,
+      env: childEnvironment(executor.world.env, payload.env, presented.env),
+      cwd: governed.cwd,
+      stdin: presented.stdin ?? payload.stdin,
+      timeoutMs: plan.runtime.timeout_ms ?? executor.usualTimeoutMs,
+      signal: run.call.signal,
+      maxOutputBytes: outputLimit(plan),
+    };
     const redact = createRedactor([
       ...executor.secrets,
       ...secretsOf(payload.env),
@@ -44,7 +51,7 @@ export async function executeProgram(
     ]);
     const outcome = await runTaskProgram(program, executor.groups);
     if (outcome.kind === "not-started") return refuseRun("task_not_started", outcome.message);
-    const result = describeResult(run, outcome, redact, warnings);
+    const result = describeResult(plan, outcome, redact, warnings);
     const isOk = outcome.exitCode === 0 && !outcome.isTimedOut;
     const facts = { run, payload, governed, result, isOk, redact, warnings, program };
     const unverified = isOk ? await verify(facts, executor) : undefined;
@@ -66,34 +73,14 @@ interface Facts {
   readonly program: TaskProgram;
 }
 
-function programOf(
-  { found: { plan }, call }: Run,
-  payload: ShellPayload,
-  { cwd }: Governed,
-  presented: PresentedCredentials,
-  { world, usualTimeoutMs }: Executor,
-): TaskProgram {
-  return {
-    program: payload.program,
-    args: payload.args,
-    env: childEnvironment(world.env, payload.env, presented.env),
-    cwd,
-    stdin: presented.stdin ?? payload.stdin,
-    timeoutMs: plan.runtime.timeout_ms ?? usualTimeoutMs,
-    signal: call.signal,
-    maxOutputBytes: outputLimit(plan),
-  };
-}
-
 function describeResult(
-  { found: { plan } }: Run,
+  { output: { format } }: TaskPlan,
   outcome: Extract<ProgramOutcome, { kind: "ended" }>,
   redact: (text: string) => string,
   warnings: string[],
 ): JsonRecord {
   const { exitCode, signal, isTimedOut, durationMs, stdout, stderr } = outcome;
   const text = stdout.text(redact);
-  const { format } = plan.output;
   const parsed =
     format === "json" || format === "ndjson"
       ? parseStructured(text, format, stdout.isTruncated)
@@ -159,7 +146,7 @@ async function report(facts: Facts, { world }: Executor): Promise<RunReport | Ru
     principal_used: identity.principal,
     contract: plan.contract,
     result,
-    authorization_proof: proof === undefined ? null : describeProof(proof),
+    authorization_proof: proof === undefined ? null : withoutKind(proof),
     authorization: decision ?? null,
     trust: identity.session?.trust ?? null,
   };
@@ -186,13 +173,8 @@ async function report(facts: Facts, { world }: Executor): Promise<RunReport | Ru
   };
 }
 
-function describeProof({
-  ref,
-  method,
-  verified,
-  reason,
-}: NonNullable<Governed["proof"]>): JsonRecord {
-  return { ref, method, verified, reason };
+function withoutKind({ kind: _, required: __, ...report }: ProofReport): JsonRecord {
+  return report;
 }
 
 /**

@@ -44,7 +44,8 @@ export async function govern(
   const kept = checkContract(plan.contract, cwd, executor.world.directory);
   if (kept.kind === "broken") return refuseRun(kept.error, kept.message);
   const warnings = [...kept.warnings];
-  const callerTrust = judgeCaller(run, executor);
+  const callerLevel = executor.trustOf(call.trustTier);
+  const callerTrust = callerLevel && judgeTrust(plan.contract, callerLevel);
   if (callerTrust?.kind === "insufficient") {
     return refuseRun("trust_level_insufficient", callerTrust.message);
   }
@@ -75,14 +76,15 @@ export async function govern(
   if (isFailure(decision)) return refuseFailure(decision);
   const refused = decision && refuseDecision(decision);
   if (refused !== undefined) return refused;
-  warnings.push(...identityWarnings(identity));
+  const { run_as: runAs } = identity.effective.subject;
+  if (runAs !== null) {
+    // It is declared, and not done.
+    warnings.push(
+      `identity run_as "${runAs}" is declared; the program runs as the daemon's own user`,
+    );
+  }
   const { consume } = approval;
   return { kind: "governed", cwd: kept.cwd, identity, proof, decision, warnings, consume };
-}
-
-function judgeCaller({ found, call }: Run, executor: Executor) {
-  const level = executor.trustOf(call.trustTier);
-  return level === undefined ? undefined : judgeTrust(found.plan.contract, level);
 }
 
 interface Approved {
@@ -169,14 +171,6 @@ function refuseDecision({ decision, reason, provider }: Decision): RunRefusal | 
   return refuseRun(error, `${provider} ${what}${reason === null ? "" : `: ${reason}`}`);
 }
 
-/** Warnings of what is declared and not done. */
-function identityWarnings({ effective }: ResolvedIdentity): readonly string[] {
-  const { run_as } = effective.subject;
-  if (run_as === null) return [];
-  return [`identity run_as "${run_as}" is declared; the program runs as the daemon's own user`];
-}
-
-/** The place, or why there is none. */
 type ContractVerdict =
   | { readonly kind: "kept"; readonly cwd: string; readonly warnings: readonly string[] }
   | { readonly kind: "broken"; readonly error: RunError; readonly message: string };

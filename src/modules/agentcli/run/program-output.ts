@@ -62,7 +62,6 @@ export class CapturedOutput {
   }
 }
 
-/** A value, or a warning. */
 interface StructuredOutput {
   readonly value?: unknown;
   readonly warning?: string;

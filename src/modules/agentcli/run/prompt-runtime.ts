@@ -16,7 +16,6 @@ import {
 } from "./execution.ts";
 import type { Governed } from "./govern.ts";
 
-/** The outcome of sending a prompt. */
 type PromptAnswer =
   | { readonly kind: "answer"; readonly status: number; readonly body: unknown }
   | { readonly kind: "no-runtime"; readonly message: string };

@@ -167,7 +167,11 @@ type Followed =
   | { readonly kind: "follows"; readonly task: Task }
   | { readonly kind: "not-run"; readonly task: Task; readonly reason: string };
 
-/** In the order of the manifest; tasks that are not meant are left out. */
+/**
+ * The tasks that follow on another, by how it ended and what it put out, in the order of the manifest;
+ * those that are not meant are left out. Conditions are matched in linear time.
+ * agentcli spec "Triggers"
+ */
 function tasksAfter(
   { tasks }: Workflow,
   parentId: string,

@@ -32,7 +32,6 @@ interface BegunRun {
   end(): Promise<void>;
 }
 
-/** Why there is none. */
 interface NoRun {
   readonly kind: "none";
   readonly message: string;

@@ -5,10 +5,9 @@
  */
 import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
 import { compileScheduler } from "../compile/scheduler.ts";
-import type { SchedulerJob } from "../compile/scheduler-job.ts";
-import { SCHEDULER_FIELDS } from "../compile/scheduler-job.ts";
-import { type Failure, failure, isFailure } from "../failure.ts";
-import { type ProofReport, verifyProof } from "../governance/proof.ts";
+import { SCHEDULER_FIELDS, type SchedulerJob } from "../compile/scheduler-job.ts";
+import { type Failure, failure, invalidArgument, isFailure } from "../failure.ts";
+import { verifyProof } from "../governance/proof.ts";
 import { findTask } from "../identity/find-task.ts";
 import type { Manifest } from "../manifest/manifest.ts";
 import type { World } from "../world.ts";
@@ -22,7 +21,6 @@ import {
   readJobColumns,
 } from "./capabilities.ts";
 import { SchedulerClient, type SchedulerLocation } from "./invocation.ts";
-import { type JobAction, planActions } from "./job-actions.ts";
 
 interface ApplyOptions {
   readonly location: SchedulerLocation;
@@ -104,14 +102,11 @@ async function verifyLocally(
     const report = await verifyProof(found, world, mayRunCommands);
     if (isFailure(report)) return report;
     if (report?.required !== true) continue;
-    const verification = describeProof(report);
+    const { method, verified, reason } = report;
+    const verification = { method, verified, reason };
     reports.set(id, { source, authorization_proof_ref: report.ref, verification });
   }
   return reports;
-}
-
-function describeProof({ method, verified, reason }: ProofReport): JsonRecord {
-  return { method, verified, reason };
 }
 
 function describeAction({ action, job, adopted }: JobAction, proofs: Proofs): JsonRecord {
@@ -194,4 +189,76 @@ function project(
 
 function failureOf(answer: unknown): Failure | undefined {
   return isFailure(answer) ? answer : undefined;
+}
+
+/** One job and what becomes of it. */
+interface JobAction {
+  readonly action: "created" | "updated" | "adopted";
+  readonly job: SchedulerJob;
+  /** The id and origin of the job that is adopted. */
+  readonly adopted?: { readonly id: string; readonly origin: string };
+}
+
+interface Existing {
+  readonly id: string;
+  readonly name: string;
+  readonly origin: string;
+}
+
+/** Plans all jobs before anything is written, or says why the existing ones cannot be matched. */
+function planActions(
+  jobs: readonly SchedulerJob[],
+  listed: readonly unknown[],
+  adoptBy: "id" | "name",
+): readonly JobAction[] | Failure {
+  const existing = listed.flatMap(readExisting);
+  const ids = new Set(existing.map(({ id }) => id));
+  if (adoptBy === "id") {
+    return jobs.map((job) => ({ action: ids.has(job.id) ? "updated" : "created", job }));
+  }
+  const names = jobs.map(({ name }) => name);
+  const repeated = [...new Set(names.filter((name, index) => names.indexOf(name) !== index))];
+  if (repeated.length > 0) {
+    const which = repeated.join(", ");
+    return invalidArgument(
+      `Cannot use --adopt-by name when compiled job names are not unique: ${which}`,
+    );
+  }
+  const actions: JobAction[] = [];
+  for (const job of jobs) {
+    const action = matchByName(job, existing, ids);
+    if ("kind" in action) return action;
+    actions.push(action);
+  }
+  return actions;
+}
+
+function matchByName(
+  job: SchedulerJob,
+  existing: readonly Existing[],
+  ids: ReadonlySet<string>,
+): JobAction | Failure {
+  if (ids.has(job.id)) return { action: "updated", job };
+  const [same, ...others] = existing.filter(({ name }) => name === job.name);
+  if (others.length > 0) {
+    return failure(
+      "invalid_argument",
+      `Cannot use --adopt-by name because existing scheduler jobs have duplicate names: ${job.name}`,
+    );
+  }
+  if (same === undefined) return { action: "created", job };
+  return { action: "adopted", job, adopted: same };
+}
+
+function readExisting(value: unknown): readonly Existing[] {
+  if (!isRecord(value)) return [];
+  const { id, name, origin } = value;
+  if (typeof id !== "string") return [];
+  return [
+    {
+      id,
+      name: typeof name === "string" ? name : "",
+      origin: typeof origin === "string" ? origin : "system",
+    },
+  ];
 }

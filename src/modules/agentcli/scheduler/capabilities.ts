@@ -10,7 +10,6 @@ import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
 import type { FieldVersion, SchedulerJob } from "../compile/scheduler-job.ts";
 import { type Failure, failure } from "../failure.ts";
 
-/** The features that count here. */
 type Feature =
   | "authorization_hook"
   | "authorization_proof_verification"

@@ -12,7 +12,6 @@ export interface SchedulerLocation {
   readonly dbPath: string | undefined;
 }
 
-/** A command line without its arguments. */
 interface Invocation {
   readonly program: string;
   readonly args: readonly string[];

@@ -62,7 +62,6 @@ export interface AcpRequest {
   readonly signal: AbortSignal;
 }
 
-/** The largest answer that is read. */
 const MAX_ANSWER_BYTES = 1_048_576;
 const MAX_DETAIL_LENGTH = 500;
 /** The octets of an unread body that are drained so that its connection can be used again. */

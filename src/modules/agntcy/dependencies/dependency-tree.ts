@@ -73,12 +73,16 @@ class Walk {
   ): DependencyNode {
     const { name, ref } = dependency;
     this.#count += 1;
+    // Whatever branches too widely has thousands of them, and is told of once.
+    const isToldOf = this.#count <= MAX_NODES + 1;
     const fail = (fault: string, located?: LocatedManifest): DependencyNode => {
-      this.#report(parent, dependency, fault);
+      if (isToldOf) this.#report(parent, dependency, fault);
       const nothing = { choice: undefined, option: undefined, dependencies: [] };
       return { name, ref, located, fault, ...nothing };
     };
-    if (this.#count > MAX_NODES) return this.#refuse(dependency, parent);
+    if (this.#count > MAX_NODES) {
+      return fail(`is one dependency too many, expected at most ${MAX_NODES}`);
+    }
     if (trail.length > MAX_DEPTH) return fail(`is deeper than ${MAX_DEPTH} dependencies`);
     const located = this.#library.locate(dependency, parent);
     if (located.fault !== undefined) return fail(located.fault);
@@ -90,15 +94,6 @@ class Walk {
       return fail(`${found}, expected ${quoteValue(ref.version)}`, located);
     }
     return this.#check(dependency, parent, located, trail, given);
-  }
-
-  /** Said once: whatever branches so widely has thousands of them. */
-  #refuse(dependency: Dependency, parent: LocatedManifest): DependencyNode {
-    const { name, ref } = dependency;
-    const fault = `is one dependency too many, expected at most ${MAX_NODES}`;
-    if (this.#count === MAX_NODES + 1) this.#report(parent, dependency, fault);
-    const nothing = { located: undefined, choice: undefined, option: undefined };
-    return { name, ref, fault, ...nothing, dependencies: [] };
   }
 
   #check(

@@ -24,7 +24,6 @@ export interface LocatedManifest {
 /** The manifest of a reference, or why there is none. */
 type Located = (LocatedManifest & { readonly fault?: undefined }) | { readonly fault: string };
 
-/** The places that a library looks in. */
 interface LibraryOptions {
   /** The deployment directory, absolute. */
   readonly directory: string;

@@ -4,17 +4,24 @@
  * AGTP-API §6.1, §7
  */
 
+import type { JsonRecord } from "../../../base/json-value.ts";
+import type { Pair } from "../../../catalog/pair.ts";
 import { payerOf } from "../../../dispatch/rates/rates.ts";
 import { createRoute, type Route, type RouteHandler } from "../../../dispatch/routes/route.ts";
 import { withSecondLook } from "../../../dispatch/routes/second-look.ts";
-import type { Capability, EndpointDefinition, Impact } from "../../../endpoint/endpoint.ts";
-import { UPSTREAM_ERRORS } from "../../../endpoint/endpoint.ts";
+import {
+  type Capability,
+  type EndpointDefinition,
+  type Impact,
+  UPSTREAM_ERRORS,
+} from "../../../endpoint/endpoint.ts";
 import type { JsonSchema } from "../../../schema/json-schema.ts";
 import { meteredSchema } from "../../../schema/metered-schema.ts";
 import type { ViewLease } from "../../../state/state.ts";
+import { viewOptions } from "../choose-option.ts";
 import type { AgntcyConfig } from "../config.ts";
-import type { AgentManifest } from "../manifest/manifest.ts";
-import { type AgentDescription, describeAgent } from "./describe-agent.ts";
+import type { ConnectedAgent } from "../connect-agents.ts";
+import { type AcpSpecs, type AgentManifest, schemasOf } from "../manifest/manifest.ts";
 import {
   CREATE_THREAD_SCHEMA,
   confirmSchema,
@@ -30,14 +37,12 @@ import type { HostedRuns } from "./hosted-runs.ts";
 import { cancelRun, confirmRun, queryEvents, queryRun } from "./run-methods.ts";
 import { createThread, queryThread } from "./threads.ts";
 
-/** The description of the endpoints. */
 interface RouteContext {
   readonly manifest: AgentManifest;
   readonly settings: AgntcyConfig;
   readonly view: Pick<ViewLease, "catchUp">;
 }
 
-/** One endpoint, in short. */
 interface AgentEndpoint {
   readonly method: string;
   /** Below the agent's path. */
@@ -60,7 +65,12 @@ const CONFIDENCE = 0.7;
 const ANYTHING: JsonSchema = { type: "object" };
 
 /** The endpoint that tells about the agent, whether it can be called or not. */
-export function describeRoute(context: RouteContext, description: AgentDescription): Route {
+export function describeRoute(
+  context: RouteContext,
+  agent: ConnectedAgent,
+  agentId: string,
+  endpoints: readonly Pair[],
+): Route {
   const { name } = context.manifest;
   return toRoute(context, {
     ...{ method: "DESCRIBE", path: "", isOpen: true },
@@ -70,7 +80,7 @@ export function describeRoute(context: RouteContext, description: AgentDescripti
     impact: "informational",
     inputSchema: EMPTY_SCHEMA,
     outputSchema: { type: "object", required: ["name", "version", "callable"] },
-    handler: () => ({ body: describeAgent(description) }),
+    handler: () => ({ body: describeAgent(agent, agentId, endpoints) }),
   });
 }
 
@@ -207,4 +217,46 @@ function toRoute({ manifest, settings, view }: RouteContext, endpoint: AgentEndp
     // Every handler ends in time by itself, and says how things stand then.
     endsInTime: true,
   });
+}
+
+/**
+ * The answer of DESCRIBE, for an agent that is served with these endpoints. Where its server is, and how
+ * this server shows who it is there, is nobody's business.
+ */
+function describeAgent(
+  { declared, remote, readiness, dependencies }: ConnectedAgent,
+  agentId: string,
+  endpoints: readonly Pair[],
+): JsonRecord {
+  const { manifest, settings, choice, access } = declared;
+  const { name, version, description, specs } = manifest;
+  const reason = choice.kind === "declared" ? choice.reason : readiness?.fault;
+  return {
+    name,
+    version,
+    description,
+    protocol: "agntcy-acp",
+    agent_id: agentId,
+    base: settings.base,
+    callable: reason === undefined,
+    ...(reason === undefined ? {} : { reason }),
+    status: readiness === undefined ? "declared" : readiness.isReady ? "verified" : "unverified",
+    option: choice.option ?? null,
+    options: viewOptions(manifest, access.endpoint),
+    capabilities: { ...specs.capabilities, cancel: remote?.canCancel ?? false },
+    schemas: describeSchemas(specs),
+    dependencies: dependencies(),
+    endpoints,
+    required_scopes: settings.requiredScopes,
+  };
+}
+
+function describeSchemas(specs: AcpSpecs): JsonRecord {
+  const interrupts = specs.interrupts.map(({ type, payload, resume, asksAgent }) => ({
+    interrupt_type: type,
+    asks: asksAgent ? "agent" : "people",
+    interrupt_payload: payload.schema,
+    resume_payload: resume.schema,
+  }));
+  return { ...schemasOf(specs), interrupts };
 }

@@ -20,7 +20,6 @@ import { type AgentUnavailable, streams } from "../remote-agent.ts";
 import { type AgentRun, addressOf, isSettled, type RunResult } from "../runs/run.ts";
 import type { Approval } from "./interrupt-desk.ts";
 
-/** One answer. */
 interface Answer {
   readonly runId: string;
   /** The question that is meant; undefined: whatever is asked. */

@@ -11,8 +11,8 @@ import type { Refusal } from "../../../dispatch/refusals/refusal.ts";
 import { recordsUnavailable } from "../../../dispatch/refusals/store-refusals.ts";
 import { decisionConflict } from "../../../dispatch/refusals/task-refusals.ts";
 import { floorResult } from "../../../dispatch/routes/floor-result.ts";
-import type { ExchangeView } from "../../../dispatch/routes/route.ts";
-import type { Call, HandlerResult } from "../../../handlers/handler.ts";
+import type { CausingRequest } from "../../../dispatch/stream-events.ts";
+import type { HandlerResult } from "../../../handlers/handler.ts";
 import { subjectOf } from "../../../runs/interrupt-escalations.ts";
 import type { Attributor } from "../../../state/records/ledger.ts";
 import {
@@ -26,7 +26,6 @@ import type { HostedRuns } from "../endpoints/hosted-runs.ts";
 import { answerInterrupt } from "./answer-interrupt.ts";
 import { INTERRUPTS, type InterruptSubject } from "./interrupt-desk.ts";
 
-/** Its parts. */
 interface ConfirmableInterruptsOptions {
   readonly escalations: Pick<EscalationRegister, "find">;
   /** True if a decision can be put on record. */
@@ -47,23 +46,19 @@ export function confirmableInterrupts(options: ConfirmableInterruptsOptions): Ap
       if (escalation === undefined || subject === undefined) return undefined;
       // CONFIRM of other escalations tells who decided it.
       if (!isOpen(escalation, Date.now())) return undefined;
-      return decide(options, { escalation, subject, confirmation, call, exchange });
+      return decide(options, escalation, subject, confirmation, { call, exchange });
     },
   };
 }
 
-interface Confirming {
-  readonly escalation: Escalation;
-  readonly subject: InterruptSubject;
-  readonly confirmation: Confirmation;
-  readonly call: Call;
-  readonly exchange: ExchangeView;
-}
-
 async function decide(
   { escalations, attributor, hosted: all }: ConfirmableInterruptsOptions,
-  { escalation, subject, confirmation, call, exchange }: Confirming,
+  escalation: Escalation,
+  subject: InterruptSubject,
+  confirmation: Confirmation,
+  cause: CausingRequest,
 ): Promise<HandlerResult | Refusal> {
+  const { call, exchange } = cause;
   const { escalationId } = escalation;
   const found = all
     .map((hosted) => ({ hosted, run: hosted.register.find(subject.runId) }))
@@ -84,7 +79,7 @@ async function decide(
   const answered = await answerInterrupt(hosted, {
     ...{ runId: run.runId, interruptId: subject.interruptId, call },
     approval: {
-      ...{ status, authority, cause: { call, exchange } },
+      ...{ status, authority, cause },
       ...(reason === undefined ? {} : { reason }),
       ...(agentId === undefined ? {} : { agentId }),
       ...(attestation === undefined ? {} : { attestation }),

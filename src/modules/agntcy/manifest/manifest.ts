@@ -123,7 +123,10 @@ const STYLE: DocumentStyle = {
   quotesWords: true,
 };
 
-/** The root of a manifest; problems name it `file`. */
+/**
+ * The root of a manifest; problems name it `file`. Null is the same as absent, as generated documents have
+ * it; members that nobody knows are left alone.
+ */
 export function manifestRoot(value: unknown, file: string, problems: Problem[]): DocumentPlace {
   return documentAt(value, { file, key: "" }, problems, { style: STYLE, most: MAX_PROBLEMS });
 }

@@ -180,7 +180,10 @@ const LOCATOR_TYPES = [
 ];
 const MAX_ITEMS = 256;
 
-/** The extension's data, with everything that is wrong around it reported. */
+/**
+ * The data of the extension that a manifest is in, found by its name wherever it stands among the others,
+ * with everything that is wrong around it reported.
+ */
 function readRecord(root: DocumentPlace): DocumentPlace | undefined {
   root.at("schema_version").text();
   readAuthors(root);

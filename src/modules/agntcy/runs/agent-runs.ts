@@ -18,8 +18,8 @@ import { RunSchedule } from "../../../runs/run-schedule.ts";
 import type { Holders } from "../../../state/holders.ts";
 import type { Store } from "../../../state/store.ts";
 import {
+  AGENT_RUNS,
   type AgentRun,
-  agentRunKind,
   EVENT_RULES,
   RESULTS,
   type RunEvent,
@@ -27,7 +27,6 @@ import {
   type RunState,
 } from "./run.ts";
 
-/** A run that begins. */
 type NewRun = Pick<
   AgentRun,
   | "runId"
@@ -64,18 +63,16 @@ interface ChangeOptions extends Pick<StepOptions, "isHolders"> {
 
 type KeptEvent = RunEvent & NumberedEvent;
 
-const DAY_MS = 86_400_000;
-const KIND = agentRunKind({
-  ...{ perOwner: 512, all: 4096, bytes: 268_435_456 },
-  ...{ overMs: 7 * DAY_MS, interruptedMs: 30 * DAY_MS },
-});
+const ACTIVE_PER_OWNER = 64;
+const ACTIVE_PER_BASE = 128;
 const MAX_EVENT_BYTES = 65_536;
 
 export class AgentRuns extends RunRegister<AgentRun, KeptEvent> {
   /** The runs that are followed; deployments hand them over by it. */
   readonly schedule: RunSchedule = new RunSchedule();
   readonly #store: Store;
-  readonly #places = new RunPlaces({ activePerOwner: 64, activePerBase: 128 });
+  /** The runs that are about to begin: each has its place before its server is asked. */
+  readonly #reserved = new Set<WantedRun>();
 
   constructor(store: Store, parts: RegisterParts<AgentRun, KeptEvent>) {
     super(parts);
@@ -95,8 +92,8 @@ export class AgentRuns extends RunRegister<AgentRun, KeptEvent> {
 
   /** Tells whether a run of the thread is not over. */
   isBusy(threadId: string): boolean {
-    if (this.#places.isThreadTaken(threadId)) return true;
-    return this.inPhase("active", "waiting").some((run) => run.threadId === threadId);
+    const runs = [...this.#reserved, ...this.inPhase("active", "waiting")];
+    return runs.some((run) => run.threadId === threadId);
   }
 
   async result(runId: string): Promise<RunResult> {
@@ -104,9 +101,20 @@ export class AgentRuns extends RunRegister<AgentRun, KeptEvent> {
     return isRecord(value) ? value : {};
   }
 
-  /** Keeps room for one more; undefined: too many are under way. Release it, whatever comes. */
-  reserve(wanted: WantedRun): Reservation | undefined {
-    return this.#places.reserve(wanted, this.inPhase("active"));
+  /**
+   * Keeps room for one more; undefined: too many are under way, of the caller or with the agent, of whose
+   * places nobody takes more than are left free. Release it, whatever comes.
+   */
+  reserve(wanted: WantedRun): { release(): void } | undefined {
+    const owner = ownerOf(wanted);
+    const active = [...this.inPhase("active"), ...this.#reserved].map((one) => {
+      return { owner: ownerOf(one), base: one.base };
+    });
+    const own = active.filter((one) => one.owner.key === owner.key).length;
+    const there = active.filter(({ base }) => base === wanted.base);
+    if (own >= ACTIVE_PER_OWNER || !mayHold(owner, ACTIVE_PER_BASE, there)) return undefined;
+    this.#reserved.add(wanted);
+    return { release: () => void this.#reserved.delete(wanted) };
   }
 
   /** Takes a run on. Undefined: there is no room, and nothing that could make any. */
@@ -167,14 +175,13 @@ export class AgentRuns extends RunRegister<AgentRun, KeptEvent> {
 /** Opens what an earlier process kept. */
 export async function openAgentRuns(store: Store, holders?: Holders): Promise<AgentRuns> {
   const options = holders === undefined ? {} : { holders };
-  return new AgentRuns(store, await openParts<AgentRun, KeptEvent>(store, KIND, options));
+  return new AgentRuns(store, await openParts<AgentRun, KeptEvent>(store, AGENT_RUNS, options));
 }
 
 function withEvents(run: AgentRun, told: readonly RunEvent[]): RunStep<AgentRun, KeptEvent> {
   return numberEvents(run, told, EVENT_RULES) as RunStep<AgentRun, KeptEvent>;
 }
 
-/** Says how a run stands now. */
 function statusEvent({ status, updatedAt, error }: AgentRun): RunEvent {
   const at = new Date(updatedAt).toISOString();
   return { type: "status", status, ...(error === undefined ? {} : { code: error.code }), at };
@@ -197,47 +204,8 @@ function compact(run: { readonly [Member in keyof AgentRun]: AgentRun[Member] | 
   return Object.fromEntries(members) as unknown as AgentRun;
 }
 
-/** Bounds of the runs that are under way. */
-interface PlaceLimits {
-  readonly activePerOwner: number;
-  readonly activePerBase: number;
-}
-
 /** A run that is about to begin. */
 type WantedRun = Pick<AgentRun, "owner" | "base" | "stranger" | "threadId">;
-
-/** Room for it. */
-interface Reservation {
-  release(): void;
-}
-
-class RunPlaces {
-  readonly #limits: PlaceLimits;
-  readonly #reserved = new Set<WantedRun>();
-
-  constructor(limits: PlaceLimits) {
-    this.#limits = limits;
-  }
-
-  /** Tells whether a run of the thread is about to begin. */
-  isThreadTaken(threadId: string): boolean {
-    return [...this.#reserved].some((one) => one.threadId === threadId);
-  }
-
-  /** Keeps room for one more beside those that run; undefined: there is none. */
-  reserve(wanted: WantedRun, running: readonly WantedRun[]): Reservation | undefined {
-    const { activePerOwner, activePerBase } = this.#limits;
-    const owner = ownerOf(wanted);
-    const active = [...running, ...this.#reserved].map((one) => {
-      return { owner: ownerOf(one), base: one.base };
-    });
-    const own = active.filter((one) => one.owner.key === owner.key).length;
-    const there = active.filter(({ base }) => base === wanted.base);
-    if (own >= activePerOwner || !mayHold(owner, activePerBase, there)) return undefined;
-    this.#reserved.add(wanted);
-    return { release: () => void this.#reserved.delete(wanted) };
-  }
-}
 
 /** A caller that is not known can be another each time, but not from elsewhere. */
 function ownerOf({ owner, stranger }: WantedRun): TaskOwner {

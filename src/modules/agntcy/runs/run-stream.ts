@@ -10,7 +10,6 @@ import { type AcpFailure, type AcpResponse, isFailure } from "../acp/acp-call.ts
 import type { AcpClient } from "../acp/acp-client.ts";
 import type { RunEvent } from "./run.ts";
 
-/** Keeps what was heard. */
 type RecordEvents = (events: readonly RunEvent[]) => Promise<void>;
 
 const MAX_STREAM_BYTES = 16_777_216;
@@ -107,7 +106,6 @@ export class RunStream {
 
 function ignore(): void {}
 
-/** One event. */
 interface StreamFrame {
   /** `message` unless the server named it. */
   readonly event: string;
@@ -119,7 +117,11 @@ export const MAX_FRAME_LENGTH = 262_144;
 
 const STUCK_KEEP_ALIVE = /^:+(?=(?:id|event|data|retry):)/;
 
-/** Give it text as it comes. */
+/**
+ * Reads `text/event-stream` as ACP servers write it, in any chunks. Their keep-alive is a colon without
+ * an end of line, which sticks to the line that follows; it is taken off. Nothing is kept beyond one
+ * frame of bounded length.   HTML "Server-sent events"
+ */
 export class EventStreamParser {
   #rest = "";
   #data: string[] = [];

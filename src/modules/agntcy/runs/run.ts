@@ -130,18 +130,6 @@ export function errorView({ code, message, ...more }: RunError): Record<string, 
   return { code, message, ...more, ...(canChange ? { may_be_retried_upstream: true } : {}) };
 }
 
-/** Limits of the number of runs that are kept, and of the time. */
-interface KeptLimits {
-  /** Of one caller and in all. */
-  readonly perOwner: number;
-  readonly all: number;
-  /** Of results and events in all. */
-  readonly bytes: number;
-  /** The time after which a run is forgotten that is over, or that waits for an answer. */
-  readonly overMs: number;
-  readonly interruptedMs: number;
-}
-
 /** The collection that the results of runs lie in, by run. */
 export const RESULTS = "agntcy-run-results";
 
@@ -164,28 +152,9 @@ export const EVENT_RULES: EventRules<RunEvent> = {
   isNeeded: ({ type }, count) => type === "status" && count < 2 * MAX_EVENTS,
 };
 
-/** The kind. */
-export function agentRunKind(limits: KeptLimits): RunKind<AgentRun, RunState> {
-  const { perOwner, all, bytes, overMs, interruptedMs } = limits;
-  const keptMs = { active: Infinity, waiting: interruptedMs, over: overMs };
-  return {
-    name: "agntcy-runs",
-    read: readRun,
-    statuses: STATUSES,
-    statusOf: ({ status }) => status,
-    idOf: ({ runId }) => runId,
-    ownerOf: ({ owner }) => owner,
-    orderOf: ({ startedAt }) => startedAt,
-    // At that moment it is forgotten already.
-    forgottenAt: ({ status, updatedAt }) => updatedAt + keptMs[STATUSES[status].phase] - 1,
-    quota: { perOwner, all, characters: bytes },
-    sizeOf: ({ resultBytes, eventBytes }) => resultBytes + eventBytes,
-    log: { events: "agntcy-run-events", first: FIRST_EVENT, doomed: "agntcy-doomed-runs" },
-    entriesOf: (runId) => [{ collection: RESULTS, key: runId }],
-  };
-}
-
-const isState = (status: string): status is RunState => Object.hasOwn(STATUSES, status);
+const DAY_MS = 86_400_000;
+/** The time after which a run is forgotten that is over, or that waits for an answer. */
+const KEPT_MS = { active: Infinity, waiting: 30 * DAY_MS, over: 7 * DAY_MS };
 
 const readRecord = recordReader<AgentRun>({
   ...{ runId: "string", base: "string", owner: "string", status: "string" },
@@ -194,7 +163,22 @@ const readRecord = recordReader<AgentRun>({
   ...{ eventCount: "number", eventBytes: "number" },
 });
 
-function readRun(value: unknown): AgentRun | undefined {
-  const run = readRecord(value);
-  return run !== undefined && isState(run.status) ? run : undefined;
-}
+/** The kind. */
+export const AGENT_RUNS: RunKind<AgentRun, RunState> = {
+  name: "agntcy-runs",
+  read: (value) => {
+    const run = readRecord(value);
+    return run !== undefined && Object.hasOwn(STATUSES, run.status) ? run : undefined;
+  },
+  statuses: STATUSES,
+  statusOf: ({ status }) => status,
+  idOf: ({ runId }) => runId,
+  ownerOf: ({ owner }) => owner,
+  orderOf: ({ startedAt }) => startedAt,
+  // At that moment it is forgotten already.
+  forgottenAt: ({ status, updatedAt }) => updatedAt + KEPT_MS[STATUSES[status].phase] - 1,
+  quota: { perOwner: 512, all: 4096, characters: 268_435_456 },
+  sizeOf: ({ resultBytes, eventBytes }) => resultBytes + eventBytes,
+  log: { events: "agntcy-run-events", first: FIRST_EVENT, doomed: "agntcy-doomed-runs" },
+  entriesOf: (runId) => [{ collection: RESULTS, key: runId }],
+};

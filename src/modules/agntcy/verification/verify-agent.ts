@@ -178,7 +178,12 @@ const CALL = "cancel";
 const NO_CALL = "agtp-x";
 const DESCRIBED = /^\/.*\{[^/{}]+\}\/cancel$/;
 
-/** Nothing is called off: the run's id is made up. */
+/**
+ * Tells whether a server calls runs off. No manifest says it, and servers exist that publish the call and
+ * fail it: so it is asked for a run that cannot be, its id being made up. Only an answer that nothing but
+ * calling off gives counts, from a server that does not deny the call in its own description; whatever is
+ * unclear is a no.   Agent Connect Protocol "Cancel Stateless Run"
+ */
 export async function probeCancel(client: AcpClient, signal: AbortSignal): Promise<boolean> {
   const runId = randomUUID();
   const [described, known, unknown] = await Promise.all([

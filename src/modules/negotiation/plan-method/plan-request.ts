@@ -101,7 +101,7 @@ export function readPlanRequest(input: JsonRecord): Reading {
   const limits = isRecord(input["constraints"]) ? input["constraints"] : {};
   const output = readOutputs({ ...asked, ...input });
   if (output.kind === "fault") return output;
-  const given = readInputSchema(input["input_schema"]);
+  const given = readSchema(input["input_schema"], "input_schema");
   if (given.kind === "fault") return given;
   const words =
     typeof goal === "string" ? goal : String(asked["intent"] ?? asked["description"] ?? "");
@@ -132,16 +132,11 @@ function readOutputs({ output_schema: written, outputs }: JsonRecord): SchemaRea
     const properties = Object.fromEntries(names.map((name) => [name, {}]));
     return { kind: "schema", schema: { type: "object", required: names, properties } };
   }
-  return written === undefined ? NO_SCHEMA : readSchema(written, "output_schema");
-}
-
-const NO_SCHEMA: SchemaReading = { kind: "schema", schema: undefined };
-
-function readInputSchema(written: unknown): SchemaReading {
-  return written === undefined ? NO_SCHEMA : readSchema(written, "input_schema");
+  return readSchema(written, "output_schema");
 }
 
 function readSchema(written: unknown, place: "input_schema" | "output_schema"): SchemaReading {
+  if (written === undefined) return { kind: "schema", schema: undefined };
   const read = readProposedSchema(written, place);
   if ("schema" in read) return { kind: "schema", schema: read.schema.schema };
   return fault(`/${place}${read.fault.path}`, "schema", read.fault.message);

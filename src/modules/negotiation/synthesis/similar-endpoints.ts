@@ -10,13 +10,6 @@ import type { EndpointDefinition } from "../../../endpoint/endpoint.ts";
 import type { Proposal } from "../../../endpoint/synthesis-plan.ts";
 import { membersOf } from "./object-members.ts";
 
-/** Looks for endpoints that are like a proposal; built once. */
-interface SimilarEndpoints {
-  /** The closest endpoints, at most `limit`, closest first. */
-  similar(proposal: Proposal, limit: number): readonly EndpointDefinition[];
-  closest(proposal: Proposal): EndpointDefinition | undefined;
-}
-
 /** The weight of a shared method, word of the path, output, input or word. */
 const WEIGHTS = { method: 2, path: 3, output: 3, input: 1, word: 1 } as const;
 type Trait = keyof typeof WEIGHTS;
@@ -50,10 +43,11 @@ export function* indexingSimilarEndpoints(
     else known.push(place);
     yield;
   }
-  return new TermIndex(endpoints, places, capabilities);
+  return new SimilarEndpoints(endpoints, places, capabilities);
 }
 
-class TermIndex implements SimilarEndpoints {
+/** Looks for endpoints that are like a proposal. */
+class SimilarEndpoints {
   readonly #endpoints: readonly EndpointDefinition[];
   readonly #places: Pick<SpreadMap<readonly number[]>, "get">;
   /** The places of the endpoints that have a capability. */
@@ -69,6 +63,7 @@ class TermIndex implements SimilarEndpoints {
     this.#capabilities = capabilities;
   }
 
+  /** The closest endpoints, at most `limit`, closest first. */
   similar(proposal: Proposal, limit: number): readonly EndpointDefinition[] {
     const scores = this.#score(termsOf(proposal));
     for (const place of this.#capabilities.get(proposal.semantic.capability) ?? []) {

@@ -1,9 +1,12 @@
 /**
- * The receipt of a notification for its sender, recipient by recipient: as it was accepted, which
- * is what NOTIFY answers however often it is repeated, and as it stands now, which is what INSPECT
- * and QUERY show.   AGTP "NOTIFY"
+ * Notifications as they are shown: to its sender the receipt, recipient by recipient, as it was accepted,
+ * which is what NOTIFY answers however often it is repeated, and as it stands now, which is what INSPECT
+ * and QUERY show; to its recipient the entry in the inbox. Each agent sees its own.
+ * AGTP "NOTIFY", "QUERY"
  */
-import { isRead } from "./inboxes.ts";
+
+import type { QueryCaller, QueryEntry, QuerySource } from "../../dispatch/module/query-source.ts";
+import { type InboxEntry, isRead } from "./inboxes.ts";
 import type { Delivery, Notification, Recipient } from "./notification.ts";
 import type { NotificationRegister } from "./notification-register.ts";
 import type { DeliveryState } from "./webhook-delivery.ts";
@@ -108,4 +111,82 @@ function currentState(
 
 function timeOf(at: number): string {
   return new Date(at).toISOString();
+}
+
+interface NotificationSourceOptions extends ReceiptSources {
+  readonly register: NotificationRegister;
+}
+
+const MAX_ENTRIES = 100;
+const MAX_SEARCHED_LENGTH = 4000;
+
+/** Both sources. */
+export function notificationSources(options: NotificationSourceOptions): readonly QuerySource[] {
+  return [
+    { name: "inbox", entries: (asker) => inboxEntries(options, asker) },
+    { name: "notification", entries: (asker) => sentEntries(options, asker) },
+  ];
+}
+
+async function inboxEntries(
+  { register }: NotificationSourceOptions,
+  asker: QueryCaller,
+): Promise<readonly QueryEntry[]> {
+  const agentId = hostedCaller(asker);
+  if (agentId === undefined) return [];
+  const shown = register.inboxOf(agentId).slice(0, MAX_ENTRIES);
+  const found = await Promise.all(shown.map((entry) => readInboxEntry(register, entry)));
+  return found.flatMap((content) => {
+    if (content === undefined) return [];
+    const { delivery_id: id, content: said, sender, urgency } = content;
+    return [
+      { id: String(id), texts: [searched(said), searched(sender), String(urgency)], content },
+    ];
+  });
+}
+
+/** An entry as its agent reads it; undefined while it is on its way into the store. */
+export async function readInboxEntry(
+  register: Pick<NotificationRegister, "contentOf">,
+  entry: InboxEntry,
+): Promise<Readonly<Record<string, unknown>> | undefined> {
+  const { notification, confirmation } = entry;
+  const content = await register.contentOf(notification.serial);
+  if (content === undefined) return undefined;
+  const { serial, id, sender, senderName, urgency, sentAt, expiresAt } = notification;
+  return {
+    delivery_id: serial,
+    notification_id: id,
+    status: isRead(entry) ? "read" : "unread",
+    sender: { agent_id: sender, name: senderName },
+    urgency,
+    sent_at: new Date(sentAt).toISOString(),
+    expires_at: new Date(expiresAt).toISOString(),
+    ...(confirmation === undefined ? {} : { confirmation: confirmation.status }),
+    content,
+  };
+}
+
+async function sentEntries(
+  options: NotificationSourceOptions,
+  asker: QueryCaller,
+): Promise<readonly QueryEntry[]> {
+  const agentId = hostedCaller(asker);
+  if (agentId === undefined) return [];
+  const sent = options.register.sentBy(agentId).slice(0, MAX_ENTRIES);
+  return sent.map((notification) => {
+    const { serial, id, recipient, urgency } = notification;
+    const content = currentReceipt(notification, options);
+    return { id: serial, texts: [id, searched(recipient), urgency], content };
+  });
+}
+
+/** Strangers have no inbox, and have sent nothing. */
+function hostedCaller({ caller }: QueryCaller): string | undefined {
+  return caller.document === undefined ? undefined : caller.agentId;
+}
+
+function searched(value: unknown): string {
+  const text = typeof value === "string" ? value : JSON.stringify(value);
+  return text.slice(0, MAX_SEARCHED_LENGTH);
 }
