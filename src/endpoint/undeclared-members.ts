@@ -78,10 +78,10 @@ export class UndeclaredMembers implements SentNames {
   parse(bytes: Buffer, encoding: BodyEncoding): unknown {
     const length = this.#replaceIn(bytes, encoding);
     if (length === 0) return parseJson(bytes.toString(encoding));
-    const isAsBefore = encoding === before.encoding && length === before.length;
-    if (isAsBefore && isSame(REPLACED, BEFORE, length)) return before.value;
+    const before = this.#declared.lastReplaced;
+    if (before.tag === encoding && before.says(REPLACED, length)) return before.value;
     const value = parseJson(REPLACED.toString(encoding, 0, length));
-    if (length <= BEFORE.length) keepAsBefore(length, encoding, value);
+    before.keep(REPLACED, length, encoding, value);
     return value;
   }
 
@@ -89,9 +89,7 @@ export class UndeclaredMembers implements SentNames {
   #replaceIn(bytes: Buffer, encoding: BodyEncoding): number {
     const declared = this.#declared;
     const { length } = bytes;
-    if (clean.declared === declared && length === clean.length && isSame(bytes, CLEAN, length)) {
-      return 0;
-    }
+    if (declared.lastClean.says(bytes, length)) return 0;
     let written = 0;
     let copied = 0;
     let depth = 0;
@@ -127,7 +125,7 @@ export class UndeclaredMembers implements SentNames {
       else if (octet === CLOSE_BRACE || octet === CLOSE_BRACKET) depth -= 1;
     }
     if (copied > 0) return copy(bytes, copied, length, written);
-    if (length <= CLEAN.length && this.#names.length === 0) keepAsClean(bytes, declared);
+    if (this.#names.length === 0) declared.lastClean.keep(bytes, length);
     return 0;
   }
 
@@ -156,39 +154,6 @@ function copy(bytes: Uint8Array, from: number, end: number, to: number): number 
     written += 1;
   }
   return written;
-}
-
-/**
- * The body before, of whichever connection: to parse one of a hundred octets and to judge it takes 1 µs, to see that
- * it says the same again a tenth.
- */
-const BEFORE = Buffer.allocUnsafeSlow(512);
-const before: { length: number; encoding: BodyEncoding; value: unknown } = {
-  ...{ length: 0, encoding: "latin1", value: undefined },
-};
-
-/** The last body without a member that is not declared: beside a query that has one it comes again. */
-const CLEAN = Buffer.allocUnsafeSlow(512);
-const clean: { length: number; declared: DeclaredMembers | undefined } = {
-  ...{ length: 0, declared: undefined },
-};
-
-function keepAsClean(bytes: Uint8Array, declared: DeclaredMembers): void {
-  for (let at = 0; at < bytes.length; at += 1) CLEAN[at] = bytes[at]!;
-  clean.length = bytes.length;
-  clean.declared = declared;
-}
-
-function isSame(one: Uint8Array, other: Uint8Array, length: number): boolean {
-  for (let at = 0; at < length; at += 1) if (one[at] !== other[at]) return false;
-  return true;
-}
-
-function keepAsBefore(length: number, encoding: BodyEncoding, value: unknown): void {
-  for (let at = 0; at < length; at += 1) BEFORE[at] = REPLACED[at]!;
-  before.length = length;
-  before.encoding = encoding;
-  before.value = value;
 }
 
 function endOfText(bytes: Buffer, start: number): number {

@@ -224,11 +224,12 @@ async function lookFor(beginning: Beginning): Promise<string | undefined> {
   }
 }
 
+/** The server's id of the run; a run may go from one status to another between two questions, so all are asked twice. */
 async function findRun(
   { client, creation, runId, signal }: Beginning,
   statuses: readonly AcpRunStatus[],
 ): Promise<string | undefined> {
-  for (const status of statuses) {
+  for (const status of statuses.length === 1 ? statuses : [...statuses, ...statuses]) {
     const runs = await client.searchRuns(creation.agentId, status, signal);
     if (runs.kind === "failed") continue;
     const found = runs.value.find(({ metadata }) => metadata[RUN_ID_MEMBER] === runId);
