@@ -104,7 +104,8 @@ describe("the schema compiler", () => {
         expect(violations).toEqual(fresh?.check(value, true));
         if (violations === undefined) return;
         violated += 1;
-        expect(reportViolations(violations).text).toBe(JSON.stringify(violations));
+        const { message, text } = reportViolations(violations);
+        expect(`{${text}}`).toBe(JSON.stringify({ message, details: { errors: violations } }));
       }),
       { numRuns: 600 },
     );

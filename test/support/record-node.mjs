@@ -7,7 +7,7 @@ import { generateKeyPairSync } from "node:crypto";
 import { writeFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { openNode, openPostgres } from "../../dist/src/state/postgres/open.js";
-import { Attributor } from "../../dist/src/state/records/attributor.js";
+import { Attributor } from "../../dist/src/state/records/ledger.js";
 import { createRecordSigner, createSealer } from "../../dist/src/state/records/sealer.js";
 import { openState } from "../../dist/src/state/state.js";
 
