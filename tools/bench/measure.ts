@@ -34,6 +34,9 @@ export interface Sample {
   readonly p99Micros: number;
 }
 
+/** A second has a hundredth of the requests where each takes a connection of its own: code is compiled later. */
+const FRESH_ROUNDS = 5;
+
 /**
  * Per contender one sample a round; rounds are short and interleaved, so that drift hits all alike.
  * `onRound` measures what else belongs to a round.
@@ -46,7 +49,8 @@ export async function measureRounds<Name extends string>(
 ): Promise<Record<Name, Sample[]>> {
   const names = Object.keys(contenders) as Name[];
   const samples = Object.fromEntries(names.map((name) => [name, [] as Sample[]]));
-  for (let round = -timing.unmeasuredRounds; round < timing.rounds; round += 1) {
+  const unmeasured = timing.unmeasuredRounds * (shape.fresh === true ? FRESH_ROUNDS : 1);
+  for (let round = -unmeasured; round < timing.rounds; round += 1) {
     if (round >= 0) await onRound();
     for (const name of names) {
       const sample = await measureLoad(contenders[name], shape, timing);
