@@ -8,8 +8,8 @@ import { writeFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { openStore } from "../../dist/src/state/open-store.js";
-import { Attributor } from "../../dist/src/state/records/ledger.js";
 import { readKnownChains } from "../../dist/src/state/records/known-chains.js";
+import { Attributor } from "../../dist/src/state/records/ledger.js";
 import { createRecordSigner, createSealer } from "../../dist/src/state/records/sealer.js";
 import { openState } from "../../dist/src/state/state.js";
 
