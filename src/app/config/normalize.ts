@@ -1,7 +1,7 @@
 /**
- * What becomes of a file's tree. Of a validated one, the shape that the program works with: relative
+ * Turns the tree of a file into values. A validated one gets the shape that the program works with: relative
  * paths become absolute, and snake_case becomes camelCase, once; the schema decides both, as a table's
- * keys are ours and a map's keys are the operator's. Of a refused one, a draft without everything that is
+ * keys are ours and a map's keys are the operator's. Of a refused one is left a draft without everything that is
  * malformed: nothing is served with it, but the other files of a deployment are checked against it, so
  * that one pass finds what is wrong with all of them.
  */

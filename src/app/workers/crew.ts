@@ -23,7 +23,7 @@ export interface CrewMember {
   readonly process: WorkerProcess;
   readonly watch: WorkerWatch;
   readonly since: string;
-  /** What others took, and it has not been told. */
+  /** Sums up takings of others that this worker has not been told of. */
   readonly untold: UntoldTakings;
 }
 

@@ -1,5 +1,5 @@
 /**
- * Who is asking, is what they say of themselves true, and may they act?
+ * These gates establish the caller, prove what the caller claims, and ask whether the caller may act.
  * Gate 00. Who is it? Tokens are read before any gate is asked, the one step that may have to wait; the
  * gate finds what they say, or why they prove nothing.
  * 400 malformed identifiers · 401 an unknown agent, a certificate or token that is not the agent's

@@ -1,6 +1,6 @@
 /**
- * The agents that a module hosts, whatever system they come from: who they are here, why one does not
- * act for now, and how long a call of it may wait.
+ * The agents that a module hosts, whatever system they come from: who they are here, why one may not
+ * act, and how long a call of it may wait.
  */
 import type { AgentDocument } from "../../identity/agent-document.ts";
 import {

@@ -36,7 +36,7 @@ export const discoveryModule: Module<DiscoverySections> = {
       routes: protocolRoutes([...floor, ...endpoints, ...builtins.endpoints], context),
       blockers: problems,
       complete: async () => {
-        // What `keep` would find when the server is ready already.
+        // `keep` would find it only when the server is ready already.
         foreseen = warningOf(config, () => checkKeepable(manifestFile(config.directory)));
         return foreseen;
       },

@@ -36,7 +36,7 @@ interface OpenwopParts {
   readonly openwop: OpenwopAgents;
   readonly kept: OpenwopState;
   readonly runs: HostedRuns;
-  /** Has the runs that agents are dispatched with; the host of all runs, unless it is given. */
+  /** Dispatches agents to these runs; without it, to the host of all runs. */
   readonly dispatchHost?: DispatchOptions["host"];
 }
 

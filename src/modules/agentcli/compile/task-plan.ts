@@ -298,7 +298,7 @@ function failureTarget(parent: Target, { target, shell }: FailureHandler): Targe
   };
 }
 
-/** What became of a task, for whoever asks for it. */
+/** Explains a compiled task: its source, its target, how it is invoked, and the notes of its compilation. */
 export function explainPlan(
   { source, id, invocation: { mode } }: TaskPlan,
   target: string,

@@ -73,7 +73,7 @@ class Walk {
   ): DependencyNode {
     const { name, ref } = dependency;
     this.#count += 1;
-    // Whatever branches too widely has thousands of them, and is told of once.
+    // A tree that branches too widely has thousands of them, and is told of once.
     const isToldOf = this.#count <= MAX_NODES + 1;
     const fail = (fault: string, located?: LocatedManifest): DependencyNode => {
       if (isToldOf) this.#report(parent, dependency, fault);

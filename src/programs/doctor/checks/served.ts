@@ -15,8 +15,9 @@ export const SERVED_CHECKS: readonly Check[] = [
     look: ({ problems, config }) => {
       const effect = config.server.onInvalid === "fail" ? "stops the start" : "is not served";
       return problems.filter(isError).map(({ file, key, message, hint }) => {
-        const todo = hint ?? "correct it; agtpd --check looks at it again, and loads the handlers";
-        return { severity: "error", file, key, message: `${effect}: ${message}`, hint: todo };
+        const remedy =
+          hint ?? "correct it; agtpd --check looks at it again, and loads the handlers";
+        return { severity: "error", file, key, message: `${effect}: ${message}`, hint: remedy };
       });
     },
   },
@@ -27,8 +28,14 @@ export const SERVED_CHECKS: readonly Check[] = [
     look: ({ openwop }) =>
       openwop.map((problem) => {
         const { file, key, message, hint } = problem;
-        const todo = hint ?? "correct the name, or install what it names";
-        return { severity: isError(problem) ? "error" : "warning", file, key, message, hint: todo };
+        const remedy = hint ?? "correct the name, or install what it names";
+        return {
+          severity: isError(problem) ? "error" : "warning",
+          file,
+          key,
+          message,
+          hint: remedy,
+        };
       }),
   },
   // Comments that begin with REVIEW wait for a person to judge.

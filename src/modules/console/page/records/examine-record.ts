@@ -85,7 +85,7 @@ function decodeRecord(jws: string): DecodedRecord | undefined {
   return { header, payload, inputLength: head.length + 1 + body.length, signature };
 }
 
-/** What a record says, and nothing of who signed it; undefined for anything else. */
+/** Reads the claims of a record without verifying its signature; undefined for anything else. */
 export function payloadOf(jws: string): Members | undefined {
   const [, , body = ""] = COMPACT.exec(jws) ?? [];
   return decodeObject(body);
