@@ -23,7 +23,7 @@ import { controlPath, journalDirectory, takeStateDirectory } from "../state/stat
 import type { DaemonOptions } from "./build-daemon.ts";
 import type { Config } from "./config/config.ts";
 import { loadConfig } from "./config/load.ts";
-import { loadingOperatorAgents, loadSigningKey } from "./identity-parts.ts";
+import { loadingOperatorAgents, loadSigningKey } from "./foundation.ts";
 import { damageProblems } from "./server-state.ts";
 
 /** A console that is served without a daemon. */

@@ -25,7 +25,7 @@ export interface HttpPorts {
 }
 
 /** Another deployment that can be served, or what is in the way of one. */
-export interface PreparedReload {
+interface PreparedReload {
   /** Undefined: nothing changes. */
   readonly next: Built | undefined;
   /** Everything that was found. */

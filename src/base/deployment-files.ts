@@ -7,8 +7,8 @@ import { type Dir, type Dirent, opendirSync, realpathSync, statSync } from "node
 import { join, relative, resolve, sep } from "node:path";
 import { describeFileError, readBoundedFile } from "./bounded-file.ts";
 import { atOnce, type Paced, sortPaced } from "./paced.ts";
+import { isWithin, realPath } from "./paths.ts";
 import type { Problem } from "./problem.ts";
-import { isWithin, realPath } from "./real-path.ts";
 import { codeOf } from "./thrown.ts";
 
 /** The place of a configuration. */

@@ -7,8 +7,8 @@
 import { readBoundedFile } from "../base/bounded-file.ts";
 import { joinKey } from "../base/dotted-key.ts";
 import { describeValue, isRecord, type JsonRecord, quoteValue } from "../base/json-value.ts";
+import { shippedPath } from "../base/paths.ts";
 import type { Problem } from "../base/problem.ts";
-import { shippedPath } from "../base/shipped-path.ts";
 import { reasonOf } from "../base/thrown.ts";
 import { type Catalog, FLOOR_METHODS, HTTP_VERBS, type LegacyVerb, type Verb } from "./catalog.ts";
 import { Findings } from "./findings.ts";

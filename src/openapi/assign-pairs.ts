@@ -11,7 +11,7 @@ import type { UpstreamMethod } from "../endpoint/endpoint.ts";
 import { checkReservation } from "../endpoint/method-rule.ts";
 import { type EndpointPath, freeName, makePath, PairSet } from "./endpoint-path.ts";
 import { readExtension } from "./extension.ts";
-import { canRead, isReading, liftVerb, methodReader } from "./lift-verb.ts";
+import { canRead, isReading, liftVerb, methodReader } from "./http-form.ts";
 import type { Operation } from "./operations.ts";
 import { kebab, Notes, wordsOf } from "./words.ts";
 

@@ -10,7 +10,7 @@ import {
   type Impact,
   type SemanticBlock,
 } from "../endpoint/endpoint.ts";
-import { isReading } from "./lift-verb.ts";
+import { isReading } from "./http-form.ts";
 import type { Operation } from "./operations.ts";
 import { firstSentence, singular, wordsOf } from "./words.ts";
 

@@ -13,10 +13,9 @@ import {
   type PlainValue,
   SCHEMA_TYPES,
 } from "../schema/schema-vocabulary.ts";
-import { discriminate } from "./discriminator.ts";
 import { isDerived } from "./extension.ts";
 import { dereference, hasOldSchemas, resolveReference } from "./read-document.ts";
-import { allowNull, modernise, withoutNulls } from "./schema-dialect.ts";
+import { allowNull, discriminate, modernise, withoutNulls } from "./schema-dialect.ts";
 import { SchemaGraph } from "./schema-graph.ts";
 import { firstSentence, Notes } from "./words.ts";
 

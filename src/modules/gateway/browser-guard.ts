@@ -6,7 +6,7 @@
  */
 import { isIP } from "node:net";
 import { isLoopbackHost } from "../../base/addresses.ts";
-import { isReading } from "../../openapi/lift-verb.ts";
+import { isReading } from "../../openapi/http-form.ts";
 import type { GatewaySections } from "./config.ts";
 import { readAuthority } from "./http-target.ts";
 

@@ -20,9 +20,8 @@ import {
   sendRefusal,
   writeAnswer,
 } from "./http-answer.ts";
-import type { HttpEntrance } from "./http-entrance.ts";
+import type { HttpEntrance, VerbRoutes } from "./http-entrance.ts";
 import { FURTHER_METHODS, METHODS, readTarget } from "./http-target.ts";
-import type { VerbRoutes } from "./verb-routes.ts";
 
 interface EndpointApiParts {
   readonly serverId: string;

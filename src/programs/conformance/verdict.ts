@@ -73,14 +73,7 @@ export const STANDINGS: readonly Standing[] = [
 export function countStandings(
   verdicts: readonly CaseVerdict[],
 ): Readonly<Record<Standing, number>> {
-  const counts = {
-    passed: 0,
-    failed: 0,
-    advised: 0,
-    "known-failing": 0,
-    "no-longer-failing": 0,
-    skipped: 0,
-  };
+  const counts = Object.fromEntries(STANDINGS.map((one) => [one, 0])) as Record<Standing, number>;
   for (const { standing } of verdicts) counts[standing] += 1;
   return counts;
 }

@@ -7,9 +7,8 @@
 import { basename, relative, resolve } from "node:path";
 import type { Config } from "../../app/config/config.ts";
 import { type ConfigOverrides, loadConfig } from "../../app/config/load.ts";
-import { loadingContents } from "../../app/contents.ts";
-import { loadingOperatorAgents } from "../../app/identity-parts.ts";
-import { loadVocabulary } from "../../app/vocabulary.ts";
+import { loadingContents, loadVocabulary } from "../../app/contents.ts";
+import { loadingOperatorAgents } from "../../app/foundation.ts";
 import { readBoundedFile } from "../../base/bounded-file.ts";
 import type { Environment } from "../../base/environment.ts";
 import { atOnce } from "../../base/paced.ts";

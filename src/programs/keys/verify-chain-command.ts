@@ -153,11 +153,10 @@ function asDocument({ broken, cut, archived, ...report }: WalkedChain, question:
     first: first && recordAsJson(first),
     last: last && recordAsJson(last),
     signatures: { verified, unsigned, unchecked },
-    ...(cut === undefined ? {} : { cut: cutAsJson(cut) }),
-    ...(archived === undefined ? {} : { archived }),
-    ...(passkeys.signed === 0
-      ? {}
-      : { passkeys: { verified: passkeys.signed, pinned: passkeys.arePinned } }),
+    cut: cut && cutAsJson(cut),
+    archived,
+    passkeys:
+      passkeys.signed === 0 ? undefined : { verified: passkeys.signed, pinned: passkeys.arePinned },
     broken:
       broken === undefined
         ? null

@@ -19,8 +19,12 @@ import { withOutput } from "../../modules/mcp/tools/tool-description.ts";
 import { byName as inOrder, type ListedTool } from "../../modules/mcp/tools/toolbox.ts";
 import type { JsonSchema } from "../../schema/json-schema.ts";
 import { refusalText } from "./response-result.ts";
-import { ServerContracts } from "./server-contracts.ts";
-import { readServerTools, type ServerTool, type ServerTools } from "./server-tools.ts";
+import {
+  readServerTools,
+  ServerContracts,
+  type ServerTool,
+  type ServerTools,
+} from "./server-tools.ts";
 
 /** A server's tools, and what it says of itself. */
 interface ServerView {

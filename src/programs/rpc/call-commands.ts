@@ -1,7 +1,12 @@
 /** The commands of `agtp-rpc`, each as the call of the method that it stands for. */
 import { type JsonRecord, presentMembers } from "../../base/json-value.ts";
-import { type Command, command } from "../shell/command.ts";
-import type { ArgumentTable, Line, OptionTable } from "../shell/command-line.ts";
+import {
+  type ArgumentTable,
+  type Command,
+  command,
+  type Line,
+  type OptionTable,
+} from "../shell/command.ts";
 import { type CallLine, runCall } from "./run-call.ts";
 
 /** Each prints JSON whether it is asked to or not. */

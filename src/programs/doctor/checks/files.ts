@@ -4,8 +4,8 @@
  */
 
 import { join, resolve } from "node:path";
-import { ENV_FILE } from "../../../app/config/environment.ts";
-import { configSchema } from "../../../app/config/schema.ts";
+import { configSchema } from "../../../app/config/config.ts";
+import { ENV_FILE } from "../../../app/config/load.ts";
 import { readBoundedFile } from "../../../base/bounded-file.ts";
 import { joinIndex, joinKey } from "../../../base/dotted-key.ts";
 import { variablesIn } from "../../../base/environment.ts";
