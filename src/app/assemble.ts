@@ -21,7 +21,6 @@ import { creatingRegistry, type EndpointRegistry } from "../endpoint/endpoint-re
 import { defaultAgent, type Foundation } from "./foundation.ts";
 import { orderingRoutes, type Provisioned } from "./provision.ts";
 
-/** The surroundings of the pipeline. */
 interface AssemblyOptions {
   readonly kept: ProcessState;
   readonly drive: Drive;

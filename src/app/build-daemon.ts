@@ -78,7 +78,6 @@ export interface Built {
   readonly problems: readonly Problem[];
 }
 
-/** Options of building. */
 interface BuildOptions {
   /** True if what is missing may be made, and what is there written to. */
   readonly isPersistent: boolean;

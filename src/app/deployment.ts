@@ -57,7 +57,6 @@ export interface Deployment {
   readonly gateway: Gateway | undefined;
   /** Undefined: no pages are served to operators. */
   readonly console: ConsoleSide | undefined;
-  /** Commands of the control socket beside the daemon's own. */
   readonly commands: ReadonlyMap<string, ControlCommand>;
   /** Says where the deployment is served; before `commit`. */
   bind(ports: BoundPorts): void;
@@ -167,7 +166,6 @@ async function provisionAndAssemble(
   return deploymentOf(foundation, provisioned, { ...progress, kept, served });
 }
 
-/** Which calls an operator has to approve. */
 function compilingApprovals(
   { config, names, methodPolicy }: Foundation,
   { directory, routes }: Provisioned,

@@ -40,7 +40,6 @@ interface Closable {
 export class Disposables {
   readonly #all = new Set<Closable>();
 
-  /** Notes it. */
   add<T extends Closable>(one: T): T {
     this.#all.add(one);
     return one;
@@ -80,7 +79,6 @@ export interface Foundation
   readonly documents: readonly AgentDocument[];
   readonly tokens: OpenedVerifier | undefined;
   readonly signer: RecordSigner;
-  /** The routes of the operator's own endpoints. */
   readonly routes: readonly Route[];
 }
 

@@ -34,7 +34,6 @@ interface Inspection {
   readonly ended: Promise<void>;
 }
 
-/** It, or what keeps it from being served. */
 type InspectionResult =
   | { readonly kind: "started"; readonly inspection: Inspection }
   | { readonly kind: "refused"; readonly problems: readonly Problem[] };

@@ -28,9 +28,7 @@ export interface HttpPorts {
 interface PreparedReload {
   /** Undefined: nothing changes. */
   readonly next: Built | undefined;
-  /** Everything that was found. */
   readonly found: readonly Problem[];
-  /** The problems among them that stand in the way. */
   readonly errors: readonly Problem[];
 }
 
@@ -85,7 +83,6 @@ export class Serving {
     return this.#deployment;
   }
 
-  /** The problems of the deployment that is served. */
   get problems(): readonly Problem[] {
     return this.#problems;
   }

@@ -97,7 +97,7 @@ const READ_ONCE = [
   ...["cluster.view_lease_ms", "attribution.durability"],
 ];
 
-function valueOf(config: Config, key: string): unknown {
+function valueOfKey(config: Config, key: string): unknown {
   switch (key) {
     // Of plain HTTP no reload makes TLS, nor the other way round.
     case "gateway.cert":
@@ -116,7 +116,7 @@ function valueOf(config: Config, key: string): unknown {
 /** A warning for each key that changed and needs a restart. */
 export function keysNeedingRestart(before: Config, after: Config): readonly Problem[] {
   const file = relative(after.directory, after.file);
-  const changed = READ_ONCE.filter((key) => valueOf(before, key) !== valueOf(after, key));
+  const changed = READ_ONCE.filter((key) => valueOfKey(before, key) !== valueOfKey(after, key));
   return changed.map((key) => {
     const message = "changed, which takes effect at the next start";
     return { file, key, message, severity: "warning" };

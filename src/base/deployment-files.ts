@@ -29,7 +29,6 @@ export interface FilesLocation {
   readonly defaultDir: string;
   /** The problem when a directory of that name is absent; undefined: none. */
   readonly absence?: string;
-  /** The ending of the files' names. */
   readonly suffix: string;
   /** True to look into directories below. */
   readonly recursive: boolean;

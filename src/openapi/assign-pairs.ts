@@ -43,7 +43,6 @@ export function assignPairs(
   });
 }
 
-/** The document's own operations. */
 function told(operation: Operation, rules: PairRules, taken: PairSet): AssignedPair | undefined {
   const { method, path } = readExtension(operation.raw, new Notes());
   if (method === undefined || path === undefined || !rules.catalog.has(method)) return undefined;
@@ -165,7 +164,6 @@ function suits(method: string, httpMethod: UpstreamMethod, catalog: Catalog): bo
   return httpMethod === "POST" || !verb.categories.every((category) => READING_ONLY.has(category));
 }
 
-/** The method that an operationId begins with. */
 function firstWordMethod(
   id: string,
   httpMethod: UpstreamMethod,

@@ -14,7 +14,6 @@ import { isReading } from "./http-form.ts";
 import type { Operation } from "./operations.ts";
 import { firstSentence, singular, wordsOf } from "./words.ts";
 
-/** A drafted block, and why parts of it need a look, by member. */
 interface SemanticDraft {
   readonly semantic: SemanticBlock;
   readonly doubts: ReadonlyMap<keyof SemanticBlock, string>;

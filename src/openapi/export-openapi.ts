@@ -117,7 +117,6 @@ function sortItem(item: Readonly<Record<string, JsonRecord>>): JsonRecord {
   return Object.fromEntries(known.map((method) => [method, item[method]]));
 }
 
-/** The place of an endpoint in the document. */
 interface OperationPlace {
   readonly form: HttpForm;
   /** The document's path; parameters of the same place may be called otherwise there. */
@@ -214,7 +213,6 @@ function requestBody(schema: JsonSchema, rewrite: (schema: JsonSchema) => JsonSc
   };
 }
 
-/** An error that the endpoint declares, by its name. */
 function errorResponse(errors: readonly string[]): JsonRecord {
   const code = { type: "string", enum: [...errors, "schema-validation-failed"] };
   const error = {

@@ -11,7 +11,6 @@ import { type Command, CommandRefusal, command } from "./shell/command.ts";
 import { describeProblem, printJson, printProblems } from "./shell/findings.ts";
 import { defuseLine, type Terminal } from "./shell/terminal.ts";
 
-/** The option that says which daemon is asked. */
 const CONFIG = {
   help: "configuration file of the daemon",
   default: "agtp-server.toml",

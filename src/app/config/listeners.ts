@@ -16,9 +16,7 @@ const REACHES = ["anything", "calls", "claims"] as const;
  */
 type Reach = (typeof REACHES)[number];
 
-/** A socket that the configuration opens. */
 interface Listener {
-  /** The section of the configuration. */
   readonly key: "server" | "gateway" | "metrics" | "console";
   readonly host: string;
   readonly reach: Reach;

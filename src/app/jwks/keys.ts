@@ -18,7 +18,6 @@ import type { TokenVerifier } from "../../identity/bearer-syntax.ts";
 import { type AnsweredKeys, KeyCache } from "../../identity/key-cache.ts";
 import type { FetchedKeys, JwksSource } from "./source.ts";
 
-/** How keys are followed. */
 interface Following {
   /** In milliseconds, from any beginning. */
   readonly now: () => number;
@@ -191,7 +190,6 @@ function tellKeys(
 /** The parts that a verifier is opened with. */
 export interface VerifierOptions {
   readonly oauth: OauthConfig;
-  /** Name of the configuration file, for problems. */
   readonly file: string;
   readonly log: Pick<CallLog, "info" | "warn">;
   /** Milliseconds since the epoch; the system's clock unless given. */

@@ -156,7 +156,6 @@ const PASSED: ReadonlySet<string> = new Set([
   "task-id",
 ]);
 
-/** The fields of the sidecar's own agent. */
 interface OwnFields {
   readonly agentId: string;
   readonly ownerId: string | undefined;

@@ -27,7 +27,6 @@ import { FURTHER_METHODS, type HttpTarget } from "./http-target.ts";
 export interface HttpEntranceParts {
   readonly dispatcher: Dispatcher;
   readonly verbs: VerbRoutes;
-  /** The agent that the sidecar speaks as. */
   readonly agent: AgentDocument;
   /** No operator has named it: it stands for anybody who reaches the port. */
   readonly isAgentIssued: boolean;
@@ -126,7 +125,6 @@ export function splitQuery(query: string, shape: InputShape): SplitQuery | undef
 /** The methods that an HTTP client can send and a catalog can have. */
 const SHARED_METHODS: readonly string[] = ["QUERY", ...FURTHER_METHODS];
 
-/** The endpoints of a server, and their names. */
 interface VerbParts {
   readonly catalog: Catalog;
   /** The names that no path may have as a segment. */

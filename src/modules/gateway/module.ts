@@ -161,7 +161,6 @@ export class ApiListing {
     return `${scheme}://${urlAuthority(host, port, DEFAULT_PORTS[scheme])}`;
   }
 
-  /** The URL of the manifest. */
   get manifestUri(): string {
     const { domain, host } = this.#config.server;
     return `agtp://${domain ?? urlAuthority(host, this.#ports.agtp, AGTP_PORT)}`;

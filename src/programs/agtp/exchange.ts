@@ -37,7 +37,6 @@ interface ExchangeLine extends Options<typeof EXCHANGE_OPTIONS> {
   readonly envelope?: boolean;
   /** Asked as the operator that `--cert` proves, and not as an agent. */
   readonly isOperator?: boolean;
-  /** The response is shown as a list of escalations. */
   readonly isEscalationList?: boolean;
 }
 

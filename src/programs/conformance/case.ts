@@ -55,7 +55,6 @@ export const NEEDS = {
 /** The name of one. */
 export type Need = keyof typeof NEEDS;
 
-/** Tells whether a word of a case's notes is a need. */
 function isNeed(word: string): word is Need {
   return Object.hasOwn(NEEDS, word);
 }

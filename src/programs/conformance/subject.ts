@@ -39,9 +39,7 @@ import { pairOf } from "./value-kinds.ts";
 
 interface Belongings {
   readonly identity: Identity;
-  /** The catalog of the version that the server should use. */
   readonly catalog: Catalog;
-  /** An endpoint that the server can make. */
   readonly proposal?: Proposal | undefined;
 }
 
@@ -149,9 +147,7 @@ function lackOf(need: Need, { manifest, patterns }: Survey): Lack {
 interface Circumstances {
   /** The version that the tool knows. */
   readonly catalog: Catalog;
-  /** Scopes of the agent. */
   readonly held: readonly string[] | undefined;
-  /** DISCOVER /methods. */
   readonly inventory: Found<readonly JsonRecord[]>;
 }
 

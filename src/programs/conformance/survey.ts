@@ -29,9 +29,7 @@ interface Missing {
 /** Everything that was found out. */
 export interface Survey {
   readonly manifest: Found<JsonRecord>;
-  /** DISCOVER /methods. */
   readonly inventory: Found<readonly JsonRecord[]>;
-  /** DISCOVER /patterns. */
   readonly patterns: Found<JsonRecord>;
 }
 

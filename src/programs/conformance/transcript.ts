@@ -39,7 +39,6 @@ import { asText, type Bindings, VARIABLE } from "./text-pattern.ts";
 export interface Transcript {
   /** The file's name without folder and suffix. */
   readonly name: string;
-  /** The clause, as the first comment says it. */
   readonly clause: string;
   /** Name of the server configuration that the exchanges are written for; "" is the default one. */
   readonly config: string;
@@ -178,14 +177,12 @@ function withoutLast(
   return { lines: isPresent ? lines.slice(0, -1) : lines, isPresent };
 }
 
-/** The lines of one request. */
 interface RequestText {
   readonly lines: readonly string[];
   /** It is cut off behind the last line, and the client ends its side. */
   readonly isCut: boolean;
 }
 
-/** A request with its values, or the name that has none. */
 type FilledRequest =
   | { readonly kind: "request"; readonly text: RequestText }
   | { readonly kind: "fault"; readonly message: string };

@@ -16,13 +16,10 @@ import { judgeOf, type ValueJudge } from "./value-kinds.ts";
 /** A request that the server should understand, and the endpoint it is for. */
 export interface Trial {
   readonly method: string;
-  /** The path as registered. */
   readonly template: string;
   /** With values for its parameters. */
   readonly target: string;
-  /** The members of the body. */
   readonly input: JsonRecord;
-  /** The values in the path. */
   readonly inPath: JsonRecord;
   readonly endpoint: JsonRecord;
   readonly requiredScopes: readonly string[];

@@ -29,7 +29,6 @@ import { asText, type Bindings } from "./text-pattern.ts";
 interface ValueKind {
   readonly name: string;
   readonly argument: string;
-  /** Where the value is kept. */
   readonly capture: string | undefined;
 }
 
@@ -102,7 +101,6 @@ const FLOOR_NAMES: ReadonlySet<string> = new Set(FLOOR_METHODS.map((name) => nam
 const MAX_PATH_LENGTH = 8192;
 const MAX_DEPTH = 8;
 
-/** A path that may be registered. */
 function checkPathTemplate(value: unknown): string | undefined {
   if (typeof value !== "string" || value.length > MAX_PATH_LENGTH) return "expected a path";
   const fault = checkTemplate(value, FLOOR_NAMES);

@@ -38,7 +38,6 @@ export interface CaseVerdict {
   readonly case: ConformanceCase;
   readonly outcome: Outcome;
   readonly standing: Standing;
-  /** Why it is known to fail. */
   readonly knownReason?: string | undefined;
   readonly durationMs: number;
 }

@@ -32,7 +32,6 @@ export interface Observation extends Omit<Finding, "rule"> {
 export interface Check {
   /** Kebab-case; docs/doctor.md explains it. */
   readonly id: string;
-  /** The question, for people. */
   readonly asks: string;
   look(subject: Subject): readonly Observation[];
 }
@@ -66,7 +65,6 @@ export function settingCheck(
 /** A deployment and its machine. */
 export interface Subject {
   readonly config: Config;
-  /** The configuration's file, as findings name it. */
   readonly configFile: string;
   /** The configuration as it is written: without defaults, and before variables are replaced. */
   readonly written: TomlTable;
@@ -75,7 +73,6 @@ export interface Subject {
   readonly agents: readonly AgentDocument[];
   /** Problems of packs, workflows and their configuration. */
   readonly openwop: readonly Problem[];
-  /** Problems that the loaders find in files. */
   readonly problems: readonly Problem[];
   readonly machine: Machine;
   /** Undefined: it has none, or it is not asked. */

@@ -67,7 +67,6 @@ export function withEndpointLines(
   });
 }
 
-/** The files that have a schema. */
 const SCHEMA_NAMES = ["server", "endpoint", "recipe"] as const;
 /** A file format that has a schema. */
 export type SchemaName = (typeof SCHEMA_NAMES)[number];

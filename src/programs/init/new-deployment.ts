@@ -114,7 +114,6 @@ export function writeDeployment({ files }: NewDeployment, directory: string): vo
   writeFiles(directory, files, false);
 }
 
-/** Makes the keys, and the agent. */
 function makeIdentity(answers: Answers): NewDeployment {
   const pem = makeKey("ed25519");
   const key: NewFile = { path: SIGNING_KEY, content: pem, isSecret: true };

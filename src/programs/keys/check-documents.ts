@@ -165,7 +165,6 @@ function signatureChecks(verdict: ManifestVerdict): readonly Check[] {
 export interface CertificateContext {
   /** Undefined: issuers are not checked. */
   readonly anchors: readonly X509Certificate[] | undefined;
-  /** The geneses of the same command line, verified. */
   readonly geneses: readonly Genesis[];
   /** Milliseconds since the epoch. */
   readonly now: number;

@@ -32,7 +32,6 @@ export const warning: MakeCheck = (check, message) => ({ check, outcome: "warnin
 /** Everything about one file. */
 export interface FileReport {
   readonly file: string;
-  /** The kind of file, by its content. */
   readonly kind:
     | "genesis"
     | "identity-document"

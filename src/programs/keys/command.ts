@@ -95,7 +95,6 @@ function asText({ damages, chains, setAside }: RepairReport): string {
   return lines.map((line) => `${defuseLine(line)}\n`).join("");
 }
 
-/** Makes the key, and prints its public half. */
 const signingCommand: Command = command({
   name: "signing",
   description: "Makes an Ed25519 signing key.",

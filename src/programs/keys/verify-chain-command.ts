@@ -28,7 +28,6 @@ import {
 import { readPasskeys, readVerificationKeys } from "./key-files.ts";
 import type { VerifyLine } from "./verify-files.ts";
 
-/** A chain that is asked for, and what it is checked with. */
 interface Question {
   readonly line: VerifyLine & { readonly chain: string };
   readonly agentId: string;

@@ -141,7 +141,6 @@ function readAnchors(file: string, { directory }: Terminal): CertificateContext[
   throw usage(`${JSON.stringify(file)} must hold certificates in PEM`);
 }
 
-/** A file by what it holds. */
 type RecognizedFile =
   | { readonly kind: "certificate" | "key" | "records" | "genesis" | "document" }
   | { readonly kind: "manifest"; readonly manifest: JsonRecord }

@@ -55,7 +55,6 @@ const OPTIONS = {
 } as const;
 
 interface ManifestLine extends Options<typeof OPTIONS> {
-  /** A file, or the URI of a server. */
   readonly source: string;
 }
 
@@ -124,7 +123,6 @@ function readCatalog(path: string, file: string): Catalog {
   throw usage(problem === undefined ? `${file} is no catalog` : formatProblem(problem));
 }
 
-/** Members of documents that hold an issuer's key. */
 const KEY_MEMBERS = ["issuer_public_key", "manifest_issuer_public_key"];
 const MAX_KEYS = 64;
 

@@ -147,7 +147,6 @@ function tell(states: readonly PinState[], { out }: Terminal): void {
 
 const COLLECTIONS = ["mcp-pins", "mcp-definitions"];
 
-/** The tools of all endpoints, each once. */
 function pinnedTools(config: Config, environment: Environment): readonly PinnedTool[] {
   const loaded = loadDefinitions(config, environment);
   if (loaded.catalog === undefined) {

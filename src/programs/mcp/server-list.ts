@@ -26,7 +26,6 @@ import {
   type ServerTools,
 } from "./server-tools.ts";
 
-/** A server's tools, and what it says of itself. */
 interface ServerView {
   readonly tools: ServerTools;
   readonly serverId: string | undefined;
@@ -34,11 +33,9 @@ interface ServerView {
 
 interface ListParts {
   ask(request: ClientRequest): Promise<ClientResponse>;
-  /** Agent-ID of the caller. */
   readonly agentId: string | undefined;
   /** The scopes that it claims; undefined: those that it holds. */
   readonly scopes: readonly string[] | undefined;
-  /** Messages for a person. */
   tell(message: string): void;
   /** Milliseconds. */
   now(): number;
@@ -105,7 +102,6 @@ export class ServerList {
     }, DOUBT_MS).unref();
   }
 
-  /** Looks no more. */
   close(): void {
     clearInterval(this.#timer);
     clearTimeout(this.#doubt);
@@ -244,5 +240,4 @@ export const OWN_TOOLS: readonly ListedTool[] = [
   { name: PROPOSE, description: withOutput(PROPOSE_AT_ONCE, {}) },
 ];
 
-/** The names of the program's own tools. */
 const OWN_NAMES: ReadonlySet<string> = new Set(OWN_TOOLS.map(({ name }) => name));

@@ -38,9 +38,7 @@ const NAME = /^[A-Za-z0-9_-]{1,64}$/;
 const ACTION = /^([^\s]{1,64}) (\/\S{0,2047})$/;
 const HINTS = ["readOnlyHint", "destructiveHint", "idempotentHint"];
 
-/** Facts of tools that do not stand in their list. */
 interface ToolFacts {
-  /** The output schema of a method and path. */
   outputOf(pair: string): JsonSchema | undefined;
   /** True if the caller holds these scopes. */
   isGranted(requiredScopes: readonly unknown[]): boolean;

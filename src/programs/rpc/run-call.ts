@@ -24,7 +24,6 @@ import type { Terminal } from "../shell/terminal.ts";
 export interface CallLine {
   readonly method: string;
   readonly params: JsonRecord;
-  /** The source of the manifest, for methods that take one. */
   readonly manifest?: string;
   /** The member of the result that is written to a file, and the file. */
   readonly write?: { readonly member: string; readonly file: string } | undefined;

@@ -68,7 +68,6 @@ export function diffCatalogs(older: Catalog, newer: Catalog): CatalogDiff {
   };
 }
 
-/** Tells whether a method is on its way out. */
 function isDeprecated(verb: Verb): boolean {
   return verb.deprecatedIn !== undefined;
 }
@@ -178,7 +177,6 @@ function raisedPart(from: SemVer, to: SemVer): RaisedPart {
   return order === 0 ? "none" : "prerelease";
 }
 
-/** The largest change there is. */
 function neededLevel(diff: CatalogDiff): ChangeLevel {
   const has = (...lists: readonly (readonly unknown[])[]): boolean =>
     lists.some((list) => list.length > 0);

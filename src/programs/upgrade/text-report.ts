@@ -23,7 +23,6 @@ interface Section {
   readonly lines: readonly string[];
 }
 
-/** Shows sections, each with the number of its lines. */
 function writeSections(sections: readonly Section[], out: Output): void {
   const { bold } = pc.createColors(out.hasColour);
   for (const { heading, lines } of sections) {

@@ -158,7 +158,6 @@ function octal(mode: number): string {
 }
 
 const MAX_BYTES = 1024 * 1024;
-/** Header fields that carry credentials. */
 const CREDENTIAL = /^(?:proxy-)?authorization$|^cookie$|(?:api-?key|token|secret)$/i;
 /** A URL is a secret where it has a password. */
 const URL_WITHOUT_PASSWORD = /^[a-z]+:\/\/(?![^/@]*:[^/@]+@)/i;
