@@ -9,7 +9,7 @@ import { uuidv7 } from "../../../identity/uuid.ts";
 import type { Change } from "../../../state/store.ts";
 import type { RunError, RunOwner } from "../agent-executor.ts";
 import type { NodeType, NodeTypes } from "../nodes/node-type.ts";
-import { invalid, type RunMaker } from "./make-run.ts";
+import { invalid } from "./make-run.ts";
 import type { EventDraft, ForkMode, ForkSource, Run, RunEvent } from "./run.ts";
 import { putPendingResult } from "./run-entry.ts";
 import type { RunLog } from "./run-log.ts";
@@ -22,12 +22,12 @@ const MODES: readonly ForkMode[] = ["replay", "branch"];
 
 /** Makes the fork that a body asks for, or says why there is none. */
 export function makeFork(
-  maker: RunMaker,
+  parts: RunParts,
   source: RunLog,
   body: JsonRecord,
   owner: RunOwner,
 ): Run | RunRefusal {
-  const asked = readFork(maker, body);
+  const asked = readFork(parts, body);
   if ("code" in asked) return asked;
   const { mode, fromSeq, overlay } = asked;
   const { nextSequence: length } = source.state;
@@ -40,10 +40,10 @@ export function makeFork(
   const { parent: _, ...own } = run;
   return {
     ...own,
-    ...{ runId: uuidv7(), createdAt: maker.register.now() },
+    ...{ runId: uuidv7(), createdAt: parts.register.now() },
     owner: { ...owner, tenant: run.owner.tenant },
     source: { runId: run.runId, mode, fromSeq, copied },
-    ...maker.redact(withOverlay(run, overlay)),
+    ...parts.redact(withOverlay(run, overlay)),
   };
 }
 
@@ -59,7 +59,7 @@ interface AskedFork {
   readonly overlay: JsonRecord;
 }
 
-function readFork({ overlay: shape, redact }: RunMaker, body: JsonRecord): AskedFork | RunRefusal {
+function readFork({ overlay: shape, redact }: RunParts, body: JsonRecord): AskedFork | RunRefusal {
   const { mode: named, fromSeq = 0, runOptionsOverlay: overlay = {}, ...others } = body;
   const [unknown] = Object.keys(others);
   if (unknown !== undefined) {

@@ -5,12 +5,13 @@ import type { AgentCatalog } from "../agent-catalog.ts";
 import type { RunLimits } from "../config.ts";
 import type { NodeTypes } from "../nodes/node-type.ts";
 import type { Workflows } from "../workflows/load-workflows.ts";
+import type { RequestShapes } from "./make-run.ts";
 import type { Redact } from "./run-log.ts";
 import type { RunWatcher } from "./run-state.ts";
 import type { WorkflowRuns } from "./workflow-runs.ts";
 
 /** What a deployment has for its runs. */
-export interface RunParts {
+export interface RunParts extends RequestShapes {
   readonly register: WorkflowRuns;
   readonly workflows: Workflows;
   readonly types: NodeTypes;

@@ -8,11 +8,11 @@ import { raceAbort } from "../../../base/deadline.ts";
 import { type JsonRecord, memberOf } from "../../../base/json-value.ts";
 import type { AlsoChange } from "../../../state/collection-write.ts";
 import type { AgentEvent, RunError } from "../agent-executor.ts";
-import type { ChildRequest, ChildRun, NodeCall, NodeOutcome } from "../nodes/node-type.ts";
+import type { NodeCall, NodeOutcome } from "../nodes/node-type.ts";
 import type { PortValue, WorkflowNode } from "../workflows/workflow.ts";
 import { findPinFault, pinMismatch } from "./agent-pins.ts";
 import { beginNode } from "./begin-node.ts";
-import type { NodeExecution } from "./child-runs.ts";
+import { beginChild } from "./child-runs.ts";
 import type { EventDraft, RunEvent } from "./run.ts";
 import { putPendingResult } from "./run-entry.ts";
 import {
@@ -33,16 +33,7 @@ export interface Driven {
   readonly log: RunLog;
   /** Its reason is a `RunStop`. */
   readonly signal: AbortSignal;
-  readonly parts: DrivenParts;
-}
-
-/** The parts that runs are executed with. */
-export interface DrivenParts extends RunParts {
-  beginChild(
-    place: NodeExecution,
-    request: ChildRequest,
-    isBegun: boolean,
-  ): Promise<ChildRun | RunError>;
+  readonly parts: RunParts;
 }
 
 /** Before a node is begun. */
@@ -196,7 +187,7 @@ export async function executeNode(
   const call: NodeCall = {
     ...{ run, state, node, inputs, startedAt: Date.parse(startedAt), startedSequence },
     ...{ now: parts.register.now(), signal, emit },
-    beginChild: (request, isBegun) => parts.beginChild(place, request, isBegun),
+    beginChild: (request, isBegun) => beginChild(parts, place, request, isBegun),
     ...(await handedOn(driven, node)),
   };
   // The run may have been stopped since the node was begun.
