@@ -1,9 +1,9 @@
 /** The types of node that a deployment runs; those of the public suite only where that is asked for. */
 import type { SchemaCompiler } from "../../../schema/schema.ts";
 import type { AgentExecutor, AgentOutcome, RunError } from "../agent-executor.ts";
-import type { EffectLedger } from "../runs/effect-ledger.ts";
 import { SUB_WORKFLOW } from "../workflows/check-workflow.ts";
 import {
+  type EffectLedger,
   HOLD,
   type MockAgentOptions,
   mockAgentNode,

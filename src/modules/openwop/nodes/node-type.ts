@@ -4,7 +4,7 @@ import type { JsonSchema } from "../../../schema/json-schema.ts";
 import type { SchemaCompiler } from "../../../schema/schema.ts";
 import type { AgentEvent, Handoff, RunError } from "../agent-executor.ts";
 import type { EventDraft, Run } from "../runs/run.ts";
-import type { RunState } from "../runs/run-state.ts";
+import type { RunState, StandingRun } from "../runs/run-state.ts";
 import type { WorkflowNode } from "../workflows/workflow.ts";
 
 /** One execution of a node. */
@@ -24,7 +24,7 @@ export interface NodeCall {
   readonly startedSequence: number;
   readonly signal: AbortSignal;
   /** The run that this execution begins, begun now unless it `isBegun`; or why there is none. */
-  beginChild(request: ChildRequest, isBegun: boolean): Promise<ChildRun | RunError>;
+  beginChild(request: ChildRequest, isBegun: boolean): Promise<StandingRun | RunError>;
   /** Keeps an event of an agent; resolves with its eventId once it is kept. */
   emit(event: AgentEvent): Promise<string>;
 }
@@ -97,12 +97,6 @@ export function configCheck(
       key: `config${path.replaceAll("/", ".")}`,
       message,
     }));
-}
-
-/** A run that was begun, as it stands. */
-export interface ChildRun {
-  readonly run: Run;
-  readonly state: RunState;
 }
 
 /** The run that is asked for. */

@@ -3,20 +3,18 @@
  * them than the deployment allows. Which run an execution began follows from the execution, so
  * that whoever takes the parent up finds it again.   OpenWOP "node-packs" core.subWorkflow
  */
-
 import type { JsonRecord } from "../../../base/json-value.ts";
 import { sha256Hex } from "../../../identity/canonical-form.ts";
 import type { RunError } from "../agent-executor.ts";
-import type { ChildRequest, ChildRun } from "../nodes/node-type.ts";
+import type { ChildRequest } from "../nodes/node-type.ts";
 import { endOrphan } from "./end-run.ts";
 import { makeRun, RESERVED_OPTIONS } from "./make-run.ts";
-import { isOver, type Run } from "./run.ts";
+import { isOver, isRefused, type Run } from "./run.ts";
 import type { RunLog } from "./run-log.ts";
-import type { RunParts } from "./run-parts.ts";
-import { isRefused } from "./run-refusal.ts";
+import type { RunParts } from "./workflow-runs.ts";
 
 /** One execution of a node. */
-export interface NodeExecution {
+interface NodeExecution {
   readonly run: Run;
   readonly nodeId: string;
   readonly startedSequence: number;
@@ -28,7 +26,7 @@ export async function beginChild(
   place: NodeExecution,
   request: ChildRequest,
   isBegun: boolean,
-): Promise<ChildRun | RunError> {
+): Promise<StandingRun | RunError> {
   const runId = childIdOf(place);
   const known = await parts.register.log(runId, parts);
   if (known !== undefined) return known;

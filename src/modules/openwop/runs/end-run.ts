@@ -7,9 +7,8 @@ import { isOver, type Run, type RunStop } from "./run.ts";
 import { type RunEntry, scheduled } from "./run-entry.ts";
 import { stopped } from "./run-events.ts";
 import type { RunLog } from "./run-log.ts";
-import type { RunParts } from "./run-parts.ts";
-import { openInterrupt } from "./run-snapshot.ts";
-import type { Interrupt } from "./run-state.ts";
+import { type Interrupt, openInterrupt } from "./run-state.ts";
+import type { RunParts } from "./workflow-runs.ts";
 
 type Cancelling = Extract<RunStop, { kind: "cancelled" }>;
 

@@ -2,7 +2,6 @@
  * From a run and a request's body to the fork that is asked for: a replay of its log, or a branch off
  * it.   OpenWOP "rest-endpoints" POST /v1/runs/{runId}:fork, "replay"
  */
-
 import { isRecord, type JsonRecord, quoteValue } from "../../../base/json-value.ts";
 import { sha256Hex } from "../../../identity/canonical-form.ts";
 import { uuidv7 } from "../../../identity/uuid.ts";
@@ -10,13 +9,19 @@ import type { Change } from "../../../state/store.ts";
 import type { RunError, RunOwner } from "../agent-executor.ts";
 import type { NodeType, NodeTypes } from "../nodes/node-type.ts";
 import { invalid } from "./make-run.ts";
-import type { EventDraft, ForkMode, ForkSource, Run, RunEvent } from "./run.ts";
+import {
+  type EventDraft,
+  type ForkMode,
+  type ForkSource,
+  type Run,
+  type RunEvent,
+  type RunRefusal,
+  refuseRun,
+} from "./run.ts";
 import { putPendingResult } from "./run-entry.ts";
 import type { RunLog } from "./run-log.ts";
-import type { RunParts } from "./run-parts.ts";
-import { type RunRefusal, refuseRun } from "./run-refusal.ts";
 import type { RunState } from "./run-state.ts";
-import type { WorkflowRuns } from "./workflow-runs.ts";
+import type { RunParts, WorkflowRuns } from "./workflow-runs.ts";
 
 const MODES: readonly ForkMode[] = ["replay", "branch"];
 

@@ -3,7 +3,6 @@
  * and options checked against what the workflow declares; what looks like a secret taken out.
  * OpenWOP "rest-endpoints" POST /v1/runs, RFC 0072 §B
  */
-
 import { escapeToken } from "../../../base/dotted-key.ts";
 import { isRecord, type JsonRecord, quoteValue } from "../../../base/json-value.ts";
 import { sha256Hex } from "../../../identity/canonical-form.ts";
@@ -14,20 +13,11 @@ import type { RunOwner } from "../agent-executor.ts";
 import type { Workflow } from "../workflows/load-workflows.ts";
 import type { WorkflowVariable } from "../workflows/workflow.ts";
 import { findWrongPin, resolvePins } from "./agent-pins.ts";
-import { MIN_DURATION_MS, type Run } from "./run.ts";
-import type { RunParts } from "./run-parts.ts";
-import { isRefused, type RunRefusal, refuseRun } from "./run-refusal.ts";
+import { isRefused, MIN_DURATION_MS, type Run, type RunRefusal, refuseRun } from "./run.ts";
+import type { RunParts } from "./workflow-runs.ts";
 
-/** The shapes of requests, compiled. */
-export interface RequestShapes {
-  /** The shape of a request for a run. */
-  readonly body: CompiledSchema;
-  /** The shape of what a fork changes. */
-  readonly overlay: CompiledSchema;
-}
-
-/** Compiles them. */
-export function compileShapes(compiler: SchemaCompiler): RequestShapes {
+/** Compiles the shapes of requests. */
+export function compileShapes(compiler: SchemaCompiler): Pick<RunParts, "body" | "overlay"> {
   const compile = (schema: JsonSchema, file: string, key: string): CompiledSchema => {
     const { compiled } = compiler.compile(schema, { file, key });
     if (compiled === undefined) throw new Error(`the schema of ${file} does not compile`);

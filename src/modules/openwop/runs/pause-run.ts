@@ -3,15 +3,13 @@
  * taken up again later; a turn of an agent is never cut off: it is waited for, like any node under
  * `drain-current-node`.   OpenWOP "rest-endpoints" §pause, §resume
  */
-
 import { halt } from "./end-run.ts";
 import { isEffectful } from "./fork-run.ts";
-import { type EventDraft, isOver, type PauseRequest } from "./run.ts";
+import { type EventDraft, isOver, type PauseRequest, type RunRefusal, refuseRun } from "./run.ts";
 import { begun, openNode, runPaused } from "./run-events.ts";
 import type { RunLog } from "./run-log.ts";
-import type { RunParts } from "./run-parts.ts";
-import { type RunRefusal, refuseRun } from "./run-refusal.ts";
 import type { RunState } from "./run-state.ts";
+import type { RunParts } from "./workflow-runs.ts";
 
 /** Pauses a run, or has it paused behind its node; undefined: that is how it is now. */
 export async function pauseRun(

@@ -3,7 +3,6 @@
  * that a caller may not see is not there for it. Runs that are not over are taken up, whoever left
  * them: an earlier process, another deployment, a node that is gone, a full disk.   OpenWOP RFC 0072 §B
  */
-
 import type { Ends } from "../../../base/deadline.ts";
 import type { JsonRecord } from "../../../base/json-value.ts";
 import { traceOf } from "../../../base/thrown.ts";
@@ -16,19 +15,21 @@ import { makeFork } from "./fork-run.ts";
 import { compileShapes, findDefinition, makeRun } from "./make-run.ts";
 import { pauseRun, resumeRun } from "./pause-run.ts";
 import {
+  isRefused,
   isSuspended,
   isWaiting,
   ownerKey,
   type PauseRequest,
   type Run,
+  type RunRefusal,
   type RunStatus,
+  runNotFound,
 } from "./run.ts";
 import { isVisible, type RunCaller, type RunEntry, scheduled } from "./run-entry.ts";
 import type { RunLog } from "./run-log.ts";
-import type { RunParts } from "./run-parts.ts";
-import { isRefused, type RunRefusal, runNotFound } from "./run-refusal.ts";
 import type { InterruptAnswer, RunWatcher } from "./run-state.ts";
 import { RunWorker } from "./run-worker.ts";
+import type { RunParts } from "./workflow-runs.ts";
 
 /** Changes that are made together with what is answered. */
 type Alongside = (status: RunStatus, runId: string) => readonly AlsoChange[];

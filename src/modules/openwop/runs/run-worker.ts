@@ -32,10 +32,9 @@ import {
   stopped,
 } from "./run-events.ts";
 import { type RunLog, RunOverError } from "./run-log.ts";
-import type { RunParts } from "./run-parts.ts";
-import { openInterrupt } from "./run-snapshot.ts";
-import type { RunState } from "./run-state.ts";
+import { openInterrupt, type RunState } from "./run-state.ts";
 import { append, type Driven, failNode, takeNode } from "./take-node.ts";
+import type { RunParts } from "./workflow-runs.ts";
 
 export class RunWorker implements RunExecutor {
   readonly concurrent: number;
@@ -116,11 +115,7 @@ export class RunWorker implements RunExecutor {
  * process left behind. Goes on until the run is over or waits; the signal's reason is a `RunStop`.
  * OpenWOP RFC 0072 §B, "replay"
  */
-async function driveUntilStopped(
-  log: RunLog,
-  signal: AbortSignal,
-  parts: RunParts,
-): Promise<void> {
+async function driveUntilStopped(log: RunLog, signal: AbortSignal, parts: RunParts): Promise<void> {
   const { run } = log;
   try {
     await driveToRest({ log, signal, parts });

@@ -3,7 +3,6 @@
  * came of it. A node that does not hear the signal is left behind, and what it says then is not kept.
  * OpenWOP RFC 0072 §B, "replay"
  */
-
 import { raceAbort } from "../../../base/deadline.ts";
 import { type JsonRecord, memberOf } from "../../../base/json-value.ts";
 import type { AlsoChange } from "../../../state/collection-write.ts";
@@ -25,8 +24,8 @@ import {
   runFailed,
 } from "./run-events.ts";
 import type { RunLog } from "./run-log.ts";
-import type { RunParts } from "./run-parts.ts";
 import type { RunState } from "./run-state.ts";
+import type { RunParts } from "./workflow-runs.ts";
 
 /** A run that is being executed. */
 export interface Driven {

@@ -27,7 +27,7 @@ export interface EndpointTool extends OfferedTool {
 }
 
 /** The endpoint that serves a pair; a path may be its template. */
-export type FindEndpoint = (method: string, path: string) => EndpointDefinition | undefined;
+type FindEndpoint = (method: string, path: string) => EndpointDefinition | undefined;
 
 const TOOL_ID = /^agtp:([A-Z]{3,32}) (\/\S{0,1023})$/;
 
