@@ -3,7 +3,7 @@
  * next one is taken.   OpenWOP RFC 0002 §B, RFC 0072 §B
  */
 
-import type { JsonRecord } from "../../base/json-value.ts";
+import { isRecord, type JsonRecord } from "../../base/json-value.ts";
 
 /** The agent.* events of a turn, and nothing else. */
 export type AgentEventType =
@@ -53,6 +53,13 @@ export interface AgentTurn {
 export interface Handoff {
   readonly toAgentId: string;
   readonly reason?: string;
+}
+
+/** The handoff that is stated, by the agent's id or with a reason beside it; none where no agent is. */
+export function readHandoff(stated: unknown): { readonly handoff?: Handoff } {
+  const { toAgentId, reason } = isRecord(stated) ? stated : { toAgentId: stated };
+  if (typeof toAgentId !== "string") return {};
+  return { handoff: { toAgentId, ...(typeof reason === "string" ? { reason } : {}) } };
 }
 
 /** Why a run was not started, or did not come to a result. */

@@ -11,6 +11,7 @@ import { endOrphan } from "./end-run.ts";
 import { makeRun, RESERVED_OPTIONS } from "./make-run.ts";
 import { isOver, isRefused, type Run } from "./run.ts";
 import type { RunLog } from "./run-log.ts";
+import type { StandingRun } from "./run-state.ts";
 import type { RunParts } from "./workflow-runs.ts";
 
 /** One execution of a node. */

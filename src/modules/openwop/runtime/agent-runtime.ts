@@ -4,7 +4,6 @@
  * business.   OpenWOP RFC 0002 §B, RFC 0070
  */
 
-import { isRecord } from "../../../base/json-value.ts";
 import type { JsonSchema } from "../../../schema/json-schema.ts";
 import type { CompiledSchema } from "../../../schema/schema.ts";
 import type { Handoff, RunError } from "../agent-executor.ts";
@@ -109,13 +108,6 @@ export type RuntimeAnswer =
       readonly usage?: TokenUsage;
     }
   | { readonly kind: "failed"; readonly error: RunError; readonly usage?: TokenUsage };
-
-/** The handoff that an answer states, by the agent's id or with a reason beside it. */
-export function readHandoff(stated: unknown): { readonly handoff?: Handoff } {
-  const { toAgentId, reason } = isRecord(stated) ? stated : { toAgentId: stated };
-  if (typeof toAgentId !== "string") return {};
-  return { handoff: { toAgentId, ...(typeof reason === "string" ? { reason } : {}) } };
-}
 
 /** Takes turns; what it throws is a fault. */
 export interface AgentRuntime {
