@@ -69,6 +69,17 @@ export interface RunError {
   readonly details?: JsonRecord;
 }
 
+/** Something that came to no result. */
+export interface Failure {
+  readonly kind: "failed";
+  readonly error: RunError;
+}
+
+/** One such. */
+export function failed(code: string, message: string, details?: JsonRecord): Failure {
+  return { kind: "failed", error: { code, message, ...(details && { details }) } };
+}
+
 /** The outcome of a turn. */
 export type AgentOutcome =
   | { readonly kind: "completed"; readonly result: unknown; readonly handoffTo?: string }
@@ -83,7 +94,7 @@ export type AgentOutcome =
       /** To whom the agent hands on then. */
       readonly handoff?: Handoff;
     }
-  | { readonly kind: "failed"; readonly error: RunError };
+  | Failure;
 
 /** Takes turns; what it throws is a fault. */
 export interface AgentExecutor {

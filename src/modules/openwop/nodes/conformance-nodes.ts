@@ -9,6 +9,7 @@ import { uuidv7 } from "../../../identity/uuid.ts";
 import { closedObject, type JsonSchema } from "../../../schema/json-schema.ts";
 import type { SchemaCompiler } from "../../../schema/schema.ts";
 import type { Store } from "../../../state/store.ts";
+import { failed } from "../agent-executor.ts";
 import type { Verbosity } from "../config.ts";
 import type { Run } from "../runs/run.ts";
 import { EFFECTS } from "../runs/run-entry.ts";
@@ -38,9 +39,8 @@ export function sideEffectNode(ledger: Pick<EffectLedger, "record">): NodeType {
 export const HOLD: NodeType = {
   isEffectful: false,
   execute: async (call) => {
-    const error = await waitFor(call, call.inputs["delayMs"] ?? 0);
-    if (error !== undefined) return { kind: "failed", error };
-    return { kind: "completed", outputs: call.inputs };
+    const failure = await waitFor(call, call.inputs["delayMs"] ?? 0);
+    return failure ?? { kind: "completed", outputs: call.inputs };
   },
 };
 
@@ -52,14 +52,10 @@ const CAPABILITY = "conformance.never-provided";
  */
 export const REQUIRES_MISSING: NodeType = {
   isEffectful: false,
-  execute: () => ({
-    kind: "failed",
-    error: {
-      code: "capability_not_provided",
-      message: `the node needs the capability ${CAPABILITY}, which this host does not provide`,
-      details: { capability: CAPABILITY },
-    },
-  }),
+  execute: () => {
+    const message = `the node needs the capability ${CAPABILITY}, which this host does not provide`;
+    return failed("capability_not_provided", message, { capability: CAPABILITY });
+  },
 };
 
 /** The parts that it shares with the agents of this host. */

@@ -2,7 +2,7 @@
 import type { JsonRecord } from "../../../base/json-value.ts";
 import type { JsonSchema } from "../../../schema/json-schema.ts";
 import type { SchemaCompiler } from "../../../schema/schema.ts";
-import type { AgentEvent, Handoff, RunError } from "../agent-executor.ts";
+import type { AgentEvent, Failure, Handoff, RunError } from "../agent-executor.ts";
 import type { EventDraft, Run } from "../runs/run.ts";
 import type { RunState, StandingRun } from "../runs/run-state.ts";
 import type { WorkflowNode } from "../workflows/workflow.ts";
@@ -49,7 +49,7 @@ export type NodeOutcome =
   | { readonly kind: "suspended"; readonly request: SuspendRequest }
   /** It waits for a run of its own, and is executed again when that is over. */
   | { readonly kind: "waiting"; readonly events: readonly EventDraft[] }
-  | { readonly kind: "failed"; readonly error: RunError }
+  | Failure
   /** RFC 0002 §F: it waits for an answer, and comes to `result` if that is yes. */
   | {
       readonly kind: "low-confidence";

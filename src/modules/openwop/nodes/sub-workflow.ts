@@ -6,6 +6,7 @@
 import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
 import { closedObject } from "../../../schema/json-schema.ts";
 import type { SchemaCompiler } from "../../../schema/schema.ts";
+import { failed } from "../agent-executor.ts";
 import { type EventDraft, isOver } from "../runs/run.ts";
 import { runResult, type StandingRun } from "../runs/run-state.ts";
 import { SUB_WORKFLOW } from "../workflows/check-workflow.ts";
@@ -85,7 +86,7 @@ function conclude(
     const { error } = child;
     const details = { childRunId, childStatus, ...(error === undefined ? {} : { error }) };
     const message = `the run of the sub-workflow is ${childStatus}`;
-    return { kind: "failed", error: { code: "subworkflow_child_failed", message, details } };
+    return failed("subworkflow_child_failed", message, details);
   }
   const mapping = Object.entries(mappingOf(outputMapping));
   const changes = isDone ? mapping.flatMap(changed(node.id, child.variables, state.variables)) : [];

@@ -6,7 +6,7 @@
 import { raceAbort } from "../../../base/deadline.ts";
 import { type JsonRecord, memberOf } from "../../../base/json-value.ts";
 import type { AlsoChange } from "../../../state/collection-write.ts";
-import type { AgentEvent, RunError } from "../agent-executor.ts";
+import { type AgentEvent, type Failure, failed, type RunError } from "../agent-executor.ts";
 import type { NodeCall, NodeOutcome } from "../nodes/node-type.ts";
 import type { PortValue, WorkflowNode } from "../workflows/workflow.ts";
 import { findPinFault, pinMismatch } from "./agent-pins.ts";
@@ -102,10 +102,7 @@ async function executeAndRecord(driven: Driven, node: WorkflowNode): Promise<"do
   const { run, state } = log;
   const read = readInputs(node, state);
   const { startedAt, startedSequence = 0 } = state.nodes[node.id] ?? {};
-  const outcome: NodeOutcome =
-    read.error === undefined
-      ? await executeNode(driven, node, read.inputs)
-      : { kind: "failed", error: read.error };
+  const outcome = read.kind === "failed" ? read : await executeNode(driven, node, read.inputs);
   switch (outcome.kind) {
     case "failed":
       await failNode(driven, node.id, outcome.error);
@@ -131,23 +128,21 @@ async function executeAndRecord(driven: Driven, node: WorkflowNode): Promise<"do
   }
 }
 
-/** Every input, or the one that is missing. */
-type NodeInputs =
-  | { readonly inputs: JsonRecord; readonly error?: undefined }
-  | { readonly inputs?: undefined; readonly error: RunError };
-
-/** Puts them together; an optional one that is not there is left out. */
-function readInputs(node: WorkflowNode, state: RunState): NodeInputs {
+/** Puts the inputs of a node together; an optional one that is not there is left out. */
+function readInputs(
+  node: WorkflowNode,
+  state: RunState,
+): { readonly kind: "read"; readonly inputs: JsonRecord } | Failure {
   const inputs: [string, unknown][] = [];
   for (const [name, port] of Object.entries(node.inputs)) {
     const value = readPort(port, state);
     if (value !== undefined) inputs.push([name, value]);
     else if (port.type !== "static" && port.optional !== true) {
       const message = `the input "${name}" has no value`;
-      return { error: { code: "validation_error", message, details: { input: name } } };
+      return failed("validation_error", message, { input: name });
     }
   }
-  return { inputs: Object.fromEntries(inputs) };
+  return { kind: "read", inputs: Object.fromEntries(inputs) };
 }
 
 function readPort(port: PortValue, { variables, nodes }: RunState): unknown {
@@ -172,7 +167,7 @@ export async function executeNode(
   const type = parts.types.get(node.typeId);
   if (type === undefined) {
     const message = `this server runs no nodes of type "${node.typeId}" any more`;
-    return { kind: "failed", error: { code: "capability_not_provided", message } };
+    return failed("capability_not_provided", message);
   }
   let isOpen = true;
   const emit = async (event: AgentEvent): Promise<string> => {

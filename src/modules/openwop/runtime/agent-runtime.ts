@@ -6,7 +6,7 @@
 
 import type { JsonSchema } from "../../../schema/json-schema.ts";
 import type { CompiledSchema } from "../../../schema/schema.ts";
-import type { Handoff, RunError } from "../agent-executor.ts";
+import type { Failure, Handoff } from "../agent-executor.ts";
 import type { ManifestClass } from "../installed-agent.ts";
 
 /** A tool that the agent may call. */
@@ -18,9 +18,7 @@ export interface OfferedTool {
 }
 
 /** The outcome of calling one. */
-export type ToolAnswer =
-  | { readonly kind: "returned"; readonly outcome: unknown }
-  | { readonly kind: "failed"; readonly error: RunError };
+export type ToolAnswer = { readonly kind: "returned"; readonly outcome: unknown } | Failure;
 
 /** An earlier answer to the same task, and what was wrong with it. */
 export interface TurnRemark {
@@ -107,7 +105,7 @@ export type RuntimeAnswer =
       readonly message: string;
       readonly usage?: TokenUsage;
     }
-  | { readonly kind: "failed"; readonly error: RunError; readonly usage?: TokenUsage };
+  | (Failure & { readonly usage?: TokenUsage });
 
 /** Takes turns; what it throws is a fault. */
 export interface AgentRuntime {

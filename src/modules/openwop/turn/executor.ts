@@ -6,7 +6,14 @@
 import { raceAbort, within } from "../../../base/deadline.ts";
 import type { AgentDocument } from "../../../identity/agent-document.ts";
 import { commonScopes } from "../../../identity/authority-scope.ts";
-import type { AgentExecutor, AgentOutcome, AgentTurn, Handoff } from "../agent-executor.ts";
+import {
+  type AgentExecutor,
+  type AgentOutcome,
+  type AgentTurn,
+  type Failure,
+  failed,
+  type Handoff,
+} from "../agent-executor.ts";
 import type { AgentRegistry, InstalledAgent } from "../installed-agent.ts";
 import type { Redactor } from "../redaction.ts";
 import {
@@ -25,8 +32,6 @@ import {
 } from "./tool-calls.ts";
 import {
   type Answered,
-  type FailedTurn,
-  failedTurn,
   judgeAnswer,
   type Malformed,
   readConfidence,
@@ -66,10 +71,10 @@ export function createExecutor(options: ExecutorOptions): AgentExecutor {
     },
     takeTurn: async (turn) => {
       const agent = registry.find(turn.agentId, turn.owner.tenant);
-      if (agent === undefined) return failedTurn("agent_not_found", "there is no such agent");
+      if (agent === undefined) return failed("agent_not_found", "there is no such agent");
       const document = options.documentOf(agent);
       const inactive = document && options.findInactive(document);
-      if (inactive !== undefined) return failedTurn("agent_unavailable", inactive);
+      if (inactive !== undefined) return failed("agent_unavailable", inactive);
       const isChecked = turn.validatesHandoff !== false;
       const violations = isChecked ? agent.taskSchema?.check(turn.task) : undefined;
       if (violations !== undefined) {
@@ -142,7 +147,7 @@ class RunningTurn {
   }
 
   /** A turn that failed was paid for all the same. */
-  #withUsage({ kind, error }: FailedTurn): FailedTurn {
+  #withUsage({ kind, error }: Failure): Failure {
     if (this.#usage === undefined) return { kind, error };
     return { kind, error: { ...error, details: { ...error.details, usage: this.#usage } } };
   }
@@ -161,7 +166,7 @@ class RunningTurn {
   }
 
   /** The result is redacted before anybody looks at it. */
-  async #ask(history: readonly TurnRemark[]): Promise<Answered | Malformed | FailedTurn> {
+  async #ask(history: readonly TurnRemark[]): Promise<Answered | Malformed | Failure> {
     const { runtime, redactor, turnTimeoutMs } = this.#around;
     const { agentId, persona, modelClass, prompt, returnSchema } = this.#agent;
     const callTool = this.#calls.begin();
@@ -176,9 +181,9 @@ class RunningTurn {
       callTool: (toolId, input) => this.#guard(callTool(toolId, input)),
     });
     const answer = await raceAbort(asked, this.#signal);
-    if (this.#turn.signal.aborted) return failedTurn("run_cancelled", "the run was cancelled");
+    if (this.#turn.signal.aborted) return failed("run_cancelled", "the run was cancelled");
     if (answer === "aborted" || this.#signal.aborted) {
-      return failedTurn("agent_timeout", `the turn took longer than ${turnTimeoutMs} ms`);
+      return failed("agent_timeout", `the turn took longer than ${turnTimeoutMs} ms`);
     }
     // Events that the runtime did not wait for come before its decision.
     await this.#calls.end();
@@ -186,7 +191,7 @@ class RunningTurn {
     if (answer.kind === "malformed") return answer;
     if (answer.kind === "failed") {
       const { code, message, details } = answer.error;
-      return failedTurn(code, redactor.text(message), details);
+      return failed(code, redactor.text(message), details);
     }
     return { ...answer, result: redactor.value(answer.result) ?? null };
   }
@@ -201,7 +206,7 @@ class RunningTurn {
     await this.#reasoning.end();
     const { tenant } = this.#turn.owner;
     if (wish !== undefined && registry.find(wish.toAgentId, tenant) === undefined) {
-      return failedTurn("agent_not_found", "the agent hands off to an agent that is not there");
+      return failed("agent_not_found", "the agent hands off to an agent that is not there");
     }
     const { observed, stated } = readConfidence(redactor.value(answer.confidence)) ?? {};
     const { escalationThreshold } = this.#turn.configurable;

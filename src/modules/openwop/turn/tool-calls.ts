@@ -13,10 +13,9 @@ import type { AgentDocument } from "../../../identity/agent-document.ts";
 import { compileGrants } from "../../../identity/authority-scope.ts";
 import { canonicalForm, sha256Hex } from "../../../identity/canonical-form.ts";
 import { uuidv7 } from "../../../identity/uuid.ts";
-import type { AgentEvent, RunError } from "../agent-executor.ts";
+import { type AgentEvent, failed, type RunError } from "../agent-executor.ts";
 import type { Redactor } from "../redaction.ts";
 import type { OfferedTool, RuntimeTurn, ToolAnswer } from "../runtime/agent-runtime.ts";
-import { failedTurn } from "./turn-rules.ts";
 
 /** A tool, and the endpoint behind it. */
 export interface EndpointTool extends OfferedTool {
@@ -143,17 +142,16 @@ export class ToolCalls {
 
   async #call(toolId: string, written: unknown, round: number): Promise<ToolAnswer> {
     const { tools, maxCalls, signal, redactor } = this.#options;
-    if (round !== this.#round || signal.aborted) return failedTurn("turn_over", "the turn is over");
+    if (round !== this.#round || signal.aborted) return failed("turn_over", "the turn is over");
     const tool = tools.get(toolId);
-    if (tool === undefined) return failedTurn("tool_not_allowed", "there is no such tool");
-    if (!isRecord(written))
-      return failedTurn("invalid_arguments", "the arguments must be an object");
+    if (tool === undefined) return failed("tool_not_allowed", "there is no such tool");
+    if (!isRecord(written)) return failed("invalid_arguments", "the arguments must be an object");
     // The call is told as it is made: an agent hands no secret on.
     const input = redactor.value(written) as JsonRecord;
     const filled = fillPath(tool.path, new Map(Object.entries(input)));
-    if (filled.fault !== undefined) return failedTurn("invalid_arguments", filled.fault);
+    if (filled.fault !== undefined) return failed("invalid_arguments", filled.fault);
     if (this.#made >= maxCalls) {
-      return failedTurn("tool_limit_exceeded", `a turn may call ${maxCalls} tools`);
+      return failed("tool_limit_exceeded", `a turn may call ${maxCalls} tools`);
     }
     this.#made += 1;
     if (this.#made === 1) await this.#options.beforeFirst(tool);
@@ -185,7 +183,7 @@ export class ToolCalls {
     const durationMs = Math.round(performance.now() - startedAt);
     if (answered === "aborted") {
       const message = "the turn ended before the endpoint answered, what it did is not known";
-      return { status: "error", answer: failedTurn("turn_over", message), durationMs };
+      return { status: "error", answer: failed("turn_over", message), durationMs };
     }
     const returned = this.#judge(tool, answered);
     return returned.status === "forbidden" ? returned : { ...returned, durationMs };
@@ -237,14 +235,14 @@ function forbidden({ toolId, requiredScopes }: EndpointTool, status?: number): R
     ...(status === undefined ? {} : { status }),
   };
   const message = "the agent and whoever started the run do not both hold what the tool requires";
-  return { status: "forbidden", answer: failedTurn("forbidden", message, details) };
+  return { status: "forbidden", answer: failed("forbidden", message, details) };
 }
 
 /** Nothing was called: it was asked for too often. */
 function rateLimited({ toolId: toolName }: EndpointTool, retryAfterMs: number): Returned {
   const message = "the tool is called too often for whoever started the run";
   const details = { scope: "tool", toolName, retryAfterMs };
-  return { status: "rate_limited", answer: failedTurn("rate_limited", message, details) };
+  return { status: "rate_limited", answer: failed("rate_limited", message, details) };
 }
 
 function textOr(value: unknown, otherwise: string): string {
