@@ -23,13 +23,7 @@ import {
   type TurnRemark,
 } from "../runtime/agent-runtime.ts";
 import { type ReasoningRules, ReasoningWriter } from "./reasoning.ts";
-import {
-  type EndpointTool,
-  ToolCalls,
-  type ToolCallsOptions,
-  type ToolHost,
-  toolSurface,
-} from "./tool-calls.ts";
+import { type ToolCallParts, ToolCalls, type TurnTaker } from "./tool-calls.ts";
 import {
   type Answered,
   judgeAnswer,
@@ -42,15 +36,11 @@ import {
 } from "./turn-rules.ts";
 
 /** The parts that every turn is taken with. */
-interface ExecutorOptions {
+interface ExecutorOptions extends ToolCallParts {
   readonly registry: AgentRegistry;
   readonly runtime: AgentRuntime;
-  readonly redactor: Redactor;
   readonly reasoning: ReasoningRules;
-  readonly host: ToolHost;
   readonly turnTimeoutMs: number;
-  readonly maxToolCalls: number;
-  takeRate: ToolCallsOptions["takeRate"];
   /** Scopes granted to an agent's tool calls. */
   grantsOf(agentId: string): readonly string[];
   /** Undefined: it has no identity here. */
@@ -90,34 +80,19 @@ export function createExecutor(options: ExecutorOptions): AgentExecutor {
   };
 }
 
-/** The agent that takes the turn. */
-interface TurnTaker {
-  readonly agent: InstalledAgent;
-  readonly document: AgentDocument | undefined;
-  /** The scopes of its tool calls. */
-  readonly scopes: readonly string[];
-  readonly turn: AgentTurn;
-}
-
 class RunningTurn {
   readonly #around: ExecutorOptions;
   readonly #agent: InstalledAgent;
   readonly #turn: AgentTurn;
   readonly #signal: AbortSignal;
   readonly #reasoning: ReasoningWriter;
-  readonly #tools: ReadonlyMap<string, EndpointTool>;
   readonly #calls: ToolCalls;
   #usage: TokenUsage | undefined;
   #fault: { readonly error: unknown } | undefined;
 
   /** `signal` is aborted when the turn is over for others: its run is cancelled, or time is up. */
-  constructor(
-    around: ExecutorOptions,
-    { agent, document, scopes, turn }: TurnTaker,
-    signal: AbortSignal,
-  ) {
-    const { host, redactor, takeRate, maxToolCalls: maxCalls } = around;
-    const { agentId } = agent;
+  constructor(around: ExecutorOptions, taker: TurnTaker, signal: AbortSignal) {
+    const { agent, turn } = taker;
     this.#around = around;
     this.#agent = agent;
     this.#turn = turn;
@@ -125,12 +100,9 @@ class RunningTurn {
     const emit: AgentTurn["emit"] = (event) => this.#guard(turn.emit(event));
     const verbosity = readVerbosity(turn.configurable) ?? around.reasoning.verbosity;
     const rules = { ...around.reasoning, verbosity };
-    this.#reasoning = new ReasoningWriter(agentId, rules, redactor, emit);
-    this.#tools = toolSurface(agent.toolAllowlist, host.findEndpoint);
-    this.#calls = new ToolCalls({
-      ...{ agentId, document, scopes, maxCalls, host, redactor, emit, takeRate },
-      ...{ principal: turn.owner.principal, runId: turn.runId },
-      ...{ tools: this.#tools, signal: this.#signal },
+    this.#reasoning = new ReasoningWriter(agent.agentId, rules, around.redactor, emit);
+    this.#calls = new ToolCalls(around, taker, {
+      ...{ signal, emit },
       // Readers of events expect a reason before an act.
       beforeFirst: ({ toolId }) => this.#reasoning.sayUnlessSpoken(`Calls ${toolId}.`),
     });
@@ -174,7 +146,7 @@ class RunningTurn {
       agent: { agentId, persona, modelClass },
       owner: ownerOf(this.#turn),
       ...{ prompt, task: this.#turn.task, history },
-      ...{ tools: [...this.#tools.values()], returnSchema },
+      ...{ tools: [...this.#calls.tools.values()], returnSchema },
       options: readModelOptions(this.#turn.configurable),
       reasoning: this.#reasoning,
       signal: this.#signal,
