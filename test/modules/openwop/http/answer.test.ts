@@ -1,11 +1,16 @@
 /** A client's secrets where names belong: they are not sent back, and neither logged nor kept. */
 import { describe, expect, it } from "vitest";
-import type { Redact } from "../../../src/modules/openwop/runs/run-log.ts";
-import { createMemoryStore } from "../../../src/state/memory-store.ts";
-import type { Store } from "../../../src/state/store.ts";
-import { redactorOf } from "../../support/openwop.ts";
-import { CATALOG } from "../../support/openwop-agents.ts";
-import { expectValid, openRuns, type Reply, type RunServer } from "../../support/openwop-runs.ts";
+import type { Redact } from "../../../../src/modules/openwop/runs/run-log.ts";
+import { createMemoryStore } from "../../../../src/state/memory-store.ts";
+import type { Store } from "../../../../src/state/store.ts";
+import { redactorOf } from "../../../support/openwop.ts";
+import { CATALOG } from "../../../support/openwop-agents.ts";
+import {
+  expectValid,
+  openRuns,
+  type Reply,
+  type RunServer,
+} from "../../../support/openwop-runs.ts";
 
 const JWT = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJjYW5hcnkifQ.c2lnbmF0dXJl-canary";
 const KEY = "sk-canary-rfc0064-do-not-leak-xyz789";

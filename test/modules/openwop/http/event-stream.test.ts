@@ -7,8 +7,8 @@ import {
   KEY,
   openRuns,
   type RunServer,
-} from "../../support/openwop-runs.ts";
-import { node, workflow } from "../../support/openwop-workflows.ts";
+} from "../../../support/openwop-runs.ts";
+import { node, workflow } from "../../../support/openwop-workflows.ts";
 
 let server: RunServer;
 beforeAll(async () => {

@@ -1,8 +1,8 @@
 /** Runs through a kill: what was over reads back bit for bit, what was not goes on or says why not. */
 import { describe, expect, it } from "vitest";
-import { openWorkflowRuns } from "../../../src/modules/openwop/runs/workflow-runs.ts";
-import { createMemoryStore } from "../../../src/state/memory-store.ts";
-import { CATALOG, CONCIERGE, scriptedAgents } from "../../support/openwop-agents.ts";
+import { openWorkflowRuns } from "../../../../src/modules/openwop/runs/workflow-runs.ts";
+import { createMemoryStore } from "../../../../src/state/memory-store.ts";
+import { CATALOG, CONCIERGE, scriptedAgents } from "../../../support/openwop-agents.ts";
 import {
   expectValidLog,
   type KillableStore,
@@ -12,8 +12,8 @@ import {
   openRuns,
   type RunServer,
   type RunServerOptions,
-} from "../../support/openwop-runs.ts";
-import { openTestStore } from "../../support/store.ts";
+} from "../../../support/openwop-runs.ts";
+import { openTestStore } from "../../../support/store.ts";
 
 interface Lives extends Pick<KillableStore, "killAfter" | "died"> {
   readonly first: RunServer;

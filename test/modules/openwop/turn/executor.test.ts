@@ -1,11 +1,11 @@
 /** An agent's turn: its events in order, its tools, its confidence, and what it comes to. */
 import { describe, expect, it } from "vitest";
-import { canonicalForm, sha256Hex } from "../../../src/identity/canonical-form.ts";
+import { canonicalForm, sha256Hex } from "../../../../src/identity/canonical-form.ts";
 import type {
   RuntimeAnswer,
   RuntimeTurn,
-} from "../../../src/modules/openwop/runtime/agent-runtime.ts";
-import { type TurnOptions, takeTurn } from "../../support/openwop-turn.ts";
+} from "../../../../src/modules/openwop/runtime/agent-runtime.ts";
+import { type TurnOptions, takeTurn } from "../../../support/openwop-turn.ts";
 
 const CANARY = "sk-canary-rfc0064-do-not-leak-xyz789";
 const BOOK = "agtp:BOOK /room";

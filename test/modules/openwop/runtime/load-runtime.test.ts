@@ -1,8 +1,8 @@
 /** Turns without a model: nobody's, and a function's. */
 import { describe, expect, it } from "vitest";
-import { createFunctionRuntime } from "../../../src/modules/openwop/runtime/function-runtime.ts";
-import { createDeterministicRuntime } from "../../../src/modules/openwop/runtime/load-runtime.ts";
-import { type TurnOptions, takeTurn } from "../../support/openwop-turn.ts";
+import { createFunctionRuntime } from "../../../../src/modules/openwop/runtime/function-runtime.ts";
+import { createDeterministicRuntime } from "../../../../src/modules/openwop/runtime/load-runtime.ts";
+import { type TurnOptions, takeTurn } from "../../../support/openwop-turn.ts";
 
 const BOOK = "agtp:BOOK /room";
 

@@ -1,7 +1,7 @@
 /** What the public conformance suite asks of a host, over real HTTP. */
 import { validate } from "@readme/openapi-parser";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { RUN_BODY_SCHEMA } from "../../../src/modules/openwop/runs/make-run.ts";
+import { RUN_BODY_SCHEMA } from "../../../../src/modules/openwop/runs/make-run.ts";
 import {
   createRuns,
   expectValid,
@@ -9,7 +9,7 @@ import {
   KEY,
   openRuns,
   type RunServer,
-} from "../../support/openwop-runs.ts";
+} from "../../../support/openwop-runs.ts";
 
 let server: RunServer;
 beforeAll(async () => {

@@ -1,8 +1,13 @@
 /** Runs that begin others: their values to and fro, their ends, their bounds, and a kill between any two. */
 import { describe, expect, it } from "vitest";
-import { createMemoryStore } from "../../../src/state/memory-store.ts";
-import type { Store } from "../../../src/state/store.ts";
-import { CATALOG, CONCIERGE, ordinaryTurn, scriptedAgents } from "../../support/openwop-agents.ts";
+import { createMemoryStore } from "../../../../src/state/memory-store.ts";
+import type { Store } from "../../../../src/state/store.ts";
+import {
+  CATALOG,
+  CONCIERGE,
+  ordinaryTurn,
+  scriptedAgents,
+} from "../../../support/openwop-agents.ts";
 import {
   expectValid,
   expectValidLog,
@@ -10,8 +15,8 @@ import {
   OTHER_KEY,
   openRuns,
   type RunServer,
-} from "../../support/openwop-runs.ts";
-import { node, workflow } from "../../support/openwop-workflows.ts";
+} from "../../../support/openwop-runs.ts";
+import { node, workflow } from "../../../support/openwop-workflows.ts";
 
 const call = (workflowId: string, more: object = {}) =>
   node("call", "core.subWorkflow", { config: { workflowId, ...more } });

@@ -1,10 +1,15 @@
 /** What workflows pin of agents: true of the agent that is installed, or there is no run. */
 import { describe, expect, it } from "vitest";
-import type { AgentCatalog } from "../../../src/modules/openwop/agent-catalog.ts";
-import type { PinnedAgent } from "../../../src/modules/openwop/workflows/workflow.ts";
-import { CATALOG, CONCIERGE, ordinaryTurn, scriptedAgents } from "../../support/openwop-agents.ts";
-import { expectValid, lastingStore, openRuns } from "../../support/openwop-runs.ts";
-import { node, workflow } from "../../support/openwop-workflows.ts";
+import type { AgentCatalog } from "../../../../src/modules/openwop/agent-catalog.ts";
+import type { PinnedAgent } from "../../../../src/modules/openwop/workflows/workflow.ts";
+import {
+  CATALOG,
+  CONCIERGE,
+  ordinaryTurn,
+  scriptedAgents,
+} from "../../../support/openwop-agents.ts";
+import { expectValid, lastingStore, openRuns } from "../../../support/openwop-runs.ts";
+import { node, workflow } from "../../../support/openwop-workflows.ts";
 
 const TASK = { inputs: { task: { type: "static", value: { text: "a room" } } } } as const;
 

@@ -1,7 +1,7 @@
 /** Requests find their operation, whatever their paths hold. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { RouteTable } from "../../../src/modules/openwop/http/authorize.ts";
+import { RouteTable } from "../../../../src/modules/openwop/http/authorize.ts";
 
 const TABLE = new RouteTable([
   { method: "POST", path: "/v1/runs" },

@@ -1,6 +1,6 @@
 /** What runs may not do: grow, take long, crowd others out, or look into others' runs. */
 import { describe, expect, it } from "vitest";
-import { CATALOG, CONCIERGE, scriptedAgents } from "../../support/openwop-agents.ts";
+import { CATALOG, CONCIERGE, scriptedAgents } from "../../../support/openwop-agents.ts";
 import {
   CREATOR_KEY,
   expectValid,
@@ -8,8 +8,8 @@ import {
   OTHER_KEY,
   openRuns,
   READER_KEY,
-} from "../../support/openwop-runs.ts";
-import { node, workflow } from "../../support/openwop-workflows.ts";
+} from "../../../support/openwop-runs.ts";
+import { node, workflow } from "../../../support/openwop-workflows.ts";
 
 const LONG = { inputs: { delayMs: 60_000 } };
 

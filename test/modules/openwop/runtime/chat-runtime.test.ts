@@ -1,8 +1,8 @@
 /** Turns that a model takes, with a server over HTTP that answers well, badly, late and never. */
 import { describe, expect, it, onTestFinished, vi } from "vitest";
-import { createChatRuntime } from "../../../src/modules/openwop/runtime/chat-runtime.ts";
-import { createModelConnection } from "../../../src/modules/openwop/runtime/model-server.ts";
-import { makeCertificate, type TestCertificate } from "../../support/certificate.ts";
+import { createChatRuntime } from "../../../../src/modules/openwop/runtime/chat-runtime.ts";
+import { createModelConnection } from "../../../../src/modules/openwop/runtime/model-server.ts";
+import { makeCertificate, type TestCertificate } from "../../../support/certificate.ts";
 import {
   callsFor,
   json,
@@ -13,8 +13,8 @@ import {
   status,
   streams,
   type TestModelServer,
-} from "../../support/model-server.ts";
-import { type TakenTurn, type TurnOptions, takeTurn } from "../../support/openwop-turn.ts";
+} from "../../../support/model-server.ts";
+import { type TakenTurn, type TurnOptions, takeTurn } from "../../../support/openwop-turn.ts";
 
 const BOOK = "agtp:BOOK /room";
 const CANARY = "sk-canary-rfc0064-do-not-leak-xyz789";

@@ -1,13 +1,13 @@
 /** Definitions on disk: which are served, and what is said of the others. */
 import { describe, expect, it } from "vitest";
-import { formatProblem } from "../../../src/base/problem.ts";
-import { nodeTypes } from "../../../src/modules/openwop/nodes/known-nodes.ts";
-import { loadWorkflows } from "../../../src/modules/openwop/workflows/load-workflows.ts";
-import type { WorkflowDefinition } from "../../../src/modules/openwop/workflows/workflow.ts";
-import { createSchemaCompiler } from "../../../src/schema/schema.ts";
-import { makeDirectory, writeFiles } from "../../support/directory.ts";
-import { NOBODY } from "../../support/openwop-runs.ts";
-import { FIXTURES, node, workflow } from "../../support/openwop-workflows.ts";
+import { formatProblem } from "../../../../src/base/problem.ts";
+import { nodeTypes } from "../../../../src/modules/openwop/nodes/known-nodes.ts";
+import { loadWorkflows } from "../../../../src/modules/openwop/workflows/load-workflows.ts";
+import type { WorkflowDefinition } from "../../../../src/modules/openwop/workflows/workflow.ts";
+import { createSchemaCompiler } from "../../../../src/schema/schema.ts";
+import { makeDirectory, writeFiles } from "../../../support/directory.ts";
+import { NOBODY } from "../../../support/openwop-runs.ts";
+import { FIXTURES, node, workflow } from "../../../support/openwop-workflows.ts";
 
 function load(files: Readonly<Record<string, object | string>>, isConformance = true) {
   const directory = makeDirectory();

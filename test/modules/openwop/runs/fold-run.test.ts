@@ -1,10 +1,10 @@
 /** Loops: what is done again, how often, and what a kill and a fork make of it. */
 import { describe, expect, it } from "vitest";
-import type { WorkflowDefinition } from "../../../src/modules/openwop/workflows/workflow.ts";
-import { createMemoryStore } from "../../../src/state/memory-store.ts";
-import { CATALOG, CONCIERGE, scriptedAgents } from "../../support/openwop-agents.ts";
-import { expectValidLog, killableStore, openRuns } from "../../support/openwop-runs.ts";
-import { node, workflow } from "../../support/openwop-workflows.ts";
+import type { WorkflowDefinition } from "../../../../src/modules/openwop/workflows/workflow.ts";
+import { createMemoryStore } from "../../../../src/state/memory-store.ts";
+import { CATALOG, CONCIERGE, scriptedAgents } from "../../../support/openwop-agents.ts";
+import { expectValidLog, killableStore, openRuns } from "../../../support/openwop-runs.ts";
+import { node, workflow } from "../../../support/openwop-workflows.ts";
 
 const back = (from: string, to: string, condition: object) => {
   return { id: `${from}-${to}`, sourceNodeId: from, targetNodeId: to, condition } as const;

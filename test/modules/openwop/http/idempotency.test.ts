@@ -1,6 +1,6 @@
 /** One Idempotency-Key, one effect: in a race, with another body, through a kill. */
 import { describe, expect, it } from "vitest";
-import { lastingStore, OTHER_KEY, openRuns } from "../../support/openwop-runs.ts";
+import { lastingStore, OTHER_KEY, openRuns } from "../../../support/openwop-runs.ts";
 
 const REPLAY = "openwop-idempotent-replay";
 

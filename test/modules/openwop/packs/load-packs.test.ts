@@ -3,15 +3,20 @@ import { generateKeyPairSync, sign } from "node:crypto";
 import { symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { formatProblem } from "../../../src/base/problem.ts";
-import { publicKeyOf } from "../../../src/identity/ed25519.ts";
-import { type LoadedPacks, loadPacks } from "../../../src/modules/openwop/packs/load-packs.ts";
-import { Capabilities } from "../../../src/modules/openwop/packs/peer-capabilities.ts";
-import type { PackRules } from "../../../src/modules/openwop/packs/read-pack.ts";
-import { makeDirectory } from "../../support/directory.ts";
-import { type AgentFields, type PackFields, packFile, packFiles } from "../../support/openwop.ts";
+import { formatProblem } from "../../../../src/base/problem.ts";
+import { publicKeyOf } from "../../../../src/identity/ed25519.ts";
+import { type LoadedPacks, loadPacks } from "../../../../src/modules/openwop/packs/load-packs.ts";
+import { Capabilities } from "../../../../src/modules/openwop/packs/peer-capabilities.ts";
+import type { PackRules } from "../../../../src/modules/openwop/packs/read-pack.ts";
+import { makeDirectory } from "../../../support/directory.ts";
+import {
+  type AgentFields,
+  type PackFields,
+  packFile,
+  packFiles,
+} from "../../../support/openwop.ts";
 
-const FIXTURE = join(import.meta.dirname, "../../exchanges/deployment");
+const FIXTURE = join(import.meta.dirname, "../../../exchanges/deployment");
 
 interface LoadOptions extends Partial<PackRules> {
   readonly installScope?: "host" | "tenant";

@@ -1,14 +1,14 @@
 /** Agents over HTTP: the inventory, dispatch by the shortcut and by a pinned node, the suite's seams. */
 import { describe, expect, it } from "vitest";
-import { sha256Hex } from "../../../src/identity/canonical-form.ts";
-import type { AgentOutcome } from "../../../src/modules/openwop/agent-executor.ts";
+import { sha256Hex } from "../../../../src/identity/canonical-form.ts";
+import type { AgentOutcome } from "../../../../src/modules/openwop/agent-executor.ts";
 import {
   BOOKER,
   CATALOG,
   CONCIERGE,
   ordinaryTurn,
   scriptedAgents,
-} from "../../support/openwop-agents.ts";
+} from "../../../support/openwop-agents.ts";
 import {
   expectValid,
   expectValidLog,
@@ -16,8 +16,8 @@ import {
   OTHER_KEY,
   openRuns,
   READER_KEY,
-} from "../../support/openwop-runs.ts";
-import { node, workflow } from "../../support/openwop-workflows.ts";
+} from "../../../support/openwop-runs.ts";
+import { node, workflow } from "../../../support/openwop-workflows.ts";
 
 const WITH_AGENTS = { catalog: CATALOG, executor: scriptedAgents(ordinaryTurn) };
 

@@ -1,13 +1,18 @@
 /** Forks: replays that tell again what was recorded, branches that go their own way. */
 import { describe, expect, it } from "vitest";
-import { CATALOG, CONCIERGE, ordinaryTurn, scriptedAgents } from "../../support/openwop-agents.ts";
+import {
+  CATALOG,
+  CONCIERGE,
+  ordinaryTurn,
+  scriptedAgents,
+} from "../../../support/openwop-agents.ts";
 import {
   expectValidLog,
   openRuns,
   type RunEventLike,
   type RunServer,
-} from "../../support/openwop-runs.ts";
-import { node, workflow } from "../../support/openwop-workflows.ts";
+} from "../../../support/openwop-runs.ts";
+import { node, workflow } from "../../../support/openwop-workflows.ts";
 
 async function fork(server: RunServer, runId: string, body: object): Promise<string> {
   const { status, body: forked } = await server.post(`/v1/runs/${runId}:fork`, body);

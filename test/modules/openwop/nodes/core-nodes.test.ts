@@ -1,9 +1,9 @@
 /** Channels: what is written to them one after the other, and what becomes of it. */
 import { describe, expect, it } from "vitest";
-import { type ChannelRule, written } from "../../../src/modules/openwop/runs/run-state.ts";
-import { createMemoryStore } from "../../../src/state/memory-store.ts";
-import { expectValidLog, killableStore, openRuns } from "../../support/openwop-runs.ts";
-import { node, workflow } from "../../support/openwop-workflows.ts";
+import { type ChannelRule, written } from "../../../../src/modules/openwop/runs/run-state.ts";
+import { createMemoryStore } from "../../../../src/state/memory-store.ts";
+import { expectValidLog, killableStore, openRuns } from "../../../support/openwop-runs.ts";
+import { node, workflow } from "../../../support/openwop-workflows.ts";
 
 const write = (id: string, value: unknown, more: object = {}) =>
   node(id, "core.channelWrite", { config: { channelName: "events", value, ...more } });

@@ -1,21 +1,21 @@
 /** Runs that two ask something of at once: each finds the same log, and nobody is left waiting. */
 import { describe, expect, it } from "vitest";
-import { isRecord } from "../../../src/base/json-value.ts";
-import type { Run } from "../../../src/modules/openwop/runs/run.ts";
-import type { RunCaller } from "../../../src/modules/openwop/runs/run-entry.ts";
-import { RunLog } from "../../../src/modules/openwop/runs/run-log.ts";
-import type { RunWatcher } from "../../../src/modules/openwop/runs/run-state.ts";
-import { type Driven, executeNode } from "../../../src/modules/openwop/runs/take-node.ts";
+import { isRecord } from "../../../../src/base/json-value.ts";
+import type { Run } from "../../../../src/modules/openwop/runs/run.ts";
+import type { RunCaller } from "../../../../src/modules/openwop/runs/run-entry.ts";
+import { RunLog } from "../../../../src/modules/openwop/runs/run-log.ts";
+import type { RunWatcher } from "../../../../src/modules/openwop/runs/run-state.ts";
+import { type Driven, executeNode } from "../../../../src/modules/openwop/runs/take-node.ts";
 import {
   openWorkflowRuns,
   type WorkflowRuns,
-} from "../../../src/modules/openwop/runs/workflow-runs.ts";
-import { createMemoryStore } from "../../../src/state/memory-store.ts";
-import type { Store } from "../../../src/state/store.ts";
-import { CATALOG, CONCIERGE, scriptedAgents } from "../../support/openwop-agents.ts";
-import { LIMITS, openRuns } from "../../support/openwop-runs.ts";
-import { node, workflow } from "../../support/openwop-workflows.ts";
-import { alterStore } from "../../support/store.ts";
+} from "../../../../src/modules/openwop/runs/workflow-runs.ts";
+import { createMemoryStore } from "../../../../src/state/memory-store.ts";
+import type { Store } from "../../../../src/state/store.ts";
+import { CATALOG, CONCIERGE, scriptedAgents } from "../../../support/openwop-agents.ts";
+import { LIMITS, openRuns } from "../../../support/openwop-runs.ts";
+import { node, workflow } from "../../../support/openwop-workflows.ts";
+import { alterStore } from "../../../support/store.ts";
 
 const RUN: Run = {
   ...{ runId: "run-1", workflow: workflow("w", [node("one", "core.noop")]) },

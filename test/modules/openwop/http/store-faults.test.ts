@@ -1,9 +1,9 @@
 /** The HTTP API over a store that cannot be written, or read, for a while. */
 import { describe, expect, it, vi } from "vitest";
-import { createMemoryStore } from "../../../src/state/memory-store.ts";
-import { type StoreFaultKind, StoreUnavailableError } from "../../../src/state/store-fault.ts";
-import { openRuns, type Reply } from "../../support/openwop-runs.ts";
-import { alterStore } from "../../support/store.ts";
+import { createMemoryStore } from "../../../../src/state/memory-store.ts";
+import { type StoreFaultKind, StoreUnavailableError } from "../../../../src/state/store-fault.ts";
+import { openRuns, type Reply } from "../../../support/openwop-runs.ts";
+import { alterStore } from "../../../support/store.ts";
 
 /** A store that fails in these ways while it is told to. */
 function makeFaulty() {

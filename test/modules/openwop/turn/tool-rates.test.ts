@@ -1,8 +1,8 @@
 /** How often a tool may be called, by whom, and when again. */
 import { describe, expect, it } from "vitest";
-import { MinuteRates } from "../../../src/dispatch/rates/minute-rates.ts";
-import { ToolRates } from "../../../src/modules/openwop/turn/tool-rates.ts";
-import { expectValid, openRuns } from "../../support/openwop-runs.ts";
+import { MinuteRates } from "../../../../src/dispatch/rates/minute-rates.ts";
+import { ToolRates } from "../../../../src/modules/openwop/turn/tool-rates.ts";
+import { expectValid, openRuns } from "../../../support/openwop-runs.ts";
 
 const SEAM = "/v1/host/sample/toolhooks/invoke";
 

@@ -1,10 +1,10 @@
 /** The HTTP API of one of two nodes over one store, which hears of the other's work when it asks. */
 import { describe, expect, it } from "vitest";
-import { createMemoryStore } from "../../../src/state/memory-store.ts";
-import type { FeedWatcher, Store } from "../../../src/state/store.ts";
-import { StoreUnavailableError } from "../../../src/state/store-fault.ts";
-import { openRuns, type Reply, type RunServer } from "../../support/openwop-runs.ts";
-import { alterStore } from "../../support/store.ts";
+import { createMemoryStore } from "../../../../src/state/memory-store.ts";
+import type { FeedWatcher, Store } from "../../../../src/state/store.ts";
+import { StoreUnavailableError } from "../../../../src/state/store-fault.ts";
+import { openRuns, type Reply, type RunServer } from "../../../support/openwop-runs.ts";
+import { alterStore } from "../../../support/store.ts";
 
 interface Behind {
   readonly server: RunServer;

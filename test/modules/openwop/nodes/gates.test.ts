@@ -1,6 +1,6 @@
 /** Runs that wait for people: approvals and answers, through a kill and a fork. */
 import { describe, expect, it } from "vitest";
-import { createMemoryStore } from "../../../src/state/memory-store.ts";
+import { createMemoryStore } from "../../../../src/state/memory-store.ts";
 import {
   expectValid,
   expectValidLog,
@@ -10,8 +10,8 @@ import {
   type Reply,
   type RunServer,
   type RunServerOptions,
-} from "../../support/openwop-runs.ts";
-import { node, workflow } from "../../support/openwop-workflows.ts";
+} from "../../../support/openwop-runs.ts";
+import { node, workflow } from "../../../support/openwop-workflows.ts";
 
 const GATE = { title: "Publish?", description: "Say so.", actions: ["accept", "reject"] };
 const QUESTIONS = [

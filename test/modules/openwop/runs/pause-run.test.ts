@@ -1,6 +1,6 @@
 /** Runs that are paused from outside, and go on. OpenWOP "rest-endpoints" §pause, §resume */
 import { describe, expect, it } from "vitest";
-import { CATALOG, CONCIERGE, scriptedAgents } from "../../support/openwop-agents.ts";
+import { CATALOG, CONCIERGE, scriptedAgents } from "../../../support/openwop-agents.ts";
 import {
   expectValid,
   expectValidLog,
@@ -8,8 +8,8 @@ import {
   lastingStore,
   openRuns,
   type RunServer,
-} from "../../support/openwop-runs.ts";
-import { node, workflow } from "../../support/openwop-workflows.ts";
+} from "../../../support/openwop-runs.ts";
+import { node, workflow } from "../../../support/openwop-workflows.ts";
 
 const DELAY = "conformance-cancellable";
 
