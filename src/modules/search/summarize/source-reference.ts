@@ -1,11 +1,19 @@
 /**
  * A source of SUMMARIZE: the content itself, or the name of something that this server can
  * read with the caller's own permissions. Every other URI is refused, because fetching what a
- * stranger names is how servers are turned against their neighbours.   AGTP "SUMMARIZE"
+ * stranger names is how servers are turned against their neighbours. What can be read are the operator's
+ * endpoints and what the protocol itself reads.   AGTP "SUMMARIZE"
  */
 
-import { isRecord, type JsonRecord, quoteValue } from "../../base/json-value.ts";
-import { isAgentId } from "../../identity/identifiers.ts";
+import { isRecord, type JsonRecord, quoteValue } from "../../../base/json-value.ts";
+import { impactOf } from "../../../dispatch/routes/floor.ts";
+import { canonicalPair, isProtocolPair } from "../../../dispatch/routes/pairs.ts";
+import type { RegisteredRoute } from "../../../dispatch/routes/route.ts";
+import type { Impact } from "../../../endpoint/endpoint.ts";
+import { createRegistry, type EndpointRegistry } from "../../../endpoint/endpoint-registry.ts";
+import { isAgentId } from "../../../identity/identifiers.ts";
+import type { ServerConfig } from "../../../identity/identity-sections.ts";
+import type { SearchContext } from "../config.ts";
 
 /** Something that a dispatch can read. */
 export interface SourceReference {
@@ -107,4 +115,68 @@ function readAgtpUri(uri: string, isHere: IsHere): NamedSource {
 function refused(scheme: string): NamedSource {
   const what = `sources at ${quoteValue(scheme.toLowerCase())} are never fetched`;
   return { kind: "refused", message: `${what}: send the content itself` };
+}
+
+/** Methods that would read themselves without end. */
+const NO_SOURCES: readonly string[] = ["SUMMARIZE", "PLAN"];
+const LOOPBACK: readonly string[] = ["localhost", "127.0.0.1", "::1"];
+
+/** The endpoint that is registered under a pair. */
+interface RegisteredPair {
+  /** The strongest that calling it may have. */
+  readonly impact: Impact;
+  /** Answers `{status, result}`. */
+  readonly isFloor: boolean;
+}
+
+/** The places that sources may be read from. */
+export interface SourcePlaces {
+  readonly isHere: IsHere;
+  /** The pair that a dispatch arrives at, by aliases and redirects; a contract does not count. */
+  registered(method: string, path: string): RegisteredPair | undefined;
+  /** The methods that are registered for a path. */
+  methodsFor(path: string): readonly string[];
+}
+
+/** Looks the places up when they are first asked for: by then all endpoints are known. */
+export function createSourcePlaces({
+  config,
+  methodPolicy,
+  deployment,
+}: Pick<SearchContext, "config" | "methodPolicy" | "deployment">): SourcePlaces {
+  let registry: EndpointRegistry<RegisteredRoute> | undefined;
+  const places = (): EndpointRegistry<RegisteredRoute> => {
+    registry ??= createRegistry(deployment().listed).registry;
+    return registry;
+  };
+  return {
+    isHere: (host, port) => isNamed(config.server, host) && isPort(config.server.port, port),
+    registered: (method, path) => {
+      const pair = canonicalPair(methodPolicy, { method, path });
+      const found = places().find(pair.method, pair.path)?.entry;
+      return found === undefined ? ofProtocol(pair.method, pair.path) : ofEndpoint(found);
+    },
+    methodsFor: (path) => places().methodsFor(path),
+  };
+}
+
+function ofEndpoint({ tier, definition }: RegisteredRoute): RegisteredPair {
+  return { impact: definition.semantic.impact, isFloor: tier === "A" };
+}
+
+/** The methods of agents' own paths read like the floor's. */
+function ofProtocol(method: string, path: string): RegisteredPair | undefined {
+  if (!isProtocolPair(method, path) || NO_SOURCES.includes(method)) return undefined;
+  return { impact: method === "FETCH" ? "informational" : impactOf(method), isFloor: true };
+}
+
+function isNamed({ serverId, domain, host }: ServerConfig, asked: string): boolean {
+  const names = [serverId, domain, host].map((name) => name?.toLowerCase());
+  const isLocal = LOOPBACK.includes(host) && LOOPBACK.includes(asked);
+  return isLocal || names.includes(asked);
+}
+
+/** A server on any free port is not known by its number. */
+function isPort(own: number, asked: string | undefined): boolean {
+  return asked === undefined || own === 0 || Number(asked) === own;
 }

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { readSourceName } from "../../../src/modules/search/source-reference.ts";
+import { readSourceName } from "../../../../src/modules/search/summarize/source-reference.ts";
 
 const isHere = (host: string, port: string | undefined): boolean =>
   ["inn.example", "::1"].includes(host) && (port === undefined || port === "4480");
