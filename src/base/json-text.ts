@@ -8,8 +8,14 @@ const PLAIN = /^[ !#-[\]-~]*$/;
 /** Longer texts are left to `JSON.stringify`. */
 const MAX_TEXT_LENGTH = 256;
 
-/** Names of members as they are written, each behind a comma. Few: an object may be a map by names that never come again. */
-const openings = new Map<string, string>();
+/** The name of a member as it is written, first in its object and later. */
+interface Opening {
+  readonly first: string;
+  readonly later: string;
+}
+
+/** Few: an object may be a map by names that never come again. */
+const openings = new Map<string, Opening>();
 const MAX_NAMES = 1024;
 
 /** A value as `JSON.stringify` writes it; undefined for what has no JSON form. Throws as that does. */
@@ -25,9 +31,10 @@ function writeFlat(value: unknown): string | undefined {
   let text = "";
   for (const name in value) {
     if (!Object.hasOwn(value, name)) continue;
-    const opening = openings.get(name) ?? keepOpening(name);
+    const known = openings.get(name) ?? keepOpening(name);
     const member: unknown = (value as Readonly<Record<string, unknown>>)[name];
-    if (opening === undefined) return undefined;
+    if (known === undefined) return undefined;
+    const opening = text === "" ? known.first : known.later;
     if (typeof member === "string") {
       if (member.length > MAX_TEXT_LENGTH || !PLAIN.test(member)) return undefined;
       text += `${opening}"${member}"`;
@@ -37,14 +44,14 @@ function writeFlat(value: unknown): string | undefined {
     } else if (typeof member === "boolean" || member === null) text += `${opening}${member}`;
     else return undefined;
   }
-  return `{${text.slice(1)}}`;
+  return text === "" ? "{}" : `${text}}`;
 }
 
-function keepOpening(name: string): string | undefined {
+function keepOpening(name: string): Opening | undefined {
   if (openings.size >= MAX_NAMES || name.length > MAX_TEXT_LENGTH || !PLAIN.test(name)) {
     return undefined;
   }
-  const opening = `,"${name}":`;
+  const opening = { first: `{"${name}":`, later: `,"${name}":` };
   openings.set(name, opening);
   return opening;
 }
