@@ -21,8 +21,7 @@ import { type Contract, contractEntry } from "../../endpoint/contract.ts";
 import type { Call } from "../../handlers/handler.ts";
 import type { NegotiationSections } from "./config.ts";
 import { createLateSynthesis, synthesisFaults } from "./late-synthesis.ts";
-import { planMethod } from "./plan-method/plan-method.ts";
-import { createLatePlanPlaces } from "./plan-method/plan-places.ts";
+import { createLatePlanPlaces, planMethod } from "./plan-method/plan-method.ts";
 import { proposalEndpoints } from "./propose/pending-proposals.ts";
 import {
   contractOffers,
@@ -48,7 +47,7 @@ export const negotiationModule: Module<NegotiationSections> = {
     const proposeOptions = { context, prepared, turns: kept.turns, record, proposals };
     const { synthesisEnabled } = policies;
     const methods = new Map<string, FloorMethod>([
-      ["PLAN", planMethod({ places, work: context.work })],
+      ["PLAN", planMethod(places, context.work)],
       ["PROPOSE", proposeMethod(proposeOptions)],
     ]);
     const isNegotiating = synthesisEnabled && policies.rcns.enabled;

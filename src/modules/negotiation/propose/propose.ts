@@ -35,7 +35,7 @@ import {
   grantContract,
   offerContract,
   previewContract,
-} from "../contracts/grant-contract.ts";
+} from "../grant-contract.ts";
 import type { NegotiationTurns } from "../state.ts";
 import {
   checkProposal,

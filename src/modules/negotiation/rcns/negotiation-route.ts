@@ -22,7 +22,7 @@ import type { SynthesisPlan } from "../../../endpoint/synthesis-plan.ts";
 import type { Call, HandlerResult } from "../../../handlers/handler.ts";
 import type { CompiledSchema } from "../../../schema/schema.ts";
 import type { NegotiationContext } from "../config.ts";
-import { makeContract, previewContract } from "../contracts/grant-contract.ts";
+import { makeContract, previewContract } from "../grant-contract.ts";
 import { type LateSynthesis, synthesisFaults } from "../late-synthesis.ts";
 import { semanticOf, synthesizeRequest } from "./unregistered-request.ts";
 

@@ -20,7 +20,7 @@ import type { Proposal, SynthesisPlan, Synthesizer } from "../../../endpoint/syn
 import type { Call } from "../../../handlers/handler.ts";
 import type { JsonSchema } from "../../../schema/json-schema.ts";
 import { PROPOSED_SCHEMA_BOUNDS } from "../../../schema/schema-bounds.ts";
-import type { SchemaType } from "../../../schema/schema-vocabulary.ts";
+import { type SchemaType, schemaTypeOf } from "../../../schema/schema-vocabulary.ts";
 import { readProposedSchema } from "../propose/proposed-schema.ts";
 
 /** The parts that synthesize a request. */
@@ -107,7 +107,8 @@ function proposalOfRequest({ input, query }: Call, { method, path }: ExchangeVie
   const names = Object.keys(input);
   const properties = names.map((name) => [
     name,
-    isFromQuery(name, input, query) ? TEXT_OF_A_QUERY : schemaOf(input[name]),
+    // Values have a type, and no more is known of them.
+    isFromQuery(name, input, query) ? TEXT_OF_A_QUERY : { type: schemaTypeOf(input[name]) },
   ]);
   return {
     method,
@@ -138,14 +139,6 @@ function readQuery({ input, query }: Call, schema: JsonSchema): Call["input"] {
   if (texts.length === 0) return input;
   const others = Object.entries(input).filter(([name]) => !isFromQuery(name, input, query));
   return mergeInput(inputShape(schema), Object.fromEntries(others), new Map(texts), undefined);
-}
-
-/** Values have a type, and no more is known of them. */
-function schemaOf(value: unknown): JsonSchema {
-  if (value === null) return { type: "null" };
-  if (Array.isArray(value)) return { type: "array" };
-  if (typeof value === "number") return { type: Number.isInteger(value) ? "integer" : "number" };
-  return { type: typeof value };
 }
 
 /** Closed, and typed as the steps are: what was sent, and what the plan would take beside it. */
