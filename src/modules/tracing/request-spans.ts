@@ -4,7 +4,7 @@
  * of HTTP around it; pages and files have none.
  */
 import type { AsyncLocalStorage } from "node:async_hooks";
-import { listenTo } from "../../base/listen-to.ts";
+import { listenTo } from "../../base/leaving.ts";
 import type { Exchange } from "../../dispatch/exchange.ts";
 import type { Refusal } from "../../dispatch/refusals/refusal.ts";
 import {
