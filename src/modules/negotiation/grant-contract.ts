@@ -4,7 +4,7 @@
  */
 
 import { grantDuration } from "../../base/duration.ts";
-import { type RecordEvents, recordAccepted } from "../../dispatch/contracts/contract-events.ts";
+import { recordAccepted } from "../../dispatch/contracts/contract-events.ts";
 import type { CausingRequest } from "../../dispatch/stream-events.ts";
 import {
   type Contract,
@@ -21,17 +21,12 @@ import type { HandlerSuccess } from "../../handlers/handler.ts";
 import { uuidv7 } from "../../identity/uuid.ts";
 import type { NegotiationContext } from "./config.ts";
 import type { SubmittedProposal } from "./propose/read-proposal.ts";
+import type { NegotiationParts } from "./state.ts";
 import { strongestImpact } from "./synthesis/impact.ts";
-
-/** The contracts of a deployment, and the streams that hear of them. */
-export interface GrantParts {
-  readonly context: NegotiationContext;
-  readonly record: RecordEvents;
-}
 
 /** Makes and keeps the contract. */
 export async function grantContract(
-  { context, record }: GrantParts,
+  { context, record }: NegotiationParts,
   submitted: SubmittedProposal,
   plan: SynthesisPlan,
   cause: CausingRequest | undefined,

@@ -4,7 +4,6 @@
  */
 
 import { FLOOR_METHODS } from "../../../catalog/catalog.ts";
-import type { Attempts } from "../../../dispatch/contracts/attempts.ts";
 import {
   authorizationRequired,
   type Refusal,
@@ -21,15 +20,9 @@ import type { Call } from "../../../handlers/handler.ts";
 import type { JsonSchema } from "../../../schema/json-schema.ts";
 import { PROPOSED_SCHEMA_BOUNDS } from "../../../schema/schema-bounds.ts";
 import { type SchemaType, schemaTypeOf } from "../../../schema/schema-vocabulary.ts";
+import type { NegotiationContext } from "../config.ts";
+import { synthesisFaults } from "../late-synthesis.ts";
 import { readProposedSchema } from "../propose/proposed-schema.ts";
-
-/** The parts that synthesize a request. */
-export interface RequestSynthesis {
-  readonly synthesizer: Synthesizer;
-  readonly attempts: Attempts;
-  /** Hears of a fault of the synthesis; the caller learns only that there was one. */
-  onFault(error: unknown): void;
-}
 
 /** The most inputs of a request, and of a proposal. */
 const MAX_INPUTS = PROPOSED_SCHEMA_BOUNDS.maxProperties;
@@ -51,11 +44,13 @@ type Synthesized =
  * would not take.   AGTP-API §10.1.2, §10.1.3
  */
 export function synthesizeRequest(
-  { synthesizer, attempts, onFault }: RequestSynthesis,
+  synthesizer: Synthesizer,
+  context: NegotiationContext,
   call: Call,
   exchange: ExchangeView,
 ): Synthesized {
   const { method, path, caller } = exchange;
+  const { attempts } = context;
   const impossible = (explanation: string): Refusal =>
     refuseContract(exchange, attempts, "composition-impossible", explanation);
   const reserved = checkReservation(method, path, FLOOR_METHODS);
@@ -88,7 +83,8 @@ export function synthesizeRequest(
     }
     return impossible(outcome.explanation);
   } catch (error) {
-    onFault(error);
+    // The caller learns only that there was one.
+    synthesisFaults(context)(error);
     return refuseContract(exchange, attempts, "synthesis-error", "the synthesis failed");
   }
 }
