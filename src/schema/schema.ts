@@ -12,9 +12,9 @@ import type { Problem } from "../base/problem.ts";
 import type { JsonSchema } from "./json-schema.ts";
 import { EQUALITY_KEYWORDS, FORMATS, MULTIPLE_OF } from "./keywords-and-formats.ts";
 import { compileLinearRegex, type LinearRegex } from "./linear-regex.ts";
-import { OPERATOR_SCHEMA_BOUNDS, type SchemaBounds } from "./schema-bounds.ts";
+import { OPERATOR_SCHEMA_BOUNDS } from "./schema-bounds.ts";
 import { checkSchema } from "./schema-check.ts";
-import type { SchemaFault } from "./schema-place.ts";
+import type { SchemaFault } from "./schema-references.ts";
 import {
   type SchemaViolation,
   type SentNames,
@@ -103,10 +103,8 @@ export interface SchemaCompiler {
   compile(schema: JsonSchema, where: Place): CompiledResult;
 }
 
-/** Creates a compiler; schemas beyond the bounds are problems. */
-export function createSchemaCompiler(
-  bounds: SchemaBounds = OPERATOR_SCHEMA_BOUNDS,
-): SchemaCompiler {
+/** Creates a compiler of an operator's schemas; those beyond the bounds are problems. */
+export function createSchemaCompiler(): SchemaCompiler {
   const createValidator = createValidatorFactory();
   const word = createWording();
   const known = new Map<string, CompiledSchema>();
@@ -116,7 +114,7 @@ export function createSchemaCompiler(
       const text = textOf(schema);
       const before = text === undefined ? undefined : known.get(text);
       if (before !== undefined) return { compiled: before, problems: [] };
-      const faults = checkSchema(schema, bounds);
+      const faults = checkSchema(schema, OPERATOR_SCHEMA_BOUNDS);
       if (faults.length > 0) return { problems: faults.map((fault) => toProblem(fault, where)) };
       const compiled = compileLazily(schema, createValidator, { word, judged });
       if (text !== undefined) known.set(text, compiled);
