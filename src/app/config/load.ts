@@ -70,7 +70,10 @@ function loadFile(
     ...faults.map((fault): Problem => ({ file, ...fault, ...remedyOf(fault.message) })),
     ...validation.problems.filter(({ key }) => !unexpanded.has(key)),
   ];
-  const malformed = new Set([...validation.malformed, ...[...unexpanded].map(sectionOf)]);
+  const malformed = new Set([
+    ...validation.malformed,
+    ...[...unexpanded].map((key) => /^[^.[]*/.exec(key)?.[0] ?? ""),
+  ]);
 
   // Sound only outside the malformed sections, which is where the rules between keys look.
   const config = configOf(tree, absolute);
@@ -131,10 +134,6 @@ function validate(tree: TomlTable, written: WrittenFile): Validation {
     problems,
     malformed: new Set(misshapen.map((error) => error.instancePath.split("/")[1] ?? "")),
   };
-}
-
-function sectionOf(key: string): string {
-  return /^[^.[]*/.exec(key)?.[0] ?? "";
 }
 
 function checkAcross(

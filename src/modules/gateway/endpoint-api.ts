@@ -144,16 +144,8 @@ function askedBy({ method, headers }: FastifyRequest, allowed: Asked["allowed"])
  * is the opt-in to negotiation.   AGTP "HTTP Gateway"
  */
 const PASSED: ReadonlySet<string> = new Set([
-  "accept",
-  "authority-scope",
-  "authorization",
-  "content-type",
-  "contract-synthesized",
-  "escalation-id",
-  "idempotency-key",
-  "request-id",
-  "session-id",
-  "task-id",
+  ...["accept", "authority-scope", "authorization", "content-type", "contract-synthesized"],
+  ...["escalation-id", "idempotency-key", "request-id", "session-id", "task-id"],
 ]);
 
 interface OwnFields {
