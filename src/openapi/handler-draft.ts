@@ -1,5 +1,4 @@
 /** The handler table of an imported endpoint: the external service that an operation is. AGTP-API §12.3 */
-import { STATUS_CODES } from "node:http";
 import { literalText, literalValue } from "../base/environment.ts";
 import type { JsonRecord } from "../base/json-value.ts";
 import { fillTemplate, templatePieces } from "../base/template.ts";
@@ -99,15 +98,32 @@ interface NamedErrors {
   readonly map: Readonly<Record<string, string>>;
 }
 
-/** Statuses whose usual names say less, or more, than their reason phrases; the others are named after these. */
 const BY_STATUS: Readonly<Record<string, string>> = {
-  ...{ "400": "invalid_request", "413": "content_too_large", "422": "unprocessable_content" },
-  ...{ "429": "rate_limited", "500": "internal_error" },
+  "400": "invalid_request",
+  "401": "unauthorized",
+  "402": "payment_required",
+  "403": "forbidden",
+  "404": "not_found",
+  "405": "method_not_allowed",
+  "406": "not_acceptable",
+  "408": "request_timeout",
+  "409": "conflict",
+  "410": "gone",
+  "412": "precondition_failed",
+  "413": "content_too_large",
+  "415": "unsupported_media_type",
+  "422": "unprocessable_content",
+  "423": "locked",
+  "424": "failed_dependency",
+  "428": "precondition_required",
+  "429": "rate_limited",
+  "451": "unavailable_for_legal_reasons",
+  "500": "internal_error",
+  "501": "not_implemented",
+  "502": "bad_gateway",
+  "503": "service_unavailable",
+  "504": "gateway_timeout",
 };
-const NAMED: ReadonlySet<string> = new Set([
-  ...["401", "402", "403", "404", "405", "406", "408", "409", "410", "412", "415", "423", "424"],
-  ...["428", "451", "501", "502", "503", "504"],
-]);
 const MAX_WORDS = 5;
 /** Descriptions of nothing but these say less than the status does. */
 const EMPTY_WORDS: ReadonlySet<string> = new Set([
@@ -124,8 +140,7 @@ export function nameErrors({ responses }: Operation): NamedErrors {
   const map: Record<string, string> = {};
   for (const [status, { description }] of responses) {
     if (!/^[45]\d\d$/.test(status)) continue;
-    const phrase = NAMED.has(status) ? snake(STATUS_CODES[status] ?? "") : undefined;
-    const usual = BY_STATUS[status] ?? phrase ?? `http_${status}`;
+    const usual = BY_STATUS[status] ?? `http_${status}`;
     const told = typeof description === "string" ? nameOf(description) : undefined;
     map[status] = names.take(told === undefined || names.has(told) ? usual : told);
   }
