@@ -209,15 +209,13 @@ export function expandEnvironment(tree: unknown, environment: Environment): Expa
 /** The file beside the configuration; what is in the environment wins. A reload reads it anew. */
 export const ENV_FILE = ".env";
 
-interface DeploymentEnvironment {
-  readonly environment: Environment;
-  readonly problems: readonly Problem[];
-}
-
 const MAX_ENV_BYTES = 256 * 1024;
 
 /** The environment with the variables of a deployment's file, if it has one. */
-export function environmentAt(directory: string, environment: Environment): DeploymentEnvironment {
+export function environmentAt(
+  directory: string,
+  environment: Environment,
+): Pick<LoadedConfig, "environment" | "problems"> {
   const path = join(directory, ENV_FILE);
   if (!existsSync(path)) return { environment, problems: [] };
   const { text, fault } = readBoundedFile(path, MAX_ENV_BYTES);

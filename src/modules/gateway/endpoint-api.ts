@@ -148,15 +148,10 @@ const PASSED: ReadonlySet<string> = new Set([
   ...["escalation-id", "idempotency-key", "request-id", "session-id", "task-id"],
 ]);
 
-interface OwnFields {
-  readonly agentId: string;
-  readonly ownerId: string | undefined;
-}
-
 /** The fields that pass, from names and values in turn, as they came. */
 export function passFields(
   raw: readonly string[],
-  { agentId, ownerId }: OwnFields,
+  { agentId, ownerId }: Pick<AgentDocument, "agentId" | "ownerId">,
 ): HeaderFields | WireFault {
   const fields = new Map<string, string>([["agent-id", agentId]]);
   if (ownerId !== undefined) fields.set("owner-id", ownerId);

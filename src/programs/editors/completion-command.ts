@@ -28,9 +28,9 @@ export function completionCommand(programs: () => Promise<readonly Command[]>): 
 }
 
 const SHELLS = ["bash", "zsh", "fish"] as const;
-type Shell = (typeof SHELLS)[number];
-
-const SCRIPTS: Readonly<Record<Shell, (commands: readonly CompletedCommand[]) => string>> = {
+const SCRIPTS: Readonly<
+  Record<(typeof SHELLS)[number], (commands: readonly CompletedCommand[]) => string>
+> = {
   bash: (commands) =>
     `# source <(agtpd completion bash)\n${wordFunctions(commands)}${bashEnd(commands)}`,
   zsh: (commands) =>
