@@ -51,7 +51,7 @@ export interface OpenwopAgents {
 /** Loads them; writes nothing. */
 export async function hostAgents(
   context: OpenwopContext,
-  { api }: OpenwopState,
+  { toolRates }: OpenwopState,
 ): Promise<OpenwopAgents> {
   const { config, env, routes, deployment, log, drive } = context;
   const { openwop: settings } = config;
@@ -69,7 +69,7 @@ export async function hostAgents(
     ...{ registry, runtime: runtime.runtime, redactor, reasoning, documentOf },
     ...{ turnTimeoutMs: timeoutSeconds * 1000, maxToolCalls },
     host: ownEndpoints(context),
-    takeRate: (principal, toolName) => api.toolRates.take(principal, toolName, { perMinute }),
+    takeRate: (principal, toolName) => toolRates.take(principal, toolName, { perMinute }),
     grantsOf: (agentId) => grantsOf(settings, agentId),
     findInactive: (document) => findInactive(context.state, document),
     onOddConfidence: (agentId, stated) => {

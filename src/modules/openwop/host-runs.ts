@@ -47,9 +47,9 @@ export async function hostRuns(
     apiKeys,
     runs: limits,
   } = config.openwop;
-  const redact = redactWith(openwop);
+  const { value: redact } = openwop.redactor;
   const types = nodeTypes({
-    ...{ executor, compiler, isConformance, effects: kept.api.effects },
+    ...{ executor, compiler, isConformance, effects: kept.effects },
     mockAgent: {
       reasoning,
       thresholdOf: (agentId, owner) => registry.find(agentId, owner)?.confidenceThreshold,
@@ -86,7 +86,7 @@ export async function hostRuns(
 export function httpRoutes(
   { config, log, toll, state: { view } }: OpenwopContext,
   { executor, registry, catalog, reasoning }: OpenwopAgents,
-  { api: state }: OpenwopState,
+  state: OpenwopState,
   { host, workflows, limits, redact }: HostedRuns,
 ): readonly HttpRoute[] {
   const { conformance: isConformance, installScope, apiKeys, runtime } = config.openwop;
@@ -107,11 +107,6 @@ const API: HttpRoute["api"] = {
   description: "OpenWOP: the agents of this server, and runs of them and of workflows.",
   documentation: "/v1/openapi.json",
 };
-
-/** A redactor returns a value of the shape that it was given. */
-function redactWith({ redactor }: OpenwopAgents): Redact {
-  return <Value>(value: Value): Value => redactor.value(value) as Value;
-}
 
 /** The AGTP identity of a tenant's agent; undefined: it has none here. */
 export function agtpIdOf(

@@ -15,7 +15,7 @@ export interface KnownSecret {
 export interface Redactor {
   text(text: string): string;
   /** A copy of a JSON value. */
-  value(value: unknown): unknown;
+  value<Value>(value: Value): Value;
   /** The places of the secrets in a text, in order and apart. */
   spans(text: string): readonly Span[];
   /** Up to where, in a text that goes on, no secret begins whose end has not been seen. */
@@ -65,7 +65,7 @@ export function createRedactor(known: readonly KnownSecret[]): Redactor {
   };
   return {
     text: redactText,
-    value: (value) => redact(value, MAX_DEPTH),
+    value: <Value>(value: Value) => redact(value, MAX_DEPTH) as Value,
     spans,
     settledLength: (text) => settledLength(text, secrets),
   };

@@ -10,13 +10,17 @@ import {
   REQUIRES_MISSING,
   sideEffectNode,
 } from "./conformance-nodes.ts";
-import { CORE_NODES, channelWriteNode } from "./core-nodes.ts";
+import { CORE_NODES } from "./core-nodes.ts";
 import { approvalGateNode, clarificationGateNode } from "./gates.ts";
-import type { NodeCall, NodeFault, NodeOutcome, NodeType, NodeTypes } from "./node-type.ts";
-import { subWorkflowNode } from "./sub-workflow.ts";
-
-/** The type of a node that is an agent's turn. */
-const AGENT_TYPE = "core.agent";
+import {
+  type NodeCall,
+  type NodeFault,
+  type NodeOutcome,
+  type NodeType,
+  type NodeTypes,
+  withConfigCheck,
+} from "./node-type.ts";
+import { SUB_WORKFLOW_NODE } from "./sub-workflow.ts";
 
 /** By typeId. */
 export function nodeTypes(options: {
@@ -27,22 +31,22 @@ export function nodeTypes(options: {
   readonly effects: Pick<EffectLedger, "record">;
 }): NodeTypes {
   const { executor, compiler, isConformance, mockAgent, effects } = options;
-  return new Map([
+  const types: readonly (readonly [typeId: string, type: NodeType])[] = [
     ...CORE_NODES,
-    [AGENT_TYPE, agentNode(executor)],
-    ["core.approvalGate", approvalGateNode(compiler, { hasVoters: isConformance })],
+    ["core.agent", agentNode(executor)],
+    ["core.approvalGate", approvalGateNode(isConformance)],
     ["core.clarificationGate", clarificationGateNode(compiler)],
-    ["core.channelWrite", channelWriteNode(compiler)],
-    [SUB_WORKFLOW, subWorkflowNode(compiler)],
+    [SUB_WORKFLOW, SUB_WORKFLOW_NODE],
     ...(isConformance
       ? ([
           ["conformance.requiresMissing", REQUIRES_MISSING],
-          ["core.conformance.mock-agent", mockAgentNode(compiler, mockAgent)],
+          ["core.conformance.mock-agent", mockAgentNode(mockAgent)],
           ["core.conformance.hold", HOLD],
           ["core.conformance.side-effect", sideEffectNode(effects)],
         ] as const)
       : []),
-  ]);
+  ];
+  return new Map(types.map(([id, type]) => [id, withConfigCheck(id, type, compiler)]));
 }
 
 const MAX_HANDOFFS = 8;

@@ -163,7 +163,7 @@ export class ToolCalls {
     if (tool === undefined) return failed("tool_not_allowed", "there is no such tool");
     if (!isRecord(written)) return failed("invalid_arguments", "the arguments must be an object");
     // The call is told as it is made: an agent hands no secret on.
-    const input = redactor.value(written) as JsonRecord;
+    const input = redactor.value(written);
     const filled = fillPath(tool.path, new Map(Object.entries(input)));
     if (filled.fault !== undefined) return failed("invalid_arguments", filled.fault);
     if (this.#made >= maxCalls) {
