@@ -5,6 +5,7 @@ import type { AlsoChange } from "../../../state/collection-write.ts";
 import type { ViewLease } from "../../../state/state.ts";
 import type { AgentCatalog } from "../agent-catalog.ts";
 import type { AgentExecutor } from "../agent-executor.ts";
+import type { OpenwopConfig } from "../config.ts";
 import type { RunCaller } from "../runs/run-entry.ts";
 import type { RunHost } from "../runs/run-host.ts";
 import type { Redact } from "../runs/run-log.ts";
@@ -19,10 +20,8 @@ export interface ApiParts {
   readonly executor: AgentExecutor;
   readonly redact: Redact;
   readonly keys: ApiKeys;
-  readonly isConformance: boolean;
+  readonly settings: Pick<OpenwopConfig, "conformance" | "runtime">;
   readonly toll: Toll;
-  /** Of one tool, for one principal. */
-  readonly toolCallsPerMinute: number;
   /** The discovery document, without what the listener knows. */
   readonly discovery: JsonRecord;
   readonly state: Omit<OpenwopState, "register">;
