@@ -74,9 +74,9 @@ export const LIMITS: RunLimits = {
 };
 
 const RUNTIME = {
-  ...{ kind: "deterministic", models: {}, timeoutSeconds: 120, requestTimeoutSeconds: 60 },
-  ...{ retries: 2, maxToolCalls: 16 },
-} as const;
+  ...{ kind: "deterministic" as const, models: {}, retries: 2, maxToolCalls: 16 },
+  ...{ timeoutSeconds: 120, requestTimeoutSeconds: 60 },
+};
 
 const NO_AGENTS: AgentCatalog = {
   inventory: () => [],
@@ -217,10 +217,10 @@ export async function createRuns(options: RunServerOptions = {}): Promise<RunSer
   };
   const agentIds = new Set(catalog.inventory("acme").map(({ agentId }) => agentId));
   const settings = {
-    ...{ conformance: isConformance, installScope: "host", runs: limits },
+    ...{ conformance: isConformance, installScope: "host" as const, runs: limits },
     reasoning: { ...reasoning, streaming: false },
     runtime: { ...RUNTIME, toolCallsPerMinute },
-  } as const;
+  };
   const discovery = discoveryDocument({ settings, agentIds, workflows });
   const rates = new Rates();
   const parts = {

@@ -1,5 +1,4 @@
 /** EXECUTE, and DELEGATE: tasks that agents hand on to one another, here and at peers. */
-
 import { THE_SERVER } from "../../base/task-queue.ts";
 import type { Pair } from "../../catalog/pair.ts";
 import { disclosedAgents } from "../../dispatch/caller/disclosure.ts";
@@ -12,7 +11,6 @@ import { type Ed25519PublicKey, publicKeyOf } from "../../identity/ed25519.ts";
 import { decodeJws } from "../../identity/jws.ts";
 import { createArrivals } from "./arriving.ts";
 import { Background } from "./background.ts";
-import { callbackPlaces } from "./callback.ts";
 import type { VouchingRules } from "./chain.ts";
 import type { DelegationContext, DelegationSections } from "./config.ts";
 import { delegateHandler, type Performance } from "./delegate.ts";
@@ -23,7 +21,7 @@ import { createPeerClients, createPeerManifests } from "./peer-clients.ts";
 import { PeerDirectory, readPeers } from "./peers.ts";
 import { runSource } from "./recent-runs.ts";
 import { delegationEndpoint, openDelegation } from "./register.ts";
-import { DELEGATE_SCHEMA } from "./request.ts";
+import { callbackPlaces, DELEGATE_SCHEMA } from "./request.ts";
 import { ActionResolver } from "./resolver.ts";
 import type { TargetSources } from "./targets.ts";
 import { loadJose } from "./token.ts";

@@ -2,7 +2,6 @@
  * OpenWOP: its agents as agents of this server, and runs of them and of workflows. One host stands behind
  * the AGTP endpoints, the agents' own endpoints and the HTTP API.   OpenWOP RFC 0070, RFC 0072
  */
-
 import { isDisclosedTo } from "../../dispatch/caller/disclosure.ts";
 import { longestWaitMs } from "../../dispatch/module/hosted-agents.ts";
 import type { Contribution, HostedInventory, Module } from "../../dispatch/module/module.ts";
@@ -11,9 +10,13 @@ import { agentNotInstalled } from "../../dispatch/refusals/openwop-refusals.ts";
 import type { Refusal } from "../../dispatch/refusals/refusal.ts";
 import { type ProtocolEndpoint, protocolRoutes } from "../../dispatch/routes/protocol-endpoint.ts";
 import type { AgentDocument } from "../../identity/agent-document.ts";
-import { type AgentRoutesOptions, agentRoutes, inventoryEndpoints } from "./agent-endpoints.ts";
+import {
+  type AgentRoutesOptions,
+  agentRoutes,
+  type DispatchOptions,
+  inventoryEndpoints,
+} from "./agent-endpoints.ts";
 import type { OpenwopContext, OpenwopSections } from "./config.ts";
-import type { DispatchOptions } from "./dispatch-call.ts";
 import { hostAgents, type OpenwopAgents } from "./host-agents.ts";
 import { type HostedRuns, hostRuns, httpRoutes } from "./host-runs.ts";
 import type { InstalledAgent } from "./installed-agent.ts";

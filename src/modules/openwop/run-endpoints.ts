@@ -20,7 +20,7 @@ import { confirmationForbidden } from "../../dispatch/refusals/task-refusals.ts"
 import type { ProtocolEndpoint } from "../../dispatch/routes/protocol-endpoint.ts";
 import type { Impact } from "../../endpoint/endpoint.ts";
 import type { Call, HandlerResult } from "../../handlers/handler.ts";
-import { agtpOwner, type DispatchOptions } from "./dispatch-call.ts";
+import { agtpOwner, type DispatchOptions } from "./agent-endpoints.ts";
 import type { ApiScope } from "./http/api-keys.ts";
 import { interruptOf } from "./runs/answer-run.ts";
 import { RUN_PARAMETERS } from "./runs/make-run.ts";

@@ -81,7 +81,7 @@ function plainKey(key: string): string {
 }
 
 /** A need that is not met. */
-export interface UnmetPeer {
+interface UnmetPeer {
   readonly key: string;
   /** Why, in words that follow its name. */
   readonly lack: string;

@@ -19,7 +19,7 @@ import type { Redactor } from "../redaction.ts";
 import type { OfferedTool, RuntimeTurn, ToolAnswer } from "../runtime/agent-runtime.ts";
 
 /** A tool, and the endpoint behind it. */
-export interface EndpointTool extends OfferedTool {
+interface EndpointTool extends OfferedTool {
   readonly method: string;
   /** As the manifest has it: the template, or a path that one of them serves. */
   readonly path: string;
