@@ -1,6 +1,6 @@
 /** The types of node that a deployment runs; those of the public suite only where that is asked for. */
 import type { SchemaCompiler } from "../../../schema/schema.ts";
-import { type AgentExecutor, type AgentOutcome, failed } from "../agent-executor.ts";
+import { type AgentExecutor, failed } from "../agent-executor.ts";
 import { SUB_WORKFLOW } from "../workflows/check-workflow.ts";
 import {
   type EffectLedger,
@@ -61,16 +61,21 @@ function agentNode(executor: AgentExecutor): NodeType {
   };
 }
 
-async function execute(executor: AgentExecutor, call: NodeCall): Promise<NodeOutcome> {
-  const { task = {} } = call.inputs;
-  let agentId = call.handedOn?.agentId ?? call.node.agent?.agentId ?? "";
-  let next: unknown = call.handedOn === undefined ? task : call.handedOn.task;
+async function execute(
+  executor: AgentExecutor,
+  { run, node, inputs, handedOn, signal, emit }: NodeCall,
+): Promise<NodeOutcome> {
+  const { task = {} } = inputs;
+  let agentId = handedOn?.agentId ?? node.agent?.agentId ?? "";
+  let next: unknown = handedOn === undefined ? task : handedOn.task;
   for (let handoffs = 0; handoffs <= MAX_HANDOFFS; handoffs += 1) {
-    const { tenant } = call.run.owner;
-    if (executor.find(agentId, tenant) === undefined) {
+    if (executor.find(agentId, run.owner.tenant) === undefined) {
       return failed("agent_not_found", "the agent of the node is not installed here", { agentId });
     }
-    const outcome = await takeTurn(executor, call, agentId, next);
+    const outcome = await executor.takeTurn({
+      ...{ agentId, task: next, configurable: run.configurable, owner: run.owner },
+      ...{ runId: run.runId, nodeId: node.id, signal, emit },
+    });
     if (outcome.kind === "failed") return outcome;
     if (outcome.kind === "low-confidence") return { ...outcome, agentId };
     const { result, handoffTo } = outcome;
@@ -80,16 +85,4 @@ async function execute(executor: AgentExecutor, call: NodeCall): Promise<NodeOut
   }
   const message = `the task was handed on more than ${MAX_HANDOFFS} times`;
   return failed("handoff_limit_exceeded", message);
-}
-
-function takeTurn(
-  executor: AgentExecutor,
-  { run, node, signal, emit }: NodeCall,
-  agentId: string,
-  task: unknown,
-): Promise<AgentOutcome> {
-  return executor.takeTurn({
-    ...{ agentId, task, configurable: run.configurable, owner: run.owner },
-    ...{ runId: run.runId, nodeId: node.id, signal, emit },
-  });
 }
