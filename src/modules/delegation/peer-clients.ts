@@ -3,9 +3,9 @@
  * Every way in which an answer does not come is put into AGTP's words.   AGTP "DELEGATE"
  */
 import { within } from "../../base/deadline.ts";
+import { Places } from "../../base/fair-shares.ts";
 import { isRecord } from "../../base/json-value.ts";
 import { type TraceFields, tellingOf } from "../../base/leaving.ts";
-import { Places } from "../../base/places.ts";
 import type { AgtpClient, ClientOptions } from "../../client/agtp-client.ts";
 import { createClient } from "../../client/client.ts";
 import { AgtpClientError, type AgtpClientErrorCode } from "../../client/client-error.ts";

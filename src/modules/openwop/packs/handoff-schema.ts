@@ -10,7 +10,7 @@ import { meteredSchema } from "../../../schema/metered-schema.ts";
 import type { CompiledSchema } from "../../../schema/schema.ts";
 import { PROPOSED_SCHEMA_BOUNDS, type SchemaBounds } from "../../../schema/schema-bounds.ts";
 import { checkSchema } from "../../../schema/schema-check.ts";
-import type { SchemaFault } from "../../../schema/schema-place.ts";
+import type { SchemaFault } from "../../../schema/schema-references.ts";
 import type { InstalledAgent } from "../installed-agent.ts";
 
 /** The largest file that is read as a schema. */

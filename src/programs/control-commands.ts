@@ -2,16 +2,15 @@
 
 import { existsSync } from "node:fs";
 import { dirname, resolve } from "node:path";
-import { isRecord, type JsonRecord, parseRecord } from "../../base/json-value.ts";
-import type { Problem } from "../../base/problem.ts";
-import { codeOf, reasonOf } from "../../base/thrown.ts";
-import { askControl } from "../../client/ask-control.ts";
-import { controlPath } from "../../state/state-directory.ts";
-import { type Command, CommandRefusal, command } from "../shell/command.ts";
-import { describeProblem, printJson, printProblems } from "../shell/findings.ts";
-import { defuseLine, type Terminal } from "../shell/terminal.ts";
+import { isRecord, type JsonRecord, parseRecord } from "../base/json-value.ts";
+import type { Problem } from "../base/problem.ts";
+import { codeOf, reasonOf } from "../base/thrown.ts";
+import { askControl } from "../client/ask-control.ts";
+import { controlPath } from "../state/state-directory.ts";
+import { type Command, CommandRefusal, command } from "./shell/command.ts";
+import { describeProblem, printJson, printProblems } from "./shell/findings.ts";
+import { defuseLine, type Terminal } from "./shell/terminal.ts";
 
-/** The option that says which daemon is asked. */
 const CONFIG = {
   help: "configuration file of the daemon",
   default: "agtp-server.toml",
