@@ -24,7 +24,7 @@ import {
   PROPOSE,
   proposalOf,
 } from "../../modules/mcp/contracts/own-tools.ts";
-import { findResource, listResources } from "../../modules/mcp/described-resources.ts";
+import { findResource, listResources } from "../../modules/mcp/library-server.ts";
 import { internalError, invalidParams, refused } from "../../modules/mcp/protocol-errors.ts";
 import { taskView } from "../../modules/mcp/tasks/task-requests.ts";
 import { followingIn } from "../../modules/mcp/tasks/work-state.ts";

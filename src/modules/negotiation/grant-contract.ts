@@ -3,9 +3,9 @@
  * to be seen first.   AGTP-API §10.1.3, §10.4.3, §10.8
  */
 
-import { grantDuration } from "../../../base/duration.ts";
-import { type RecordEvents, recordAccepted } from "../../../dispatch/contracts/contract-events.ts";
-import type { CausingRequest } from "../../../dispatch/stream-events.ts";
+import { grantDuration } from "../../base/duration.ts";
+import { recordAccepted } from "../../dispatch/contracts/contract-events.ts";
+import type { CausingRequest } from "../../dispatch/stream-events.ts";
 import {
   type Contract,
   type ContractEndpoint,
@@ -14,24 +14,19 @@ import {
   hashContract,
   type NegotiationOrigin,
   timestamp,
-} from "../../../endpoint/contract.ts";
-import type { SemanticBlock } from "../../../endpoint/endpoint.ts";
-import type { Proposal, SynthesisPlan } from "../../../endpoint/synthesis-plan.ts";
-import type { HandlerSuccess } from "../../../handlers/handler.ts";
-import { uuidv7 } from "../../../identity/uuid.ts";
-import type { NegotiationContext } from "../config.ts";
-import type { SubmittedProposal } from "../propose/read-proposal.ts";
-import { strongestImpact } from "../synthesis/impact.ts";
-
-/** The contracts of a deployment, and the streams that hear of them. */
-export interface GrantParts {
-  readonly context: NegotiationContext;
-  readonly record: RecordEvents;
-}
+} from "../../endpoint/contract.ts";
+import type { SemanticBlock } from "../../endpoint/endpoint.ts";
+import type { Proposal, SynthesisPlan } from "../../endpoint/synthesis-plan.ts";
+import type { HandlerSuccess } from "../../handlers/handler.ts";
+import { uuidv7 } from "../../identity/uuid.ts";
+import type { NegotiationContext } from "./config.ts";
+import type { SubmittedProposal } from "./propose/read-proposal.ts";
+import type { NegotiationParts } from "./state.ts";
+import { strongestImpact } from "./synthesis/impact.ts";
 
 /** Makes and keeps the contract. */
 export async function grantContract(
-  { context, record }: GrantParts,
+  { context, record }: NegotiationParts,
   submitted: SubmittedProposal,
   plan: SynthesisPlan,
   cause: CausingRequest | undefined,
