@@ -9,7 +9,7 @@ import { readBoundedFile } from "../../base/bounded-file.ts";
 import { makeDirectory } from "../../base/make-directory.ts";
 import { shippedPath } from "../../base/shipped-path.ts";
 import { shippedCatalogPath } from "../../catalog/catalog-file.ts";
-import { makeKey } from "../../identity/certificate-keys.ts";
+import { makeKey } from "../../identity/certificate-writer.ts";
 import { publicKeyOf } from "../../identity/ed25519.ts";
 import { issueAgent } from "../../identity/issue.ts";
 import { keyId } from "../../identity/jws.ts";

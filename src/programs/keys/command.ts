@@ -3,7 +3,7 @@
  * everything verified, 1 when a check failed or the answer is no, 2 when it could not be asked.
  */
 import { createPrivateKey } from "node:crypto";
-import { makeKey } from "../../identity/certificate-keys.ts";
+import { makeKey } from "../../identity/certificate-writer.ts";
 import { publicKeyOf } from "../../identity/ed25519.ts";
 import { keyId } from "../../identity/jws.ts";
 import { type Command, command, usage } from "../shell/command.ts";
