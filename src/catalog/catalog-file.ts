@@ -9,8 +9,8 @@ import { suggest } from "../base/close-matches.ts";
 import { DocumentPlace, type DocumentReader, type Remark } from "../base/document-place.ts";
 import { type DocumentStyle, JSON_STYLE, TOML_STYLE } from "../base/document-style.ts";
 import { describeValue, isRecord, quoteValue } from "../base/json-value.ts";
+import { shippedPath } from "../base/paths.ts";
 import type { Problem } from "../base/problem.ts";
-import { shippedPath } from "../base/shipped-path.ts";
 import { reasonOf } from "../base/thrown.ts";
 import {
   type Catalog,
