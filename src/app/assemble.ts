@@ -18,11 +18,9 @@ import type { ProcessState } from "../dispatch/process-state.ts";
 import type { RegisteredRoute, Route } from "../dispatch/routes/route.ts";
 import { observeRecorded } from "../dispatch/stamp.ts";
 import { creatingRegistry, type EndpointRegistry } from "../endpoint/endpoint-registry.ts";
-import type { Foundation } from "./foundation.ts";
-import { defaultAgent } from "./identity-parts.ts";
+import { defaultAgent, type Foundation } from "./foundation.ts";
 import { orderingRoutes, type Provisioned } from "./provision.ts";
 
-/** The surroundings of the pipeline. */
 interface AssemblyOptions {
   readonly kept: ProcessState;
   readonly drive: Drive;
@@ -52,7 +50,9 @@ export async function assemble(
     delegations: first((one) => one.delegations),
   });
   const dispatcher = await drive(pipeline);
-  const registered = await drive(filterPaced(registry.entries, isRegistered));
+  const registered = await drive(
+    filterPaced(registry.entries, (route: Route): route is RegisteredRoute => route.tier !== "C"),
+  );
   const others = await drive(filterPaced(registered, ({ isListed }) => !isListed));
   return {
     ...{ dispatcher, registry, contracts, negotiation, directory, features },
@@ -69,11 +69,6 @@ export async function assemble(
     upstreamAgents: () => all((one) => one.upstreamAgents?.()),
     apis: () => http?.apis() ?? foundation.config.apis,
   };
-}
-
-/** A contract's route is made when it is called. */
-function isRegistered(route: Route): route is RegisteredRoute {
-  return route.tier !== "C";
 }
 
 /** Contracts that nobody can call. */

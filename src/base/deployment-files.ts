@@ -7,8 +7,8 @@ import { type Dir, type Dirent, opendirSync, realpathSync, statSync } from "node
 import { join, relative, resolve, sep } from "node:path";
 import { describeFileError, readBoundedFile } from "./bounded-file.ts";
 import { atOnce, type Paced, sortPaced } from "./paced.ts";
+import { isWithin, realPath } from "./paths.ts";
 import type { Problem } from "./problem.ts";
-import { isWithin, realPath } from "./real-path.ts";
 import { codeOf } from "./thrown.ts";
 
 /** The place of a configuration. */
@@ -29,7 +29,6 @@ export interface FilesLocation {
   readonly defaultDir: string;
   /** The problem when a directory of that name is absent; undefined: none. */
   readonly absence?: string;
-  /** The ending of the files' names. */
   readonly suffix: string;
   /** True to look into directories below. */
   readonly recursive: boolean;
@@ -76,10 +75,6 @@ function byCodeUnits(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-function byName(a: Dirent, b: Dirent): number {
-  return byCodeUnits(a.name, b.name);
-}
-
 class Listing {
   readonly paths: string[] = [];
   readonly problems: Problem[] = [];
@@ -108,7 +103,9 @@ class Listing {
     if (real !== undefined && !this.#checkInside(directory, real)) return;
     if (real !== undefined && this.#visited.has(real)) return;
     if (real !== undefined) this.#visited.add(real);
-    for (const entry of yield* sortPaced(yield* this.#entriesOf(directory), byName)) {
+    for (const entry of yield* sortPaced(yield* this.#entriesOf(directory), (a, b) =>
+      byCodeUnits(a.name, b.name),
+    )) {
       if (!entry.name.startsWith(".")) yield* this.#visit(join(directory, entry.name), entry);
       yield;
     }

@@ -17,7 +17,7 @@ import {
 } from "./import-operation.ts";
 import { type Operation, operationsOf } from "./operations.ts";
 import { SchemaReader } from "./schema-reader.ts";
-import { type BaseUrl, checkBaseUrl, findBaseUrl, type Variable } from "./servers-and-security.ts";
+import { checkBaseUrl, findBaseUrl, type Variable } from "./servers-and-security.ts";
 import { firstSentence, kebab, Notes, snake, UniqueNames } from "./words.ts";
 
 /** An endpoint with its file. */
@@ -53,11 +53,9 @@ interface ImportOptions {
   readonly baseUrl?: string;
   /** File of the CA that the API's certificate is from, relative to the deployment; the system's otherwise. */
   readonly ca?: string;
-  /** Told of every operation that is done. */
   readonly onProgress?: (done: number, total: number) => void;
 }
 
-/** The deployment, or why there can be none. */
 type ImportResult =
   | { readonly kind: "imported"; readonly imported: ImportedDocument }
   | { readonly kind: "fault"; readonly message: string };
@@ -76,7 +74,9 @@ export function importDocument(document: JsonRecord, options: ImportOptions): Im
     return { kind: "fault", message };
   }
   const notes = new Notes();
-  const bases = operations.map(({ servers }) => findBase(servers, options, notes));
+  const bases = operations.map(({ servers }) =>
+    options.baseUrl === undefined ? findBaseUrl(servers, notes) : checkBaseUrl(options.baseUrl),
+  );
   const fault = bases.find((base) => base.fault !== undefined)?.fault;
   if (fault !== undefined) return { kind: "fault", message: fault };
   const baseUrls = bases.map(({ url = "" }) => url);
@@ -94,10 +94,6 @@ export function importDocument(document: JsonRecord, options: ImportOptions): Im
       notes: [...new Set([...notes.messages, ...schemaNotes, ...unusedPaths(document)])],
     },
   };
-}
-
-function findBase(servers: readonly unknown[], { baseUrl }: ImportOptions, notes: Notes): BaseUrl {
-  return baseUrl === undefined ? findBaseUrl(servers, notes) : checkBaseUrl(baseUrl);
 }
 
 type Facts = Pick<ImportedDocument, "title" | "version" | "description" | "documentation">;
@@ -184,7 +180,6 @@ function fileName({ namespace, operation, method, path }: DraftedEndpoint): stri
   return folder === "" ? name : `${folder}/${name}`;
 }
 
-/** Each variable once, with every address that it is sent to. */
 function distinct(variables: readonly Variable[]): readonly Variable[] {
   const byName = new Map<string, Variable>();
   for (const variable of variables) {

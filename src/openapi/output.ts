@@ -106,7 +106,6 @@ function anyOf(schemas: readonly JsonSchema[]): JsonSchema {
   return { anyOf: different };
 }
 
-/** The kind of content that a media type is. */
 type ContentKind = "json" | "form" | "multipart" | "text" | "binary";
 
 /** One entry of `content`. */
@@ -114,7 +113,6 @@ export interface Content {
   /** Lower case, without parameters. */
   readonly mediaType: string;
   readonly kind: ContentKind;
-  /** The media type object. */
   readonly raw: JsonRecord;
 }
 
@@ -125,7 +123,7 @@ export function contentsOf(content: unknown): readonly Content[] {
   if (!isRecord(content)) return [];
   return Object.entries(content)
     .map(([name, raw]): Content => {
-      const mediaType = (name.split(";", 1)[0] ?? "").trim().toLowerCase();
+      const mediaType = (name.split(";", 1)[0] ?? "").trim().toLowerCase() || "*/*";
       return { mediaType, kind: kindOf(mediaType), raw: recordIn(raw) };
     })
     .toSorted((a, b) => ORDER.indexOf(a.kind) - ORDER.indexOf(b.kind));

@@ -27,7 +27,6 @@ export interface Credentials {
   /** For the URL, percent-encoded but for the variables in it. */
   readonly query: readonly string[];
   readonly variables: readonly CredentialVariable[];
-  /** Scopes that the document asks for. */
   readonly scopes: readonly string[];
   /** Schemes that an external service cannot follow. */
   readonly unsupported: readonly string[];
@@ -73,7 +72,7 @@ interface NamedScheme {
 
 function readScheme({ name, scheme, prefix }: NamedScheme, scopes: unknown): Credentials {
   const { type, scheme: kind, in: place, name: parameter } = scheme;
-  const variable = variableName(prefix, name);
+  const variable = importedVariable(snake(`${prefix} ${name}`) || "api_key");
   const reference = variableReference(variable);
   const asked = Array.isArray(scopes) ? scopes.filter((scope) => typeof scope === "string") : [];
   const make = (part: Partial<Credentials>, purpose: string): Credentials => ({
@@ -139,11 +138,6 @@ function join(first: Credentials, second: Credentials): Credentials {
     scopes: [...first.scopes, ...second.scopes],
     unsupported: [...first.unsupported, ...second.unsupported],
   };
-}
-
-/** `IMPORT_PETSTORE_API_KEY` */
-function variableName(prefix: string, scheme: string): string {
-  return importedVariable(snake(`${prefix} ${scheme}`) || "api_key");
 }
 
 /** A base URL without a slash at its end, or why there is none. */

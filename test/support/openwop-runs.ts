@@ -2,7 +2,6 @@
  * Runs over a store, behind the HTTP API on a free port: what a test needs to drive them as a client
  * would, to kill them, and to hold their bodies against the published schemas.
  */
-
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -22,8 +21,8 @@ import { discoveryDocument } from "../../src/modules/openwop/http/discovery.ts";
 import { Idempotency } from "../../src/modules/openwop/http/idempotency.ts";
 import { InterruptTokens } from "../../src/modules/openwop/http/interrupt-token.ts";
 import { openwopApi } from "../../src/modules/openwop/http/openwop-api.ts";
+import { EffectLedger } from "../../src/modules/openwop/nodes/conformance-nodes.ts";
 import { nodeTypes } from "../../src/modules/openwop/nodes/known-nodes.ts";
-import { EffectLedger } from "../../src/modules/openwop/runs/effect-ledger.ts";
 import { RunHost } from "../../src/modules/openwop/runs/run-host.ts";
 import type { Redact } from "../../src/modules/openwop/runs/run-log.ts";
 import type { RunWatcher } from "../../src/modules/openwop/runs/run-state.ts";
@@ -72,6 +71,11 @@ export const LIMITS: RunLimits = {
   loopIterations: 10,
   durationSeconds: 60,
   retentionSeconds: 86_400,
+};
+
+const RUNTIME = {
+  ...{ kind: "deterministic" as const, models: {}, retries: 2, maxToolCalls: 16 },
+  ...{ timeoutSeconds: 120, requestTimeoutSeconds: 60 },
 };
 
 const NO_AGENTS: AgentCatalog = {
@@ -212,17 +216,17 @@ export async function createRuns(options: RunServerOptions = {}): Promise<RunSer
     ...{ toolRates: new ToolRates(now), effects },
   };
   const agentIds = new Set(catalog.inventory("acme").map(({ agentId }) => agentId));
-  const discovery = discoveryDocument({
-    ...{ isConformance, installScope: "host", agentIds, workflows },
-    reasoning: { verbosity: "summary", tokenLimit: 512, isStreaming: false },
-    ...{ limits, toolCallsPerMinute },
-  });
+  const settings = {
+    ...{ conformance: isConformance, installScope: "host" as const, runs: limits },
+    reasoning: { ...reasoning, streaming: false },
+    runtime: { ...RUNTIME, toolCallsPerMinute },
+  };
+  const discovery = discoveryDocument({ settings, agentIds, workflows });
   const rates = new Rates();
   const parts = {
     toll: createToll(rates, new LoopTime(rates)),
-    ...{ host, catalog, executor, redact, keys: KEYS, isConformance, discovery, state, log },
+    ...{ host, catalog, executor, redact, keys: KEYS, settings, discovery, state, log },
     view: options.view ?? {},
-    toolCallsPerMinute,
   };
   const app = fastify({ forceCloseConnections: true });
   for (const { prefix, plugin } of openwopApi(parts, options.bodyBytes ?? 1_048_576)) {

@@ -42,8 +42,8 @@ export interface Sample {
 const FRESH_ROUNDS = 5;
 
 /**
- * Per contender one sample a round; rounds are short and interleaved, so that drift hits all alike.
- * `onRound` measures what else belongs to a round.
+ * Per contender one sample a round; rounds are short and interleaved, and every other one goes the other way
+ * around, so that drift and what one leaves to the next hit all alike. `onRound` measures what else belongs to a round.
  */
 export async function measureRounds<Name extends string>(
   contenders: Readonly<Record<Name, Contender>>,
@@ -56,7 +56,7 @@ export async function measureRounds<Name extends string>(
   const unmeasured = timing.unmeasuredRounds * (shape.fresh === true ? FRESH_ROUNDS : 1);
   for (let round = -unmeasured; round < timing.rounds; round += 1) {
     if (round >= 0) await onRound();
-    for (const name of names) {
+    for (const name of round % 2 === 0 ? names : names.toReversed()) {
       const sample = await measureLoad(contenders[name], shape, timing);
       if (round >= 0) samples[name]?.push(sample);
     }

@@ -1,33 +1,29 @@
 /** EXECUTE, and DELEGATE: tasks that agents hand on to one another, here and at peers. */
-
 import { THE_SERVER } from "../../base/task-queue.ts";
 import type { Pair } from "../../catalog/pair.ts";
-import { parseUri } from "../../client/uri.ts";
 import { disclosedAgents } from "../../dispatch/caller/disclosure.ts";
 import type { ActAs } from "../../dispatch/handling/acting.ts";
 import type { Contribution, Module } from "../../dispatch/module/module.ts";
 import { describeBy, type FloorMethod, floorEndpoints } from "../../dispatch/routes/floor.ts";
 import { canonicalPair, isProtocolPair } from "../../dispatch/routes/pairs.ts";
 import { protocolRoutes } from "../../dispatch/routes/protocol-endpoint.ts";
-import { type Ed25519PublicKey, publicKeyOf } from "../../identity/ed25519.ts";
+import { publicKeyOf } from "../../identity/ed25519.ts";
 import { decodeJws } from "../../identity/jws.ts";
 import { createArrivals } from "./arriving.ts";
 import { Background } from "./background.ts";
-import { callbackPlaces } from "./callback.ts";
 import type { VouchingRules } from "./chain.ts";
 import type { DelegationContext, DelegationSections } from "./config.ts";
 import { delegateHandler, type Performance } from "./delegate.ts";
 import { EXECUTE_SCHEMA, executeHandler, executionTarget } from "./execute.ts";
 import { forward } from "./forward.ts";
 import type { Outcome } from "./outcome.ts";
-import { createPeerClients } from "./peer-clients.ts";
-import { createPeerManifests } from "./peer-manifests.ts";
+import { createPeerClients, createPeerManifests } from "./peer-clients.ts";
 import { PeerDirectory, readPeers } from "./peers.ts";
 import { runSource } from "./recent-runs.ts";
 import { delegationEndpoint, openDelegation } from "./register.ts";
-import { DELEGATE_SCHEMA } from "./request.ts";
+import { callbackPlaces, DELEGATE_SCHEMA } from "./request.ts";
 import { ActionResolver } from "./resolver.ts";
-import type { AgentUri, TargetSources } from "./targets.ts";
+import type { TargetSources } from "./targets.ts";
 import { loadJose } from "./token.ts";
 import { work } from "./work.ts";
 
@@ -96,9 +92,9 @@ async function provisionDelegate(
   const { runs, register, schedule, seen } = await context.once(openDelegation);
   const { serverId } = config.server;
   const settings = readPeers(config);
-  const peers = new PeerDirectory(settings.facts);
-  const caller = createPeerClients(settings.connections);
-  const manifests = createPeerManifests(settings.connections);
+  const peers = new PeerDirectory(settings.peers);
+  const caller = createPeerClients();
+  const manifests = createPeerManifests();
   const vouching: VouchingRules = {
     ...{ serverId, peers },
     isOwn: ownAgents(context),
@@ -113,7 +109,7 @@ async function provisionDelegate(
   const perform = (performance: Performance): Promise<Outcome> => {
     const { target } = performance.hop;
     return target.kind === "remote"
-      ? forward({ serverId, key: signingKey, caller, vouching }, target.peer, performance)
+      ? forward({ key: signingKey, caller, vouching }, target.peer, performance)
       : work({ actAs, resolver, isFloor: isFloorPair }, target.agent, performance);
   };
   const handler = delegateHandler({
@@ -124,13 +120,13 @@ async function provisionDelegate(
     method: { inputSchema: DELEGATE_SCHEMA, handler, endsInTime: true },
     blockers: settings.problems,
     delegations: createArrivals({
-      ...{ serverId, peers, vouching, seen, maxDepth: config.delegation.maxDepth },
-      keyFor: keysOf(serverId, signingKey && publicKeyOf(signingKey), peers),
+      ...{ ...vouching, seen, maxDepth: config.delegation.maxDepth },
+      ownKey: signingKey && publicKeyOf(signingKey),
       now: state.clock.now,
     }),
     start: () => background.start(),
     warmUp: () => {
-      if (settings.facts.length > 0) loadJose.prepare();
+      if (settings.peers.length > 0) loadJose.prepare();
     },
     stop: async () => {
       await Promise.all([background.close(), caller.close(), manifests.close()]);
@@ -173,22 +169,5 @@ function targetSources(
       if (agent === undefined || callerId === undefined) return agent;
       return disclosedAgents(disclosed, callerId).includes(agent) ? agent : undefined;
     },
-    readUri,
   };
-}
-
-function readUri(text: string): AgentUri | undefined {
-  try {
-    return parseUri(text);
-  } catch {
-    return undefined;
-  }
-}
-
-function keysOf(
-  ownId: string,
-  own: Ed25519PublicKey | undefined,
-  peers: PeerDirectory,
-): (serverId: string) => Ed25519PublicKey | undefined {
-  return (serverId) => (serverId === ownId ? own : peers.findByServerId(serverId)?.publicKey);
 }

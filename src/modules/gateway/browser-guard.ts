@@ -6,7 +6,7 @@
  */
 import { isIP } from "node:net";
 import { isLoopbackHost } from "../../base/addresses.ts";
-import { isReading } from "../../openapi/lift-verb.ts";
+import { isReading } from "../../openapi/http-form.ts";
 import type { GatewaySections } from "./config.ts";
 import { readAuthority } from "./http-target.ts";
 
@@ -18,7 +18,6 @@ type OriginVerdict =
 
 type FieldPairs = readonly (readonly [name: string, value: string])[];
 
-/** The parts of a request that tell its origin. */
 interface OriginRequest {
   readonly method: string;
   readonly origin: string | undefined;
@@ -34,16 +33,8 @@ const SENT = [
 ].join(", ");
 const EXPOSED = [
   ...["AGTP-Catalog-Warning", "AGTP-Endpoint-Warning", "Attribution-Record", "Audit-ID", "ETag"],
-  ...[
-    "Location",
-    "Mcp-Session-Id",
-    "Request-ID",
-    "Response-ID",
-    "Retry-After",
-    "Server-ID",
-    "Task-ID",
-  ],
-  ...["WWW-Authenticate", "X-AGTP-Status"],
+  ...["Location", "Mcp-Session-Id", "Request-ID", "Response-ID", "Retry-After", "Server-ID"],
+  ...["Task-ID", "WWW-Authenticate", "X-AGTP-Status"],
 ].join(", ");
 /** The time that a browser may remember; it never remembers longer than two hours. */
 const MAX_AGE_SECONDS = 600;
@@ -75,7 +66,6 @@ export function createOriginPolicy(
   };
 }
 
-/** The parts of a request that name its server. */
 interface HostRequest {
   /** As it was written: origin-form, or absolute-form with a name of its own. */
   readonly target: string;

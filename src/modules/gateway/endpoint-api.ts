@@ -20,9 +20,8 @@ import {
   sendRefusal,
   writeAnswer,
 } from "./http-answer.ts";
-import type { HttpEntrance } from "./http-entrance.ts";
+import type { HttpEntrance, VerbRoutes } from "./http-entrance.ts";
 import { FURTHER_METHODS, METHODS, readTarget } from "./http-target.ts";
-import type { VerbRoutes } from "./verb-routes.ts";
 
 interface EndpointApiParts {
   readonly serverId: string;
@@ -145,28 +144,14 @@ function askedBy({ method, headers }: FastifyRequest, allowed: Asked["allowed"])
  * is the opt-in to negotiation.   AGTP "HTTP Gateway"
  */
 const PASSED: ReadonlySet<string> = new Set([
-  "accept",
-  "authority-scope",
-  "authorization",
-  "content-type",
-  "contract-synthesized",
-  "escalation-id",
-  "idempotency-key",
-  "request-id",
-  "session-id",
-  "task-id",
+  ...["accept", "authority-scope", "authorization", "content-type", "contract-synthesized"],
+  ...["escalation-id", "idempotency-key", "request-id", "session-id", "task-id"],
 ]);
-
-/** The fields of the sidecar's own agent. */
-interface OwnFields {
-  readonly agentId: string;
-  readonly ownerId: string | undefined;
-}
 
 /** The fields that pass, from names and values in turn, as they came. */
 export function passFields(
   raw: readonly string[],
-  { agentId, ownerId }: OwnFields,
+  { agentId, ownerId }: Pick<AgentDocument, "agentId" | "ownerId">,
 ): HeaderFields | WireFault {
   const fields = new Map<string, string>([["agent-id", agentId]]);
   if (ownerId !== undefined) fields.set("owner-id", ownerId);

@@ -13,9 +13,8 @@ import {
   type TracingContext,
   type TracingSections,
 } from "./config.ts";
-import { listenToHttp } from "./http-requests.ts";
 import { listenToLeaving, listenToUndici } from "./leaving-spans.ts";
-import { RequestSpans } from "./request-spans.ts";
+import { listenToHttp, RequestSpans } from "./request-spans.ts";
 import { SpanQueue } from "./span-queue.ts";
 import type { Place } from "./span-record.ts";
 import { SpanIds, Spans } from "./spans.ts";

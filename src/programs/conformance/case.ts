@@ -12,8 +12,8 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { describeFileError, readBoundedFile } from "../../base/bounded-file.ts";
+import { shippedPath } from "../../base/paths.ts";
 import type { Problem } from "../../base/problem.ts";
-import { shippedPath } from "../../base/shipped-path.ts";
 import { clausesIn, compareClauses, readClause, requirementOf } from "./clauses.ts";
 import { parseTranscript, type Transcript, type TranscriptExchange } from "./transcript.ts";
 
@@ -55,12 +55,9 @@ export const NEEDS = {
 /** The name of one. */
 export type Need = keyof typeof NEEDS;
 
-/** Tells whether a word of a case's notes is a need. */
 function isNeed(word: string): word is Need {
   return Object.hasOwn(NEEDS, word);
 }
-
-type CaseLevel = "must" | "should";
 
 /** One case, ready to be run. */
 export interface ConformanceCase {
@@ -72,7 +69,7 @@ export interface ConformanceCase {
   readonly clauses: readonly [string, ...string[]];
   /** The requirements that it is about, of the thirteen of §13.1. */
   readonly requirements: readonly number[];
-  readonly level: CaseLevel;
+  readonly level: "must" | "should";
   readonly needs: readonly Need[];
   readonly changesState: boolean;
   readonly exchanges: readonly TranscriptExchange[];

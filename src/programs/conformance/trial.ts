@@ -10,19 +10,16 @@ import { isMethodName } from "../../catalog/catalog.ts";
 import { templateParameters } from "../../catalog/path-grammar.ts";
 import { covers } from "../../identity/authority-scope.ts";
 import { schemaSample } from "../../schema/schema-sample.ts";
-import { judgeOf, type ValueJudge } from "./schema-kinds.ts";
 import { asText } from "./text-pattern.ts";
+import { judgeOf, type ValueJudge } from "./value-kinds.ts";
 
 /** A request that the server should understand, and the endpoint it is for. */
 export interface Trial {
   readonly method: string;
-  /** The path as registered. */
   readonly template: string;
   /** With values for its parameters. */
   readonly target: string;
-  /** The members of the body. */
   readonly input: JsonRecord;
-  /** The values in the path. */
   readonly inPath: JsonRecord;
   readonly endpoint: JsonRecord;
   readonly requiredScopes: readonly string[];
@@ -37,7 +34,11 @@ export function trialOf(endpoint: unknown, tierOf: (pair: string) => unknown): T
   const { method, path, semantic, input_schema: schema } = endpoint;
   if (typeof method !== "string" || !isMethodName(method)) return undefined;
   if (typeof path !== "string" || !PATH.test(path)) return undefined;
-  if (!isReading(semantic) || tierOf(`${method} ${path}`) === "A" || method === "DISCOVER") {
+  if (
+    recordIn(semantic)["impact"] !== "informational" ||
+    tierOf(`${method} ${path}`) === "A" ||
+    method === "DISCOVER"
+  ) {
     return undefined;
   }
   if (endpoint["approval"] !== undefined) return undefined;
@@ -58,21 +59,12 @@ export function trialOf(endpoint: unknown, tierOf: (pair: string) => unknown): T
   };
 }
 
-function isReading(semantic: unknown): boolean {
-  return isRecord(semantic) && semantic["impact"] === "informational";
-}
-
 /** Required members, and those that the path needs. */
 function sampleInput(schema: JsonRecord, path: string): JsonRecord | undefined {
   const { required } = schema;
   const names = [...(Array.isArray(required) ? required : []), ...templateParameters(path)];
   const sample = schemaSample({ ...schema, required: [...new Set(names)] });
   return isRecord(sample) ? sample : undefined;
-}
-
-/** The name of an endpoint; its members are whatever a server sent. */
-export function pairOf({ method, path }: JsonRecord): string {
-  return `${asText(method ?? null)} ${asText(path ?? null)}`;
 }
 
 /** A path with its parameters' values. */
@@ -179,11 +171,7 @@ function isAcceptedText(trial: Trial, name: string, text: string): boolean {
 }
 
 function isScalar(value: unknown): boolean {
-  return value !== "" && value !== null && value !== undefined && !isNested(value);
-}
-
-function isNested(value: unknown): boolean {
-  return Array.isArray(value) || isRecord(value);
+  return value !== "" && value !== null && value !== undefined && typeof value !== "object";
 }
 
 /** Every octet, though most need not be: a server that does not decode sees none of them. */

@@ -7,7 +7,8 @@
  * `"{any:name}"` keeps the value as `{{name}}`; `"{output probe}"` has an argument, here the endpoint
  * that was tried.
  */
-import { isFraction, isRecord, recordIn } from "../../base/json-value.ts";
+
+import { isFraction, isRecord, type JsonRecord, recordIn } from "../../base/json-value.ts";
 import { FLOOR_METHODS } from "../../catalog/catalog.ts";
 import { checkTemplate, templateParameters } from "../../catalog/path-grammar.ts";
 import { sha256Hex } from "../../identity/canonical-form.ts";
@@ -15,14 +16,19 @@ import { signedOctets } from "../../identity/genesis.ts";
 import { isSha256 } from "../../identity/identifiers.ts";
 import { decodeJws } from "../../identity/jws.ts";
 import { verifyManifest } from "../../identity/manifest-signature.ts";
-import { checkInputSchema, checkOutput, checkSchemaDocument } from "./schema-kinds.ts";
-import type { Bindings } from "./text-pattern.ts";
-import { pairOf } from "./trial.ts";
+import type { JsonSchema } from "../../schema/json-schema.ts";
+import { prepareMeteredCheck } from "../../schema/metered-schema.ts";
+import {
+  OPERATOR_SCHEMA_BOUNDS,
+  PROPOSED_SCHEMA_BOUNDS,
+  type SchemaBounds,
+} from "../../schema/schema-bounds.ts";
+import { checkSchema } from "../../schema/schema-check.ts";
+import { asText, type Bindings } from "./text-pattern.ts";
 
 interface ValueKind {
   readonly name: string;
   readonly argument: string;
-  /** Where the value is kept. */
   readonly capture: string | undefined;
 }
 
@@ -42,7 +48,10 @@ const CHECKS: ReadonlyMap<string, KindCheck> = new Map<string, KindCheck>([
   ["null", (value) => expected("null", value === null)],
   ["boolean", (value) => expected("true or false", typeof value === "boolean")],
   ["integer", (value) => expected("an integer", Number.isInteger(value))],
-  ["positive", (value) => expected("an integer from 1", isPositive(value))],
+  [
+    "positive",
+    (value) => expected("an integer from 1", Number.isInteger(value) && Number(value) >= 1),
+  ],
   ["fraction", (value) => expected("a number from 0 to 1", isFraction(value))],
   ["object", (value) => expected("an object", isRecord(value))],
   ["array", (value) => expected("an array", Array.isArray(value))],
@@ -82,10 +91,6 @@ function expected(what: string, isSo: boolean): string | undefined {
   return isSo ? undefined : `expected ${what}`;
 }
 
-function isPositive(value: unknown): boolean {
-  return Number.isInteger(value) && Number(value) >= 1;
-}
-
 function isNames(value: unknown): boolean {
   return Array.isArray(value) && value.every((name) => typeof name === "string" && name !== "");
 }
@@ -95,7 +100,6 @@ const FLOOR_NAMES: ReadonlySet<string> = new Set(FLOOR_METHODS.map((name) => nam
 const MAX_PATH_LENGTH = 8192;
 const MAX_DEPTH = 8;
 
-/** A path that may be registered. */
 function checkPathTemplate(value: unknown): string | undefined {
   if (typeof value !== "string" || value.length > MAX_PATH_LENGTH) return "expected a path";
   const fault = checkTemplate(value, FLOOR_NAMES);
@@ -146,13 +150,11 @@ function checkAliases(value: unknown): string | undefined {
 /** AGTP-API §8.4: all eighteen, as names or as objects that have one. */
 function checkEmbeddedMethods(value: unknown): string | undefined {
   if (!Array.isArray(value)) return "expected the eighteen floor methods";
-  const names = new Set(value.map((entry) => (isRecord(entry) ? nameOf(entry) : entry)));
+  const names = new Set(
+    value.map((entry) => (isRecord(entry) ? (entry["name"] ?? entry["method"]) : entry)),
+  );
   const missing = FLOOR_METHODS.find((method) => !names.has(method));
   return missing && `expected the eighteen floor methods, and ${missing} among them`;
-}
-
-function nameOf(entry: Readonly<Record<string, unknown>>): unknown {
-  return entry["name"] ?? entry["method"];
 }
 
 /** AGTP-API §5.8: the inventory has every endpoint that the manifest has. */
@@ -208,4 +210,64 @@ function checkContractRecord(value: unknown, bindings: Bindings): string | undef
   return ORIGINS.includes(origin)
     ? undefined
     : `expected an Attribution-Record with a negotiation_origin, one of ${ORIGINS.join(", ")}`;
+}
+
+/** Finds what is wrong with a value, in words; undefined: nothing. */
+export type ValueJudge = (value: unknown) => string | undefined;
+
+/** As much as an operator's own files may hold; other keywords are their owner's business. */
+const PUBLISHED: SchemaBounds = {
+  ...OPERATOR_SCHEMA_BOUNDS,
+  isTolerant: true,
+  takesForeignFormats: true,
+};
+/** The schemas to judge by have patterns that RE2 can match. */
+const JUDGED: SchemaBounds = {
+  ...OPERATOR_SCHEMA_BOUNDS,
+  isTolerant: true,
+  takesForeignFormats: true,
+  maxPatternSize: PROPOSED_SCHEMA_BOUNDS.maxPatternSize,
+};
+
+/** A JSON Schema 2020-12. */
+export function checkSchemaDocument(value: unknown): string | undefined {
+  if (typeof value === "boolean") return undefined;
+  if (!isRecord(value)) return "expected a JSON Schema";
+  const [fault] = checkSchema(value, PUBLISHED);
+  return fault && `expected a JSON Schema 2020-12: ${fault.pointer || "it"} ${fault.message}`;
+}
+
+/** AGTP-API §6.4: an input schema is an object's, and closed. */
+export function checkInputSchema(value: unknown): string | undefined {
+  const fault = checkSchemaDocument(value);
+  if (fault !== undefined) return fault;
+  if (!isRecord(value) || value["type"] !== "object") return 'expected a schema of type "object"';
+  return value["additionalProperties"] === false
+    ? undefined
+    : 'expected a schema with "additionalProperties": false';
+}
+
+/** A value of the named endpoint's output schema; a schema that cannot be judged by passes. */
+export function checkOutput(
+  value: unknown,
+  bindings: Bindings,
+  endpoint: string,
+): string | undefined {
+  const fault = judgeOf(bindings.get(`${endpoint}.output_schema`))?.(value);
+  return fault && `expected what the output_schema describes: ${fault}`;
+}
+
+/** The judge of a stranger's schema; undefined: it is no schema, or more than can be judged by. */
+export function judgeOf(schema: unknown): ValueJudge | undefined {
+  if (!isRecord(schema) || checkSchema(schema as JsonSchema, JUDGED).length > 0) return undefined;
+  const check = prepareMeteredCheck(schema);
+  return (value) => {
+    const [violation] = check(value) ?? [];
+    return violation && `${violation.path || "the value"} ${violation.message}`;
+  };
+}
+
+/** The name of an endpoint; its members are whatever a server sent. */
+export function pairOf({ method, path }: JsonRecord): string {
+  return `${asText(method ?? null)} ${asText(path ?? null)}`;
 }

@@ -21,24 +21,25 @@ export interface Failure {
   readonly isSilence: boolean;
 }
 
-/** The meaning of an outcome for the run. */
-export type Standing =
-  | "passed"
-  | "failed"
-  /** The draft says SHOULD. */
-  | "advised"
-  | "skipped"
-  /** It fails, and is listed as known to. */
-  | "known-failing"
-  /** It is listed as known to fail, and passes. */
-  | "no-longer-failing";
+/**
+ * All meanings of an outcome for the run, in the order of a summary. `advised`: the draft says SHOULD; the
+ * two of known cases: it fails and is listed as known to, or is listed and passes.
+ */
+export const STANDINGS = [
+  "passed",
+  "failed",
+  "advised",
+  "known-failing",
+  "no-longer-failing",
+  "skipped",
+] as const;
+export type Standing = (typeof STANDINGS)[number];
 
 /** One case of a run. */
 export interface CaseVerdict {
   readonly case: ConformanceCase;
   readonly outcome: Outcome;
   readonly standing: Standing;
-  /** Why it is known to fail. */
   readonly knownReason?: string | undefined;
   readonly durationMs: number;
 }
@@ -59,28 +60,11 @@ export interface ServerFacts {
   readonly catalogVersion?: string | undefined;
 }
 
-/** All standings, in the order of a summary. */
-export const STANDINGS: readonly Standing[] = [
-  "passed",
-  "failed",
-  "advised",
-  "known-failing",
-  "no-longer-failing",
-  "skipped",
-];
-
 /** How many cases have each standing. */
 export function countStandings(
   verdicts: readonly CaseVerdict[],
 ): Readonly<Record<Standing, number>> {
-  const counts = {
-    passed: 0,
-    failed: 0,
-    advised: 0,
-    "known-failing": 0,
-    "no-longer-failing": 0,
-    skipped: 0,
-  };
+  const counts = Object.fromEntries(STANDINGS.map((one) => [one, 0])) as Record<Standing, number>;
   for (const { standing } of verdicts) counts[standing] += 1;
   return counts;
 }

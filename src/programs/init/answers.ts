@@ -13,18 +13,14 @@ import { defuseLine, type Output } from "../shell/terminal.ts";
 export interface Answers {
   /** The name by which agents and other servers know the server. */
   readonly serverId: string;
-  /** The operator's name. */
   readonly operator: string;
-  /** The address by which they are reached. */
   readonly contact: string | undefined;
   /** Name of a first agent; undefined for none. */
   readonly agent: string | undefined;
   readonly port: number;
-  /** The language of the first handler. */
   readonly handlers: HandlerLanguage;
 }
 
-/** Languages that a first handler may be in. */
 const HANDLER_LANGUAGES = ["javascript", "python"] as const;
 export type HandlerLanguage = (typeof HANDLER_LANGUAGES)[number];
 
@@ -60,11 +56,6 @@ export function findTextFault(text: string): string | undefined {
 /** The fault of an agent's name, which names its files as well. */
 export function findAgentFault(text: string): string | undefined {
   return AGENT_NAME.test(text) ? undefined : "must be 1 to 64 of A-Z a-z 0-9 - _";
-}
-
-/** A language by its name; undefined for what is none. */
-function readLanguage(text: string): HandlerLanguage | undefined {
-  return HANDLER_LANGUAGES.find((language) => language === text);
 }
 
 /** A port to listen on; undefined for what is none. */
@@ -145,7 +136,7 @@ export async function interview(
 ): Promise<Answers> {
   const port = line.port === undefined ? DEFAULT_PORT : readPort(line.port);
   if (port === undefined) throw wrongFlag("--port", "must be a number from 1 to 65535", line.port);
-  const handlers = readLanguage(line.handlers ?? "javascript");
+  const handlers = HANDLER_LANGUAGES.find((one) => one === (line.handlers ?? "javascript"));
   if (handlers === undefined) {
     const expected = `must be one of ${HANDLER_LANGUAGES.join(", ")}`;
     throw wrongFlag("--handlers", expected, line.handlers);

@@ -6,8 +6,7 @@
 import { createPrivateKey, type KeyObject } from "node:crypto";
 import { basename, dirname, join } from "node:path";
 import { readBoundedFile } from "../../base/bounded-file.ts";
-import { makeDirectory } from "../../base/make-directory.ts";
-import { shippedPath } from "../../base/shipped-path.ts";
+import { makeDirectory, shippedPath } from "../../base/paths.ts";
 import { shippedCatalogPath } from "../../catalog/catalog-file.ts";
 import { makeKey } from "../../identity/certificate-keys.ts";
 import { publicKeyOf } from "../../identity/ed25519.ts";
@@ -25,8 +24,11 @@ import {
   PYTHON_HANDLER_FILE,
   RECIPE_FILE,
   SAMPLE_SCOPE,
-} from "./sample-files.ts";
-import { SERVER_FILE, SIGNING_KEY, serverFile, translatedServerFile } from "./server-file.ts";
+  SERVER_FILE,
+  SIGNING_KEY,
+  serverFile,
+  translatedServerFile,
+} from "./server-file.ts";
 import type { FoundReference } from "./translate-reference.ts";
 
 /** Files of a deployment that are not written yet, and whom they make. */
@@ -46,7 +48,7 @@ export function makeDeployment(answers: Answers, found?: FoundReference): NewDep
       ? sampleFiles(answers, agentId)
       : translatedFiles(answers, found, agentId)),
     ".gitignore": IGNORE_FILE,
-    "catalog/methods.json": readShippedCatalog(),
+    "catalog/methods.json": readWhole(shippedCatalogPath()),
   };
   const written = Object.entries(texts).map(([path, content]) => {
     return { path, content, isSecret: false };
@@ -84,17 +86,8 @@ function handlerFiles({ handlers }: Answers): Readonly<Record<string, string>> {
   if (handlers === "javascript") return { "endpoints/items.mjs": HANDLER_FILE };
   return {
     "handlers/items.py": PYTHON_HANDLER_FILE,
-    "handlers/agtp_handlers.py": readShipped("handlers/agtp_handlers.py"),
+    "handlers/agtp_handlers.py": readWhole(shippedPath("handlers/agtp_handlers.py")),
   };
-}
-
-/** A deployment has its own, so that an upgrade of the product does not change what it serves. */
-function readShippedCatalog(): string {
-  return readWhole(shippedCatalogPath());
-}
-
-function readShipped(name: string): string {
-  return readWhole(shippedPath(name));
 }
 
 function readWhole(path: string): string {
@@ -112,7 +105,6 @@ export function writeDeployment({ files }: NewDeployment, directory: string): vo
   writeFiles(directory, files, false);
 }
 
-/** Makes the keys, and the agent. */
 function makeIdentity(answers: Answers): NewDeployment {
   const pem = makeKey("ed25519");
   const key: NewFile = { path: SIGNING_KEY, content: pem, isSecret: true };

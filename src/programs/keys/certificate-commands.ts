@@ -15,11 +15,9 @@ import {
 import type { CertificateFault } from "../../identity/certificate-fields.ts";
 import type { KeyKind } from "../../identity/certificate-keys.ts";
 import { type Genesis, readGenesisFile } from "../../identity/genesis.ts";
-import { type Command, command, readText, usage } from "../shell/command.ts";
-import type { Options } from "../shell/command-line.ts";
+import { type Command, command, type Options, readText, usage } from "../shell/command.ts";
 import type { Terminal } from "../shell/terminal.ts";
 import { type NewFile, writeFiles } from "../shell/write-files.ts";
-import { readSecret } from "./key-files.ts";
 import {
   MAKING_OPTIONS,
   printFacts,
@@ -27,8 +25,9 @@ import {
   readDays,
   readName,
   readScopes,
+  readSecret,
   readTrustTier,
-} from "./making.ts";
+} from "./key-files.ts";
 
 const KEY_KINDS: readonly KeyKind[] = ["p256", "ed25519"];
 
@@ -50,8 +49,6 @@ const CERTIFICATE_OPTIONS = {
   "--key-kind <kind>": { help: "of the key that is made: p256 or ed25519", default: "p256" },
   "--out-dir <dir>": { help: "where NAME.cert.pem and NAME.key.pem go", default: ".agtp/keys" },
 } as const;
-
-type AgentCertLine = Options<typeof CERTIFICATE_OPTIONS>;
 
 /** Makes a CA. */
 export const agentCaCommand: Command = command({
@@ -113,21 +110,22 @@ function finish(
   const { serialNumber, validTo, fingerprint256, publicKey } = new X509Certificate(certificate);
   const spki = publicKey.export({ type: "spki", format: "der" });
   const facts = {
-    ...(agentId === undefined ? {} : { agent_id: agentId }),
+    agent_id: agentId,
     certificate: paths.certificate,
     key: key === undefined ? undefined : paths.key,
     serial: serialNumber.toLowerCase().replace(/^0+(?=.)/, ""),
     fingerprint: fingerprint256,
     // The one that [policies.identity] operator_certificates lists.
-    ...(agentId === undefined
-      ? {}
-      : { public_key_sha256: createHash("sha256").update(spki).digest("hex") }),
+    public_key_sha256: agentId && createHash("sha256").update(spki).digest("hex"),
     valid_to: new Date(validTo).toISOString(),
   };
   printFacts(facts, json, terminal);
 }
 
-function readRequest(line: AgentCertLine, terminal: Terminal): AgentCertificateRequest {
+function readRequest(
+  line: Options<typeof CERTIFICATE_OPTIONS>,
+  terminal: Terminal,
+): AgentCertificateRequest {
   const genesis = line.genesis === undefined ? undefined : readGenesis(line.genesis, terminal);
   const born = genesis === undefined ? {} : profileOf(genesis);
   const agentId = line.agentId ?? born.agentId;

@@ -28,7 +28,6 @@ import {
 import { readPasskeys, readVerificationKeys } from "./key-files.ts";
 import type { VerifyLine } from "./verify-files.ts";
 
-/** A chain that is asked for, and what it is checked with. */
 interface Question {
   readonly line: VerifyLine & { readonly chain: string };
   readonly agentId: string;
@@ -153,11 +152,10 @@ function asDocument({ broken, cut, archived, ...report }: WalkedChain, question:
     first: first && recordAsJson(first),
     last: last && recordAsJson(last),
     signatures: { verified, unsigned, unchecked },
-    ...(cut === undefined ? {} : { cut: cutAsJson(cut) }),
-    ...(archived === undefined ? {} : { archived }),
-    ...(passkeys.signed === 0
-      ? {}
-      : { passkeys: { verified: passkeys.signed, pinned: passkeys.arePinned } }),
+    cut: cut && cutAsJson(cut),
+    archived,
+    passkeys:
+      passkeys.signed === 0 ? undefined : { verified: passkeys.signed, pinned: passkeys.arePinned },
     broken:
       broken === undefined
         ? null
@@ -183,7 +181,14 @@ function asText(report: WalkedChain, { line, passkeys }: Question): string {
     ["last", describeRecord(last)],
     ["signatures", describeSignatures(report)],
     ...(cut === undefined ? [] : [["cut", describeCut(cut)] as const]),
-    ...(archived === undefined ? [] : [["cut", describeArchived(archived)] as const]),
+    ...(archived === undefined
+      ? []
+      : [
+          [
+            "cut",
+            `record ${archived} and those before it are not served any more, by the server's word`,
+          ] as const,
+        ]),
     ...(passkeys.signed === 0 ? [] : [["passkeys", describePasskeys(passkeys)] as const]),
     broken === undefined ? ["chain", "holds"] : ["broken", `${broken.kind}: ${broken.message}`],
   ];
@@ -200,10 +205,6 @@ function describeCut({ auditId, records, through, at, isArchived }: ChainCut): s
   const done = isArchived ? "moved to an archive" : "deleted";
   const which = auditId === undefined ? "none of this chain" : `${records} up to ${auditId}`;
   return `${which}, with the segments through ${through}, ${done} at ${at}`;
-}
-
-function describeArchived(auditId: string): string {
-  return `record ${auditId} and those before it are not served any more, by the server's word`;
 }
 
 function describePasskeys({ signed, arePinned }: PasskeyChecks): string {

@@ -14,8 +14,7 @@ import { readSemanticBlock } from "../../endpoint/semantic-block.ts";
 import { isScopeToken } from "../../identity/authority-scope.ts";
 import { OPERATOR_SCHEMA_BOUNDS, type SchemaBounds } from "../../schema/schema-bounds.ts";
 import { checkSchema } from "../../schema/schema-check.ts";
-import { warnOfOthers } from "./findings.ts";
-import { type ManifestVocabulary, readMethod, readTemplate } from "./vocabulary.ts";
+import { type ManifestVocabulary, readMethod, readTemplate, warnOfOthers } from "./findings.ts";
 
 interface PlacedPair extends Pair {
   readonly place: DocumentPlace;
@@ -189,7 +188,6 @@ function checkInputSchema(place: DocumentPlace, parameters: readonly string[]): 
   }
 }
 
-/** Checks what an endpoint answers with. */
 function checkOutputSchema(place: DocumentPlace): void {
   const schema = readSchema(place);
   if (schema?.["additionalProperties"] !== false) return;

@@ -11,8 +11,7 @@ import { type ManifestVerdict, verifyManifestByAny } from "../../identity/manife
 import { checkEndpoints } from "./check-endpoints.ts";
 import { checkMethods, checkServer, checkVersions } from "./check-server.ts";
 import { checkAgents, checkPolicies, checkSurface } from "./check-surface.ts";
-import { manifestPlace, type ReportFinding, warnOfOthers } from "./findings.ts";
-import { createVocabulary } from "./vocabulary.ts";
+import { createVocabulary, manifestPlace, type ReportFinding, warnOfOthers } from "./findings.ts";
 
 /** The context of a manifest's check. */
 export interface ManifestContext {
@@ -22,7 +21,6 @@ export interface ManifestContext {
   readonly keys: readonly Ed25519PublicKey[];
   /** True if it was given to somebody without an identity. */
   readonly isAnonymous: boolean;
-  /** An earlier revision. */
   readonly earlier?: JsonRecord | undefined;
   /** The catalog of a version; undefined where nobody has it. */
   catalogOf(version: string): Catalog | undefined;

@@ -3,8 +3,7 @@ import semver from "semver";
 import type { DocumentPlace } from "../../base/document-place.ts";
 import { describeValue, isRecord, quoteValue } from "../../base/json-value.ts";
 import { type Catalog, FLOOR_METHODS, isMethodName } from "../../catalog/catalog.ts";
-import { warnOfOthers } from "./findings.ts";
-import { isFloorMethod, isHttpVerb, refuseName } from "./vocabulary.ts";
+import { isFloorMethod, isHttpVerb, refuseName, warnOfOthers } from "./findings.ts";
 
 const KNOWN = [
   ...["server_id", "domain", "operator", "contact", "supported_features"],
@@ -64,7 +63,6 @@ function isDay(day: string): boolean {
   return new Date(`${day}T00:00:00Z`).toISOString().startsWith(day);
 }
 
-/** The version of both protocols that this program knows. */
 const KNOWN_VERSION = "1.0";
 const PROTOCOL_VERSION = /^\d+\.\d+(?:\.\d+)?$/;
 

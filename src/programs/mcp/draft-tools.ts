@@ -48,7 +48,6 @@ const ACTING = "PROCESS";
 const NOWHERE = "https://mcp.invalid";
 
 interface Drafting {
-  /** Name of the server. */
   readonly server: string;
   readonly catalog: Catalog;
   /** True if MCP clients of the daemon see them under the server's own names. */
@@ -245,13 +244,7 @@ function toolOf(operation: string, definitions: readonly ToolDefinition[]): stri
 
 /** Keywords that may declare properties in other places. */
 const ELSEWHERE = [
-  "$ref",
-  "allOf",
-  "anyOf",
-  "oneOf",
-  "if",
-  "dependentSchemas",
-  "patternProperties",
+  ...["$ref", "allOf", "anyOf", "oneOf", "if", "dependentSchemas", "patternProperties"],
 ];
 
 /**

@@ -1,7 +1,12 @@
 /** The commands of `agtp-rpc`, each as the call of the method that it stands for. */
 import { type JsonRecord, presentMembers } from "../../base/json-value.ts";
-import { type Command, command } from "../shell/command.ts";
-import type { ArgumentTable, Line, OptionTable } from "../shell/command-line.ts";
+import {
+  type ArgumentTable,
+  type Command,
+  command,
+  type Line,
+  type OptionTable,
+} from "../shell/command.ts";
 import { type CallLine, runCall } from "./run-call.ts";
 
 /** Each prints JSON whether it is asked to or not. */
@@ -10,7 +15,6 @@ const FORM_OPTIONS = {
   "--ndjson": "print items one a line",
 } as const;
 
-type FormOptions = typeof FORM_OPTIONS;
 type None = Readonly<Record<never, never>>;
 
 interface Call<A extends ArgumentTable, O extends OptionTable> {
@@ -19,7 +23,6 @@ interface Call<A extends ArgumentTable, O extends OptionTable> {
   readonly args?: A;
   readonly options?: O;
   readonly method: string;
-  /** The parameters, where they are not those of the line. */
   readonly params?: (line: Line<A, O>) => JsonRecord;
   /** The member of the result that the file of an option gets. */
   readonly write?: (line: Line<A, O>) => CallLine["write"];
@@ -34,7 +37,7 @@ function call<const A extends ArgumentTable = None, const O extends OptionTable 
   return command({
     ...{ name, description, args, options },
     run: (written, terminal) => {
-      const line = written as Line<A, O> & Line<{ "[manifest]": "" }, FormOptions>;
+      const line = written as Line<A, O> & Line<{ "[manifest]": "" }, typeof FORM_OPTIONS>;
       const file = write?.(line);
       return runCall(
         {
@@ -145,7 +148,6 @@ const SCHEDULER_COMMANDS: readonly Command[] = [
   }),
 ];
 
-/** Methods about one task. */
 function taskCall(name: string, method: string, description: string): Command {
   return call({
     ...{ name, method, description },
@@ -155,7 +157,6 @@ function taskCall(name: string, method: string, description: string): Command {
   });
 }
 
-/** Commands about the providers, or the methods, of one subject. */
 function group(
   name: string,
   prefix: string,

@@ -5,13 +5,11 @@
  */
 
 import { setTimeout as delay } from "node:timers/promises";
-import { isRecord } from "../../../base/json-value.ts";
+import { isRecord, textIn } from "../../../base/json-value.ts";
 import { closedObject } from "../../../schema/json-schema.ts";
-import type { SchemaCompiler } from "../../../schema/schema.ts";
-import type { RunError } from "../agent-executor.ts";
+import { type Failure, failed } from "../agent-executor.ts";
 import { MAX_TTL_MS, REDUCERS, readRule, written } from "../runs/run-state.ts";
 import {
-  configCheck,
   NAME,
   type NodeCall,
   type NodeFault,
@@ -36,10 +34,8 @@ const wait: NodeType = {
   isEffectful: false,
   execute: async (call) => {
     const delayMs = delayOf(call);
-    const error = await waitFor(call, delayMs);
-    return error === undefined
-      ? { kind: "completed", outputs: { waitedMs: delayMs } }
-      : { kind: "failed", error };
+    const failure = await waitFor(call, delayMs);
+    return failure ?? { kind: "completed", outputs: { waitedMs: delayMs } };
   },
 };
 
@@ -47,12 +43,11 @@ const wait: NodeType = {
 export async function waitFor(
   { startedAt, now, signal }: NodeCall,
   delayMs: unknown,
-): Promise<RunError | undefined> {
+): Promise<Failure | undefined> {
   const isDelay =
     Number.isSafeInteger(delayMs) && Number(delayMs) >= 0 && Number(delayMs) <= MAX_DELAY_MS;
   if (!isDelay) {
-    const message = `delayMs must be a whole number from 0 to ${MAX_DELAY_MS}`;
-    return { code: "validation_error", message };
+    return failed("validation_error", `delayMs must be a whole number from 0 to ${MAX_DELAY_MS}`);
   }
   const left = startedAt + Number(delayMs) - now;
   // Does not keep a process from ending: what is left is waited for by the next one.
@@ -65,13 +60,7 @@ const fail: NodeType = {
   isEffectful: false,
   execute: ({ node: { config } }) => {
     const { code, message } = config;
-    return {
-      kind: "failed",
-      error: {
-        code: typeof code === "string" && code !== "" ? code : "node_failed",
-        message: typeof message === "string" && message !== "" ? message : "the node always fails",
-      },
-    };
+    return failed(textIn(code) || "node_failed", textIn(message) || "the node always fails");
   },
   checkNode: ({ config }) =>
     ["code", "message"].flatMap((name): readonly NodeFault[] =>
@@ -80,14 +69,6 @@ const fail: NodeType = {
         : [{ key: `config.${name}`, message: "must be a text" }],
     ),
 };
-
-/** By typeId. */
-export const CORE_NODES: ReadonlyMap<string, NodeType> = new Map([
-  ["core.noop", noop],
-  ["core.identity", identity],
-  ["core.delay", wait],
-  ["core.fail", fail],
-]);
 
 function delayOf({ inputs, node: { config } }: NodeCall): unknown {
   return inputs["delayMs"] ?? config["delayMs"] ?? config["durationMs"] ?? config["ms"] ?? 0;
@@ -105,16 +86,19 @@ const CONFIG = closedObject(
 );
 
 /**
- * core.channelWrite: writes a value to a channel of the run, by a reducer: a list that grows, a sum, a
- * record that is added to. What is written is an event, and the channel is the fold of those.
+ * Writes a value to a channel of the run, by a reducer: a list that grows, a sum, a record that is added
+ * to. What is written is an event, and the channel is the fold of those.
  */
-export function channelWriteNode(compiler: SchemaCompiler): NodeType {
-  return {
-    isEffectful: false,
-    execute: write,
-    checkNode: configCheck(compiler, "core.channelWrite", CONFIG),
-  };
-}
+const channelWrite: NodeType = { isEffectful: false, config: CONFIG, execute: write };
+
+/** By typeId. */
+export const CORE_NODES: ReadonlyMap<string, NodeType> = new Map([
+  ["core.noop", noop],
+  ["core.identity", identity],
+  ["core.delay", wait],
+  ["core.fail", fail],
+  ["core.channelWrite", channelWrite],
+]);
 
 function write({ node, inputs, now, state }: NodeCall): NodeOutcome {
   const { channelName, value: fixed } = node.config;
@@ -123,10 +107,11 @@ function write({ node, inputs, now, state }: NodeCall): NodeOutcome {
   const rule = readRule(node.config);
   const { reducer } = rule;
   if (reducer === "counter" && typeof value !== "number") {
-    return refused(channel, "a counter is added numbers to");
+    return failed("validation_error", "a counter is added numbers to", { channel });
   }
   if ((reducer === "merge" || reducer === "votes") && !isRecord(value)) {
-    return refused(channel, `what is written by "${reducer}" must be an object`);
+    const message = `what is written by "${reducer}" must be an object`;
+    return failed("validation_error", message, { channel });
   }
   const after = written(state.variables[channel], value, now, rule);
   const size = Array.isArray(after) ? after.length : 1;
@@ -134,9 +119,4 @@ function write({ node, inputs, now, state }: NodeCall): NodeOutcome {
   const payload = { channel, value, reducer, nodeId: node.id, writtenAt };
   const events = [{ type: "channel.written", nodeId: node.id, payload } as const];
   return { kind: "completed", outputs: { channelName: channel, size }, events };
-}
-
-function refused(channel: string, message: string): NodeOutcome {
-  const error = { code: "validation_error", message, details: { channel } };
-  return { kind: "failed", error };
 }

@@ -2,9 +2,9 @@
 import type { JsonRecord } from "../../../base/json-value.ts";
 import type { JsonSchema } from "../../../schema/json-schema.ts";
 import type { SchemaCompiler } from "../../../schema/schema.ts";
-import type { AgentEvent, Handoff, RunError } from "../agent-executor.ts";
+import type { AgentEvent, Failure, Handoff, RunError } from "../agent-executor.ts";
 import type { EventDraft, Run } from "../runs/run.ts";
-import type { RunState } from "../runs/run-state.ts";
+import type { RunState, StandingRun } from "../runs/run-state.ts";
 import type { WorkflowNode } from "../workflows/workflow.ts";
 
 /** One execution of a node. */
@@ -24,7 +24,7 @@ export interface NodeCall {
   readonly startedSequence: number;
   readonly signal: AbortSignal;
   /** The run that this execution begins, begun now unless it `isBegun`; or why there is none. */
-  beginChild(request: ChildRequest, isBegun: boolean): Promise<ChildRun | RunError>;
+  beginChild(request: ChildRequest, isBegun: boolean): Promise<StandingRun | RunError>;
   /** Keeps an event of an agent; resolves with its eventId once it is kept. */
   emit(event: AgentEvent): Promise<string>;
 }
@@ -49,7 +49,7 @@ export type NodeOutcome =
   | { readonly kind: "suspended"; readonly request: SuspendRequest }
   /** It waits for a run of its own, and is executed again when that is over. */
   | { readonly kind: "waiting"; readonly events: readonly EventDraft[] }
-  | { readonly kind: "failed"; readonly error: RunError }
+  | Failure
   /** RFC 0002 §F: it waits for an answer, and comes to `result` if that is yes. */
   | {
       readonly kind: "low-confidence";
@@ -73,7 +73,10 @@ export interface NodeType {
   readonly isEffectful: boolean;
   /** Its work is a run of its own: a process that takes it up finds that again. */
   readonly isFoundAgain?: boolean;
+  /** The schema of a node's `config`; without one, any is taken. */
+  readonly config?: JsonSchema;
   execute(call: NodeCall): NodeOutcome | Promise<NodeOutcome>;
+  /** The faults of a node whose `config` has its form. */
   checkNode?(node: WorkflowNode): readonly NodeFault[];
 }
 
@@ -85,24 +88,25 @@ export const TEXT = { type: "string", maxLength: 16_384 } as const;
 /** Something that is called by it. */
 export const NAME = { type: "string", minLength: 1, maxLength: 256 } as const;
 
-/** Holds the configuration of a node against a schema; its faults have the node's keys. */
-export function configCheck(
-  compiler: SchemaCompiler,
+/** A type whose nodes are held against its schema first; faults have the node's keys. */
+export function withConfigCheck(
   typeId: string,
-  schema: JsonSchema,
-): NonNullable<NodeType["checkNode"]> {
-  const { compiled } = compiler.compile(schema, { file: typeId, key: "config" });
-  return ({ config }): readonly NodeFault[] =>
-    (compiled?.check(config) ?? []).map(({ path, message }) => ({
-      key: `config${path.replaceAll("/", ".")}`,
-      message,
-    }));
-}
-
-/** A run that was begun, as it stands. */
-export interface ChildRun {
-  readonly run: Run;
-  readonly state: RunState;
+  type: NodeType,
+  compiler: SchemaCompiler,
+): NodeType {
+  if (type.config === undefined) return type;
+  const { compiled } = compiler.compile(type.config, { file: typeId, key: "config" });
+  return {
+    ...type,
+    checkNode: (node) => {
+      const violations = compiled?.check(node.config);
+      if (violations === undefined) return type.checkNode?.(node) ?? [];
+      return violations.map(({ path, message }) => ({
+        key: `config${path.replaceAll("/", ".")}`,
+        message,
+      }));
+    },
+  };
 }
 
 /** The run that is asked for. */

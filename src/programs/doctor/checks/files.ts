@@ -4,8 +4,8 @@
  */
 
 import { join, resolve } from "node:path";
-import { ENV_FILE } from "../../../app/config/environment.ts";
-import { configSchema } from "../../../app/config/schema.ts";
+import { configSchema } from "../../../app/config/config.ts";
+import { ENV_FILE } from "../../../app/config/load.ts";
 import { readBoundedFile } from "../../../base/bounded-file.ts";
 import { joinIndex, joinKey } from "../../../base/dotted-key.ts";
 import { variablesIn } from "../../../base/environment.ts";
@@ -122,7 +122,7 @@ export const KEYS_CHECKS: readonly Check[] = [
         const name = nameOf(subject, path);
         const place = key === "" ? { file: name, key } : { file: configFile, key };
         const what = one === variables ? "the file of variables" : "the private key";
-        const message = `${what} "${name}" ${judged.message}, its mode is ${octal(mode)}`;
+        const message = `${what} "${name}" ${judged.message}, its mode is ${(mode & 0o777).toString(8).padStart(4, "0")}`;
         const hint = `chmod 600 ${name}; if others may have read it, make a new one`;
         return [{ ...place, severity: judged.severity, message, hint }];
       });
@@ -153,12 +153,7 @@ function judgeMode(
   return undefined;
 }
 
-function octal(mode: number): string {
-  return (mode & 0o777).toString(8).padStart(4, "0");
-}
-
 const MAX_BYTES = 1024 * 1024;
-/** Header fields that carry credentials. */
 const CREDENTIAL = /^(?:proxy-)?authorization$|^cookie$|(?:api-?key|token|secret)$/i;
 /** A URL is a secret where it has a password. */
 const URL_WITHOUT_PASSWORD = /^[a-z]+:\/\/(?![^/@]*:[^/@]+@)/i;
