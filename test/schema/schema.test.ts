@@ -84,7 +84,15 @@ describe("a compiled schema", () => {
     const schema = compile({ type: "object", required: ["constructor"] });
     expect(schema.check({})).toHaveLength(1);
     expect(schema.check(JSON.parse('{"constructor":1}'))).toBeUndefined();
+    const optional = compile({ type: "object", properties: { valueOf: { type: "number" } } });
+    for (const isSmall of [true, false]) {
+      expect(schema.check({}, isSmall)).toHaveLength(1);
+      expect(schema.check(JSON.parse('{"constructor":1}'), isSmall)).toBeUndefined();
+      expect(optional.check({}, isSmall)).toBeUndefined();
+    }
     const closed = compile({ type: "object", additionalProperties: false });
+    const parsed: unknown = JSON.parse('{"__proto__":{"admin":true}}');
+    expect(closed.check(parsed, true)?.[0]?.path).toBe("/__proto__");
     expect(closed.check(JSON.parse('{"__proto__":{"admin":true}}'))?.[0]?.path).toBe("/__proto__");
   });
 

@@ -3,16 +3,16 @@
 import { createInterface } from "node:readline";
 import { PassThrough } from "node:stream";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
-import { mcpProgram } from "../../src/programs/mcp/command.ts";
-import { tellProgress } from "../../src/programs/mcp/front-command.ts";
-import { runProgram } from "../../src/programs/shell/run-program.ts";
-import { askRaw, makeOperator, waysFiles } from "../support/approval-ways.ts";
-import { ALMA, ranIn } from "../support/approving.ts";
-import { openDaemon } from "../support/daemon.ts";
-import { ALICE, delegationFiles } from "../support/delegation.ts";
-import { endpointFile } from "../support/deployment.ts";
-import { keepingTerminal } from "../support/terminal.ts";
-import { confirmation } from "../support/waiting.ts";
+import { mcpProgram } from "../../../src/programs/mcp/command.ts";
+import { tellProgress } from "../../../src/programs/mcp/front-command.ts";
+import { runProgram } from "../../../src/programs/shell/run-program.ts";
+import { askRaw, makeOperator, waysFiles } from "../../support/approval-ways.ts";
+import { ALMA, ranIn } from "../../support/approving.ts";
+import { openDaemon } from "../../support/daemon.ts";
+import { ALICE, delegationFiles } from "../../support/delegation.ts";
+import { endpointFile } from "../../support/deployment.ts";
+import { keepingTerminal } from "../../support/terminal.ts";
+import { confirmation } from "../../support/waiting.ts";
 
 const OPERATOR = makeOperator();
 const TASKS = { extensions: { "io.modelcontextprotocol/tasks": {} } };

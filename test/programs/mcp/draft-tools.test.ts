@@ -1,10 +1,10 @@
 /** Schemas of tools as those of the endpoints that they become.   formats §10 */
 import { parse } from "smol-toml";
 import { describe, expect, it } from "vitest";
-import { readDefinition } from "../../src/handlers/mcp/tool-pins.ts";
-import { loadShippedCatalog } from "../../src/openapi/import-files.ts";
-import { draftTools } from "../../src/programs/mcp/draft-tools.ts";
-import type { EndpointTable } from "../support/openapi-program.ts";
+import { readDefinition } from "../../../src/handlers/mcp/tool-pins.ts";
+import { loadShippedCatalog } from "../../../src/openapi/import-files.ts";
+import { draftTools } from "../../../src/programs/mcp/draft-tools.ts";
+import type { EndpointTable } from "../../support/openapi-program.ts";
 
 const { catalog } = loadShippedCatalog();
 

@@ -2,12 +2,12 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parse } from "smol-toml";
 import { describe, expect, it } from "vitest";
-import { loadConfig } from "../../src/app/config/load.ts";
-import { mcpProgram } from "../../src/programs/mcp/command.ts";
-import { configFile, makeDeployment } from "../support/deployment.ts";
-import { HOSTILE, SANE } from "../support/mcp-upstream.ts";
-import type { EndpointTable } from "../support/openapi-program.ts";
-import { type ProgramRun, runIn } from "../support/terminal.ts";
+import { loadConfig } from "../../../src/app/config/load.ts";
+import { mcpProgram } from "../../../src/programs/mcp/command.ts";
+import { configFile, makeDeployment } from "../../support/deployment.ts";
+import { HOSTILE, SANE } from "../../support/mcp-upstream.ts";
+import type { EndpointTable } from "../../support/openapi-program.ts";
+import { type ProgramRun, runIn } from "../../support/terminal.ts";
 
 interface Desk {
   readonly directory: string;

@@ -6,23 +6,23 @@ import { rmSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { text } from "node:stream/consumers";
 import { afterAll, describe, expect, it } from "vitest";
-import { mcpProgram } from "../../src/programs/mcp/command.ts";
-import { openDaemon, type TestDaemon } from "../support/daemon.ts";
-import { agentFile, type DeploymentFiles, endpointFile } from "../support/deployment.ts";
-import { type Desktop, openDesktop, startDesktop } from "../support/desktop.ts";
-import { makeDirectory } from "../support/directory.ts";
-import { encodeRequest } from "../support/dispatch.ts";
-import { DESK, gatewayFiles, type Tables } from "../support/gateway.ts";
-import { VERSIONS } from "../support/mcp.ts";
+import { mcpProgram } from "../../../src/programs/mcp/command.ts";
+import { openDaemon, type TestDaemon } from "../../support/daemon.ts";
+import { agentFile, type DeploymentFiles, endpointFile } from "../../support/deployment.ts";
+import { type Desktop, openDesktop, startDesktop } from "../../support/desktop.ts";
+import { makeDirectory } from "../../support/directory.ts";
+import { encodeRequest } from "../../support/dispatch.ts";
+import { DESK, gatewayFiles, type Tables } from "../../support/gateway.ts";
+import { VERSIONS } from "../../support/mcp.ts";
 import {
   agentExtensions,
   CA_EXTENSIONS,
   CLIENT_EXTENSIONS,
   OpensslPki,
-} from "../support/openssl-pki.ts";
-import { runIn } from "../support/terminal.ts";
-import { makeIssuerKey, signToken } from "../support/token-issuer.ts";
-import { confirmation } from "../support/waiting.ts";
+} from "../../support/openssl-pki.ts";
+import { runIn } from "../../support/terminal.ts";
+import { makeIssuerKey, signToken } from "../../support/token-issuer.ts";
+import { confirmation } from "../../support/waiting.ts";
 
 const CLERK = "c".repeat(64);
 const pki = new OpensslPki();
@@ -240,7 +240,7 @@ const anyText: unknown = expect.any(String);
 
 /** The program on its own: what it writes where, and how it ends. */
 async function runRaw(args: readonly string[], input: string): Promise<Raw> {
-  const program = resolve(import.meta.dirname, "../../dist/tools/agtp-mcp.js");
+  const program = resolve(import.meta.dirname, "../../../dist/tools/agtp-mcp.js");
   const child = spawn(process.execPath, [program, ...args], { cwd: makeDirectory() });
   child.stdin.on("error", () => undefined);
   child.stdin.end(input);
