@@ -50,8 +50,6 @@ const CERTIFICATE_OPTIONS = {
   "--out-dir <dir>": { help: "where NAME.cert.pem and NAME.key.pem go", default: ".agtp/keys" },
 } as const;
 
-type AgentCertLine = Options<typeof CERTIFICATE_OPTIONS>;
-
 /** Makes a CA. */
 export const agentCaCommand: Command = command({
   name: "agent-ca",
@@ -124,7 +122,10 @@ function finish(
   printFacts(facts, json, terminal);
 }
 
-function readRequest(line: AgentCertLine, terminal: Terminal): AgentCertificateRequest {
+function readRequest(
+  line: Options<typeof CERTIFICATE_OPTIONS>,
+  terminal: Terminal,
+): AgentCertificateRequest {
   const genesis = line.genesis === undefined ? undefined : readGenesis(line.genesis, terminal);
   const born = genesis === undefined ? {} : profileOf(genesis);
   const agentId = line.agentId ?? born.agentId;
