@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { NegotiationTurns } from "../../../../src/modules/negotiation/state.ts";
+import { NegotiationTurns } from "../../../src/modules/negotiation/state.ts";
 
 // AGTP-API §10.3
 describe("NegotiationTurns", () => {

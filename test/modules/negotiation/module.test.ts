@@ -1,8 +1,8 @@
 /** The contracts that QUERY shows their owner: the newest, as many as it looks at. */
 import { expect, it, vi } from "vitest";
-import { MAX_SOURCE_ENTRIES } from "../../../../src/dispatch/module/query-source.ts";
-import type { Contract } from "../../../../src/endpoint/contract.ts";
-import { contractSource } from "../../../../src/modules/negotiation/module.ts";
+import { MAX_SOURCE_ENTRIES } from "../../../src/dispatch/module/query-source.ts";
+import type { Contract } from "../../../src/endpoint/contract.ts";
+import { contractSource } from "../../../src/modules/negotiation/module.ts";
 
 function contract(issuedAt: number): Contract {
   const endpoint = {
