@@ -212,7 +212,10 @@ interface Sent {
 }
 
 function asParsed({ headers, body: sent, ...line }: Sent): object {
-  return { ...line, ...asReceived(headers, sent) };
+  const octets = Buffer.from(sent as string);
+  const isText = octets.length > 0 && octets.every((octet) => octet < 0x80);
+  const bodyText = isText ? octets.toString("latin1") : undefined;
+  return { ...line, bodyText, ...asReceived(headers, sent) };
 }
 
 function asReceived(headers: [string, string][], sent: string | Uint8Array): object {
