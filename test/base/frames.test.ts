@@ -2,6 +2,7 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { FrameReader, frameOf, MAX_FRAME } from "../../src/base/link.ts";
+import { cargoOf } from "../support/cargo.ts";
 
 const ASCII = fc.string({ unit: "grapheme-ascii" });
 
@@ -10,7 +11,11 @@ it("come out as they went in, however the stream cuts them", () => {
   const cuts = fc.array(fc.nat(300), { maxLength: 20 });
   fc.assert(
     fc.property(fc.array(frame, { maxLength: 6 }), cuts, (frames, at) => {
-      const stream = Buffer.concat(frames.map(({ text, lines }) => frameOf(text, lines)));
+      const stream = Buffer.concat(
+        frames.map(({ text, lines }) =>
+          frameOf(text, cargoOf(lines.map((line) => `${line}\n`).join(""))),
+        ),
+      );
       const reader = new FrameReader();
       const ends = [...at.filter((end) => end < stream.length).toSorted((a, b) => a - b)];
       const read: { text: string; lines: string }[] = [];

@@ -2,6 +2,7 @@
 import { Duplex, duplexPair } from "node:stream";
 import { expect, it } from "vitest";
 import { type FaultCodec, frameOf, Link } from "../../src/base/link.ts";
+import { cargoOf } from "../support/cargo.ts";
 
 const CODEC: FaultCodec = {
   encode: (error) => String(error),
@@ -47,10 +48,10 @@ it("answers questions, each with its own answer", async () => {
   expect(await Promise.all(asked)).toEqual(["ä\n", "bb", undefined]);
 });
 
-it("carries lines beside a question, which it does not look at", async () => {
+it("carries octets beside a question, which it does not look at", async () => {
   const [left, right] = makeLinks();
   right.serve({ take: (body: unknown, octets: Buffer) => [body, octets.toString("latin1")] });
-  const asked = [left.ask("take", { a: 1 }, ['"x', "y\\"]), left.ask("take")];
+  const asked = [left.ask("take", { a: 1 }, cargoOf('"x\ny\\\n')), left.ask("take")];
   expect(await Promise.all(asked)).toEqual([
     [{ a: 1 }, '"x\ny\\\n'],
     [null, ""],
@@ -94,7 +95,7 @@ it("rejects what is asked of an end that goes, and afterwards", async () => {
 });
 
 it("hears nothing of a message that its sender was killed in, at whatever octet", async () => {
-  const whole = frameOf(JSON.stringify({ name: "news", body: "all" }), ["a line"]);
+  const whole = frameOf(JSON.stringify({ name: "news", body: "all" }), cargoOf("a line\n"));
   for (let cut = 0; cut <= whole.length; cut += 1) {
     const [near, far] = duplexPair();
     const link = new Link(near, CODEC);

@@ -18,6 +18,7 @@ import { openStateFile } from "../../base/state-files.ts";
 import { codeOf } from "../../base/thrown.ts";
 import type { JournalRecord } from "./journal.ts";
 import { DISK, type JournalDisk } from "./journal-disk.ts";
+import { ID_OCTETS, type PackedRecords } from "./packed-records.ts";
 
 /** Where a line stands in its segment, in octets; the length is without the line feed. */
 export interface Extent {
@@ -128,17 +129,18 @@ export class ActiveSegment {
   }
 
   /**
-   * Appends records, a line each, all of them or none; throws when they cannot be written. `lines` are
-   * theirs, where they came as octets.
+   * Appends records, a line each, all of them or none; throws when they cannot be written. Those that
+   * came as octets follow the others.
    */
-  append(records: readonly JournalRecord[], lines?: Uint8Array): void {
+  append(records: readonly JournalRecord[], packed: readonly PackedRecords[] = []): void {
     if (this.#isTorn) this.#cut();
     try {
-      if (lines === undefined) this.#size += this.#writeLines(records);
-      else {
+      let octets = this.#writeLines(records);
+      for (const { lines } of packed) {
         this.#write(lines);
-        this.#size += lines.length;
+        octets += lines.length;
       }
+      this.#size += octets;
     } catch (error) {
       this.#isTorn = true;
       this.#cut();
@@ -251,7 +253,6 @@ interface IndexedRecord extends Extent {
   readonly auditId: string;
 }
 
-const ID_OCTETS = 32;
 const FIRST_CAPACITY = 1024;
 
 /**
@@ -275,6 +276,19 @@ export class RecordPlaces {
     this.#extents[index * 2] = offset;
     this.#extents[index * 2 + 1] = length;
     this.#length = index + 1;
+  }
+
+  /** Adds records whose lines begin at an offset. */
+  addPacked(records: PackedRecords, offset: number): void {
+    const { count, ids } = records;
+    const first = this.#length;
+    while ((first + count) * 2 > this.#extents.length) this.#grow();
+    ids.copy(this.#ids, first * ID_OCTETS);
+    for (let index = 0; index < count; index += 1) {
+      this.#extents[(first + index) * 2] = offset + records.offsetOf(index);
+      this.#extents[(first + index) * 2 + 1] = records.lengthOf(index);
+    }
+    this.#length = first + count;
   }
 
   /** Forgets the records from an offset on. */

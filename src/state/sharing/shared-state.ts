@@ -150,7 +150,7 @@ export class SharedState {
   #recordAnswers() {
     const { chains } = this.#options;
     return {
-      append: (batch: BatchMessage, lines: Buffer) => chains.append(decodeBatch(batch, lines)),
+      append: (batch: BatchMessage, octets: Buffer) => chains.append(decodeBatch(batch, octets)),
       probe: () => chains.probe(),
       find: async (auditId: string) => ({ jws: await chains.find(auditId) }),
       before: async ([agentId, auditId]: [string, string | null]) => ({

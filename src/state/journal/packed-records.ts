@@ -1,0 +1,68 @@
+/**
+ * Records as the octets of their lines, which are written as they are, and a table by which they are found: as an
+ * object for each, what workers send took their parent four times as long.
+ */
+import type { JournalRecord } from "./journal.ts";
+
+/** The octets of an Audit-ID. */
+export const ID_OCTETS = 32;
+
+export class PackedRecords {
+  /** In order, each with a line feed. */
+  readonly lines: Buffer;
+  /** The Audit-IDs, in order. */
+  readonly ids: Buffer;
+  /** Where the line of each record ends, behind its line feed. */
+  readonly #ends: readonly number[];
+
+  constructor(lines: Buffer, ids: Buffer, ends: readonly number[]) {
+    this.lines = lines;
+    this.ids = ids;
+    this.#ends = ends;
+  }
+
+  get count(): number {
+    return this.#ends.length;
+  }
+
+  /** Where a record begins among the lines. */
+  offsetOf(index: number): number {
+    return this.#ends[index - 1] ?? 0;
+  }
+
+  /** The octets of a record without its line feed. */
+  lengthOf(index: number): number {
+    return (this.#ends[index] ?? 0) - this.offsetOf(index) - 1;
+  }
+
+  auditIdOf(index: number): string {
+    return this.ids.toString("hex", index * ID_OCTETS, (index + 1) * ID_OCTETS);
+  }
+
+  recordOf(index: number): JournalRecord {
+    const from = this.offsetOf(index);
+    const jws = this.lines.toString("latin1", from, from + this.lengthOf(index));
+    return { auditId: this.auditIdOf(index), jws };
+  }
+
+  all(): readonly JournalRecord[] {
+    return this.#ends.map((_, index) => this.recordOf(index));
+  }
+
+  /** Some of the records, in order. */
+  only(indexes: readonly number[]): PackedRecords {
+    const lines: Buffer[] = [];
+    const ids: Buffer[] = [];
+    const ends: number[] = [];
+    let end = 0;
+    for (const index of indexes) {
+      const from = this.offsetOf(index);
+      const line = this.lines.subarray(from, from + this.lengthOf(index) + 1);
+      lines.push(line);
+      ids.push(this.ids.subarray(index * ID_OCTETS, (index + 1) * ID_OCTETS));
+      end += line.length;
+      ends.push(end);
+    }
+    return new PackedRecords(Buffer.concat(lines), Buffer.concat(ids), ends);
+  }
+}
