@@ -5,9 +5,12 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import { encodeRequest } from "../src/programs/conformance/request-text.ts";
 import { matchAny } from "../src/programs/conformance/response-pattern.ts";
-import { parseTranscript, type Transcript } from "../src/programs/conformance/transcript.ts";
+import {
+  encodeRequest,
+  parseTranscript,
+  type Transcript,
+} from "../src/programs/conformance/transcript.ts";
 import { createDaemon, type TestDaemon } from "./support/daemon.ts";
 import { copyDeployment, type TestDeployment } from "./support/deployment.ts";
 import { createServer, type TestReply, type TestServer } from "./support/dispatch.ts";

@@ -134,7 +134,7 @@ export async function otherPrograms(): Promise<readonly Command[]> {
   ];
 }
 
-const control = () => import("../src/programs/control/commands.ts");
+const control = () => import("../src/programs/control-commands.ts");
 
 async function loadInit(): Promise<Command> {
   const { initCommand } = await import("../src/programs/init/command.ts");

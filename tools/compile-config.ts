@@ -3,7 +3,7 @@ import { writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";
 import type { Ajv2020, ValidateFunction } from "ajv/dist/2020.js";
-import { compileConfigSchema, configSchema, GENERATED } from "../src/app/config/schema.ts";
+import { compileConfigSchema, configSchema, GENERATED } from "../src/app/config/config.ts";
 
 type Standalone = { default(ajv: Ajv2020, validator: ValidateFunction): string };
 

@@ -7,8 +7,7 @@
  */
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { command } from "../src/programs/shell/command.ts";
-import type { Options } from "../src/programs/shell/command-line.ts";
+import { command, type Options } from "../src/programs/shell/command.ts";
 import { InvalidValue } from "../src/programs/shell/run-program.ts";
 import type { Terminal } from "../src/programs/shell/terminal.ts";
 import { ensureCertificate } from "../src/server/certificate.ts";

@@ -18,11 +18,9 @@ import type { ProcessState } from "../dispatch/process-state.ts";
 import type { RegisteredRoute, Route } from "../dispatch/routes/route.ts";
 import { observeRecorded } from "../dispatch/stamp.ts";
 import { creatingRegistry, type EndpointRegistry } from "../endpoint/endpoint-registry.ts";
-import type { Foundation } from "./foundation.ts";
-import { defaultAgent } from "./identity-parts.ts";
+import { defaultAgent, type Foundation } from "./foundation.ts";
 import { orderingRoutes, type Provisioned } from "./provision.ts";
 
-/** The surroundings of the pipeline. */
 interface AssemblyOptions {
   readonly kept: ProcessState;
   readonly drive: Drive;

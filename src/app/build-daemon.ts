@@ -21,6 +21,7 @@ import {
   type DeploymentOptions,
   type LoadedDeployment,
   loadDeployment,
+  surveyDeployment,
 } from "./deployment.ts";
 import { createObserver } from "./observer.ts";
 import type { AnyModule } from "./provision.ts";
@@ -31,7 +32,6 @@ import {
   storeFault,
   watchState,
 } from "./server-state.ts";
-import { surveyDeployment } from "./survey.ts";
 
 /** The parts that a daemon is started with. */
 export interface DaemonOptions {
@@ -48,7 +48,7 @@ export interface DaemonOptions {
 }
 
 /** The place of a process among those of a daemon: others hold what it keeps. */
-export interface Seat {
+interface Seat {
   openState(config: Config, watch: StateWatch): Promise<StateOpening>;
   /** False where another of them has the listeners of HTTP. */
   readonly servesHttp: boolean;
@@ -78,7 +78,6 @@ export interface Built {
   readonly problems: readonly Problem[];
 }
 
-/** Options of building. */
 interface BuildOptions {
   /** True if what is missing may be made, and what is there written to. */
   readonly isPersistent: boolean;

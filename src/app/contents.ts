@@ -1,19 +1,40 @@
-/** The operator's endpoints and recipes, and the way to their upstreams. */
+/**
+ * The contents of a deployment: the catalog and method policy by which everything is judged, the
+ * operator's endpoints and recipes, their upstreams, and the routes that join them (tier B).
+ * AGTP-API §6.1, §9
+ */
+
+import { existsSync } from "node:fs";
 import { relative } from "node:path";
 import type { Environment } from "../base/environment.ts";
-import type { Paced } from "../base/paced.ts";
-import type { Problem } from "../base/problem.ts";
+import { type Drive, mapPaced, type Paced } from "../base/paced.ts";
+import { isError, type Problem } from "../base/problem.ts";
+import { loadCatalog, shippedCatalogPath } from "../catalog/catalog-file.ts";
+import { methodNames } from "../catalog/path-grammar.ts";
 import type { ModuleContext, Vocabulary } from "../dispatch/module/module.ts";
+import { compileMethodPolicy, type MethodPolicy } from "../dispatch/policy/method-policy.ts";
 import type { ProcessState } from "../dispatch/process-state.ts";
+import { canonicalPair, isProtocolPair } from "../dispatch/routes/pairs.ts";
+import { createRoute, type Route } from "../dispatch/routes/route.ts";
+import type { HandlerBinding } from "../endpoint/endpoint.ts";
 import { type LoadedEndpoint, loadingEndpoints } from "../endpoint/load-endpoints.ts";
 import type { Recipe } from "../endpoint/recipe.ts";
 import { loadingRecipes } from "../endpoint/recipe-file.ts";
+import { type BoundHandler, bindHandlers } from "../handlers/bind.ts";
+import { AwaitedAnswer, type McpServers, type UpstreamHandler } from "../handlers/call-upstream.ts";
+import { isHandlerError } from "../handlers/handler.ts";
 import type { DeployedServers } from "../handlers/mcp/deployed-servers.ts";
 import { readMcpSettings } from "../handlers/mcp/read-settings.ts";
 import { ToolPins } from "../handlers/mcp/tool-pins.ts";
+import type { ModuleLoader } from "../handlers/module-loader.ts";
 import type { DeployedProcesses } from "../handlers/processes/deployed-processes.ts";
 import type { UpstreamPools } from "../handlers/upstream-pools.ts";
-import { createSchemaCompiler, type SchemaCompiler } from "../schema/schema.ts";
+import { covers } from "../identity/authority-scope.ts";
+import {
+  type CompiledSchema,
+  createSchemaCompiler,
+  type SchemaCompiler,
+} from "../schema/schema.ts";
 import type { Config } from "./config/config.ts";
 
 /** Loads both, a file a step; what has a problem is left out. */
@@ -100,4 +121,124 @@ export async function openMcpServers(
   const pool = await kept.once(openServerPool);
   const pins = await kept.once(ToolPins.open);
   return deployServers({ settings, pool, pins, log });
+}
+
+/** The parts that the endpoints are bound to. */
+interface OperatorParts {
+  readonly endpoints: readonly LoadedEndpoint[];
+  readonly recipes: ReadonlyMap<string, Recipe>;
+  readonly methodPolicy: MethodPolicy;
+  readonly loader: ModuleLoader;
+  readonly pools: UpstreamPools;
+  readonly mcpServers: McpServers | undefined;
+  readonly handlerTimeoutMs: number;
+  readonly drive: Drive;
+}
+
+/** Binds every endpoint that can be bound. */
+export async function bindOperatorRoutes(
+  parts: OperatorParts,
+): Promise<{ readonly routes: readonly Route[]; readonly problems: readonly Problem[] }> {
+  const { endpoints, recipes, methodPolicy, loader, pools, drive, mcpServers } = parts;
+  const { bound, problems } = await bindHandlers({
+    endpoints: endpoints.map(({ definition }) => definition),
+    recipes,
+    loader,
+    pools,
+    mcpServers,
+    covers,
+    drive,
+    floor: isProtocolPair,
+    canonical: (pair) => canonicalPair(methodPolicy, pair),
+  });
+  const routes = mapPaced(endpoints, (endpoint) => {
+    const handler = bound.get(endpoint.definition);
+    return handler && operatorRoute(endpoint, handler, parts);
+  });
+  const made = await drive(routes);
+  return { routes: made.filter((route) => route !== undefined), problems };
+}
+
+function operatorRoute(
+  { definition, input, output, shape }: LoadedEndpoint,
+  { handler, precheck, steps }: BoundHandler,
+  { handlerTimeoutMs, mcpServers }: OperatorParts,
+): Route {
+  const isTool = definition.handler.type === "mcp_tool";
+  return createRoute(definition, isTool ? promisingOutput(handler, output) : handler, {
+    ...{ tier: "B", input, output, shape, precheck, steps },
+    // An upstream that is too slow is `upstream_timeout`, which the endpoint declares.
+    endsInTime: upstreamTimeout(definition.handler, mcpServers) <= handlerTimeoutMs,
+  });
+}
+
+/** The longest that an upstream may take; as long as it likes where there is none. */
+function upstreamTimeout(binding: HandlerBinding, servers: McpServers | undefined): number {
+  if (binding.type === "external_service") return binding.timeoutMs;
+  if (binding.type !== "mcp_tool") return Number.POSITIVE_INFINITY;
+  return servers?.timeoutMs(binding.server) ?? Number.POSITIVE_INFINITY;
+}
+
+/**
+ * A handler whose bodies are what the endpoint promises: an MCP server's answer is a stranger's, and one
+ * that the output schema does not take is a failure of the upstream.   AGTP-API §12.3
+ */
+function promisingOutput(handler: UpstreamHandler, output: CompiledSchema): UpstreamHandler {
+  return async (call, exchange) => {
+    const result = await handler(call, exchange);
+    if (result instanceof AwaitedAnswer) return result;
+    if (isHandlerError(result) || result.body === undefined) return result;
+    const violations = output.check(result.body);
+    if (violations === undefined) return result;
+    const error = "upstream_malformed_response";
+    call.log.warn({ error, violations }, "upstream call failed");
+    return { error, message: "the upstream's response is not what the endpoint promises" };
+  };
+}
+
+/** Loads both; undefined when a problem in them stops the start. */
+export function loadVocabulary(config: Config, problems: Problem[]): Vocabulary | undefined {
+  const { vocabulary, isSound } = readVocabulary(config, problems);
+  return isSound ? vocabulary : undefined;
+}
+
+/** Loads both as far as that goes. */
+export function readVocabulary(
+  config: Config,
+  problems: Problem[],
+): { readonly vocabulary: Vocabulary | undefined; readonly isSound: boolean } {
+  // The configuration let a missing file pass only where the operator named none.
+  const path = existsSync(config.catalog.file) ? config.catalog.file : shippedCatalogPath();
+  const loaded = loadCatalog(path, relative(config.directory, path));
+  problems.push(...loaded.problems);
+  const { catalog } = loaded;
+  if (catalog === undefined || loaded.problems.some(isError)) {
+    return { vocabulary: undefined, isSound: false };
+  }
+  const names = methodNames(catalog, config.policies.methods.custom);
+  const file = relative(config.directory, config.file);
+  const compiled = compileMethodPolicy({ config: config.policies.methods, catalog, names, file });
+  problems.push(...compiled.problems, ...checkTokenMethods(config, compiled.policy, file));
+  const vocabulary = { catalog, names, methodPolicy: compiled.policy };
+  return { vocabulary, isSound: !compiled.problems.some(isError) };
+}
+
+/** A name that is never judged leaves a method unprotected that the operator meant. */
+function checkTokenMethods(
+  { policies: { oauth } }: Config,
+  policy: MethodPolicy,
+  file: string,
+): readonly Problem[] {
+  return (oauth?.requiredOnMethods ?? []).flatMap((name, index) => {
+    const reason = uselessFor(name, policy);
+    if (reason === undefined) return [];
+    const key = `policies.oauth.required_on_methods[${index}]`;
+    return [{ file, key, message: `"${name}" has no effect: ${reason}`, severity: "warning" }];
+  });
+}
+
+function uselessFor(name: string, policy: MethodPolicy): string | undefined {
+  const alias = policy.alias(name)?.method;
+  if (alias !== undefined) return `it is an alias, and judged as "${alias}"`;
+  return policy.isKnown(name) ? undefined : "it is no method of this server";
 }

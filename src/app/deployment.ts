@@ -3,8 +3,10 @@
  * is served. All problems are collected; which of them stop the start is decided here.
  * AGTP-API "Validation Timing"
  */
+
 import { relative } from "node:path";
-import { type Paced, turn } from "../base/paced.ts";
+import type { Environment } from "../base/environment.ts";
+import { type Drive, type Paced, turn } from "../base/paced.ts";
 import { isError, type Problem } from "../base/problem.ts";
 import { THE_SERVER } from "../base/task-queue.ts";
 import {
@@ -16,24 +18,33 @@ import type { BoundPorts, ConsoleSide, Gateway } from "../dispatch/module/http-g
 import type { AssembledDeployment } from "../dispatch/module/module.ts";
 import type { Observer } from "../dispatch/observer.ts";
 import { preparingInputs } from "../dispatch/routes/protocol-endpoint.ts";
+import type { McpServers } from "../handlers/call-upstream.ts";
+import { createModuleLoader, withProcesses } from "../handlers/module-loader.ts";
 import type { AgentDirectory } from "../identity/agent-directory.ts";
+import { chooseGatewayAgent } from "../modules/gateway/gateway-agent.ts";
 import type { ControlCommand } from "../server/control-socket.ts";
 import type { RecordSigner } from "../state/records/sealer.ts";
 import type { LifecycleRegister } from "../state/registers/lifecycle-register.ts";
 import { assemble } from "./assemble.ts";
 import type { Config } from "./config/config.ts";
 import {
+  bindOperatorRoutes,
+  loadingContents,
+  loadVocabulary,
+  openUpstreamPools,
+  readVocabulary,
+} from "./contents.ts";
+import {
+  checkDefaultAgent,
   Disposables,
   type Foundation,
   type FoundationSources,
   layFoundation,
+  loadingOperatorAgents,
   type Progress,
 } from "./foundation.ts";
-import { checkDefaultAgent } from "./identity-parts.ts";
 import { MODULES } from "./modules.ts";
 import { type AnyModule, type Provisioned, provisionModules } from "./provision.ts";
-import { surveyDeployment } from "./survey.ts";
-import { loadVocabulary } from "./vocabulary.ts";
 
 /** A deployment that can be served. */
 export interface Deployment {
@@ -46,7 +57,6 @@ export interface Deployment {
   readonly gateway: Gateway | undefined;
   /** Undefined: no pages are served to operators. */
   readonly console: ConsoleSide | undefined;
-  /** Commands of the control socket beside the daemon's own. */
   readonly commands: ReadonlyMap<string, ControlCommand>;
   /** Says where the deployment is served; before `commit`. */
   bind(ports: BoundPorts): void;
@@ -156,7 +166,6 @@ async function provisionAndAssemble(
   return deploymentOf(foundation, provisioned, { ...progress, kept, served });
 }
 
-/** Which calls an operator has to approve. */
 function compilingApprovals(
   { config, names, methodPolicy }: Foundation,
   { directory, routes }: Provisioned,
@@ -206,5 +215,55 @@ function deploymentOf(
     commands: new Map(contributions.flatMap((one) => [...(one.commands ?? [])])),
     retire: () => stopping.close(),
     close: () => closing.close(),
+  };
+}
+
+/**
+ * The faults of a deployment that will not be served, because of its configuration or its catalog: the
+ * rest of it is looked at all the same, so that an operator learns of everything at once. Nothing is kept
+ * open or written.   AGTP-API §13.2
+ */
+export async function surveyDeployment(
+  config: Config,
+  env: Environment,
+  drive: Drive,
+): Promise<readonly Problem[]> {
+  const problems: Problem[] = [];
+  const { vocabulary } = readVocabulary(config, problems);
+  const agents = (await drive(loadingOperatorAgents(config, problems))) ?? [];
+  const speaker = chooseGatewayAgent(config, agents);
+  if (speaker.kind === "refused") problems.push(speaker.problem);
+  if (vocabulary === undefined) return problems;
+  const contents = await drive(loadingContents(config, vocabulary, env, problems));
+  const pools = await openUpstreamPools(contents.endpoints);
+  const bound = await bindOperatorRoutes({
+    endpoints: contents.endpoints,
+    recipes: contents.recipes,
+    methodPolicy: vocabulary.methodPolicy,
+    loader: withProcesses(createModuleLoader({ root: config.handlers.root }), {
+      names: config.processes.map(({ name }) => name),
+      find: () => ({ handler: never, call: never }),
+    }),
+    pools,
+    mcpServers: namedServers(config),
+    drive,
+    handlerTimeoutMs: config.limits.handlerTimeoutMs,
+  });
+  await pools.close();
+  return [...problems, ...bound.problems];
+}
+
+/** Endpoints that are never called are bound to it. */
+function never(): never {
+  throw new Error("nothing is served");
+}
+
+/** Servers by name, to bind endpoints that are never called. */
+function namedServers({ mcp }: Config): McpServers {
+  const names = mcp.servers.map(({ name }) => name);
+  return {
+    names,
+    timeoutMs: () => undefined,
+    bind: ({ server }) => (names.includes(server) ? never : undefined),
   };
 }

@@ -23,7 +23,7 @@ import { controlPath, journalDirectory, takeStateDirectory } from "../state/stat
 import type { DaemonOptions } from "./build-daemon.ts";
 import type { Config } from "./config/config.ts";
 import { loadConfig } from "./config/load.ts";
-import { loadingOperatorAgents, loadSigningKey } from "./identity-parts.ts";
+import { loadingOperatorAgents, loadSigningKey } from "./foundation.ts";
 import { damageProblems } from "./server-state.ts";
 
 /** A console that is served without a daemon. */
@@ -34,7 +34,6 @@ interface Inspection {
   readonly ended: Promise<void>;
 }
 
-/** It, or what keeps it from being served. */
 type InspectionResult =
   | { readonly kind: "started"; readonly inspection: Inspection }
   | { readonly kind: "refused"; readonly problems: readonly Problem[] };

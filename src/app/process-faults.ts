@@ -4,7 +4,7 @@ import { traceOf } from "../base/thrown.ts";
 import { environmentSecrets } from "../modules/openwop/host-agents.ts";
 import { createRedactor } from "../modules/openwop/redaction.ts";
 import type { DaemonOptions } from "./build-daemon.ts";
-import { environmentAt } from "./config/environment.ts";
+import { environmentAt } from "./config/load.ts";
 
 /** Logs them from now on; the process goes on. */
 export function logProcessFaults({ log, env, configPath }: DaemonOptions): void {

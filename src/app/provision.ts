@@ -19,13 +19,10 @@ export interface AnyModule extends Pick<Module, "name"> {
   provision(context: ModuleContext<Config>): Promise<Contribution>;
 }
 
-/** The input of the first module. */
 interface ModuleSources {
   readonly modules: readonly AnyModule[];
   readonly common: Omit<ModuleContext<Config>, keyof Brought>;
-  /** The operator's agents. */
   readonly documents: readonly AgentDocument[];
-  /** The routes of the operator's endpoints. */
   readonly routes: readonly Route[];
   readonly features: readonly string[];
   /** Note what stops when the deployment is served no more, and what ends with its last request. */

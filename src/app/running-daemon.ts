@@ -50,7 +50,6 @@ export abstract class RunningDaemon implements Daemon, Controlled {
   abstract readonly port: number;
   abstract readonly gatewayPort: number | undefined;
   abstract readonly fingerprint256: string;
-  /** The configuration of the deployment that is served. */
   protected abstract readonly config: Config;
   abstract status(): StatusSource;
   abstract exported(): AsyncIterable<string>;

@@ -218,7 +218,6 @@ export function damageProblems(
   return [...problems, { file: relative(directory, journal), key: "", message }];
 }
 
-/** The store and the journal that the state is opened over. */
 interface StatePlaces extends StateWatch {
   readonly store: Store;
   /** Undefined: records end with the process. */

@@ -25,12 +25,10 @@ export interface HttpPorts {
 }
 
 /** Another deployment that can be served, or what is in the way of one. */
-export interface PreparedReload {
+interface PreparedReload {
   /** Undefined: nothing changes. */
   readonly next: Built | undefined;
-  /** Everything that was found. */
   readonly found: readonly Problem[];
-  /** The problems among them that stand in the way. */
   readonly errors: readonly Problem[];
 }
 
@@ -85,7 +83,6 @@ export class Serving {
     return this.#deployment;
   }
 
-  /** The problems of the deployment that is served. */
   get problems(): readonly Problem[] {
     return this.#problems;
   }

@@ -3,6 +3,7 @@
  * that only a restart puts in force.
  */
 import { relative } from "node:path";
+import { valueAt } from "../base/json-value.ts";
 import type { Log } from "../base/log.ts";
 import type { Paced } from "../base/paced.ts";
 import { formatProblem, isError, type Problem } from "../base/problem.ts";
@@ -25,15 +26,13 @@ export function announce(log: Log, status: StatusSource, fingerprint256: string)
   const { gatewayPort, metricsPort, consolePort } = status;
   const { serverId } = config.server;
   const ready = { event: "listening", address, port, server_id: serverId, fingerprint256 };
-  const gateway = gatewayPort === undefined ? {} : { gateway_port: gatewayPort };
-  const metrics = metricsPort === undefined ? {} : { metrics_port: metricsPort };
-  const console = consolePort === undefined ? {} : { console_port: consolePort };
-  log.logger
-    .child({}, { level: "info" })
-    .info(
-      { ...ready, workers, node, ...gateway, ...metrics, ...console },
-      `listening on ${address} port ${port}`,
-    );
+  log.logger.child({}, { level: "info" }).info(
+    {
+      ...{ ...ready, workers, node, gateway_port: gatewayPort },
+      ...{ metrics_port: metricsPort, console_port: consolePort },
+    },
+    `listening on ${address} port ${port}`,
+  );
   void log.flush();
 }
 
@@ -89,52 +88,37 @@ export function* reportingTrust(
   logger.warn({ event: "unsigned-records" }, message);
 }
 
-function bindings({
-  server,
-  gateway,
-  metrics,
-  console,
-  store,
-  tracing,
-  cluster,
-  attribution,
-}: Config): Readonly<Record<string, unknown>> {
-  return {
-    "server.host": server.host,
-    "server.port": server.port,
-    "server.workers": server.workers,
-    "gateway.enabled": gateway.enabled,
-    "gateway.host": gateway.host,
-    "gateway.port": gateway.port,
+/** Keys that are read once in a process. */
+const READ_ONCE = [
+  ...["server.host", "server.port", "server.workers", "gateway.enabled", "gateway.host"],
+  ...["gateway.port", "gateway.cert", "metrics.enabled", "metrics.host", "metrics.port"],
+  ...["console.enabled", "console.host", "console.port", "console.cert", "tracing.metrics"],
+  ...["store.driver", "store.path", "store.url", "store.schema", "store.ca", "cluster.node"],
+  ...["cluster.view_lease_ms", "attribution.durability"],
+];
+
+function valueOfKey(config: Config, key: string): unknown {
+  switch (key) {
     // Of plain HTTP no reload makes TLS, nor the other way round.
-    "gateway.cert": gateway.cert !== undefined,
-    "metrics.enabled": metrics.enabled,
-    "metrics.host": metrics.host,
-    "metrics.port": metrics.port,
-    "console.enabled": console.enabled,
-    "console.host": console.host,
-    "console.port": console.port,
-    "console.cert": console.cert !== undefined,
-    "tracing.metrics": tracing.enabled && tracing.metrics,
-    "store.driver": store.driver,
-    "store.path": store.path,
-    "store.url": store.url,
-    "store.schema": store.schema,
-    "store.ca": store.ca,
-    "cluster.node": cluster.node,
-    "cluster.view_lease_ms": cluster.viewLeaseMs,
-    "attribution.durability": attribution.durability,
-  };
+    case "gateway.cert":
+      return config.gateway.cert !== undefined;
+    case "console.cert":
+      return config.console.cert !== undefined;
+    case "tracing.metrics":
+      return config.tracing.enabled && config.tracing.metrics;
+    case "cluster.view_lease_ms":
+      return config.cluster.viewLeaseMs;
+    default:
+      return valueAt(config, key.split("."));
+  }
 }
 
 /** A warning for each key that changed and needs a restart. */
 export function keysNeedingRestart(before: Config, after: Config): readonly Problem[] {
   const file = relative(after.directory, after.file);
-  const previous = bindings(before);
-  return Object.entries(bindings(after))
-    .filter(([key, value]) => value !== previous[key])
-    .map(([key]) => {
-      const message = "changed, which takes effect at the next start";
-      return { file, key, message, severity: "warning" };
-    });
+  const changed = READ_ONCE.filter((key) => valueOfKey(before, key) !== valueOfKey(after, key));
+  return changed.map((key) => {
+    const message = "changed, which takes effect at the next start";
+    return { file, key, message, severity: "warning" };
+  });
 }

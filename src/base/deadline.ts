@@ -80,7 +80,6 @@ export class Deadline {
     for (const signal of this.#signals) signal.removeEventListener("abort", this.#follow);
   }
 
-  /** Ends it at once. */
   abort(reason?: unknown): void {
     this.clear();
     this.#controller.abort(reason);

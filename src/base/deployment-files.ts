@@ -7,8 +7,8 @@ import { type Dir, type Dirent, opendirSync, realpathSync, statSync } from "node
 import { join, relative, resolve, sep } from "node:path";
 import { describeFileError, readBoundedFile } from "./bounded-file.ts";
 import { atOnce, type Paced, sortPaced } from "./paced.ts";
+import { isWithin, realPath } from "./paths.ts";
 import type { Problem } from "./problem.ts";
-import { isWithin, realPath } from "./real-path.ts";
 import { codeOf } from "./thrown.ts";
 
 /** The place of a configuration. */
@@ -29,7 +29,6 @@ export interface FilesLocation {
   readonly defaultDir: string;
   /** The problem when a directory of that name is absent; undefined: none. */
   readonly absence?: string;
-  /** The ending of the files' names. */
   readonly suffix: string;
   /** True to look into directories below. */
   readonly recursive: boolean;

@@ -44,7 +44,6 @@ export class DocumentPlace implements Place {
   readonly file: string;
   readonly key: string;
   readonly clause: string;
-  /** The name of the member that it is. */
   readonly name: string;
   readonly #reader: DocumentReader;
 
@@ -99,7 +98,6 @@ export class DocumentPlace implements Place {
     );
   }
 
-  /** Records a fault. */
   fail(message: string, hint?: string): undefined {
     this.#report({ message, ...(hint === undefined ? {} : { hint }) });
   }
@@ -137,7 +135,6 @@ export class DocumentPlace implements Place {
     return this.#expect(`a number from ${min} to ${max}`);
   }
 
-  /** One of some words. */
   word<const T extends string>(words: readonly T[]): T | undefined {
     const { value } = this;
     const word = words.find((candidate) => candidate === value);
@@ -148,7 +145,6 @@ export class DocumentPlace implements Place {
     return this.#expect(`one of ${listed.join(", ")}`, hint);
   }
 
-  /** The items of an array. */
   items(expected: string = this.#style.list): readonly DocumentPlace[] | undefined {
     const { value } = this;
     if (!Array.isArray(value)) return this.#expect(expected);

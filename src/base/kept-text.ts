@@ -117,7 +117,7 @@ export function* sharingList<T extends readonly unknown[]>(list: T): Paced<T> {
 }
 
 /** Tells whether a body is the same for everybody. */
-export function isShared(body: object): boolean {
+function isShared(body: object): boolean {
   return encodings.has(body);
 }
 

@@ -2,7 +2,8 @@
  * Tells of requests that leave the daemon over a protocol of its own, on `node:diagnostics_channel`;
  * a tracer sets the fields by which the other side can follow.
  */
-import { channel } from "node:diagnostics_channel";
+
+import { channel, subscribe, unsubscribe } from "node:diagnostics_channel";
 
 /** Where it goes. */
 export interface Leaving {
@@ -72,4 +73,15 @@ export function tellingOf<T>(
     }
   };
   return message.around === undefined ? telling() : message.around(telling);
+}
+
+/** Begins to listen; answers how to end it. */
+export function listenTo(
+  listeners: Readonly<Record<string, (message: never) => void>>,
+): () => void {
+  const entries = Object.entries(listeners) as [string, (message: unknown) => void][];
+  for (const [name, listener] of entries) subscribe(name, listener);
+  return () => {
+    for (const [name, listener] of entries) unsubscribe(name, listener);
+  };
 }

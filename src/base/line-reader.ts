@@ -22,7 +22,6 @@ export class LineReader {
     this.#maxBytes = maxBytes;
   }
 
-  /** The lines that end in these octets. */
   push(octets: Buffer): readonly Line[] {
     const lines: Line[] = [];
     let start = 0;

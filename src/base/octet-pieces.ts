@@ -21,7 +21,6 @@ export class PieceWriter {
     if (this.#text.length >= PIECE_LENGTH) this.#cut();
   }
 
-  /** Ends the last piece, and returns all. */
   end(): Pieces {
     if (this.#text !== "") this.#cut();
     return this.pieces;

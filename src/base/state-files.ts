@@ -18,7 +18,7 @@ import {
 } from "node:fs";
 import { open, rename, rm } from "node:fs/promises";
 import { join, sep } from "node:path";
-import { realPath } from "./real-path.ts";
+import { realPath } from "./paths.ts";
 import { codeOf } from "./thrown.ts";
 
 /** Opens a file for its owner alone; throws for a symbolic link. */

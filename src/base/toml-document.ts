@@ -8,7 +8,6 @@ import { reasonOf } from "./thrown.ts";
 /** A TOML table; its prototype is null, so every member is the file's own. */
 export type TomlTable = Readonly<Record<string, unknown>>;
 
-/** The root table of a document, or why there is none. */
 type TomlDocument =
   | { readonly table: TomlTable; readonly fault?: undefined }
   | { readonly table?: undefined; readonly fault: string };

@@ -11,7 +11,7 @@ import type { UpstreamMethod } from "../endpoint/endpoint.ts";
 import { checkReservation } from "../endpoint/method-rule.ts";
 import { type EndpointPath, freeName, makePath, PairSet } from "./endpoint-path.ts";
 import { readExtension } from "./extension.ts";
-import { canRead, isReading, liftVerb, methodReader } from "./lift-verb.ts";
+import { canRead, isReading, liftVerb, methodReader } from "./http-form.ts";
 import type { Operation } from "./operations.ts";
 import { kebab, Notes, wordsOf } from "./words.ts";
 
@@ -43,7 +43,6 @@ export function assignPairs(
   });
 }
 
-/** The document's own operations. */
 function told(operation: Operation, rules: PairRules, taken: PairSet): AssignedPair | undefined {
   const { method, path } = readExtension(operation.raw, new Notes());
   if (method === undefined || path === undefined || !rules.catalog.has(method)) return undefined;
@@ -165,7 +164,6 @@ function suits(method: string, httpMethod: UpstreamMethod, catalog: Catalog): bo
   return httpMethod === "POST" || !verb.categories.every((category) => READING_ONLY.has(category));
 }
 
-/** The method that an operationId begins with. */
 function firstWordMethod(
   id: string,
   httpMethod: UpstreamMethod,

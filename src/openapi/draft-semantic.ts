@@ -10,11 +10,10 @@ import {
   type Impact,
   type SemanticBlock,
 } from "../endpoint/endpoint.ts";
-import { isReading } from "./lift-verb.ts";
+import { isReading } from "./http-form.ts";
 import type { Operation } from "./operations.ts";
 import { firstSentence, singular, wordsOf } from "./words.ts";
 
-/** A drafted block, and why parts of it need a look, by member. */
 interface SemanticDraft {
   readonly semantic: SemanticBlock;
   readonly doubts: ReadonlyMap<keyof SemanticBlock, string>;

@@ -25,14 +25,14 @@ export interface ExportSource {
   /** Everything that is served; what belongs to the protocol itself is left out. */
   readonly endpoints: readonly ExportedEndpoint[];
   readonly serverId: string;
-  readonly operator?: string;
+  readonly operator?: string | undefined;
   /** The manifest's `document_version`; it changes with what is served. */
-  readonly documentVersion?: string;
+  readonly documentVersion?: string | undefined;
   readonly catalog: Catalog;
   /** The URI of the server that the manifest is from: `agtp://agents.acme.example`. */
   readonly manifestUri: string;
   /** The URL of the sidecar; undefined: the document says nothing of servers. */
-  readonly baseUrl?: string;
+  readonly baseUrl?: string | undefined;
   readonly aliases: HttpAliases;
 }
 
@@ -44,7 +44,7 @@ export function exportOpenapi(source: ExportSource): JsonRecord {
   return {
     openapi: "3.1.0",
     info: infoOf(source),
-    ...(baseUrl === undefined ? {} : { servers: [{ url: baseUrl }] }),
+    servers: baseUrl === undefined ? undefined : [{ url: baseUrl }],
     externalDocs: { description: "The manifest", url: source.manifestUri },
     paths,
     components: { schemas: components.schemas, responses: { Refusal: REFUSAL } },
@@ -52,7 +52,7 @@ export function exportOpenapi(source: ExportSource): JsonRecord {
       manifest: source.manifestUri,
       server_id: source.serverId,
       catalog_version: source.catalog.version,
-      ...(documentVersion === undefined ? {} : { document_version: documentVersion }),
+      document_version: documentVersion,
     },
   };
 }
@@ -117,7 +117,6 @@ function sortItem(item: Readonly<Record<string, JsonRecord>>): JsonRecord {
   return Object.fromEntries(known.map((method) => [method, item[method]]));
 }
 
-/** The place of an endpoint in the document. */
 interface OperationPlace {
   readonly form: HttpForm;
   /** The document's path; parameters of the same place may be called otherwise there. */
@@ -139,10 +138,10 @@ function exportOperation(
     operationId,
     summary: semantic.intent,
     description: endpoint.description,
-    ...(namespace === undefined ? {} : { tags: [namespace] }),
-    ...(deprecated === undefined ? {} : { deprecated: true }),
+    tags: namespace === undefined ? undefined : [namespace],
+    deprecated: deprecated === undefined ? undefined : true,
     ...listOf("parameters", parametersOf(endpoint, form, path, input)),
-    ...(body === undefined ? {} : { requestBody: requestBody(body, input) }),
+    requestBody: body && requestBody(body, input),
     responses: {
       "200": {
         description: semantic.outcome,
@@ -161,11 +160,11 @@ function extensionOf(endpoint: ExportedEndpoint): JsonRecord {
     [EXTENSION.method]: method,
     [EXTENSION.path]: path,
     [EXTENSION.description]: endpoint.description,
-    ...(namespace === undefined ? {} : { [EXTENSION.namespace]: namespace }),
+    [EXTENSION.namespace]: namespace,
     [EXTENSION.semantic]: semantic,
     [EXTENSION.errors]: errors,
     ...(requiredScopes.length === 0 ? {} : { [EXTENSION.scopes]: requiredScopes }),
-    ...(deprecated === undefined ? {} : { [EXTENSION.deprecated]: deprecated }),
+    [EXTENSION.deprecated]: deprecated,
   };
 }
 
@@ -214,7 +213,6 @@ function requestBody(schema: JsonSchema, rewrite: (schema: JsonSchema) => JsonSc
   };
 }
 
-/** An error that the endpoint declares, by its name. */
 function errorResponse(errors: readonly string[]): JsonRecord {
   const code = { type: "string", enum: [...errors, "schema-validation-failed"] };
   const error = {

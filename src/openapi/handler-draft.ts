@@ -93,7 +93,6 @@ function encode(text: string): string {
     .join("");
 }
 
-/** The errors of an endpoint, and which status means which. */
 interface NamedErrors {
   readonly errors: readonly string[];
   readonly map: Readonly<Record<string, string>>;

@@ -3,14 +3,15 @@
  * method is, or the method's name behind the path, from where the sidecar lifts it. The import reads
  * both back. With it the part of an endpoint that an export shows.   AGTP-API §8.9, §9.2, §14.2
  */
+
 import { isRecord, recordIn, textsIn } from "../base/json-value.ts";
-import { type Catalog, HTTP_VERBS } from "../catalog/catalog.ts";
+import { type Catalog, HTTP_VERBS, type Verb } from "../catalog/catalog.ts";
+import type { Pair } from "../catalog/pair.ts";
 import { templateParameters } from "../catalog/path-grammar.ts";
 import type { EndpointDefinition } from "../endpoint/endpoint.ts";
 import { declaredTypes, propertiesOf } from "../endpoint/input-shape.ts";
 import { readProposedSemantic } from "../endpoint/semantic-block.ts";
 import type { JsonSchema } from "../schema/json-schema.ts";
-import { canRead } from "./lift-verb.ts";
 
 /** The HTTP request that asks for an endpoint. */
 export interface HttpForm {
@@ -110,4 +111,56 @@ export function readManifestEndpoint(entry: unknown): ExportedEndpoint | undefin
       ? { deprecated: { ...deprecated, deprecated_in: since } }
       : {}),
   };
+}
+
+/** The method that a word names, if it names one that may be lifted. */
+type MethodOf = (word: string) => string | undefined;
+
+const READING_METHODS: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS"]);
+const READING_CATEGORIES: ReadonlySet<string> = new Set(["discovery", "retrieval", "analysis"]);
+const NONE: ReadonlySet<string> = new Set();
+
+/** Tells whether an HTTP method promises to change nothing. */
+export function isReading(httpMethod: string): boolean {
+  return READING_METHODS.has(httpMethod);
+}
+
+/** Tells whether a method may be what an HTTP method that only reads stands for. */
+export function canRead({ categories }: Pick<Verb, "categories">): boolean {
+  return categories.some((category) => READING_CATEGORIES.has(category));
+}
+
+/**
+ * Reads words as the path grammar compares them: in any case, without "-" and "_". A link that is
+ * followed or fetched ahead must not cancel anything, so the HTTP method has a say.
+ */
+export function methodReader(
+  catalog: Catalog,
+  httpMethod: string,
+  custom: ReadonlySet<string> = NONE,
+): MethodOf {
+  return (word) => {
+    const name = word.replace(/[-_]/g, "").toUpperCase();
+    const verb = catalog.verbs.get(name);
+    if (verb === undefined) return custom.has(name) && !isReading(httpMethod) ? name : undefined;
+    return isReading(httpMethod) && !canRead(verb) ? undefined : name;
+  };
+}
+
+/**
+ * The method that a last path segment names, or a `:suffix` of it, and the rest of the path: `POST
+ * /orders/7/cancel` and `POST /orders/7:cancel` are both `CANCEL /orders/7`. Undefined where it names
+ * none.   AGTP-API §5.1, §14.1
+ */
+export function liftVerb(path: string, methodOf: MethodOf): Pair | undefined {
+  const slash = path.lastIndexOf("/");
+  if (slash === -1) return undefined;
+  const last = path.slice(slash + 1);
+  const whole = methodOf(last);
+  if (whole !== undefined) return { method: whole, path: path.slice(0, slash) || "/" };
+  const colon = last.lastIndexOf(":");
+  // ":cancel" alone would leave an empty segment behind.
+  if (colon < 1) return undefined;
+  const method = methodOf(last.slice(colon + 1));
+  return method === undefined ? undefined : { method, path: path.slice(0, slash + 1 + colon) };
 }

@@ -53,11 +53,9 @@ interface ImportOptions {
   readonly baseUrl?: string;
   /** File of the CA that the API's certificate is from, relative to the deployment; the system's otherwise. */
   readonly ca?: string;
-  /** Told of every operation that is done. */
   readonly onProgress?: (done: number, total: number) => void;
 }
 
-/** The deployment, or why there can be none. */
 type ImportResult =
   | { readonly kind: "imported"; readonly imported: ImportedDocument }
   | { readonly kind: "fault"; readonly message: string };
@@ -184,7 +182,6 @@ function fileName({ namespace, operation, method, path }: DraftedEndpoint): stri
   return folder === "" ? name : `${folder}/${name}`;
 }
 
-/** Each variable once, with every address that it is sent to. */
 function distinct(variables: readonly Variable[]): readonly Variable[] {
   const byName = new Map<string, Variable>();
   for (const variable of variables) {

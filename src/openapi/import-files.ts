@@ -1,16 +1,18 @@
 /** The files of an imported API, and what is reported about them. */
+
+import { readFileSync } from "node:fs";
 import { isIP } from "node:net";
 import { literalValue } from "../base/environment.ts";
 import type { JsonRecord } from "../base/json-value.ts";
 import { fillTemplate, templateNames } from "../base/template.ts";
 import type { Catalog } from "../catalog/catalog.ts";
+import { parseCatalog, shippedCatalogPath } from "../catalog/catalog-file.ts";
 import { checkTemplate, type MethodNames, methodNames } from "../catalog/path-grammar.ts";
 import { PairSet } from "./endpoint-path.ts";
+import { liftVerb, methodReader } from "./http-form.ts";
 import type { ImportedDocument, ImportedEndpoint } from "./import-document.ts";
 import type { DraftedEndpoint, Review } from "./import-operation.ts";
-import { liftVerb, methodReader } from "./lift-verb.ts";
 import type { Variable } from "./servers-and-security.ts";
-import type { CatalogText } from "./shipped-catalog-text.ts";
 import { onOneLine } from "./words.ts";
 import { writeToml } from "./write-toml.ts";
 
@@ -52,7 +54,7 @@ export function importReport(imported: ImportedDocument, warnings: readonly stri
       method,
       path,
       operation: `${operation.httpMethod} ${operation.path}`,
-      ...(operation.id === undefined ? {} : { operation_id: operation.id }),
+      operation_id: operation.id,
       review: reviews,
     })),
     left_out: imported.leftOut,
@@ -131,9 +133,9 @@ function configText(imported: ImportedDocument, redirects: readonly HttpRedirect
   const { title, version, description, documentation, baseUrls } = imported;
   const apis = baseUrls.map((url, index) => ({
     name: index === 0 ? title : `${title} (${index + 1})`,
-    ...(description === "" ? {} : { description }),
+    description: description || undefined,
     base_url: url,
-    ...(documentation === undefined ? {} : { http_documentation: documentation }),
+    http_documentation: documentation,
   }));
   const parts = [
     `# ${onOneLine(`${title} ${version}`)} for agents, drafted from its OpenAPI document.`,
@@ -249,4 +251,18 @@ function redirectTo(
   if (fromMethod === method && fromPath === path) return undefined;
   if (checkTemplate(fromPath, names) !== undefined) return undefined;
   return { from_method: fromMethod, from_path: fromPath, to_method: method, to_path: path };
+}
+
+/** A catalog, and what its file says. */
+interface CatalogText {
+  readonly catalog: Catalog;
+  readonly text: string;
+}
+
+/** The catalog that comes with the product. */
+export function loadShippedCatalog(): CatalogText {
+  const text = readFileSync(shippedCatalogPath(), "utf8");
+  const { catalog } = parseCatalog(text, "catalog/methods.json");
+  if (catalog === undefined) throw new Error("the product's own catalog is no catalog");
+  return { catalog, text };
 }

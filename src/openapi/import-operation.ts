@@ -196,7 +196,7 @@ function deprecation({ raw }: Operation, told: AgtpExtension, version: string): 
 }
 
 /** In front of everything that a person has to judge; `agtpd doctor` looks for it. */
-export const REVIEW_MARK = "REVIEW:";
+const REVIEW_MARK = "REVIEW:";
 
 /** The file of an endpoint. */
 export function endpointText(endpoint: DraftedEndpoint, source: string): string {

@@ -6,7 +6,6 @@ import { isRecord, type JsonRecord, recordIn } from "../base/json-value.ts";
 import { UPSTREAM_METHODS, type UpstreamMethod } from "../endpoint/endpoint.ts";
 import { pathItems, recordAt } from "./read-document.ts";
 
-/** The place of a parameter in a request. */
 const PARAMETER_PLACES = ["path", "query", "header", "cookie"] as const;
 type ParameterPlace = (typeof PARAMETER_PLACES)[number];
 

@@ -106,7 +106,6 @@ function anyOf(schemas: readonly JsonSchema[]): JsonSchema {
   return { anyOf: different };
 }
 
-/** The kind of content that a media type is. */
 type ContentKind = "json" | "form" | "multipart" | "text" | "binary";
 
 /** One entry of `content`. */
@@ -114,7 +113,6 @@ export interface Content {
   /** Lower case, without parameters. */
   readonly mediaType: string;
   readonly kind: ContentKind;
-  /** The media type object. */
   readonly raw: JsonRecord;
 }
 

@@ -7,7 +7,6 @@ import { escapeToken, unescapeToken } from "../base/dotted-key.ts";
 import { isRecord, type JsonRecord, quoteValue, recordIn } from "../base/json-value.ts";
 import { reasonOf } from "../base/thrown.ts";
 
-/** A document, or why the text is none. */
 type ReadDocument =
   | { readonly kind: "document"; readonly document: JsonRecord }
   | { readonly kind: "fault"; readonly message: string };
@@ -182,7 +181,6 @@ export function pathItems(document: JsonRecord): readonly (readonly [string, Jso
     .map(([path, item]) => [path, recordAt(item, document)] as const);
 }
 
-/** The target of a reference, and its place. */
 interface Target {
   /** JSON Pointer, as its own name of the place. */
   readonly pointer: string;

@@ -2,8 +2,11 @@
  * The schema dialect of OpenAPI 3.0 and of older drafts in the words of JSON Schema 2020-12, keyword
  * by keyword. `nullable` is left to `allowNull`, which needs the whole schema.
  */
-import { isRecord, type JsonRecord } from "../base/json-value.ts";
+
+import { isRecord, type JsonRecord, recordIn } from "../base/json-value.ts";
 import type { JsonSchema } from "../schema/json-schema.ts";
+import { resolveReference } from "./read-document.ts";
+import { kebab } from "./words.ts";
 
 /** Writes a schema in newer words; only the keywords of this one schema are looked at. */
 export function modernise(schema: JsonRecord, isOld: boolean): JsonRecord {
@@ -133,4 +136,167 @@ function withoutNullType(schema: JsonSchema): JsonSchema {
 function containsNull(value: unknown): boolean {
   if (value === null) return true;
   return typeof value === "object" && Object.values(value as object).some(containsNull);
+}
+
+/**
+ * A converted schema with the discriminator of its source in its branches: JSON Schema says there, as the
+ * value that one property must have, what OpenAPI says beside `oneOf` and `anyOf`.
+ */
+export function discriminate(
+  schema: JsonSchema,
+  source: JsonRecord,
+  document: JsonRecord,
+): JsonSchema {
+  const { discriminator } = source;
+  if (!isRecord(discriminator)) return schema;
+  const { propertyName, mapping } = discriminator;
+  if (typeof propertyName !== "string" || propertyName === "__proto__") return schema;
+  const values = valuesByTarget(recordIn(mapping), document);
+  const own = declaredValues(source, propertyName, document);
+  const mark = (list: readonly unknown[]): MarkedBranches =>
+    markBranches(list.map((branch) => readBranch(branch, propertyName, values, own, document)));
+  const { oneOf, anyOf, ...rest } = schema;
+  const one = Array.isArray(oneOf) ? mark(oneOf) : undefined;
+  const any = Array.isArray(anyOf) ? mark(anyOf).branches : undefined;
+  if (one === undefined) return any === undefined ? schema : { ...rest, anyOf: any };
+  // Branches that nothing tells apart may all fit, which a value must not be refused for.
+  if (!one.areApart && any === undefined) return { ...rest, anyOf: one.branches };
+  return { ...rest, oneOf: one.branches, ...(any === undefined ? {} : { anyOf: any }) };
+}
+
+/** The names that a mapping gives to schemas, by where these are. */
+function valuesByTarget(
+  mapping: JsonRecord,
+  document: JsonRecord,
+): ReadonlyMap<string, readonly string[]> {
+  const values = new Map<string, readonly string[]>();
+  for (const [value, name] of Object.entries(mapping)) {
+    if (typeof name !== "string") continue;
+    const reference = name.startsWith("#") ? name : `#/components/schemas/${name}`;
+    const target = resolveReference(reference, document);
+    if (target === undefined) continue;
+    const key = `#${target.pointer}`;
+    values.set(key, [...(values.get(key) ?? []), value]);
+  }
+  return values;
+}
+
+/** A branch that refers to a schema, with what its property may be; others stay as they are. */
+interface Branch {
+  readonly schema: unknown;
+  readonly property: string;
+  /** The schema's stand-in. */
+  readonly named: readonly string[];
+  /** The declared values of the property; undefined: any text. */
+  readonly declared: readonly unknown[] | undefined;
+}
+
+interface MarkedBranches {
+  readonly branches: readonly unknown[];
+  /** True if no value of the property belongs to two of them. */
+  readonly areApart: boolean;
+}
+
+function readBranch(
+  schema: unknown,
+  property: string,
+  values: ReadonlyMap<string, readonly string[]>,
+  own: readonly unknown[] | undefined,
+  document: JsonRecord,
+): Branch {
+  const reference = isRecord(schema) ? schema["$ref"] : undefined;
+  if (typeof reference !== "string") return { schema, property, named: [], declared: undefined };
+  // Without a mapping, the name of a schema is the value that stands for it.
+  const named = values.get(reference) ?? [reference.slice(reference.lastIndexOf("/") + 1)];
+  const inner = declaredValues({ $ref: reference }, property, document);
+  const declared = own === undefined ? inner : (inner?.filter((one) => own.includes(one)) ?? own);
+  return { schema, property, named, declared };
+}
+
+/** Each branch by its name, else by what it declares, else by the value that is spelt like its name. */
+function markBranches(branches: readonly Branch[]): MarkedBranches {
+  const chosen = branches.map(({ named, declared }) =>
+    declared === undefined ? named : named.filter((name) => declared.includes(name)),
+  );
+  const referring = branches.map(({ named }) => named.length > 0);
+  const isMarked = chosen.every((names, index) => names.length > 0 || !referring[index]);
+  if (isMarked) return { branches: branches.map(write(chosen)), areApart: true };
+  const fitting = branches.map(({ declared }, index) => nonEmpty(chosen[index]) ?? declared);
+  if (!overlap(fitting)) return { branches: branches.map(write(chosen)), areApart: true };
+  const spelt: readonly (readonly unknown[])[] = branches.map(
+    (branch, index) =>
+      nonEmpty<unknown>(chosen[index]) ?? branch.declared?.filter(isSpeltLike(branch)) ?? [],
+  );
+  const told = branches.map(({ declared }, index) => nonEmpty(spelt[index]) ?? declared);
+  return { branches: branches.map(write(spelt)), areApart: !overlap(told) };
+}
+
+function isSpeltLike({ named }: Branch): (value: unknown) => boolean {
+  const names = new Set(named.map(kebab));
+  return (value) => typeof value === "string" && names.has(kebab(value));
+}
+
+function overlap(lists: readonly (readonly unknown[] | undefined)[]): boolean {
+  const seen = new Set<unknown>();
+  return lists.some((list) => {
+    if (nonEmpty(list) === undefined || list?.some((value) => seen.has(value))) return true;
+    for (const value of list ?? []) seen.add(value);
+    return false;
+  });
+}
+
+function nonEmpty<T>(list: readonly T[] | undefined): readonly T[] | undefined {
+  return list === undefined || list.length === 0 ? undefined : list;
+}
+
+function write(values: readonly (readonly unknown[])[]): (branch: Branch, at: number) => unknown {
+  return ({ schema, property, named }, at) => {
+    if (!isRecord(schema) || named.length === 0) return schema;
+    const [value, ...others] = values[at] ?? [];
+    const required = { required: [property] };
+    if (value === undefined) return { ...schema, ...required };
+    const mark = others.length === 0 ? { const: value } : { enum: values[at] };
+    return { ...schema, properties: { [property]: mark }, ...required };
+  };
+}
+
+/** The values; undefined where any text will do. */
+function declaredValues(
+  schema: unknown,
+  property: string,
+  document: JsonRecord,
+): readonly unknown[] | undefined {
+  const parts = partsOf([schema], document);
+  const declared = parts.flatMap(({ properties }) =>
+    isRecord(properties) && Object.hasOwn(properties, property) ? [properties[property]] : [],
+  );
+  const lists = partsOf(declared, document).flatMap(valuesOf);
+  const [first, ...others] = lists;
+  return first?.filter((value) => others.every((list) => list.includes(value)));
+}
+
+/** Schemas with all that they consist of; each is looked at once, whatever refers to it. */
+function partsOf(schemas: readonly unknown[], document: JsonRecord): readonly JsonRecord[] {
+  const parts = new Set<JsonRecord>();
+  const open = [...schemas];
+  while (open.length > 0) {
+    const schema = open.pop();
+    if (!isRecord(schema) || parts.has(schema)) continue;
+    parts.add(schema);
+    const { $ref, allOf } = schema;
+    if (typeof $ref === "string") open.push(resolveReference($ref, document)?.value);
+    if (Array.isArray(allOf)) open.push(...allOf);
+  }
+  return [...parts];
+}
+
+function valuesOf(schema: JsonRecord): readonly (readonly unknown[])[] {
+  const { enum: values, type } = schema;
+  const isText = type === undefined || [type].flat().includes("string");
+  return [
+    ...(Array.isArray(values) ? [values] : []),
+    ...(Object.hasOwn(schema, "const") ? [[schema["const"]]] : []),
+    // A discriminator's value is a text, which this property cannot have.
+    ...(isText || Array.isArray(values) ? [] : [[]]),
+  ];
 }

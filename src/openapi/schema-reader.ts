@@ -13,10 +13,9 @@ import {
   type PlainValue,
   SCHEMA_TYPES,
 } from "../schema/schema-vocabulary.ts";
-import { discriminate } from "./discriminator.ts";
 import { isDerived } from "./extension.ts";
 import { dereference, hasOldSchemas, resolveReference } from "./read-document.ts";
-import { allowNull, modernise, withoutNulls } from "./schema-dialect.ts";
+import { allowNull, discriminate, modernise, withoutNulls } from "./schema-dialect.ts";
 import { SchemaGraph } from "./schema-graph.ts";
 import { firstSentence, Notes } from "./words.ts";
 
@@ -38,7 +37,6 @@ export class SchemaReader {
   /** True if the document is an export, so that nothing in its schemas has to be made shorter. */
   readonly isDerived: boolean;
   readonly notes: Notes = new Notes();
-  /** The graph of the schemas behind references. */
   readonly graph: SchemaGraph = new SchemaGraph((reference) => this.definition(reference));
   readonly #hidden: "readOnly" | "writeOnly";
   readonly #isOld: boolean;
@@ -62,7 +60,6 @@ export class SchemaReader {
     return isNullable ? allowNull(discriminated) : discriminated;
   }
 
-  /** The schema that a reference of a schema leads to. */
   definition(reference: string): JsonSchema {
     const known = this.#definitions.get(reference);
     if (known !== undefined) return known;

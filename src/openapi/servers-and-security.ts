@@ -27,7 +27,6 @@ export interface Credentials {
   /** For the URL, percent-encoded but for the variables in it. */
   readonly query: readonly string[];
   readonly variables: readonly CredentialVariable[];
-  /** Scopes that the document asks for. */
   readonly scopes: readonly string[];
   /** Schemes that an external service cannot follow. */
   readonly unsupported: readonly string[];

@@ -8,7 +8,6 @@ import { isRecord, type JsonRecord } from "../base/json-value.ts";
 const MAX_LINE = 100;
 const BARE_KEY = /^[A-Za-z0-9_-]+$/;
 
-/** Remarks by the dotted key that they stand behind. */
 type TomlRemarks = ReadonlyMap<string, string>;
 
 /** The text of a table of JSON values without null. */

@@ -5,7 +5,7 @@
  */
 
 import { type BackOff, pauseAfter } from "../base/back-off.ts";
-import { type HeldPlaces, mayHoldMore } from "../base/places.ts";
+import { type HeldPlaces, mayHoldMore } from "../base/fair-shares.ts";
 
 /** A run that waits to be executed. */
 export interface ScheduledRun {

@@ -8,7 +8,7 @@ import { link, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createSecureContext } from "node:tls";
 import { readBoundedFile } from "../base/bounded-file.ts";
-import { makeDirectory } from "../base/make-directory.ts";
+import { makeDirectory } from "../base/paths.ts";
 import type { Problem } from "../base/problem.ts";
 import { reasonOf } from "../base/thrown.ts";
 import { parsePemCertificate } from "../identity/certificate-chain.ts";

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { decodeJws } from "../../src/identity/jws.ts";
 import { passkeyFault, readPasskeyAttestation } from "../../src/identity/passkey-attestation.ts";
-import { passkeysCommand } from "../../src/programs/control/commands.ts";
+import { passkeysCommand } from "../../src/programs/control-commands.ts";
 import { ALMA, approvingFiles, booking, ranIn, under } from "../support/approving.ts";
 import { CONSOLE, type ConsoleVisitor, openConsole, type TestConsole } from "../support/console.ts";
 import { askHouse, openHouse } from "../support/console-house.ts";

@@ -1,8 +1,7 @@
 import { afterEach, describe, expect, it } from "vitest";
 import type { Config } from "../../src/app/config/config.ts";
 import { loadConfig } from "../../src/app/config/load.ts";
-import { loadDeployment } from "../../src/app/deployment.ts";
-import { surveyDeployment } from "../../src/app/survey.ts";
+import { loadDeployment, surveyDeployment } from "../../src/app/deployment.ts";
 import type { Drive } from "../../src/base/paced.ts";
 import { agentFile, configFile, endpointFile, makeDeployment } from "../support/deployment.ts";
 import { outsideOf, SILENT_OBSERVER } from "../support/dispatch.ts";

@@ -3,7 +3,7 @@ import { createPublicKey } from "node:crypto";
 import { copyFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it, onTestFinished, vi } from "vitest";
-import { askDaemon } from "../../src/programs/control/commands.ts";
+import { askDaemon } from "../../src/programs/control-commands.ts";
 import { keysProgram } from "../../src/programs/keys/command.ts";
 import { stateCommand } from "../../src/programs/state/command.ts";
 import { makeChain, makeKeyPair } from "../support/attribution-chain.ts";

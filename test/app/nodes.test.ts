@@ -2,7 +2,7 @@
 import { createPublicKey, generateKeyPairSync, type KeyObject } from "node:crypto";
 import { join } from "node:path";
 import { expect, it, onTestFinished, vi } from "vitest";
-import { askDaemon } from "../../src/programs/control/commands.ts";
+import { askDaemon } from "../../src/programs/control-commands.ts";
 import { Link } from "../../tools/torture/cluster/link.ts";
 import { openDaemon, type RawClient, type TestDaemon } from "../support/daemon.ts";
 import { encodeRequest, type TestReply } from "../support/dispatch.ts";

@@ -1,7 +1,7 @@
 import { existsSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { makeDirectory as makeDirectoryAt } from "../../src/base/make-directory.ts";
+import { makeDirectory as makeDirectoryAt } from "../../src/base/paths.ts";
 import { makeDirectory as makeTemporary } from "../support/directory.ts";
 
 describe("making a directory", () => {

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type Leave, mayHold, Places } from "../../src/base/places.ts";
+import { type Leave, mayHold, Places } from "../../src/base/fair-shares.ts";
 import type { TaskOwner } from "../../src/base/task-queue.ts";
 
 const known = (key: string): TaskOwner => ({ key, isKnown: true });

@@ -3,11 +3,10 @@ import { describe, expect, it } from "vitest";
 import { methodNames } from "../../src/catalog/path-grammar.ts";
 import { createRegistry } from "../../src/endpoint/endpoint-registry.ts";
 import { assignPairs } from "../../src/openapi/assign-pairs.ts";
-import { httpRedirects } from "../../src/openapi/import-files.ts";
+import { httpRedirects, loadShippedCatalog } from "../../src/openapi/import-files.ts";
 import type { DraftedEndpoint } from "../../src/openapi/import-operation.ts";
 import { FieldSet } from "../../src/openapi/input-parameters.ts";
 import { operationsOf } from "../../src/openapi/operations.ts";
-import { loadShippedCatalog } from "../../src/openapi/shipped-catalog-text.ts";
 
 const { catalog } = loadShippedCatalog();
 const names = methodNames(catalog, []);

@@ -1,8 +1,8 @@
 /** The rule that the sidecar and the import have in common. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { liftVerb, methodReader } from "../../src/openapi/lift-verb.ts";
-import { loadShippedCatalog } from "../../src/openapi/shipped-catalog-text.ts";
+import { liftVerb, methodReader } from "../../src/openapi/http-form.ts";
+import { loadShippedCatalog } from "../../src/openapi/import-files.ts";
 
 const { catalog } = loadShippedCatalog();
 const custom = new Set(["FROBNICATE"]);

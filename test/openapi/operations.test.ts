@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { type ImportedDocument, importDocument } from "../../src/openapi/import-document.ts";
-import { loadShippedCatalog } from "../../src/openapi/shipped-catalog-text.ts";
+import { loadShippedCatalog } from "../../src/openapi/import-files.ts";
 import type { EndpointTable } from "../support/openapi-program.ts";
 
 const { catalog } = loadShippedCatalog();

@@ -2,7 +2,7 @@
 import { parse } from "smol-toml";
 import { describe, expect, it } from "vitest";
 import { readDefinition } from "../../src/handlers/mcp/tool-pins.ts";
-import { loadShippedCatalog } from "../../src/openapi/shipped-catalog-text.ts";
+import { loadShippedCatalog } from "../../src/openapi/import-files.ts";
 import { draftTools } from "../../src/programs/mcp/draft-tools.ts";
 import type { EndpointTable } from "../support/openapi-program.ts";
 

@@ -2,7 +2,6 @@
  * Runs over a store, behind the HTTP API on a free port: what a test needs to drive them as a client
  * would, to kill them, and to hold their bodies against the published schemas.
  */
-
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -22,8 +21,8 @@ import { discoveryDocument } from "../../src/modules/openwop/http/discovery.ts";
 import { Idempotency } from "../../src/modules/openwop/http/idempotency.ts";
 import { InterruptTokens } from "../../src/modules/openwop/http/interrupt-token.ts";
 import { openwopApi } from "../../src/modules/openwop/http/openwop-api.ts";
+import { EffectLedger } from "../../src/modules/openwop/nodes/conformance-nodes.ts";
 import { nodeTypes } from "../../src/modules/openwop/nodes/known-nodes.ts";
-import { EffectLedger } from "../../src/modules/openwop/runs/effect-ledger.ts";
 import { RunHost } from "../../src/modules/openwop/runs/run-host.ts";
 import type { Redact } from "../../src/modules/openwop/runs/run-log.ts";
 import type { RunWatcher } from "../../src/modules/openwop/runs/run-state.ts";

@@ -1,7 +1,7 @@
 /** A daemon with workers: processes of the built program, whose parent is the process of the test. */
 import { createPublicKey, generateKeyPairSync, type KeyObject } from "node:crypto";
 import { join } from "node:path";
-import { askDaemon } from "../../src/programs/control/commands.ts";
+import { askDaemon } from "../../src/programs/control-commands.ts";
 import { openDaemon, type RawClient, type TestDaemon } from "./daemon.ts";
 import type { DeploymentFiles } from "./deployment.ts";
 import { encodeRequest, type TestReply } from "./dispatch.ts";

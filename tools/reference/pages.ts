@@ -1,5 +1,5 @@
 /** The pages of the reference that are made from the code: what may stand in the files of a deployment. */
-import { configSchema } from "../../src/app/config/schema.ts";
+import { configSchema } from "../../src/app/config/config.ts";
 import { endpointFileSchema } from "../../src/endpoint/endpoint-file-schema.ts";
 import { recipeFileSchema } from "../../src/endpoint/recipe-file-schema.ts";
 import { schemaTables } from "./schema-tables.ts";

@@ -3,15 +3,7 @@ import { findLocationFault } from "../../state/postgres/driver.ts";
 import type { CrossCheck } from "./config.ts";
 
 const HTTP_METHODS: ReadonlySet<string> = new Set([
-  "CONNECT",
-  "DELETE",
-  "GET",
-  "HEAD",
-  "OPTIONS",
-  "PATCH",
-  "POST",
-  "PUT",
-  "TRACE",
+  ...["CONNECT", "DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT", "TRACE"],
 ]);
 
 /** Every rule of this file. */

@@ -2,32 +2,72 @@
  * A configuration after loading, of the sections that the layers and the modules declare: every key
  * present with its default, secrets resolved, paths absolute, frozen.
  */
+
+import { existsSync } from "node:fs";
+import { createRequire } from "node:module";
+import { fileURLToPath } from "node:url";
+import { Ajv2020, type Options, type ValidateFunction } from "ajv/dist/2020.js";
 import type { ConfigPlace } from "../../base/deployment-files.ts";
-import type { CatalogConfig } from "../../catalog/catalog.ts";
-import type { ApiEntry, HostedProtocolEntry } from "../../dispatch/module/listing-sections.ts";
+import { type CatalogConfig, catalogSection } from "../../catalog/catalog.ts";
+import {
+  type ApiEntry,
+  apisSection,
+  type HostedProtocolEntry,
+  hostedProtocolsSection,
+} from "../../dispatch/module/listing-sections.ts";
 import type { PoliciesConfig } from "../../dispatch/policy/policies-config.ts";
-import type { FilesConfig } from "../../endpoint/endpoint-file-schema.ts";
-import type { HandlersConfig } from "../../handlers/module-file.ts";
-import type { ProcessConfig } from "../../handlers/processes/processes-section.ts";
-import type { AgentsConfig, ServerConfig, TlsConfig } from "../../identity/identity-sections.ts";
-import type { AgentcliConfig } from "../../modules/agentcli/config.ts";
-import type { AgntcyConfig } from "../../modules/agntcy/config.ts";
-import type { ConsoleConfig } from "../../modules/console/config.ts";
-import type { DelegationConfig, PeerConfig } from "../../modules/delegation/config.ts";
-import type { GroupsConfig, WebhooksConfig } from "../../modules/delivery/config.ts";
-import type { GatewayConfig } from "../../modules/gateway/config.ts";
-import type { McpConfig } from "../../modules/mcp/config.ts";
-import type { SynthesisConfig } from "../../modules/negotiation/config.ts";
-import type { OpenwopConfig } from "../../modules/openwop/config.ts";
-import type { TracingConfig } from "../../modules/tracing/config.ts";
-import type { MetricsConfig } from "../../server/metrics-section.ts";
-import type {
-  AttributionConfig,
-  ClusterConfig,
-  SigningConfig,
-  StoreConfig,
+import { policiesSection } from "../../dispatch/policy/policies-section.ts";
+import {
+  endpointsSection,
+  type FilesConfig,
+  recipesSection,
+} from "../../endpoint/endpoint-file-schema.ts";
+import { type HandlersConfig, handlersSection } from "../../handlers/module-file.ts";
+import {
+  type ProcessConfig,
+  processesSection,
+} from "../../handlers/processes/processes-section.ts";
+import {
+  type AgentsConfig,
+  agentsSection,
+  type ServerConfig,
+  serverSection,
+  type TlsConfig,
+  tlsSection,
+} from "../../identity/identity-sections.ts";
+import { type AgentcliConfig, agentcliSection } from "../../modules/agentcli/config.ts";
+import { type AgntcyConfig, agntcySection } from "../../modules/agntcy/config.ts";
+import { type ConsoleConfig, consoleSection } from "../../modules/console/config.ts";
+import {
+  type DelegationConfig,
+  delegationSection,
+  type PeerConfig,
+  peersSection,
+} from "../../modules/delegation/config.ts";
+import {
+  type GroupsConfig,
+  groupsSection,
+  type WebhooksConfig,
+  webhooksSection,
+} from "../../modules/delivery/config.ts";
+import { type GatewayConfig, gatewaySection } from "../../modules/gateway/config.ts";
+import { type McpConfig, mcpSection } from "../../modules/mcp/config.ts";
+import { type SynthesisConfig, synthesisSection } from "../../modules/negotiation/config.ts";
+import { type OpenwopConfig, openwopSection } from "../../modules/openwop/config.ts";
+import { type TracingConfig, tracingSection } from "../../modules/tracing/config.ts";
+import { optional, type Schema, table } from "../../schema/section-field.ts";
+import { type MetricsConfig, metricsSection } from "../../server/metrics-section.ts";
+import {
+  type AttributionConfig,
+  attributionSection,
+  type ClusterConfig,
+  clusterSection,
+  type SigningConfig,
+  type StoreConfig,
+  signingSection,
+  storeSection,
 } from "../../state/state-sections.ts";
-import type { LimitsConfig } from "../../wire/limits-section.ts";
+import { type LimitsConfig, limitsSection } from "../../wire/limits-section.ts";
 
 /** A whole configuration. */
 export interface Config extends ConfigPlace {
@@ -73,4 +113,73 @@ export type Report = (
 export interface CrossCheck {
   readonly sections: readonly string[];
   readonly check: (config: Config, report: Report) => void;
+}
+
+/**
+ * The JSON Schema (2020-12) of agtp-server.toml, in the order of the sample file: each key's form, default
+ * and meaning. Rules between keys are in the `check-*.ts` files.
+ */
+export const configSchema: Schema = {
+  $schema: "https://json-schema.org/draft/2020-12/schema",
+  title: "agtp-server.toml",
+  ...optional(
+    table("The configuration of an AGTP server", {
+      server: serverSection,
+      tls: tlsSection,
+      limits: limitsSection,
+      catalog: catalogSection,
+      endpoints: endpointsSection,
+      recipes: recipesSection,
+      handlers: handlersSection,
+      processes: processesSection,
+      agents: agentsSection,
+      policies: policiesSection,
+      synthesis: synthesisSection,
+      signing: signingSection,
+      attribution: attributionSection,
+      store: storeSection,
+      cluster: clusterSection,
+      gateway: gatewaySection,
+      mcp: mcpSection,
+      metrics: metricsSection,
+      tracing: tracingSection,
+      console: consoleSection,
+      webhooks: webhooksSection,
+      groups: groupsSection,
+      apis: apisSection,
+      hosted_protocols: hostedProtocolsSection,
+      delegation: delegationSection,
+      peers: peersSection,
+      openwop: openwopSection,
+      agntcy: agntcySection,
+      agentcli: agentcliSection,
+    }),
+  ),
+};
+
+/** Generated by tools/compile-config.ts, beside this module. */
+export const GENERATED = "validate-config.cjs";
+
+let validator: ValidateFunction | undefined;
+
+/** The validator; it fills in defaults as it goes. */
+export function configValidator(): ValidateFunction {
+  validator ??= loadGenerated() ?? compileConfigSchema().compile(configSchema);
+  return validator;
+}
+
+/** A generator for the schema; `code` says what is made of it. */
+export function compileConfigSchema(code: Options["code"] = {}): Ajv2020 {
+  const ajv = new Ajv2020({
+    ...{ allErrors: true, useDefaults: true, verbose: true },
+    // The schema is the program's own, and its code runs seldom.
+    ...{ validateSchema: false, code: { optimize: false, ...code } },
+  });
+  ajv.addVocabulary(["expected", "isPath"]);
+  return ajv;
+}
+
+function loadGenerated(): ValidateFunction | undefined {
+  const path = fileURLToPath(new URL(GENERATED, import.meta.url));
+  return existsSync(path) ? createRequire(import.meta.url)(path) : undefined;
 }

@@ -2,13 +2,22 @@
  * The token issuer's keys, followed through rotations: from a URL, or out of a file.   RFC 7517, AGTP
  * "Authorization"
  */
+
 import { statSync } from "node:fs";
+import { ForwardClock } from "../../base/forward-clock.ts";
+import { isError, type Problem } from "../../base/problem.ts";
+import type { OauthConfig } from "../../dispatch/policy/policies-config.ts";
 import type { CallLog } from "../../handlers/handler.ts";
-import { type KeySet, type KeySource, readKeyFile } from "../../identity/bearer-keys.ts";
+import {
+  checkKeyFile,
+  type KeySet,
+  type KeySource,
+  readKeyFile,
+} from "../../identity/bearer-keys.ts";
+import type { TokenVerifier } from "../../identity/bearer-syntax.ts";
 import { type AnsweredKeys, KeyCache } from "../../identity/key-cache.ts";
 import type { FetchedKeys, JwksSource } from "./source.ts";
 
-/** How keys are followed. */
 interface Following {
   /** In milliseconds, from any beginning. */
   readonly now: () => number;
@@ -103,7 +112,7 @@ const LOOK_MS = 1_000;
  * keys writes the file, and need restart nothing. A file that is no good any more leaves the keys as they
  * were.   RFC 7517 §5
  */
-export class JwksFileKeys implements KeySource {
+class JwksFileKeys implements KeySource {
   readonly #path: string;
   readonly #now: () => number;
   readonly #log: Following["log"];
@@ -176,4 +185,64 @@ function tellKeys(
   log.info({ event, keys: set.size }, "the token issuer's keys are known");
   if (set.size === 0) log.warn({ event }, "the token issuer publishes no usable key");
   for (const reason of ignored) log.warn({ event, reason }, "a key is not used");
+}
+
+/** The parts that a verifier is opened with. */
+export interface VerifierOptions {
+  readonly oauth: OauthConfig;
+  readonly file: string;
+  readonly log: Pick<CallLog, "info" | "warn">;
+  /** Milliseconds since the epoch; the system's clock unless given. */
+  readonly now?: () => number;
+}
+
+/** A verifier, or what is wrong with the configuration. */
+export interface OpenedVerifier {
+  /** Undefined when there are no keys and never will be. */
+  readonly verifier: TokenVerifier | undefined;
+  readonly problems: readonly Problem[];
+  /** Begins to fetch keys in the background: called when the deployment is served. */
+  start(): void;
+}
+
+/**
+ * Opens the verifier of bearer tokens; connects to nothing before `start`. A file of keys must be good at
+ * the start; a URL may be down: tokens are refused until its keys are there.   AGTP "Authorization"
+ */
+export async function openTokenVerifier(options: VerifierOptions): Promise<OpenedVerifier> {
+  const { oauth, file, log } = options;
+  const { now } = new ForwardClock(options.now);
+  // How long keys are good for is measured: a clock that is set back must not prolong it.
+  const measured = options.now ?? (() => performance.now());
+  const { jwksUri, jwksFile = "" } = oauth;
+  if (jwksUri === undefined) {
+    const problems = checkKeyFile(jwksFile, { file, key: "policies.oauth.jwks_file" });
+    if (problems.some(isError)) return withoutVerifier(problems);
+    const keys = new JwksFileKeys(jwksFile, { now: measured, log });
+    const verifier = await createVerifier(oauth, keys, now);
+    return { verifier, problems, start: () => undefined };
+  }
+  if (!URL.canParse(jwksUri)) {
+    const message = `must be a URL, got "${jwksUri}"`;
+    return withoutVerifier([{ file, key: "policies.oauth.jwks_uri", message }]);
+  }
+  // The HTTP client takes long to load: only those wait for it who need it.
+  const { createJwksSource } = await import("./source.ts");
+  const source = createJwksSource({ uri: jwksUri });
+  const keys = new JwksKeys(source, { now: measured, log });
+  const verifier = await createVerifier(oauth, keys, now);
+  return { verifier, problems: [], start: () => keys.start() };
+}
+
+function withoutVerifier(problems: readonly Problem[]): OpenedVerifier {
+  return { verifier: undefined, problems, start: () => undefined };
+}
+
+async function createVerifier(
+  oauth: OauthConfig,
+  keys: KeySource,
+  now: () => number,
+): Promise<TokenVerifier> {
+  const { createTokenVerifier } = await import("../../identity/bearer-verifier.ts");
+  return createTokenVerifier({ oauth, keys, now });
 }

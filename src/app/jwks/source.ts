@@ -9,7 +9,6 @@ import { connectionOptions, readBoundedBody } from "../../handlers/connection-op
 import { type KeySet, readKeySet } from "../../identity/bearer-keys.ts";
 import { parseBoundedJson } from "../../identity/json-document.ts";
 
-/** The address of the keys. */
 interface JwksLocation {
   readonly uri: string;
   /** PEM text to trust instead of the system's CAs. */
@@ -30,7 +29,6 @@ export interface FetchedKeys {
 export interface JwksSource {
   /** Never rejects. */
   fetch(): Promise<FetchedKeys | { readonly fault: string }>;
-  /** Gives up what is being asked. */
   close(): Promise<void>;
 }
 

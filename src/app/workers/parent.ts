@@ -13,7 +13,7 @@ import type { OpenSharedState } from "../../state/sharing/open-shared-state.ts";
 import { type DaemonOptions, loadFor, type Refused } from "../build-daemon.ts";
 import type { Config } from "../config/config.ts";
 import { countWorkers, hostAndPort, nodeName, type StatusSource } from "../control.ts";
-import { loadSigningKey } from "../identity-parts.ts";
+import { loadSigningKey } from "../foundation.ts";
 import { RunningDaemon, type StartResult } from "../running-daemon.ts";
 import { watchState } from "../server-state.ts";
 import { announce, type PortFault, portProblem, reportingProblems } from "../start-report.ts";

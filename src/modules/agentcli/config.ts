@@ -11,7 +11,7 @@ import {
   text,
   word,
 } from "../../schema/section-field.ts";
-import { TRUST_LEVELS, type TrustLevel } from "./manifest/identity-fields.ts";
+import { TRUST_LEVELS, type TrustLevel } from "./manifest/fields.ts";
 
 const trustLevel = (tier: number) =>
   optional(choice("untrusted", TRUST_LEVELS, `agentcli level of callers of tier ${tier}`));

@@ -22,7 +22,7 @@ import { findUnenforceable } from "./compile/merge.ts";
 import type { AgentcliConfig, AgentcliContext } from "./config.ts";
 import { createWorld } from "./create-world.ts";
 import { type ExposedWorkflow, loadingWorkflows } from "./load-workflows.ts";
-import type { TrustLevel } from "./manifest/identity-fields.ts";
+import type { TrustLevel } from "./manifest/fields.ts";
 import type { Task } from "./manifest/manifest.ts";
 import { Approvals } from "./run/approvals.ts";
 import { type Executor, type PromptRuntime, toHandlerResult } from "./run/execution.ts";

@@ -8,7 +8,7 @@ import { hash } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { dirname, extname, join } from "node:path";
-import { shippedPath } from "../../base/shipped-path.ts";
+import { shippedPath } from "../../base/paths.ts";
 
 /** A file as it is sent. */
 export interface PageFile {

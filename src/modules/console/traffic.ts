@@ -2,7 +2,7 @@
  * The requests of late, as the console shows them: a ring of facts without bodies, headers or
  * queries, and counts. It listens to the channels that metrics and traces listen to.
  */
-import { listenTo } from "../../base/listen-to.ts";
+import { listenTo } from "../../base/leaving.ts";
 import { CHANNELS, type RequestEnd, type RequestRefusal } from "../../dispatch/request-channels.ts";
 import type { EndpointDefinition } from "../../endpoint/endpoint.ts";
 import type { Operator } from "../../state/registers/operator.ts";

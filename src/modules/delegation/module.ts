@@ -2,7 +2,6 @@
 
 import { THE_SERVER } from "../../base/task-queue.ts";
 import type { Pair } from "../../catalog/pair.ts";
-import { parseUri } from "../../client/uri.ts";
 import { disclosedAgents } from "../../dispatch/caller/disclosure.ts";
 import type { ActAs } from "../../dispatch/handling/acting.ts";
 import type { Contribution, Module } from "../../dispatch/module/module.ts";
@@ -20,14 +19,13 @@ import { delegateHandler, type Performance } from "./delegate.ts";
 import { EXECUTE_SCHEMA, executeHandler, executionTarget } from "./execute.ts";
 import { forward } from "./forward.ts";
 import type { Outcome } from "./outcome.ts";
-import { createPeerClients } from "./peer-clients.ts";
-import { createPeerManifests } from "./peer-manifests.ts";
+import { createPeerClients, createPeerManifests } from "./peer-clients.ts";
 import { PeerDirectory, readPeers } from "./peers.ts";
 import { runSource } from "./recent-runs.ts";
 import { delegationEndpoint, openDelegation } from "./register.ts";
 import { DELEGATE_SCHEMA } from "./request.ts";
 import { ActionResolver } from "./resolver.ts";
-import type { AgentUri, TargetSources } from "./targets.ts";
+import type { TargetSources } from "./targets.ts";
 import { loadJose } from "./token.ts";
 import { work } from "./work.ts";
 
@@ -96,9 +94,9 @@ async function provisionDelegate(
   const { runs, register, schedule, seen } = await context.once(openDelegation);
   const { serverId } = config.server;
   const settings = readPeers(config);
-  const peers = new PeerDirectory(settings.facts);
-  const caller = createPeerClients(settings.connections);
-  const manifests = createPeerManifests(settings.connections);
+  const peers = new PeerDirectory(settings.peers);
+  const caller = createPeerClients();
+  const manifests = createPeerManifests();
   const vouching: VouchingRules = {
     ...{ serverId, peers },
     isOwn: ownAgents(context),
@@ -130,7 +128,7 @@ async function provisionDelegate(
     }),
     start: () => background.start(),
     warmUp: () => {
-      if (settings.facts.length > 0) loadJose.prepare();
+      if (settings.peers.length > 0) loadJose.prepare();
     },
     stop: async () => {
       await Promise.all([background.close(), caller.close(), manifests.close()]);
@@ -173,16 +171,7 @@ function targetSources(
       if (agent === undefined || callerId === undefined) return agent;
       return disclosedAgents(disclosed, callerId).includes(agent) ? agent : undefined;
     },
-    readUri,
   };
-}
-
-function readUri(text: string): AgentUri | undefined {
-  try {
-    return parseUri(text);
-  } catch {
-    return undefined;
-  }
 }
 
 function keysOf(

@@ -3,16 +3,19 @@
  * Every way in which an answer does not come is put into AGTP's words.   AGTP "DELEGATE"
  */
 import { within } from "../../base/deadline.ts";
+import { Places } from "../../base/fair-shares.ts";
+import { isRecord } from "../../base/json-value.ts";
 import { type TraceFields, tellingOf } from "../../base/leaving.ts";
-import { Places } from "../../base/places.ts";
-import type { AgtpClient } from "../../client/agtp-client.ts";
+import type { AgtpClient, ClientOptions } from "../../client/agtp-client.ts";
 import { createClient } from "../../client/client.ts";
 import { AgtpClientError, type AgtpClientErrorCode } from "../../client/client-error.ts";
 import type {
   DelegationFailure,
   WorkOutcome,
 } from "../../dispatch/refusals/delegation-refusals.ts";
-import type { PeerConnection, PeerServer } from "./peers.ts";
+import { isAgentId } from "../../identity/identifiers.ts";
+import { MANIFEST_TYPE, verifyManifest } from "../../identity/manifest-signature.ts";
+import type { PeerServer } from "./peers.ts";
 
 /** The request that is sent: DELEGATE on "/". */
 export interface PeerMessage {
@@ -56,26 +59,19 @@ const LIMITS = { headBytes: 128 * 1024, bodyBytes: 8 * 1024 * 1024 };
 const CONNECT_TIMEOUT_MS = 10_000;
 
 /** The clients of peers by name, each made when it is first needed. */
-export class PeerPool {
-  readonly #connections: ReadonlyMap<string, PeerConnection>;
-  readonly #options: { readonly timeoutMs?: number; readonly connectTimeoutMs: number };
+class PeerPool {
+  readonly #timing: Pick<ClientOptions, "timeoutMs" | "connectTimeoutMs">;
   readonly #clients = new Map<string, AgtpClient>();
 
-  constructor(
-    connections: ReadonlyMap<string, PeerConnection>,
-    options: { readonly timeoutMs?: number; readonly connectTimeoutMs: number },
-  ) {
-    this.#connections = connections;
-    this.#options = options;
+  constructor(timing: Pick<ClientOptions, "timeoutMs" | "connectTimeoutMs">) {
+    this.#timing = timing;
   }
 
   /** Undefined for a peer without an address. */
-  find(name: string): AgtpClient | undefined {
+  find({ name, address }: PeerServer): AgtpClient | undefined {
     const known = this.#clients.get(name);
-    const connection = this.#connections.get(name);
-    if (known !== undefined || connection === undefined) return known;
-    const { maxConnections: _, ...peer } = connection;
-    const made = createClient({ ...peer, ...this.#options, limits: LIMITS });
+    if (known !== undefined || address === undefined) return known;
+    const made = createClient({ ...address, ...this.#timing, limits: LIMITS });
     this.#clients.set(name, made);
     return made;
   }
@@ -85,27 +81,20 @@ export class PeerPool {
   }
 }
 
-/** Clients of all peers, by name; none is connected before its first task. */
-export function createPeerClients(connections: ReadonlyMap<string, PeerConnection>): PeerCaller {
-  const pool = new PeerPool(connections, { connectTimeoutMs: CONNECT_TIMEOUT_MS });
+/** Clients of all peers; none is connected before its first task. */
+export function createPeerClients(): PeerCaller {
+  const pool = new PeerPool({ connectTimeoutMs: CONNECT_TIMEOUT_MS });
   const places = new Map<string, Places>();
   const ending = new AbortController();
-  const placesOf = (name: string): Places => {
-    const known = places.get(name) ?? new Places(connections.get(name)?.maxConnections ?? 0);
-    places.set(name, known);
-    return known;
-  };
-
   return {
-    async call({ name }, message) {
-      const client = pool.find(name);
-      if (client === undefined) {
-        return unanswered("peer-unreachable", "not-begun", "it has no address");
-      }
-      const leave = placesOf(name).take({ key: message.agentId, isKnown: true });
-      if (leave === undefined) {
-        return unanswered("peer-busy", "not-begun", "too many tasks are under way there");
-      }
+    async call(peer, message) {
+      const { name, maxConnections } = peer;
+      const client = pool.find(peer);
+      if (client === undefined) return unanswered("peer-unreachable", "it has no address");
+      const ofPeer = places.get(name) ?? new Places(maxConnections);
+      places.set(name, ofPeer);
+      const leave = ofPeer.take({ key: message.agentId, isKnown: true });
+      if (leave === undefined) return unanswered("peer-busy", "too many tasks are under way there");
       try {
         const { signal: left } = message;
         const signals = [left, ending.signal];
@@ -113,7 +102,8 @@ export function createPeerClients(connections: ReadonlyMap<string, PeerConnectio
           within({ signals }, (signal) => ask(client, { ...message, signal }, fields)),
         );
       } catch (error) {
-        return explain(error);
+        if (!(error instanceof AgtpClientError)) throw error;
+        return FAILURES[error.code];
       } finally {
         leave();
       }
@@ -161,40 +151,103 @@ async function ask(
 
 type Unanswered = Extract<PeerAnswer, { readonly kind: "unanswered" }>;
 
-/** Before a connection is trusted nothing is sent; after that, nobody knows what was begun. */
-const REASONS: Readonly<Record<AgtpClientErrorCode, Omit<Unanswered, "kind" | "message">>> = {
-  ERR_AGTP_CONNECT: { reason: "peer-unreachable", outcome: "not-begun" },
-  ERR_AGTP_TLS: { reason: "peer-untrusted", outcome: "not-begun" },
-  ERR_AGTP_URI: { reason: "peer-unreachable", outcome: "not-begun" },
-  ERR_AGTP_REQUEST: { reason: "peer-unreachable", outcome: "not-begun" },
-  ERR_AGTP_TIMEOUT: { reason: "peer-timeout", outcome: "unknown" },
-  ERR_AGTP_CLOSED: { reason: "peer-closed", outcome: "unknown" },
-  ERR_AGTP_RESPONSE: { reason: "peer-malformed", outcome: "unknown" },
-  ERR_AGTP_ABORTED: { reason: "aborted", outcome: "unknown" },
-};
-
-/** The caller learns what happened; addresses and what the system said stay here. */
-const MESSAGES: Readonly<Record<AgtpClientErrorCode, string>> = {
-  ERR_AGTP_CONNECT: "the peer cannot be reached",
-  ERR_AGTP_TLS: "the peer is not the one that is trusted",
-  ERR_AGTP_URI: "the peer has no usable address",
-  ERR_AGTP_REQUEST: "the task cannot be put into a request",
-  ERR_AGTP_TIMEOUT: "the peer did not answer in time",
-  ERR_AGTP_CLOSED: "the peer closed the connection before it answered",
-  ERR_AGTP_RESPONSE: "the peer's answer is none of AGTP",
-  ERR_AGTP_ABORTED: "the task was given up before the peer answered",
-};
-
-function explain(error: unknown): Unanswered {
-  if (!(error instanceof AgtpClientError)) throw error;
-  const { reason, outcome } = REASONS[error.code];
-  return unanswered(reason, outcome, MESSAGES[error.code]);
-}
-
 function unanswered(
-  reason: Unanswered["reason"],
-  outcome: Unanswered["outcome"],
+  reason: DelegationFailure,
   message: string,
+  outcome: WorkOutcome = "not-begun",
 ): Unanswered {
   return { kind: "unanswered", reason, outcome, message };
+}
+
+/**
+ * Before a connection is trusted nothing is sent; after that, nobody knows what was begun. The caller
+ * learns what happened; addresses and what the system said stay here.
+ */
+const FAILURES: Readonly<Record<AgtpClientErrorCode, Unanswered>> = {
+  ERR_AGTP_CONNECT: unanswered("peer-unreachable", "the peer cannot be reached"),
+  ERR_AGTP_TLS: unanswered("peer-untrusted", "the peer is not the one that is trusted"),
+  ERR_AGTP_URI: unanswered("peer-unreachable", "the peer has no usable address"),
+  ERR_AGTP_REQUEST: unanswered("peer-unreachable", "the task cannot be put into a request"),
+  ERR_AGTP_TIMEOUT: unanswered("peer-timeout", "the peer did not answer in time", "unknown"),
+  ERR_AGTP_CLOSED: unanswered(
+    "peer-closed",
+    "the peer closed the connection before it answered",
+    "unknown",
+  ),
+  ERR_AGTP_RESPONSE: unanswered("peer-malformed", "the peer's answer is none of AGTP", "unknown"),
+  ERR_AGTP_ABORTED: unanswered(
+    "aborted",
+    "the task was given up before the peer answered",
+    "unknown",
+  ),
+};
+
+/** Names by Agent-ID; undefined: the manifest cannot be had, or proves nothing. */
+type ShownAgents = ReadonlyMap<string, string> | undefined;
+
+interface PeerManifests {
+  /** Never rejects. */
+  agentsOf(peer: PeerServer): Promise<ShownAgents>;
+  close(): Promise<void>;
+}
+
+const KEPT_MS = 60_000;
+/** A peer that does not answer is not asked again with each of its tasks. */
+const FAILURE_KEPT_MS = 1_000;
+const TIMEOUT_MS = 5_000;
+
+interface Asked {
+  readonly agents: Promise<ShownAgents>;
+  expiresAt: number;
+}
+
+/**
+ * The agents that peers say are theirs: each peer's manifest, asked for when a task arrives from an agent
+ * that nobody has listed, signed by the peer's key, and kept for a minute. It is asked for over connections
+ * of its own, lest a task that waits for an answer keep the answer back.   AGTP-API §8.8
+ */
+export function createPeerManifests(now: () => number = () => performance.now()): PeerManifests {
+  const pool = new PeerPool({ timeoutMs: TIMEOUT_MS, connectTimeoutMs: TIMEOUT_MS });
+  const asked = new Map<string, Asked>();
+
+  return {
+    agentsOf(peer) {
+      const known = asked.get(peer.name);
+      if (known !== undefined && known.expiresAt > now()) return known.agents;
+      const agents = readAgents(pool.find(peer), peer);
+      const entry: Asked = { agents, expiresAt: Number.POSITIVE_INFINITY };
+      asked.set(peer.name, entry);
+      void agents.then((shown) => {
+        entry.expiresAt = now() + (shown === undefined ? FAILURE_KEPT_MS : KEPT_MS);
+      });
+      return agents;
+    },
+    close: () => pool.close(),
+  };
+}
+
+async function readAgents(
+  client: AgtpClient | undefined,
+  { serverId, publicKey }: PeerServer,
+): Promise<ShownAgents> {
+  try {
+    const headers = [["Accept", MANIFEST_TYPE]] as const;
+    const answer = await client?.request({ method: "DISCOVER", path: "/", headers });
+    if (answer?.status !== 200 || !isRecord(answer.body)) return undefined;
+    const { body: manifest } = answer;
+    if (verifyManifest(manifest, publicKey).kind !== "verified") return undefined;
+    const { server, hosted_agents: agents } = manifest;
+    if (!isRecord(server) || server["server_id"] !== serverId) return undefined;
+    return Array.isArray(agents) ? new Map(agents.flatMap(entryOf)) : undefined;
+  } catch (error) {
+    if (error instanceof AgtpClientError) return undefined;
+    throw error;
+  }
+}
+
+function entryOf(agent: unknown): readonly (readonly [string, string])[] {
+  if (!isRecord(agent)) return [];
+  const { agent_id: agentId, name } = agent;
+  if (typeof agentId !== "string" || !isAgentId(agentId)) return [];
+  return [[agentId, typeof name === "string" ? name : ""]];
 }

@@ -13,43 +13,26 @@ import { compileGrants, type Grants } from "../../identity/authority-scope.ts";
 import { type Ed25519PublicKey, readPublicKey } from "../../identity/ed25519.ts";
 import type { DelegationSections, PeerConfig } from "./config.ts";
 
-/** The address by which a server is asked. */
-export interface PeerAddress {
-  readonly host: string;
-  readonly port: number;
-}
-
-/** The configuration of a peer. */
-export interface PeerFacts
-  extends Pick<PeerConfig, "name" | "serverId" | "agents" | "scopes" | "acceptScopes"> {
-  /** Undefined: tasks only come from it. */
-  readonly address: PeerAddress | undefined;
+/** A peer, ready to be asked and compared with. */
+export interface PeerServer
+  extends Pick<PeerConfig, "name" | "serverId" | "agents" | "maxConnections"> {
+  /** How it is asked; undefined: tasks only come from it. */
+  readonly address: Peer | undefined;
   readonly publicKey: Ed25519PublicKey;
   readonly zone: string | undefined;
   readonly timeoutMs: number;
-}
-
-/** A peer, ready to be compared with. */
-export interface PeerServer extends PeerFacts {
+  /** What may be handed on to it. */
   readonly offered: Grants;
+  /** What tasks from it may use. */
   readonly accepted: Grants;
-}
-
-/** Options of the connection to a peer. */
-export interface PeerConnection extends Peer {
-  readonly maxConnections: number;
 }
 
 /** All peers. */
 export class PeerDirectory {
   readonly #peers: readonly PeerServer[];
 
-  constructor(facts: readonly PeerFacts[]) {
-    this.#peers = facts.map((one) => ({
-      ...one,
-      offered: compileGrants(one.scopes),
-      accepted: compileGrants(one.acceptScopes),
-    }));
+  constructor(peers: readonly PeerServer[]) {
+    this.#peers = peers;
   }
 
   findByName(name: string): PeerServer | undefined {
@@ -60,7 +43,7 @@ export class PeerDirectory {
     return this.#peers.find((peer) => peer.serverId === serverId);
   }
 
-  findByAddress({ host, port }: PeerAddress): PeerServer | undefined {
+  findByAddress({ host, port }: Pick<Peer, "host" | "port">): PeerServer | undefined {
     const wanted = host.toLowerCase();
     return this.#peers.find(
       ({ address }) => address?.port === port && address.host.toLowerCase() === wanted,
@@ -82,57 +65,49 @@ export class PeerDirectory {
 
 /** The peers, and what is wrong with those that are left out. */
 interface PeerSettings {
-  readonly facts: readonly PeerFacts[];
-  /** By name. */
-  readonly connections: ReadonlyMap<string, PeerConnection>;
+  readonly peers: readonly PeerServer[];
   readonly problems: readonly Problem[];
 }
 
 const MAX_PEM_BYTES = 1024 * 1024;
 
 /** Reads all peers. */
-export function readPeers({ peers, directory, file }: DelegationSections): PeerSettings {
-  const facts: PeerFacts[] = [];
-  const connections = new Map<string, PeerConnection>();
+export function readPeers({ peers: written, directory, file }: DelegationSections): PeerSettings {
+  const peers: PeerServer[] = [];
   const problems: Problem[] = [];
-  for (const [index, peer] of peers.entries()) {
+  for (const [index, peer] of written.entries()) {
     const report = (key: string, message: string): void => {
       problems.push({ file: relative(directory, file), key: `peers[${index}].${key}`, message });
     };
     const publicKey = readPublicKey(peer.publicKey);
     if (publicKey === undefined) report("public_key", "must be an Ed25519 public key");
-    const address = peer.uri === undefined ? undefined : readAddress(peer.uri, report);
+    const address = peer.uri === undefined ? undefined : readAddress(peer.uri, peer, report);
     if (publicKey === undefined) continue;
     const { zone, timeoutSeconds } = peer;
-    facts.push({ ...peer, address, publicKey, zone, timeoutMs: timeoutSeconds * 1000 });
-    if (address !== undefined) connections.set(peer.name, connectionOf(peer, address));
+    const offered = compileGrants(peer.scopes);
+    const accepted = compileGrants(peer.acceptScopes);
+    const timeoutMs = timeoutSeconds * 1000;
+    peers.push({ ...peer, address, publicKey, zone, timeoutMs, offered, accepted });
   }
-  return { facts, connections, problems };
+  return { peers, problems };
 }
 
+/** The configuration's check has made sure that a file that is named can be read. */
 function readAddress(
   uri: string,
+  { ca, cert, key, fingerprint }: PeerConfig,
   report: (key: string, message: string) => void,
-): PeerAddress | undefined {
+): Peer | undefined {
   try {
     const { host, port } = parseUri(uri);
-    return { host, port };
+    return {
+      ...{ host, port, ca: textOf(ca), cert: textOf(cert), key: textOf(key) },
+      fingerprint: fingerprint?.replaceAll(":", "").toLowerCase(),
+    };
   } catch (error) {
     report("uri", reasonOf(error));
     return undefined;
   }
-}
-
-/** The configuration's check has made sure that a file that is named can be read. */
-function connectionOf(peer: PeerConfig, { host, port }: PeerAddress): PeerConnection {
-  const { ca, cert, key, fingerprint, maxConnections } = peer;
-  return {
-    ...{ host, port, maxConnections },
-    ca: textOf(ca),
-    cert: textOf(cert),
-    key: textOf(key),
-    fingerprint: fingerprint?.replaceAll(":", "").toLowerCase(),
-  };
 }
 
 function textOf(path: string | undefined): string | undefined {

@@ -3,22 +3,18 @@
  * nobody here knows · 403 for a server that is no peer, and for an agent of a peer that tasks may
  * not go to. AGTP "DELEGATE", AGTP "URI Scheme"
  */
+
+import { type AgtpUri, parseUri } from "../../client/uri.ts";
 import { delegationForbidden } from "../../dispatch/refusals/delegation-refusals.ts";
 import { notFound, type Refusal } from "../../dispatch/refusals/refusal.ts";
 import type { AgentDocument } from "../../identity/agent-document.ts";
 import { isAgentId } from "../../identity/identifiers.ts";
-import type { PeerAddress, PeerDirectory, PeerServer } from "./peers.ts";
+import type { PeerDirectory, PeerServer } from "./peers.ts";
 
 /** An agent, and where it is. */
 export type DelegationTarget =
   | { readonly kind: "hosted"; readonly agent: AgentDocument }
   | { readonly kind: "remote"; readonly peer: PeerServer; readonly agent: string };
-
-/** The agent of an agtp URI. */
-export interface AgentUri extends PeerAddress {
-  readonly agentId?: string;
-  readonly agentName?: string;
-}
 
 /** The places that targets are looked up in. */
 export interface TargetSources {
@@ -27,8 +23,6 @@ export interface TargetSources {
   readonly ownHosts: readonly string[];
   /** An agent of this server that a caller may learn of. */
   findHosted(nameOrAgentId: string, callerId: string | undefined): AgentDocument | undefined;
-  /** Undefined: it is no such URI. */
-  readUri(text: string): AgentUri | undefined;
 }
 
 const LOCAL_URI = /^agtp:\/\/([0-9a-f]{64})\/?$/i;
@@ -57,7 +51,7 @@ function resolveUri(
 ): DelegationTarget | Refusal {
   const [, localId] = LOCAL_URI.exec(written) ?? [];
   if (localId !== undefined) return resolveTarget(sources, localId, callerId);
-  const uri = sources.readUri(written);
+  const uri = readUri(written);
   const agent = uri?.agentId ?? uri?.agentName;
   if (uri === undefined || agent === undefined) return unknownAgent();
   if (sources.ownHosts.includes(uri.host)) {
@@ -68,6 +62,15 @@ function resolveUri(
   if (peer !== undefined) return remote(peer, agent);
   const message = "that server is not configured as a peer, and is not asked";
   return delegationForbidden("peer-not-configured", message);
+}
+
+/** Undefined: it is no agtp URI. */
+function readUri(text: string): AgtpUri | undefined {
+  try {
+    return parseUri(text);
+  } catch {
+    return undefined;
+  }
 }
 
 function remote(peer: PeerServer, agent: string): DelegationTarget | Refusal {

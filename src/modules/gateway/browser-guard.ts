@@ -6,7 +6,7 @@
  */
 import { isIP } from "node:net";
 import { isLoopbackHost } from "../../base/addresses.ts";
-import { isReading } from "../../openapi/lift-verb.ts";
+import { isReading } from "../../openapi/http-form.ts";
 import type { GatewaySections } from "./config.ts";
 import { readAuthority } from "./http-target.ts";
 
@@ -18,7 +18,6 @@ type OriginVerdict =
 
 type FieldPairs = readonly (readonly [name: string, value: string])[];
 
-/** The parts of a request that tell its origin. */
 interface OriginRequest {
   readonly method: string;
   readonly origin: string | undefined;
@@ -75,7 +74,6 @@ export function createOriginPolicy(
   };
 }
 
-/** The parts of a request that name its server. */
 interface HostRequest {
   /** As it was written: origin-form, or absolute-form with a name of its own. */
   readonly target: string;

@@ -20,9 +20,8 @@ import {
   sendRefusal,
   writeAnswer,
 } from "./http-answer.ts";
-import type { HttpEntrance } from "./http-entrance.ts";
+import type { HttpEntrance, VerbRoutes } from "./http-entrance.ts";
 import { FURTHER_METHODS, METHODS, readTarget } from "./http-target.ts";
-import type { VerbRoutes } from "./verb-routes.ts";
 
 interface EndpointApiParts {
   readonly serverId: string;
@@ -157,7 +156,6 @@ const PASSED: ReadonlySet<string> = new Set([
   "task-id",
 ]);
 
-/** The fields of the sidecar's own agent. */
 interface OwnFields {
   readonly agentId: string;
   readonly ownerId: string | undefined;

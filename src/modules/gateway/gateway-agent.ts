@@ -21,7 +21,6 @@ type GatewayChoice =
   | { readonly kind: "named"; readonly agent: AgentDocument }
   | { readonly kind: "refused"; readonly problem: Problem };
 
-/** The agent that is issued, or why there is none. */
 interface IssuedGatewayAgent {
   readonly agent: AgentDocument | undefined;
   readonly problems: readonly Problem[];

@@ -17,7 +17,6 @@ export interface HttpTarget {
 const ABSOLUTE = /^https?:\/\/([^/?#]*)/i;
 const VISIBLE = /^[\x21-\x22\x24-\x7e]*$/;
 
-/** A target, and whose it says that it is. */
 interface AddressedTarget {
   /** Undefined in origin-form. */
   readonly authority: string | undefined;

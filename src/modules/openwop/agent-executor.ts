@@ -3,7 +3,7 @@
  * next one is taken.   OpenWOP RFC 0002 §B, RFC 0072 §B
  */
 
-import type { JsonRecord } from "../../base/json-value.ts";
+import { isRecord, type JsonRecord } from "../../base/json-value.ts";
 
 /** The agent.* events of a turn, and nothing else. */
 export type AgentEventType =
@@ -55,11 +55,29 @@ export interface Handoff {
   readonly reason?: string;
 }
 
+/** The handoff that is stated, by the agent's id or with a reason beside it; none where no agent is. */
+export function readHandoff(stated: unknown): { readonly handoff?: Handoff } {
+  const { toAgentId, reason } = isRecord(stated) ? stated : { toAgentId: stated };
+  if (typeof toAgentId !== "string") return {};
+  return { handoff: { toAgentId, ...(typeof reason === "string" ? { reason } : {}) } };
+}
+
 /** Why a run was not started, or did not come to a result. */
 export interface RunError {
   readonly code: string;
   readonly message: string;
   readonly details?: JsonRecord;
+}
+
+/** Something that came to no result. */
+export interface Failure {
+  readonly kind: "failed";
+  readonly error: RunError;
+}
+
+/** One such. */
+export function failed(code: string, message: string, details?: JsonRecord): Failure {
+  return { kind: "failed", error: { code, message, ...(details && { details }) } };
 }
 
 /** The outcome of a turn. */
@@ -76,7 +94,7 @@ export type AgentOutcome =
       /** To whom the agent hands on then. */
       readonly handoff?: Handoff;
     }
-  | { readonly kind: "failed"; readonly error: RunError };
+  | Failure;
 
 /** Takes turns; what it throws is a fault. */
 export interface AgentExecutor {

@@ -2,14 +2,13 @@
  * The outcome of a dispatch: a run that goes on (202), its result within the time that the caller
  * waits (200), or why there is none (422, by the name of the error).   OpenWOP RFC 0072 §B
  */
-
 import { type JsonRecord, recordIn, textsIn } from "../../base/json-value.ts";
 import type { Call, HandlerError, HandlerResult } from "../../handlers/handler.ts";
 import type { RunError, RunOwner } from "./agent-executor.ts";
 import type { ApiScope } from "./http/api-keys.ts";
+import { isRefused } from "./runs/run.ts";
 import type { RunHost } from "./runs/run-host.ts";
-import { isRefused } from "./runs/run-refusal.ts";
-import { acceptedRun, runResult, runSnapshot } from "./runs/run-snapshot.ts";
+import { acceptedRun, runResult, runSnapshot } from "./runs/run-state.ts";
 
 /** The errors that an agent's endpoint declares. */
 export const DISPATCH_ERRORS = [

@@ -3,7 +3,6 @@
  * `run_not_found` for a run that is not there, and for another's · 422 by the name of what is wrong.
  * OpenWOP RFC 0072 §B
  */
-
 import type { JsonRecord } from "../../base/json-value.ts";
 import { seesAll } from "../../dispatch/caller/caller.ts";
 import type { Concealment } from "../../dispatch/concealment.ts";
@@ -23,15 +22,19 @@ import type { Impact } from "../../endpoint/endpoint.ts";
 import type { Call, HandlerResult } from "../../handlers/handler.ts";
 import { agtpOwner, type DispatchOptions } from "./dispatch-call.ts";
 import type { ApiScope } from "./http/api-keys.ts";
+import { interruptOf } from "./runs/answer-run.ts";
 import { RUN_PARAMETERS } from "./runs/make-run.ts";
-import { isOver } from "./runs/run.ts";
+import { isOver, isRefused, type RunRefusal, type RunRefusalCode } from "./runs/run.ts";
 import type { RunCaller } from "./runs/run-entry.ts";
 import type { RunHost } from "./runs/run-host.ts";
 import type { RunLog } from "./runs/run-log.ts";
-import { isRefused, type RunRefusal, type RunRefusalCode } from "./runs/run-refusal.ts";
-import { acceptedRun, runResult, runSnapshot } from "./runs/run-snapshot.ts";
-import { type InterruptKind, plainAnswer } from "./runs/run-state.ts";
-import { interruptOf } from "./runs/verdict.ts";
+import {
+  acceptedRun,
+  type InterruptKind,
+  plainAnswer,
+  runResult,
+  runSnapshot,
+} from "./runs/run-state.ts";
 
 /** The parts that calls about runs are answered with. */
 interface RunEndpointsOptions extends Pick<DispatchOptions, "tenant" | "maxWaitMs"> {

@@ -2,7 +2,6 @@
  * Runs that wait for an answer, as escalations of the agent that was not sure: operators see them in
  * the one queue they have, and CONFIRM of either answers both.   OpenWOP RFC 0002 §F, AGTP "ESCALATE"
  */
-
 import { isRecord } from "../../base/json-value.ts";
 import type { ApprovalKind } from "../../dispatch/approvals/approval-kind.ts";
 import { readConfirmation } from "../../dispatch/approvals/confirmation.ts";
@@ -19,18 +18,17 @@ import {
 } from "../../runs/interrupt-escalations.ts";
 import type { Escalation } from "../../state/registers/escalation.ts";
 import type { EscalationRegister } from "../../state/registers/escalation-register.ts";
-import { isOver, type Run } from "./runs/run.ts";
+import { isRejection } from "./runs/answer-run.ts";
+import { isOver, isRefused, type Run } from "./runs/run.ts";
 import type { RunCaller } from "./runs/run-entry.ts";
 import type { RunHost } from "./runs/run-host.ts";
-import { isRefused } from "./runs/run-refusal.ts";
-import { openInterrupt } from "./runs/run-snapshot.ts";
 import {
   type Interrupt,
   type InterruptAnswer,
+  openInterrupt,
   plainAnswer,
   type RunWatcher,
 } from "./runs/run-state.ts";
-import { isRejection } from "./runs/verdict.ts";
 
 interface RunEscalationsOptions {
   readonly host: Pick<RunHost, "watch" | "waiting" | "find" | "answer">;

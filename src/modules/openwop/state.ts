@@ -6,7 +6,7 @@ import { Audience } from "./http/api-keys.ts";
 import type { ApiState } from "./http/api-route.ts";
 import { Idempotency } from "./http/idempotency.ts";
 import { InterruptTokens } from "./http/interrupt-token.ts";
-import { EffectLedger } from "./runs/effect-ledger.ts";
+import { EffectLedger } from "./nodes/conformance-nodes.ts";
 import { openWorkflowRuns, type WorkflowRuns } from "./runs/workflow-runs.ts";
 import { ToolRates } from "./turn/tool-rates.ts";
 

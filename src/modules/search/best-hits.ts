@@ -2,6 +2,7 @@
  * The best of what was found, as many as are asked for. Entries are looked at from the best on, so
  * that conditions which cost something are asked of few; how many were looked at changes nothing.
  */
+import { firstIndex } from "../../base/first-index.ts";
 import type { Paced } from "../../base/paced.ts";
 import { CONFIDENCE_STEPS } from "./confidence.ts";
 import { type SearchEntry, sourceOf } from "./entry.ts";
@@ -56,7 +57,7 @@ export function* findingBestHits(
         top.take({ index, number, score });
       }
     }
-    hits.push(...top.sorted().flatMap((hit) => hitOf(hit, step / CONFIDENCE_STEPS)));
+    hits.push(...top.sorted.flatMap((hit) => hitOf(hit, step / CONFIDENCE_STEPS)));
   }
   return hits;
 }
@@ -147,13 +148,11 @@ interface TopHit {
   readonly score: number;
 }
 
-/**
- * The best of many, as many as are asked for: a heap, so that what is not among them costs one
- * comparison and no object.
- */
+/** The best of many, as many as are asked for; what is not among them costs one comparison and no object. */
 class TopHits {
+  /** The best first. */
+  readonly sorted: TopHit[] = [];
   readonly #most: number;
-  readonly #heap: TopHit[] = [];
 
   constructor(most: number) {
     this.#most = most;
@@ -161,56 +160,18 @@ class TopHits {
 
   /** Tells whether an entry of this score would be among them. */
   hasRoomFor(index: SearchIndex, number: number, score: number): boolean {
-    const [worst] = this.#heap;
-    if (worst === undefined || this.#heap.length < this.#most) return true;
+    const worst = this.sorted.at(-1);
+    if (worst === undefined || this.sorted.length < this.#most) return true;
     if (score !== worst.score) return score > worst.score;
     return isNamedBefore(index, number, worst);
   }
 
   /** Takes one that there is room for. */
   take(hit: TopHit): void {
-    const heap = this.#heap;
-    if (heap.length < this.#most) {
-      heap.push(hit);
-      this.#rise(heap.length - 1);
-      return;
-    }
-    heap[0] = hit;
-    this.#sink();
-  }
-
-  /** The best first. */
-  sorted(): readonly TopHit[] {
-    return this.#heap.toSorted((one, other) => (isBetter(one, other) ? -1 : 1));
-  }
-
-  #rise(from: number): void {
-    for (let at = from; at > 0; ) {
-      const parent = (at - 1) >> 1;
-      if (!this.#swapUnless(parent, at)) return;
-      at = parent;
-    }
-  }
-
-  #sink(): void {
-    for (let at = 0; ; ) {
-      const left = 2 * at + 1;
-      const right = left + 1;
-      const [one, other] = [this.#heap[left], this.#heap[right]];
-      if (one === undefined) return;
-      const child = other !== undefined && isBetter(one, other) ? right : left;
-      if (!this.#swapUnless(at, child)) return;
-      at = child;
-    }
-  }
-
-  /** A parent is worse than its children; false: it is. */
-  #swapUnless(parent: number, child: number): boolean {
-    const [upper, lower] = [this.#heap[parent], this.#heap[child]];
-    if (upper === undefined || lower === undefined || !isBetter(upper, lower)) return false;
-    this.#heap[parent] = lower;
-    this.#heap[child] = upper;
-    return true;
+    const { sorted } = this;
+    if (sorted.length === this.#most) sorted.pop();
+    const place = firstIndex(sorted.length, (at) => isBetter(hit, sorted[at] as TopHit));
+    sorted.splice(place, 0, hit);
   }
 }
 

@@ -5,6 +5,7 @@
  * field, as the beginning of a longer word, for a synonym, or for a likely slip of the pen. It says
  * nothing of whether a call would succeed: that is `semantic.confidence`.   AGTP "QUERY" confidence
  */
+import { frequencyOf, type SearchIndex } from "./search-index.ts";
 import { wordsOf } from "./words.ts";
 
 /** A word of the question. */
@@ -28,29 +29,16 @@ export const MIN_BEGINNING_LENGTH = 3;
 /** A question that begins with what is to be done has said the most of it. */
 const ACT_FACTOR = 3;
 
-/** The facts that are known of words. */
-interface Vocabulary {
-  /** The number of endpoints that have it. */
-  frequencyOf(word: string): number;
-  /** The number of endpoints. */
-  readonly total: number;
-  /** Tells whether it is the name of a method. */
-  isMethod(word: string): boolean;
-}
-
 /**
  * The words of a question, each once, weighed by how many of all endpoints have it; a question that
  * begins with a method's name is about doing that.
  */
-export function weighWords(
-  words: readonly string[],
-  { frequencyOf, total, isMethod }: Vocabulary,
-): readonly QuestionWord[] {
-  return [...new Set(words)].map((word, place) => ({
-    word,
-    synonyms: synonymsOf(word),
-    weight: weightOf(frequencyOf(word), total) * (place === 0 && isMethod(word) ? ACT_FACTOR : 1),
-  }));
+export function weighWords(words: readonly string[], index: SearchIndex): readonly QuestionWord[] {
+  return [...new Set(words)].map((word, place) => {
+    const weight = weightOf(frequencyOf(index, word), index.entries.length);
+    const isAct = place === 0 && index.methods.has(word);
+    return { word, synonyms: synonymsOf(word), weight: isAct ? weight * ACT_FACTOR : weight };
+  });
 }
 
 function weightOf(frequency: number, total: number): number {

@@ -5,35 +5,19 @@
  */
 
 import type { JsonRecord } from "../../base/json-value.ts";
-import type { Drive } from "../../base/paced.ts";
-import type { TaskQueue } from "../../base/task-queue.ts";
-import { payerOf } from "../../dispatch/rates/rates.ts";
-import { type Refusal, rateLimited, schemaViolation } from "../../dispatch/refusals/refusal.ts";
+import { type Refusal, schemaViolation } from "../../dispatch/refusals/refusal.ts";
 import type { FloorMethod } from "../../dispatch/routes/floor.ts";
 import { floorResult } from "../../dispatch/routes/floor-result.ts";
 import type { ExchangeView } from "../../dispatch/routes/route.ts";
 import type { Call, HandlerSuccess } from "../../handlers/handler.ts";
 import type { JsonSchema } from "../../schema/json-schema.ts";
-import type { CompiledSchema } from "../../schema/schema.ts";
 import type { Hit } from "./best-hits.ts";
 import { type Asker, type SearchEntry, sourceOf } from "./entry.ts";
 import { FILTER_SCHEMA } from "./filter.ts";
-import {
-  COUNT_SCHEMA,
-  fitResults,
-  QUESTION_SCHEMA,
-  readAsker,
-  readMaxResults,
-  readNames,
-  readQuestion,
-} from "./question.ts";
-import type { Search } from "./search.ts";
+import { answerQuestion, type SearchTools } from "./query.ts";
+import { COUNT_SCHEMA, QUESTION_SCHEMA, readNames } from "./question.ts";
 
-interface DiscoverOptions {
-  readonly search: Search;
-  readonly work: TaskQueue;
-  /** `FILTER_SCHEMA`, compiled. */
-  readonly filter: CompiledSchema;
+interface DiscoverOptions extends SearchTools {
   /** For `manifest_uri`; without one there is none. */
   readonly domain: string | undefined;
 }
@@ -83,32 +67,25 @@ async function answerCriteria(
     const message = "or intent is required where candidates are asked for";
     return schemaViolation([{ path: "/criteria", keyword: "required", message }]);
   }
-  const question = readQuestion({ name, value, filter: conditionsOf(input) }, options.filter);
-  if (question.kind === "fault") return schemaViolation(question.violations);
-  const owner = payerOf(exchange);
-  if (!options.work.hasRoom(owner)) return rateLimited("work", 1);
-  const drive: Drive = (steps) => options.work.pace(steps, owner, call.signal);
-  const asker = readAsker(exchange);
-  const maxResults = readMaxResults(input["max_results"] ?? input["limit"]);
-  const showsLapsed = question.filter["status"] !== undefined;
-  const { hits, hasMore } = await options.search.find(
-    {
-      question,
+  const answer = await answerQuestion(
+    options,
+    { name, value, filter: conditionsOf(input) },
+    { call, exchange },
+    ({ filter: { status } }) => ({
       scope: ["agent", "endpoint"],
       threshold: 0,
-      maxResults,
-      condition: (entry) => showsLapsed || mayAct(entry),
+      // A caller that asks for agents of some status is shown those that may not act, too.
+      condition: (entry) => status !== undefined || mayAct(entry),
       asksLiveSources: false,
-    },
-    asker,
-    { log: call.log, drive },
+    }),
+    (hit, index, asker) => candidate(options, hit, index, asker),
   );
-  const showing = fitResults(hits, (hit, index) => candidate(options, hit, index, asker));
-  const candidates = await drive(showing);
+  if (answer.kind === "refusal") return answer;
+  const { results: candidates, hasMore } = answer;
   return floorResult(call, {
     candidates,
     candidate_count: candidates.length,
-    has_more: hasMore || candidates.length < hits.length,
+    has_more: hasMore,
   });
 }
 

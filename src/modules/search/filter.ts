@@ -5,6 +5,7 @@
  * AGTP "DISCOVER" filter
  */
 
+import { firstIndex } from "../../base/first-index.ts";
 import type { JsonRecord } from "../../base/json-value.ts";
 import type { AgentDocument } from "../../identity/agent-document.ts";
 import { compileGrants, type Grants } from "../../identity/authority-scope.ts";
@@ -241,13 +242,6 @@ function withoutLonger(beginnings: readonly string[]): readonly string[] {
 
 /** Only the last one that is not after the path can begin it. */
 function hasBeginning(path: string, sorted: readonly string[]): boolean {
-  let low = 0;
-  let high = sorted.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if ((sorted[middle] ?? "") <= path) low = middle + 1;
-    else high = middle;
-  }
-  const last = sorted[low - 1];
+  const last = sorted[firstIndex(sorted.length, (at) => (sorted[at] ?? "") > path) - 1];
   return last !== undefined && path.startsWith(last);
 }

@@ -20,7 +20,7 @@ import { FILTER_SCHEMA } from "./filter.ts";
 import { agentEntry, apiEntry, recipeEntry } from "./other-entries.ts";
 import { queryMethod } from "./query.ts";
 import { Search, type Surface } from "./search.ts";
-import { createSourcePlaces } from "./source-places.ts";
+import { createSourcePlaces } from "./summarize/source-reference.ts";
 import { summarizeMethod } from "./summarize/summarize.ts";
 
 /** The indexes are built once the deployment is served, and nobody waits for it any more. */

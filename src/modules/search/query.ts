@@ -4,6 +4,7 @@
  * for parameters that mean nothing; nothing found is a 200 with no results.   AGTP "QUERY"
  */
 
+import type { JsonRecord } from "../../base/json-value.ts";
 import type { Drive } from "../../base/paced.ts";
 import type { TaskQueue } from "../../base/task-queue.ts";
 import { payerOf } from "../../dispatch/rates/rates.ts";
@@ -18,18 +19,21 @@ import type { Hit } from "./best-hits.ts";
 import { type Asker, FORMATS, type Format, type SearchEntry, sourceOf } from "./entry.ts";
 import { FILTER_SCHEMA } from "./filter.ts";
 import {
+  type Asked,
   COUNT_SCHEMA,
   fitResults,
   MAX_QUESTION_LENGTH,
   QUESTION_SCHEMA,
+  type Question,
   readAsker,
   readMaxResults,
   readNames,
   readQuestion,
 } from "./question.ts";
-import type { Findings, Search } from "./search.ts";
+import type { Findings, Search, SearchRequest } from "./search.ts";
 
-interface QueryOptions {
+/** The parts that answering a question takes. */
+export interface SearchTools {
   readonly search: Search;
   readonly work: TaskQueue;
   /** `FILTER_SCHEMA`, compiled. */
@@ -61,48 +65,70 @@ const QUERY_SCHEMA: JsonSchema = {
 };
 
 /** QUERY as a floor method. */
-export function queryMethod(options: QueryOptions): FloorMethod {
+export function queryMethod(options: SearchTools): FloorMethod {
   return {
     inputSchema: QUERY_SCHEMA,
     handler: (call, exchange) => answerQuery(options, call, exchange),
   };
 }
 
-async function answerQuery(
-  { search, work, filter }: QueryOptions,
-  call: Call,
-  exchange: ExchangeView,
-): Promise<HandlerSuccess | Refusal> {
-  const { input } = call;
-  const name = input["intent"] === undefined ? "query" : "intent";
-  const value = input[name];
-  const conditions = (input["filter"] ?? {}) as Readonly<Record<string, unknown>>;
-  const question = readQuestion({ name, value, filter: conditions }, filter);
+/** The results of a question, as many as fit into one answer. */
+interface Answer<Result> {
+  readonly kind: "answer";
+  readonly findings: Findings;
+  readonly results: readonly Result[];
+  readonly hasMore: boolean;
+}
+
+/** Answers what a request asks, in turns with others; 422 for a malformed question, 429 without room. */
+export async function answerQuestion<Result>(
+  { search, work, filter }: SearchTools,
+  asked: Asked,
+  { call, exchange }: { readonly call: Call; readonly exchange: ExchangeView },
+  requestOf: (question: Question) => Omit<SearchRequest, "question" | "maxResults">,
+  show: (hit: Hit, index: number, asker: Asker) => Result,
+): Promise<Answer<Result> | Refusal> {
+  const question = readQuestion(asked, filter);
   if (question.kind === "fault") return schemaViolation(question.violations);
   const owner = payerOf(exchange);
   if (!work.hasRoom(owner)) return rateLimited("work", 1);
   const drive: Drive = (steps) => work.pace(steps, owner, call.signal);
   const asker = readAsker(exchange);
-  const format = (input["format"] ?? "structured") as Format;
-  const threshold = Number(input["confidence_threshold"] ?? 0);
-  const request = {
-    question,
-    scope: readNames(input["scope"]),
-    threshold,
-    maxResults: readMaxResults(input["max_results"] ?? input["limit"]),
-    asksLiveSources: true,
-  };
+  const maxResults = readMaxResults(call.input["max_results"] ?? call.input["limit"]);
+  const request = { ...requestOf(question), question, maxResults };
   const findings = await search.find(request, asker, { log: call.log, drive });
   const { hits } = findings;
-  const showing = fitResults(hits, (hit, index) => queryResult(hit, index, format, asker));
-  const results = await drive(showing);
+  const results = await drive(fitResults(hits, (hit, index) => show(hit, index, asker)));
+  const hasMore = findings.hasMore || results.length < hits.length;
+  return { kind: "answer", findings, results, hasMore };
+}
+
+async function answerQuery(
+  tools: SearchTools,
+  call: Call,
+  exchange: ExchangeView,
+): Promise<HandlerSuccess | Refusal> {
+  const { input } = call;
+  const name = input["intent"] === undefined ? "query" : "intent";
+  const filter = (input["filter"] ?? {}) as JsonRecord;
+  const format = (input["format"] ?? "structured") as Format;
+  const threshold = Number(input["confidence_threshold"] ?? 0);
+  const answer = await answerQuestion(
+    tools,
+    { name, value: input[name], filter },
+    { call, exchange },
+    () => ({ scope: readNames(input["scope"]), threshold, asksLiveSources: true }),
+    (hit, index, asker) => queryResult(hit, index, format, asker),
+  );
+  if (answer.kind === "refusal") return answer;
+  const { findings, results, hasMore } = answer;
   return floorResult(call, {
-    intent: value,
+    intent: input[name],
     format,
     confidence_threshold: threshold,
     results,
     result_count: results.length,
-    has_more: findings.hasMore || results.length < hits.length,
+    has_more: hasMore,
     ...(format === "natural" ? { answer: inWords(results, findings) } : {}),
     ...searchedPlaces(findings),
   });

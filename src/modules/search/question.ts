@@ -30,7 +30,7 @@ interface QuestionFault {
 }
 
 /** The parameter that asks, under the name that it was sent with. */
-interface Asked {
+export interface Asked {
   readonly name: string;
   readonly value: unknown;
   readonly filter: JsonRecord;

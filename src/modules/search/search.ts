@@ -7,14 +7,14 @@ import type { Drive, Paced } from "../../base/paced.ts";
 import type { QuerySource } from "../../dispatch/module/query-source.ts";
 import type { CallLog } from "../../handlers/handler.ts";
 import { type Candidates, findingBestHits, findingMostProminent, type Hit } from "./best-hits.ts";
-import { type QuestionWord, weighWords } from "./confidence.ts";
+import { weighWords } from "./confidence.ts";
 import type { Asker, SearchEntry } from "./entry.ts";
 import { type Condition, compileFilter, type Filter } from "./filter.ts";
 import { KINDS, readScope, type Scope, selectingListed } from "./narrow-search.ts";
 import { liveEntries } from "./other-entries.ts";
 import type { Question } from "./question.ts";
 import { questionWork, scoringWords } from "./scores.ts";
-import { buildingIndex, frequencyOf, type SearchIndex } from "./search-index.ts";
+import { buildingIndex, type SearchIndex } from "./search-index.ts";
 import { wordsOf } from "./words.ts";
 
 /** The entries that are the same for every caller, up to what it may see of them. */
@@ -133,7 +133,7 @@ function* answering(
     candidates.push(yield* findingCandidates(index, filter, asking));
   }
   if (question.words === undefined) return yield* findingMostProminent(candidates, most);
-  const words = weigh(question.words, open);
+  const words = weighWords(question.words, open);
   const work = questionWork();
   const scored = [];
   for (const one of candidates) {
@@ -163,14 +163,6 @@ function* findingCandidates(
     );
   };
   return { index, accepts };
-}
-
-function weigh(words: readonly string[], index: SearchIndex): readonly QuestionWord[] {
-  return weighWords(words, {
-    frequencyOf: (word) => frequencyOf(index, word),
-    total: index.entries.length,
-    isMethod: (word) => index.methods.has(word),
-  });
 }
 
 /** A caller that names a source of its own is shown what is in it, whatever words it uses. */
@@ -219,7 +211,7 @@ export function* warmingUp(index: SearchIndex): Paced<void> {
     const entry = entries[Math.floor((round * entries.length) / QUESTIONS)];
     const words = wordsOf(entry?.texts.intent ?? "").slice(0, WORDS);
     const asked = words.map((word) => changed(word, round % 3));
-    const scores = yield* scoringWords(index, weigh(asked, index), questionWork());
+    const scores = yield* scoringWords(index, weighWords(asked, index), questionWork());
     yield* findingBestHits([{ index, scores, accepts: () => true }], MOST, 0);
   }
 }

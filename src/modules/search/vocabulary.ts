@@ -3,6 +3,7 @@
  * are looked up, never searched for: what they cost depends on what is asked, and hardly on how many
  * words there are.
  */
+import { firstIndex } from "../../base/first-index.ts";
 import { type Paced, sortPaced } from "../../base/paced.ts";
 import { SpreadMap } from "../../base/spread-map.ts";
 
@@ -20,7 +21,7 @@ export class Vocabulary {
   #sorted: readonly string[] = [];
   #sortedNumbers = new Uint32Array();
   #sortedLengths = new Uint8Array();
-  #slips: SlipIndex = createSlipIndex();
+  readonly #slips = new SlipIndex();
 
   numberOf(word: string): number | undefined {
     return this.#numbers.get(word);
@@ -89,26 +90,7 @@ function shortestFirst(lengths: Uint8Array, start: number, end: number): readonl
 
 /** The place of the first word that is not before this one. */
 function placeOf(sorted: readonly string[], word: string): number {
-  let low = 0;
-  let high = sorted.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if ((sorted[middle] ?? "") < word) low = middle + 1;
-    else high = middle;
-  }
-  return low;
-}
-
-/** Words by their parts. */
-interface SlipIndex {
-  add(word: string, number: number): void;
-  /** The numbers of the words that are within so many edits; at most `most` are compared. */
-  find(
-    word: string,
-    edits: 1 | 2,
-    most: number,
-    words: readonly string[],
-  ): { readonly slips: readonly number[]; readonly compared: number };
+  return firstIndex(sorted.length, (place) => (sorted[place] ?? "") >= word);
 }
 
 /** Shorter words have parts that say nothing. */
@@ -116,42 +98,48 @@ const MIN_LENGTH = { 1: 3, 2: 6 } as const;
 /** A large map that grows moves all that it has at once; of many each moves its own. */
 const MAPS = 61;
 
-/** Creates an index without words. */
-export function createSlipIndex(): SlipIndex {
-  const maps = Array.from({ length: MAPS }, () => new Map<number, number[]>());
-  const mapOf = (key: number): Map<number, number[]> =>
-    maps[Math.abs(key) % MAPS] as Map<number, number[]>;
-  return {
-    add: (word, number) => {
-      for (const edits of [1, 2] as const) {
-        if (word.length < MIN_LENGTH[edits]) continue;
-        for (let part = 0; part <= edits; part += 1) {
-          const start = startOf(part, word.length, edits);
-          const key = keyOf(word, start, startOf(part + 1, word.length, edits), {
-            length: word.length,
-            part,
-            edits,
-          });
-          const known = mapOf(key).get(key);
-          if (known === undefined) mapOf(key).set(key, [number]);
-          else known.push(number);
-        }
+/** Words by their parts. */
+export class SlipIndex {
+  readonly #maps = Array.from({ length: MAPS }, () => new Map<number, number[]>());
+
+  add(word: string, number: number): void {
+    const { length } = word;
+    for (const edits of [1, 2] as const) {
+      if (length < MIN_LENGTH[edits]) continue;
+      for (let part = 0; part <= edits; part += 1) {
+        const start = startOf(part, length, edits);
+        const end = startOf(part + 1, length, edits);
+        const key = keyOf(word, start, end, { length, part, edits });
+        const known = this.#mapOf(key).get(key);
+        if (known === undefined) this.#mapOf(key).set(key, [number]);
+        else known.push(number);
       }
-    },
-    find: (word, edits, most, words) => {
-      const compared = new Set<number>();
-      const slips: number[] = [];
-      for (const key of keysNear(word, edits)) {
-        for (const number of mapOf(key).get(key) ?? []) {
-          if (compared.has(number)) continue;
-          if (compared.size >= most) return { slips, compared: compared.size };
-          compared.add(number);
-          if (isWithin(word, words[number] ?? "", edits)) slips.push(number);
-        }
+    }
+  }
+
+  /** The numbers of the words that are within so many edits; at most `most` are compared. */
+  find(
+    word: string,
+    edits: 1 | 2,
+    most: number,
+    words: readonly string[],
+  ): { readonly slips: readonly number[]; readonly compared: number } {
+    const compared = new Set<number>();
+    const slips: number[] = [];
+    for (const key of keysNear(word, edits)) {
+      for (const number of this.#mapOf(key).get(key) ?? []) {
+        if (compared.has(number)) continue;
+        if (compared.size >= most) return { slips, compared: compared.size };
+        compared.add(number);
+        if (isWithin(word, words[number] ?? "", edits)) slips.push(number);
       }
-      return { slips, compared: compared.size };
-    },
-  };
+    }
+    return { slips, compared: compared.size };
+  }
+
+  #mapOf(key: number): Map<number, number[]> {
+    return this.#maps[Math.abs(key) % MAPS] as Map<number, number[]>;
+  }
 }
 
 /** The keys of the parts that a word within so many edits may have unchanged. */

@@ -3,7 +3,7 @@
  * around it; pages and files have none.
  */
 import type { AsyncLocalStorage } from "node:async_hooks";
-import { listenTo } from "../../base/listen-to.ts";
+import { listenTo } from "../../base/leaving.ts";
 import {
   ATTRIBUTES,
   type HttpMessage,

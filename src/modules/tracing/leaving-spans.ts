@@ -5,8 +5,8 @@ import {
   type Leaving,
   type LeavingEnd,
   type LeavingMessage,
+  listenTo,
 } from "../../base/leaving.ts";
-import { listenTo } from "../../base/listen-to.ts";
 import type { Place } from "./span-record.ts";
 import { ATTRIBUTES, SPAN_KINDS, type SpanRecord } from "./span-record.ts";
 import type { Spans } from "./spans.ts";

@@ -3,7 +3,7 @@
  * dispatches. A refused one has the gate and the code of its refusal.
  */
 import type { AsyncLocalStorage } from "node:async_hooks";
-import { listenTo } from "../../base/listen-to.ts";
+import { listenTo } from "../../base/leaving.ts";
 import type { Exchange } from "../../dispatch/exchange.ts";
 import type { Refusal } from "../../dispatch/refusals/refusal.ts";
 import {

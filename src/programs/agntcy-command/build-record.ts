@@ -37,7 +37,6 @@ export interface ExportedAgent {
   readonly environment: readonly unknown[];
   readonly dependencies: readonly unknown[];
   readonly locators: readonly { readonly type: string; readonly url: string }[];
-  /** Its address over AGTP. */
   readonly uri: string;
   readonly method: string;
   readonly createdAt?: string;

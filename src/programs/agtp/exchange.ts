@@ -11,8 +11,7 @@ import { readAgentExtensions } from "../../identity/certificate-agent-extensions
 import { describeCertificate } from "../../identity/certificate-roles.ts";
 import type { HeaderField } from "../../wire/fields.ts";
 import { askServer } from "../shell/ask-server.ts";
-import { readText, usage } from "../shell/command.ts";
-import type { Options } from "../shell/command-line.ts";
+import { type Options, readText, usage } from "../shell/command.ts";
 import { defuse, defuseLine, type Output, type Terminal } from "../shell/terminal.ts";
 import { printResponse } from "./report.ts";
 
@@ -38,7 +37,6 @@ interface ExchangeLine extends Options<typeof EXCHANGE_OPTIONS> {
   readonly envelope?: boolean;
   /** Asked as the operator that `--cert` proves, and not as an agent. */
   readonly isOperator?: boolean;
-  /** The response is shown as a list of escalations. */
   readonly isEscalationList?: boolean;
 }
 

@@ -48,7 +48,6 @@ export class Questioner {
     this.deadline = performance.now() + timeoutMs;
   }
 
-  /** Sends a request, and waits for an answer. */
   async ask(bytes: Uint8Array, manner: Manner = ONCE): Promise<Answer> {
     const { isCut, isRepeatable } = manner;
     const known = this.#connection?.isOpen === true ? this.#connection : undefined;
@@ -139,7 +138,6 @@ export function identityLines(identity: Identity): Readonly<Record<string, Lines
   };
 }
 
-/** Scopes that the protocol itself knows. */
 const PRIVILEGES = ["rcns:negotiate", "inspect:all"];
 
 /** The scopes that cover no privilege. */

@@ -12,8 +12,8 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { describeFileError, readBoundedFile } from "../../base/bounded-file.ts";
+import { shippedPath } from "../../base/paths.ts";
 import type { Problem } from "../../base/problem.ts";
-import { shippedPath } from "../../base/shipped-path.ts";
 import { clausesIn, compareClauses, readClause, requirementOf } from "./clauses.ts";
 import { parseTranscript, type Transcript, type TranscriptExchange } from "./transcript.ts";
 
@@ -55,7 +55,6 @@ export const NEEDS = {
 /** The name of one. */
 export type Need = keyof typeof NEEDS;
 
-/** Tells whether a word of a case's notes is a need. */
 function isNeed(word: string): word is Need {
   return Object.hasOwn(NEEDS, word);
 }

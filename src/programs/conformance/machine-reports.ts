@@ -11,6 +11,7 @@ import {
   byClause,
   type CaseVerdict,
   countStandings,
+  type Failure,
   isConforming,
   type RunVerdict,
 } from "./verdict.ts";
@@ -60,17 +61,15 @@ function caseRecord({
     ...describeCase(one),
     outcome: standing,
     duration_ms: durationMs,
-    ...(outcome.kind === "skipped" ? { reason: outcome.reason } : {}),
-    ...(knownReason === undefined ? {} : { known_reason: knownReason }),
-    ...(outcome.kind === "failed" ? { failure: failureRecord(outcome.failure) } : {}),
+    reason: outcome.kind === "skipped" ? outcome.reason : undefined,
+    known_reason: knownReason,
+    failure: outcome.kind === "failed" ? failureRecord(outcome.failure) : undefined,
   };
 }
 
-function failureRecord({ line, differences, request, expected, got }: FailureOf): object {
+function failureRecord({ line, differences, request, expected, got }: Failure): object {
   return { line, differences, request, expected, got };
 }
-
-type FailureOf = Extract<CaseVerdict["outcome"], { kind: "failed" }>["failure"];
 
 function summaryOf(verdicts: readonly CaseVerdict[]): object {
   const counts = Object.entries(countStandings(verdicts));

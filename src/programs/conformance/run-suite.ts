@@ -7,11 +7,10 @@ import type { ReceivedResponse } from "../../wire/response-parser.ts";
 import { type Answer, bodyText, describeAnswer, Questioner, type Target } from "./ask.ts";
 import type { ConformanceCase } from "./case.ts";
 import type { KnownFailing } from "./command-inputs.ts";
-import { encodeRequest, fillRequest } from "./request-text.ts";
 import { matchAny } from "./response-pattern.ts";
 import type { TestSubject } from "./subject.ts";
 import { type Bindings, createBindings } from "./text-pattern.ts";
-import type { TranscriptExchange } from "./transcript.ts";
+import { encodeRequest, fillRequest, type TranscriptExchange } from "./transcript.ts";
 import type { CaseVerdict, Failure, Outcome, Standing } from "./verdict.ts";
 
 interface SuiteOptions {

@@ -13,8 +13,8 @@ import {
   Questioner,
   type Target,
 } from "./ask.ts";
-import { encodeRequest, fillRequest } from "./request-text.ts";
 import { createBindings } from "./text-pattern.ts";
+import { encodeRequest, fillRequest } from "./transcript.ts";
 
 /** A document, or why there is none: ends "the server's manifest …". */
 export type Found<Value> = { readonly kind: "found"; readonly value: Value } | Missing;
@@ -29,9 +29,7 @@ interface Missing {
 /** Everything that was found out. */
 export interface Survey {
   readonly manifest: Found<JsonRecord>;
-  /** DISCOVER /methods. */
   readonly inventory: Found<readonly JsonRecord[]>;
-  /** DISCOVER /patterns. */
   readonly patterns: Found<JsonRecord>;
 }
 

@@ -10,19 +10,16 @@ import { isMethodName } from "../../catalog/catalog.ts";
 import { templateParameters } from "../../catalog/path-grammar.ts";
 import { covers } from "../../identity/authority-scope.ts";
 import { schemaSample } from "../../schema/schema-sample.ts";
-import { judgeOf, type ValueJudge } from "./schema-kinds.ts";
 import { asText } from "./text-pattern.ts";
+import { judgeOf, type ValueJudge } from "./value-kinds.ts";
 
 /** A request that the server should understand, and the endpoint it is for. */
 export interface Trial {
   readonly method: string;
-  /** The path as registered. */
   readonly template: string;
   /** With values for its parameters. */
   readonly target: string;
-  /** The members of the body. */
   readonly input: JsonRecord;
-  /** The values in the path. */
   readonly inPath: JsonRecord;
   readonly endpoint: JsonRecord;
   readonly requiredScopes: readonly string[];
@@ -68,11 +65,6 @@ function sampleInput(schema: JsonRecord, path: string): JsonRecord | undefined {
   const names = [...(Array.isArray(required) ? required : []), ...templateParameters(path)];
   const sample = schemaSample({ ...schema, required: [...new Set(names)] });
   return isRecord(sample) ? sample : undefined;
-}
-
-/** The name of an endpoint; its members are whatever a server sent. */
-export function pairOf({ method, path }: JsonRecord): string {
-  return `${asText(method ?? null)} ${asText(path ?? null)}`;
 }
 
 /** A path with its parameters' values. */

@@ -7,7 +7,8 @@
  * `"{any:name}"` keeps the value as `{{name}}`; `"{output probe}"` has an argument, here the endpoint
  * that was tried.
  */
-import { isFraction, isRecord, recordIn } from "../../base/json-value.ts";
+
+import { isFraction, isRecord, type JsonRecord, recordIn } from "../../base/json-value.ts";
 import { FLOOR_METHODS } from "../../catalog/catalog.ts";
 import { checkTemplate, templateParameters } from "../../catalog/path-grammar.ts";
 import { sha256Hex } from "../../identity/canonical-form.ts";
@@ -15,14 +16,19 @@ import { signedOctets } from "../../identity/genesis.ts";
 import { isSha256 } from "../../identity/identifiers.ts";
 import { decodeJws } from "../../identity/jws.ts";
 import { verifyManifest } from "../../identity/manifest-signature.ts";
-import { checkInputSchema, checkOutput, checkSchemaDocument } from "./schema-kinds.ts";
-import type { Bindings } from "./text-pattern.ts";
-import { pairOf } from "./trial.ts";
+import type { JsonSchema } from "../../schema/json-schema.ts";
+import { prepareMeteredCheck } from "../../schema/metered-schema.ts";
+import {
+  OPERATOR_SCHEMA_BOUNDS,
+  PROPOSED_SCHEMA_BOUNDS,
+  type SchemaBounds,
+} from "../../schema/schema-bounds.ts";
+import { checkSchema } from "../../schema/schema-check.ts";
+import { asText, type Bindings } from "./text-pattern.ts";
 
 interface ValueKind {
   readonly name: string;
   readonly argument: string;
-  /** Where the value is kept. */
   readonly capture: string | undefined;
 }
 
@@ -95,7 +101,6 @@ const FLOOR_NAMES: ReadonlySet<string> = new Set(FLOOR_METHODS.map((name) => nam
 const MAX_PATH_LENGTH = 8192;
 const MAX_DEPTH = 8;
 
-/** A path that may be registered. */
 function checkPathTemplate(value: unknown): string | undefined {
   if (typeof value !== "string" || value.length > MAX_PATH_LENGTH) return "expected a path";
   const fault = checkTemplate(value, FLOOR_NAMES);
@@ -208,4 +213,64 @@ function checkContractRecord(value: unknown, bindings: Bindings): string | undef
   return ORIGINS.includes(origin)
     ? undefined
     : `expected an Attribution-Record with a negotiation_origin, one of ${ORIGINS.join(", ")}`;
+}
+
+/** Finds what is wrong with a value, in words; undefined: nothing. */
+export type ValueJudge = (value: unknown) => string | undefined;
+
+/** As much as an operator's own files may hold; other keywords are their owner's business. */
+const PUBLISHED: SchemaBounds = {
+  ...OPERATOR_SCHEMA_BOUNDS,
+  isTolerant: true,
+  takesForeignFormats: true,
+};
+/** The schemas to judge by have patterns that RE2 can match. */
+const JUDGED: SchemaBounds = {
+  ...OPERATOR_SCHEMA_BOUNDS,
+  isTolerant: true,
+  takesForeignFormats: true,
+  maxPatternSize: PROPOSED_SCHEMA_BOUNDS.maxPatternSize,
+};
+
+/** A JSON Schema 2020-12. */
+export function checkSchemaDocument(value: unknown): string | undefined {
+  if (typeof value === "boolean") return undefined;
+  if (!isRecord(value)) return "expected a JSON Schema";
+  const [fault] = checkSchema(value, PUBLISHED);
+  return fault && `expected a JSON Schema 2020-12: ${fault.pointer || "it"} ${fault.message}`;
+}
+
+/** AGTP-API §6.4: an input schema is an object's, and closed. */
+export function checkInputSchema(value: unknown): string | undefined {
+  const fault = checkSchemaDocument(value);
+  if (fault !== undefined) return fault;
+  if (!isRecord(value) || value["type"] !== "object") return 'expected a schema of type "object"';
+  return value["additionalProperties"] === false
+    ? undefined
+    : 'expected a schema with "additionalProperties": false';
+}
+
+/** A value of the named endpoint's output schema; a schema that cannot be judged by passes. */
+export function checkOutput(
+  value: unknown,
+  bindings: Bindings,
+  endpoint: string,
+): string | undefined {
+  const fault = judgeOf(bindings.get(`${endpoint}.output_schema`))?.(value);
+  return fault && `expected what the output_schema describes: ${fault}`;
+}
+
+/** The judge of a stranger's schema; undefined: it is no schema, or more than can be judged by. */
+export function judgeOf(schema: unknown): ValueJudge | undefined {
+  if (!isRecord(schema) || checkSchema(schema as JsonSchema, JUDGED).length > 0) return undefined;
+  const check = prepareMeteredCheck(schema);
+  return (value) => {
+    const [violation] = check(value) ?? [];
+    return violation && `${violation.path || "the value"} ${violation.message}`;
+  };
+}
+
+/** The name of an endpoint; its members are whatever a server sent. */
+export function pairOf({ method, path }: JsonRecord): string {
+  return `${asText(method ?? null)} ${asText(path ?? null)}`;
 }

@@ -38,7 +38,6 @@ export interface CaseVerdict {
   readonly case: ConformanceCase;
   readonly outcome: Outcome;
   readonly standing: Standing;
-  /** Why it is known to fail. */
   readonly knownReason?: string | undefined;
   readonly durationMs: number;
 }
@@ -73,14 +72,7 @@ export const STANDINGS: readonly Standing[] = [
 export function countStandings(
   verdicts: readonly CaseVerdict[],
 ): Readonly<Record<Standing, number>> {
-  const counts = {
-    passed: 0,
-    failed: 0,
-    advised: 0,
-    "known-failing": 0,
-    "no-longer-failing": 0,
-    skipped: 0,
-  };
+  const counts = Object.fromEntries(STANDINGS.map((one) => [one, 0])) as Record<Standing, number>;
   for (const { standing } of verdicts) counts[standing] += 1;
   return counts;
 }

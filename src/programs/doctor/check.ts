@@ -7,9 +7,8 @@
 import { basename, relative, resolve } from "node:path";
 import type { Config } from "../../app/config/config.ts";
 import { type ConfigOverrides, loadConfig } from "../../app/config/load.ts";
-import { loadingContents } from "../../app/contents.ts";
-import { loadingOperatorAgents } from "../../app/identity-parts.ts";
-import { loadVocabulary } from "../../app/vocabulary.ts";
+import { loadingContents, loadVocabulary } from "../../app/contents.ts";
+import { loadingOperatorAgents } from "../../app/foundation.ts";
 import { readBoundedFile } from "../../base/bounded-file.ts";
 import type { Environment } from "../../base/environment.ts";
 import { atOnce } from "../../base/paced.ts";
@@ -33,7 +32,6 @@ export interface Observation extends Omit<Finding, "rule"> {
 export interface Check {
   /** Kebab-case; docs/doctor.md explains it. */
   readonly id: string;
-  /** The question, for people. */
   readonly asks: string;
   look(subject: Subject): readonly Observation[];
 }
@@ -67,7 +65,6 @@ export function settingCheck(
 /** A deployment and its machine. */
 export interface Subject {
   readonly config: Config;
-  /** The configuration's file, as findings name it. */
   readonly configFile: string;
   /** The configuration as it is written: without defaults, and before variables are replaced. */
   readonly written: TomlTable;
@@ -76,7 +73,6 @@ export interface Subject {
   readonly agents: readonly AgentDocument[];
   /** Problems of packs, workflows and their configuration. */
   readonly openwop: readonly Problem[];
-  /** Problems that the loaders find in files. */
   readonly problems: readonly Problem[];
   readonly machine: Machine;
   /** Undefined: it has none, or it is not asked. */

@@ -131,12 +131,10 @@ export const CHECKS: readonly Check[] = [
   ...MACHINE_CHECKS,
 ];
 
-/** The outcome of the checks. */
 interface Examination {
   readonly asked: readonly Check[];
   /** The most serious first, then in the order of the checks. */
   readonly findings: readonly Finding[];
-  /** Questions that could not be asked, and why. */
   readonly unasked: readonly Unasked[];
 }
 

@@ -27,7 +27,6 @@ export function completionCommand(programs: () => Promise<readonly Command[]>): 
   });
 }
 
-/** The shells that there is a script for. */
 const SHELLS = ["bash", "zsh", "fish"] as const;
 type Shell = (typeof SHELLS)[number];
 

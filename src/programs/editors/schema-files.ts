@@ -5,7 +5,7 @@
  */
 import { existsSync } from "node:fs";
 import { dirname, relative, resolve, sep } from "node:path";
-import { configSchema } from "../../app/config/schema.ts";
+import { configSchema } from "../../app/config/config.ts";
 import { isRecord } from "../../base/json-value.ts";
 import { endpointFileSchema } from "../../endpoint/endpoint-file-schema.ts";
 import { recipeFileSchema } from "../../endpoint/recipe-file-schema.ts";
@@ -67,7 +67,6 @@ export function withEndpointLines(
   });
 }
 
-/** The files that have a schema. */
 const SCHEMA_NAMES = ["server", "endpoint", "recipe"] as const;
 /** A file format that has a schema. */
 export type SchemaName = (typeof SCHEMA_NAMES)[number];

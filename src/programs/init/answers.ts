@@ -13,18 +13,14 @@ import { defuseLine, type Output } from "../shell/terminal.ts";
 export interface Answers {
   /** The name by which agents and other servers know the server. */
   readonly serverId: string;
-  /** The operator's name. */
   readonly operator: string;
-  /** The address by which they are reached. */
   readonly contact: string | undefined;
   /** Name of a first agent; undefined for none. */
   readonly agent: string | undefined;
   readonly port: number;
-  /** The language of the first handler. */
   readonly handlers: HandlerLanguage;
 }
 
-/** Languages that a first handler may be in. */
 const HANDLER_LANGUAGES = ["javascript", "python"] as const;
 export type HandlerLanguage = (typeof HANDLER_LANGUAGES)[number];
 

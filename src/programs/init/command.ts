@@ -3,8 +3,7 @@
  * was not, and then nothing is left of it.
  */
 import { resolve } from "node:path";
-import { type Command, command, usage } from "../shell/command.ts";
-import type { Line } from "../shell/command-line.ts";
+import { type Command, command, type Line, usage } from "../shell/command.ts";
 import { printJson } from "../shell/findings.ts";
 import { defuseLine, shellWord, type Terminal } from "../shell/terminal.ts";
 import {
@@ -123,7 +122,7 @@ function asDocument({ path, answers, deployment: { files, agentId }, losses }: M
     files: files.map((file) => file.path).toSorted(),
     start,
     try: tries.map(({ command }) => command),
-    ...(losses === undefined ? {} : { not_translated: losses }),
+    not_translated: losses,
   };
 }
 

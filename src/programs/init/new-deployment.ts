@@ -6,8 +6,7 @@
 import { createPrivateKey, type KeyObject } from "node:crypto";
 import { basename, dirname, join } from "node:path";
 import { readBoundedFile } from "../../base/bounded-file.ts";
-import { makeDirectory } from "../../base/make-directory.ts";
-import { shippedPath } from "../../base/shipped-path.ts";
+import { makeDirectory, shippedPath } from "../../base/paths.ts";
 import { shippedCatalogPath } from "../../catalog/catalog-file.ts";
 import { makeKey } from "../../identity/certificate-keys.ts";
 import { publicKeyOf } from "../../identity/ed25519.ts";
@@ -25,8 +24,11 @@ import {
   PYTHON_HANDLER_FILE,
   RECIPE_FILE,
   SAMPLE_SCOPE,
-} from "./sample-files.ts";
-import { SERVER_FILE, SIGNING_KEY, serverFile, translatedServerFile } from "./server-file.ts";
+  SERVER_FILE,
+  SIGNING_KEY,
+  serverFile,
+  translatedServerFile,
+} from "./server-file.ts";
 import type { FoundReference } from "./translate-reference.ts";
 
 /** Files of a deployment that are not written yet, and whom they make. */
@@ -112,7 +114,6 @@ export function writeDeployment({ files }: NewDeployment, directory: string): vo
   writeFiles(directory, files, false);
 }
 
-/** Makes the keys, and the agent. */
 function makeIdentity(answers: Answers): NewDeployment {
   const pem = makeKey("ed25519");
   const key: NewFile = { path: SIGNING_KEY, content: pem, isSecret: true };

@@ -15,7 +15,7 @@ import {
   rmSync,
 } from "node:fs";
 import { dirname, join } from "node:path";
-import { makeDirectory } from "../../base/make-directory.ts";
+import { makeDirectory } from "../../base/paths.ts";
 import { codeOf, reasonOf } from "../../base/thrown.ts";
 import { usage } from "../shell/command.ts";
 

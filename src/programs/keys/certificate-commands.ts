@@ -15,11 +15,9 @@ import {
 import type { CertificateFault } from "../../identity/certificate-fields.ts";
 import type { KeyKind } from "../../identity/certificate-keys.ts";
 import { type Genesis, readGenesisFile } from "../../identity/genesis.ts";
-import { type Command, command, readText, usage } from "../shell/command.ts";
-import type { Options } from "../shell/command-line.ts";
+import { type Command, command, type Options, readText, usage } from "../shell/command.ts";
 import type { Terminal } from "../shell/terminal.ts";
 import { type NewFile, writeFiles } from "../shell/write-files.ts";
-import { readSecret } from "./key-files.ts";
 import {
   MAKING_OPTIONS,
   printFacts,
@@ -27,8 +25,9 @@ import {
   readDays,
   readName,
   readScopes,
+  readSecret,
   readTrustTier,
-} from "./making.ts";
+} from "./key-files.ts";
 
 const KEY_KINDS: readonly KeyKind[] = ["p256", "ed25519"];
 
@@ -113,15 +112,13 @@ function finish(
   const { serialNumber, validTo, fingerprint256, publicKey } = new X509Certificate(certificate);
   const spki = publicKey.export({ type: "spki", format: "der" });
   const facts = {
-    ...(agentId === undefined ? {} : { agent_id: agentId }),
+    agent_id: agentId,
     certificate: paths.certificate,
     key: key === undefined ? undefined : paths.key,
     serial: serialNumber.toLowerCase().replace(/^0+(?=.)/, ""),
     fingerprint: fingerprint256,
     // The one that [policies.identity] operator_certificates lists.
-    ...(agentId === undefined
-      ? {}
-      : { public_key_sha256: createHash("sha256").update(spki).digest("hex") }),
+    public_key_sha256: agentId && createHash("sha256").update(spki).digest("hex"),
     valid_to: new Date(validTo).toISOString(),
   };
   printFacts(facts, json, terminal);

@@ -1,15 +1,27 @@
 /**
  * Verifies signed documents. Of a Genesis: its form, its signature, its Agent-ID, and whether its issuer
  * is trusted; of an identity document the same, and that its Agent-ID is its Genesis's; of a server
- * manifest its signature.   AGTP-API §8.8
+ * manifest its signature; of an Agent Certificate, or the CA of such, what it says of itself, who issued
+ * it, and that it agrees with its agent's Genesis.   AGTP-API §8.8, AGTP-CERT "Agent Certificate Profile"
  */
+
+import type { X509Certificate } from "node:crypto";
 import type { JsonRecord } from "../../base/json-value.ts";
 import { isError, type Problem } from "../../base/problem.ts";
+import { reasonOf } from "../../base/thrown.ts";
 import { readAgentFile } from "../../identity/agent-file.ts";
+import { readAgentExtensions } from "../../identity/certificate-agent-extensions.ts";
+import { checkClient, describeCertificate } from "../../identity/certificate-roles.ts";
+import type { AgentExtensions } from "../../identity/client-certificate.ts";
+import {
+  checkTrustAnchor,
+  readTrustAnchors,
+  verifyClientCertificate,
+} from "../../identity/client-certificate-verification.ts";
 import type { Ed25519PublicKey } from "../../identity/ed25519.ts";
-import { readGenesisFile } from "../../identity/genesis.ts";
+import { type Genesis, readGenesisFile } from "../../identity/genesis.ts";
 import { type ManifestVerdict, verifyManifestByAny } from "../../identity/manifest-signature.ts";
-import { type Check, type FileReport, hasPassed } from "./checks.ts";
+import { type Check, type FileReport, failed, hasPassed, ok, skipped, warning } from "./checks.ts";
 
 /** The checks of a Genesis, and its Agent-ID when they passed. */
 export interface GenesisReport extends FileReport {
@@ -28,7 +40,11 @@ export function checkGenesis(
   const checks: readonly Check[] = [
     ...formChecks(problems, own, "issuer_public_key"),
     genesisSignatureCheck(errors),
-    derivedIdCheck(errors, genesis?.agentId),
+    agentIdCheck(errors, () =>
+      genesis === undefined
+        ? skipped("agent-id", "nothing to derive one from")
+        : ok("agent-id", genesis.agentId),
+    ),
     issuerCheck(issuers, genesis?.isTrusted),
   ];
   return { file, kind: "genesis", checks, genesis };
@@ -55,35 +71,25 @@ function formChecks(
 
 /** Tells whether the issuer is one of those that the command line names. */
 function issuerCheck(issuers: readonly Ed25519PublicKey[], isTrusted: boolean | undefined): Check {
-  const check = "issuer";
-  if (issuers.length === 0) {
-    return { check, outcome: "skipped", message: "no --issuer-key says who is trusted" };
-  }
-  if (isTrusted === undefined) {
-    return { check, outcome: "skipped", message: "nothing else can be relied on" };
-  }
+  if (issuers.length === 0) return skipped("issuer", "no --issuer-key says who is trusted");
+  if (isTrusted === undefined) return skipped("issuer", "nothing else can be relied on");
   return isTrusted
-    ? { check, outcome: "ok", message: "is trusted by --issuer-key" }
-    : { check, outcome: "failed", message: "is none of those of --issuer-key" };
+    ? ok("issuer", "is trusted by --issuer-key")
+    : failed("issuer", "is none of those of --issuer-key");
 }
 
 function genesisSignatureCheck(errors: readonly Problem[]): Check {
-  const check = "signature";
-  const failed = errors.find(({ key }) => key === "signature");
-  if (failed !== undefined) return { check, outcome: "failed", message: failed.message };
-  if (errors.some(({ key }) => key === "" || key === "issuer_public_key")) {
-    return { check, outcome: "failed", message: "cannot be verified without a key to do it with" };
-  }
-  return { check, outcome: "ok", message: "verifies over the canonical form" };
+  const fault = errors.find(({ key }) => key === "signature");
+  if (fault !== undefined) return failed("signature", fault.message);
+  return errors.some(({ key }) => key === "" || key === "issuer_public_key")
+    ? failed("signature", "cannot be verified without a key to do it with")
+    : ok("signature", "verifies over the canonical form");
 }
 
-function derivedIdCheck(errors: readonly Problem[], agentId: string | undefined): Check {
-  const check = "agent-id";
-  const failed = errors.find(({ key }) => key === "agent_id");
-  if (failed !== undefined) return { check, outcome: "failed", message: failed.message };
-  return agentId === undefined
-    ? { check, outcome: "skipped", message: "nothing to derive one from" }
-    : { check, outcome: "ok", message: agentId };
+/** The check of an Agent-ID, which `judge` makes where the document has none that is wrong. */
+function agentIdCheck(errors: readonly Problem[], judge: () => Check): Check {
+  const fault = errors.find(({ key }) => key === "agent_id");
+  return fault === undefined ? judge() : failed("agent-id", fault.message);
 }
 
 const SIGNATURE_KEYS = ["manifest_issuer", "manifest_issuer_public_key", "manifest_signature"];
@@ -103,36 +109,28 @@ export function checkDocument(
   const checks: readonly Check[] = [
     ...formChecks(problems, [...SIGNATURE_KEYS, "agent_id"], "manifest_issuer_public_key"),
     signatureCheck(errors, isSigned),
-    agentIdCheck(errors, beside),
+    agentIdCheck(errors, () => genesisAgreement(beside)),
     ...(isSigned === true ? [issuerCheck(issuers, document?.signature === "trusted")] : []),
   ];
   return { file, kind: "identity-document", checks };
 }
 
 function signatureCheck(errors: readonly Problem[], isSigned: boolean | undefined): Check {
-  const check = "signature";
-  const failed = errors.find(({ key }) => SIGNATURE_KEYS.includes(key));
-  if (failed !== undefined) {
-    return { check, outcome: "failed", message: `${failed.key} ${failed.message}` };
-  }
-  if (isSigned === false) {
-    return { check, outcome: "warning", message: "there is none, nobody vouches for the document" };
-  }
-  return isSigned === undefined
-    ? { check, outcome: "skipped", message: "the document cannot be read" }
-    : { check, outcome: "ok", message: "verifies over the canonical form" };
+  const fault = errors.find(({ key }) => SIGNATURE_KEYS.includes(key));
+  if (fault !== undefined) return failed("signature", `${fault.key} ${fault.message}`);
+  if (isSigned === undefined) return skipped("signature", "the document cannot be read");
+  return isSigned
+    ? ok("signature", "verifies over the canonical form")
+    : warning("signature", "there is none, nobody vouches for the document");
 }
 
-function agentIdCheck(errors: readonly Problem[], beside: GenesisReport | undefined): Check {
-  const check = "agent-id";
-  const failed = errors.find(({ key }) => key === "agent_id");
-  if (failed !== undefined) return { check, outcome: "failed", message: failed.message };
+function genesisAgreement(beside: GenesisReport | undefined): Check {
   if (beside === undefined) {
-    return { check, outcome: "skipped", message: "no Genesis was given, nor is one beside it" };
+    return skipped("agent-id", "no Genesis was given, nor is one beside it");
   }
   return hasPassed(beside)
-    ? { check, outcome: "ok", message: `is that of ${beside.file}` }
-    : { check, outcome: "failed", message: `its Genesis fails, ${beside.file}` };
+    ? ok("agent-id", `is that of ${beside.file}`)
+    : failed("agent-id", `its Genesis fails, ${beside.file}`);
 }
 
 /**
@@ -148,18 +146,113 @@ export function checkManifest(
 }
 
 function signatureChecks(verdict: ManifestVerdict): readonly Check[] {
-  const check = "signature";
   switch (verdict.kind) {
     case "verified":
-      return [{ check, outcome: "ok", message: `by ${verdict.kid}` }];
+      return [ok("signature", `by ${verdict.kid}`)];
     case "intact":
       return [
-        { check, outcome: "ok", message: `by ${verdict.kid}, the key that it brings itself` },
-        { check: "signer", outcome: "skipped", message: "no --key says who should have signed" },
+        ok("signature", `by ${verdict.kid}, the key that it brings itself`),
+        skipped("signer", "no --key says who should have signed"),
       ];
     case "unsigned":
-      return [{ check, outcome: "warning", message: "there is none, nobody vouches for it" }];
+      return [warning("signature", "there is none, nobody vouches for it")];
     case "invalid":
-      return [{ check, outcome: "failed", message: verdict.fault }];
+      return [failed("signature", verdict.fault)];
   }
+}
+
+/** The context of a certificate's check. */
+export interface CertificateContext {
+  /** Undefined: issuers are not checked. */
+  readonly anchors: readonly X509Certificate[] | undefined;
+  readonly geneses: readonly Genesis[];
+  /** Milliseconds since the epoch. */
+  readonly now: number;
+}
+
+/** Verifies the certificates of a file in PEM, an agent's first, those of intermediate CAs behind. */
+export function checkCertificates(
+  pem: string,
+  file: string,
+  context: CertificateContext,
+): FileReport {
+  const chain = readChain(pem);
+  if (typeof chain === "string") return failedFile(file, chain);
+  const [certificate] = chain;
+  if (certificate === undefined) return failedFile(file, "holds no certificate in PEM");
+  const description = describeCertificate(certificate);
+  if ("fault" in description) return failedFile(file, description.fault);
+  if (description.isAuthority) {
+    const fault = checkTrustAnchor(certificate, context.now)?.fault;
+    const checks = [formCheck(fault, `can issue certificates until ${until(certificate)}`)];
+    return { file, kind: "certificate-authority", checks };
+  }
+  const role = checkClient(certificate, context.now);
+  const checks = [
+    formCheck("fault" in role ? role.fault : undefined, `is valid until ${until(certificate)}`),
+    ...extensionChecks(readAgentExtensions(description.extensions), context.geneses),
+    chainCheck(chain, context),
+  ];
+  return { file, kind: "agent-certificate", checks };
+}
+
+function readChain(pem: string): readonly X509Certificate[] | string {
+  try {
+    return readTrustAnchors(pem);
+  } catch (error) {
+    return `is damaged: ${reasonOf(error)}`;
+  }
+}
+
+function failedFile(file: string, message: string): FileReport {
+  return { file, kind: "agent-certificate", checks: [failed("form", message)] };
+}
+
+function until({ validTo }: X509Certificate): string {
+  return new Date(validTo).toISOString();
+}
+
+function formCheck(fault: string | undefined, message: string): Check {
+  return fault === undefined ? ok("form", message) : failed("form", fault);
+}
+
+function extensionChecks(
+  agent: ReturnType<typeof readAgentExtensions>,
+  geneses: readonly Genesis[],
+): readonly Check[] {
+  if (agent === undefined) {
+    return [warning("agent", "has no AGTP extensions: a plain client certificate")];
+  }
+  if ("fault" in agent) return [failed("agent", agent.fault)];
+  return [ok("agent", describeAgent(agent)), genesisCheck(agent, geneses)];
+}
+
+function describeAgent({ agentId, ownerId, scopes }: AgentExtensions): string {
+  const owner = ownerId === undefined ? "" : `, owner ${ownerId}`;
+  const commitment = scopes === undefined ? "" : `, committed to ${scopes.join(",") || "no scope"}`;
+  return agentId + owner + commitment;
+}
+
+function genesisCheck({ agentId, ownerId }: AgentExtensions, geneses: readonly Genesis[]): Check {
+  const genesis = geneses.find((one) => one.agentId === agentId);
+  if (genesis === undefined) {
+    const make = geneses.length === 0 ? skipped : failed;
+    return make("genesis", "no Genesis was given that has this Agent-ID");
+  }
+  const isOther = ownerId !== undefined && (genesis.ownerId ?? ownerId) !== ownerId;
+  return isOther
+    ? failed("genesis", `${genesis.file} has another owner`)
+    : ok("genesis", `agrees with ${genesis.file}`);
+}
+
+function chainCheck(
+  chain: readonly X509Certificate[],
+  { anchors, now }: CertificateContext,
+): Check {
+  if (anchors === undefined) return skipped("issuer", "no --ca says who is trusted");
+  const raw = chain.map((one) => one.raw);
+  const verified = verifyClientCertificate(raw, anchors, now);
+  return "fault" in verified
+    ? failed("issuer", `the certificate ${verified.fault}`)
+    : ok("issuer", "is trusted by --ca");
 }

@@ -8,7 +8,7 @@ import type { Ed25519PublicKey } from "../../identity/ed25519.ts";
 import { decodeJws } from "../../identity/jws.ts";
 import { passkeyFault, readPasskeyAttestation } from "../../identity/passkey-attestation.ts";
 import { verifyRecord } from "../../state/records/verify-record.ts";
-import type { Check, FileReport } from "./checks.ts";
+import { type Check, type FileReport, failed, ok, skipped, warning } from "./checks.ts";
 
 /** Another writer of such files marks each line with what it holds. */
 const MARK = /^jws:/;
@@ -23,29 +23,25 @@ export function checkRecords(
   const checks =
     lines.length === 1
       ? checkOne(lines[0] ?? "", keys)
-      : [
-          ...checkMany(lines, keys),
-          { check: "form", outcome: "ok", message: lineCount(lines) } as const,
-        ];
+      : [...checkMany(lines, keys), ok("form", `${lines.length} lines`)];
   return { file, kind: "attribution-records", checks };
 }
 
 function checkOne(line: string, keys: readonly Ed25519PublicKey[]): readonly Check[] {
   const jws = line.trim().replace(MARK, "");
-  const signature = signatureCheck(jws, keys);
-  const auditId = { check: "audit-id", outcome: "ok", message: hash("sha256", jws) } as const;
-  return [signature, ...[passkeyCheck(jws) ?? []].flat(), auditId];
+  const auditId = ok("audit-id", hash("sha256", jws));
+  return [signatureCheck(jws, keys), ...[passkeyCheck(jws) ?? []].flat(), auditId];
 }
 
 /** Every line that fails; of those that do not, how many there are of each kind. */
 function checkMany(lines: readonly string[], keys: readonly Ed25519PublicKey[]): readonly Check[] {
-  const failed: Check[] = [];
+  const faults: Check[] = [];
   const others = new Map<string, { check: Check; count: number }>();
   for (const [index, line] of lines.entries()) {
     const jws = line.trim().replace(MARK, "");
     for (const check of [signatureCheck(jws, keys), passkeyCheck(jws) ?? []].flat()) {
       if (check.outcome === "failed") {
-        failed.push({ ...check, message: `line ${index + 1}: ${check.message}` });
+        faults.push({ ...check, message: `line ${index + 1}: ${check.message}` });
         continue;
       }
       const other = others.get(check.message) ?? { check, count: 0 };
@@ -56,30 +52,25 @@ function checkMany(lines: readonly string[], keys: readonly Ed25519PublicKey[]):
     ...check,
     message: `${count} records: ${check.message}`,
   }));
-  return [...failed, ...counted];
-}
-
-function lineCount(lines: readonly string[]): string {
-  return `${lines.length} lines`;
+  return [...faults, ...counted];
 }
 
 function signatureCheck(jws: string, keys: readonly Ed25519PublicKey[]): Check {
-  const check = "signature";
   const verdict = verifyRecord(jws, keys);
   switch (verdict.kind) {
     case "verified":
-      return { check, outcome: "ok", message: `by ${verdict.kid}` };
+      return ok("signature", `by ${verdict.kid}`);
     case "unchecked":
-      return { check, outcome: "skipped", message: "no --key to check it with" };
+      return skipped("signature", "no --key to check it with");
     case "unsigned": {
       // A person who names a key wants to know that it was used.
-      const outcome = keys.length === 0 ? "warning" : "failed";
-      return { check, outcome, message: "the record is not signed, anybody could have written it" };
+      const make = keys.length === 0 ? warning : failed;
+      return make("signature", "the record is not signed, anybody could have written it");
     }
     case "malformed-record":
     case "bad-signature":
     case "unknown-key":
-      return { check, outcome: "failed", message: `the record ${verdict.fault}` };
+      return failed("signature", `the record ${verdict.fault}`);
   }
 }
 
@@ -87,12 +78,11 @@ function signatureCheck(jws: string, keys: readonly Ed25519PublicKey[]): Check {
 function passkeyCheck(jws: string): Check | undefined {
   const payload = decodeJws(jws)?.payload;
   if (!isRecord(payload) || !isSignedDecision(payload)) return undefined;
-  const check = "passkey";
   const fault = decisionFault(payload, []);
-  if (fault !== undefined) return { check, outcome: "failed", message: fault };
+  if (fault !== undefined) return failed("passkey", fault);
   const { operator } = payload;
   const who = isRecord(operator) ? String(operator["id"]) : "";
-  return { check, outcome: "ok", message: `the decision is signed with a passkey of ${who}` };
+  return ok("passkey", `the decision is signed with a passkey of ${who}`);
 }
 
 /** Passkeys along a chain: the decisions that they signed, counted once each. */

@@ -22,10 +22,16 @@ export interface Check {
   readonly message: string;
 }
 
+/** Makes a check: its subject, and what there is to say. */
+type MakeCheck = (check: string, message: string) => Check;
+export const ok: MakeCheck = (check, message) => ({ check, outcome: "ok", message });
+export const failed: MakeCheck = (check, message) => ({ check, outcome: "failed", message });
+export const skipped: MakeCheck = (check, message) => ({ check, outcome: "skipped", message });
+export const warning: MakeCheck = (check, message) => ({ check, outcome: "warning", message });
+
 /** Everything about one file. */
 export interface FileReport {
   readonly file: string;
-  /** The kind of file, by its content. */
   readonly kind:
     | "genesis"
     | "identity-document"
@@ -99,15 +105,10 @@ function readKey(text: string, isPrivate: boolean): KeyObject | undefined {
 }
 
 function formCheck(text: string, key: KeyObject | undefined): Check {
-  const check = "form";
-  if (key !== undefined) {
-    const isNamed = PEM_KEY.test(text);
-    return { check, outcome: "ok", message: describeKey(key, isNamed) };
-  }
-  const message = ENCRYPTED.test(text)
-    ? "is encrypted, expected a key that a program can read by itself"
-    : "is damaged, expected a whole key in PEM";
-  return { check, outcome: "failed", message };
+  if (key !== undefined) return ok("form", describeKey(key, PEM_KEY.test(text)));
+  return ENCRYPTED.test(text)
+    ? failed("form", "is encrypted, expected a key that a program can read by itself")
+    : failed("form", "is damaged, expected a whole key in PEM");
 }
 
 /** The algorithm, and the names that the key goes by here; 43 bare digits may be a secret after all. */
@@ -123,8 +124,7 @@ function describeKey(key: KeyObject, isNamed: boolean): string {
 }
 
 function permissionCheck(mode: number): Check {
-  const check = "permissions";
   return (mode & 0o077) === 0
-    ? { check, outcome: "ok", message: "its owner alone can read it" }
-    : { check, outcome: "warning", message: "others can read it, its permissions should be 0600" };
+    ? ok("permissions", "its owner alone can read it")
+    : warning("permissions", "others can read it, its permissions should be 0600");
 }

@@ -11,20 +11,20 @@ import { type Ed25519PublicKey, publicKeyOf } from "../../identity/ed25519.ts";
 import { ARCHETYPES } from "../../identity/genesis.ts";
 import { type AgentOptions, type IssuedAgent, issueAgent } from "../../identity/issue.ts";
 import { keyId } from "../../identity/jws.ts";
-import { type Command, command, usage } from "../shell/command.ts";
-import type { Options } from "../shell/command-line.ts";
+import { type Command, command, type Options, usage } from "../shell/command.ts";
 import { jsonText } from "../shell/findings.ts";
 import type { Terminal } from "../shell/terminal.ts";
 import { type NewFile, writeFiles } from "../shell/write-files.ts";
-import { readSigningKey, readVerificationKey } from "./key-files.ts";
 import {
   MAKING_OPTIONS,
   printFacts,
   readChoice,
   readName,
   readScopes,
+  readSigningKey,
   readTrustTier,
-} from "./making.ts";
+  readVerificationKey,
+} from "./key-files.ts";
 
 const OPTIONS = {
   ...MAKING_OPTIONS,

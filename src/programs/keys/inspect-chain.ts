@@ -21,7 +21,6 @@ import {
 import { CommandRefusal } from "../shell/command.ts";
 import { defuseLine } from "../shell/terminal.ts";
 
-/** Whose chain is walked, and who asks for it. */
 interface InspectedChain {
   readonly agentId: string;
   readonly callerId: string;

@@ -1,10 +1,13 @@
 /**
- * Keys that a command line names, read from their files. A private key that others can read is
- * used all the same, and its owner is told.
+ * Values of a command line that are more than texts, ERR_AGTP_REQUEST for what cannot be meant, and the
+ * keys that it names, read from their files. A private key that others can read is used all the same,
+ * and its owner is told. With it how the commands that make something say what they made.
  */
+
 import { createPublicKey, type JsonWebKey, type KeyObject } from "node:crypto";
 import { statSync } from "node:fs";
 import { resolve } from "node:path";
+import { parseAuthorityScope } from "../../identity/authority-scope.ts";
 import {
   type Ed25519PublicKey,
   publicKeyOf,
@@ -12,6 +15,7 @@ import {
   readPublicKey,
 } from "../../identity/ed25519.ts";
 import { readText, usage } from "../shell/command.ts";
+import { printJson } from "../shell/findings.ts";
 import { defuseLine, type Terminal } from "../shell/terminal.ts";
 
 /** The text of a file that holds a private key. */
@@ -63,4 +67,67 @@ export function readPasskeys(
       throw usage(`${JSON.stringify(file)} must be the public key of a passkey, JWK or PEM`);
     }
   });
+}
+
+/** Said of every command that makes files. */
+export const MAKING_OPTIONS = {
+  "--json": "print JSON",
+  "--force": "replace files that are there",
+} as const;
+
+/** Names in snake_case, values as they are; undefined ones are left out. */
+type Facts = Readonly<Record<string, string | undefined>>;
+
+/** Prints facts in two columns, or as JSON. */
+export function printFacts(facts: Facts, json: boolean, { out }: Terminal): void {
+  if (json) {
+    printJson(facts, out);
+    return;
+  }
+  const entries = Object.entries(facts).flatMap(([name, value]) =>
+    value === undefined ? [] : [[name.replaceAll("_", " "), value] as const],
+  );
+  const width = Math.max(...entries.map(([name]) => name.length));
+  for (const [name, value] of entries) {
+    out.write(`${name.padEnd(width)}  ${defuseLine(value)}\n`);
+  }
+}
+
+/** As a URI can have it behind /agents/, and as a file name without surprises. */
+const NAME = /^[A-Za-z0-9_-]{1,64}$/;
+
+/** The name of an agent and of its files. */
+export function readName(name: string): string {
+  if (NAME.test(name)) return name;
+  throw usage(`expected a --name of 1 to 64 of A-Z a-z 0-9 - _, got ${JSON.stringify(name)}`);
+}
+
+/** A list of scopes; an empty text is an empty list. */
+export function readScopes(text: string | undefined): readonly string[] | undefined {
+  if (text === undefined || text.trim() === "") return text === undefined ? undefined : [];
+  const scopes = parseAuthorityScope(text);
+  if (scopes !== undefined) return scopes;
+  throw usage(`expected scopes such as a:b,c:d, got ${JSON.stringify(text)}`);
+}
+
+/** A trust tier. */
+export function readTrustTier(text: string): 1 | 2 | 3 {
+  return Number(readChoice("--trust-tier", text, ["1", "2", "3"])) as 1 | 2 | 3;
+}
+
+/** One of some words. */
+export function readChoice<Word extends string>(
+  flag: string,
+  text: string,
+  words: readonly Word[],
+): Word {
+  const word = words.find((one) => one === text);
+  if (word !== undefined) return word;
+  throw usage(`expected ${flag} to be one of ${words.join(", ")}, got ${JSON.stringify(text)}`);
+}
+
+/** A number of days; how many there may be is for the issuer to say. */
+export function readDays(text: string): number {
+  if (/^[0-9]{1,6}$/.test(text)) return Number(text);
+  throw usage(`expected --days to be a whole number, got ${JSON.stringify(text)}`);
 }

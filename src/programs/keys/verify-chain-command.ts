@@ -28,7 +28,6 @@ import {
 import { readPasskeys, readVerificationKeys } from "./key-files.ts";
 import type { VerifyLine } from "./verify-files.ts";
 
-/** A chain that is asked for, and what it is checked with. */
 interface Question {
   readonly line: VerifyLine & { readonly chain: string };
   readonly agentId: string;
@@ -153,11 +152,10 @@ function asDocument({ broken, cut, archived, ...report }: WalkedChain, question:
     first: first && recordAsJson(first),
     last: last && recordAsJson(last),
     signatures: { verified, unsigned, unchecked },
-    ...(cut === undefined ? {} : { cut: cutAsJson(cut) }),
-    ...(archived === undefined ? {} : { archived }),
-    ...(passkeys.signed === 0
-      ? {}
-      : { passkeys: { verified: passkeys.signed, pinned: passkeys.arePinned } }),
+    cut: cut && cutAsJson(cut),
+    archived,
+    passkeys:
+      passkeys.signed === 0 ? undefined : { verified: passkeys.signed, pinned: passkeys.arePinned },
     broken:
       broken === undefined
         ? null

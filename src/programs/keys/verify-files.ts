@@ -5,18 +5,18 @@ import { isRecord, type JsonRecord, recordIn } from "../../base/json-value.ts";
 import { readTrustAnchors } from "../../identity/client-certificate-verification.ts";
 import type { Ed25519PublicKey } from "../../identity/ed25519.ts";
 import { parseBoundedJson } from "../../identity/json-document.ts";
-import { readText, usage } from "../shell/command.ts";
-import type { Line } from "../shell/command-line.ts";
+import { type Line, readText, usage } from "../shell/command.ts";
 import type { Terminal } from "../shell/terminal.ts";
-import { type CertificateContext, checkCertificates } from "./check-certificate.ts";
 import {
+  type CertificateContext,
+  checkCertificates,
   checkDocument,
   checkGenesis,
   checkManifest,
   type GenesisReport,
 } from "./check-documents.ts";
 import { checkRecords } from "./check-records.ts";
-import { checkKey, type FileReport, hasPassed, isKeyText, printReports } from "./checks.ts";
+import { checkKey, type FileReport, failed, hasPassed, isKeyText, printReports } from "./checks.ts";
 import { readVerificationKeys } from "./key-files.ts";
 
 /** The files; none with --chain. */
@@ -108,14 +108,8 @@ function verifyFile({ file, text, recognized }: NamedFile, context: Context): Fi
       return checkDocument(text, file, findGenesis(file, text, context), context.issuers);
     case "manifest":
       return checkManifest(recognized.manifest, file, context.keys);
-    case "unknown": {
-      const { fault } = recognized;
-      return {
-        file,
-        kind: "unknown",
-        checks: [{ check: "form", outcome: "failed", message: fault }],
-      };
-    }
+    case "unknown":
+      return { file, kind: "unknown", checks: [failed("form", recognized.fault)] };
   }
 }
 
@@ -147,7 +141,6 @@ function readAnchors(file: string, { directory }: Terminal): CertificateContext[
   throw usage(`${JSON.stringify(file)} must hold certificates in PEM`);
 }
 
-/** A file by what it holds. */
 type RecognizedFile =
   | { readonly kind: "certificate" | "key" | "records" | "genesis" | "document" }
   | { readonly kind: "manifest"; readonly manifest: JsonRecord }

@@ -189,7 +189,6 @@ function checkInputSchema(place: DocumentPlace, parameters: readonly string[]): 
   }
 }
 
-/** Checks what an endpoint answers with. */
 function checkOutputSchema(place: DocumentPlace): void {
   const schema = readSchema(place);
   if (schema?.["additionalProperties"] !== false) return;

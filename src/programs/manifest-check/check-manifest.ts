@@ -22,7 +22,6 @@ export interface ManifestContext {
   readonly keys: readonly Ed25519PublicKey[];
   /** True if it was given to somebody without an identity. */
   readonly isAnonymous: boolean;
-  /** An earlier revision. */
   readonly earlier?: JsonRecord | undefined;
   /** The catalog of a version; undefined where nobody has it. */
   catalogOf(version: string): Catalog | undefined;

@@ -64,7 +64,6 @@ function isDay(day: string): boolean {
   return new Date(`${day}T00:00:00Z`).toISOString().startsWith(day);
 }
 
-/** The version of both protocols that this program knows. */
 const KNOWN_VERSION = "1.0";
 const PROTOCOL_VERSION = /^\d+\.\d+(?:\.\d+)?$/;
 

@@ -3,8 +3,10 @@
  * fault, 1 with one or where the server refuses, 2 when there was nothing to be checked.
  * AGTP-API §8
  */
+
 import { resolve } from "node:path";
-import { isRecord, type JsonRecord } from "../../base/json-value.ts";
+import pc from "picocolors";
+import { isRecord, type JsonRecord, textIn, valueAt } from "../../base/json-value.ts";
 import { formatProblem, isError } from "../../base/problem.ts";
 import type { Catalog } from "../../catalog/catalog.ts";
 import { loadCatalog, shippedCatalogPath } from "../../catalog/catalog-file.ts";
@@ -17,13 +19,17 @@ import {
 import { parseBoundedJson } from "../../identity/json-document.ts";
 import { keyOfHeader } from "../../identity/jws.ts";
 import { trustFlags } from "../shell/ask-server.ts";
-import { type Command, command, readText, usage } from "../shell/command.ts";
-import type { Options } from "../shell/command-line.ts";
-import type { Terminal } from "../shell/terminal.ts";
-import { checkManifest, type ManifestContext } from "./check-manifest.ts";
-import { FindingList } from "./findings.ts";
+import { type Command, command, type Options, readText, usage } from "../shell/command.ts";
+import { describeCounts, printJson, severityMark } from "../shell/findings.ts";
+import { defuseLine, type Output, type Terminal } from "../shell/terminal.ts";
+import {
+  checkManifest,
+  describeVerdict,
+  type ManifestCheck,
+  type ManifestContext,
+} from "./check-manifest.ts";
+import { FindingList, type ManifestFinding } from "./findings.ts";
 import { fetchManifest, isUri, readManifestFile } from "./read-manifest.ts";
-import { printReport } from "./report.ts";
 
 const NOTES = `
 Examples:
@@ -49,7 +55,6 @@ const OPTIONS = {
 } as const;
 
 interface ManifestLine extends Options<typeof OPTIONS> {
-  /** A file, or the URI of a server. */
   readonly source: string;
 }
 
@@ -118,7 +123,6 @@ function readCatalog(path: string, file: string): Catalog {
   throw usage(problem === undefined ? `${file} is no catalog` : formatProblem(problem));
 }
 
-/** Members of documents that hold an issuer's key. */
 const KEY_MEMBERS = ["issuer_public_key", "manifest_issuer_public_key"];
 const MAX_KEYS = 64;
 
@@ -160,4 +164,72 @@ function keysOfDocument(text: string): readonly Ed25519PublicKey[] {
     }),
     ...jwks.flatMap((jwk) => keyOfHeader({ jwk }) ?? []),
   ];
+}
+
+/** A manifest, checked; `check` is undefined where a server answered with something else. */
+interface ManifestReport {
+  readonly source: string;
+  readonly value: unknown;
+  readonly check: ManifestCheck | undefined;
+  readonly findings: readonly ManifestFinding[];
+  readonly isValid: boolean;
+}
+
+/** The draft speaks of faults. */
+const WORDS = { error: "fault", warning: "warning" } as const;
+
+/** Prints a report. */
+export function printReport(report: ManifestReport, json: boolean, { out }: Terminal): void {
+  if (json) printJson(toJson(report), out);
+  else printForPeople(report, out);
+}
+
+function toJson({ source, value, check, findings, isValid }: ManifestReport): object {
+  const places = (wanted: ManifestFinding["severity"]): readonly object[] =>
+    findings
+      .filter(({ severity }) => severity === wanted)
+      .map(({ key: pointer, rule, message }) => {
+        return { pointer, clause: `AGTP-API §${rule}`, message };
+      });
+  const signature = check?.signature;
+  return {
+    ok: isValid,
+    source,
+    server_id: textAt(value, "server", "server_id"),
+    document_version: textAt(value, "document_version"),
+    catalog: check?.catalog ?? null,
+    signature:
+      signature === undefined
+        ? null
+        : {
+            state: signature.kind,
+            kid: "kid" in signature ? signature.kid : null,
+            message: describeVerdict(signature),
+          },
+    faults: places("error"),
+    warnings: places("warning"),
+  };
+}
+
+function printForPeople(report: ManifestReport, out: Output): void {
+  const { source, value, check, findings, isValid } = report;
+  const { dim, green, red } = pc.createColors(out.hasColour);
+  const server = textAt(value, "server", "server_id");
+  const version = textAt(value, "document_version");
+  const subject = [server, version].filter((part) => part !== null).join(", ");
+  out.write(`${defuseLine(source)}${subject === "" ? "" : `: ${defuseLine(subject)}`}\n`);
+  for (const { severity, key, rule, message } of findings) {
+    const mark = severityMark(severity, out, WORDS[severity]);
+    const place = key === "" ? "(the whole)" : defuseLine(key);
+    out.write(`  ${mark}  ${place}  ${dim(`§${rule}`)}  ${defuseLine(message)}\n`);
+  }
+  if (check !== undefined)
+    out.write(`signature: ${defuseLine(describeVerdict(check.signature))}\n`);
+  const counts = describeCounts(findings, WORDS);
+  const verdict = isValid ? green("valid") : red("not valid");
+  out.write(`${[verdict, ...(counts.length === 0 ? [] : [counts.join(", ")])].join(": ")}\n`);
+}
+
+function textAt(value: unknown, ...names: readonly string[]): string | null {
+  return textIn(valueAt(value, names)) ?? null;
 }

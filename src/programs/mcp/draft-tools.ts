@@ -48,7 +48,6 @@ const ACTING = "PROCESS";
 const NOWHERE = "https://mcp.invalid";
 
 interface Drafting {
-  /** Name of the server. */
   readonly server: string;
   readonly catalog: Catalog;
   /** True if MCP clients of the daemon see them under the server's own names. */

@@ -23,8 +23,7 @@ import {
 import { handleTasks, knowsTasks, TASKS_EXTENSION } from "../../modules/mcp/tasks/task-requests.ts";
 import type { HeaderField } from "../../wire/fields.ts";
 import { clientOptions } from "../shell/ask-server.ts";
-import { readText, usage } from "../shell/command.ts";
-import type { Line } from "../shell/command-line.ts";
+import { type Line, readText, usage } from "../shell/command.ts";
 import { defuseLine, type Terminal } from "../shell/terminal.ts";
 import type { FRONT_ARGS, FRONT_OPTIONS } from "./front-options.ts";
 import { ServerFront } from "./server-front.ts";

@@ -5,8 +5,7 @@
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { reasonOf } from "../../base/thrown.ts";
-import { SIGNING_KEY } from "../../openapi/import-files.ts";
-import { loadShippedCatalog } from "../../openapi/shipped-catalog-text.ts";
+import { loadShippedCatalog, SIGNING_KEY } from "../../openapi/import-files.ts";
 import { writeToml } from "../../openapi/write-toml.ts";
 import { withEndpointLines } from "../editors/schema-files.ts";
 import { type Command, CommandRefusal, command, usage } from "../shell/command.ts";
@@ -92,7 +91,7 @@ async function draft(
 function report({ settings, entry }: NamedServer, { tools, leftOut }: DraftedTools): object {
   return {
     server: settings.name,
-    ...(entry === undefined ? {} : { mcp_server: entry }),
+    mcp_server: entry,
     endpoints: tools.map(({ tool, method, path, file, pin, reviews }) => ({
       ...{ tool, method, path, file, definition: pin, review: reviews },
     })),

@@ -127,12 +127,8 @@ function refusal(problems: readonly Problem[]): CommandRefusal {
 
 function asJson({ server, tool, definition, pin, status, ...more }: PinState): object {
   const { offered, differences, reason } = more;
-  return {
-    ...{ server, tool, status, file_pin: definition, pin },
-    ...(offered === undefined ? {} : { offered: offered.pin }),
-    ...(differences === undefined ? {} : { differences }),
-    ...(reason === undefined ? {} : { reason }),
-  };
+  const now = { offered: offered?.pin, differences, reason };
+  return { server, tool, status, file_pin: definition, pin, ...now };
 }
 
 function tell(states: readonly PinState[], { out }: Terminal): void {
@@ -151,7 +147,6 @@ function tell(states: readonly PinState[], { out }: Terminal): void {
 
 const COLLECTIONS = ["mcp-pins", "mcp-definitions"];
 
-/** The tools of all endpoints, each once. */
 function pinnedTools(config: Config, environment: Environment): readonly PinnedTool[] {
   const loaded = loadDefinitions(config, environment);
   if (loaded.catalog === undefined) {

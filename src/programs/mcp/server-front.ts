@@ -73,7 +73,6 @@ export class ServerFront {
     this.#list.watch(onChanged);
   }
 
-  /** Looks after nothing any more. */
   close(): void {
     this.#list.close();
   }
@@ -224,21 +223,17 @@ const NO_FIELDS: Fields = new Map();
 /** Statuses of a pair that is another one than the list says. */
 const DOUBTFUL: ReadonlySet<number> = new Set([404, 405, 410, 422, 464]);
 
-/** The agent that the server is asked as. */
 type Caller = Pick<ClientRequest, "agentId" | "scopes" | "headers">;
 
 interface FrontParts {
   readonly client: AgtpClient;
   readonly caller: Caller;
-  /** Messages for a person. */
   tell(message: string): void;
   /** Milliseconds. */
   now(): number;
-  /** How often a list that the client was shown is looked at. */
   readonly lookMs: number;
 }
 
-/** One call, as the library read it. */
 interface FrontCall
   extends Pick<ToolCall, "name" | "arguments" | "meta" | "isCurrent" | "knowsTasks"> {
   readonly signal: AbortSignal;

@@ -19,10 +19,13 @@ import { withOutput } from "../../modules/mcp/tools/tool-description.ts";
 import { byName as inOrder, type ListedTool } from "../../modules/mcp/tools/toolbox.ts";
 import type { JsonSchema } from "../../schema/json-schema.ts";
 import { refusalText } from "./response-result.ts";
-import { ServerContracts } from "./server-contracts.ts";
-import { readServerTools, type ServerTool, type ServerTools } from "./server-tools.ts";
+import {
+  readServerTools,
+  ServerContracts,
+  type ServerTool,
+  type ServerTools,
+} from "./server-tools.ts";
 
-/** A server's tools, and what it says of itself. */
 interface ServerView {
   readonly tools: ServerTools;
   readonly serverId: string | undefined;
@@ -30,11 +33,9 @@ interface ServerView {
 
 interface ListParts {
   ask(request: ClientRequest): Promise<ClientResponse>;
-  /** Agent-ID of the caller. */
   readonly agentId: string | undefined;
   /** The scopes that it claims; undefined: those that it holds. */
   readonly scopes: readonly string[] | undefined;
-  /** Messages for a person. */
   tell(message: string): void;
   /** Milliseconds. */
   now(): number;
@@ -101,7 +102,6 @@ export class ServerList {
     }, DOUBT_MS).unref();
   }
 
-  /** Looks no more. */
   close(): void {
     clearInterval(this.#timer);
     clearTimeout(this.#doubt);
@@ -240,5 +240,4 @@ export const OWN_TOOLS: readonly ListedTool[] = [
   { name: PROPOSE, description: withOutput(PROPOSE_AT_ONCE, {}) },
 ];
 
-/** The names of the program's own tools. */
 const OWN_NAMES: ReadonlySet<string> = new Set(OWN_TOOLS.map(({ name }) => name));

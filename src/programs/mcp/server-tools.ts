@@ -3,9 +3,14 @@
  * of names. An entry that cannot be called, or that clients would not take, is left out.
  * AGTP-API §5.8.4
  */
+
 import type { Tool } from "@modelcontextprotocol/server";
-import { isRecord, type JsonRecord } from "../../base/json-value.ts";
+import { isRecord, type JsonRecord, recordIn } from "../../base/json-value.ts";
 import { isTooDeep } from "../../base/nesting.ts";
+import type { ClientRequest, ClientResponse } from "../../client/agtp-client.ts";
+import { toolHints } from "../../dispatch/tools/tool.ts";
+import { nextToolName } from "../../dispatch/tools/tool-names.ts";
+import { saidIn } from "../../modules/mcp/tasks/work-state.ts";
 import { toolInputSchema, withOutput } from "../../modules/mcp/tools/tool-description.ts";
 import { byName as inOrder, type ListedTool } from "../../modules/mcp/tools/toolbox.ts";
 import type { JsonSchema } from "../../schema/json-schema.ts";
@@ -33,9 +38,7 @@ const NAME = /^[A-Za-z0-9_-]{1,64}$/;
 const ACTION = /^([^\s]{1,64}) (\/\S{0,2047})$/;
 const HINTS = ["readOnlyHint", "destructiveHint", "idempotentHint"];
 
-/** Facts of tools that do not stand in their list. */
 interface ToolFacts {
-  /** The output schema of a method and path. */
   outputOf(pair: string): JsonSchema | undefined;
   /** True if the caller holds these scopes. */
   isGranted(requiredScopes: readonly unknown[]): boolean;
@@ -98,4 +101,127 @@ function readHints(annotations: unknown): Record<string, boolean> {
   return Object.fromEntries(
     hints.filter((hint): hint is readonly [string, boolean] => typeof hint[1] === "boolean"),
   );
+}
+
+interface ContractParts {
+  ask(request: ClientRequest): Promise<ClientResponse>;
+  /** The caller's Agent-ID; undefined: whatever is listed is taken for its own. */
+  readonly agentId: string | undefined;
+}
+
+interface Entry {
+  readonly synthesisId: string;
+  readonly method: string;
+  readonly path: string;
+}
+
+type Described = Omit<ServerTool, "name"> & { readonly tool: Omit<Tool, "name"> };
+
+/** More are callable, and are no tools. */
+const MAX_TOOLS = 50;
+const TIMEOUT_MS = 30_000;
+const METHOD = /^[A-Z][A-Z_-]{0,63}$/;
+const PATH = /^\/\S{0,2047}$/;
+
+/**
+ * The contracts of the caller as tools: those that `DISCOVER /contracts` lists as its own, described as
+ * INSPECT shows them. A pair is one tool, whose newest contract is called, and keeps its name as long
+ * as the program runs.   AGTP-API §5.8.7
+ */
+export class ServerContracts {
+  readonly #parts: ContractParts;
+  /** By id, so that none is asked for twice. */
+  #described: ReadonlyMap<string, Described | undefined> = new Map();
+  /** By pair. */
+  readonly #names = new Map<string, string>();
+
+  constructor(parts: ContractParts) {
+    this.#parts = parts;
+  }
+
+  /** The ids of the contracts that are tools now; one text, to be compared. */
+  async ids(): Promise<string> {
+    return (await this.#entries()).map(({ synthesisId }) => synthesisId).join(" ");
+  }
+
+  /** The tools, none of them named as another one is. */
+  async tools(isTaken: (name: string) => boolean): Promise<readonly ServerTool[]> {
+    const entries = await this.#entries();
+    const described = await Promise.all(
+      entries.map(async (entry) => [entry.synthesisId, await this.#describe(entry)] as const),
+    );
+    this.#described = new Map(described);
+    return described.flatMap(([, one]) => (one === undefined ? [] : [this.#named(one, isTaken)]));
+  }
+
+  /** The newest of each pair; a server that lists none has none. */
+  async #entries(): Promise<readonly Entry[]> {
+    const asking = { method: "DISCOVER", path: "/contracts", timeoutMs: TIMEOUT_MS };
+    const { status, body } = await this.#parts.ask(asking);
+    if (status !== 200 || !Array.isArray(body)) return [];
+    const { agentId } = this.#parts;
+    const newest = new Map<string, Entry & { readonly issuedAt: string }>();
+    for (const one of body) {
+      const entry = readEntry(one, agentId);
+      if (entry === undefined) continue;
+      const pair = pairOf(entry);
+      if ((newest.get(pair)?.issuedAt ?? "") <= entry.issuedAt) newest.set(pair, entry);
+    }
+    return [...newest.values()].slice(0, MAX_TOOLS);
+  }
+
+  async #describe(entry: Entry): Promise<Described | undefined> {
+    const { synthesisId } = entry;
+    if (this.#described.has(synthesisId)) return this.#described.get(synthesisId);
+    const parameters = { target: "contract", synthesis_id: synthesisId };
+    const asking = { method: "INSPECT", path: "/", parameters, timeoutMs: TIMEOUT_MS };
+    const { status, body } = await this.#parts.ask(asking);
+    if (status !== 200 || !isRecord(body) || isTooDeep(body)) return undefined;
+    const { endpoint } = saidIn(body);
+    return isRecord(endpoint) ? describe(entry, endpoint) : undefined;
+  }
+
+  #named({ tool, ...rest }: Described, isTaken: (name: string) => boolean): ServerTool {
+    const pair = pairOf(rest);
+    const others = new Set([...this.#names].flatMap(([one, name]) => (one === pair ? [] : [name])));
+    const known = this.#names.get(pair);
+    const name =
+      known !== undefined && !isTaken(known)
+        ? known
+        : nextToolName(rest, (one) => others.has(one) || isTaken(one));
+    this.#names.set(pair, name);
+    const { description } = rest;
+    const called = { ...description, current: { ...description.current, name } };
+    return { ...rest, name, description: { ...called, older: { ...description.older, name } } };
+  }
+}
+
+function pairOf({ method, path }: Pick<Entry, "method" | "path">): string {
+  return `${method} ${path}`;
+}
+
+function readEntry(one: unknown, agentId: string | undefined) {
+  if (!isRecord(one)) return undefined;
+  const { synthesis_id: synthesisId, method, path, issued_at: issuedAt } = one;
+  if (typeof synthesisId !== "string" || !METHOD.test(String(method))) return undefined;
+  if (!PATH.test(String(path))) return undefined;
+  // An agent that sees everything is shown others' contracts, which only they can call.
+  if (agentId !== undefined && one["originating_agent_id"] !== agentId) return undefined;
+  return { synthesisId, method: String(method), path: String(path), issuedAt: String(issuedAt) };
+}
+
+function describe({ synthesisId, method, path }: Entry, endpoint: JsonRecord): Described {
+  const { description, input_schema: input, output_schema: output, semantic } = endpoint;
+  const { impact, is_idempotent: isIdempotent } = recordIn(semantic);
+  const hints = { semantic: { impact, is_idempotent: isIdempotent === true } };
+  const tool: Tool = {
+    ...{ name: "", title: `${method} ${path}` },
+    ...(typeof description === "string" ? { description } : {}),
+    inputSchema: toolInputSchema(recordIn(input)) as Tool["inputSchema"],
+    annotations: { ...toolHints(hints as Parameters<typeof toolHints>[0]) },
+  };
+  return {
+    ...{ method, path, contract: synthesisId, tool },
+    description: withOutput(tool, recordIn(output)),
+  };
 }

@@ -4,15 +4,14 @@
  */
 import { statSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { isRecord, type JsonRecord, recordIn } from "../../base/json-value.ts";
+import { isRecord, type JsonRecord, recordIn, textIn } from "../../base/json-value.ts";
 import { AgtpClientError } from "../../client/client-error.ts";
 import { MANIFEST_TYPE } from "../../identity/manifest-signature.ts";
 import { type ExportSource, exportOpenapi } from "../../openapi/export-openapi.ts";
 import { readManifestEndpoint } from "../../openapi/http-form.ts";
-import { loadShippedCatalog } from "../../openapi/shipped-catalog-text.ts";
+import { loadShippedCatalog } from "../../openapi/import-files.ts";
 import { askServer } from "../shell/ask-server.ts";
-import { type Command, CommandRefusal, command, usage } from "../shell/command.ts";
-import type { Line } from "../shell/command-line.ts";
+import { type Command, CommandRefusal, command, type Line, usage } from "../shell/command.ts";
 import { jsonText, printProblems } from "../shell/findings.ts";
 import type { Terminal } from "../shell/terminal.ts";
 import { writeOutput } from "../shell/write-files.ts";
@@ -107,8 +106,7 @@ function readManifest(manifest: JsonRecord, uri: string): ExportSource {
   const { catalog } = loadShippedCatalog();
   return {
     endpoints: endpoints.flatMap((entry) => readManifestEndpoint(entry) ?? []),
-    serverId,
-    ...(typeof operator === "string" ? { operator } : {}),
+    ...{ serverId, operator: textIn(operator) },
     documentVersion: String(manifest["document_version"]),
     catalog: typeof version === "string" ? { ...catalog, version } : catalog,
     manifestUri: uri,

@@ -8,14 +8,25 @@ import type { JsonRecord } from "../../base/json-value.ts";
 import { readCertificates } from "../../endpoint/upstream-ca.ts";
 import { makeKey } from "../../identity/certificate-keys.ts";
 import { type ImportedDocument, importDocument } from "../../openapi/import-document.ts";
-import { importFiles, importReport, needsReview, SIGNING_KEY } from "../../openapi/import-files.ts";
+import {
+  importFiles,
+  importReport,
+  loadShippedCatalog,
+  needsReview,
+  SIGNING_KEY,
+} from "../../openapi/import-files.ts";
 import { checkDocument, readDocument } from "../../openapi/read-document.ts";
 import { checkBaseUrl } from "../../openapi/servers-and-security.ts";
-import { loadShippedCatalog } from "../../openapi/shipped-catalog-text.ts";
 import { validateDocument } from "../../openapi/validate-document.ts";
 import { schemaFiles, withSchemaLines } from "../editors/schema-files.ts";
-import { type Command, CommandRefusal, command, readText, usage } from "../shell/command.ts";
-import type { Line } from "../shell/command-line.ts";
+import {
+  type Command,
+  CommandRefusal,
+  command,
+  type Line,
+  readText,
+  usage,
+} from "../shell/command.ts";
 import { printJson } from "../shell/findings.ts";
 import { firstCall, firstCallText } from "../shell/first-call.ts";
 import { defuseLine, type Terminal } from "../shell/terminal.ts";

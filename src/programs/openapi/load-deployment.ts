@@ -74,9 +74,7 @@ export function loadExportSource(configPath: string, given: Environment): Loaded
     problems: [...problems, ...loaded.problems],
     source: {
       endpoints: loaded.definitions,
-      ...{ serverId, catalog },
-      ...(operator === undefined ? {} : { operator }),
-      ...(documentVersion === undefined ? {} : { documentVersion }),
+      ...{ serverId, catalog, operator, documentVersion },
       manifestUri: serverUri(config),
       ...sidecarOf(config),
       aliases: new Map(aliases === undefined ? seed : Object.entries(aliases)),

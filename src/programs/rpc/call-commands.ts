@@ -1,7 +1,12 @@
 /** The commands of `agtp-rpc`, each as the call of the method that it stands for. */
 import { type JsonRecord, presentMembers } from "../../base/json-value.ts";
-import { type Command, command } from "../shell/command.ts";
-import type { ArgumentTable, Line, OptionTable } from "../shell/command-line.ts";
+import {
+  type ArgumentTable,
+  type Command,
+  command,
+  type Line,
+  type OptionTable,
+} from "../shell/command.ts";
 import { type CallLine, runCall } from "./run-call.ts";
 
 /** Each prints JSON whether it is asked to or not. */
@@ -19,7 +24,6 @@ interface Call<A extends ArgumentTable, O extends OptionTable> {
   readonly args?: A;
   readonly options?: O;
   readonly method: string;
-  /** The parameters, where they are not those of the line. */
   readonly params?: (line: Line<A, O>) => JsonRecord;
   /** The member of the result that the file of an option gets. */
   readonly write?: (line: Line<A, O>) => CallLine["write"];
@@ -145,7 +149,6 @@ const SCHEDULER_COMMANDS: readonly Command[] = [
   }),
 ];
 
-/** Methods about one task. */
 function taskCall(name: string, method: string, description: string): Command {
   return call({
     ...{ name, method, description },
@@ -155,7 +158,6 @@ function taskCall(name: string, method: string, description: string): Command {
   });
 }
 
-/** Commands about the providers, or the methods, of one subject. */
 function group(
   name: string,
   prefix: string,

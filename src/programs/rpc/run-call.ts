@@ -5,8 +5,7 @@ import { basename, dirname, join, resolve } from "node:path";
 import { readBoundedFile } from "../../base/bounded-file.ts";
 import type { Environment } from "../../base/environment.ts";
 import type { JsonRecord } from "../../base/json-value.ts";
-import { makeDirectory } from "../../base/make-directory.ts";
-import { isWithin } from "../../base/real-path.ts";
+import { isWithin, makeDirectory } from "../../base/paths.ts";
 import { reasonOf } from "../../base/thrown.ts";
 import { AgtpClientError } from "../../client/client-error.ts";
 import { createWorld } from "../../modules/agentcli/create-world.ts";
@@ -25,7 +24,6 @@ import type { Terminal } from "../shell/terminal.ts";
 export interface CallLine {
   readonly method: string;
   readonly params: JsonRecord;
-  /** The source of the manifest, for methods that take one. */
   readonly manifest?: string;
   /** The member of the result that is written to a file, and the file. */
   readonly write?: { readonly member: string; readonly file: string } | undefined;

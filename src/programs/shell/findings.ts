@@ -12,7 +12,6 @@ export type Severity = "error" | "warning" | "note";
 /** One finding. */
 export interface Finding {
   readonly severity: Severity;
-  /** The check or the clause that says so. */
   readonly rule: string;
   /** Relative to the deployment directory where it lies there; "" where there is only one, or none. */
   readonly file: string;

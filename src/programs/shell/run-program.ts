@@ -6,8 +6,13 @@ import { Argument, CommanderError, Help, Option, Command as Parser } from "comma
 import { closeMatches } from "../../base/close-matches.ts";
 import { VERSION } from "../../base/version.ts";
 import { AgtpClientError } from "../../client/client-error.ts";
-import { type Command, CommandRefusal, type Outcome, type SubProgram } from "./command.ts";
-import type { OptionDetails } from "./command-line.ts";
+import {
+  type Command,
+  CommandRefusal,
+  type OptionDetails,
+  type Outcome,
+  type SubProgram,
+} from "./command.ts";
 import { defuse, defuseLine, type Terminal } from "./terminal.ts";
 
 export { InvalidArgumentError as InvalidValue } from "commander";

@@ -16,9 +16,7 @@ export interface Output {
 
 /** The world around one run of a program. */
 export interface Terminal {
-  /** Results. */
   readonly out: Output;
-  /** Messages for people. */
   readonly err: Output;
   /** Relative paths start here. */
   readonly directory: string;

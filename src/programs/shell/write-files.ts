@@ -5,7 +5,7 @@
 import { randomUUID } from "node:crypto";
 import { linkSync, lstatSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
-import { makeDirectory } from "../../base/make-directory.ts";
+import { makeDirectory } from "../../base/paths.ts";
 import { codeOf, reasonOf } from "../../base/thrown.ts";
 import { CommandRefusal, usage } from "./command.ts";
 import type { Terminal } from "./terminal.ts";

@@ -2,6 +2,8 @@
  * The changes between two versions of the method catalog, method by method. Decides what counts as
  * a change: the order of a file and the spelling of its JSON do not.   AGTP-API §4.1, §4.2, §4.7
  */
+
+import semver, { type SemVer } from "semver";
 import type { Catalog, Verb } from "../../catalog/catalog.ts";
 
 /** One method before and after. */
@@ -66,8 +68,7 @@ export function diffCatalogs(older: Catalog, newer: Catalog): CatalogDiff {
   };
 }
 
-/** Tells whether a method is on its way out. */
-export function isDeprecated(verb: Verb): boolean {
+function isDeprecated(verb: Verb): boolean {
   return verb.deprecatedIn !== undefined;
 }
 
@@ -120,4 +121,175 @@ export function successorOf(method: string, older: Catalog, newer: Catalog): str
     name = next;
   }
   return undefined;
+}
+
+/** The part of a version that a change demands to be raised. */
+type ChangeLevel = "major" | "minor" | "patch" | "none";
+
+/** The part raised between two versions; `prerelease` where only the text behind the dash differs. */
+type RaisedPart = ChangeLevel | "prerelease" | "lowered";
+
+/** The step that the versions claim, and the one that the content takes. */
+export interface VersionVerdict {
+  readonly raised: RaisedPart;
+  readonly needed: ChangeLevel;
+  /** The publisher's errors; empty: the versions tell the truth. */
+  readonly faults: readonly string[];
+  /** Removals nobody was warned of, and announcements that do not add up. */
+  readonly notes: readonly string[];
+}
+
+const RANK: Readonly<Record<ChangeLevel, number>> = { none: 0, patch: 1, minor: 2, major: 3 };
+/** A hostile catalog may have thousands of errors of one kind; nobody reads that many. */
+const MAX_NAMED = 20;
+
+/**
+ * Judges whether the version of `newer` was raised as its changes demand: PATCH for words, MINOR for
+ * additions and deprecations, MAJOR for removals. What was announced otherwise than it came is a note.
+ * Undefined for versions that are none in spite of their form.   AGTP-API §3.4, §4.1, §4.2
+ */
+export function judgeVersion(
+  older: Catalog,
+  newer: Catalog,
+  diff: CatalogDiff,
+): VersionVerdict | undefined {
+  const from = semver.parse(older.version);
+  const to = semver.parse(newer.version);
+  if (from === null || to === null) return undefined;
+  const raised = raisedPart(from, to);
+  const needed = neededLevel(diff);
+  const faults = levelFaults({ from, to, raised, needed, diff });
+  const notes = [...removalNotes(diff.removed, to), ...announcementNotes(newer.verbs.values(), to)];
+  return { raised, needed, faults, notes };
+}
+
+/** Tells whether a version that looks like one is one: no part is too large, or begins with a zero. */
+export function isSemanticVersion(version: string): boolean {
+  return semver.parse(version) !== null;
+}
+
+function raisedPart(from: SemVer, to: SemVer): RaisedPart {
+  const order = semver.compare(from, to);
+  if (order > 0) return "lowered";
+  if (from.major !== to.major) return "major";
+  if (from.minor !== to.minor) return "minor";
+  if (from.patch !== to.patch) return "patch";
+  return order === 0 ? "none" : "prerelease";
+}
+
+function neededLevel(diff: CatalogDiff): ChangeLevel {
+  const has = (...lists: readonly (readonly unknown[])[]): boolean =>
+    lists.some((list) => list.length > 0);
+  if (has(diff.removed, diff.legacy.removed)) return "major";
+  const { added, deprecated, undeprecated, redated, legacy } = diff;
+  if (has(added, deprecated, undeprecated, redated, legacy.added, legacy.changed)) return "minor";
+  const words = [diff.legacyTexts, diff.categories].flatMap(listsOf);
+  return has(diff.recategorised, diff.redescribed, ...words) ? "patch" : "none";
+}
+
+function listsOf({ added, removed, changed }: SectionDiff): readonly (readonly unknown[])[] {
+  return [added, removed, changed];
+}
+
+interface Raise {
+  readonly from: SemVer;
+  readonly to: SemVer;
+  readonly raised: RaisedPart;
+  readonly needed: ChangeLevel;
+  readonly diff: CatalogDiff;
+}
+
+function levelFaults({ from, to, raised, needed, diff }: Raise): readonly string[] {
+  const step = `${from.version} -> ${to.version}`;
+  if (raised === "lowered") return [`the version goes back, ${step}`];
+  const allowed = raised === "prerelease" ? prereleaseLevel(to) : raised;
+  if (RANK[allowed] >= RANK[needed]) return [];
+  const wanted = `expected ${nextVersion(from, needed)} or later`;
+  if (allowed === "none") return [`the content changed and the version did not, ${wanted}`];
+  const excess = [removedNames(diff), allowed === "minor" ? "" : additions(diff)];
+  const what = excess.filter((part) => part !== "").join(", ");
+  return [`a ${allowed.toUpperCase()} version, ${step}, ${what}; ${wanted}`];
+}
+
+/** From one candidate of 2.0.0 to the next, anything may change that 2.0.0 may change. */
+function prereleaseLevel({ minor, patch }: SemVer): ChangeLevel {
+  if (patch > 0) return "patch";
+  return minor > 0 ? "minor" : "major";
+}
+
+function nextVersion(from: SemVer, needed: ChangeLevel): string {
+  return needed === "none" ? from.version : (semver.inc(from.version, needed) ?? from.version);
+}
+
+function removedNames({ removed, legacy }: CatalogDiff): string {
+  const names = [...removed.map(({ name }) => name), ...legacy.removed];
+  return names.length === 0 ? "" : `removes ${list(names)}`;
+}
+
+function additions(diff: CatalogDiff): string {
+  const changes = [
+    ["adds", [...diff.added.map(({ name }) => name), ...diff.legacy.added]],
+    ["deprecates", diff.deprecated.map(({ newer }) => newer.name)],
+    ["takes back the deprecation of", diff.undeprecated.map(({ newer }) => newer.name)],
+    ["changes the deprecation of", diff.redated.map(({ newer }) => newer.name)],
+    ["maps anew", diff.legacy.changed.map(({ name }) => name)],
+  ] as const;
+  return changes
+    .filter(([, names]) => names.length > 0)
+    .map(([word, names]) => `${word} ${list(names)}`)
+    .join(", ");
+}
+
+/** A method disappears only after a warning, and not before the version that it was promised to. */
+function removalNotes(removed: readonly Verb[], to: SemVer): readonly string[] {
+  const unannounced = removed.filter((verb) => !isDeprecated(verb)).map(({ name }) => name);
+  const early = removed.filter(
+    ({ removedIn }) => removedIn !== undefined && isAfter(removedIn, to),
+  );
+  return [
+    ...(unannounced.length === 0
+      ? []
+      : [`removed without having been deprecated before: ${list(unannounced)}`]),
+    ...early
+      .slice(0, MAX_NAMED)
+      .map(({ name, removedIn }) => `${name} is removed before ${removedIn}, as was announced`),
+  ];
+}
+
+function announcementNotes(verbs: Iterable<Verb>, to: SemVer): readonly string[] {
+  const notes: string[] = [];
+  for (const { name, deprecatedIn, removedIn } of verbs) {
+    if (notes.length >= MAX_NAMED) break;
+    if (deprecatedIn === undefined) continue;
+    if (isAfter(deprecatedIn, to)) {
+      notes.push(`${name} is deprecated in ${deprecatedIn}, which is yet to come`);
+    }
+    if (removedIn === undefined) continue;
+    if (isOverdue(removedIn, to)) notes.push(`${name} was to be removed in ${removedIn}`);
+    else if (!isLaterMajor(removedIn, deprecatedIn)) {
+      notes.push(`${name} is to be removed in ${removedIn}, which is no MAJOR version later`);
+    }
+  }
+  return notes;
+}
+
+/** A candidate of 2.0.0 already is without what 2.0.0 is to be without. */
+function isAfter(version: string, than: SemVer): boolean {
+  const parsed = semver.parse(version);
+  return parsed !== null && parsed.compareMain(than) > 0;
+}
+
+function isOverdue(removedIn: string, to: SemVer): boolean {
+  const parsed = semver.parse(removedIn);
+  return parsed !== null && parsed.compareMain(to) <= 0;
+}
+
+function isLaterMajor(removedIn: string, deprecatedIn: string): boolean {
+  const [removal, deprecation] = [semver.parse(removedIn), semver.parse(deprecatedIn)];
+  return removal === null || deprecation === null || removal.major > deprecation.major;
+}
+
+function list(names: readonly string[]): string {
+  const shown = names.slice(0, MAX_NAMED).join(", ");
+  return names.length > MAX_NAMED ? `${shown} and ${names.length - MAX_NAMED} more` : shown;
 }

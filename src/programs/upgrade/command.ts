@@ -6,11 +6,10 @@
 import { resolve } from "node:path";
 import type { Problem } from "../../base/problem.ts";
 import { loadCatalog } from "../../catalog/catalog-file.ts";
-import { type Command, command } from "../shell/command.ts";
-import type { Line } from "../shell/command-line.ts";
+import { type Command, command, type Line } from "../shell/command.ts";
 import { printJson, printProblems } from "../shell/findings.ts";
 import type { Terminal } from "../shell/terminal.ts";
-import { diffCatalogs } from "./catalog-diff.ts";
+import { diffCatalogs, isSemanticVersion, judgeVersion } from "./catalog-diff.ts";
 import type { CatalogStep } from "./conflict.ts";
 import {
   type DeploymentReport,
@@ -18,12 +17,11 @@ import {
   exitCodeOf,
   type FixOutcome,
   type NamedCatalog,
+  toJsonReport,
 } from "./diff-report.ts";
 import { type FixPlan, planFixes, replaceText } from "./fix-plan.ts";
-import { toJsonReport } from "./json-report.ts";
 import { type Scan, scanDeployment } from "./scan.ts";
 import { printCatalogs, printDeployment, printOutcome, printPlan } from "./text-report.ts";
-import { isSemanticVersion, judgeVersion } from "./version-verdict.ts";
 
 const NOTES = `
 Examples:

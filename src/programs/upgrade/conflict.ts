@@ -32,13 +32,10 @@ export interface Conflict {
   readonly group: ConflictGroup;
   readonly effect: ConflictEffect;
   readonly reference: Reference;
-  /** The method that was added or removed. */
   readonly method: string;
   /** The method to use instead, where one was announced. */
   readonly successor?: string;
-  /** The method's fate, and its effect here. */
   readonly message: string;
-  /** An operator's remedy. */
   readonly remedy: string;
 }
 
@@ -93,7 +90,6 @@ const USING_ROLES: ReadonlySet<MethodRole> = new Set([
   ...(["endpoint", "step", "pattern", "redirect-to", "alias-target", "hosted-protocol"] as const),
 ]);
 
-/** A method that was known before and is not any more. */
 function methodConflict(
   reference: Reference<MethodRole>,
   { older, newer }: CatalogStep,
@@ -192,7 +188,6 @@ export function findConflicts(references: References, step: CatalogStep): Deploy
   return { conflicts, notices };
 }
 
-/** A name of the server's own that the catalog has now as well. */
 function nameConflict(reference: Reference, { older, newer }: CatalogStep): Conflict | undefined {
   const { role, value } = reference;
   if (older.has(value) || !newer.has(value)) return undefined;

@@ -31,7 +31,6 @@ export interface DeploymentTexts {
 export interface DeploymentSource {
   /** Absolute. */
   readonly directory: string;
-  /** Name of the configuration file in it. */
   readonly config: string;
   readonly environment: Environment;
 }

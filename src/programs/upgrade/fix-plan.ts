@@ -73,7 +73,6 @@ export function planFixes(scan: Scan, step: CatalogStep): FixPlan {
   return { fixes, refused };
 }
 
-/** The edit, or why there is none. */
 function planEdit(conflict: Conflict, scan: Scan, rules: FixRules): Edit | string {
   const { successor, reference } = conflict;
   if (successor === undefined) return conflict.remedy;

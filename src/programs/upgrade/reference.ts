@@ -52,7 +52,6 @@ export interface Reference<Role extends string = string> {
   readonly value: string;
   /** False where it came out of the environment, so that nothing in the file can be replaced. */
   readonly isWritten: boolean;
-  /** The table that it stands in. */
   readonly within: TomlTable;
 }
 
@@ -88,7 +87,6 @@ export class ReferenceCollector implements References {
     this.#environment = environment;
   }
 
-  /** Collects from one table of a file. */
   from(source: DeploymentText, table: DocumentPlace): FoundIn {
     const within = Object.fromEntries(table.names.map((name) => [name, table.at(name).value]));
     const noteIn =

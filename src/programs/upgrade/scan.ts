@@ -21,7 +21,6 @@ import {
   type References,
 } from "./reference.ts";
 
-/** The deployment to read, and the catalogs to judge it by. */
 type ScanOptions = DeploymentSource & CatalogStep;
 
 /** A deployment, judged. */

@@ -3,13 +3,17 @@ import pc from "picocolors";
 import { isError } from "../../base/problem.ts";
 import type { Catalog, Verb } from "../../catalog/catalog.ts";
 import { defuse, defuseLine, type Output } from "../shell/terminal.ts";
-import { type CatalogDiff, type SectionDiff, successorOf } from "./catalog-diff.ts";
+import {
+  type CatalogDiff,
+  type SectionDiff,
+  successorOf,
+  type VersionVerdict,
+} from "./catalog-diff.ts";
 import type { Conflict, ConflictGroup, Notice } from "./conflict.ts";
 import type { DeploymentReport, DiffReport, FixOutcome, NamedCatalog } from "./diff-report.ts";
 import type { FixPlan } from "./fix-plan.ts";
 import type { Reference } from "./reference.ts";
 import type { Scan } from "./scan.ts";
-import type { VersionVerdict } from "./version-verdict.ts";
 
 type Colours = ReturnType<typeof pc.createColors>;
 
@@ -19,7 +23,6 @@ interface Section {
   readonly lines: readonly string[];
 }
 
-/** Shows sections, each with the number of its lines. */
 function writeSections(sections: readonly Section[], out: Output): void {
   const { bold } = pc.createColors(out.hasColour);
   for (const { heading, lines } of sections) {

@@ -5,7 +5,7 @@
  */
 import { rmSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { makeDirectory } from "../../base/make-directory.ts";
+import { makeDirectory } from "../../base/paths.ts";
 import { type StateNotice, syncFailed, tailCut } from "../notice.ts";
 import { openChainReader } from "../records/chain-reader.ts";
 import { FinishedSegments, readRecord } from "./finished-segments.ts";

@@ -7,7 +7,7 @@
 import { constants } from "node:fs";
 import { copyFile, open, readdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { makeDirectory } from "../../base/make-directory.ts";
+import { makeDirectory } from "../../base/paths.ts";
 import { codeOf } from "../../base/thrown.ts";
 import type { RecordSigner } from "../records/sealer.ts";
 import { appendCut, readLastCut } from "./cut-file.ts";

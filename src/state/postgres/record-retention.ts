@@ -5,7 +5,7 @@
  * AGTP-IDENTIFIERS "Audit Log"
  */
 import type { Pool } from "pg";
-import { makeDirectory } from "../../base/make-directory.ts";
+import { makeDirectory } from "../../base/paths.ts";
 import { HolderLostError, type Holders } from "../holders.ts";
 import { archiveCuts, archiveSegment } from "../journal/archive-segment.ts";
 import { ArchivedRecords, type WhereCut } from "../journal/archived-records.ts";

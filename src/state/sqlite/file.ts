@@ -7,7 +7,7 @@ import { basename, dirname } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Database } from "libsql";
 import { describeFileError } from "../../base/bounded-file.ts";
-import { makeDirectory } from "../../base/make-directory.ts";
+import { makeDirectory } from "../../base/paths.ts";
 import { findForeignLink } from "../../base/state-files.ts";
 import { codeOf, reasonOf } from "../../base/thrown.ts";
 import type { DatabaseClass } from "./driver.ts";

@@ -3,7 +3,7 @@ import { createRequire } from "node:module";
 import { join } from "node:path";
 import type { ValidateFunction } from "ajv/dist/2020.js";
 import { describe, expect, it } from "vitest";
-import { compileConfigSchema, configSchema, GENERATED } from "../../../src/app/config/schema.ts";
+import { compileConfigSchema, configSchema, GENERATED } from "../../../src/app/config/config.ts";
 import { ROOT } from "../../support/source-tree.ts";
 
 const generated: ValidateFunction = createRequire(import.meta.url)(

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { expandEnvironment } from "../../../src/app/config/environment.ts";
+import { expandEnvironment } from "../../../src/app/config/load.ts";
 import {
   literalText,
   literalValue,

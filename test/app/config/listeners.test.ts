@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { Config } from "../../../src/app/config/config.ts";
+import { type Config, configSchema } from "../../../src/app/config/config.ts";
 import { exposedListeners, LISTENER_SECTIONS } from "../../../src/app/config/listeners.ts";
-import { configSchema } from "../../../src/app/config/schema.ts";
 
 type Sockets = Parameters<typeof exposedListeners>[0];
 

@@ -4,9 +4,8 @@ import { join } from "node:path";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { parse } from "smol-toml";
 import { describe, expect, it } from "vitest";
-import { expandEnvironment } from "../../../src/app/config/environment.ts";
-import { loadConfig } from "../../../src/app/config/load.ts";
-import { configSchema } from "../../../src/app/config/schema.ts";
+import { configSchema } from "../../../src/app/config/config.ts";
+import { expandEnvironment, loadConfig } from "../../../src/app/config/load.ts";
 import { variablesIn } from "../../../src/base/environment.ts";
 import type { Schema } from "../../../src/schema/section-field.ts";
 

@@ -1,7 +1,7 @@
 import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { openTokenVerifier, type VerifierOptions } from "../../../src/app/jwks/verifier.ts";
+import { openTokenVerifier, type VerifierOptions } from "../../../src/app/jwks/keys.ts";
 import { makeDirectory } from "../../support/directory.ts";
 import { openJwksServer } from "../../support/jwks-server.ts";
 import { goodClaims, ISSUER, makeIssuerKey, NOW, signToken } from "../../support/token-issuer.ts";

@@ -12,8 +12,7 @@ import {
 import { planTask } from "../../../src/modules/agentcli/compile/task-plan.ts";
 import { isFailure } from "../../../src/modules/agentcli/failure.ts";
 import { bearerSession } from "../../../src/modules/agentcli/identity/session.ts";
-import type { Binding } from "../../../src/modules/agentcli/manifest/identity-fields.ts";
-import type { Manifest } from "../../../src/modules/agentcli/manifest/manifest.ts";
+import type { Binding, Manifest } from "../../../src/modules/agentcli/manifest/manifest.ts";
 import { Approvals } from "../../../src/modules/agentcli/run/approvals.ts";
 import { checkContract } from "../../../src/modules/agentcli/run/govern.ts";
 import { presentCredentials } from "../../../src/modules/agentcli/run/present-credentials.ts";
@@ -122,7 +121,7 @@ describe("checkContract", () => {
 
 // agentcli execution identity "Presentation"
 describe("presentCredentials", () => {
-  function identity(bindings: readonly Binding[], handoff: string | null = null) {
+  function identity(bindings: readonly Binding[], handoff: "downscope" | null = null) {
     const declared = declareIdentity(undefined, { ref: "p", presentation: { bindings, handoff } });
     if (!isDeclared(declared)) throw new Error("declared");
     const effective = applyProfile(undefined, declared);

@@ -1,25 +1,22 @@
 import { describe, expect, it } from "vitest";
+import { compileGrants } from "../../../src/identity/authority-scope.ts";
 import {
   type Answered,
   priorActionsOf,
   verifyPeerRecord,
 } from "../../../src/modules/delegation/peer-record.ts";
-import { PeerDirectory } from "../../../src/modules/delegation/peers.ts";
+import type { PeerServer } from "../../../src/modules/delegation/peers.ts";
 import { createRecordSigner } from "../../../src/state/records/sealer.ts";
 import { keyOf } from "../../support/genesis.ts";
 import { sha256 } from "../../support/records.ts";
 
 const KEY = keyOf(41);
 const ALICE = "a".repeat(64);
-const [PEER] = [
-  new PeerDirectory([
-    {
-      ...{ name: "away", serverId: "away.example", address: { host: "::1", port: 4480 } },
-      ...{ agents: [], scopes: [], acceptScopes: [], publicKey: KEY.publicKey },
-      ...{ zone: undefined, timeoutMs: 1000 },
-    },
-  ]).findByName("away"),
-];
+const PEER: PeerServer = {
+  ...{ name: "away", serverId: "away.example", address: { host: "::1", port: 4480 } },
+  ...{ agents: [], offered: compileGrants([]), accepted: compileGrants([]) },
+  ...{ publicKey: KEY.publicKey, zone: undefined, timeoutMs: 1000, maxConnections: 1 },
+};
 const MESSAGE = { agentId: ALICE, body: '{"task":1}' };
 const TEXT = '{"status":200}';
 
@@ -36,7 +33,6 @@ function answered(payload: object, changes: Partial<Answered> = {}, key = KEY): 
 }
 
 function verify(answer: Answered) {
-  if (PEER === undefined) throw new Error("no peer");
   return verifyPeerRecord(answer, MESSAGE, PEER);
 }
 
@@ -69,7 +65,6 @@ describe("verifyPeerRecord", () => {
 
 describe("priorActionsOf", () => {
   it("says where each can be asked for, and passes over what is none", () => {
-    if (PEER === undefined) throw new Error("no peer");
     const one = { agent_id: ALICE, audit_id: "1".repeat(64) };
     const elsewhere = { ...one, agent_uri: `agtp://${ALICE}@elsewhere` };
     const forged = { ...one, agent_uri: "javascript:alert(1)" };

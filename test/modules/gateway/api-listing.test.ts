@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Config } from "../../../src/app/config/config.ts";
 import type { HttpRoute } from "../../../src/dispatch/module/http-route.ts";
-import { ApiListing } from "../../../src/modules/gateway/api-listing.ts";
+import { ApiListing } from "../../../src/modules/gateway/module.ts";
 
 function listing(
   gateway: object,

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { Route } from "../../../src/dispatch/routes/route.ts";
 import type { Impact } from "../../../src/endpoint/endpoint.ts";
 import { createRegistry } from "../../../src/endpoint/endpoint-registry.ts";
-import { createVerbRoutes } from "../../../src/modules/gateway/verb-routes.ts";
+import { createVerbRoutes } from "../../../src/modules/gateway/http-entrance.ts";
 import { makePolicy } from "../../support/policy.ts";
 import { smallVocabulary } from "../../support/vocabulary.ts";
 

@@ -8,8 +8,8 @@ import type { SearchEntry } from "../../../src/modules/search/entry.ts";
 import { compileFilter } from "../../../src/modules/search/filter.ts";
 import { questionWork, scoringWords } from "../../../src/modules/search/scores.ts";
 import { warmingUp } from "../../../src/modules/search/search.ts";
-import { buildingIndex, frequencyOf } from "../../../src/modules/search/search-index.ts";
-import { createSlipIndex, isWithin, Vocabulary } from "../../../src/modules/search/vocabulary.ts";
+import { buildingIndex } from "../../../src/modules/search/search-index.ts";
+import { isWithin, SlipIndex, Vocabulary } from "../../../src/modules/search/vocabulary.ts";
 
 function entryOf(name: string, more: Partial<SearchEntry> = {}): SearchEntry {
   return {
@@ -46,7 +46,7 @@ describe("a slip index", () => {
   it("finds every word that is within the edits, and no other", () => {
     fc.assert(
       fc.property(fc.uniqueArray(letters, { maxLength: 40 }), letters, (words, asked) => {
-        const index = createSlipIndex();
+        const index = new SlipIndex();
         for (const [number, word] of words.entries()) index.add(word, number);
         for (const edits of [1, 2] as const) {
           const { slips } = index.find(asked, edits, 1000, words);
@@ -67,7 +67,7 @@ describe("a slip index", () => {
 
   it("compares no more words than it may", () => {
     const words = Array.from({ length: 5000 }, (_, at) => `aaaa${at.toString(36)}zz`);
-    const index = createSlipIndex();
+    const index = new SlipIndex();
     for (const [number, word] of words.entries()) index.add(word, number);
     expect(index.find("aaaaqqqzz", 2, 100, words).compared).toBe(100);
   });
@@ -76,7 +76,7 @@ describe("a slip index", () => {
     const words = Array.from({ length: 20_000 }, (_, at) =>
       ((at * 2_654_435_761) % 2 ** 32).toString(36),
     );
-    const index = createSlipIndex();
+    const index = new SlipIndex();
     for (const [number, word] of words.entries()) index.add(word, number);
     expect(index.find("forecast", 2, 20_000, words).compared).toBeLessThan(500);
   });
@@ -123,11 +123,7 @@ describe("an index of very many entries", () => {
   const index = atOnce(buildingIndex(many));
 
   function weigh(text: string) {
-    return weighWords(text.split(" "), {
-      frequencyOf: (word) => frequencyOf(index, word),
-      total: COUNT,
-      isMethod: () => false,
-    });
+    return weighWords(text.split(" "), index);
   }
 
   it("is built in steps of an entry or a few thousand rows", () => {

@@ -1,11 +1,11 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { encodeRequest, fillRequest } from "../../../src/programs/conformance/request-text.ts";
 import {
   type Bindings,
   createBindings,
   matchText,
 } from "../../../src/programs/conformance/text-pattern.ts";
+import { encodeRequest, fillRequest } from "../../../src/programs/conformance/transcript.ts";
 import { matchValue } from "../../../src/programs/conformance/value-pattern.ts";
 
 function match(expected: unknown, actual: unknown, bindings = createBindings()) {

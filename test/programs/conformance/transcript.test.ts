@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { encodeRequest } from "../../../src/programs/conformance/request-text.ts";
-import { parseTranscript } from "../../../src/programs/conformance/transcript.ts";
+import { encodeRequest, parseTranscript } from "../../../src/programs/conformance/transcript.ts";
 
 const RESPONSE = "AGTP/1.0 200 OK\nServer-ID: x\n\n{}";
 

@@ -1,6 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { diffCatalogs, successorOf } from "../../../src/programs/upgrade/catalog-diff.ts";
-import { judgeVersion } from "../../../src/programs/upgrade/version-verdict.ts";
+import {
+  diffCatalogs,
+  judgeVersion,
+  successorOf,
+} from "../../../src/programs/upgrade/catalog-diff.ts";
 import { type CatalogJson, makeCatalog, makeVerb } from "../../support/catalog-versions.ts";
 
 type Change = (catalog: CatalogJson) => void;

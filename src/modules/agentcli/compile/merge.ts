@@ -5,31 +5,21 @@
  * agentcli spec "Inheritance", agentcli execution identity "Merge"
  */
 import { type JsonRecord, recordIn } from "../../../base/json-value.ts";
-import { type Field, type Fields, STRING } from "../manifest/field.ts";
-import {
-  AUTHORIZATION_PROFILE,
-  AUTHORIZATION_REFERENCE,
-  type AuthorizationReference,
-  CONTRACT_FIELDS,
-  type Contract,
-  EVIDENCE_PROFILE,
-  EVIDENCE_REFERENCE,
-  type EvidenceProfile,
-  type EvidenceReference,
-  PROOF_PROFILE,
-  PROOF_REFERENCE,
-  type ProofProfile,
-  type ProofReference,
-} from "../manifest/governance-fields.ts";
-import {
-  FLAT_IDENTITY,
-  type Identity,
-  type IdentityParts,
-  type IdentityProfile,
-  isStructuredIdentity,
-  STRUCTURED_IDENTITY,
-} from "../manifest/identity-fields.ts";
-import type { Governed, Manifest } from "../manifest/manifest.ts";
+import { BLOCKS, type Field, type Fields } from "../manifest/fields.ts";
+import type {
+  AuthorizationReference,
+  Contract,
+  EvidenceProfile,
+  EvidenceReference,
+  Governed,
+  Identity,
+  IdentityParts,
+  IdentityProfile,
+  Manifest,
+  ProofProfile,
+  ProofReference,
+} from "../manifest/manifest.ts";
+import { fieldsOf, isStructuredIdentity } from "../manifest/tables.ts";
 
 /** A block of which every leaf is there; null is what nobody said. */
 type Filled<Block> = {
@@ -56,11 +46,11 @@ function mergeBlock<Merged>(fields: Fields, narrow: unknown, broad: unknown): Me
 }
 
 function mergeField(field: Field, narrow: unknown, broad: unknown): unknown {
-  if (field.kind === "block" && field.isWhole !== true) {
-    return mergeBlock<unknown>(field.fields, narrow, broad);
-  }
-  if (field.kind === "map" && field.isMerged === true) return mergeMaps(narrow, broad);
-  if ("kept" in field && field.kept === broad) return broad;
+  if (field === "merged map") return mergeMaps(narrow, broad);
+  if (typeof field === "string") {
+    const fields = fieldsOf(field);
+    if (fields !== undefined) return mergeBlock<unknown>(fields, narrow, broad);
+  } else if ("kept" in field && field.kept === broad) return broad;
   return narrow ?? broad ?? null;
 }
 
@@ -95,7 +85,7 @@ export function declareIdentity(
   const broad = workflow ?? {};
   const narrow = task ?? {};
   if (!isStructuredIdentity(broad) && !isStructuredIdentity(narrow)) {
-    return mergeBlock<FlatIdentity>(FLAT_IDENTITY, narrow, broad);
+    return mergeBlock<FlatIdentity>(BLOCKS.flat_identity, narrow, broad);
   }
   return mergeStructured(narrow, broad);
 }
@@ -140,7 +130,7 @@ export function applyProfile(
 
 /** Bindings stand first in a merged presentation, and are checked last. */
 function mergeStructured(narrow: Identity, broad: Identity): DeclaredIdentity {
-  const merged = mergeBlock<DeclaredIdentity>(STRUCTURED_IDENTITY, narrow, broad);
+  const merged = mergeBlock<DeclaredIdentity>(BLOCKS.structured_identity, narrow, broad);
   const { bindings, ...presentation } = merged.presentation;
   return { ...merged, presentation: { bindings, ...presentation } };
 }
@@ -150,7 +140,7 @@ export type MergedContract = Filled<Contract>;
 
 /** The contract of workflow and task. */
 export function mergeContract(workflow: Governed, task: Governed): MergedContract {
-  return mergeBlock(CONTRACT_FIELDS, task.contract, workflow.contract);
+  return mergeBlock(BLOCKS.contract, task.contract, workflow.contract);
 }
 
 /** The first of its rules that no run here would be held to. */
@@ -190,26 +180,28 @@ export function mergeReferences(
 } {
   const merge = <Merged>(
     block: "authorization_proof" | "authorization" | "evidence",
-    fields: Fields,
   ): Merged | null => {
     const isNamed = (task[block]?.ref ?? workflow[block]?.ref ?? null) !== null;
-    return isNamed ? mergeBlock<Merged>(fields, task[block], workflow[block]) : null;
+    const merged = mergeField(BLOCKS.governance[block], task[block], workflow[block]);
+    return isNamed ? (merged as Merged) : null;
   };
   return {
-    authorization_proof: merge<MergedProof>("authorization_proof", PROOF_REFERENCE),
-    authorization: merge<MergedAuthorization>("authorization", AUTHORIZATION_REFERENCE),
-    evidence: merge<MergedEvidence>("evidence", EVIDENCE_REFERENCE),
+    authorization_proof: merge<MergedProof>("authorization_proof"),
+    authorization: merge<MergedAuthorization>("authorization"),
+    evidence: merge<MergedEvidence>("evidence"),
   };
 }
 
 /** A proof with its profile; what is verified, and against what, is the profile's alone to say. */
-export type EffectiveProof = Filled<Omit<ProofProfile, "id" | "proof">> &
+export type EffectiveProof = Filled<
+  Omit<ProofProfile, "id" | "proof" | "ca_certificate" | "ca_certificate_from">
+> &
   Whole<Pick<ProofProfile, "proof">> &
   Referring;
 
 /** Lays a reference over its profile. */
 export function applyProofProfile(manifest: Manifest, proof: MergedProof): EffectiveProof {
-  const { ca_certificate: _, ca_certificate_from: __, ...fields } = PROOF_PROFILE;
+  const { ca_certificate: _, ca_certificate_from: __, ...fields } = BLOCKS.proof_profile;
   return layOver(manifest.authorization_proof_profiles, fields, proof);
 }
 
@@ -221,7 +213,7 @@ export function applyAuthorizationProfile(
   manifest: Manifest,
   authorization: MergedAuthorization,
 ): EffectiveAuthorization {
-  return layOver(manifest.authorization_profiles, AUTHORIZATION_PROFILE, authorization);
+  return layOver(manifest.authorization_profiles, BLOCKS.authorization_profile, authorization);
 }
 
 /** Evidence with its profile. */
@@ -232,7 +224,7 @@ export function applyEvidenceProfile(
   manifest: Manifest,
   evidence: MergedEvidence,
 ): EffectiveEvidence {
-  return layOver(manifest.evidence_profiles, EVIDENCE_PROFILE, evidence);
+  return layOver(manifest.evidence_profiles, BLOCKS.evidence_profile, evidence);
 }
 
 function layOver<Effective>(
@@ -241,5 +233,5 @@ function layOver<Effective>(
   reference: Referring,
 ): Effective {
   const profile = profiles?.find(({ id }) => id === reference.ref);
-  return mergeBlock<Effective>({ ref: STRING, ...fields }, reference, profile);
+  return mergeBlock<Effective>({ ref: "string", ...fields }, reference, profile);
 }

@@ -5,8 +5,7 @@
  */
 import type { JsonRecord } from "../../../base/json-value.ts";
 import { canonicalDigest } from "../../../identity/canonical-form.ts";
-import type { Auth, Subject } from "../manifest/identity-fields.ts";
-import type { Manifest } from "../manifest/manifest.ts";
+import type { Auth, Manifest, Subject } from "../manifest/manifest.ts";
 import type { EffectiveIdentity, EffectiveProof } from "./merge.ts";
 
 /** An identity without what provides it; attributes leave their digest. */

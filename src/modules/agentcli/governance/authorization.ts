@@ -13,8 +13,8 @@ import {
 import { type Failure, failure } from "../failure.ts";
 import type { FoundTask } from "../identity/find-task.ts";
 import type { ResolvedIdentity } from "../identity/resolve-identity.ts";
+import { compareTrust, type TrustLevel } from "../manifest/fields.ts";
 import type { ProfileFault } from "../manifest/finding.ts";
-import { compareTrust, type TrustLevel } from "../manifest/identity-fields.ts";
 import type { World } from "../world.ts";
 import { askCedar, CEDAR_SETTINGS, checkCedarSettings, type ProviderAnswer } from "./cedar.ts";
 

@@ -14,7 +14,7 @@ import { applyProofProfile, type EffectiveProof } from "../compile/merge.ts";
 import { type Failure, failure } from "../failure.ts";
 import type { FoundTask } from "../identity/find-task.ts";
 import type { ProfileFault } from "../manifest/finding.ts";
-import type { ValueSource } from "../manifest/governance-fields.ts";
+import type { ValueSource } from "../manifest/manifest.ts";
 import type { World } from "../world.ts";
 import { checkDetachedProfile, verifyDetachedProof } from "./detached-proof.ts";
 import { checkKeySource, findKey, loadJose, SIGNATURE_ALGORITHMS } from "./keys.ts";

@@ -9,7 +9,7 @@ import { reasonOf } from "../../../base/thrown.ts";
 import type { EffectiveIdentity } from "../compile/merge.ts";
 import { type Failure, failure } from "../failure.ts";
 import { findKey, loadJose, SIGNATURE_ALGORITHMS } from "../governance/keys.ts";
-import type { DelegationPolicy } from "../manifest/identity-fields.ts";
+import type { DelegationPolicy } from "../manifest/manifest.ts";
 import type { World } from "../world.ts";
 import type { DelegationVerdict, Hop, Session } from "./session.ts";
 

@@ -9,8 +9,8 @@ import { isRecord, type JsonRecord, recordIn, textIn } from "../../../base/json-
 import type { EffectiveIdentity } from "../compile/merge.ts";
 import { type Failure, failure } from "../failure.ts";
 import { checkKeySource } from "../governance/keys.ts";
+import { TRUST_LEVELS } from "../manifest/fields.ts";
 import type { ProfileFault } from "../manifest/finding.ts";
-import { TRUST_LEVELS } from "../manifest/identity-fields.ts";
 import type { World } from "../world.ts";
 import { readChain } from "./delegation.ts";
 import { bearerSession, emptySession, type Session } from "./session.ts";

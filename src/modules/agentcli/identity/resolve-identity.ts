@@ -6,7 +6,7 @@
  */
 import { type EffectiveIdentity, effectiveOf, isDeclared } from "../compile/merge.ts";
 import { type Failure, failure, isFailure } from "../failure.ts";
-import { compareTrust } from "../manifest/identity-fields.ts";
+import { compareTrust } from "../manifest/fields.ts";
 import type { World } from "../world.ts";
 import { checkTightening, judgeDelegation } from "./delegation.ts";
 import { type FoundTask, foundTask } from "./find-task.ts";

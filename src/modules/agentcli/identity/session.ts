@@ -1,7 +1,7 @@
 /** A credential session: what an identity provider came up with, and its view without secrets. */
 
 import type { EffectiveIdentity } from "../compile/merge.ts";
-import type { TrustLevel } from "../manifest/identity-fields.ts";
+import type { TrustLevel } from "../manifest/fields.ts";
 
 /** One who stands behind the subject. */
 export interface Hop {

@@ -5,8 +5,8 @@
 import type { DocumentPlace } from "../../../base/document-place.ts";
 import { isRecord } from "../../../base/json-value.ts";
 import { reasonOf } from "../../../base/thrown.ts";
-import type { Field, Fields } from "./field.ts";
-import { FLAT_IDENTITY, isStructuredIdentity, STRUCTURED_IDENTITY } from "./identity-fields.ts";
+import { BLOCKS, type Field, type Fields } from "./fields.ts";
+import { fieldsOf, isRequired, isStructuredIdentity, TRUST_LEVEL } from "./tables.ts";
 
 // The patterns stand in messages, and are therefore part of the protocol.
 const IDENTIFIER = /^[A-Za-z0-9][A-Za-z0-9._-]*$/;
@@ -26,8 +26,8 @@ export const TEXT_PATTERNS: Readonly<
 };
 
 /** Checks a text that is not blank. */
-export function checkString(place: DocumentPlace, isRequired = false): string | undefined {
-  const text = place.isAbsent && !isRequired ? undefined : place.text();
+export function checkString(place: DocumentPlace, mustBeThere = false): string | undefined {
+  const text = place.isAbsent && !mustBeThere ? undefined : place.text();
   if (text !== undefined) checkControls(place, text);
   return text;
 }
@@ -45,92 +45,99 @@ export function checkFields(block: DocumentPlace, fields: Fields): void {
 /** Checks one value; null counts as absent. */
 export function checkField(place: DocumentPlace, field: Field): void {
   const { value } = place;
-  switch (field.kind) {
+  if (typeof field === "string") checkWord(place, field);
+  else if ("removed" in field) {
+    if (value !== undefined) place.fail(field.removed);
+  } else if (place.isAbsent) {
+    if (isRequired(field)) place.fail("is required");
+  } else if ("among" in field) {
+    if (typeof value !== "string" || !field.among.includes(value)) {
+      place.fail(`must be one of: ${field.among.join(", ")}`);
+    }
+  } else if ("integer" in field) {
+    if (!Number.isInteger(value) || (value as number) < field.integer) {
+      place.fail(`must be an integer >= ${field.integer}`);
+    }
+  } else if ("number" in field) {
+    if (typeof value !== "number" || value < field.number) {
+      place.fail(`must be a number >= ${field.number}`);
+    }
+  } else if ("list" in field) checkList(place, field.list);
+  else if ("type" in field) checkPresent(place, field.type);
+  else checkBlock(place, field);
+}
+
+type Word = Extract<Field, string>;
+
+function checkWord(place: DocumentPlace, word: Word): void {
+  const { value } = place;
+  switch (word) {
     case "string":
-      checkString(place, field.required);
+    case "string!":
+      checkString(place, isRequired(word));
       return;
     case "identifier":
-      checkPattern(place, field.required, IDENTIFIER, `must match /${IDENTIFIER.source}/`);
+    case "identifier!":
+      checkPattern(place, word, IDENTIFIER, `must match /${IDENTIFIER.source}/`);
       return;
     case "token":
-      checkPattern(place, field.required, TOKEN, "contains unsupported path or token characters");
+    case "token!":
+      checkPattern(place, word, TOKEN, "contains unsupported path or token characters");
       return;
-    case "enum":
-      if (place.isAbsent) {
-        if (field.required) place.fail("is required");
-      } else if (typeof value !== "string" || !field.values.includes(value)) {
-        place.fail(`must be one of: ${field.values.join(", ")}`);
-      }
+    case "trust level":
+      checkField(place, TRUST_LEVEL);
       return;
-    case "command-line":
+    case "command line":
       if (typeof value === "string" && value.trim() !== "") checkControls(place, value);
       else place.fail("is required and must be a non-empty string");
       return;
-    case "removed":
-      if (value !== undefined) place.fail(field.message);
-      return;
     default:
-      if (!place.isAbsent) checkPresent(place, field);
+      if (!place.isAbsent) checkPresent(place, word);
   }
 }
 
 /** The name of a workflow, a task or a profile; a program, a model, a channel. */
-function checkPattern(
-  place: DocumentPlace,
-  isRequired: boolean | undefined,
-  pattern: RegExp,
-  message: string,
-): void {
-  const text = checkString(place, isRequired);
+function checkPattern(place: DocumentPlace, word: Word, pattern: RegExp, message: string): void {
+  const text = checkString(place, isRequired(word));
   if (text !== undefined && !pattern.test(text)) place.fail(message);
 }
 
-type Plain = Exclude<
-  Field,
-  { kind: "string" | "identifier" | "token" | "enum" | "command-line" | "removed" }
->;
-
-function checkPresent(place: DocumentPlace, field: Plain): void {
-  const { value } = place;
-  switch (field.kind) {
+function checkPresent(place: DocumentPlace, word: Word): void {
+  switch (word) {
     case "text":
-      if (typeof value !== "string") place.fail("must be a string");
+      if (typeof place.value !== "string") place.fail("must be a string");
       return;
     case "boolean":
-      if (typeof value !== "boolean") place.fail("must be a boolean");
-      return;
-    case "integer":
-      if (!Number.isInteger(value) || (value as number) < field.min) {
-        place.fail(`must be an integer >= ${field.min}`);
-      }
-      return;
-    case "number":
-      if (typeof value !== "number" || value < field.min) {
-        place.fail(`must be a number >= ${field.min}`);
-      }
+      if (typeof place.value !== "boolean") place.fail("must be a boolean");
       return;
     case "condition":
       checkCondition(place);
       return;
     case "list":
-      checkList(place, field.items);
+      place.items();
       return;
+    default:
+      checkBlock(place, word);
   }
+}
+
+function checkBlock(place: DocumentPlace, field: Field): void {
   if (place.record() === undefined) return;
-  switch (field.kind) {
-    case "map":
-      return;
-    case "block":
-      checkFields(place, field.fields);
-      return;
+  switch (field) {
     case "environment":
       for (const name of place.names) checkVariable(place.at(name));
       return;
     case "source":
-      checkSource(place, field.literal);
+    case "source or literal":
+      checkSource(place, field === "source or literal");
       return;
-    case "identity":
-      checkFields(place, isStructuredIdentity(place.members) ? STRUCTURED_IDENTITY : FLAT_IDENTITY);
+    case "identity": {
+      const isStructured = isStructuredIdentity(place.members);
+      checkFields(place, isStructured ? BLOCKS.structured_identity : BLOCKS.flat_identity);
+      return;
+    }
+    default:
+      checkFields(place, fieldsOf(field) ?? {});
   }
 }
 
@@ -139,11 +146,9 @@ function checkVariable(place: DocumentPlace): void {
   checkString(place, true);
 }
 
-function checkList(place: DocumentPlace, items: Field | undefined): void {
-  const found = place.items() ?? [];
-  if (items === undefined) return;
-  for (const item of found) {
-    if (items.kind === "block" && !isRecord(item.value)) item.record();
+function checkList(place: DocumentPlace, items: Field): void {
+  for (const item of place.items() ?? []) {
+    if (fieldsOf(items) !== undefined && !isRecord(item.value)) item.record();
     else checkField(item, items);
   }
 }

@@ -9,8 +9,8 @@ import { AUTHORIZATION_PROVIDERS } from "../governance/authorization.ts";
 import { EVIDENCE_PROVIDERS } from "../governance/evidence.ts";
 import { PROOF_VERIFIERS } from "../governance/proof.ts";
 import { findUnable, IDENTITY_PROVIDERS } from "../identity/providers.ts";
+import { compareTrust, TRUST_LEVELS, type TrustLevel } from "./fields.ts";
 import type { Findings, ProfileFault } from "./finding.ts";
-import { compareTrust, TRUST_LEVELS, type TrustLevel } from "./identity-fields.ts";
 
 interface Registered {
   /** The keys of `provider_config`; undefined: profiles of this kind have none. */

@@ -4,40 +4,28 @@
  */
 import { isRecord, type JsonRecord, recordIn } from "../../../base/json-value.ts";
 import { records } from "./check-profiles.ts";
-import { block, type Field, type Fields, list, STRING } from "./field.ts";
+import { BLOCKS, type Field, type Fields } from "./fields.ts";
 import type { Findings } from "./finding.ts";
-import { PROFILE_LISTS } from "./governance-fields.ts";
-import { FLAT_IDENTITY, isStructuredIdentity, STRUCTURED_IDENTITY } from "./identity-fields.ts";
-import { ON_FAILURE, TASK, WORKFLOW } from "./task-fields.ts";
-
-const SOURCE: Fields = { env: STRING, file: STRING, literal: STRING, command: STRING };
-
-const PROFILES = Object.entries(PROFILE_LISTS).map(([key, fields]) => [key, list(block(fields))]);
-
-const TOP: Fields = {
-  version: STRING,
-  ...Object.fromEntries(PROFILES),
-  workflows: list(block({ ...WORKFLOW, tasks: list(block(TASK)) })),
-};
+import { fieldsOf, isStructuredIdentity, MANIFEST } from "./tables.ts";
 
 /** Reports them as the version has it. */
 export function checkUnknownKeys(findings: Findings, manifest: JsonRecord): void {
   if (manifest["version"] === "0.2") {
-    closeBlock(findings, "$", manifest, TOP);
+    closeBlock(findings, "$", manifest, MANIFEST);
     return;
   }
-  warnOf(findings, "$", manifest, TOP);
+  warnOf(findings, "$", manifest, MANIFEST);
   for (const [path, workflow] of records("$.workflows", manifest["workflows"])) {
-    warnOf(findings, path, workflow, { ...WORKFLOW, tasks: list() });
+    warnOf(findings, path, workflow, fieldsOf("#workflow"));
     for (const [place, task] of records(`${path}.tasks`, workflow["tasks"])) {
-      warnOf(findings, place, task, TASK);
+      warnOf(findings, place, task, fieldsOf("#task"));
       const handler = recordIn(task["on_failure"]);
-      warnOf(findings, `${place}.on_failure`, handler, ON_FAILURE);
+      warnOf(findings, `${place}.on_failure`, handler, fieldsOf("#on_failure"));
     }
   }
 }
 
-function warnOf(findings: Findings, path: string, value: JsonRecord, fields: Fields): void {
+function warnOf(findings: Findings, path: string, value: JsonRecord, fields: Fields = {}): void {
   for (const key of Object.keys(value)) {
     if (!Object.hasOwn(fields, key)) findings.warn(`${path}.${key}`, `unknown key "${key}"`);
   }
@@ -53,19 +41,17 @@ function closeBlock(findings: Findings, path: string, value: JsonRecord, fields:
 }
 
 function closeField(findings: Findings, path: string, value: unknown, field: Field): void {
-  if (field.kind === "list" && field.items !== undefined && Array.isArray(value)) {
+  if (typeof field === "object" && "list" in field && Array.isArray(value)) {
     for (const [index, item] of value.entries()) {
-      closeField(findings, `${path}[${index}]`, item, field.items);
+      closeField(findings, `${path}[${index}]`, item, field.list);
     }
   }
   if (!isRecord(value)) return;
-  if (field.kind === "block") closeBlock(findings, path, value, field.fields);
-  if (field.kind === "identity") closeBlock(findings, path, value, identityFields(value));
-  if (field.kind === "source") closeBlock(findings, path, value, SOURCE);
+  const fields = field === "identity" ? identityFields(value) : fieldsOf(field);
+  if (fields !== undefined) closeBlock(findings, path, value, fields);
 }
 
 function identityFields(identity: JsonRecord): Fields {
-  return isStructuredIdentity(identity)
-    ? { ...FLAT_IDENTITY, ...STRUCTURED_IDENTITY }
-    : FLAT_IDENTITY;
+  const { flat_identity: flat, structured_identity: structured } = BLOCKS;
+  return isStructuredIdentity(identity) ? { ...flat, ...structured } : flat;
 }

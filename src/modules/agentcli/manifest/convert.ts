@@ -6,8 +6,7 @@
 import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
 import { sha256Hex } from "../../../identity/canonical-form.ts";
 import { type Failure, invalidArgument, invalidManifest } from "../failure.ts";
-import type { Identity } from "./identity-fields.ts";
-import type { FailureHandler, Manifest, Task, Workflow } from "./manifest.ts";
+import type { FailureHandler, Identity, Manifest, Task, Workflow } from "./manifest.ts";
 import { validateManifest } from "./validate.ts";
 
 /** The manifest in the newer version, or why it cannot be. */

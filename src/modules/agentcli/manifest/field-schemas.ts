@@ -5,26 +5,33 @@
  */
 import type { JsonSchema } from "../../../schema/json-schema.ts";
 import { TEXT_PATTERNS } from "./check-field.ts";
-import type { Field, Fields } from "./field.ts";
-import { FLAT_IDENTITY, STRUCTURED_IDENTITY } from "./identity-fields.ts";
+import { BLOCKS, type Field, type Fields } from "./fields.ts";
+import { fieldsOf, isRequired, TRUST_LEVEL } from "./tables.ts";
 
 /** The schema of a block. */
-export function blockSchema(fields: Fields, required: readonly string[]): JsonSchema {
+export function blockSchema(fields: Fields): JsonSchema {
+  const known = Object.entries(fields).filter(([, field]) => !isRemoved(field));
   return {
     type: "object",
-    required,
+    required: requiredOf(fields),
     properties: Object.fromEntries(
-      Object.entries(fields)
-        .filter(([, field]) => field.kind !== "removed")
-        .map(([name, field]) => [name, fieldSchema(field, required.includes(name))]),
+      known.map(([name, field]) => [name, fieldSchema(field, isRequired(field))]),
     ),
     additionalProperties: false,
   };
 }
 
-function fieldSchema(field: Field, isRequired = false): JsonSchema {
+function requiredOf(fields: Fields): readonly string[] {
+  return Object.entries(fields).flatMap(([name, field]) => (isRequired(field) ? [name] : []));
+}
+
+function isRemoved(field: Field): boolean {
+  return typeof field === "object" && "removed" in field;
+}
+
+function fieldSchema(field: Field, mustBeThere: boolean): JsonSchema {
   const schema = bareSchema(field);
-  if (isRequired) return schema;
+  if (mustBeThere) return schema;
   const { type, enum: values, ...rest } = schema;
   if (typeof type !== "string") return { anyOf: [schema, { type: "null" }] };
   return {
@@ -35,122 +42,130 @@ function fieldSchema(field: Field, isRequired = false): JsonSchema {
 }
 
 function bareSchema(field: Field): JsonSchema {
-  switch (field.kind) {
+  if (typeof field === "string") return wordSchema(field);
+  if ("among" in field) return { type: "string", enum: field.among };
+  if ("integer" in field) return { type: "integer", minimum: field.integer };
+  if ("number" in field) return { type: "number", minimum: field.number };
+  if ("list" in field) return { type: "array", items: fieldSchema(field.list, true) };
+  if ("type" in field) return { type: field.type };
+  return blockSchema(fieldsOf(field) ?? {});
+}
+
+function wordSchema(word: Extract<Field, string>): JsonSchema {
+  switch (word) {
     case "string":
-    case "command-line":
+    case "string!":
+    case "command line":
       // Not blank: white space alone says nothing.
       return { type: "string", pattern: TEXT_PATTERNS.string, allOf: [{ pattern: "\\S" }] };
     case "identifier":
+    case "identifier!":
+      return { type: "string", pattern: TEXT_PATTERNS.identifier };
     case "token":
-      return { type: "string", pattern: TEXT_PATTERNS[field.kind] };
+    case "token!":
+      return { type: "string", pattern: TEXT_PATTERNS.token };
     case "condition":
       return { type: "string", pattern: "^(?:contains|regex):[\\s\\S]*\\S" };
     case "text":
       return { type: "string" };
     case "boolean":
       return { type: "boolean" };
-    case "integer":
-      return { type: "integer", minimum: field.min };
-    case "number":
-      return { type: "number", minimum: field.min };
-    case "enum":
-      return { type: "string", enum: field.values };
     case "list":
-      return field.items === undefined
-        ? { type: "array" }
-        : { type: "array", items: fieldSchema(field.items, true) };
+      return { type: "array" };
+    case "trust level":
+      return bareSchema(TRUST_LEVEL);
     case "map":
+    case "merged map":
       return { type: "object" };
     case "environment":
       return {
         type: "object",
         propertyNames: { pattern: TEXT_PATTERNS.environmentName },
-        additionalProperties: fieldSchema({ kind: "string" }, true),
+        additionalProperties: wordSchema("string"),
       };
-    case "block":
-      return blockSchema(field.fields, field.required ?? []);
     case "source":
-      return sourceSchema(field.literal);
+    case "source or literal":
+      return sourceSchema(word);
     case "identity":
       return {
-        anyOf: [blockSchema(STRUCTURED_IDENTITY, []), blockSchema(FLAT_IDENTITY, [])],
+        anyOf: [blockSchema(BLOCKS.structured_identity), blockSchema(BLOCKS.flat_identity)],
       };
-    case "removed":
-      return { not: {} };
+    default:
+      return blockSchema(fieldsOf(word) ?? {});
   }
 }
 
-function sourceSchema(literal: boolean): JsonSchema {
-  const names = ["env", "file", ...(literal ? ["literal"] : []), "command"];
-  const text: Field = { kind: "string" };
+function sourceSchema(word: "source" | "source or literal"): JsonSchema {
+  const fields = sourceFields(word);
   return {
-    ...blockSchema(Object.fromEntries(names.map((name) => [name, text])), []),
-    anyOf: names.map((name) => ({
+    ...blockSchema(fields),
+    anyOf: Object.keys(fields).map((name) => ({
       required: [name],
       properties: { [name]: { type: "string" } },
     })),
   };
 }
 
+function sourceFields(word: "source" | "source or literal"): Fields {
+  const { env, file, command } = BLOCKS.source;
+  return word === "source" ? { env, file, command } : BLOCKS.source;
+}
+
 /** A descriptor. */
 export type Descriptor = Readonly<Record<string, unknown>>;
 
 /** The descriptor of a block. */
-export function describeBlock(fields: Fields, required: readonly string[] = []): Descriptor {
+export function describeBlock(fields: Fields): Descriptor {
+  const required = requiredOf(fields);
   return {
     type: "object",
     ...(required.length === 0 ? {} : { required }),
     fields: Object.fromEntries(
-      Object.entries(fields).map(([name, field]) => [
-        name,
-        describeField(field, required.includes(name)),
-      ]),
+      Object.entries(fields).map(([name, field]) => [name, describeField(field)]),
     ),
   };
 }
 
-function describeField(field: Field, isRequired = false): Descriptor {
+function describeField(field: Field): Descriptor {
   const bare = describeBare(field);
-  return isRequired || field.kind === "removed" ? bare : { ...bare, nullable: true };
+  return isRequired(field) || isRemoved(field) ? bare : { ...bare, nullable: true };
 }
 
 function describeBare(field: Field): Descriptor {
-  switch (field.kind) {
-    case "string":
-    case "text":
-    case "identifier":
-    case "condition":
-    case "command-line":
-      return { type: "string" };
+  if (typeof field === "string") return describeWord(field);
+  if ("among" in field) return { type: "string", enum: field.among };
+  if ("integer" in field) return { type: "integer", min: field.integer };
+  if ("number" in field) return { type: "number", min: field.number };
+  if ("list" in field) return { type: "array", items: describeBare(field.list) };
+  if ("type" in field) return { type: field.type };
+  if ("whole" in field) return describeBlock(fieldsOf(field) ?? {});
+  return { type: "string", removed: true, note: "use shell.program and shell.args" };
+}
+
+function describeWord(word: Extract<Field, string>): Descriptor {
+  switch (word) {
     case "token":
+    case "token!":
       return { type: "string", format: "token", note: "restricted to /^[A-Za-z0-9@:_./-]+$/" };
     case "boolean":
       return { type: "boolean" };
-    case "integer":
-    case "number":
-      return { type: field.kind, min: field.min };
-    case "enum":
-      return { type: "string", enum: field.values };
     case "list":
-      return field.items === undefined
-        ? { type: "array" }
-        : { type: "array", items: describeField(field.items, true) };
+      return { type: "array" };
+    case "trust level":
+      return describeBare(TRUST_LEVEL);
     case "map":
+    case "merged map":
       return { type: "object" };
     case "environment":
       return { type: "object", values: { type: "string" } };
-    case "block":
-      return describeBlock(field.fields, field.required);
     case "source":
-      return describeBlock({
-        env: { kind: "string" },
-        file: { kind: "string" },
-        ...(field.literal ? { literal: { kind: "string" } } : {}),
-        command: { kind: "string" },
-      });
+    case "source or literal":
+      return describeBlock(sourceFields(word));
     case "identity":
-      return describeBlock({ ...FLAT_IDENTITY, ...STRUCTURED_IDENTITY });
-    case "removed":
-      return { type: "string", removed: true, note: "use shell.program and shell.args" };
+      return describeBlock({ ...BLOCKS.flat_identity, ...BLOCKS.structured_identity });
+    default: {
+      const fields = fieldsOf(word);
+      return fields === undefined ? { type: "string" } : describeBlock(fields);
+    }
   }
 }

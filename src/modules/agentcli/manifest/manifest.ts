@@ -1,123 +1,122 @@
 /** A manifest that was found valid; keys are the manifest's own, and null is the same as absent. */
+import type { JsonRecord } from "../../../base/json-value.ts";
+import type { BLOCKS, TrustLevel } from "./fields.ts";
 
-import type { Loose, LooseTexts } from "./field.ts";
-import type {
-  AuthorizationProfile,
-  AuthorizationReference,
-  Contract,
-  EvidenceProfile,
-  EvidenceReference,
-  ProofProfile,
-  ProofReference,
-  Verify,
-} from "./governance-fields.ts";
-import type { Identity, IdentityProfile } from "./identity-fields.ts";
+type Blocks = typeof BLOCKS;
+
+/** The members of a block: what must be there, and what may be left out. */
+type Members<Name extends keyof Blocks> = {
+  readonly [Member in RequiredOf<Blocks[Name]>]: ValueOf<Blocks[Name][Member]>;
+} & {
+  readonly [Member in Exclude<keyof Blocks[Name], RequiredOf<Blocks[Name]>>]?: ValueOf<
+    Blocks[Name][Member]
+  > | null;
+};
+
+type RequiredOf<Fields> = {
+  [Member in keyof Fields]: Fields[Member] extends
+    | `${string}!`
+    | "command line"
+    | { readonly required: true }
+    ? Member
+    : never;
+}[keyof Fields];
+
+/** The value of a field. */
+type ValueOf<Field> = Field extends keyof Words
+  ? Words[Field]
+  : Field extends `#${infer Name extends keyof Blocks}` | { whole: infer Name extends keyof Blocks }
+    ? Members<Name>
+    : Field extends { among: readonly (infer Word)[] }
+      ? Word
+      : Field extends { list: infer Item }
+        ? readonly ValueOf<Item>[]
+        : Field extends { type: "boolean" }
+          ? boolean
+          : Field extends { integer: number } | { number: number }
+            ? number
+            : unknown;
+
+type Text =
+  | `${"string" | "identifier" | "token"}${"" | "!"}`
+  | ("text" | "condition" | "command line");
+
+interface Words extends Readonly<Record<Text, string>> {
+  readonly boolean: boolean;
+  readonly list: readonly unknown[];
+  readonly "trust level": TrustLevel;
+  readonly map: JsonRecord;
+  readonly "merged map": JsonRecord;
+  readonly environment: Readonly<Record<string, string>>;
+  readonly source: ValueSource;
+  readonly "source or literal": ValueSource;
+  readonly identity: Identity;
+}
+
+/** The source of a value. */
+export type ValueSource = Members<"source">;
 
 /** A whole manifest. */
-export interface Manifest
-  extends Loose<{
-    identity_profiles: readonly IdentityProfile[];
-    authorization_proof_profiles: readonly ProofProfile[];
-    authorization_profiles: readonly AuthorizationProfile[];
-    evidence_profiles: readonly EvidenceProfile[];
-  }> {
+export interface Manifest {
   readonly version: "0.1" | "0.2";
+  readonly identity_profiles?: readonly IdentityProfile[] | null;
+  readonly authorization_proof_profiles?: readonly ProofProfile[] | null;
+  readonly authorization_profiles?: readonly AuthorizationProfile[] | null;
+  readonly evidence_profiles?: readonly EvidenceProfile[] | null;
   readonly workflows: readonly Workflow[];
 }
 
 /** The members that a workflow and a task share. */
-export interface Governed
-  extends Loose<{
-    model_policy: LooseTexts<"provider" | "model" | "thinking">;
-    identity: Identity;
-    contract: Contract;
-    authorization_proof: ProofReference;
-    authorization: AuthorizationReference;
-    evidence: EvidenceReference;
-    child_credential_policy: string;
-    verify: Verify;
-  }> {
-  readonly id: string;
-  readonly name: string;
-}
+export type Governed = Members<"workflow_head"> & Members<"governance"> & Members<"tail">;
 
 /** A workflow. */
-export interface Workflow extends Governed {
-  readonly tasks: readonly Task[];
-}
+export type Workflow = Governed & { readonly tasks: readonly Task[] };
 
 /** The members of a task beside its name and when it runs. */
-type TaskBody = Loose<{
-  prompt: string;
-  shell: Shell;
-  intent: Loose<{ mode: "execute" | "plan"; read_only: boolean }>;
-  output: LooseTexts<"offload" | "retrieve"> &
-    Loose<{ preview_bytes: number; format: "json" | "ndjson" | "text" }>;
-  budgets: Budgets;
-  delivery: LooseTexts<"mode" | "channel" | "to">;
-  /** The policy for runs of one task, one after the other and at once. */
-  reliability: Loose<{
-    guarantee: string;
-    max_retries: number;
-    overlap_policy: "skip" | "allow" | "queue";
-  }>;
-  runtime: Loose<{ timeout_ms: number }>;
-  approval: Approval;
-  context: Loose<{ retrieval: string; limit: number }>;
-  session: LooseTexts<"preferred_key">;
-  auth_profile: string;
-  delete_after_run: boolean;
-}>;
+type TaskBody = Members<"surface"> & Members<"task_options"> & Members<"task_settings">;
 
 /** A task. */
-export interface Task
-  extends Governed,
-    TaskBody,
-    Loose<{
-      enabled: boolean;
-      schedule: Loose<{ tz: string }> & { readonly cron: string };
-      trigger: Trigger;
-      on_failure: FailureHandler;
-    }> {
-  readonly target: Target;
-}
+export type Task = Governed &
+  TaskBody &
+  Members<"task_head"> &
+  Members<"invocation"> & {
+    readonly target: Target;
+    readonly on_failure?: FailureHandler | null;
+  };
 
 /** The short form of a task that runs when another has failed. */
-export interface FailureHandler
-  extends Partial<Governed>,
-    TaskBody,
-    Loose<{ enabled: boolean; target: Target; delay_s: number; condition: string }> {}
+export type FailureHandler = Partial<Governed> &
+  TaskBody &
+  Members<"handler_head"> & { readonly target?: Target | null };
 
 /** The target that a task runs on. */
-export interface Target extends LooseTexts<"agent_id" | "payload_kind"> {
-  readonly session_target: "main" | "isolated" | "shell";
-}
-
+export type Target = Members<"target">;
 /** After what a task runs. */
-export interface Trigger extends Loose<{ delay_s: number; condition: string }> {
-  readonly parent: string;
-  readonly on: "success" | "failure" | "complete";
-}
-
-type Budgets = Loose<{
-  max_iterations: number;
-  max_fanout: number;
-  max_context_items: number;
-  max_pending_approvals: number;
-  max_queued_dispatches: number;
-}>;
-
-interface Shell
-  extends LooseTexts<"cwd" | "stdin">,
-    Loose<{ args: readonly string[]; env: Readonly<Record<string, string>> }> {
-  readonly program: string;
-}
-
+export type Trigger = Members<"trigger">;
 /** The approval that a run needs. */
-export type Approval = LooseTexts<"risk_level" | "approver_scope"> &
-  Loose<{
-    required: boolean;
-    policy: "manual" | "auto-approve" | "auto-reject";
-    timeout_s: number;
-    auto: "approve" | "reject";
-  }>;
+export type Approval = Members<"approval">;
+
+/** Both forms; which of them counts is decided by the keys that are there. */
+export type Identity = Members<"structured_identity"> & Members<"flat_identity">;
+/** The members that profiles and structured identities share. */
+export type IdentityParts = Pick<Identity, "subject" | "auth" | "trust" | "presentation">;
+/** The identity that a task acts under. */
+export type Subject = Members<"subject">;
+/** Its way of authenticating. */
+export type Auth = Members<"auth">;
+/** The bounds of handing authority on. */
+export type DelegationPolicy = Members<"delegation_policy">;
+/** One credential, and where it goes. */
+export type Binding = Members<"binding">;
+
+/** The rules that an execution is bound by. */
+export type Contract = Members<"contract">;
+/** References to profiles. */
+export type ProofReference = Members<"proof_reference">;
+export type AuthorizationReference = Members<"authorization_reference">;
+export type EvidenceReference = Members<"evidence_reference">;
+/** Entries of the lists of profiles. */
+export type IdentityProfile = Members<"identity_profile">;
+export type ProofProfile = Members<"proof_profile">;
+export type AuthorizationProfile = Members<"authorization_profile">;
+export type EvidenceProfile = Members<"evidence_profile">;

@@ -9,21 +9,10 @@ import { type Failure, invalidManifest } from "../failure.ts";
 import { checkField, checkFields, checkString } from "./check-field.ts";
 import { checkProfiles } from "./check-profiles.ts";
 import { checkUnknownKeys } from "./check-unknown-keys.ts";
-import type { Fields } from "./field.ts";
+import { BLOCKS, type Field } from "./fields.ts";
 import { Findings, type Validation } from "./finding.ts";
-import { PROFILE_LISTS } from "./governance-fields.ts";
 import type { Manifest } from "./manifest.ts";
-import {
-  HANDLER_HEAD,
-  OPTIONAL_BLOCKS,
-  SCHEDULE,
-  SHELL,
-  SURFACE,
-  TARGET,
-  TASK_HEAD,
-  TRIGGER,
-  WORKFLOW,
-} from "./task-fields.ts";
+import { OPTIONAL_BLOCKS, PROFILE_LISTS, WORKFLOW } from "./tables.ts";
 
 /** The versions that are read. */
 export const MANIFEST_VERSIONS = ["0.1", "0.2"] as const;
@@ -46,20 +35,18 @@ function validate(findings: Findings, manifest: JsonRecord): void {
   if (!MANIFEST_VERSIONS.some((known) => known === version.value)) {
     version.fail(`must be one of: ${MANIFEST_VERSIONS.join(", ")}`);
   }
-  for (const [key, fields] of Object.entries(PROFILE_LISTS)) {
-    validateProfiles(root.at(key), fields);
-  }
+  for (const [key, block] of Object.entries(PROFILE_LISTS)) validateProfiles(root.at(key), block);
   validateWorkflows(root.at("workflows"));
   checkUnknownKeys(findings, manifest);
   checkProfiles(findings, manifest);
 }
 
-function validateProfiles(list: DocumentPlace, fields: Fields): void {
+function validateProfiles(list: DocumentPlace, block: Field): void {
   const ids = new Set<unknown>();
   for (const item of list.optional?.items() ?? []) {
     const profile = item.record();
     if (profile === undefined) continue;
-    checkFields(profile, fields);
+    checkField(profile, block);
     checkUnique(profile.at("id"), profile.at("id").value, ids, "must be unique");
   }
 }
@@ -140,12 +127,12 @@ export function readManifest(value: unknown): { readonly manifest: Manifest } | 
 /** Checks everything about a task that the task alone decides.   agentcli spec "Task" */
 function validateTask(task: DocumentPlace, taskIds: Set<unknown>): void {
   const [id, target] = [task.at("id"), task.at("target")];
-  checkFields(task, TASK_HEAD);
+  checkFields(task, BLOCKS.task_head);
   if (typeof id.value === "string" && id.value !== "") {
     if (taskIds.has(id.value)) id.fail("must be unique within the workflow");
     taskIds.add(id.value);
   }
-  if (target.record() !== undefined) checkField(target, TARGET);
+  if (target.record() !== undefined) checkField(target, "#target");
   const sessionTarget = target.at("session_target").value;
   checkSurface(task, sessionTarget);
   checkInvocation(task);
@@ -174,7 +161,7 @@ function isPlanning(intent: DocumentPlace): boolean {
 /** A program for a shell target, a prompt for any other. */
 function checkSurface(block: DocumentPlace, target: unknown): void {
   const [prompt, shell] = [block.at("prompt"), block.at("shell")];
-  if (SURFACE["command"]) checkField(block.at("command"), SURFACE["command"]);
+  checkField(block.at("command"), BLOCKS.surface.command);
   if (target !== "shell") {
     if (!shell.isAbsent) shell.fail("must not be present unless target.session_target is shell");
     checkString(prompt, true);
@@ -186,7 +173,7 @@ function checkSurface(block: DocumentPlace, target: unknown): void {
     kind.fail("must be shellCommand for shell targets");
   }
   if (shell.isAbsent) shell.fail("is required");
-  else checkField(shell, SHELL);
+  else checkField(shell, "#shell");
 }
 
 function checkInvocation(task: DocumentPlace): void {
@@ -196,8 +183,8 @@ function checkInvocation(task: DocumentPlace): void {
   if (!isWrong && (schedule === undefined) === (trigger === undefined)) {
     task.fail("must define exactly one of schedule or trigger");
   }
-  if (schedule !== undefined) checkField(schedule, SCHEDULE);
-  if (trigger !== undefined) checkField(trigger, TRIGGER);
+  if (schedule !== undefined) checkField(schedule, "#schedule");
+  if (trigger !== undefined) checkField(trigger, "#trigger");
 }
 
 function checkBlocks(block: DocumentPlace): void {
@@ -225,7 +212,7 @@ function checkRecipient(delivery: DocumentPlace): void {
 
 function checkOnFailure(handler: DocumentPlace): void {
   if (handler.record() === undefined) return;
-  checkFields(handler, { ...HANDLER_HEAD, target: TARGET });
+  checkFields(handler, { ...BLOCKS.handler_head, target: "#target" });
   const named = handler.at("target").at("session_target");
   const inferred = handler.has("shell") ? "shell" : "isolated";
   checkSurface(handler, named.isAbsent ? inferred : named.value);

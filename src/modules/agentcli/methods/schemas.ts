@@ -1,10 +1,8 @@
 /** The schemas by target, in both forms.   agentcli protocol "agentcli.schema" */
 import type { JsonSchema } from "../../../schema/json-schema.ts";
 import { SCHEDULER_FIELDS } from "../compile/scheduler-job.ts";
-import type { Fields } from "../manifest/field.ts";
 import { blockSchema, type Descriptor, describeBlock } from "../manifest/field-schemas.ts";
-import { PROFILE_LISTS } from "../manifest/governance-fields.ts";
-import { TASK, WORKFLOW } from "../manifest/task-fields.ts";
+import { fieldsOf, PROFILE_LISTS, TASK, WORKFLOW } from "../manifest/tables.ts";
 import { MANIFEST_VERSION, MANIFEST_VERSIONS } from "../manifest/validate.ts";
 
 /** The names of old, in the way of command lines. */
@@ -32,7 +30,7 @@ interface Maker {
 const MAKERS: ReadonlyMap<string, Maker> = new Map<string, Maker>([
   ["manifest", { schema: manifestSchema, legacy: legacyManifest }],
   ["workflow", { schema: () => withDefinitions(workflowSchema()), legacy: legacyWorkflow }],
-  ["task", { schema: taskSchema, legacy: () => describeBlock(TASK, ["id", "name", "target"]) }],
+  ["task", { schema: taskSchema, legacy: () => describeBlock(TASK) }],
   ["schedulerJob", { schema: () => JOB_SCHEMA, legacy: () => LEGACY_JOB }],
   ["standalonePlan", { schema: () => PLAN_SCHEMA, legacy: () => LEGACY_PLAN }],
   ["rpcRequest", { schema: () => REQUEST_SCHEMA, legacy: () => LEGACY_REQUEST }],
@@ -40,9 +38,9 @@ const MAKERS: ReadonlyMap<string, Maker> = new Map<string, Maker>([
 ]);
 
 function manifestSchema(): JsonSchema {
-  const profiles = Object.entries(PROFILE_LISTS).map(([key, fields]) => [
+  const profiles = Object.entries(PROFILE_LISTS).map(([key, block]) => [
     key,
-    { type: ["array", "null"], items: blockSchema(fields, requiredOf(fields)) },
+    { type: ["array", "null"], items: blockSchema(fieldsOf(block) ?? {}) },
   ]);
   return {
     title: "agentcli manifest",
@@ -63,7 +61,7 @@ function withDefinitions(schema: JsonSchema): JsonSchema {
 }
 
 function workflowSchema(): JsonSchema {
-  const { properties, ...rest } = blockSchema(WORKFLOW, ["id", "name"]);
+  const { properties, ...rest } = blockSchema(WORKFLOW);
   return {
     ...rest,
     required: ["id", "name", "tasks"],
@@ -80,7 +78,7 @@ function taskSchema(): JsonSchema {
     properties: { [key]: { type: "object" } },
   });
   return {
-    ...blockSchema(TASK, ["id", "name", "target"]),
+    ...blockSchema(TASK),
     oneOf: [only("schedule"), only("trigger")],
     if: {
       properties: { target: { properties: { session_target: { const: "shell" } } } },
@@ -94,16 +92,10 @@ function taskSchema(): JsonSchema {
   };
 }
 
-function requiredOf(fields: Fields): readonly string[] {
-  return Object.entries(fields).flatMap(([name, field]) =>
-    "required" in field && field.required === true ? [name] : [],
-  );
-}
-
 function legacyManifest(): Descriptor {
-  const profiles = Object.entries(PROFILE_LISTS).map(([key, fields]) => [
+  const profiles = Object.entries(PROFILE_LISTS).map(([key, block]) => [
     key,
-    { type: "array", nullable: true, items: describeBlock(fields, requiredOf(fields)) },
+    { type: "array", nullable: true, items: describeBlock(fieldsOf(block) ?? {}) },
   ]);
   return {
     type: "object",
@@ -117,7 +109,7 @@ function legacyManifest(): Descriptor {
 }
 
 function legacyWorkflow(): Descriptor {
-  const { fields } = describeBlock(WORKFLOW, ["id", "name"]);
+  const { fields } = describeBlock(WORKFLOW);
   return {
     type: "object",
     required: ["id", "name", "tasks"],

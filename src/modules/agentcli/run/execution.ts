@@ -7,7 +7,7 @@ import type { Call, HandlerResult } from "../../../handlers/handler.ts";
 import type { RunError } from "../compile/endpoints.ts";
 import type { TaskPlan } from "../compile/task-plan.ts";
 import type { FoundTask } from "../identity/find-task.ts";
-import type { TrustLevel } from "../manifest/identity-fields.ts";
+import type { TrustLevel } from "../manifest/fields.ts";
 import type { World } from "../world.ts";
 import type { Approvals } from "./approvals.ts";
 import type { TaskRuns } from "./task-runs.ts";

@@ -5,7 +5,7 @@
  */
 
 import { resolve } from "node:path";
-import { isWithin, realPath } from "../../../base/real-path.ts";
+import { isWithin, realPath } from "../../../base/paths.ts";
 import type { RunError } from "../compile/endpoints.ts";
 import { findUnenforceable, type MergedContract } from "../compile/merge.ts";
 import { type Failure, isFailure } from "../failure.ts";

@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { valueAt } from "../../../base/json-value.ts";
 import { type Failure, failure } from "../failure.ts";
 import type { ResolvedIdentity } from "../identity/resolve-identity.ts";
-import type { Binding } from "../manifest/identity-fields.ts";
+import type { Binding } from "../manifest/manifest.ts";
 
 /** The credentials of a program, and how to take them back. */
 export interface PresentedCredentials {

@@ -10,7 +10,7 @@ import { fileURLToPath } from "node:url";
 import { readBoundedFile } from "../../../base/bounded-file.ts";
 import { readDeploymentFiles } from "../../../base/deployment-files.ts";
 import { quoteValue } from "../../../base/json-value.ts";
-import { isWithin } from "../../../base/real-path.ts";
+import { isWithin } from "../../../base/paths.ts";
 import type { AgentManifest, Dependency } from "../manifest/manifest.ts";
 import { MAX_MANIFEST_BYTES, type ReadManifest, readManifest } from "../manifest/read-manifest.ts";
 

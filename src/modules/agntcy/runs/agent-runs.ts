@@ -3,8 +3,8 @@
  * and the events that say so.
  */
 import type { Ends } from "../../../base/deadline.ts";
+import { mayHold } from "../../../base/fair-shares.ts";
 import { isRecord } from "../../../base/json-value.ts";
-import { mayHold } from "../../../base/places.ts";
 import type { TaskOwner } from "../../../base/task-queue.ts";
 import { type NumberedEvent, numberEvents } from "../../../runs/run-kind.ts";
 import {

@@ -1,12 +1,11 @@
 /** One operation of the HTTP API: who may ask for it, and how it is answered.   OpenWOP "rest-endpoints" */
-
 import type { JsonRecord } from "../../../base/json-value.ts";
 import type { Toll } from "../../../dispatch/rates/toll.ts";
 import type { AlsoChange } from "../../../state/collection-write.ts";
 import type { ViewLease } from "../../../state/state.ts";
 import type { AgentCatalog } from "../agent-catalog.ts";
 import type { AgentExecutor } from "../agent-executor.ts";
-import type { EffectLedger } from "../runs/effect-ledger.ts";
+import type { EffectLedger } from "../nodes/conformance-nodes.ts";
 import type { RunCaller } from "../runs/run-entry.ts";
 import type { RunHost } from "../runs/run-host.ts";
 import type { Redact } from "../runs/run-log.ts";

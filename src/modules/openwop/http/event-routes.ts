@@ -2,10 +2,9 @@
  * The events of a run over HTTP: by poll, as JSON, and as a stream. What is asked for is checked
  * before it is looked at how it is wanted.   OpenWOP "rest-endpoints", "stream-modes"
  */
-
 import { quoteValue } from "../../../base/json-value.ts";
+import { isRefused } from "../runs/run.ts";
 import type { Redact } from "../runs/run-log.ts";
-import { isRefused } from "../runs/run-refusal.ts";
 import { type ApiAnswer, answer, refuse, refuseAs } from "./answer.ts";
 import type { AnsweredRoute, ApiCall, ApiParameter, StreamRoute } from "./api-route.ts";
 import { type EventStream, Frames, isShown, readModes, STREAM_MODES } from "./event-stream.ts";

@@ -11,8 +11,7 @@ import { applyEvent } from "../runs/fold-run.ts";
 import { isOver, isTerminal, type Run, type RunEvent, type RunEventType } from "../runs/run.ts";
 import type { RunHost } from "../runs/run-host.ts";
 import type { RunLog } from "../runs/run-log.ts";
-import { runSnapshot } from "../runs/run-snapshot.ts";
-import { initialState, type RunState } from "../runs/run-state.ts";
+import { initialState, type RunState, runSnapshot } from "../runs/run-state.ts";
 import { type ApiAnswer, refuse } from "./answer.ts";
 
 /** The modes; `values` stands for itself alone. */

@@ -1,12 +1,9 @@
 /** Answering what runs wait for: by the node, or by the token of a snapshot.   OpenWOP "interrupt" */
-
 import { quoteValue } from "../../../base/json-value.ts";
-import { DRAIN_POLICIES, isOver } from "../runs/run.ts";
+import { interruptOf } from "../runs/answer-run.ts";
+import { DRAIN_POLICIES, isOver, isRefused, refuseRun } from "../runs/run.ts";
 import type { RunLog } from "../runs/run-log.ts";
-import { isRefused, refuseRun } from "../runs/run-refusal.ts";
-import { interruptView } from "../runs/run-snapshot.ts";
-import type { Interrupt } from "../runs/run-state.ts";
-import { interruptOf } from "../runs/verdict.ts";
+import { type Interrupt, interruptView } from "../runs/run-state.ts";
 import { type ApiAnswer, answer, refuse, refuseAs } from "./answer.ts";
 import type { ApiCall, ApiRoute } from "./api-route.ts";
 import { badReason, REASON_SCHEMA, readReason } from "./run-routes.ts";

@@ -1,12 +1,11 @@
 /** Runs over HTTP: create, read, cancel, fork.   OpenWOP "rest-endpoints" §runs */
 import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
 import { OVERLAY_SCHEMA, RUN_BODY_SCHEMA } from "../runs/make-run.ts";
-import type { RunStatus } from "../runs/run.ts";
+import { isRefused, type RunStatus } from "../runs/run.ts";
 import type { RunCaller } from "../runs/run-entry.ts";
 import type { RunHost } from "../runs/run-host.ts";
 import type { RunLog } from "../runs/run-log.ts";
-import { isRefused } from "../runs/run-refusal.ts";
-import { openInterrupt, runSnapshot } from "../runs/run-snapshot.ts";
+import { openInterrupt, runSnapshot } from "../runs/run-state.ts";
 import { type ApiAnswer, answer, notFound, refuse, refuseAs } from "./answer.ts";
 import type { ApiCall, ApiParts, ApiRoute } from "./api-route.ts";
 

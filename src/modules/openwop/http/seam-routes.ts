@@ -2,12 +2,11 @@
  * The seams that the public suite drives a host through: one turn of an agent, and one tool call
  * judged. They are there only where conformance is asked for.   OpenWOP "host-sample-test-seams"
  */
-
 import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
 import { canonicalOctets, sha256Hex } from "../../../identity/canonical-form.ts";
 import { uuidv7 } from "../../../identity/uuid.ts";
 import type { AgentEvent, AgentOutcome } from "../agent-executor.ts";
-import { isRefused } from "../runs/run-refusal.ts";
+import { isRefused } from "../runs/run.ts";
 import { readConfidence } from "../turn/turn-rules.ts";
 import { type ApiAnswer, answer, refuse, refuseAs } from "./answer.ts";
 import type { ApiCall, ApiParts, ApiRoute } from "./api-route.ts";

@@ -2,12 +2,17 @@
  * core.conformance.mock-agent: emits the events of an agent as it is told to, in the order of a real
  * turn, and waits for an answer where it is not sure. For the public suite alone.   OpenWOP RFC 0023
  */
+
+import { createHash } from "node:crypto";
 import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
 import { uuidv7 } from "../../../identity/uuid.ts";
 import { closedObject, type JsonSchema } from "../../../schema/json-schema.ts";
 import type { SchemaCompiler } from "../../../schema/schema.ts";
+import type { Store } from "../../../state/store.ts";
+import { failed } from "../agent-executor.ts";
 import type { Verbosity } from "../config.ts";
-import type { EffectLedger } from "../runs/effect-ledger.ts";
+import type { Run } from "../runs/run.ts";
+import { EFFECTS } from "../runs/run-entry.ts";
 import { cutReasoning } from "../turn/reasoning.ts";
 import { readVerbosity, resolveThreshold } from "../turn/turn-rules.ts";
 import { waitFor } from "./core-nodes.ts";
@@ -34,9 +39,8 @@ export function sideEffectNode(ledger: Pick<EffectLedger, "record">): NodeType {
 export const HOLD: NodeType = {
   isEffectful: false,
   execute: async (call) => {
-    const error = await waitFor(call, call.inputs["delayMs"] ?? 0);
-    if (error !== undefined) return { kind: "failed", error };
-    return { kind: "completed", outputs: call.inputs };
+    const failure = await waitFor(call, call.inputs["delayMs"] ?? 0);
+    return failure ?? { kind: "completed", outputs: call.inputs };
   },
 };
 
@@ -48,14 +52,10 @@ const CAPABILITY = "conformance.never-provided";
  */
 export const REQUIRES_MISSING: NodeType = {
   isEffectful: false,
-  execute: () => ({
-    kind: "failed",
-    error: {
-      code: "capability_not_provided",
-      message: `the node needs the capability ${CAPABILITY}, which this host does not provide`,
-      details: { capability: CAPABILITY },
-    },
-  }),
+  execute: () => {
+    const message = `the node needs the capability ${CAPABILITY}, which this host does not provide`;
+    return failed("capability_not_provided", message, { capability: CAPABILITY });
+  },
 };
 
 /** The parts that it shares with the agents of this host. */
@@ -203,3 +203,50 @@ const MOCK_AGENT_SCHEMA: JsonSchema = closedObject({
   ]),
   mockConfidence: CONFIDENCE,
 });
+
+/** One thing that was done. */
+interface Effect {
+  readonly effectId: string;
+  readonly nodeId: string;
+  /** The sequence at which the execution began that did it. */
+  readonly startedSequence: number;
+  readonly at: string;
+}
+
+const MOST_EFFECTS = 1000;
+
+/**
+ * The effects of the public suite's nodes on the world: a row for each time, kept beside the logs and by
+ * nobody's fold, so that counting them proves that a replay does nothing twice.   OpenWOP RFC 0140
+ */
+export class EffectLedger {
+  readonly #store: Store;
+  readonly #now: () => number;
+
+  constructor(store: Store, now: () => number = Date.now) {
+    this.#store = store;
+    this.#now = now;
+  }
+
+  /** Records an effect, and answers with its id. */
+  async record(run: Run, nodeId: string, startedSequence: number): Promise<string> {
+    const { runId, owner } = run;
+    const effectId = idOf([owner.tenant, runId, nodeId, String(startedSequence)]);
+    const at = new Date(this.#now()).toISOString();
+    const value: Effect = { effectId, nodeId, startedSequence, at };
+    const key = `${runId}/${effectId}`;
+    await this.#store.commit([{ kind: "put", collection: EFFECTS, key, value }]);
+    return effectId;
+  }
+
+  /** The effects of a run. */
+  async of(runId: string): Promise<readonly JsonRecord[]> {
+    const rows = await this.#store.list(EFFECTS, { prefix: `${runId}/`, limit: MOST_EFFECTS });
+    return rows.flatMap(({ value }) => (isRecord(value) ? [value] : []));
+  }
+}
+
+function idOf(parts: readonly string[]): string {
+  const text = ["openwop:activity:v2", ...parts, "ledger"].join("\0");
+  return createHash("sha256").update(text).digest("base64url");
+}

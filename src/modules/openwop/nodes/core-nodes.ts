@@ -5,10 +5,10 @@
  */
 
 import { setTimeout as delay } from "node:timers/promises";
-import { isRecord } from "../../../base/json-value.ts";
+import { isRecord, textIn } from "../../../base/json-value.ts";
 import { closedObject } from "../../../schema/json-schema.ts";
 import type { SchemaCompiler } from "../../../schema/schema.ts";
-import type { RunError } from "../agent-executor.ts";
+import { type Failure, failed } from "../agent-executor.ts";
 import { MAX_TTL_MS, REDUCERS, readRule, written } from "../runs/run-state.ts";
 import {
   configCheck,
@@ -36,10 +36,8 @@ const wait: NodeType = {
   isEffectful: false,
   execute: async (call) => {
     const delayMs = delayOf(call);
-    const error = await waitFor(call, delayMs);
-    return error === undefined
-      ? { kind: "completed", outputs: { waitedMs: delayMs } }
-      : { kind: "failed", error };
+    const failure = await waitFor(call, delayMs);
+    return failure ?? { kind: "completed", outputs: { waitedMs: delayMs } };
   },
 };
 
@@ -47,12 +45,11 @@ const wait: NodeType = {
 export async function waitFor(
   { startedAt, now, signal }: NodeCall,
   delayMs: unknown,
-): Promise<RunError | undefined> {
+): Promise<Failure | undefined> {
   const isDelay =
     Number.isSafeInteger(delayMs) && Number(delayMs) >= 0 && Number(delayMs) <= MAX_DELAY_MS;
   if (!isDelay) {
-    const message = `delayMs must be a whole number from 0 to ${MAX_DELAY_MS}`;
-    return { code: "validation_error", message };
+    return failed("validation_error", `delayMs must be a whole number from 0 to ${MAX_DELAY_MS}`);
   }
   const left = startedAt + Number(delayMs) - now;
   // Does not keep a process from ending: what is left is waited for by the next one.
@@ -65,13 +62,7 @@ const fail: NodeType = {
   isEffectful: false,
   execute: ({ node: { config } }) => {
     const { code, message } = config;
-    return {
-      kind: "failed",
-      error: {
-        code: typeof code === "string" && code !== "" ? code : "node_failed",
-        message: typeof message === "string" && message !== "" ? message : "the node always fails",
-      },
-    };
+    return failed(textIn(code) || "node_failed", textIn(message) || "the node always fails");
   },
   checkNode: ({ config }) =>
     ["code", "message"].flatMap((name): readonly NodeFault[] =>
@@ -123,10 +114,11 @@ function write({ node, inputs, now, state }: NodeCall): NodeOutcome {
   const rule = readRule(node.config);
   const { reducer } = rule;
   if (reducer === "counter" && typeof value !== "number") {
-    return refused(channel, "a counter is added numbers to");
+    return failed("validation_error", "a counter is added numbers to", { channel });
   }
   if ((reducer === "merge" || reducer === "votes") && !isRecord(value)) {
-    return refused(channel, `what is written by "${reducer}" must be an object`);
+    const message = `what is written by "${reducer}" must be an object`;
+    return failed("validation_error", message, { channel });
   }
   const after = written(state.variables[channel], value, now, rule);
   const size = Array.isArray(after) ? after.length : 1;
@@ -134,9 +126,4 @@ function write({ node, inputs, now, state }: NodeCall): NodeOutcome {
   const payload = { channel, value, reducer, nodeId: node.id, writtenAt };
   const events = [{ type: "channel.written", nodeId: node.id, payload } as const];
   return { kind: "completed", outputs: { channelName: channel, size }, events };
-}
-
-function refused(channel: string, message: string): NodeOutcome {
-  const error = { code: "validation_error", message, details: { channel } };
-  return { kind: "failed", error };
 }

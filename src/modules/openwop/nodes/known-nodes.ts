@@ -1,9 +1,9 @@
 /** The types of node that a deployment runs; those of the public suite only where that is asked for. */
 import type { SchemaCompiler } from "../../../schema/schema.ts";
-import type { AgentExecutor, AgentOutcome, RunError } from "../agent-executor.ts";
-import type { EffectLedger } from "../runs/effect-ledger.ts";
+import { type AgentExecutor, type AgentOutcome, failed } from "../agent-executor.ts";
 import { SUB_WORKFLOW } from "../workflows/check-workflow.ts";
 import {
+  type EffectLedger,
   HOLD,
   type MockAgentOptions,
   mockAgentNode,
@@ -63,9 +63,11 @@ async function execute(executor: AgentExecutor, call: NodeCall): Promise<NodeOut
   let next: unknown = call.handedOn === undefined ? task : call.handedOn.task;
   for (let handoffs = 0; handoffs <= MAX_HANDOFFS; handoffs += 1) {
     const { tenant } = call.run.owner;
-    if (executor.find(agentId, tenant) === undefined) return failed(unknownAgent(agentId));
+    if (executor.find(agentId, tenant) === undefined) {
+      return failed("agent_not_found", "the agent of the node is not installed here", { agentId });
+    }
     const outcome = await takeTurn(executor, call, agentId, next);
-    if (outcome.kind === "failed") return failed(outcome.error);
+    if (outcome.kind === "failed") return outcome;
     if (outcome.kind === "low-confidence") return { ...outcome, agentId };
     const { result, handoffTo } = outcome;
     if (handoffTo === undefined) return { kind: "completed", outputs: { result } };
@@ -73,7 +75,7 @@ async function execute(executor: AgentExecutor, call: NodeCall): Promise<NodeOut
     next = result;
   }
   const message = `the task was handed on more than ${MAX_HANDOFFS} times`;
-  return failed({ code: "handoff_limit_exceeded", message });
+  return failed("handoff_limit_exceeded", message);
 }
 
 function takeTurn(
@@ -86,13 +88,4 @@ function takeTurn(
     ...{ agentId, task, configurable: run.configurable, owner: run.owner },
     ...{ runId: run.runId, nodeId: node.id, signal, emit },
   });
-}
-
-function failed(error: RunError): NodeOutcome {
-  return { kind: "failed", error };
-}
-
-function unknownAgent(agentId: string): RunError {
-  const message = "the agent of the node is not installed here";
-  return { code: "agent_not_found", message, details: { agentId } };
 }

@@ -2,9 +2,9 @@
 import type { JsonRecord } from "../../../base/json-value.ts";
 import type { JsonSchema } from "../../../schema/json-schema.ts";
 import type { SchemaCompiler } from "../../../schema/schema.ts";
-import type { AgentEvent, Handoff, RunError } from "../agent-executor.ts";
+import type { AgentEvent, Failure, Handoff, RunError } from "../agent-executor.ts";
 import type { EventDraft, Run } from "../runs/run.ts";
-import type { RunState } from "../runs/run-state.ts";
+import type { RunState, StandingRun } from "../runs/run-state.ts";
 import type { WorkflowNode } from "../workflows/workflow.ts";
 
 /** One execution of a node. */
@@ -24,7 +24,7 @@ export interface NodeCall {
   readonly startedSequence: number;
   readonly signal: AbortSignal;
   /** The run that this execution begins, begun now unless it `isBegun`; or why there is none. */
-  beginChild(request: ChildRequest, isBegun: boolean): Promise<ChildRun | RunError>;
+  beginChild(request: ChildRequest, isBegun: boolean): Promise<StandingRun | RunError>;
   /** Keeps an event of an agent; resolves with its eventId once it is kept. */
   emit(event: AgentEvent): Promise<string>;
 }
@@ -49,7 +49,7 @@ export type NodeOutcome =
   | { readonly kind: "suspended"; readonly request: SuspendRequest }
   /** It waits for a run of its own, and is executed again when that is over. */
   | { readonly kind: "waiting"; readonly events: readonly EventDraft[] }
-  | { readonly kind: "failed"; readonly error: RunError }
+  | Failure
   /** RFC 0002 §F: it waits for an answer, and comes to `result` if that is yes. */
   | {
       readonly kind: "low-confidence";
@@ -97,12 +97,6 @@ export function configCheck(
       key: `config${path.replaceAll("/", ".")}`,
       message,
     }));
-}
-
-/** A run that was begun, as it stands. */
-export interface ChildRun {
-  readonly run: Run;
-  readonly state: RunState;
 }
 
 /** The run that is asked for. */

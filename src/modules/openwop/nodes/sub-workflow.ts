@@ -3,16 +3,15 @@
  * child's variables come back under the names that the node gives them. The run that waits takes
  * nobody's place meanwhile.   OpenWOP "node-packs" core.subWorkflow, RFC 0022 §B
  */
-
 import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
 import { closedObject } from "../../../schema/json-schema.ts";
 import type { SchemaCompiler } from "../../../schema/schema.ts";
+import { failed } from "../agent-executor.ts";
 import { type EventDraft, isOver } from "../runs/run.ts";
-import { runResult } from "../runs/run-snapshot.ts";
+import { runResult, type StandingRun } from "../runs/run-state.ts";
 import { SUB_WORKFLOW } from "../workflows/check-workflow.ts";
 import {
   type ChildRequest,
-  type ChildRun,
   configCheck,
   NAME,
   type NodeCall,
@@ -67,7 +66,7 @@ function requestOf({ node: { config }, inputs, state }: NodeCall): ChildRequest 
   };
 }
 
-function dispatched(nodeId: string, { run, state }: ChildRun): EventDraft {
+function dispatched(nodeId: string, { run, state }: StandingRun): EventDraft {
   const payload = {
     ...{ childRunId: run.runId, childWorkflowId: run.workflow.id },
     childStatus: state.status,
@@ -77,7 +76,7 @@ function dispatched(nodeId: string, { run, state }: ChildRun): EventDraft {
 
 function conclude(
   { node, state }: NodeCall,
-  { run: { runId: childRunId }, state: child }: ChildRun,
+  { run: { runId: childRunId }, state: child }: StandingRun,
   events: readonly EventDraft[],
 ): NodeOutcome {
   const { onChildFailure, outputMapping } = node.config;
@@ -87,7 +86,7 @@ function conclude(
     const { error } = child;
     const details = { childRunId, childStatus, ...(error === undefined ? {} : { error }) };
     const message = `the run of the sub-workflow is ${childStatus}`;
-    return { kind: "failed", error: { code: "subworkflow_child_failed", message, details } };
+    return failed("subworkflow_child_failed", message, details);
   }
   const mapping = Object.entries(mappingOf(outputMapping));
   const changes = isDone ? mapping.flatMap(changed(node.id, child.variables, state.variables)) : [];

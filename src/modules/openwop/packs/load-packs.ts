@@ -11,8 +11,8 @@ import { describeFileError, readBoundedFile } from "../../../base/bounded-file.t
 import { joinKey } from "../../../base/dotted-key.ts";
 import { quoteValue } from "../../../base/json-value.ts";
 import { atOnce, type Paced } from "../../../base/paced.ts";
+import { realPath } from "../../../base/paths.ts";
 import type { Problem } from "../../../base/problem.ts";
-import { realPath } from "../../../base/real-path.ts";
 import { codeOf } from "../../../base/thrown.ts";
 import { type Ed25519PublicKey, readPublicKey } from "../../../identity/ed25519.ts";
 import type { OpenwopSections } from "../config.ts";

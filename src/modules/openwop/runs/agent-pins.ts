@@ -9,7 +9,7 @@ import type { RunError } from "../agent-executor.ts";
 import { NO_CHANNELS } from "../workflows/check-workflow.ts";
 import type { PinnedAgent, WorkflowDefinition } from "../workflows/workflow.ts";
 import type { Run } from "./run.ts";
-import type { RunParts } from "./run-parts.ts";
+import type { RunParts } from "./workflow-runs.ts";
 
 /** The fault of a pin. */
 interface PinFault {

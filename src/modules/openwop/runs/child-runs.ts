@@ -3,26 +3,19 @@
  * them than the deployment allows. Which run an execution began follows from the execution, so
  * that whoever takes the parent up finds it again.   OpenWOP "node-packs" core.subWorkflow
  */
-
 import type { JsonRecord } from "../../../base/json-value.ts";
 import { sha256Hex } from "../../../identity/canonical-form.ts";
 import type { RunError } from "../agent-executor.ts";
-import type { ChildRequest, ChildRun } from "../nodes/node-type.ts";
-import { makeRun, RESERVED_OPTIONS, type RunMaker } from "./make-run.ts";
-import { isOver, type Run } from "./run.ts";
+import type { ChildRequest } from "../nodes/node-type.ts";
+import { endOrphan } from "./end-run.ts";
+import { makeRun, RESERVED_OPTIONS } from "./make-run.ts";
+import { isOver, isRefused, type Run } from "./run.ts";
 import type { RunLog } from "./run-log.ts";
-import { isRefused } from "./run-refusal.ts";
-
-/** The parts that runs of nodes are begun with. */
-interface ChildHost extends RunMaker {
-  /** Executes a run that nobody had begun. */
-  go(log: RunLog): void;
-  /** Ends a run whose parent ended while it was begun. */
-  orphaned(log: RunLog): Promise<unknown>;
-}
+import type { StandingRun } from "./run-state.ts";
+import type { RunParts } from "./workflow-runs.ts";
 
 /** One execution of a node. */
-export interface NodeExecution {
+interface NodeExecution {
   readonly run: Run;
   readonly nodeId: string;
   readonly startedSequence: number;
@@ -30,23 +23,23 @@ export interface NodeExecution {
 
 /** The run of an execution, begun now unless it `isBegun`; or why there is none. */
 export async function beginChild(
-  host: ChildHost,
+  parts: RunParts,
   place: NodeExecution,
   request: ChildRequest,
   isBegun: boolean,
-): Promise<ChildRun | RunError> {
+): Promise<StandingRun | RunError> {
   const runId = childIdOf(place);
-  const known = await host.register.log(runId, host);
+  const known = await parts.register.log(runId, parts);
   if (known !== undefined) return known;
   if (isBegun) {
     const message = "the run of the sub-workflow is no longer kept";
     return { code: "subworkflow_child_failed", message, details: { childRunId: runId } };
   }
-  return beyond(host, place) ?? create(host, place, request, runId);
+  return beyond(parts, place) ?? create(parts, place, request, runId);
 }
 
 /** Of two bounds, the one that one more run would be beyond. */
-function beyond({ register, limits }: ChildHost, { run }: NodeExecution): RunError | undefined {
+function beyond({ register, limits }: RunParts, { run }: NodeExecution): RunError | undefined {
   const isDeep = depthOf(run) >= limits.depth;
   if (!isDeep && register.countOfTree(rootOf(run)) < limits.children) return undefined;
   const limit = isDeep ? limits.depth : limits.children;
@@ -57,16 +50,16 @@ function beyond({ register, limits }: ChildHost, { run }: NodeExecution): RunErr
 }
 
 async function create(
-  host: ChildHost,
+  parts: RunParts,
   { run: parent, nodeId }: NodeExecution,
   { workflowId, inputs, unset }: ChildRequest,
   runId: string,
 ): Promise<RunLog | RunError> {
-  const { register, go, orphaned } = host;
+  const { register } = parts;
   const { scopeId, owner } = parent;
   const configurable = handedDown(parent.configurable);
   const body = { workflowId, inputs, configurable, ...(scopeId === undefined ? {} : { scopeId }) };
-  const made = makeRun(host, body, owner);
+  const made = makeRun(parts, body, owner);
   if (isRefused(made)) {
     const { code, message, details } = made;
     const told = `the sub-workflow was not begun: ${message}`;
@@ -74,13 +67,13 @@ async function create(
   }
   const link = { runId: parent.runId, nodeId, rootRunId: rootOf(parent) };
   const run = { ...made, runId, parent: { ...link, depth: depthOf(parent) + 1, unset } };
-  const log = await register.keep(run, host);
+  const log = await register.keep(run, parts);
   if (isRefused(log)) {
     return { code: "rate_limited", message: "too many runs of this owner are not over yet" };
   }
   // A caller that ended the parent meanwhile has not seen it.
-  if (isOver(register.find(parent.runId)?.status ?? "cancelled")) await orphaned(log);
-  else go(log);
+  if (isOver(register.find(parent.runId)?.status ?? "cancelled")) await endOrphan(parts, log);
+  else register.execute(log);
   return log;
 }
 

@@ -1,6 +1,6 @@
 /** The log of a run, folded into where it stands: event by event, by nothing but what they say. */
 import { isRecord, type JsonRecord, recordIn } from "../../../base/json-value.ts";
-import type { Handoff, RunError } from "../agent-executor.ts";
+import { type RunError, readHandoff } from "../agent-executor.ts";
 import { maxIterations, nodesFrom, takenLoop } from "../workflows/check-workflow.ts";
 import type { PinnedAgent, WorkflowEdge } from "../workflows/workflow.ts";
 import type { Run, RunEvent, RunStatus } from "./run.ts";
@@ -15,61 +15,32 @@ import {
 /** After one more event. */
 export function applyEvent(before: RunState, event: RunEvent, run: Run): RunState {
   const state: RunState = { ...before, nextSequence: event.sequence + 1 };
-  const { timestamp, nodeId } = event;
+  const { timestamp, nodeId, payload } = event;
   switch (event.type) {
     case "run.started":
       return { ...state, status: "running", startedAt: timestamp };
     case "run.paused":
       return { ...state, status: "paused", pausedAt: timestamp };
-    case "run.resumed":
-      return resumed(state, event);
+    case "run.resumed": {
+      const { pausedAt: _, ...active } = state;
+      const { sequence: resumedSequence } = event;
+      return { ...active, status: "running", resumedAt: timestamp, resumedSequence };
+    }
     case "run.completed":
-      return {
-        ...ended(state, "completed", timestamp),
-        outputs: recordIn(event.payload["outputs"]),
-      };
+      return { ...ended(state, "completed", timestamp), outputs: recordIn(payload["outputs"]) };
     case "run.failed":
       return { ...ended(state, "failed", timestamp), error: errorOf(event) };
     case "run.cancelled":
       return ended(state, "cancelled", timestamp);
-    case "interrupt.resolved":
-    case "approval.received":
-    case "node.suspended":
-      return nodeId === undefined ? state : applyInterrupt(state, event, nodeId);
-    case "node.started":
-    case "node.retried":
-    case "node.completed":
-    case "node.failed":
-    case "node.skipped":
-    case "node.cancelled":
-    case "node.dispatched":
-      return nodeId === undefined ? state : applyNode(state, event, nodeId, run);
-    case "agent.reasoned":
-    case "agent.reasoning.delta":
-    case "agent.toolCalled":
-    case "agent.toolReturned":
-    case "agent.handoff":
-    case "agent.decided":
-      return nodeId === undefined ? state : applyTurn(state, event, nodeId);
-    case "channel.written": {
-      const variables = afterWrite(state.variables, event.payload, run.workflow);
-      return { ...state, variables };
-    }
+    case "channel.written":
+      return { ...state, variables: afterWrite(state.variables, payload, run.workflow) };
     case "variable.changed": {
-      const { name, next } = event.payload;
+      const { name, next } = payload;
       return { ...state, variables: { ...state.variables, [String(name)]: next } };
     }
-    case "interrupt.requested":
-    case "clarification.resolved":
-    case "workflow.loopback-limit":
-    case "cap.breached":
-      return state;
+    default:
+      return nodeId === undefined ? state : applyToNode(state, event, nodeId, run);
   }
-}
-
-function resumed({ pausedAt: _, ...state }: RunState, event: RunEvent): RunState {
-  const { timestamp: resumedAt, sequence: resumedSequence } = event;
-  return { ...state, status: "running", resumedAt, resumedSequence };
 }
 
 function ended(
@@ -80,48 +51,45 @@ function ended(
   return { ...state, status, completedAt };
 }
 
-function applyNode(state: RunState, event: RunEvent, nodeId: string, run: Run): RunState {
+/** After an event of a node; one that only tells something changes nothing. */
+function applyToNode(state: RunState, event: RunEvent, nodeId: string, run: Run): RunState {
+  const { type, payload, timestamp: completedAt } = event;
   const before = state.nodes[nodeId];
-  const { timestamp: completedAt } = event;
-  switch (event.type) {
+  const become = (node: NodeState): RunState => withNode(state, nodeId, { ...before, ...node });
+  switch (type) {
     case "node.started": {
-      const agent = recordIn(event.payload["agent"]);
+      const { agent } = payload;
       const attempt = (before?.attempt ?? 0) + 1;
-      const node: NodeState = {
-        ...{ status: "running", startedAt: event.timestamp },
-        ...{ startedSequence: event.sequence, attempt },
-      };
+      const { timestamp: startedAt, sequence: startedSequence } = event;
+      const node: NodeState = { status: "running", startedAt, startedSequence, attempt };
       const executions = state.executions + 1;
       const started = { ...withNode(state, nodeId, node), currentNodeId: nodeId, executions };
-      return typeof agent["agentId"] === "string"
-        ? { ...started, agent: agent as unknown as PinnedAgent }
+      return typeof recordIn(agent)["agentId"] === "string"
+        ? { ...started, agent: agent as PinnedAgent }
         : started;
     }
     case "node.retried":
-      return withNode(state, nodeId, {
-        ...{ ...before, status: "running", attempt: (before?.attempt ?? 1) + 1 },
-      });
+      return become({ status: "running", attempt: (before?.attempt ?? 1) + 1 });
     case "node.completed": {
-      const outputs = recordIn(event.payload["outputs"]);
-      const node: NodeState = { ...before, status: "completed", completedAt, outputs };
-      const done = {
-        ...withNode(state, nodeId, node),
-        variables: withOutputs(state, outputs, run),
-      };
-      return afterNode(done, nodeId, run);
+      const outputs = recordIn(payload["outputs"]);
+      const done = become({ status: "completed", completedAt, outputs });
+      return afterNode({ ...done, variables: withOutputs(state, outputs, run) }, nodeId, run);
     }
     case "node.failed":
-      return withNode(state, nodeId, {
-        ...{ ...before, status: "failed", completedAt, error: errorOf(event) },
-      });
+      return become({ status: "failed", completedAt, error: errorOf(event) });
+    case "node.cancelled":
+      return become({ status: "cancelled", completedAt });
     case "node.skipped":
       return withNode(state, nodeId, { status: "skipped" });
-    case "node.dispatched": {
-      const childRunId = String(event.payload["childRunId"]);
-      return withNode(state, nodeId, { ...before, status: "running", childRunId });
-    }
+    case "node.dispatched":
+      return become({ status: "running", childRunId: String(payload["childRunId"]) });
+    case "node.suspended":
+      return suspended(become({ status: "suspended" }), event, nodeId);
+    case "approval.received":
+    case "interrupt.resolved":
+      return answered(state, event, nodeId);
     default:
-      return withNode(state, nodeId, { ...before, status: "cancelled", completedAt });
+      return type.startsWith("agent.") ? applyTurn(state, event, nodeId) : state;
   }
 }
 
@@ -157,26 +125,17 @@ function errorOf(event: RunEvent): RunError {
   return isRecord(details) ? { ...error, details } : error;
 }
 
-/**
- * Interrupts in the log, folded into where a run stands. After an event of a wait; other events
- * change nothing.   OpenWOP "interrupt"
- */
-function applyInterrupt(state: RunState, event: RunEvent, nodeId: string): RunState {
-  if (event.type === "node.suspended") return suspended(state, event, nodeId);
+/** After a vote, or the answer that an interrupt waited for.   OpenWOP "interrupt" */
+function answered(state: RunState, { type, payload }: RunEvent, nodeId: string): RunState {
   const interrupt = state.interrupts[nodeId];
   if (interrupt === undefined) return state;
-  if (event.type === "approval.received") {
-    const { decidedBy, action } = event.payload;
+  if (type === "approval.received") {
+    const { decidedBy, action } = payload;
     const votes = [...interrupt.votes, { by: String(decidedBy), action: String(action) }];
     return withInterrupt(state, { ...interrupt, votes });
   }
-  if (event.type !== "interrupt.resolved") return state;
-  const answered = withInterrupt(state, { ...interrupt, isResolved: true });
-  const nodes = {
-    ...state.nodes,
-    [nodeId]: { ...state.nodes[nodeId], status: "running" } as const,
-  };
-  return { ...answered, nodes, status: "running" };
+  const goesOn = withNode(state, nodeId, { ...state.nodes[nodeId], status: "running" });
+  return { ...withInterrupt(goesOn, { ...interrupt, isResolved: true }), status: "running" };
 }
 
 function suspended(state: RunState, { payload, timestamp }: RunEvent, nodeId: string): RunState {
@@ -186,14 +145,10 @@ function suspended(state: RunState, { payload, timestamp }: RunEvent, nodeId: st
     ...{ interruptId: String(payload["interruptId"]), nodeId, kind, votes: [] },
     ...{ data: dataOf(kind, payload), requestedAt: timestamp, isResolved: false },
     ...(isRecord(resumeSchema) ? { resumeSchema } : {}),
-    ...readHandoff(payload),
-  };
-  const nodes = {
-    ...state.nodes,
-    [nodeId]: { ...state.nodes[nodeId], status: "suspended" } as const,
+    ...readHandoff(payload["handoff"]),
   };
   const status = kind === "clarification" ? "waiting-input" : "waiting-approval";
-  return { ...withInterrupt(state, interrupt), nodes, status, currentNodeId: nodeId };
+  return { ...withInterrupt(state, interrupt), status, currentNodeId: nodeId };
 }
 
 function withInterrupt(state: RunState, interrupt: Interrupt): RunState {
@@ -209,13 +164,6 @@ function dataOf(kind: InterruptKind, { data, ...payload }: JsonRecord): JsonReco
   if (kind !== "low-confidence") return isRecord(data) ? data : {};
   const { agentId, threshold, observed, decision } = payload;
   return { agentId, threshold, observed, ...(decision === undefined ? {} : { decision }) };
-}
-
-/** The handoff that node.suspended carries; none in logs of agents that do not hand on. */
-function readHandoff({ handoff }: JsonRecord): { readonly handoff?: Handoff } {
-  if (!isRecord(handoff) || typeof handoff["toAgentId"] !== "string") return {};
-  const { toAgentId, reason } = handoff;
-  return { handoff: { toAgentId, ...(typeof reason === "string" ? { reason } : {}) } };
 }
 
 /** A loop that is to be taken once more than it may be. */

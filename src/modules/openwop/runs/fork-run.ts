@@ -2,32 +2,37 @@
  * From a run and a request's body to the fork that is asked for: a replay of its log, or a branch off
  * it.   OpenWOP "rest-endpoints" POST /v1/runs/{runId}:fork, "replay"
  */
-
 import { isRecord, type JsonRecord, quoteValue } from "../../../base/json-value.ts";
 import { sha256Hex } from "../../../identity/canonical-form.ts";
 import { uuidv7 } from "../../../identity/uuid.ts";
 import type { Change } from "../../../state/store.ts";
 import type { RunError, RunOwner } from "../agent-executor.ts";
 import type { NodeType, NodeTypes } from "../nodes/node-type.ts";
-import { invalid, type RunMaker } from "./make-run.ts";
-import type { EventDraft, ForkMode, ForkSource, Run, RunEvent } from "./run.ts";
+import { invalid } from "./make-run.ts";
+import {
+  type EventDraft,
+  type ForkMode,
+  type ForkSource,
+  type Run,
+  type RunEvent,
+  type RunRefusal,
+  refuseRun,
+} from "./run.ts";
 import { putPendingResult } from "./run-entry.ts";
 import type { RunLog } from "./run-log.ts";
-import type { RunParts } from "./run-parts.ts";
-import { type RunRefusal, refuseRun } from "./run-refusal.ts";
 import type { RunState } from "./run-state.ts";
-import type { WorkflowRuns } from "./workflow-runs.ts";
+import type { RunParts, WorkflowRuns } from "./workflow-runs.ts";
 
 const MODES: readonly ForkMode[] = ["replay", "branch"];
 
 /** Makes the fork that a body asks for, or says why there is none. */
 export function makeFork(
-  maker: RunMaker,
+  parts: RunParts,
   source: RunLog,
   body: JsonRecord,
   owner: RunOwner,
 ): Run | RunRefusal {
-  const asked = readFork(maker, body);
+  const asked = readFork(parts, body);
   if ("code" in asked) return asked;
   const { mode, fromSeq, overlay } = asked;
   const { nextSequence: length } = source.state;
@@ -40,10 +45,10 @@ export function makeFork(
   const { parent: _, ...own } = run;
   return {
     ...own,
-    ...{ runId: uuidv7(), createdAt: maker.register.now() },
+    ...{ runId: uuidv7(), createdAt: parts.register.now() },
     owner: { ...owner, tenant: run.owner.tenant },
     source: { runId: run.runId, mode, fromSeq, copied },
-    ...maker.redact(withOverlay(run, overlay)),
+    ...parts.redact(withOverlay(run, overlay)),
   };
 }
 
@@ -59,7 +64,7 @@ interface AskedFork {
   readonly overlay: JsonRecord;
 }
 
-function readFork({ overlay: shape, redact }: RunMaker, body: JsonRecord): AskedFork | RunRefusal {
+function readFork({ overlay: shape, redact }: RunParts, body: JsonRecord): AskedFork | RunRefusal {
   const { mode: named, fromSeq = 0, runOptionsOverlay: overlay = {}, ...others } = body;
   const [unknown] = Object.keys(others);
   if (unknown !== undefined) {

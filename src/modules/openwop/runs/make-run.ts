@@ -3,7 +3,6 @@
  * and options checked against what the workflow declares; what looks like a secret taken out.
  * OpenWOP "rest-endpoints" POST /v1/runs, RFC 0072 §B
  */
-
 import { escapeToken } from "../../../base/dotted-key.ts";
 import { isRecord, type JsonRecord, quoteValue } from "../../../base/json-value.ts";
 import { sha256Hex } from "../../../identity/canonical-form.ts";
@@ -14,20 +13,11 @@ import type { RunOwner } from "../agent-executor.ts";
 import type { Workflow } from "../workflows/load-workflows.ts";
 import type { WorkflowVariable } from "../workflows/workflow.ts";
 import { findWrongPin, resolvePins } from "./agent-pins.ts";
-import { MIN_DURATION_MS, type Run } from "./run.ts";
-import type { RunParts } from "./run-parts.ts";
-import { isRefused, type RunRefusal, refuseRun } from "./run-refusal.ts";
-
-/** The parts that requests are made into runs with. */
-export interface RunMaker extends RunParts {
-  /** The shape of a request for a run. */
-  readonly body: CompiledSchema;
-  /** The shape of what a fork changes. */
-  readonly overlay: CompiledSchema;
-}
+import { isRefused, MIN_DURATION_MS, type Run, type RunRefusal, refuseRun } from "./run.ts";
+import type { RunParts } from "./workflow-runs.ts";
 
 /** Compiles the shapes of requests. */
-export function compileShapes(compiler: SchemaCompiler): Pick<RunMaker, "body" | "overlay"> {
+export function compileShapes(compiler: SchemaCompiler): Pick<RunParts, "body" | "overlay"> {
   const compile = (schema: JsonSchema, file: string, key: string): CompiledSchema => {
     const { compiled } = compiler.compile(schema, { file, key });
     if (compiled === undefined) throw new Error(`the schema of ${file} does not compile`);
@@ -40,13 +30,13 @@ export function compileShapes(compiler: SchemaCompiler): Pick<RunMaker, "body" |
 }
 
 /** Makes a run of a request's body, or says why there is none. */
-export function makeRun(maker: RunMaker, body: JsonRecord, owner: RunOwner): Run | RunRefusal {
-  const fault = checkBody(maker, body, owner);
+export function makeRun(parts: RunParts, body: JsonRecord, owner: RunOwner): Run | RunRefusal {
+  const fault = checkBody(parts, body, owner);
   if (fault !== undefined) return fault;
-  const workflow = findWorkflow(maker, body, owner.tenant);
+  const workflow = findWorkflow(parts, body, owner.tenant);
   if (isRefused(workflow)) return workflow;
   const { definition } = workflow;
-  const { catalog, redact, register } = maker;
+  const { catalog, redact, register } = parts;
   const wrong = findWrongPin(definition, catalog, owner.tenant);
   if (wrong !== undefined) return refusePin(wrong);
   const { inputs = {}, configurable = {}, tags = [], metadata = {}, scopeId } = body;
@@ -82,7 +72,7 @@ function refusePin({ nodeId, fault }: NonNullable<ReturnType<typeof findWrongPin
 }
 
 function checkBody(
-  { body: shape }: RunMaker,
+  { body: shape }: RunParts,
   body: JsonRecord,
   owner: RunOwner,
 ): RunRefusal | undefined {
@@ -108,14 +98,14 @@ function checkBody(
 }
 
 function findWorkflow(
-  maker: RunMaker,
+  parts: RunParts,
   { workflowId, agentId }: JsonRecord,
   tenant: string,
 ): Workflow | RunRefusal {
   if ((workflowId === undefined) === (agentId === undefined)) {
     return refuseRun("validation_error", "either workflowId or agentId must be given");
   }
-  const { catalog, redact } = maker;
+  const { catalog, redact } = parts;
   if (typeof agentId === "string") {
     const found = agentWorkflow(catalog, agentId, tenant);
     if (found !== undefined) return found;
@@ -123,7 +113,7 @@ function findWorkflow(
     const message = `there is no agent ${quoteValue(named)}`;
     return refuseRun("agent_not_found", message, { agentId: named });
   }
-  const workflow = findDefinition(maker, String(workflowId), tenant);
+  const workflow = findDefinition(parts, String(workflowId), tenant);
   if (workflow === undefined) {
     const named = redact(workflowId);
     const message = `/workflowId names no workflow of this host: ${quoteValue(named)}`;

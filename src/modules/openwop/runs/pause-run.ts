@@ -3,28 +3,19 @@
  * taken up again later; a turn of an agent is never cut off: it is waited for, like any node under
  * `drain-current-node`.   OpenWOP "rest-endpoints" §pause, §resume
  */
-
-import { traceOf } from "../../../base/thrown.ts";
-import type { NodeTypes } from "../nodes/node-type.ts";
+import { halt } from "./end-run.ts";
 import { isEffectful } from "./fork-run.ts";
-import { type EventDraft, isOver, type PauseRequest, type Run, type RunStop } from "./run.ts";
-import { type RunEntry, scheduled } from "./run-entry.ts";
-import { begun, openNode, runPaused, stopped } from "./run-events.ts";
+import { type EventDraft, isOver, type PauseRequest, type RunRefusal, refuseRun } from "./run.ts";
+import { begun, openNode, runPaused } from "./run-events.ts";
 import type { RunLog } from "./run-log.ts";
-import type { RunParts } from "./run-parts.ts";
-import { type RunRefusal, refuseRun } from "./run-refusal.ts";
-import { openInterrupt } from "./run-snapshot.ts";
-import type { Interrupt, RunState } from "./run-state.ts";
+import type { RunState } from "./run-state.ts";
+import type { RunParts } from "./workflow-runs.ts";
 
-/**
- * Pauses a run, or has it paused behind its node; undefined: that is how it is now. `stop` ends the
- * execution of the run where it is.
- */
+/** Pauses a run, or has it paused behind its node; undefined: that is how it is now. */
 export async function pauseRun(
   log: RunLog,
   request: PauseRequest,
-  types: NodeTypes,
-  stop: () => void,
+  { register, types }: RunParts,
 ): Promise<RunRefusal | undefined> {
   const { run } = log;
   const isDraining = request.drainPolicy === "drain-current-node";
@@ -37,7 +28,7 @@ export async function pauseRun(
     }
     if (refusal !== undefined || (isDraining && nodeId !== undefined)) return [];
     // From here on the execution says nothing more: what it would say comes after this.
-    stop();
+    halt(register, run.runId, { kind: "paused" });
     return [...begun(state, run), runPaused(request)];
   });
   if (refusal !== undefined || log.state.status === "paused") return refusal;
@@ -92,71 +83,4 @@ function conflict(
   const since = pausedAt === undefined ? {} : { pausedAt };
   const code = isOver(runStatus) ? "run_terminal" : "run_state_conflict";
   return refuseRun(code, message, { runStatus, ...since, ...more });
-}
-
-type Cancelling = Extract<RunStop, { kind: "cancelled" }>;
-
-/**
- * Ends runs from outside: with a run goes whatever it began, at any depth, since nobody waits for that
- * any more.   OpenWOP "rest-endpoints" §cancel, "interrupt-profiles" parent and child
- */
-export class RunEnder {
-  readonly #parts: RunParts;
-
-  constructor(parts: RunParts) {
-    this.#parts = parts;
-  }
-
-  /** Ends a run that is not over, and what it began; they have ended when this resolves. */
-  async end(log: RunLog, stop: Cancelling): Promise<void> {
-    const { register, watchers } = this.#parts;
-    const { run } = log;
-    // The end is written here: a node that does not hear the signal cannot put it off.
-    let waiting: Interrupt | undefined;
-    await log.append((state) => {
-      waiting = openInterrupt(state);
-      return stopped(stop, state, run, register.now());
-    });
-    if (waiting !== undefined) {
-      for (const watcher of watchers) watcher.onAnswer(run, waiting, undefined);
-    }
-    this.halt(run.runId, stop);
-    await this.endChildren(run, stop.by);
-  }
-
-  /** Ends what a run began that is over itself. */
-  async endChildren({ runId, owner }: Run, by: string = owner.principal): Promise<void> {
-    const { register } = this.#parts;
-    for (const child of register.childrenOf(runId)) {
-      const log = isOver(child.status) ? undefined : await register.log(child.runId, this.#parts);
-      if (log !== undefined) await this.orphan(log, by);
-    }
-  }
-
-  /** The run that began it is over. */
-  orphan(log: RunLog, by: string = log.run.owner.principal): Promise<void> {
-    const { parent } = log.run;
-    const whose = parent === undefined ? {} : { parentRunId: parent.runId };
-    return this.end(log, { kind: "cancelled", reason: "parent-cancelled", by, ...whose });
-  }
-
-  /** Ends what an earlier process left behind when it ended its parent; whether it is such a run. */
-  takeDown({ runId, parentRunId }: RunEntry): boolean {
-    const { register, log: lines, redact } = this.#parts;
-    if (parentRunId === undefined) return false;
-    if (!isOver(register.find(parentRunId)?.status ?? "cancelled")) return false;
-    const ending = register.log(runId, this.#parts).then((log) => log && this.orphan(log));
-    ending.catch((error: unknown) => {
-      lines.warn({ trace: redact(traceOf(error)), run_id: runId }, "a run could not be ended");
-    });
-    return true;
-  }
-
-  /** Ends its execution, or its waiting for one. */
-  halt(runId: string, stop: RunStop): void {
-    const { register } = this.#parts;
-    register.schedule.stop(runId, stop);
-    const entry = register.find(runId);
-    if (entry !== undefined) register.schedule.remove(scheduled(entry));
-  }
 }

@@ -3,7 +3,6 @@
  * that a caller may not see is not there for it. Runs that are not over are taken up, whoever left
  * them: an earlier process, another deployment, a node that is gone, a full disk.   OpenWOP RFC 0072 §B
  */
-
 import type { Ends } from "../../../base/deadline.ts";
 import type { JsonRecord } from "../../../base/json-value.ts";
 import { traceOf } from "../../../base/thrown.ts";
@@ -11,25 +10,26 @@ import type { AlsoChange } from "../../../state/collection-write.ts";
 import type { RunOwner } from "../agent-executor.ts";
 import type { Workflow } from "../workflows/load-workflows.ts";
 import { type AnsweredRun, answerRun } from "./answer-run.ts";
-import { beginChild } from "./child-runs.ts";
+import { endRun, takeDown } from "./end-run.ts";
 import { makeFork } from "./fork-run.ts";
-import { compileShapes, findDefinition, makeRun, type RunMaker } from "./make-run.ts";
-import { pauseRun, RunEnder, resumeRun } from "./pause-run.ts";
+import { compileShapes, findDefinition, makeRun } from "./make-run.ts";
+import { pauseRun, resumeRun } from "./pause-run.ts";
 import {
-  isOver,
+  isRefused,
   isSuspended,
   isWaiting,
   ownerKey,
   type PauseRequest,
   type Run,
+  type RunRefusal,
   type RunStatus,
+  runNotFound,
 } from "./run.ts";
 import { isVisible, type RunCaller, type RunEntry, scheduled } from "./run-entry.ts";
 import type { RunLog } from "./run-log.ts";
-import type { RunParts } from "./run-parts.ts";
-import { isRefused, type RunRefusal, runNotFound } from "./run-refusal.ts";
 import type { InterruptAnswer, RunWatcher } from "./run-state.ts";
 import { RunWorker } from "./run-worker.ts";
+import type { RunParts } from "./workflow-runs.ts";
 
 /** Changes that are made together with what is answered. */
 type Alongside = (status: RunStatus, runId: string) => readonly AlsoChange[];
@@ -45,27 +45,16 @@ const NOTHING: Alongside = () => [];
 const LOOK_EVERY_MS = 60_000;
 
 export class RunHost {
-  readonly #parts: RunMaker;
+  readonly #parts: RunParts;
   readonly #worker: RunWorker;
-  readonly #ender: RunEnder;
   readonly #watchers = new Set<RunWatcher>();
   #looking: NodeJS.Timeout | undefined;
   #forgetGone: () => void = () => undefined;
 
-  constructor(options: Omit<RunParts, "watchers">) {
-    const parts = { ...options, ...compileShapes(options.compiler), watchers: this.#watchers };
-    this.#parts = parts;
-    this.#ender = new RunEnder(parts);
-    const children = {
-      ...parts,
-      go: (log: RunLog) => this.#continue(log),
-      orphaned: (log: RunLog) => this.#ender.orphan(log),
-    };
-    this.#worker = new RunWorker({
-      ...parts,
-      beginChild: (...asked) => beginChild(children, ...asked),
-      ended: (run) => this.#ender.endChildren(run),
-    });
+  constructor(options: Omit<RunParts, "watchers" | "body" | "overlay">) {
+    const { compiler } = options;
+    this.#parts = { ...options, ...compileShapes(compiler), watchers: this.#watchers };
+    this.#worker = new RunWorker(this.#parts);
   }
 
   /** Takes up everything that is not over, at once, and now and then. */
@@ -153,7 +142,7 @@ export class RunHost {
     const log = await this.find(runId, caller);
     if (isRefused(log)) return log;
     const why = reason === undefined ? {} : { reason: this.#parts.redact(reason) };
-    await this.#ender.end(log, { kind: "cancelled", ...why, by: caller.owner.principal });
+    await endRun(this.#parts, log, { kind: "cancelled", ...why, by: caller.owner.principal });
     return log;
   }
 
@@ -165,10 +154,8 @@ export class RunHost {
   ): Promise<RunLog | RunRefusal> {
     const log = await this.find(runId, caller);
     if (isRefused(log)) return log;
-    const { redact, types } = this.#parts;
-    const asked = redact({ ...request, by: caller.owner.principal });
-    const stop = (): void => this.#ender.halt(runId, { kind: "paused" });
-    return (await pauseRun(log, asked, types, stop)) ?? log;
+    const asked = this.#parts.redact({ ...request, by: caller.owner.principal });
+    return (await pauseRun(log, asked, this.#parts)) ?? log;
   }
 
   /** Lets a paused run go on. */
@@ -181,7 +168,7 @@ export class RunHost {
     if (isRefused(log)) return log;
     const refusal = await resumeRun(log, this.#parts.redact(reason), caller.owner.principal);
     if (refusal !== undefined) return refusal;
-    this.#continue(log);
+    this.#parts.register.execute(log);
     return log;
   }
 
@@ -197,7 +184,7 @@ export class RunHost {
     if (isRefused(log)) return log;
     const changes = alongside("running", runId);
     const answered = await answerRun(log, nodeId, answer, this.#parts, changes);
-    if (!isRefused(answered)) this.#continue(log);
+    if (!isRefused(answered)) this.#parts.register.execute(log);
     return answered;
   }
 
@@ -210,14 +197,8 @@ export class RunHost {
     if (isRefused(run)) return redact(run);
     const changes = alongside("pending", run.runId);
     const log = await register.keep(run, this.#parts, { alongside: changes, isOnly });
-    if (!isRefused(log)) this.#continue(log);
+    if (!isRefused(log)) register.execute(log);
     return log;
-  }
-
-  #continue({ run, state }: RunLog): void {
-    const { schedule } = this.#parts.register;
-    const { tenant, principal } = run.owner;
-    if (!isOver(state.status)) schedule.add(scheduled({ runId: run.runId, tenant, principal }));
   }
 
   /** What has been over for long is deleted on the way. */
@@ -233,7 +214,7 @@ export class RunHost {
     const { register } = this.#parts;
     for (const entry of register.unfinished()) {
       if (!register.isOurs(entry)) continue;
-      if (this.#ender.takeDown(entry) || isSuspended(entry.status)) continue;
+      if (takeDown(this.#parts, entry) || isSuspended(entry.status)) continue;
       const run = scheduled(entry);
       if (!register.schedule.has(run)) register.schedule.add(run);
     }

@@ -12,6 +12,7 @@ import type { RunError } from "../agent-executor.ts";
 import { orderNodes } from "../workflows/check-workflow.ts";
 import type { WorkflowNode } from "../workflows/workflow.ts";
 import { checkHandoffGate } from "./agent-pins.ts";
+import { endChildren } from "./end-run.ts";
 import { findLoopExcess } from "./fold-run.ts";
 import { copyHistory } from "./fork-run.ts";
 import {
@@ -31,20 +32,15 @@ import {
   stopped,
 } from "./run-events.ts";
 import { type RunLog, RunOverError } from "./run-log.ts";
-import { openInterrupt } from "./run-snapshot.ts";
-import type { RunState } from "./run-state.ts";
-import { append, type Driven, type DrivenParts, failNode, takeNode } from "./take-node.ts";
-
-/** The parts that a worker has besides: who hears that a run is over. */
-interface WorkerParts extends DrivenParts {
-  ended(run: Run): Promise<void>;
-}
+import { openInterrupt, type RunState } from "./run-state.ts";
+import { append, type Driven, failNode, takeNode } from "./take-node.ts";
+import type { RunParts } from "./workflow-runs.ts";
 
 export class RunWorker implements RunExecutor {
   readonly concurrent: number;
-  readonly #parts: WorkerParts;
+  readonly #parts: RunParts;
 
-  constructor(parts: WorkerParts) {
+  constructor(parts: RunParts) {
     this.#parts = parts;
     this.concurrent = parts.limits.concurrent;
   }
@@ -85,7 +81,7 @@ export class RunWorker implements RunExecutor {
       await log.append(failing, [], { isHolders: true });
     }
     // A run that failed may have begun others.
-    if (isOver(log.state.status)) await this.#parts.ended(run);
+    if (isOver(log.state.status)) await endChildren(this.#parts, run);
     const interrupt = openInterrupt(log.state);
     if (interrupt === undefined) return;
     for (const watcher of watchers) watcher.onInterrupt(run, interrupt);
@@ -119,11 +115,7 @@ export class RunWorker implements RunExecutor {
  * process left behind. Goes on until the run is over or waits; the signal's reason is a `RunStop`.
  * OpenWOP RFC 0072 §B, "replay"
  */
-async function driveUntilStopped(
-  log: RunLog,
-  signal: AbortSignal,
-  parts: DrivenParts,
-): Promise<void> {
+async function driveUntilStopped(log: RunLog, signal: AbortSignal, parts: RunParts): Promise<void> {
   const { run } = log;
   try {
     await driveToRest({ log, signal, parts });

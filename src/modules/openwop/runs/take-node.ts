@@ -3,16 +3,15 @@
  * came of it. A node that does not hear the signal is left behind, and what it says then is not kept.
  * OpenWOP RFC 0072 §B, "replay"
  */
-
 import { raceAbort } from "../../../base/deadline.ts";
 import { type JsonRecord, memberOf } from "../../../base/json-value.ts";
 import type { AlsoChange } from "../../../state/collection-write.ts";
-import type { AgentEvent, RunError } from "../agent-executor.ts";
-import type { ChildRequest, ChildRun, NodeCall, NodeOutcome } from "../nodes/node-type.ts";
+import { type AgentEvent, type Failure, failed, type RunError } from "../agent-executor.ts";
+import type { NodeCall, NodeOutcome } from "../nodes/node-type.ts";
 import type { PortValue, WorkflowNode } from "../workflows/workflow.ts";
 import { findPinFault, pinMismatch } from "./agent-pins.ts";
 import { beginNode } from "./begin-node.ts";
-import type { NodeExecution } from "./child-runs.ts";
+import { beginChild } from "./child-runs.ts";
 import type { EventDraft, RunEvent } from "./run.ts";
 import { putPendingResult } from "./run-entry.ts";
 import {
@@ -25,24 +24,15 @@ import {
   runFailed,
 } from "./run-events.ts";
 import type { RunLog } from "./run-log.ts";
-import type { RunParts } from "./run-parts.ts";
 import type { RunState } from "./run-state.ts";
+import type { RunParts } from "./workflow-runs.ts";
 
 /** A run that is being executed. */
 export interface Driven {
   readonly log: RunLog;
   /** Its reason is a `RunStop`. */
   readonly signal: AbortSignal;
-  readonly parts: DrivenParts;
-}
-
-/** The parts that runs are executed with. */
-export interface DrivenParts extends RunParts {
-  beginChild(
-    place: NodeExecution,
-    request: ChildRequest,
-    isBegun: boolean,
-  ): Promise<ChildRun | RunError>;
+  readonly parts: RunParts;
 }
 
 /** Before a node is begun. */
@@ -112,10 +102,7 @@ async function executeAndRecord(driven: Driven, node: WorkflowNode): Promise<"do
   const { run, state } = log;
   const read = readInputs(node, state);
   const { startedAt, startedSequence = 0 } = state.nodes[node.id] ?? {};
-  const outcome: NodeOutcome =
-    read.error === undefined
-      ? await executeNode(driven, node, read.inputs)
-      : { kind: "failed", error: read.error };
+  const outcome = read.kind === "failed" ? read : await executeNode(driven, node, read.inputs);
   switch (outcome.kind) {
     case "failed":
       await failNode(driven, node.id, outcome.error);
@@ -141,23 +128,21 @@ async function executeAndRecord(driven: Driven, node: WorkflowNode): Promise<"do
   }
 }
 
-/** Every input, or the one that is missing. */
-type NodeInputs =
-  | { readonly inputs: JsonRecord; readonly error?: undefined }
-  | { readonly inputs?: undefined; readonly error: RunError };
-
-/** Puts them together; an optional one that is not there is left out. */
-function readInputs(node: WorkflowNode, state: RunState): NodeInputs {
+/** Puts the inputs of a node together; an optional one that is not there is left out. */
+function readInputs(
+  node: WorkflowNode,
+  state: RunState,
+): { readonly kind: "read"; readonly inputs: JsonRecord } | Failure {
   const inputs: [string, unknown][] = [];
   for (const [name, port] of Object.entries(node.inputs)) {
     const value = readPort(port, state);
     if (value !== undefined) inputs.push([name, value]);
     else if (port.type !== "static" && port.optional !== true) {
       const message = `the input "${name}" has no value`;
-      return { error: { code: "validation_error", message, details: { input: name } } };
+      return failed("validation_error", message, { input: name });
     }
   }
-  return { inputs: Object.fromEntries(inputs) };
+  return { kind: "read", inputs: Object.fromEntries(inputs) };
 }
 
 function readPort(port: PortValue, { variables, nodes }: RunState): unknown {
@@ -182,7 +167,7 @@ export async function executeNode(
   const type = parts.types.get(node.typeId);
   if (type === undefined) {
     const message = `this server runs no nodes of type "${node.typeId}" any more`;
-    return { kind: "failed", error: { code: "capability_not_provided", message } };
+    return failed("capability_not_provided", message);
   }
   let isOpen = true;
   const emit = async (event: AgentEvent): Promise<string> => {
@@ -196,7 +181,7 @@ export async function executeNode(
   const call: NodeCall = {
     ...{ run, state, node, inputs, startedAt: Date.parse(startedAt), startedSequence },
     ...{ now: parts.register.now(), signal, emit },
-    beginChild: (request, isBegun) => parts.beginChild(place, request, isBegun),
+    beginChild: (request, isBegun) => beginChild(parts, place, request, isBegun),
     ...(await handedOn(driven, node)),
   };
   // The run may have been stopped since the node was begun.

@@ -2,8 +2,8 @@
  * The runs of workflows, through every reload and restart: taken on, found, read and forgotten. Each has
  * a log, and where it stands follows from that.
  */
-
 import { isRecord } from "../../../base/json-value.ts";
+import type { CallLog } from "../../../handlers/handler.ts";
 import { readEvents } from "../../../runs/event-log.ts";
 import {
   openParts,
@@ -12,10 +12,23 @@ import {
   type RunRegisterOptions,
 } from "../../../runs/run-register.ts";
 import { RunSchedule } from "../../../runs/run-schedule.ts";
+import type { CompiledSchema, SchemaCompiler } from "../../../schema/schema.ts";
 import type { AlsoChange } from "../../../state/collection-write.ts";
 import type { Store } from "../../../state/store.ts";
+import type { AgentCatalog } from "../agent-catalog.ts";
 import type { RunLimits } from "../config.ts";
-import { isOver, isSuspended, type Run, type RunEvent, type RunStop } from "./run.ts";
+import type { NodeTypes } from "../nodes/node-type.ts";
+import type { Workflows } from "../workflows/load-workflows.ts";
+import {
+  isOver,
+  isSuspended,
+  type Run,
+  type RunEvent,
+  type RunRefusal,
+  type RunStop,
+  runAlreadyActive,
+  tooManyRuns,
+} from "./run.ts";
 import {
   entryOf,
   PENDING_RESULTS,
@@ -25,14 +38,31 @@ import {
   workflowRunKind,
 } from "./run-entry.ts";
 import { type Redact, RunLog } from "./run-log.ts";
-import { type RunRefusal, runAlreadyActive, tooManyRuns } from "./run-refusal.ts";
-import { type Interrupt, initialState, type RunState } from "./run-state.ts";
+import { type Interrupt, initialState, type RunState, type RunWatcher } from "./run-state.ts";
+
+/** The parts that the runs of a deployment are made, executed, answered and ended with. */
+export interface RunParts {
+  readonly register: WorkflowRuns;
+  readonly workflows: Workflows;
+  readonly types: NodeTypes;
+  readonly catalog: AgentCatalog;
+  readonly compiler: SchemaCompiler;
+  /** The shape of a request for a run. */
+  readonly body: CompiledSchema;
+  /** The shape of what a fork changes. */
+  readonly overlay: CompiledSchema;
+  readonly redact: Redact;
+  readonly limits: RunLimits;
+  readonly isConformance: boolean;
+  readonly log: Pick<CallLog, "warn">;
+  /** Aborted when nobody is to wait for a run any more: the server begins to stop. */
+  readonly stopping: AbortSignal;
+  /** They hear of every run that begins to wait, or has its answer. */
+  readonly watchers: ReadonlySet<RunWatcher>;
+}
 
 /** The options of a deployment for keeping runs. */
-export interface LogRules {
-  readonly limits: RunLimits;
-  readonly redact: Redact;
-}
+type LogRules = Pick<RunParts, "limits" | "redact">;
 
 interface KeepOptions {
   /** Changes that are made with it. */
@@ -83,6 +113,12 @@ export class WorkflowRuns extends RunRegister<RunEntry, RunEvent> {
     const { rootRunId = runId } = this.find(runId) ?? {};
     const tree = this.inGroup("tree", rootRunId);
     return tree.filter(({ parentRunId }) => parentRunId === runId);
+  }
+
+  /** Has a run executed when its turn comes, unless it is over. */
+  execute({ run: { runId, owner }, state }: RunLog): void {
+    const { tenant, principal } = owner;
+    if (!isOver(state.status)) this.schedule.add(scheduled({ runId, tenant, principal }));
   }
 
   /** Keeps a run, and what has to change with it. */

@@ -4,10 +4,9 @@
  * business.   OpenWOP RFC 0002 §B, RFC 0070
  */
 
-import { isRecord } from "../../../base/json-value.ts";
 import type { JsonSchema } from "../../../schema/json-schema.ts";
 import type { CompiledSchema } from "../../../schema/schema.ts";
-import type { Handoff, RunError } from "../agent-executor.ts";
+import type { Failure, Handoff } from "../agent-executor.ts";
 import type { ManifestClass } from "../installed-agent.ts";
 
 /** A tool that the agent may call. */
@@ -19,9 +18,7 @@ export interface OfferedTool {
 }
 
 /** The outcome of calling one. */
-export type ToolAnswer =
-  | { readonly kind: "returned"; readonly outcome: unknown }
-  | { readonly kind: "failed"; readonly error: RunError };
+export type ToolAnswer = { readonly kind: "returned"; readonly outcome: unknown } | Failure;
 
 /** An earlier answer to the same task, and what was wrong with it. */
 export interface TurnRemark {
@@ -108,14 +105,7 @@ export type RuntimeAnswer =
       readonly message: string;
       readonly usage?: TokenUsage;
     }
-  | { readonly kind: "failed"; readonly error: RunError; readonly usage?: TokenUsage };
-
-/** The handoff that an answer states, by the agent's id or with a reason beside it. */
-export function readHandoff(stated: unknown): { readonly handoff?: Handoff } {
-  const { toAgentId, reason } = isRecord(stated) ? stated : { toAgentId: stated };
-  if (typeof toAgentId !== "string") return {};
-  return { handoff: { toAgentId, ...(typeof reason === "string" ? { reason } : {}) } };
-}
+  | (Failure & { readonly usage?: TokenUsage });
 
 /** Takes turns; what it throws is a fault. */
 export interface AgentRuntime {

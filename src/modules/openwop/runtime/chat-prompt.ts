@@ -11,13 +11,8 @@ import type {
 import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
 import { parseBoundedJson } from "../../../identity/json-document.ts";
 import type { CompiledSchema } from "../../../schema/schema.ts";
-import {
-  type OfferedTool,
-  type RuntimeAnswer,
-  type RuntimeTurn,
-  readHandoff,
-  type ToolAnswer,
-} from "./agent-runtime.ts";
+import { readHandoff } from "../agent-executor.ts";
+import type { OfferedTool, RuntimeAnswer, RuntimeTurn, ToolAnswer } from "./agent-runtime.ts";
 import type { Completion, RequestedCall } from "./completion.ts";
 
 /** A question, as the AI SDK asks every model. */

@@ -4,6 +4,7 @@
  * Nothing that a model says is more than a text until it was checked.
  */
 import { tellingOf } from "../../../base/leaving.ts";
+import { type Failure, failed } from "../agent-executor.ts";
 import {
   type AgentRuntime,
   type RuntimeAnswer,
@@ -155,12 +156,8 @@ class ChatTurn {
   }
 }
 
-function refused() {
+function refused(): Failure {
   return failed("model_refused", "the model refused to answer");
-}
-
-function failed(code: string, message: string) {
-  return { kind: "failed", error: { code, message } } as const;
 }
 
 type Mode = "undecided" | "plain" | "member" | "none";

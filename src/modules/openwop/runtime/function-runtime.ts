@@ -6,12 +6,8 @@
 import { setImmediate } from "node:timers/promises";
 import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
 import { type JsonDocument, parseBoundedJson } from "../../../identity/json-document.ts";
-import {
-  type AgentRuntime,
-  type RuntimeAnswer,
-  type RuntimeTurn,
-  readHandoff,
-} from "./agent-runtime.ts";
+import { failed, readHandoff } from "../agent-executor.ts";
+import type { AgentRuntime, RuntimeAnswer, RuntimeTurn } from "./agent-runtime.ts";
 
 /** The operator's function. */
 export type TurnFunction = (turn: unknown) => unknown;
@@ -123,8 +119,4 @@ function readMembers(answer: JsonRecord): RuntimeAnswer {
     ...(confidence === undefined || confidence === null ? {} : { confidence }),
     ...readHandoff(handoff),
   };
-}
-
-function failed(code: string, message: string): RuntimeAnswer {
-  return { kind: "failed", error: { code, message } };
 }

@@ -6,7 +6,14 @@
 import { raceAbort, within } from "../../../base/deadline.ts";
 import type { AgentDocument } from "../../../identity/agent-document.ts";
 import { commonScopes } from "../../../identity/authority-scope.ts";
-import type { AgentExecutor, AgentOutcome, AgentTurn, Handoff } from "../agent-executor.ts";
+import {
+  type AgentExecutor,
+  type AgentOutcome,
+  type AgentTurn,
+  type Failure,
+  failed,
+  type Handoff,
+} from "../agent-executor.ts";
 import type { AgentRegistry, InstalledAgent } from "../installed-agent.ts";
 import type { Redactor } from "../redaction.ts";
 import {
@@ -16,17 +23,9 @@ import {
   type TurnRemark,
 } from "../runtime/agent-runtime.ts";
 import { type ReasoningRules, ReasoningWriter } from "./reasoning.ts";
-import {
-  type EndpointTool,
-  ToolCalls,
-  type ToolCallsOptions,
-  type ToolHost,
-  toolSurface,
-} from "./tool-calls.ts";
+import { type ToolCallParts, ToolCalls, type TurnTaker } from "./tool-calls.ts";
 import {
   type Answered,
-  type FailedTurn,
-  failedTurn,
   judgeAnswer,
   type Malformed,
   readConfidence,
@@ -37,15 +36,11 @@ import {
 } from "./turn-rules.ts";
 
 /** The parts that every turn is taken with. */
-interface ExecutorOptions {
+interface ExecutorOptions extends ToolCallParts {
   readonly registry: AgentRegistry;
   readonly runtime: AgentRuntime;
-  readonly redactor: Redactor;
   readonly reasoning: ReasoningRules;
-  readonly host: ToolHost;
   readonly turnTimeoutMs: number;
-  readonly maxToolCalls: number;
-  takeRate: ToolCallsOptions["takeRate"];
   /** Scopes granted to an agent's tool calls. */
   grantsOf(agentId: string): readonly string[];
   /** Undefined: it has no identity here. */
@@ -66,10 +61,10 @@ export function createExecutor(options: ExecutorOptions): AgentExecutor {
     },
     takeTurn: async (turn) => {
       const agent = registry.find(turn.agentId, turn.owner.tenant);
-      if (agent === undefined) return failedTurn("agent_not_found", "there is no such agent");
+      if (agent === undefined) return failed("agent_not_found", "there is no such agent");
       const document = options.documentOf(agent);
       const inactive = document && options.findInactive(document);
-      if (inactive !== undefined) return failedTurn("agent_unavailable", inactive);
+      if (inactive !== undefined) return failed("agent_unavailable", inactive);
       const isChecked = turn.validatesHandoff !== false;
       const violations = isChecked ? agent.taskSchema?.check(turn.task) : undefined;
       if (violations !== undefined) {
@@ -85,34 +80,19 @@ export function createExecutor(options: ExecutorOptions): AgentExecutor {
   };
 }
 
-/** The agent that takes the turn. */
-interface TurnTaker {
-  readonly agent: InstalledAgent;
-  readonly document: AgentDocument | undefined;
-  /** The scopes of its tool calls. */
-  readonly scopes: readonly string[];
-  readonly turn: AgentTurn;
-}
-
 class RunningTurn {
   readonly #around: ExecutorOptions;
   readonly #agent: InstalledAgent;
   readonly #turn: AgentTurn;
   readonly #signal: AbortSignal;
   readonly #reasoning: ReasoningWriter;
-  readonly #tools: ReadonlyMap<string, EndpointTool>;
   readonly #calls: ToolCalls;
   #usage: TokenUsage | undefined;
   #fault: { readonly error: unknown } | undefined;
 
   /** `signal` is aborted when the turn is over for others: its run is cancelled, or time is up. */
-  constructor(
-    around: ExecutorOptions,
-    { agent, document, scopes, turn }: TurnTaker,
-    signal: AbortSignal,
-  ) {
-    const { host, redactor, takeRate, maxToolCalls: maxCalls } = around;
-    const { agentId } = agent;
+  constructor(around: ExecutorOptions, taker: TurnTaker, signal: AbortSignal) {
+    const { agent, turn } = taker;
     this.#around = around;
     this.#agent = agent;
     this.#turn = turn;
@@ -120,12 +100,9 @@ class RunningTurn {
     const emit: AgentTurn["emit"] = (event) => this.#guard(turn.emit(event));
     const verbosity = readVerbosity(turn.configurable) ?? around.reasoning.verbosity;
     const rules = { ...around.reasoning, verbosity };
-    this.#reasoning = new ReasoningWriter(agentId, rules, redactor, emit);
-    this.#tools = toolSurface(agent.toolAllowlist, host.findEndpoint);
-    this.#calls = new ToolCalls({
-      ...{ agentId, document, scopes, maxCalls, host, redactor, emit, takeRate },
-      ...{ principal: turn.owner.principal, runId: turn.runId },
-      ...{ tools: this.#tools, signal: this.#signal },
+    this.#reasoning = new ReasoningWriter(agent.agentId, rules, around.redactor, emit);
+    this.#calls = new ToolCalls(around, taker, {
+      ...{ signal, emit },
       // Readers of events expect a reason before an act.
       beforeFirst: ({ toolId }) => this.#reasoning.sayUnlessSpoken(`Calls ${toolId}.`),
     });
@@ -142,7 +119,7 @@ class RunningTurn {
   }
 
   /** A turn that failed was paid for all the same. */
-  #withUsage({ kind, error }: FailedTurn): FailedTurn {
+  #withUsage({ kind, error }: Failure): Failure {
     if (this.#usage === undefined) return { kind, error };
     return { kind, error: { ...error, details: { ...error.details, usage: this.#usage } } };
   }
@@ -161,7 +138,7 @@ class RunningTurn {
   }
 
   /** The result is redacted before anybody looks at it. */
-  async #ask(history: readonly TurnRemark[]): Promise<Answered | Malformed | FailedTurn> {
+  async #ask(history: readonly TurnRemark[]): Promise<Answered | Malformed | Failure> {
     const { runtime, redactor, turnTimeoutMs } = this.#around;
     const { agentId, persona, modelClass, prompt, returnSchema } = this.#agent;
     const callTool = this.#calls.begin();
@@ -169,16 +146,16 @@ class RunningTurn {
       agent: { agentId, persona, modelClass },
       owner: ownerOf(this.#turn),
       ...{ prompt, task: this.#turn.task, history },
-      ...{ tools: [...this.#tools.values()], returnSchema },
+      ...{ tools: [...this.#calls.tools.values()], returnSchema },
       options: readModelOptions(this.#turn.configurable),
       reasoning: this.#reasoning,
       signal: this.#signal,
       callTool: (toolId, input) => this.#guard(callTool(toolId, input)),
     });
     const answer = await raceAbort(asked, this.#signal);
-    if (this.#turn.signal.aborted) return failedTurn("run_cancelled", "the run was cancelled");
+    if (this.#turn.signal.aborted) return failed("run_cancelled", "the run was cancelled");
     if (answer === "aborted" || this.#signal.aborted) {
-      return failedTurn("agent_timeout", `the turn took longer than ${turnTimeoutMs} ms`);
+      return failed("agent_timeout", `the turn took longer than ${turnTimeoutMs} ms`);
     }
     // Events that the runtime did not wait for come before its decision.
     await this.#calls.end();
@@ -186,7 +163,7 @@ class RunningTurn {
     if (answer.kind === "malformed") return answer;
     if (answer.kind === "failed") {
       const { code, message, details } = answer.error;
-      return failedTurn(code, redactor.text(message), details);
+      return failed(code, redactor.text(message), details);
     }
     return { ...answer, result: redactor.value(answer.result) ?? null };
   }
@@ -201,7 +178,7 @@ class RunningTurn {
     await this.#reasoning.end();
     const { tenant } = this.#turn.owner;
     if (wish !== undefined && registry.find(wish.toAgentId, tenant) === undefined) {
-      return failedTurn("agent_not_found", "the agent hands off to an agent that is not there");
+      return failed("agent_not_found", "the agent hands off to an agent that is not there");
     }
     const { observed, stated } = readConfidence(redactor.value(answer.confidence)) ?? {};
     const { escalationThreshold } = this.#turn.configurable;

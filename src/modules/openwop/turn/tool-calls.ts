@@ -13,10 +13,10 @@ import type { AgentDocument } from "../../../identity/agent-document.ts";
 import { compileGrants } from "../../../identity/authority-scope.ts";
 import { canonicalForm, sha256Hex } from "../../../identity/canonical-form.ts";
 import { uuidv7 } from "../../../identity/uuid.ts";
-import type { AgentEvent, RunError } from "../agent-executor.ts";
+import { type AgentTurn, failed, type RunError } from "../agent-executor.ts";
+import type { InstalledAgent } from "../installed-agent.ts";
 import type { Redactor } from "../redaction.ts";
 import type { OfferedTool, RuntimeTurn, ToolAnswer } from "../runtime/agent-runtime.ts";
-import { failedTurn } from "./turn-rules.ts";
 
 /** A tool, and the endpoint behind it. */
 export interface EndpointTool extends OfferedTool {
@@ -27,7 +27,7 @@ export interface EndpointTool extends OfferedTool {
 }
 
 /** The endpoint that serves a pair; a path may be its template. */
-export type FindEndpoint = (method: string, path: string) => EndpointDefinition | undefined;
+type FindEndpoint = (method: string, path: string) => EndpointDefinition | undefined;
 
 const TOOL_ID = /^agtp:([A-Z]{3,32}) (\/\S{0,1023})$/;
 
@@ -40,7 +40,7 @@ export function readToolId(
 }
 
 /** The tools of an allowlist, by their ids. */
-export function toolSurface(
+function toolSurface(
   allowlist: readonly string[],
   findEndpoint: FindEndpoint,
 ): ReadonlyMap<string, EndpointTool> {
@@ -81,22 +81,29 @@ export interface ToolHost {
   call(call: HostedCall): Promise<HostedAnswer>;
 }
 
-/** The agent that calls, its run, and the tools. */
-export interface ToolCallsOptions {
-  readonly agentId: string;
-  readonly principal: string;
-  readonly runId: string;
-  /** Undefined: the agent has no identity here, and can call nothing. */
-  readonly document: AgentDocument | undefined;
-  readonly scopes: readonly string[];
-  readonly tools: ReadonlyMap<string, EndpointTool>;
-  readonly maxCalls: number;
-  /** Takes one call of a tool, or says in how many milliseconds there is one again. */
-  takeRate(principal: string, toolName: string): number | undefined;
+/** The parts that the calls of every turn are made with. */
+export interface ToolCallParts {
   readonly host: ToolHost;
   readonly redactor: Redactor;
+  readonly maxToolCalls: number;
+  /** Takes one call of a tool, or says in how many milliseconds there is one again. */
+  takeRate(principal: string, toolName: string): number | undefined;
+}
+
+/** The agent that takes a turn, and its calls. */
+export interface TurnTaker {
+  readonly agent: InstalledAgent;
+  /** Undefined: the agent has no identity here, and can call nothing. */
+  readonly document: AgentDocument | undefined;
+  /** The scopes of its tool calls. */
+  readonly scopes: readonly string[];
+  readonly turn: AgentTurn;
+}
+
+/** A turn that is being taken. */
+interface TurnStage {
   readonly signal: AbortSignal;
-  emit(event: AgentEvent): Promise<string>;
+  readonly emit: AgentTurn["emit"];
   /** Called before the first call is told. */
   beforeFirst(tool: EndpointTool): Promise<void>;
 }
@@ -111,14 +118,21 @@ interface Returned {
 }
 
 export class ToolCalls {
-  readonly #options: ToolCallsOptions;
+  /** By their ids. */
+  readonly tools: ReadonlyMap<string, EndpointTool>;
+  readonly #parts: ToolCallParts;
+  readonly #taker: TurnTaker;
+  readonly #stage: TurnStage;
   #made = 0;
   /** Counts the attempts that began and that ended. */
   #round = 0;
   #last: Promise<unknown> = Promise.resolve();
 
-  constructor(options: ToolCallsOptions) {
-    this.#options = options;
+  constructor(parts: ToolCallParts, taker: TurnTaker, stage: TurnStage) {
+    this.#parts = parts;
+    this.#taker = taker;
+    this.#stage = stage;
+    this.tools = toolSurface(taker.agent.toolAllowlist, parts.host.findEndpoint);
   }
 
   /**
@@ -142,21 +156,21 @@ export class ToolCalls {
   }
 
   async #call(toolId: string, written: unknown, round: number): Promise<ToolAnswer> {
-    const { tools, maxCalls, signal, redactor } = this.#options;
-    if (round !== this.#round || signal.aborted) return failedTurn("turn_over", "the turn is over");
-    const tool = tools.get(toolId);
-    if (tool === undefined) return failedTurn("tool_not_allowed", "there is no such tool");
-    if (!isRecord(written))
-      return failedTurn("invalid_arguments", "the arguments must be an object");
+    const { maxToolCalls: maxCalls, redactor } = this.#parts;
+    if (round !== this.#round || this.#stage.signal.aborted)
+      return failed("turn_over", "the turn is over");
+    const tool = this.tools.get(toolId);
+    if (tool === undefined) return failed("tool_not_allowed", "there is no such tool");
+    if (!isRecord(written)) return failed("invalid_arguments", "the arguments must be an object");
     // The call is told as it is made: an agent hands no secret on.
     const input = redactor.value(written) as JsonRecord;
     const filled = fillPath(tool.path, new Map(Object.entries(input)));
-    if (filled.fault !== undefined) return failedTurn("invalid_arguments", filled.fault);
+    if (filled.fault !== undefined) return failed("invalid_arguments", filled.fault);
     if (this.#made >= maxCalls) {
-      return failedTurn("tool_limit_exceeded", `a turn may call ${maxCalls} tools`);
+      return failed("tool_limit_exceeded", `a turn may call ${maxCalls} tools`);
     }
     this.#made += 1;
-    if (this.#made === 1) await this.#options.beforeFirst(tool);
+    if (this.#made === 1) await this.#stage.beforeFirst(tool);
     const callId = uuidv7();
     const causationId = await this.#tellCalled(tool, callId, input);
     const returned = await this.#make(tool, filled.path, input);
@@ -165,27 +179,35 @@ export class ToolCalls {
   }
 
   #tellCalled({ toolId }: EndpointTool, callId: string, inputs: JsonRecord): Promise<string> {
-    const { agentId, principal, emit } = this.#options;
+    const { agent, turn } = this.#taker;
     const argsHash = sha256Hex(canonicalForm(inputs));
-    const told = { agentId, toolName: toolId, callId, inputs, argsHash, principal };
-    return emit({ type: "agent.toolCalled", payload: { ...told, transport: "native" } });
+    const told = {
+      ...{ agentId: agent.agentId, toolName: toolId, callId, inputs, argsHash },
+      principal: turn.owner.principal,
+    };
+    return this.#stage.emit({
+      type: "agent.toolCalled",
+      payload: { ...told, transport: "native" },
+    });
   }
 
   async #make(tool: EndpointTool, path: string, input: JsonRecord): Promise<Returned> {
-    const { scopes, document, host, runId, signal, principal, takeRate } = this.#options;
+    const { host, takeRate } = this.#parts;
+    const { scopes, document, turn } = this.#taker;
+    const { signal } = this.#stage;
     const { method, requiredScopes } = tool;
     const grants = compileGrants(scopes);
     const missing = requiredScopes.filter((scope) => !grants.covers(scope));
     if (document === undefined || missing.length > 0) return forbidden(tool);
-    const waitMs = takeRate(principal, tool.toolId);
+    const waitMs = takeRate(turn.owner.principal, tool.toolId);
     if (waitMs !== undefined) return rateLimited(tool, waitMs);
     const startedAt = performance.now();
-    const call = { agent: document, scopes, method, path, input, taskId: runId, signal };
+    const call = { agent: document, scopes, method, path, input, taskId: turn.runId, signal };
     const answered = await raceAbort(host.call(call), signal);
     const durationMs = Math.round(performance.now() - startedAt);
     if (answered === "aborted") {
       const message = "the turn ended before the endpoint answered, what it did is not known";
-      return { status: "error", answer: failedTurn("turn_over", message), durationMs };
+      return { status: "error", answer: failed("turn_over", message), durationMs };
     }
     const returned = this.#judge(tool, answered);
     return returned.status === "forbidden" ? returned : { ...returned, durationMs };
@@ -193,7 +215,7 @@ export class ToolCalls {
 
   /** The model is told no more than the events say. */
   #judge(tool: EndpointTool, { status, body }: HostedAnswer): Returned {
-    const { redactor } = this.#options;
+    const { redactor } = this.#parts;
     // 261 and 262 ask for something first, and nothing was done.
     if (status >= 200 && status < 300 && status !== 261 && status !== 262) {
       return {
@@ -218,13 +240,13 @@ export class ToolCalls {
     causationId: string,
     { status, answer, durationMs }: Returned,
   ): Promise<void> {
-    const { agentId, emit } = this.#options;
+    const { agentId } = this.#taker.agent;
     const payload = {
       ...{ agentId, toolName: toolId, callId, status },
       ...(answer.kind === "returned" ? { outcome: answer.outcome } : { error: answer.error }),
       ...(durationMs === undefined ? {} : { durationMs }),
     };
-    await emit({ type: "agent.toolReturned", payload, causationId });
+    await this.#stage.emit({ type: "agent.toolReturned", payload, causationId });
   }
 }
 
@@ -237,14 +259,14 @@ function forbidden({ toolId, requiredScopes }: EndpointTool, status?: number): R
     ...(status === undefined ? {} : { status }),
   };
   const message = "the agent and whoever started the run do not both hold what the tool requires";
-  return { status: "forbidden", answer: failedTurn("forbidden", message, details) };
+  return { status: "forbidden", answer: failed("forbidden", message, details) };
 }
 
 /** Nothing was called: it was asked for too often. */
 function rateLimited({ toolId: toolName }: EndpointTool, retryAfterMs: number): Returned {
   const message = "the tool is called too often for whoever started the run";
   const details = { scope: "tool", toolName, retryAfterMs };
-  return { status: "rate_limited", answer: failedTurn("rate_limited", message, details) };
+  return { status: "rate_limited", answer: failed("rate_limited", message, details) };
 }
 
 function textOr(value: unknown, otherwise: string): string {

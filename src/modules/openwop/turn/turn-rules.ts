@@ -5,7 +5,7 @@
 import type { JsonRecord } from "../../../base/json-value.ts";
 import type { CompiledSchema } from "../../../schema/schema.ts";
 import type { SchemaViolation } from "../../../schema/schema-violation.ts";
-import type { AgentOutcome } from "../agent-executor.ts";
+import { type Failure, failed } from "../agent-executor.ts";
 import type { Verbosity } from "../config.ts";
 import type { Redactor } from "../redaction.ts";
 import type { ModelOptions, RuntimeAnswer, TurnRemark } from "../runtime/agent-runtime.ts";
@@ -61,28 +61,17 @@ function isConfidence(value: unknown): value is number {
   return typeof value === "number" && value >= 0 && value <= 1;
 }
 
-/** A turn that failed. */
-export type FailedTurn = Extract<AgentOutcome, { kind: "failed" }>;
-
-/** One such. */
-export function failedTurn(code: string, message: string, details?: JsonRecord): FailedTurn {
-  return {
-    kind: "failed",
-    error: { code, message, ...(details === undefined ? {} : { details }) },
-  };
-}
-
 /** A task or a result that its schema does not take. */
 export function schemaFailure(
   code: "handoff_task_schema_violation" | "handoff_return_schema_violation",
   violations: readonly SchemaViolation[],
   redactor: Redactor,
-): FailedTurn {
+): Failure {
   const what = code === "handoff_task_schema_violation" ? "task" : "result";
   const errors = redactor.value(violations.map((one) => ({ ...one })));
   const first = violations[0];
   const where = first === undefined ? "" : `: ${first.path || "/"} ${first.message}`;
-  return failedTurn(code, redactor.text(`the ${what} does not satisfy its schema${where}`), {
+  return failed(code, redactor.text(`the ${what} does not satisfy its schema${where}`), {
     errors,
   });
 }
@@ -115,7 +104,7 @@ export type Malformed = Extract<RuntimeAnswer, { kind: "malformed" }>;
 /** Why an answer is asked for once more, and what the turn comes to if it was the last. */
 interface Objection {
   readonly kind: "objection";
-  readonly failure: FailedTurn;
+  readonly failure: Failure;
   readonly remarks: readonly TurnRemark[];
 }
 
@@ -127,7 +116,7 @@ export function judgeAnswer(
 ): Answered | Objection {
   if (answer.kind === "malformed") {
     const { content, message } = answer;
-    const failure = failedTurn("model_malformed_response", redactor.text(message));
+    const failure = failed("model_malformed_response", redactor.text(message));
     return { kind: "objection", failure, remarks: remarksOn(content, message) };
   }
   const { result } = answer;

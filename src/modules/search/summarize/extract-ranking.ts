@@ -4,6 +4,8 @@
  * nothing is compared with everything else.   AGTP "SUMMARIZE"
  */
 
+import { firstIndex } from "../../../base/first-index.ts";
+
 /** A sentence of a source. */
 interface Sentence {
   readonly text: string;
@@ -141,14 +143,8 @@ function insert(best: RankedSentence[], ranked: RankedSentence): void {
   const isFull = best.length >= MAX_CANDIDATES;
   if (isFull && ranked.score <= (best.at(-1)?.score ?? 0)) return;
   if (isFull) best.pop();
-  let low = 0;
-  let high = best.length;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if ((best[middle]?.score ?? 0) >= ranked.score) low = middle + 1;
-    else high = middle;
-  }
-  best.splice(low, 0, ranked);
+  const place = firstIndex(best.length, (at) => (best[at]?.score ?? 0) < ranked.score);
+  best.splice(place, 0, ranked);
 }
 
 const WORDS = /[\p{L}\p{N}][\p{L}\p{N}\p{M}]*/gu;

@@ -19,12 +19,8 @@ import {
   extractSummary,
   type SummaryLimits,
 } from "./extract-summary.ts";
-import {
-  type InTurns,
-  type ReadSources,
-  readSources,
-  type SourcePlaces,
-} from "./summary-sources.ts";
+import type { SourcePlaces } from "./source-reference.ts";
+import { type InTurns, type ReadSources, readSources } from "./summary-sources.ts";
 
 interface SummarizeOptions {
   readonly places: SourcePlaces;

@@ -7,7 +7,6 @@
 import { isRecord, quoteValue, recordIn } from "../../../base/json-value.ts";
 import { sourceRefused, sourceUnreadable } from "../../../dispatch/refusals/floor-refusals.ts";
 import { type Refusal, refusal } from "../../../dispatch/refusals/refusal.ts";
-import type { Impact } from "../../../endpoint/endpoint.ts";
 import type { Call, DispatchResult } from "../../../handlers/handler.ts";
 import { canonicalText, sha256Hex } from "../../../identity/canonical-form.ts";
 import { isStatus, isSuccess } from "../../../wire/message.ts";
@@ -15,25 +14,9 @@ import {
   type IsHere,
   type NamedSource,
   readSourceName,
+  type SourcePlaces,
   type SourceReference,
-} from "../source-reference.ts";
-
-/** The endpoint that is registered under a pair. */
-export interface RegisteredPair {
-  /** The strongest that calling it may have. */
-  readonly impact: Impact;
-  /** Answers `{status, result}`. */
-  readonly isFloor: boolean;
-}
-
-/** The places that sources may be read from. */
-export interface SourcePlaces {
-  readonly isHere: IsHere;
-  /** The pair that a dispatch arrives at; a contract does not count. */
-  registered(method: string, path: string): RegisteredPair | undefined;
-  /** The methods that are registered for a path. */
-  methodsFor(path: string): readonly string[];
-}
+} from "./source-reference.ts";
 
 /** A source, and where it comes from. */
 interface ReadSource {

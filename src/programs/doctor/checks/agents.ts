@@ -57,7 +57,6 @@ function methodsBeyondCatalog(file: string): Observation {
   };
 }
 
-/** Grants of the configuration itself. */
 function grantedScopes({ config: { peers, openwop } }: Subject) {
   const agents = isTable(openwop["agents"]) ? Object.entries(openwop["agents"]) : [];
   return [

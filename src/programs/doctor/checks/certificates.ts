@@ -19,7 +19,6 @@ interface CertificateFile {
 
 const BLOCK = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g;
 
-/** Every file of certificates that is known to be one. */
 function certificateFiles(subject: Subject): readonly CertificateFile[] {
   const { config, configFile, endpoints } = subject;
   const { tls, gateway, console, webhooks, peers } = config;

@@ -4,8 +4,8 @@
  */
 
 import { join, resolve } from "node:path";
-import { ENV_FILE } from "../../../app/config/environment.ts";
-import { configSchema } from "../../../app/config/schema.ts";
+import { configSchema } from "../../../app/config/config.ts";
+import { ENV_FILE } from "../../../app/config/load.ts";
 import { readBoundedFile } from "../../../base/bounded-file.ts";
 import { joinIndex, joinKey } from "../../../base/dotted-key.ts";
 import { variablesIn } from "../../../base/environment.ts";
@@ -158,7 +158,6 @@ function octal(mode: number): string {
 }
 
 const MAX_BYTES = 1024 * 1024;
-/** Header fields that carry credentials. */
 const CREDENTIAL = /^(?:proxy-)?authorization$|^cookie$|(?:api-?key|token|secret)$/i;
 /** A URL is a secret where it has a password. */
 const URL_WITHOUT_PASSWORD = /^[a-z]+:\/\/(?![^/@]*:[^/@]+@)/i;

@@ -1,0 +1,182 @@
+/**
+ * A source of SUMMARIZE: the content itself, or the name of something that this server can
+ * read with the caller's own permissions. Every other URI is refused, because fetching what a
+ * stranger names is how servers are turned against their neighbours. What can be read are the operator's
+ * endpoints and what the protocol itself reads.   AGTP "SUMMARIZE"
+ */
+
+import { isRecord, type JsonRecord, quoteValue } from "../../../base/json-value.ts";
+import { impactOf } from "../../../dispatch/routes/floor.ts";
+import { canonicalPair, isProtocolPair } from "../../../dispatch/routes/pairs.ts";
+import type { RegisteredRoute } from "../../../dispatch/routes/route.ts";
+import type { Impact } from "../../../endpoint/endpoint.ts";
+import { createRegistry, type EndpointRegistry } from "../../../endpoint/endpoint-registry.ts";
+import { isAgentId } from "../../../identity/identifiers.ts";
+import type { ServerConfig } from "../../../identity/identity-sections.ts";
+import type { SearchContext } from "../config.ts";
+
+/** Something that a dispatch can read. */
+export interface SourceReference {
+  readonly kind: "reference";
+  /** Undefined where only the path was named. */
+  readonly method: string | undefined;
+  readonly path: string;
+  /** Without the "?". */
+  readonly query: string | undefined;
+  readonly input: JsonRecord;
+}
+
+/** A source as it was sent, understood. */
+export type NamedSource =
+  | { readonly kind: "inline"; readonly content: unknown }
+  | SourceReference
+  | { readonly kind: "refused"; readonly message: string };
+
+/** Tells whether a host and port of an `agtp:` URI are this server's. */
+export type IsHere = (host: string, port: string | undefined) => boolean;
+
+const AGTP = /^agtp:\S*$/i;
+const AGTP_URI =
+  /^agtp:(?:\/\/(?:([^@/?#]*)@)?(\[[^\]/?#@]*\]|[^:/?#@]*)(?::(\d{1,5}))?)?(\/[^?#]*)?(?:\?([^#]*))?$/i;
+const OTHER_URI = /^([a-z][a-z0-9+.-]*:)\/\/\S*$/i;
+const OTHER_URI_WITHOUT_HOST = /^((?:file|data|blob|javascript|urn):)\S+$/i;
+const PAIR = /^([A-Za-z][A-Za-z-]{1,63}) (\/\S*)$/;
+const PATH = /^\/\S*$/;
+const ENDPOINT_MEMBERS = ["method", "path", "parameters", "input"];
+const URI_MEMBERS = ["uri", "url", "href", "ref", "reference"];
+
+/** Understands one source. */
+export function readSourceName(source: unknown, isHere: IsHere): NamedSource {
+  if (typeof source === "string") return readText(source, isHere);
+  if (!isRecord(source)) return { kind: "inline", content: source };
+  const names = Object.keys(source);
+  const [name = "", ...others] = names;
+  if (others.length === 0 && URI_MEMBERS.includes(name)) return readUri(source[name], isHere);
+  const isEndpoint =
+    typeof source["path"] === "string" && names.every((one) => ENDPOINT_MEMBERS.includes(one));
+  return isEndpoint ? readEndpoint(source) : { kind: "inline", content: source };
+}
+
+/** A text that is nothing but a name is one; a text that only begins with a URI is a text. */
+function readText(source: string, isHere: IsHere): NamedSource {
+  const text = source.trim();
+  if (AGTP.test(text)) return readAgtpUri(text, isHere);
+  const [, scheme] = OTHER_URI.exec(text) ?? OTHER_URI_WITHOUT_HOST.exec(text) ?? [];
+  if (scheme !== undefined) return refused(scheme);
+  const [, method, pairPath] = PAIR.exec(text) ?? [];
+  const path = pairPath ?? (PATH.test(text) ? text : undefined);
+  return path === undefined ? { kind: "inline", content: source } : atPath(method, path);
+}
+
+function readUri(value: unknown, isHere: IsHere): NamedSource {
+  const named = typeof value === "string" ? readText(value, isHere) : undefined;
+  if (named !== undefined && named.kind !== "inline") return named;
+  const expected = 'expected an "agtp:" URI, a path, or a method and a path';
+  return { kind: "refused", message: `${quoteValue(value)} names no source: ${expected}` };
+}
+
+function readEndpoint({ method, path, parameters, input = parameters }: JsonRecord): NamedSource {
+  if (method !== undefined && typeof method !== "string") {
+    return { kind: "refused", message: `the method of a source is ${quoteValue(method)}` };
+  }
+  if (input !== undefined && !isRecord(input)) {
+    const message = `the input of a source is ${quoteValue(input)}, expected an object`;
+    return { kind: "refused", message };
+  }
+  return { ...atPath(method, String(path)), input: input ?? {} };
+}
+
+function atPath(method: string | undefined, target: string): SourceReference {
+  const [path = "", ...rest] = target.split("?");
+  const query = rest.length === 0 ? undefined : rest.join("?");
+  return { kind: "reference", method, path, query, input: {} };
+}
+
+function readAgtpUri(uri: string, isHere: IsHere): NamedSource {
+  const parts = AGTP_URI.exec(uri);
+  if (parts === null) {
+    return { kind: "refused", message: `${quoteValue(uri)} is no "agtp:" URI` };
+  }
+  const [, userinfo, authority = "", port, path, query] = parts;
+  const named = userinfo ?? (isAgentId(authority) ? authority : undefined);
+  const host = named === authority ? "" : authority.toLowerCase();
+  if (host !== "" && !isHere(host.replace(/^\[|\]$/g, ""), port)) {
+    const message = `${quoteValue(uri)} is on another server: only sources on this one are read`;
+    return { kind: "refused", message };
+  }
+  if (named !== undefined && !isAgentId(named)) {
+    return { kind: "refused", message: `${quoteValue(named)} is no Agent-ID` };
+  }
+  const root = named === undefined ? "/" : `/agents/${named}`;
+  const isRoot = path === undefined || path === "/";
+  return { kind: "reference", method: undefined, path: isRoot ? root : path, query, input: {} };
+}
+
+function refused(scheme: string): NamedSource {
+  const what = `sources at ${quoteValue(scheme.toLowerCase())} are never fetched`;
+  return { kind: "refused", message: `${what}: send the content itself` };
+}
+
+/** Methods that would read themselves without end. */
+const NO_SOURCES: readonly string[] = ["SUMMARIZE", "PLAN"];
+const LOOPBACK: readonly string[] = ["localhost", "127.0.0.1", "::1"];
+
+/** The endpoint that is registered under a pair. */
+interface RegisteredPair {
+  /** The strongest that calling it may have. */
+  readonly impact: Impact;
+  /** Answers `{status, result}`. */
+  readonly isFloor: boolean;
+}
+
+/** The places that sources may be read from. */
+export interface SourcePlaces {
+  readonly isHere: IsHere;
+  /** The pair that a dispatch arrives at, by aliases and redirects; a contract does not count. */
+  registered(method: string, path: string): RegisteredPair | undefined;
+  /** The methods that are registered for a path. */
+  methodsFor(path: string): readonly string[];
+}
+
+/** Looks the places up when they are first asked for: by then all endpoints are known. */
+export function createSourcePlaces({
+  config,
+  methodPolicy,
+  deployment,
+}: Pick<SearchContext, "config" | "methodPolicy" | "deployment">): SourcePlaces {
+  let registry: EndpointRegistry<RegisteredRoute> | undefined;
+  const places = (): EndpointRegistry<RegisteredRoute> => {
+    registry ??= createRegistry(deployment().listed).registry;
+    return registry;
+  };
+  return {
+    isHere: (host, port) => isNamed(config.server, host) && isPort(config.server.port, port),
+    registered: (method, path) => {
+      const pair = canonicalPair(methodPolicy, { method, path });
+      const found = places().find(pair.method, pair.path)?.entry;
+      return found === undefined ? ofProtocol(pair.method, pair.path) : ofEndpoint(found);
+    },
+    methodsFor: (path) => places().methodsFor(path),
+  };
+}
+
+function ofEndpoint({ tier, definition }: RegisteredRoute): RegisteredPair {
+  return { impact: definition.semantic.impact, isFloor: tier === "A" };
+}
+
+/** The methods of agents' own paths read like the floor's. */
+function ofProtocol(method: string, path: string): RegisteredPair | undefined {
+  if (!isProtocolPair(method, path) || NO_SOURCES.includes(method)) return undefined;
+  return { impact: method === "FETCH" ? "informational" : impactOf(method), isFloor: true };
+}
+
+function isNamed({ serverId, domain, host }: ServerConfig, asked: string): boolean {
+  const names = [serverId, domain, host].map((name) => name?.toLowerCase());
+  const isLocal = LOOPBACK.includes(host) && LOOPBACK.includes(asked);
+  return isLocal || names.includes(asked);
+}
+
+/** A server on any free port is not known by its number. */
+function isPort(own: number, asked: string | undefined): boolean {
+  return asked === undefined || own === 0 || Number(asked) === own;
+}

@@ -1,0 +1,249 @@
+/** The events of a run as they are streamed: modes, batches, resumption, and listeners that do not read. */
+import { connect } from "node:net";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import {
+  createRuns,
+  expectValid,
+  KEY,
+  openRuns,
+  type RunServer,
+} from "../../../support/openwop-runs.ts";
+import { node, workflow } from "../../../support/openwop-workflows.ts";
+
+let server: RunServer;
+beforeAll(async () => {
+  server = await createRuns();
+});
+afterAll(() => server.close());
+
+interface Frame {
+  readonly id: number;
+  readonly event: string;
+  readonly data: unknown;
+}
+
+/** Every frame until the server closes. */
+async function stream(
+  from: RunServer,
+  path: string,
+  headers: Record<string, string> = {},
+): Promise<readonly Frame[]> {
+  const response = await from.fetch(path, { headers: { accept: "text/event-stream", ...headers } });
+  expect(response.status).toBe(200);
+  expect(response.headers.get("content-type")).toContain("text/event-stream");
+  return (await response.text())
+    .split("\n\n")
+    .filter((block) => block.startsWith("id:"))
+    .map((block) => {
+      const [id = "", event = "", data = ""] = block.split("\n");
+      return {
+        id: Number(id.slice("id: ".length)),
+        event: event.slice("event: ".length),
+        data: JSON.parse(data.slice("data: ".length)),
+      };
+    });
+}
+
+async function delayed(delayMs: number): Promise<string> {
+  return server.run("conformance-delay", { inputs: { delayMs } });
+}
+
+const names = (frames: readonly Frame[]): readonly string[] => frames.map(({ event }) => event);
+
+describe("streamMode", () => {
+  it("shows progress unless told otherwise, and the server closes at the end", async () => {
+    const frames = await stream(server, `/v1/runs/${await delayed(50)}/events`);
+    expect(names(frames)).toEqual(["run.started", "node.completed", "run.completed"]);
+    for (const { id, data } of frames) expect(data).toHaveProperty("sequence", id);
+  });
+
+  it("shows everything to debug", async () => {
+    const frames = await stream(server, `/v1/runs/${await delayed(0)}/events?streamMode=debug`);
+    expect(names(frames)).toContain("node.started");
+    expect(frames.map(({ id }) => id)).toEqual([0, 1, 2, 3]);
+  });
+
+  it("shows a valid snapshot after every step to values", async () => {
+    const runId = await delayed(50);
+    const frames = await stream(server, `/v1/runs/${runId}/events?streamMode=values`);
+    expect(new Set(names(frames))).toEqual(new Set(["state.snapshot"]));
+    for (const { data } of frames) expectValid(data, "run-snapshot");
+    expect(frames.map(({ data }) => (data as { status: string }).status)).toEqual([
+      ...["running", "running", "running", "completed"],
+    ]);
+    expect(frames.at(-1)?.data).toEqual((await server.get(`/v1/runs/${runId}`)).body);
+  });
+
+  it("shows an agent's thoughts to messages, and nothing of runs without any", async () => {
+    const path = (runId: string): string => `/v1/runs/${runId}/events?streamMode=messages`;
+    expect(await stream(server, path(await delayed(0)))).toEqual([]);
+    const runId = await server.run("conformance-agent-reasoning-streaming");
+    const frames = await stream(server, path(runId));
+    expect(new Set(names(frames))).toEqual(new Set(["ai.message.chunk"]));
+    for (const { data } of frames) expectValid(data, "run-event-payloads", "outputChunk");
+    const chunks = frames.map(({ data }) => (data as { chunk: string }).chunk);
+    expect(chunks.join("")).toBe("Let me think. Yes.");
+    expect(frames.at(-1)?.data).toHaveProperty("isLast", true);
+  });
+
+  it("mixes modes, values excepted", async () => {
+    const runId = await server.run("conformance-agent-reasoning-streaming");
+    const frames = await stream(server, `/v1/runs/${runId}/events?streamMode=updates,messages`);
+    expect(names(frames)).toEqual(expect.arrayContaining(["run.completed", "ai.message.chunk"]));
+    const mixed = await server.get(`/v1/runs/${runId}/events?streamMode=values,updates`);
+    expect(mixed.status).toBe(400);
+  });
+
+  it.each(["does-not-exist", "", "updates,", "__proto__"])(
+    "answers 400 to %j, whatever form is asked for",
+    async (mode) => {
+      const path = `/v1/runs/${await delayed(0)}/events?streamMode=${mode}`;
+      for (const accept of ["text/event-stream", "application/json"]) {
+        const { status, body } = await server.get(path, { headers: { accept } });
+        expect(status).toBe(400);
+        expectValid(body, "error-envelope");
+        expect(body).toMatchObject({
+          error: "unsupported_stream_mode",
+          details: { supported: ["values", "updates", "messages", "debug"] },
+        });
+      }
+    },
+  );
+
+  it("filters JSON only when a mode is asked for", async () => {
+    const runId = await delayed(0);
+    await server.until(runId, "completed");
+    const path = `/v1/runs/${runId}/events`;
+    expect((await server.get(path)).body.events).toHaveLength(4);
+    expect((await server.get(`${path}?streamMode=updates`)).body.events).toHaveLength(3);
+  });
+});
+
+describe("bufferMs", () => {
+  it("gathers events into batches", async () => {
+    const runId = await delayed(0);
+    await server.until(runId, "completed");
+    const frames = await stream(server, `/v1/runs/${runId}/events?streamMode=debug&bufferMs=5000`);
+    expect(names(frames)).toEqual(["batch"]);
+    expect(frames[0]).toMatchObject({ id: 3, data: { length: 4 } });
+  });
+
+  it("does not keep anybody waiting for the end", async () => {
+    const frames = await stream(server, `/v1/runs/${await delayed(20)}/events?bufferMs=5000`);
+    expect(frames.flatMap(({ data }) => data).length).toBe(3);
+  });
+
+  it.each(["-1", "x", "1e9", "5001", "999999999"])("answers 400 to %s", async (bufferMs) => {
+    const path = `/v1/runs/${await delayed(0)}/events?bufferMs=${bufferMs}`;
+    expect((await server.get(path)).status).toBe(400);
+  });
+});
+
+describe("Last-Event-ID", () => {
+  it("goes on behind what the listener has, without a gap and without anything twice", async () => {
+    const runId = await delayed(300);
+    const controller = new AbortController();
+    const response = await server.fetch(`/v1/runs/${runId}/events?streamMode=debug`, {
+      signal: controller.signal,
+    });
+    const reader = response.body?.getReader();
+    let seen = "";
+    while (!seen.includes("id: 1\n")) {
+      seen += new TextDecoder().decode((await reader?.read())?.value);
+    }
+    controller.abort();
+    const rest = await stream(server, `/v1/runs/${runId}/events?streamMode=debug`, {
+      "last-event-id": "1",
+    });
+    expect(rest.map(({ id }) => id)).toEqual([2, 3]);
+  });
+
+  it("closes at once for who has it all", async () => {
+    const runId = await delayed(0);
+    await server.until(runId, "completed");
+    for (const id of ["3", "99999"]) {
+      expect(await stream(server, `/v1/runs/${runId}/events`, { "last-event-id": id })).toEqual([]);
+    }
+  });
+
+  it("begins with a snapshot for values", async () => {
+    const runId = await delayed(0);
+    await server.until(runId, "completed");
+    const path = `/v1/runs/${runId}/events?streamMode=values`;
+    const frames = await stream(server, path, { "last-event-id": "1" });
+    expect(frames.map(({ id }) => id)).toEqual([1, 2, 3]);
+    expect(frames[0]?.data).toHaveProperty("status", "running");
+  });
+
+  it("answers 400 to what is no sequence", async () => {
+    const headers = { "last-event-id": "abc" };
+    expect((await server.get(`/v1/runs/${await delayed(0)}/events`, { headers })).status).toBe(400);
+  });
+});
+
+describe("listeners", () => {
+  it("are bounded, and there is room again when one leaves", async () => {
+    const small = await openRuns({ audience: { all: 1, perTenant: 1 } });
+    const runId = await small.run("conformance-delay", { inputs: { delayMs: 10_000 } });
+    const controller = new AbortController();
+    const first = await small.fetch(`/v1/runs/${runId}/events`, { signal: controller.signal });
+    expect(first.status).toBe(200);
+    const second = await small.get(`/v1/runs/${runId}/events/poll?timeout=1`);
+    expect(second.status).toBe(429);
+    expect(second.headers.get("retry-after")).toBe("1");
+    expect(second.body).toMatchObject({ error: "rate_limited", details: { scope: "tenant" } });
+    controller.abort();
+    let status = 429;
+    while (status === 429) {
+      ({ status } = await small.get(`/v1/runs/${runId}/events/poll?timeout=0`));
+    }
+    expect(status).toBe(200);
+  });
+
+  it("that do not read keep neither the run nor others waiting", async () => {
+    const big = "x".repeat(200_000);
+    const nodes = Array.from({ length: 20 }, (_, index) =>
+      node(`n${index}`, "core.identity", { inputs: { big: { type: "static", value: big } } }),
+    );
+    const slow = await openRuns({
+      workflows: [workflow("large", nodes)],
+      limits: { bytes: 64 * 1_048_576 },
+    });
+    const runId = await slow.run("large");
+    const { port } = new URL(slow.origin);
+    const socket = connect(Number(port), "127.0.0.1");
+    socket.pause();
+    socket.write(
+      `GET /v1/runs/${runId}/events HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${KEY}\r\n\r\n`,
+    );
+    await slow.until(runId, "completed");
+    const frames = await stream(slow, `/v1/runs/${runId}/events`);
+    expect(frames).toHaveLength(22);
+    socket.destroy();
+  });
+});
+
+describe("poll", () => {
+  it.each(["lastSequence=x", "lastSequence=-2", "timeout=x", "lastSequence=1&lastSequence=2"])(
+    "answers 400 to %s",
+    async (query) => {
+      const path = `/v1/runs/${await delayed(0)}/events/poll?${query}`;
+      expect((await server.get(path)).status).toBe(400);
+    },
+  );
+
+  it("waits for what comes next", async () => {
+    const runId = await delayed(100);
+    await server.until(runId, "running");
+    const { body } = await server.get(`/v1/runs/${runId}/events/poll?lastSequence=1&timeout=10`);
+    expect(body.events[0]).toMatchObject({ type: "node.completed", sequence: 2 });
+  });
+
+  it("answers with nothing when its time is over", async () => {
+    const runId = await delayed(10_000);
+    await server.until(runId, "running");
+    const { body } = await server.get(`/v1/runs/${runId}/events/poll?lastSequence=1&timeout=0`);
+    expect(body).toEqual({ events: [], isComplete: false });
+    await server.post(`/v1/runs/${runId}/cancel`);
+  });
+});
