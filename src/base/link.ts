@@ -5,9 +5,7 @@
  * written at once. Both ends trust each other; one that is killed within a message, or sends what is
  * none, is gone.
  */
-import { Socket } from "node:net";
 import type { Duplex } from "node:stream";
-import { readInto } from "./shared-reading.ts";
 
 interface Frame {
   readonly text: string;
@@ -101,8 +99,6 @@ interface Pending {
 
 /** Octets that the other end has not taken. */
 const MAX_WAITING = 1024 * 1024;
-/** All links are read into it: as much as a socket pair holds by default. */
-const SHARED = Buffer.allocUnsafeSlow(256 * 1024);
 
 export class Link {
   readonly #stream: Duplex;
@@ -119,7 +115,7 @@ export class Link {
   constructor(stream: Duplex, codec: FaultCodec) {
     this.#stream = stream;
     this.#codec = codec;
-    const take = (chunk: Buffer): void => {
+    stream.on("data", (chunk: Buffer) => {
       try {
         for (const { text, octets } of this.#frames.take(chunk)) {
           this.#hear(JSON.parse(text) as Message, octets);
@@ -127,14 +123,7 @@ export class Link {
       } catch {
         stream.destroy();
       }
-    };
-    if (stream instanceof Socket) {
-      readInto(stream, SHARED, (length) => {
-        take(SHARED.subarray(0, length));
-        return true;
-      });
-    }
-    stream.on("data", take);
+    });
     // Its end is what counts.
     stream.on("error", () => undefined);
     this.closed = new Promise((resolve) => {

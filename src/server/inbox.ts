@@ -8,10 +8,10 @@
 import type { Socket } from "node:net";
 import { performance } from "node:perf_hooks";
 import type { TLSSocket } from "node:tls";
-import { readInto } from "../base/shared-reading.ts";
 import type { LimitsConfig } from "../wire/limits-section.ts";
 import type { Request, WireFault } from "../wire/message.ts";
 import { isWireFault, RequestParser } from "../wire/message-parser.ts";
+import { readInto } from "./shared-reading.ts";
 
 /** The kinds of waiting that have a deadline each. */
 export type Overdue = "idle" | "header fields" | "body";

@@ -61,7 +61,7 @@ export class WorkerPort {
     this.#options = options;
     this.#told = new ToldCount(() => {
       this.#ended = 0;
-      options.tell(this.#count);
+      if (!this.#isClosed) options.tell(this.#count);
     });
     const accept = (socket: net.Socket): void => this.accept(socket);
     // What is passed on must not have been read from.

@@ -2,7 +2,12 @@
  * Records as the octets of their lines, which are written as they are, and a table by which they are found: as an
  * object for each, what workers send took their parent four times as long.
  */
-import type { JournalRecord } from "./journal.ts";
+
+/** One of them as a text. */
+interface UnpackedRecord {
+  readonly auditId: string;
+  readonly jws: string;
+}
 
 /** The octets of an Audit-ID. */
 export const ID_OCTETS = 32;
@@ -39,13 +44,13 @@ export class PackedRecords {
     return this.ids.toString("hex", index * ID_OCTETS, (index + 1) * ID_OCTETS);
   }
 
-  recordOf(index: number): JournalRecord {
+  recordOf(index: number): UnpackedRecord {
     const from = this.offsetOf(index);
     const jws = this.lines.toString("latin1", from, from + this.lengthOf(index));
     return { auditId: this.auditIdOf(index), jws };
   }
 
-  all(): readonly JournalRecord[] {
+  all(): readonly UnpackedRecord[] {
     return this.#ends.map((_, index) => this.recordOf(index));
   }
 

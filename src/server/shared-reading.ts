@@ -4,6 +4,17 @@
  */
 import type { Socket } from "node:net";
 
+/** As much as a socket pair holds by default. */
+const SHARED = Buffer.allocUnsafeSlow(256 * 1024);
+
+/** Has a socket emit what it reads as parts of one buffer, each of which holds until the event is over. */
+export function emitShared(socket: Socket): void {
+  readInto(socket, SHARED, (length) => {
+    socket.emit("data", SHARED.subarray(0, length));
+    return true;
+  });
+}
+
 interface UserBufferHandle {
   useUserBuffer?(buffer: Uint8Array): void;
 }
