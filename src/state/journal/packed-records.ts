@@ -54,6 +54,15 @@ export class PackedRecords {
     return this.#ends.map((_, index) => this.recordOf(index));
   }
 
+  /** Copies Audit-IDs, and in turn offsets and lengths, behind the first of others; the lines begin at an offset. */
+  copyPlaces(ids: Buffer, extents: Float64Array, at: { first: number; offset: number }): void {
+    this.ids.copy(ids, at.first * ID_OCTETS);
+    for (let index = 0; index < this.count; index += 1) {
+      extents[(at.first + index) * 2] = at.offset + this.offsetOf(index);
+      extents[(at.first + index) * 2 + 1] = this.lengthOf(index);
+    }
+  }
+
   /** Some of the records, in order. */
   only(indexes: readonly number[]): PackedRecords {
     const lines: Buffer[] = [];

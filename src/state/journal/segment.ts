@@ -128,10 +128,7 @@ export class ActiveSegment {
     return this.#size;
   }
 
-  /**
-   * Appends records, a line each, all of them or none; throws when they cannot be written. Those that
-   * came as octets follow the others.
-   */
+  /** Appends records, a line each and packed ones last, all of them or none; throws when it cannot. */
   append(records: readonly JournalRecord[], packed: readonly PackedRecords[] = []): void {
     if (this.#isTorn) this.#cut();
     try {
@@ -261,6 +258,7 @@ const FIRST_CAPACITY = 1024;
  */
 export class RecordPlaces {
   #ids = Buffer.alloc(FIRST_CAPACITY * ID_OCTETS);
+  #words = viewOf(this.#ids);
   /** Offset and length, in turn. */
   #extents = new Float64Array(FIRST_CAPACITY * 2);
   #length = 0;
@@ -280,15 +278,15 @@ export class RecordPlaces {
 
   /** Adds records whose lines begin at an offset. */
   addPacked(records: PackedRecords, offset: number): void {
-    const { count, ids } = records;
-    const first = this.#length;
-    while ((first + count) * 2 > this.#extents.length) this.#grow();
-    ids.copy(this.#ids, first * ID_OCTETS);
-    for (let index = 0; index < count; index += 1) {
-      this.#extents[(first + index) * 2] = offset + records.offsetOf(index);
-      this.#extents[(first + index) * 2 + 1] = records.lengthOf(index);
-    }
-    this.#length = first + count;
+    const length = this.#length + records.count;
+    while (length * 2 > this.#extents.length) this.#grow();
+    records.copyPlaces(this.#ids, this.#extents, { first: this.#length, offset });
+    this.#length = length;
+  }
+
+  /** Forgets all of them, and keeps the memory: making it anew for each segment called the collector. */
+  clear(): void {
+    this.#length = 0;
   }
 
   /** Forgets the records from an offset on. */
@@ -317,30 +315,33 @@ export class RecordPlaces {
 
   /** The first four octets of an Audit-ID. */
   beginningOf(index: number): number {
-    return this.#ids.readUInt32BE(index * ID_OCTETS);
+    return this.#words.getUint32(index * ID_OCTETS);
   }
 
-  /** Writes an entry to a table: so many octets of the Audit-ID, then offset and length in 4 octets each. */
-  copyTo(table: Buffer, at: number, index: number, idOctets: number): void {
+  /** Writes an entry to a table: so many words of the Audit-ID, then offset and length in 4 octets each. */
+  copyTo(table: DataView, at: number, index: number, idOctets: number): void {
     const start = index * ID_OCTETS;
-    for (let octet = 0; octet < idOctets; octet += 1) {
-      table[at + octet] = this.#ids[start + octet] ?? 0;
+    for (let octet = 0; octet < idOctets; octet += 4) {
+      table.setUint32(at + octet, this.#words.getUint32(start + octet));
     }
-    table.writeUInt32BE(this.#extents[index * 2] ?? 0, at + idOctets);
-    table.writeUInt32BE(this.#extents[index * 2 + 1] ?? 0, at + idOctets + 4);
+    table.setUint32(at + idOctets, this.#extents[index * 2] ?? 0);
+    table.setUint32(at + idOctets + 4, this.#extents[index * 2 + 1] ?? 0);
   }
 
   #extentAt(index: number): Extent {
-    return {
-      offset: this.#extents[index * 2] ?? 0,
-      length: this.#extents[index * 2 + 1] ?? 0,
-    };
+    return { offset: this.#extents[index * 2] ?? 0, length: this.#extents[index * 2 + 1] ?? 0 };
   }
 
   #grow(): void {
     this.#ids = Buffer.concat([this.#ids, Buffer.alloc(this.#ids.length)]);
+    this.#words = viewOf(this.#ids);
     const extents = new Float64Array(this.#extents.length * 2);
     extents.set(this.#extents);
     this.#extents = extents;
   }
+}
+
+/** The numbers in some octets. */
+export function viewOf({ buffer, byteOffset, byteLength }: Uint8Array): DataView {
+  return new DataView(buffer, byteOffset, byteLength);
 }
