@@ -125,14 +125,9 @@ export function* sharingList<T extends readonly unknown[]>(list: T): Paced<T> {
   return shareBody(list);
 }
 
-/** Tells whether a body is the same for everybody. */
-function isShared(body: object): boolean {
-  return encodings.has(body);
-}
-
 /** SHA-256 of octets, in hex; of shared ones it is made once. */
 export function bodySha256(octets: Encoded): string {
-  if (typeof octets === "string" || !isShared(octets)) return hash("sha256", octets);
+  if (typeof octets === "string" || !encodings.has(octets)) return hash("sha256", octets);
   const known = hashes.get(octets) ?? hash("sha256", octets);
   hashes.set(octets, known);
   return known;

@@ -223,11 +223,10 @@ const NO_FIELDS: Fields = new Map();
 /** Statuses of a pair that is another one than the list says. */
 const DOUBTFUL: ReadonlySet<number> = new Set([404, 405, 410, 422, 464]);
 
-type Caller = Pick<ClientRequest, "agentId" | "scopes" | "headers">;
-
 interface FrontParts {
   readonly client: AgtpClient;
-  readonly caller: Caller;
+  /** The agent that the server is asked as. */
+  readonly caller: Pick<ClientRequest, "agentId" | "scopes" | "headers">;
   tell(message: string): void;
   /** Milliseconds. */
   now(): number;
