@@ -53,7 +53,7 @@ function findDependency(path: string, name: string): Entry | undefined {
   }
 }
 
-/** In a module, and in a file of the bundle. */
+/** In a module, and in a file of the bundle, which is CommonJS. */
 const IMPORT = /(?:from|import\()\s*"(\.[^"]+)"/g;
 const REQUIRE = /\brequire\("(\.[^"]+)"\)/g;
 
